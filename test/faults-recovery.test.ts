@@ -133,7 +133,7 @@ t.test('a main thread that stands still: ended, started anew, and the file that 
     t.ok(await awaitGone(postmaster?.pid as number), 'its PostgreSQL is gone')
   }
   const output = running.output()
-  t.match(output, /stood still for \d+ s and was ended by its watchdog/)
+  t.match(output, /was blocked for \d+ s, and its watchdog ended it/)
   t.match(output, /file \S*endless\.pdf \(book [0-9a-f-]{36}\)/, 'the log names what was at work')
   t.match(output, /started anew in 1 s[\s\S]*started anew in 2 s[\s\S]*started anew in 4 s/, 'after pauses that grow')
 

@@ -20,13 +20,13 @@ import { CarrelError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
-/** "Last used" of API keys is written this often, not with every request. */
+/** How often the last use of API keys is written to the database; a write for every request would cost too much. */
 const RECORD_USES_MS = 60_000
 const PURGE_MS = 3_600_000
-/** Ended sessions are kept a day, so that a stolen refresh token is still recognised as one. */
+/** Ended sessions are kept for a day, so that a stolen refresh token is still recognized as one. */
 const KEEP_ENDED_MS = 86_400_000
 
-/** Users, sessions and API keys. Everything that changes them also makes this process forget what it remembered of them. */
+/** Users, sessions and API keys. Every method that changes them also drops what this process has cached about them. */
 export interface Accounts {
   callers: Pick<Callers, 'ofToken' | 'ofApiKey' | 'ofBasic' | 'ofAppSession' | 'beginAppSession' | 'knowsApiKey' | 'forget'>
 
@@ -36,19 +36,19 @@ export interface Accounts {
   refresh(refreshToken: string): Promise<SignedIn>
   logout(caller: Caller): Promise<void>
 
-  /** Whether nobody has been made yet. */
+  /** Whether no user exists yet. */
   needsSetup(): Promise<boolean>
-  /** Makes the first administrator and signs them in. @throws conflict when there is a user already, invalid_value */
+  /** Creates the first administrator and signs them in. @throws conflict when a user exists already, invalid_value */
   initialize(wanted: NewUser): Promise<SignedIn>
-  /** Makes the first administrator unless there is a user. @returns whether it did. @throws invalid_value */
+  /** Creates the first administrator unless a user exists. @returns whether it created one. @throws invalid_value */
   ensureFirstAdmin(wanted: { username: string; password: string; email?: string }): Promise<boolean>
 
   /**
-   * Makes a reader who asked for it themselves, and signs them in.
-   * @throws forbidden where that is not open, rate_limit_exceeded, conflict (name or address taken; nobody has set Carrel up yet), invalid_value
+   * Creates an account for the person who asks for it, and signs them in.
+   * @throws forbidden where registration is closed, rate_limit_exceeded, conflict (name or address taken; Carrel is not set up yet), invalid_value
    */
   register(wanted: Pick<NewUser, 'username' | 'email' | 'password'>, address: string): Promise<SignedIn>
-  /** Whether {@link register} is open to people. */
+  /** Whether {@link register} is open. */
   isRegistrationOpen(): Promise<boolean>
   /** Changes the caller's own password. @throws unauthorized, rate_limit_exceeded, unavailable */
   changePassword(by: Caller, change: PasswordChange, shown: Shown): Promise<EditedUser>
@@ -76,7 +76,7 @@ export interface Accounts {
   /** @throws not_found, forbidden */
   removeApiKey(id: string, by: Caller): Promise<void>
 
-  /** Writes what waits to be written; call before the database is closed. */
+  /** Writes pending uses of API keys; call before the database is closed. */
   close(): Promise<void>
 }
 
@@ -90,7 +90,7 @@ interface AccountsOptions {
 
 /**
  * @param options.tokenKey HS256 key; at least 32 bytes
- * @param options.reserved connections for finding callers and signing in, which lists cannot use up; those of `database` unless given
+ * @param options.reserved connections for finding callers and signing in, which lists cannot use up; `database` by default
  */
 export function openAccounts(options: AccountsOptions): Accounts {
   return new StoredAccounts(options)
@@ -123,23 +123,23 @@ class StoredAccounts implements Accounts {
   async #recordUses(): Promise<void> {
     await this.callers
       .recordUses()
-      .catch((error: unknown) => this.#options.log.warn({ error }, 'When API keys were last used could not be written down'))
+      .catch((error: unknown) => this.#options.log.warn({ error }, 'Could not record when API keys were last used'))
   }
 
   async #purge(): Promise<void> {
     await purgeSessions(this.#options.database, new Date(Date.now() - KEEP_ENDED_MS)).catch((error: unknown) =>
-      this.#options.log.warn({ error }, 'Old sessions could not be purged'),
+      this.#options.log.warn({ error }, 'Could not delete old sessions'),
     )
   }
 
-  /** Forgets the user alone, once the change stands: to check everybody again would cost all who are signed in. */
+  /** Drops the cache of this one user after the change is committed: dropping all would make the server check every signed-in user again. */
   async #changing<T>(work: Promise<T>, userOf: (changed: T) => string): Promise<T> {
     try {
       const changed = await work
       this.callers.forget(userOf(changed))
       return changed
     } catch (error) {
-      // What was refused has changed nothing; of anything else nobody knows whether it stands.
+      // A refused change changed nothing; after any other error the change may have been committed.
       const isRefused = error instanceof CarrelError && error.code !== 'internal' && error.code !== 'unavailable'
       if (!isRefused) this.callers.forget()
       throw error
@@ -163,7 +163,7 @@ class StoredAccounts implements Accounts {
   }
 
   async initialize(wanted: NewUser): Promise<SignedIn> {
-    // Asked before the costly hash; insertFirstUser asks again under lock.
+    // Checked before the costly hash; insertFirstUser checks again under a lock.
     if (await hasUsers(this.#options.database)) refuseSecondSetup()
     const user = await createFirstAdmin(this.#options.database, wanted)
     return this.#signIn.begin(user ?? refuseSecondSetup())
@@ -171,13 +171,13 @@ class StoredAccounts implements Accounts {
 
   async ensureFirstAdmin({ username, password, email }: { username: string; password: string; email?: string }): Promise<boolean> {
     if (await hasUsers(this.#options.database)) return false
-    // An address that leads nowhere: the machine's own name for itself (RFC 6761).
+    // An address that receives no mail, at the reserved domain "localhost" (RFC 6761).
     const address = email ?? `${username.replace(/[^A-Za-z0-9._-]+/g, '-')}@carrel.localhost`
     return (await createFirstAdmin(this.#options.database, { username, password, email: address })) !== null
   }
 
   async register({ username, email, password }: Pick<NewUser, 'username' | 'email' | 'password'>, address: string): Promise<SignedIn> {
-    if (!(await hasUsers(this.#options.database))) refuse('conflict', 'Carrel has not been set up yet; make its first administrator first.')
+    if (!(await hasUsers(this.#options.database))) refuse('conflict', 'Carrel has not been set up yet; create its first administrator first.')
     this.#registrations.count(address)
     return this.#signIn.begin(await registerUser(this.#options.database, { username, email, password }))
   }

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
-/** An IPv4 address in IPv6 dress (`::ffff:10.0.0.1`) as plain IPv4, without zone; null when the text is no address. */
+/** An IPv4-mapped IPv6 address (`::ffff:10.0.0.1`) as plain IPv4, without zone; null when the text is no address. */
 export function readAddress(text: string): string | null {
   const bare = text.split('%', 1)[0] as string
   if (isIPv4(bare)) return bare
@@ -14,8 +14,8 @@ export function readAddress(text: string): string | null {
 }
 
 /**
- * What counts as one client: an IPv4 address, or a /64 of IPv6, since that is what one household or machine is given and may
- * choose addresses from at will. A text that is no address stands for itself.
+ * What counts as one client: an IPv4 address, or a /64 of IPv6, because a household or machine is assigned one and may choose
+ * any address in it. A text that is no address is its own group.
  */
 export function addressGroup(address: string): string {
   const plain = readAddress(address)

@@ -46,7 +46,7 @@ function readApiKey(row: ApiKeyRow): ApiKey {
   }
 }
 
-/** @returns null when the user has `keysMax` keys already, or has gone */
+/** @returns null when the user has `keysMax` keys already, or was deleted */
 export async function insertApiKey(
   database: Knex,
   keysMax: number,
@@ -60,7 +60,7 @@ export async function insertApiKey(
   },
 ): Promise<ApiKey | null> {
   return database.transaction(async (transaction) => {
-    // Locked: of many requests at once each counts the keys of those before it.
+    // Locked: of many concurrent requests, each counts the keys of those before it.
     if (!(await transaction('users').where({ id: key.userId }).first('id').forUpdate())) return null
     const [{ count } = { count: 0 }] = await transaction('api_keys').where({ user_id: key.userId }).count('* AS count')
     if (Number(count) >= keysMax) return null
@@ -79,7 +79,7 @@ export async function insertApiKey(
   })
 }
 
-/** A key with its hash and its owner, for checking a credential; stays inside core/account. */
+/** A key with its hash and its owner, for checking a credential; used inside core/account only. */
 export interface ApiKeyProof {
   key: ApiKey
   keyHash: Uint8Array
@@ -102,11 +102,11 @@ export async function findApiKey(database: Knex, id: string): Promise<ApiKey | n
   return row ? readApiKey(row) : null
 }
 
-/** A key and its owner, both under lock, so that neither changes between a check and what follows it. */
+/** A key and its owner, both locked, so that neither changes between a check and what follows it. */
 export async function lockApiKey(transaction: Knex.Transaction, id: string): Promise<{ key: ApiKey; owner: User } | null> {
   const found = await findApiKey(transaction, id)
   if (found === null) return null
-  // First the user, then what is theirs: the order of every other change.
+  // Lock order: first the user, then the user's rows, as in every other change.
   const owner = await transaction('users').first('*').where({ id: found.userId }).forShare()
   const row = await transaction<ApiKeyRow>('api_keys')
     .first(...COLUMNS)
@@ -130,7 +130,7 @@ export async function listApiKeys(
   return { total: Number(count), keys: rows.map(readApiKey) }
 }
 
-/** @returns null when it has gone */
+/** @returns null when the key does not exist any more */
 export async function updateApiKey(
   trx: Knex.Transaction,
   id: string,
@@ -160,13 +160,13 @@ export async function deleteApiKey(trx: Knex.Transaction, id: string): Promise<v
   )
 }
 
-/** Switches all keys of a user off. */
+/** Deactivates all keys of a user. */
 export async function revokeApiKeysOfUser(trx: Knex.Transaction, userId: string): Promise<void> {
   await trx('api_keys').where({ user_id: userId, is_active: true }).update({ is_active: false, updated_at: new Date() })
   await announceAccess(trx, [userId])
 }
 
-/** How many keys of a user are switched on and have not expired. */
+/** How many keys of a user are active and have not expired. */
 export async function countValidApiKeys(database: Knex, userId: string): Promise<number> {
   const [{ count } = { count: 0 }] = await database('api_keys')
     .where({ user_id: userId, is_active: true })
@@ -175,7 +175,7 @@ export async function countValidApiKeys(database: Knex, userId: string): Promise
   return Number(count)
 }
 
-/** Notes when keys were last used, all in one statement. */
+/** Records when keys were last used, all in one statement. */
 export async function recordApiKeyUses(database: Knex, uses: ReadonlyMap<string, Date>): Promise<void> {
   if (uses.size === 0) return
   await database.raw(

@@ -4,9 +4,9 @@ import Type from 'typebox'
 import { PERMISSIONS } from '#core/account/permission.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
-/** 64 bits find the row without ever colliding in practice; they are no secret. */
+/** 64 bits find the row without ever colliding in practice; they are not secret. */
 const PREFIX_BYTES = 8
-/** 256 bits cannot be guessed, so one fast hash is enough: a slow one would only cost every request. */
+/** 256 bits cannot be guessed, so one fast hash is enough: a slow one would only slow every request down. */
 const SECRET_BYTES = 32
 const KEY = /^(carrel_[0-9a-f]{16})_[0-9a-f]{64}$/
 
@@ -28,12 +28,12 @@ export const ApiKey = Type.Object(
 )
 export type ApiKey = Static<typeof ApiKey>
 
-/** The answer to making a key: the only time that the key itself is seen. */
+/** The response to creating a key: the only one that contains the key itself. */
 export const NewApiKeyAnswer = Type.Object({ ...ApiKey.properties, key: Type.String() }, { title: 'NewApiKeyAnswer' })
 export type NewApiKeyAnswer = Static<typeof NewApiKeyAnswer>
 
 const Name = Type.String({ minLength: 1, maxLength: 200 })
-/** Permissions as people write them; `findPermission` reads every spelling. */
+/** Permissions as people write them; `findPermission` accepts every spelling. */
 const Wanted = Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100 })
 
 export const NewApiKey = Noun('NewApiKey')({
@@ -43,7 +43,7 @@ export const NewApiKey = Noun('NewApiKey')({
 })
 export type NewApiKey = Static<typeof NewApiKey>
 
-/** Null clears `expiresAt`; elsewhere it keeps. */
+/** Null clears `expiresAt`; in other members null changes nothing. */
 export const ApiKeyEdit = Noun('ApiKeyEdit')({
   name: Type.Optional(Nullable(Name)),
   permissions: Type.Optional(Nullable(Wanted)),
@@ -52,19 +52,19 @@ export const ApiKeyEdit = Noun('ApiKeyEdit')({
 })
 export type ApiKeyEdit = Static<typeof ApiKeyEdit>
 
-/** Makes a key; only prefix and hash are kept. */
+/** Generates a key; only its prefix and hash are stored. */
 export function makeApiKey(): { key: string; keyPrefix: string; keyHash: Uint8Array } {
   const keyPrefix = `carrel_${randomBytes(PREFIX_BYTES).toString('hex')}`
   const key = `${keyPrefix}_${randomBytes(SECRET_BYTES).toString('hex')}`
   return { key, keyPrefix, keyHash: hashApiKey(key) }
 }
 
-/** The prefix of a text that has the form of a key, or null. */
+/** The prefix of a text that has the format of a key, or null. */
 export function findKeyPrefix(text: string): string | null {
   return KEY.exec(text)?.[1] ?? null
 }
 
-/** Whether a key has this hash, in a time that does not depend on where they differ. */
+/** Whether a key has this hash, compared in constant time. */
 export function isApiKey(key: string, keyHash: Uint8Array): boolean {
   return timingSafeEqual(hashApiKey(key), keyHash)
 }

@@ -4,20 +4,20 @@ import { findApiKey } from '#core/account/api-key-store.ts'
 import type { User } from '#core/account/user.ts'
 import { readUser } from '#core/account/user-store.ts'
 
-/** What a session of a reader app stands for. */
+/** A valid app session: its user and how it was opened. */
 export interface AppSessionProof {
   sessionId: string
   user: User
-  /** What began it; null for a password. */
+  /** The API key that opened it; null for a password. */
   key: ApiKey | null
 }
 
 /**
- * The session of a reader app that stands for what it shows: the one that is there, or a new one; of too many the oldest go.
- * @param session.passwordHash what the password was checked against; null when an API key was shown
- * @param session.freshUntil one that ends before is followed by a new one
- * @param session.sessionsMax how many of these a user has at most
- * @returns null when the user is gone, not active, or has another password since
+ * The app session for a password or an API key: the present one, or a new one. When the user has too many, the oldest are deleted.
+ * @param session.passwordHash the hash that the password matched; null when the client sent an API key
+ * @param session.freshUntil a session that ends before this time is replaced by a new one
+ * @param session.sessionsMax how many app sessions a user has at most
+ * @returns null when the user was deleted, is not active, or has changed the password since
  */
 export async function openAppSession(
   database: Knex,
@@ -33,11 +33,11 @@ export async function openAppSession(
 ): Promise<{ sessionId: string; expiresAt: Date } | null> {
   const { userId, passwordHash, apiKeyId, remembered, expiresAt } = session
   return await database.transaction(async (trx) => {
-    // Locked until the session is there, as for every other one: a change of the user is seen here, or ends the session. Two that show the same wait
-    // for each other, on whatever node.
+    // Locked until the session is inserted, as for every other session: a change of the user is either visible here, or ends the session.
+    // Two requests with the same credential wait for each other, on any node.
     const user = await trx('users').first('password_hash').where({ id: userId, is_active: true }).forNoKeyUpdate()
     if (!user || (passwordHash !== null && user.password_hash !== passwordHash)) return null
-    // A new password ends all sessions: those without a key are of this one.
+    // A new password ends all sessions: those without a key belong to the current password.
     const present = await trx('sessions AS s')
       .join('app_sessions AS a', 'a.session_id', 's.id')
       .where({ 's.user_id': userId, 'a.remembered': remembered })

@@ -5,42 +5,42 @@ import { type AppSessionProof, findAppSession, openAppSession } from '#core/acco
 import { openFreshCache } from '#core/database/fresh-cache.ts'
 import { bounded } from '#core/foundation/bounded.ts'
 
-/** A reader app is opened every few days; until then its session lasts without a password. */
+/** People open a reading app every few days; until then its session lasts without a password. */
 const SESSION_MS = 7 * 86_400_000
-/** Of one user at once: every device has a handful of apps. */
+/** Per user: every device has a handful of apps. */
 const SESSIONS_MAX = 50
-/** How long another process may still believe in a session that was ended here. */
+/** How long another process may still accept a session that was ended in this one. */
 const FRESH_MS = 5_000
-/** More apps than are ever signed in at once. */
+/** More apps than are ever signed in at the same time. */
 const REMEMBERED_MAX = 10_000
-/** The id of the session in 22 letters, and what only this server can have made of it. */
+/** The id of the session in 22 letters, and a signature that only this server can make. */
 const TOKEN = /^[\w-]{22}\.[\w-]{43}$/
 
-/** What a session was begun with. */
+/** The credential that opens a session. */
 export interface SessionGround {
   userId: string
-  /** What the password was checked against; null when an API key was shown. */
+  /** The hash that the password matched; null when the client sent an API key. */
   passwordHash: string | null
   apiKeyId: string | null
 }
 
-/** A session that was begun; `remembered` ones outlive the app that was given them. */
+/** An open session; the cookie of a `remembered` one outlives the app's process. */
 export interface AppSession {
   token: string
   expiresAt: Date
   remembered: boolean
 }
 
-/** Sessions of reader apps, which show a password or a key once and a token from then on. */
+/** Sessions of client apps, which send a password or a key once and a token from then on. */
 export interface AppSessions {
-  /** The session of a token; null for one that is not ours or has ended. Forged tokens cost the database nothing. */
+  /** The session of a token; null when the token is not ours or its session has ended. Forged tokens cost no query. */
   find(token: string): Promise<AppSessionProof | null>
   /**
-   * The session that stands for a password or a key: the same one for everybody who shows it, so that apps that keep no cookie do not leave one behind
-   * with every request, nor one for every node. Null when it does not count any more.
+   * The session for a password or a key: every client that sends the same credential gets the same session, so that apps without cookies do not
+   * add one with every request, nor one for every node. Null when the credential is not valid any more.
    */
   begin(ground: SessionGround, remembered: boolean): Promise<AppSession | null>
-  /** Nothing remembered of a user is believed any more; without one, of anybody. */
+  /** Drops the cached sessions of a user; without a user, all of them. */
   forget(userId?: string): void
 }
 
@@ -77,10 +77,10 @@ export function openAppSessions(options: { database: Knex; key: Uint8Array; reme
       const id = JSON.stringify([ground.userId, ground.apiKeyId ?? ground.passwordHash, remembered])
       const running = begun.get(id)?.running
       const present = await running?.catch(() => null)
-      // In its second half it is followed by a new one, so that an app in use never finds its session over. Another node may have ended it.
+      // In its second half a session is replaced by a new one, so that an app in use never meets an expired one. Another node may have ended it.
       if (present && present.expiresAt.getTime() - Date.now() > lifeMs(remembered) / 2 && (await known.get(sessionOf(present.token))))
         return present
-      // Of several requests at once the first makes it.
+      // Of several concurrent requests, the first opens it.
       const meanwhile = begun.get(id)?.running
       const making = meanwhile !== undefined && meanwhile !== running ? meanwhile : make(ground, remembered)
       begun.set(id, { userId: ground.userId, running: making })
@@ -101,7 +101,7 @@ export function openAppSessions(options: { database: Knex; key: Uint8Array; reme
 
 const nameOf = (sessionId: string): string => Buffer.from(sessionId.replaceAll('-', ''), 'hex').toString('base64url')
 
-/** The id that a name, or a token that begins with it, stands for. */
+/** The session id in a name, or in a token, which begins with that name. */
 function sessionOf(token: string): string {
   const digits = Buffer.from(token.slice(0, 22), 'base64url').toString('hex')
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')

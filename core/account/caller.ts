@@ -1,20 +1,20 @@
 import type { Permission } from '#core/account/permission.ts'
 
-/** Who asks: a verified user and what this credential of theirs may do. Every query of books and series takes it. */
+/** Who sends the request: a verified user and what this credential of theirs may do. Every query of books and series takes it. */
 export interface Caller {
   userId: string
   username: string
-  /** Role and own permissions, narrowed by the API key where one was used. */
+  /** Permissions of the role and of the user, narrowed by the API key if the request has one. */
   permissions: ReadonlySet<Permission>
-  /** How the caller proved it. */
+  /** The kind of credential. */
   via: 'token' | 'cookie' | 'app_session' | 'api_key' | 'basic'
-  /** Present for tokens, cookies and sessions of apps; logout revokes it. */
+  /** Present for tokens, cookies and app sessions; logout revokes it. */
   sessionId?: string
 }
 
-/** Whether this credential may do what is for administrators alone. One of an administrator that was given less may not. */
+/** Whether this credential has administrator rights. An administrator's API key with fewer permissions does not. */
 export const isAdministrator = ({ permissions }: { permissions: ReadonlySet<string> }): boolean => permissions.has('system-admin')
 
-/** Whose reading the caller is shown: their own, or without the permission for it nobody's, so that nothing is begun. */
+/** Whose read progress the caller sees: their own, or without the permission nobody's, so that no book counts as begun. */
 export const shownReader = ({ userId, permissions }: Pick<Caller, 'userId' | 'permissions'>): string | null =>
   permissions.has('progress-read') ? userId : null

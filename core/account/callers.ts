@@ -17,14 +17,14 @@ import { openFreshCache } from '#core/database/fresh-cache.ts'
 import { openSingleFlight } from '#core/database/single-flight.ts'
 import { bounded } from '#core/foundation/bounded.ts'
 
-/** How long another process may still believe what was revoked here. In this process a revocation counts at once. */
+/** How long another process may still accept a revoked credential. In this process a revocation counts at once. */
 const FRESH_MS = 5_000
-/** More people than are ever signed in at once; an entry is about a kilobyte. */
+/** More people than are ever signed in at the same time; an entry takes about a kilobyte. */
 const REMEMBERED_MAX = 10_000
-/** Keys whose use waits to be written; further ones are not noted, which only makes "last used" less exact. */
+/** Keys whose use waits to be written; further ones are not recorded, which only makes "last used" less exact. */
 const USES_MAX = 10_000
 
-/** Turns credentials into callers. Every method answers null for a credential that is not, or no longer, good. */
+/** Turns credentials into callers. Every method returns null for a credential that is not valid, or not valid any more. */
 export interface Callers {
   ofToken(token: string, via: 'token' | 'cookie'): Promise<Caller | null>
   ofApiKey(key: string): Promise<Caller | null>
@@ -35,13 +35,13 @@ export interface Callers {
   ofBasic(proof: { username: string; password: string; address: string; device?: string | null }): Promise<Caller | null>
   /** @param token of a session that {@link beginAppSession} began */
   ofAppSession(token: string): Promise<Caller | null>
-  /** The session of a reader app for a caller who has just shown a password or an API key; null for every other, and where that counts no more. */
+  /** The app session for a caller who has just sent a password or an API key; null for other credentials, and when the credential is not valid any more. */
   beginAppSession(caller: Caller, options: { remembered: boolean }): Promise<AppSession | null>
-  /** Whether a key that begins like this one was good before, so that whoever shows it is hardly guessing. Asks nobody. */
+  /** Whether a key that begins like this one was valid before, so that the client is hardly guessing. Needs no query. */
   knowsApiKey(key: string): boolean
-  /** Call after anything about a user, their sessions or keys has changed: nothing remembered of them is believed any more; without one, of anybody. */
+  /** Call after every change of a user, their sessions or keys: drops what is cached about the user; without a user, about everybody. */
   forget(userId?: string): void
-  /** Writes down when API keys were last used. */
+  /** Writes to the database when API keys were last used. */
   recordUses(): Promise<void>
 }
 
@@ -65,19 +65,19 @@ export function openCallers(options: CallersOptions): Callers {
 
 class CachedCallers implements Callers {
   readonly #options: CallersOptions
-  // What each caller has just shown: nobody but this file needs to know it.
+  // The credential of each caller: private to this file.
   readonly #grounds = new WeakMap<Caller, SessionGround>()
   readonly #sessions
   readonly #keys
-  // E-readers send name and password with every request, and checking one costs 20 ms of a core: verified ones are remembered
-  // under a keyed hash that dies with the process.
+  // E-readers send name and password with every request, and checking one costs 20 ms of a core: verified ones are cached
+  // under a keyed hash whose key is lost with the process.
   readonly #basics = new LRUCache<string, BasicProof & { freshUntil: number }>(bounded(REMEMBERED_MAX))
   readonly #basicKey = randomBytes(32)
-  // Outlives `forget`: that somebody signed out makes no stranger of a key, and one that is no longer good is still looked up.
+  // Survives `forget`: after a sign-out the key is still one that was valid, and a revoked key is still looked up.
   readonly #goodKeys = new LRUCache<string, true>(bounded(REMEMBERED_MAX))
   #uses = new Map<string, Date>()
   #generation = 0
-  // Of many requests at once with the same name and password one pays for the check.
+  // Of many concurrent requests with the same name and password, only one pays for the check.
   readonly #checks = openSingleFlight()
 
   constructor(options: CallersOptions) {
@@ -123,7 +123,7 @@ class CachedCallers implements Callers {
         return null
       }
       attempt.succeed()
-      // E-readers keep no cookies: they are known by where they are.
+      // E-readers keep no cookies, so their address marks them as known.
       await this.#options.devices.recordAddress(found.user.id, shown.address)
       return { login: username, ...found }
     } catch (error) {
@@ -132,12 +132,12 @@ class CachedCallers implements Callers {
     }
   }
 
-  /** Guesses count where they come from: only those of one place share a check. */
+  /** Failed attempts count per place: only requests from the same place share a check. */
   async #proveBasic(id: string, basic: { username: string; password: string; shown: Shown }): Promise<BasicProof | null> {
     return await this.#checks.join(JSON.stringify([id, basic.shown]), undefined, async () => {
       const begun = this.#generation
       const { username, password, shown } = basic
-      // The same hash as before means the same password: no need to check it again.
+      // The stored hash has not changed, so the password matches: no need to check it again.
       const known = this.#basics.get(id)
       const now = known ? await findUserByLogin(this.#options.database, username) : null
       const isUnchanged = known && now && now.passwordHash === known.passwordHash
@@ -219,10 +219,10 @@ class CachedCallers implements Callers {
   }
 }
 
-/** Whether a key is switched on and has not expired. */
+/** Whether a key is active and has not expired. */
 const isGood = ({ isActive, expiresAt }: ApiKey): boolean => isActive && (expiresAt === null || Date.parse(expiresAt) > Date.now())
 
-/** What a user may do by a key. */
+/** What a user may do with a key. */
 function narrowed(user: User, key: ApiKey): ReadonlySet<Permission> {
   const own = permissionsOf(user)
   return new Set(key.permissions.filter((permission) => own.has(permission)))

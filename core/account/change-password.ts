@@ -7,7 +7,7 @@ import type { EditedUser } from '#core/account/user.ts'
 import { findUserWithHash } from '#core/account/user-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
-/** What somebody sends who changes their own password. */
+/** The request of a user who changes their own password. */
 export interface PasswordChange {
   currentPassword: string
   newPassword: string
@@ -15,8 +15,8 @@ export interface PasswordChange {
 }
 
 /**
- * Changes the password of a user who proves to know the present one; guesses at it count with those at the sign-in.
- * @param shown from where they ask
+ * Changes the password of a user who sends the current one; wrong ones count as failed sign-ins.
+ * @param shown where the request comes from
  * @throws unauthorized (wrong password), rate_limit_exceeded, unavailable
  */
 export async function changePassword(
@@ -26,7 +26,7 @@ export async function changePassword(
   shown: Shown,
 ): Promise<EditedUser> {
   const found = await findUserWithHash(database, userId)
-  // As core/account/user-store.ts names the account of a sign-in.
+  // The same account name as core/account/user-store.ts gives a sign-in.
   const attempt = throttle.begin({ account: `user ${userId}`, address: shown.address, known: await devices.find(userId, shown) })
   let isRight: boolean
   try {

@@ -7,14 +7,14 @@ import type { Permission } from '#core/account/permission.ts'
 import { permissionsOf, type User } from '#core/account/user.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
-/** More than anybody has devices and scripts; without an end one user could fill the table. */
+/** More than anybody has devices and scripts; without a limit one user could fill the table. */
 const KEYS_MAX = 50
 
-/** The last moment that ISO 8601 writes with a year of four digits. */
+/** The last moment that ISO 8601 writes with a four-digit year. */
 const END_MAX = Date.parse('9999-12-31T23:59:59.999Z')
 
 /**
- * Makes a key of the caller; without a wish it may do what the caller may.
+ * Creates a key for the caller; by default it may do what the caller may.
  * @throws forbidden (more than the caller may; for a session of an app), invalid_value (unknown permission, end in the past), conflict (too many keys)
  */
 export async function createApiKey(database: Knex, wanted: NewApiKey, by: Caller): Promise<NewApiKeyAnswer> {
@@ -29,8 +29,8 @@ export async function createApiKey(database: Knex, wanted: NewApiKey, by: Caller
 }
 
 /**
- * A key of the caller's own, or of anybody for whoever holds `others`.
- * @throws not_found for the keys of others otherwise: that they exist is nobody's business
+ * A key of the caller, or of any user if the caller has the permission `others`.
+ * @throws not_found for other users' keys otherwise, which hides that they exist
  */
 export async function getApiKey(database: Knex, id: string, by: Caller, others: Permission): Promise<ApiKey> {
   const key = await findApiKey(database, id)
@@ -38,7 +38,7 @@ export async function getApiKey(database: Knex, id: string, by: Caller, others: 
   return key
 }
 
-/** @throws not_found, forbidden (the key or its owner may do more than the caller, who is a session of an app), invalid_value */
+/** @throws not_found, forbidden (the key or its owner may do more than the caller; the caller uses an app session), invalid_value */
 export async function editApiKey(database: Knex, id: string, edit: ApiKeyEdit, by: Caller): Promise<ApiKey> {
   refuseSession(by)
   const permissions = edit.permissions ? readPermissions(edit.permissions) : undefined
@@ -60,7 +60,7 @@ export async function editApiKey(database: Knex, id: string, edit: ApiKeyEdit, b
   return changed ?? refuseUnknown()
 }
 
-/** @returns what was removed. @throws not_found, forbidden (the key or its owner may do more than the caller, who is a session of an app) */
+/** @returns the deleted key. @throws not_found, forbidden (the key or its owner may do more than the caller; the caller uses an app session) */
 export async function removeApiKey(database: Knex, id: string, by: Caller): Promise<ApiKey> {
   refuseSession(by)
   return await database.transaction(async (transaction) => {
@@ -71,17 +71,17 @@ export async function removeApiKey(database: Knex, id: string, by: Caller): Prom
 }
 
 /**
- * A cookie, or the token of an app, is shown by whatever has it, long after a person has typed anything; a key that it made would outlive its end.
+ * An app sends its cookie or token long after a person typed a password; a key that such a session created would outlive the session.
  * @throws forbidden
  */
 function refuseSession({ via }: Caller): void {
   if (via === 'cookie' || via === 'app_session')
-    refuse('forbidden', 'The session of an app neither makes nor changes API keys. Sign in for it, or show the password or an API key.')
+    refuse('forbidden', 'An app session cannot create or change API keys. Sign in first, or send the password or an API key.')
 }
 
 /**
- * Refuses whoever may not rule over a key: of others only holders of `others` may, and only where the owner holds nothing that they do not; of
- * one's own a credential rules over those that do no more than itself, or a narrow key could switch a revoked wide one on.
+ * Refuses a caller who may not change a key. Changing another user's key takes the permission `others` and every permission of the owner.
+ * A credential changes keys of its own user only if they do no more than itself; else a narrow key could reactivate a revoked wide one.
  * @throws not_found, forbidden
  */
 function refuseRule(found: { key: ApiKey; owner: User } | null, by: Caller, others: Permission): ApiKey {
@@ -105,15 +105,15 @@ function refuseUnknown(): never {
 }
 
 /**
- * Reads when a key ends. PostgreSQL never sees the text: it knows fewer offsets than the format allows, and leap seconds.
+ * Parses when a key expires. PostgreSQL never gets the text: it accepts fewer offsets than the format allows, and no leap seconds.
  * @throws invalid_value
  */
 function readEnd(expiresAt: string | null): Date | null {
   if (expiresAt === null) return null
   const at = Date.parse(expiresAt)
-  // NaN (a leap second, an offset that is none) compares false with everything.
+  // NaN (a leap second, an invalid offset) compares false with everything.
   if (!(at > Date.now() && at <= END_MAX)) {
-    refuse('invalid_value', 'The end of a key must be a time that is still to come, at most in the year 9999.', {
+    refuse('invalid_value', 'A key must expire in the future, at the latest in the year 9999.', {
       details: [{ path: '/expiresAt', message: 'must be in the future, and not after the year 9999' }],
     })
   }

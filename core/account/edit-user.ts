@@ -12,7 +12,7 @@ import { deleteUser, insertAllowed, insertFirstUser, insertUser, type UserFields
 import { refuse } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 
-/** Reads permissions in any spelling. @throws invalid_value naming the one that is none */
+/** Parses permissions in any spelling. @throws invalid_value naming the first unknown one */
 export function readPermissions(texts: readonly string[]): Permission[] {
   const permissions = new Set<Permission>()
   texts.forEach((text, index) => {
@@ -27,18 +27,18 @@ export function readPermissions(texts: readonly string[]): Permission[] {
   return [...permissions]
 }
 
-/** Nobody gives, or rules over, more than they hold themselves. @throws forbidden */
+/** Callers give only permissions that they have, and change only users who have no others. @throws forbidden */
 export function refuseBeyond(by: Caller | null, permissions: Iterable<Permission>): void {
   if (by === null) return
   const beyond = [...permissions].filter((permission) => !by.permissions.has(permission))
   if (beyond.length > 0)
-    refuse('forbidden', `You do not hold these permissions yourself: ${beyond.join(', ')}.`, { details: { permissions: beyond } })
+    refuse('forbidden', `You do not have these permissions yourself: ${beyond.join(', ')}.`, { details: { permissions: beyond } })
 }
 
 /**
- * Makes a user.
- * @param by who asks; null = the operator at the machine
- * @throws invalid_value, conflict (name or address taken), forbidden (more than the caller holds)
+ * Creates a user.
+ * @param by the caller; null = the operator at the machine
+ * @throws invalid_value, conflict (name or address taken), forbidden (permissions that the caller does not have)
  */
 export async function createUser(database: Knex, wanted: NewUser, by: Caller | null): Promise<User> {
   const fields = await readNewUser(wanted)
@@ -47,11 +47,11 @@ export async function createUser(database: Knex, wanted: NewUser, by: Caller | n
 }
 
 /**
- * Makes a reader who asked for it themselves, with what the rules of the server allow new accounts.
- * @throws forbidden where nobody may, invalid_value, conflict (name or address taken)
+ * Creates an account for the person who asks for it, with the sharing tags that the settings allow new accounts.
+ * @throws forbidden where registration is closed, invalid_value, conflict (name or address taken)
  */
 export async function registerUser(database: Knex, wanted: Pick<NewUser, 'username' | 'email' | 'password'>): Promise<User> {
-  // Asked before the costly hash, and again where it counts.
+  // Checked before the costly hash, and again in the transaction.
   const check = async (place: Knex) => {
     const registration = await readRegistration(place)
     return registration.isOpen ? registration.tagIds : refuse('forbidden', registration.reason)
@@ -66,26 +66,26 @@ export async function registerUser(database: Knex, wanted: Pick<NewUser, 'userna
   })
 }
 
-/** Makes the first user, an administrator; null when there is a user already. @throws invalid_value */
+/** Creates the first user, an administrator; null when a user exists already. @throws invalid_value */
 export async function createFirstAdmin(database: Knex, wanted: NewUser): Promise<User | null> {
   return insertFirstUser(database, { ...(await readNewUser(wanted)), role: 'admin' })
 }
 
 /**
- * Changes a user. A new password or a disabled account ends all sessions of that user; with `revokeApiKeys` their API keys end too.
+ * Changes a user. A new password or a disabled account ends all sessions of that user; with `revokeApiKeys` it deactivates their API keys too.
  * @throws not_found, invalid_value, forbidden, conflict (name or address taken; last active administrator)
  */
 export async function editUser(
   database: Knex,
   id: string,
-  edit: UserEdit & { /** Refuses where the password is another one by now. */ passwordHashBefore?: string },
+  edit: UserEdit & { /** Refuses when the password has changed since this hash was read. */ passwordHashBefore?: string },
   by: Caller | null,
 ): Promise<EditedUser> {
   const permissions = edit.permissions === undefined ? undefined : readPermissions(edit.permissions ?? [])
   const passwordHash = edit.password ? await hashPassword(edit.password) : undefined
   const decide = (current: User, hash: string) => {
     if (edit.passwordHashBefore !== undefined && edit.passwordHashBefore !== hash)
-      refuse('conflict', 'The password was changed meanwhile; sign in again.')
+      refuse('conflict', 'The password was changed in the meantime; sign in again.')
     const change: Partial<UserFields> = {
       ...(edit.username && { username: edit.username }),
       ...(edit.email && { email: edit.email }),
@@ -100,20 +100,20 @@ export async function editUser(
   }
   return updateUser(database, id, decide, async (transaction, after) => {
     if (passwordHash !== undefined || !after.isActive) await revokeSessionsOfUser(transaction, id)
-    // Whoever knew the old one may have been let in somewhere.
+    // A device that used the old password may be a stranger's.
     if (passwordHash !== undefined) await forgetMarks(transaction, id)
     if (edit.revokeApiKeys) await revokeApiKeysOfUser(transaction, id)
     return { ...after, apiKeysValid: after.isActive ? await countValidApiKeys(transaction, id) : 0 }
   })
 }
 
-/** @returns who was removed. @throws not_found, forbidden, conflict (last active administrator) */
+/** @returns the deleted user. @throws not_found, forbidden, conflict (last active administrator) */
 export async function removeUser(database: Knex, id: string, by: Caller | null): Promise<User> {
   return await deleteUser(database, id, (current) => refuseBeyond(by, permissionsOf(current)))
 }
 
 async function readNewUser(wanted: NewUser): Promise<UserFields> {
-  // Requests are checked before they come here; flags and environment are not.
+  // Routes check requests before they come here; flags and environment variables are checked only here.
   if (!Check(NewUser, wanted)) {
     const details = Errors(NewUser, wanted).map(({ instancePath, message }) => ({ path: instancePath, message }))
     const [first] = details

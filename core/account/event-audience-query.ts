@@ -7,7 +7,7 @@ import { visibleToUser } from '#core/account/visibility.ts'
 import type { Announcement, CarrelEvent, EventType } from '#core/events/event.ts'
 import type { Audience, Follower, Judgement } from '#core/events/follow.ts'
 
-/** What somebody needs to read by REST what an event tells of; null: nothing. */
+/** The permission that a client needs to read the subject of an event by REST; null: none. */
 const NEEDED: Record<Exclude<EventType, 'cover_updated'>, Permission | null> = {
   book_created: 'books-read',
   book_updated: 'books-read',
@@ -42,23 +42,23 @@ const COVER_NEEDED = { book: 'books-read', series: 'series-read', library: 'libr
 const neededFor = (event: CarrelEvent): Permission | null =>
   event.type === 'cover_updated' ? COVER_NEEDED[event.entityType] : NEEDED[event.type]
 
-/** The series that decides who sees an event; undefined where none does. */
+/** The series that decides who sees an event; undefined when none does. */
 function seriesOf({ event, seriesId }: Announcement): string | undefined {
   const named = ('seriesId' in event ? event.seriesId : undefined) ?? seriesId
-  // The id of a book is that of no series: where nobody says whose cover it is, only those are told who see all.
+  // A book id is never a series id: when an event does not name its series, only users who see everything receive it.
   return event.type === 'cover_updated' && event.entityType !== 'library' ? (named ?? event.entityId) : named
 }
 
-/** The id of a series that there is not, and that would carry one of the sets of tags of an announcement. */
+/** The id of a series that does not exist, and that would have one of the sets of tags of an announcement. */
 const standIn = ({ id }: Announcement, at: number): string => {
   const digits = createHash('sha256').update(`${id} ${at}`).digest('hex')
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${digits.slice(12, 16)}-${digits.slice(16, 20)}-${digits.slice(20, 32)}`
 }
 
-/** Users and series that are compared in one statement: a tenth of a second's work. */
+/** Pairs of users and series that one statement compares: a tenth of a second's work. */
 const PAIRS_MAX = 50_000
 
-/** Who is shown which events, as things are now: a few statements, however many follow, since users of the same grants see the same. */
+/** Decides who receives which events, by current permissions: a few statements for any number of followers, because users with the same grants see the same. */
 export const openEventAudience = (database: Knex): Audience => ({
   classOf: ({ permissions }) => String(PERMISSIONS.reduce((bits, one, at) => bits | (Number(permissions.has(one)) << at), 0)),
   async judge(announcements, userIds): Promise<Judgement> {
@@ -86,8 +86,8 @@ export const openEventAudience = (database: Knex): Audience => ({
 })
 
 /**
- * Who may still sign in, and of those with grants each with one user whose grants are the same. An account that is gone has no grants either: it is
- * shown nothing, not everything.
+ * Which users may still sign in, and for those with grants one user whose grants are the same. A deleted account has no grants either: it sees
+ * nothing, not everything.
  */
 async function findRestricted(database: Knex, userIds: readonly string[]): Promise<{ present: Set<string>; groups: Map<string, string> }> {
   const { rows } = await database.raw(
@@ -107,7 +107,7 @@ async function findRestricted(database: Knex, userIds: readonly string[]): Promi
   return { present: new Set(users.map(({ id }) => id)), groups }
 }
 
-/** Pairs `user series` of users and series of the events that these users see. A series that is gone is judged by the tags it had. */
+/** Pairs `user series` of users and series of the events that these users see. For a deleted series the tags that it had decide. */
 async function listVisiblePairs(database: Knex, userIds: readonly string[], announcements: readonly Announcement[]): Promise<Set<string>> {
   const there = new Set<string>()
   const gone = new Map<string, Set<string>>()
@@ -149,7 +149,7 @@ async function listVisiblePairs(database: Knex, userIds: readonly string[], anno
   return pairs
 }
 
-/** Numbers and messages of a whole library count and name what somebody does not see. */
+/** Numbers and messages of a whole library count and name things that a user may not see. */
 function withoutCounts(event: CarrelEvent): CarrelEvent | null {
   if (event.type === 'queue_updated') return null
   if (event.type === 'scan_updated') return { ...event, filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, errors: [] }
@@ -158,7 +158,7 @@ function withoutCounts(event: CarrelEvent): CarrelEvent | null {
   return known
 }
 
-/** Messages name files as REST shows them to this caller; of most events all are shown the same one, which is written once. */
+/** Messages name files as REST shows them to this caller; most events are the same for everybody, and such an event is serialized once. */
 function shownTo(follower: Follower, event: CarrelEvent): CarrelEvent {
   const caller = follower as { permissions: ReadonlySet<Permission> }
   if (event.type === 'scan_updated' && event.errors.length > 0)

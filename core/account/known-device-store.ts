@@ -1,9 +1,9 @@
 import type { Knex } from 'knex'
 
-/** Nobody's user: asked for where there is none, so that it takes as long. */
+/** The id of no user: queried when the user does not exist, so that the query takes as long. */
 const NOBODY = '00000000-0000-0000-0000-000000000000'
 
-/** Which of the marks are known of a user, in their order. */
+/** Whether each of the marks is recorded for the user, in their order. */
 export async function findKnownMarks(database: Knex, userId: string | null, marks: readonly Buffer[]): Promise<boolean[]> {
   const known: Buffer[] = await database('known_devices')
     .where('user_id', userId ?? NOBODY)
@@ -12,10 +12,10 @@ export async function findKnownMarks(database: Knex, userId: string | null, mark
   return marks.map((mark) => known.some((one) => one.equals(mark)))
 }
 
-/** Keeps the marks of a user, and of all at most `marksMax`: those that were used last. */
+/** Records marks of a user and keeps the `marksMax` most recently used. */
 export async function recordMarks(database: Knex, userId: string, marks: readonly Buffer[], marksMax: number): Promise<void> {
   await database.transaction(async (trx) => {
-    // Somebody who was deleted meanwhile has no devices any more.
+    // A user who was deleted in the meantime has no devices any more.
     if (!(await trx('users').where('id', userId).first('id').forShare())) return
     const now = new Date()
     await trx('known_devices')

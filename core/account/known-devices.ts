@@ -3,36 +3,36 @@ import type { Knex } from 'knex'
 import { addressGroup } from '#core/account/address.ts'
 import { findKnownMarks, recordMarks } from '#core/account/known-device-store.ts'
 
-/** Devices and addresses of one user: a family's, for years. */
+/** Devices and addresses of one user: enough for a family, for years. */
 const MARKS_MAX = 50
 const SECRET_BYTES = 32
 const TOKEN = /^dev_[\w-]{43}$/
 
-/** What a client shows beside its password. */
+/** What a client sends beside its password. */
 export interface Shown {
   address: string
-  /** What it was given when it signed in before; null when it shows nothing. */
+  /** The device token from an earlier sign-in; null when the client sends none. */
   device: string | null
 }
 
-/** What of it is known of the user. */
+/** Which parts of it are recorded for the user. */
 export interface Known {
-  /** Names the device where it is known, and tells nothing of its secret. */
+  /** Names the device if it is recorded; contains nothing of its secret. */
   device: string | null
   address: boolean
 }
 
-/** Knows from where and with what users have signed in before. */
+/** Records from which addresses and devices users have signed in before. */
 export interface KnownDevices {
-  /** @param userId null for somebody who does not exist, which takes as long */
+  /** @param userId null for a user who does not exist, which takes as long */
   find(userId: string | null, shown: Shown): Promise<Known>
-  /** After a password was right. @returns what the device shows the next time: what it has, where that is known */
+  /** Call after a correct password. @returns the device token for the next time: the present one, if it is recorded */
   record(userId: string, shown: Shown, known: Known): Promise<string>
-  /** The address alone, of a client that keeps no cookies. */
+  /** Records the address alone, for a client that keeps no cookies. */
   recordAddress(userId: string, address: string): Promise<void>
 }
 
-/** @param key of this server; at least 32 bytes */
+/** @param key secret of this server; at least 32 bytes */
 export function openKnownDevices({ database, key }: { database: Knex; key: Uint8Array }): KnownDevices {
   const own = createHmac('sha256', key).update('known devices').digest()
   const mark = (kind: 'address' | 'device', text: string) => createHmac('sha256', own).update(`${kind} ${text}`).digest()

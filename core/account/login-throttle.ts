@@ -4,18 +4,18 @@ import type { Known } from '#core/account/known-devices.ts'
 import { bounded } from '#core/foundation/bounded.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
-/** Of one account from one place. Nobody mistypes more often in a row; then each further failure doubles the pause. */
+/** One account from one place. Nobody mistypes more often in a row; after that, each further failure doubles the pause. */
 const PLACE = { freeFailures: 5, pauseSecondsMax: 300 }
-/** Of all accounts from one address. Behind one there may be a family, a school, an office. */
+/** All accounts from one address, behind which there may be a family, a school or an office. */
 const ADDRESS = { freeFailures: 20, pauseSecondsMax: 900 }
 /**
- * Of one account from all places that it was never signed in from: one place alone comes to 12 an hour, so that it takes many to use these up.
- * Then one guess a minute is left to all of them together.
+ * One account from all unknown places together. One place alone reaches 12 failures an hour, so using these up takes many places.
+ * Then all of them together may guess once a minute.
  */
 const TOTAL = { failures: 60, refillMs: 60_000 }
-/** Failures are forgotten after this; longer than the longest pause. */
+/** Failures expire after this time; longer than the longest pause. */
 const MEMORY_MS = 30 * 60_000
-/** Some megabytes at most; a flood of names drops the oldest first. */
+/** Some megabytes at most; a flood of names evicts the oldest first. */
 const ENTRIES_MAX = 20_000
 
 interface Entry {
@@ -24,10 +24,10 @@ interface Entry {
   pausedUntil: number
 }
 
-/** Failures that an account has left. */
+/** Failures that an account has left before it is throttled. */
 interface Allowance {
   left: number
-  /** When that was counted. */
+  /** When `left` was computed. */
   at: number
   pending: number
 }
@@ -36,30 +36,30 @@ interface Allowance {
 export interface LoginAttempt {
   succeed(): void
   fail(): void
-  /** Ends it without judging, when the password could not be checked. */
+  /** Ends it without a result, when the password could not be checked. */
   abandon(): void
 }
 
-/** Who tries to sign in. */
+/** The client that tries to sign in. */
 export interface Guesser {
-  /** The same for every name of one account (`findLogin` answers it). */
+  /** The same for every name of one account (`findLogin` returns it). */
   account: string
   address: string
-  /** What of them is known of this account: a device has a count of its own, an address is not held up by strangers elsewhere. */
+  /** What is recorded about the client: a known device has a count of its own, and failures from unknown addresses do not throttle a known address. */
   known: Known
 }
 
 /**
- * Slows guessing of passwords down: per account and place, per address, and per account in all. Guesses from one place keep nobody out elsewhere; the
- * last count binds only places that the account was never signed in from, and a known device is bound by none but its own. It never says whether the
- * account exists.
+ * Slows down password guessing: per account and place, per address, and per account in total. Failures from one place do not throttle other places;
+ * the total binds only places from which the account never signed in, and a known device is bound by its own count only. The throttle never reveals
+ * whether the account exists.
  */
 export interface LoginThrottle {
   /** @throws rate_limit_exceeded with the seconds to wait */
   begin(who: Guesser): LoginAttempt
 }
 
-/** One count that an attempt passes. */
+/** One count that an attempt must pass. */
 interface Lane {
   /** Seconds to wait; 0 when the attempt may begin. */
   wait(): number
@@ -92,7 +92,7 @@ class FailureCount implements Lane {
     const { failures, pending, pausedUntil } = this.#entry
     const waitMs = pausedUntil - this.#now()
     if (waitMs > 0) return Math.ceil(waitMs / 1000)
-    // Attempts still in the air count as failures, else a hundred at once would all be the first.
+    // Unfinished attempts count as failures; otherwise a hundred concurrent ones would all be the first.
     return pending > 0 && failures + pending >= this.#limit.freeFailures ? 1 : 0
   }
 
@@ -116,7 +116,7 @@ class FailureCount implements Lane {
   }
 }
 
-/** What one account has left for all places that it was never signed in from. */
+/** The failures that one account has left for all unknown places together. */
 class AccountAllowance implements Lane {
   readonly #entries: LRUCache<string, Allowance>
   readonly #account: string
@@ -160,7 +160,7 @@ class AccountAllowance implements Lane {
   succeed(): void {}
 }
 
-/** @param now milliseconds of a clock that only goes forward */
+/** @param now milliseconds of a monotonic clock */
 export function openLoginThrottle(now: () => number = () => performance.now()): LoginThrottle {
   return new MemoryLoginThrottle(now)
 }
@@ -169,7 +169,7 @@ class MemoryLoginThrottle implements LoginThrottle {
   readonly #now: () => number
   readonly #places = new LRUCache<string, Entry>({ ...bounded(ENTRIES_MAX), ttl: MEMORY_MS })
   readonly #addresses = new LRUCache<string, Entry>({ ...bounded(ENTRIES_MAX), ttl: MEMORY_MS })
-  // Full again after an hour, so kept for longer.
+  // Full again after an hour, so entries live longer than that.
   readonly #totals = new LRUCache<string, Allowance>({ ...bounded(ENTRIES_MAX), ttl: 2 * TOTAL.failures * TOTAL.refillMs })
 
   constructor(now: () => number) {
@@ -183,7 +183,7 @@ class MemoryLoginThrottle implements LoginThrottle {
     const group = addressGroup(address)
     return [
       new FailureCount(this.#places, `${account} address ${group}`, place),
-      // It keeps its count: else whoever owns one account could guess at the others between two logins of their own.
+      // A success does not reset this count: otherwise the owner of one account could guess at others between two sign-ins of their own.
       new FailureCount(this.#addresses, group, { limit: ADDRESS, forgives: false, now }),
       ...(known.address ? [] : [new AccountAllowance(this.#totals, account, now)]),
     ]

@@ -4,13 +4,13 @@ import { Semaphore } from '#core/foundation/semaphore.ts'
 
 /** NIST SP 800-63B: at least 8 characters, no rules of composition. */
 export const PASSWORD_LENGTH_MIN = 8
-/** Long enough for any phrase, short enough that hashing stays about the password and not about its length. */
+/** Long enough for any phrase; short enough that its length does not dominate the cost of hashing. */
 export const PASSWORD_LENGTH_MAX = 1024
 /** OWASP's first choice for Argon2id: 19 MiB, two passes, one lane. */
 const COST = { memory: 19_456, passes: 2, parallelism: 1 }
 const SALT_BYTES = 16
 const TAG_BYTES = 32
-/** Hashes come from our own table; still, a damaged row must not ask for gigabytes or hours. */
+/** Hashes come from our own table; still, a damaged row must not demand gigabytes or hours. */
 const MEMORY_KIB_MAX = 262_144
 const PASSES_MAX = 10
 /** Each hash holds 19 MiB and a thread of the pool that files and images need as well. */

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { Caller } from '#core/account/caller.ts'
 
-/** Who reads books need not know how the disks of the server are laid out; who edits them looks for the files there. */
+/** A user who only reads books need not know the server's folders; a user who edits books looks for the files there. */
 export const seesWholePaths = ({ permissions }: Pick<Caller, 'permissions'>): boolean => permissions.has('books-write')
 
 /**
@@ -18,10 +18,10 @@ export function shownFilePath(caller: Pick<Caller, 'permissions'>, { libraryPath
 export const shownLibraryPath = (caller: Pick<Caller, 'permissions'>, path: string): string =>
   seesWholePaths(caller) ? path : basename(path)
 
-/** As messages of ours and of the system quote them; a name may hold the other quotation mark. */
+/** Paths as our messages and the system's quote them; a name may contain the other quotation mark. */
 const QUOTED_PATH = /"\/([^"\n]*)"|'\/([^'\n]*)'/g
 
-/** What went wrong, as the caller may read it: of absolute paths the last part alone. */
+/** An error message as the caller may read it: only the last part of absolute paths remains. */
 export const shownMessage = (caller: Pick<Caller, 'permissions'>, message: string): string =>
   seesWholePaths(caller)
     ? message
@@ -37,6 +37,6 @@ export const shownFilePathSql = (isWhole: boolean): string =>
     : `(SELECT CASE WHEN starts_with(books.path, rtrim(place.path, '/') || '/') THEN substr(books.path, length(rtrim(place.path, '/')) + 2)
          ELSE books.file_name END FROM libraries place WHERE place.id = books.library_id)`
 
-/** What stands in schemas for {@link shownFilePath}. */
+/** The note for schemas with {@link shownFilePath}. */
 export const FILE_PATH_NOTE =
   'Absolute path on the server for callers with the permission books-write; for everybody else relative to the folder of the library.'

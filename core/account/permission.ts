@@ -1,4 +1,4 @@
-/** The permissions of the interface and what each role holds. Spelled `libraries-read` on the wire. */
+/** The permissions of the API and the permissions of each role. Spelled `libraries-read` on the wire. */
 const READER = [
   'libraries-read',
   'series-read',

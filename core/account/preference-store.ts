@@ -14,7 +14,7 @@ const preferenceOf = ({ key, value, updated_at }: Row): Preference => ({
   updatedAt: updated_at.toISOString(),
 })
 
-/** All that is kept for a user, by key. */
+/** All preferences of a user, by key. */
 export async function listPreferences(database: Knex, userId: string): Promise<Preference[]> {
   const rows: Row[] = await database('user_preferences').where('user_id', userId).orderBy('key').select(COLUMNS)
   return rows.map(preferenceOf)
@@ -23,13 +23,13 @@ export async function listPreferences(database: Knex, userId: string): Promise<P
 /** @throws not_found */
 export async function getPreference(database: Knex, userId: string, key: string): Promise<Preference> {
   const row: Row | undefined = await database('user_preferences').where({ user_id: userId, key }).first(COLUMNS)
-  return row ? preferenceOf(row) : refuse('not_found', `Nothing is kept under the key "${key}".`)
+  return row ? preferenceOf(row) : refuse('not_found', `There is no preference "${key}".`)
 }
 
 /**
- * Keeps values under their keys, all of them or none.
+ * Stores values under their keys, all of them or none.
  * @param pointerOf JSON pointer to the value of a key in the request
- * @throws invalid_value for a key or value that breaks a rule, and where the user would have too many or too much
+ * @throws invalid_value for a key or value that breaks a rule, and when the user would have too many preferences or too many bytes
  */
 export async function savePreferences(
   database: Knex,
@@ -40,7 +40,7 @@ export async function savePreferences(
   const rows = Object.entries(values).map(([key, value]) => ({ user_id: userId, key, value: readPreference(key, value, pointerOf(key)) }))
   if (rows.length === 0) return []
   return await database.transaction(async (trx) => {
-    // One after the other: else many at once would each find room.
+    // Locked: otherwise concurrent requests would each find room.
     if (!(await trx('users').where('id', userId).forUpdate().first('id'))) refuse('not_found', 'There is no such user.')
     const saved: Row[] = await trx('user_preferences')
       .insert(rows.map((row) => ({ ...row, updated_at: trx.fn.now() })))
@@ -53,7 +53,7 @@ export async function savePreferences(
     if (kept.bytes > PREFERENCES_BYTES_MAX)
       refuse(
         'invalid_value',
-        `The preferences of a user have at most ${PREFERENCES_BYTES_MAX} bytes of JSON in all, and would have ${kept.bytes}; delete some first. Nothing was changed.`,
+        `The preferences of a user have at most ${PREFERENCES_BYTES_MAX} bytes of JSON in total, and would have ${kept.bytes}; delete some first. Nothing was changed.`,
       )
     if (kept.count > PREFERENCES_MAX)
       refuse('invalid_value', `A user has at most ${PREFERENCES_MAX} preferences; delete some first. Nothing was changed.`)
@@ -61,7 +61,7 @@ export async function savePreferences(
   })
 }
 
-/** @returns whether there was one */
+/** @returns whether the preference existed */
 export async function deletePreference(database: Knex, userId: string, key: string): Promise<boolean> {
   return (await database('user_preferences').where({ user_id: userId, key }).delete()) > 0
 }

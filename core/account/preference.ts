@@ -5,16 +5,16 @@ import { OneOf, Timestamp } from '#core/foundation/schema.ts'
 
 /** JSON of one value: the settings of a whole page, not a file. */
 export const PREFERENCE_BYTES_MAX = 64 * 1024
-/** Of one user: some dozens for each client that they use. */
+/** Per user: some dozens for each client that they use. */
 export const PREFERENCES_MAX = 200
-/** Of one user in all: 200 of the largest would be 13 MB, which every client reads when it starts. */
+/** Per user in total: 200 of the largest would be 13 MB, which every client reads when it starts. */
 export const PREFERENCES_BYTES_MAX = 1024 * 1024
 const KEY_LENGTH_MAX = 200
 const KEY = /^[A-Za-z0-9][A-Za-z0-9._:/-]*$/
 
 export const VALUE_TYPES = ['string', 'integer', 'float', 'boolean', 'json'] as const
 
-/** Something that a client keeps for a user. */
+/** A value that a client stores for a user. */
 export const Preference = Type.Object(
   {
     key: Type.String(),
@@ -32,14 +32,14 @@ export const PreferenceKey = Type.String({
   description: 'Letters, digits and . _ : / -, such as reader.fit; a letter or digit first.',
 })
 
-/** What kind of value it is; lists, objects and null are `json`. */
+/** The type of a value; lists, objects and null are `json`. */
 export function valueTypeOf(value: unknown): Preference['valueType'] {
   if (typeof value === 'string' || typeof value === 'boolean') return typeof value as 'string' | 'boolean'
   if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'float'
   return 'json'
 }
 
-/** The JSON text of a value under a key. @param at JSON pointer to the value @throws invalid_value */
+/** The JSON text of the value of a preference. @param at JSON pointer to the value @throws invalid_value */
 export function readPreference(key: string, value: unknown, at: string): string {
   const wrong = (message: string): never =>
     refuse('invalid_value', `The preference "${key.slice(0, 60)}" ${message}.`, { details: [{ path: at, message }] })

@@ -3,25 +3,25 @@ import { isSwitchedOn, readSetting } from '#core/settings/chosen-setting-store.t
 
 export const REGISTRATION_TAGS = 'auth.registration_tags'
 
-/** Whether people may make accounts of their own: the sharing tags that each is then allowed, or why not. */
+/** Whether people may create accounts of their own: the sharing tags that each new account is allowed, or why registration is closed. */
 export type Registration = { isOpen: true; tagIds: string[] } | { isOpen: false; reason: string }
 
 const closed = (reason: string): Registration => ({ isOpen: false, reason })
 
 /**
- * In a transaction the tags stay until its end. A new account sees everything unless it is allowed something: where some are kept from something, that
- * would make nothing of it, for they need only make another account.
+ * In a transaction the tags stay locked until its end. A new account without grants sees everything. Where grants hide series from some users, those
+ * users could simply create another account; so registration then needs tags for new accounts.
  */
 export async function readRegistration(database: Knex): Promise<Registration> {
   if (!(await isSwitchedOn(database, 'auth.registration_enabled')))
-    return closed('Nobody makes an account of their own here; ask an administrator for one.')
+    return closed('Registration is closed on this server; ask an administrator for an account.')
   const said = await readSetting(database, REGISTRATION_TAGS)
   const names = namesOf(said)
   if (names.length === 0) {
     const isRuled = (await database('user_sharing_grants').first('id')) !== undefined
     return isRuled
       ? closed(
-          `Nobody makes an account of their own here while sharing tags rule who sees what. An administrator can change that: the setting ${REGISTRATION_TAGS} names the tags that new accounts are allowed.`,
+          `Registration is closed while sharing tags decide who sees what. An administrator can open it with the setting ${REGISTRATION_TAGS}, which names the tags that new accounts are allowed.`,
         )
       : { isOpen: true, tagIds: [] }
   }
@@ -29,12 +29,12 @@ export async function readRegistration(database: Knex): Promise<Registration> {
   const missing = await listUnknownTags(database, said)
   return missing.length > 0
     ? closed(
-        `Nobody makes an account of their own here: the setting ${REGISTRATION_TAGS} names a sharing tag that there is not. Tell an administrator.`,
+        `Registration is closed: the setting ${REGISTRATION_TAGS} names a sharing tag that does not exist. Tell an administrator.`,
       )
     : { isOpen: true, tagIds }
 }
 
-/** Those names of the setting that no sharing tag has, in any case. */
+/** The names in the setting that no sharing tag has, ignoring case. */
 export async function listUnknownTags(database: Knex, said: string): Promise<string[]> {
   const rows = await database
     .from(database.raw('unnest(CAST(? AS text[])) AS said(name)', [namesOf(said)]))

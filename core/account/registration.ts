@@ -3,19 +3,19 @@ import { addressGroup } from '#core/account/address.ts'
 import { bounded } from '#core/foundation/bounded.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
-/** Behind one address there may be a family, a school, an office; they register once. */
+/** Behind one address there may be a family, a school or an office; each person registers once. */
 const REGISTRATIONS_MAX = 20
 const WINDOW_MS = 3_600_000
 /** Some hundred bytes each. */
 const ENTRIES_MAX = 10_000
 
-/** Bounds how many accounts somebody makes for themselves from one address. */
+/** Limits how many accounts people create from one address. */
 export interface RegistrationLimit {
   /** Counts an attempt. @throws rate_limit_exceeded with the seconds to wait */
   count(address: string): void
 }
 
-/** @param now milliseconds of a clock that only goes forward */
+/** @param now milliseconds of a monotonic clock */
 export function openRegistrationLimit(now: () => number = () => performance.now()): RegistrationLimit {
   const attempts = new LRUCache<string, number[]>({ ...bounded(ENTRIES_MAX), ttl: WINDOW_MS })
   return {

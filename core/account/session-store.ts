@@ -4,9 +4,9 @@ import { readUser } from '#core/account/user-store.ts'
 import { announceAccess } from '#core/events/event-store.ts'
 
 /**
- * Makes a session with its first refresh token.
- * @param session.passwordHash the hash that the password was checked against; null when none was asked for
- * @returns the id of the session; null when the user is gone, not active, or has another password since
+ * Creates a session with its first refresh token.
+ * @param session.passwordHash the hash that the password matched; null when no password was needed
+ * @returns the id of the session; null when the user was deleted, is not active, or has changed the password since
  */
 export async function insertSession(
   database: Knex,
@@ -14,7 +14,7 @@ export async function insertSession(
 ): Promise<string | null> {
   const { userId, passwordHash, tokenHash, expiresAt } = session
   return database.transaction(async (transaction) => {
-    // Locked until the session is there: a change of the user comes before, and is seen here, or after, and ends the session.
+    // Locked until the session is inserted: a change of the user comes before, and is visible here, or after, and ends the session.
     const user = await transaction('users').first('password_hash').where({ id: userId, is_active: true }).forShare()
     if (!user || (passwordHash !== null && user.password_hash !== passwordHash)) return null
     const [session] = await transaction('sessions').insert({ user_id: userId, expires_at: expiresAt }, ['id'])
@@ -23,7 +23,7 @@ export async function insertSession(
   })
 }
 
-/** The user of a session that is alive, whether active or not; null when it was revoked, has expired, or is not theirs. */
+/** The user of a valid session, whether active or not; null when the session was revoked, has expired, or belongs to another user. */
 export async function findSessionUser(database: Knex, { sessionId, userId }: { sessionId: string; userId: string }): Promise<User | null> {
   const row = await database('sessions')
     .join('users', 'users.id', 'sessions.user_id')
@@ -36,12 +36,12 @@ export async function findSessionUser(database: Knex, { sessionId, userId }: { s
 
 export type Rotation =
   | { outcome: 'rotated'; sessionId: string; user: User }
-  /** Unknown, expired, or of a session that has ended. */
+  /** Unknown, expired, or its session has ended. */
   | { outcome: 'refused' }
-  /** Used before: somebody has a copy. The session is revoked. */
+  /** Used before: somebody has a copy. The session was revoked. */
   | { outcome: 'reused'; sessionId: string; userId: string }
 
-/** Trades a refresh token for the next one of its family. Each works once; the second use ends the session. */
+/** Exchanges a refresh token for the next one of its family. Each works once; the second use ends the session. */
 export async function rotateRefreshToken(
   database: Knex,
   { tokenHash, nextHash, expiresAt }: { tokenHash: Uint8Array; nextHash: Uint8Array; expiresAt: Date },
@@ -85,7 +85,7 @@ export async function revokeSessionsOfUser(trx: Knex.Transaction, userId: string
   await announceAccess(trx, [userId])
 }
 
-/** Forgets sessions that ended and refresh tokens that expired. @returns how many sessions */
+/** Deletes sessions that ended and refresh tokens that expired. @returns how many sessions */
 export async function purgeSessions(database: Knex, endedBefore: Date): Promise<number> {
   await database('refresh_tokens').where('expires_at', '<', endedBefore).delete()
   return database('sessions')

@@ -16,9 +16,9 @@ import { announceAccess, announceSeries } from '#core/events/event-store.ts'
 import { CarrelError, refuse } from '#core/foundation/errors.ts'
 
 const UNIQUE_VIOLATION = '23505'
-/** Of those who would see more. */
+/** Of the users who would see more, the message names this many. */
 const USERS_NAMED_MAX = 20
-/** What is told to have changed of a series. */
+/** The changed field in the events of a series. */
 const SHARING = ['sharingTags']
 
 interface TagRow {
@@ -58,7 +58,7 @@ export async function addSharingTag(database: Knex, caller: Caller, tag: NewShar
   return await getSharingTag(database, caller, row.id)
 }
 
-/** Members that are not given stay. @throws not_found, conflict */
+/** Absent members do not change. @throws not_found, conflict */
 export async function editSharingTag(database: Knex, caller: Caller, tagId: string, edit: SharingTagEdit): Promise<SharingTag> {
   const change = {
     ...(edit.name !== undefined && { name: edit.name }),
@@ -74,16 +74,16 @@ export async function editSharingTag(database: Knex, caller: Caller, tagId: stri
 }
 
 /**
- * Removes the tag from every series and every user. Unless that is confirmed, not where somebody would then see more: who is denied the tag, or is
- * allowed nothing else, which is to be allowed everything.
+ * Removes the tag from every series and every user. Without confirmation, refuses if a user would then see more: a user who is denied the tag, or
+ * whose only allowed tag it is, since a user without allowed tags sees everything.
  * @throws not_found, conflict with those users
  */
 export async function removeSharingTag(database: Knex, tagId: string, { isConfirmed }: { isConfirmed: boolean }): Promise<void> {
   await database.transaction(async (trx) => {
-    // No grant of it is made from here on.
+    // Locks out new grants of this tag.
     if (!(await trx('sharing_tags').where('id', tagId).forUpdate().first('id'))) refuseUnknown([tagId])
     const userIds: string[] = await trx('user_sharing_grants').where('sharing_tag_id', tagId).pluck('user_id')
-    // Of two tags at once each would else be the one that is left.
+    // Locked: if two tags are deleted at the same time, each would otherwise count the other as remaining.
     await trx('users').whereRaw('id = ANY(CAST(? AS uuid[]))', [userIds]).orderBy('id').forNoKeyUpdate().select('id')
     if (!isConfirmed) await refuseWider(trx, tagId)
     await trx('sharing_tags').where('id', tagId).delete()
@@ -106,7 +106,7 @@ async function refuseWider(trx: Knex, tagId: string): Promise<void> {
   const others = wider.length > names.length ? ` and ${wider.length - names.length} others` : ''
   refuse(
     'conflict',
-    `Without this tag ${names.join(', ')}${others} would see more than now. Give them other grants first, or delete it with ?confirm=true.`,
+    `Without this tag ${names.join(', ')}${others} would see more series. Give them other grants first, or delete the tag with ?confirm=true.`,
     { details: { users: wider.slice(0, USERS_NAMED_MAX) } },
   )
 }
@@ -117,7 +117,7 @@ export async function listSeriesTags(database: Knex, caller: Caller, seriesId: s
   return await readSeriesTags(database, seriesId)
 }
 
-/** Makes these the tags of the series. @throws not_found for the series or any of the tags; then nothing has changed */
+/** Replaces the tags of the series. @throws not_found for the series or any of the tags; then nothing has changed */
 export async function setSeriesTags(
   database: Knex,
   caller: Caller,
@@ -138,7 +138,7 @@ export async function setSeriesTags(
   })
 }
 
-/** Adds one tag to a series; one that is there already stays. @throws not_found */
+/** Adds one tag to a series; does nothing when the series has it. @throws not_found */
 export async function addSeriesTag(
   database: Knex,
   caller: Caller,
@@ -151,25 +151,25 @@ export async function addSeriesTag(
     await insertTags(trx, series.seriesId, [series.tagId])
     const tags = await readSeriesTags(trx, series.seriesId)
     if (tags.length > TAGS_PER_SERIES_MAX)
-      refuse('invalid_value', `A series carries at most ${TAGS_PER_SERIES_MAX} sharing tags; take one from it first.`)
+      refuse('invalid_value', `A series has at most ${TAGS_PER_SERIES_MAX} sharing tags; remove one first.`)
     await announceSeries(trx, [series.seriesId], SHARING)
     return tags
   })
 }
 
-/** Takes all sharing tags from many series. */
+/** Removes all sharing tags from many series. */
 export async function clearSeriesTags(trx: Knex, seriesIds: readonly string[]): Promise<void> {
   await trx('series_sharing_tags')
     .whereRaw('series_id = ANY(CAST(? AS uuid[]))', [[...seriesIds]])
     .delete()
 }
 
-/** @throws not_found also when the series does not carry the tag */
+/** @throws not_found also when the series does not have the tag */
 export async function removeSeriesTag(database: Knex, caller: Caller, series: { seriesId: string; tagId: string }): Promise<void> {
   await database.transaction(async (trx) => {
     await checkSeries(trx, caller, series.seriesId)
     const removed = await trx('series_sharing_tags').where({ series_id: series.seriesId, sharing_tag_id: series.tagId }).delete()
-    if (removed === 0) refuse('not_found', `The series does not carry the sharing tag ${series.tagId}.`)
+    if (removed === 0) refuse('not_found', `The series does not have the sharing tag ${series.tagId}.`)
     await announceSeries(trx, [series.seriesId], SHARING)
   })
 }
@@ -180,7 +180,7 @@ export async function listGrants(database: Knex, userId: string): Promise<Sharin
   return await listSharingGrants(database, userId)
 }
 
-/** Allows or denies a user what carries the tag; a grant for the same tag is replaced. @throws not_found, forbidden (may do more than the caller) */
+/** Allows or denies a user the series with the tag; replaces a grant for the same tag. @throws not_found, forbidden (may do more than the caller) */
 export async function setGrant(database: Knex, caller: Caller, userId: string, grant: NewGrant): Promise<SharingGrant> {
   await database.transaction(async (trx) => {
     await checkRule(trx, caller, userId)
@@ -240,7 +240,7 @@ async function checkSeries(database: Knex, caller: Caller, seriesId: string): Pr
   if (!found) refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
 }
 
-/** Two who change the tags of a series at once do so one after the other, or each would count without those of the other. */
+/** Serializes changes to the tags of one series; otherwise each would count without the tags of the other. */
 async function lockSeries(trx: Knex, seriesId: string): Promise<void> {
   await trx('series').where('id', seriesId).forNoKeyUpdate().first('id')
 }
@@ -249,13 +249,13 @@ async function checkUser(database: Knex, userId: string): Promise<void> {
   if (!(await database('users').where('id', userId).first('id'))) refuse('not_found', `There is no user ${userId}.`)
 }
 
-/** What somebody sees is not for those to change who may do less. @throws not_found, forbidden */
+/** A caller may not change what a user with more permissions sees. @throws not_found, forbidden */
 async function checkRule(database: Knex, caller: Caller, userId: string): Promise<void> {
   const user = (await findUser(database, userId)) ?? refuse('not_found', `There is no user ${userId}.`)
   refuseBeyond(caller, permissionsOf(user))
 }
 
-/** Locks the tags too, so that none goes before it is used. */
+/** Also locks the tags, so that none is deleted before it is used. */
 async function checkTags(database: Knex, tagIds: readonly string[]): Promise<void> {
   const found: string[] = await database('sharing_tags')
     .whereRaw('id = ANY(?::uuid[])', [[...tagIds]])

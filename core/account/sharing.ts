@@ -3,21 +3,21 @@ import Type from 'typebox'
 import { SharingGrant } from '#core/account/user.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
-/** Fits a list in a menu; begins and ends with something that can be seen. */
+/** Fits a list in a menu; begins and ends with a visible character. */
 const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '^\\S(.*\\S)?$' })
 /** A note for administrators, not an essay. */
 const Description = Nullable(Type.String({ maxLength: 1_000 }))
-/** Each tag of a series is looked at by every query of every user with grants. */
+/** Every query of every user with grants checks each tag of a series. */
 export const TAGS_PER_SERIES_MAX = 100
 
-/** What a series is marked with so that users may be allowed or denied it. */
+/** A mark on series by which users are allowed or denied them. */
 export const SharingTagSummary = Type.Object(
   { id: Uuid, name: Type.String(), description: Nullable(Type.String()) },
   { title: 'SharingTagSummary' },
 )
 export type SharingTagSummary = Static<typeof SharingTagSummary>
 
-/** A sharing tag with how many series carry it and how many users have a grant for it. */
+/** A sharing tag with how many series have it and how many users have a grant for it. */
 export const SharingTag = Type.Object(
   {
     ...SharingTagSummary.properties,

@@ -16,11 +16,11 @@ import type { Log } from '#core/foundation/log.ts'
 
 const DAY_MS = 86_400_000
 const REFRESH_TOKEN_BYTES = 32
-/** One text for a wrong password, an unknown name and a disabled account: which it was is nobody's business. */
+/** One text for a wrong password, an unknown name and a disabled account, so that it does not reveal which accounts exist. */
 const NOT_YOU = 'The user name or the password is wrong.'
 const NOT_THIS_TOKEN = 'This refresh token is not valid any more; sign in again.'
 
-/** What a client gets when it signs in. `expiresIn` is the life of the access token in seconds. */
+/** The response to a sign-in. `expiresIn` is the lifetime of the access token in seconds. */
 export const SignedIn = Type.Object(
   {
     accessToken: Type.String(),
@@ -33,24 +33,24 @@ export const SignedIn = Type.Object(
 )
 export type SignedIn = Static<typeof SignedIn>
 
-/** The same for somebody who has just been made, with a word of welcome. */
+/** The same for a new account, with a welcome message. */
 export const FirstSignIn = Type.Object({ ...SignedIn.properties, message: Type.String() }, { title: 'FirstSignIn' })
 
-/** What somebody signs in with. */
+/** The credentials of a sign-in. */
 export interface LoginProof {
   username: string
   password: string
   address: string
-  /** What the client shows of an earlier time, and where what it shows the next time is put. */
+  /** The client's device token from an earlier sign-in, and a function that stores the next one. */
   device?: { shown: string | null; keep(token: string): void }
 }
 
 export interface SignIn {
   /** @throws unauthorized, rate_limit_exceeded, unavailable */
   login(proof: LoginProof): Promise<SignedIn>
-  /** Starts a session without asking for a password: for somebody who has just been made. @throws unauthorized when they are gone again */
+  /** Starts a session without a password, for a new account. @throws unauthorized when it was deleted in the meantime */
   begin(user: User): Promise<SignedIn>
-  /** Trades a refresh token; the old one is dead then. @throws unauthorized */
+  /** Exchanges a refresh token; the old one is then invalid. @throws unauthorized */
   refresh(refreshToken: string): Promise<SignedIn>
   /** Ends the session of the caller, with all its tokens. An API key has none. */
   logout(caller: Caller): Promise<void>
@@ -93,7 +93,7 @@ class SessionSignIn implements SignIn {
     return { token, tokenHash: hash(token), expiresAt: new Date(Date.now() + this.#options.refreshTokenDays * DAY_MS) }
   }
 
-  /** @param passwordHash what the password was checked against. @returns null when that is not the password any more */
+  /** @param passwordHash the hash that the password matched. @returns null when the password has changed since */
   async #openSession(user: User, passwordHash: string | null): Promise<OpenedSession | null> {
     const { token, tokenHash, expiresAt } = this.#makeRefreshToken()
     const sessionId = await insertSession(this.#options.database, { userId: user.id, passwordHash, tokenHash, expiresAt })
@@ -117,7 +117,7 @@ class SessionSignIn implements SignIn {
     let session: OpenedSession | null
     try {
       const good = await verifyPassword(password, found?.passwordHash ?? null)
-      // One that is not active costs no more than a wrong password.
+      // A disabled account costs no more than a wrong password.
       session = found?.user.isActive && good ? await this.#openSession(found.user, found.passwordHash) : null
     } catch (error) {
       attempt.abandon()

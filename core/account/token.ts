@@ -5,18 +5,18 @@ import type { Role } from '#core/account/permission.ts'
 import { bounded } from '#core/foundation/bounded.ts'
 import { isUuid } from '#core/foundation/schema.ts'
 
-/** HS256 wants a key at least as long as its output (RFC 7518, 3.2). */
+/** HS256 needs a key at least as long as its output (RFC 7518, 3.2). */
 const KEY_BYTES_MIN = 32
-/** A reader sends one token with every page; checking its signature goes through the thread pool each time. About 5 MB when full. */
+/** A client sends one token with every page request; checking its signature goes through the thread pool each time. About 5 MB when full. */
 const REMEMBERED_MAX = 10_000
 
-/** What an access token says: whose it is and of which session. */
+/** The content of an access token: its user and its session. */
 export interface TokenClaims {
   userId: string
   sessionId: string
 }
 
-/** Makes and checks access tokens: JWT, HS256. */
+/** Issues and verifies access tokens: JWT, HS256. */
 export interface Tokens {
   sign(claims: TokenClaims & { role: Role }): Promise<string>
   /** Null when the token is not ours, is altered, or has expired. */
@@ -27,10 +27,10 @@ export interface Tokens {
 export function openTokens({ key, lifetimeSeconds }: { key: Uint8Array; lifetimeSeconds: number }): Tokens {
   if (key.length < KEY_BYTES_MIN) {
     throw new Error(
-      `The token key has ${key.length} bytes; it needs at least ${KEY_BYTES_MIN}. Give a longer one or none, then one is made.`,
+      `The token key has ${key.length} bytes; it needs at least ${KEY_BYTES_MIN}. Give a longer key, or none: then the server generates one.`,
     )
   }
-  // A token never changes what it says: once verified it is good until it expires. Whether its session lives is asked elsewhere.
+  // The content of a token never changes: once verified, it is valid until it expires. Other code checks whether its session still exists.
   const verified = new LRUCache<string, { claims: TokenClaims; expiresAtMs: number }>(bounded(REMEMBERED_MAX))
   return {
     sign({ userId, sessionId, role }) {

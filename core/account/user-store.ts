@@ -6,7 +6,7 @@ import { CarrelError, refuse } from '#core/foundation/errors.ts'
 import { boundMarks, cutText } from '#core/foundation/text.ts'
 
 const COLUMNS = ['id', 'username', 'email', 'role', 'permissions', 'is_active', 'last_login_at', 'created_at', 'updated_at'] as const
-/** One more than the longest address has, so that a name that was cut is nobody's. */
+/** One more than the length of the longest address, so that a truncated name matches no user. */
 const LOGIN_LENGTH_MAX = 255
 const UNIQUE_VIOLATION = '23505'
 
@@ -22,7 +22,7 @@ interface UserRow {
   updated_at: Date
 }
 
-/** A user with the hash of the password; stays inside core/account. */
+/** A user with the hash of the password; used inside core/account only. */
 export interface UserWithHash {
   user: User
   passwordHash: string
@@ -37,7 +37,7 @@ export interface UserFields {
   isActive: boolean
 }
 
-/** Which rows `list` answers. */
+/** Which rows `list` returns. */
 export interface UserFilter {
   role?: Role
   /** Name of a sharing tag that the user has a grant for. */
@@ -81,12 +81,12 @@ export async function findUserByLogin(database: Knex, login: string): Promise<Us
 }
 
 /**
- * Finds by user name or e-mail address, ignoring case, and answers a key that is the same for everything that names this one
- * account, whether it exists or not. PostgreSQL folds the text for both: no two texts share a user and not the key.
+ * Finds by user name or e-mail address, ignoring case, and returns a key that is the same for every text that names this
+ * account, whether it exists or not. PostgreSQL folds the case for both, so texts that match the same user share the key.
  */
 export async function findLogin(database: Knex, typed: string): Promise<{ found: UserWithHash | null; account: string }> {
-  // As bodies of requests have it; headers and command lines come as they are. Nobody has a longer name, and what is kept of a guess stays small;
-  // PostgreSQL knows no NUL.
+  // Bodies of requests are normalized like this already; headers and command lines are not. Nobody has a longer name, and a recorded guess stays
+  // small; PostgreSQL stores no NUL.
   const login = cutText(boundMarks(typed), LOGIN_LENGTH_MAX).replaceAll('\0', '\ufffd')
   const column = login.includes('@') ? 'email' : 'username'
   const [row] = await database
@@ -119,7 +119,7 @@ export async function listUsers(
   return { total: Number(count), users: rows.map(readUser) }
 }
 
-/** Whether the user has any grant, that is: whether there may be series that they do not see. */
+/** Whether the user has any grant, that is, whether there may be series that they do not see. */
 export async function hasSharingGrants(database: Knex, userId: string): Promise<boolean> {
   return (await database('user_sharing_grants').where('user_id', userId).first('id')) !== undefined
 }
@@ -155,8 +155,8 @@ export async function insertUser(database: Knex, fields: UserFields): Promise<Us
 }
 
 /**
- * Inserts the user only when there is none at all, however many try at once.
- * @returns null when somebody was there already
+ * Inserts the user only when there is none, however many requests try at once.
+ * @returns null when a user existed already
  */
 export async function insertFirstUser(database: Knex, fields: UserFields): Promise<User | null> {
   return database.transaction(async (transaction) => {
@@ -166,9 +166,9 @@ export async function insertFirstUser(database: Knex, fields: UserFields): Promi
 }
 
 /**
- * Changes a user. The callback sees the row under lock and answers the fields to change, so nothing can slip between check and write.
- * @param follow changes what hangs on the user in the same transaction; given the user as changed
- * @returns what `follow` answers
+ * Changes a user. The callback receives the row under a lock and returns the fields to change, so nothing can slip between check and write.
+ * @param follow changes dependent rows in the same transaction; receives the changed user
+ * @returns what `follow` returns
  * @throws not_found, conflict (name or address taken; no active administrator would be left)
  */
 export async function updateUser<T>(
@@ -198,7 +198,7 @@ export async function updateUser<T>(
   })
 }
 
-/** @returns who was deleted. @throws not_found, conflict (no active administrator would be left), and what `check` throws */
+/** @returns the deleted user. @throws not_found, conflict (no active administrator would be left), and what `check` throws */
 export async function deleteUser(database: Knex, id: string, check: (current: User) => void): Promise<User> {
   return await database.transaction(async (transaction) => {
     const admins = await lockAdmins(transaction)
@@ -220,14 +220,14 @@ export async function recordLogin(database: Knex, id: string): Promise<void> {
   await database('users').where({ id }).update({ last_login_at: new Date() })
 }
 
-/** Always in the order of ids and always before any other row of users, so that two changes cannot wait for each other. */
+/** Lock order: administrators by id, before any other row of users, so that two changes cannot wait for each other. */
 async function lockAdmins(transaction: Knex.Transaction): Promise<string[]> {
   return transaction('users').where({ role: 'admin', is_active: true }).orderBy('id').forUpdate().pluck('id')
 }
 
 function keepOneAdmin(admins: readonly string[], id: string): void {
   if (admins.length === 1 && admins[0] === id) {
-    refuse('conflict', 'This is the last active administrator; make another one first.')
+    refuse('conflict', 'This is the last active administrator; create another one first.')
   }
 }
 

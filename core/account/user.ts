@@ -5,7 +5,7 @@ import { PERMISSIONS, type Permission, ROLE_PERMISSIONS, ROLES } from '#core/acc
 import { Noun, Nullable, OneOf, Secret, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 /**
- * Control characters, and characters that are shown as nothing or turn those after them around: with them a name could be made that looks
+ * Control characters, invisible characters, and characters that change the direction of text: they would allow a name that looks
  * like another one.
  */
 const UNSEEN =
@@ -13,7 +13,7 @@ const UNSEEN =
 
 /**
  * No `@`, so that a login name is either a user name or an e-mail address and never both; no `:`, which ends the name in HTTP
- * Basic; nothing unseen; no white space at the ends.
+ * Basic; no invisible characters; no white space at the ends.
  */
 export const Username = Type.String({
   minLength: 1,
@@ -24,7 +24,7 @@ export const Username = Type.String({
 export const Email = Type.String({ format: 'email', maxLength: 254 })
 export const Password = Secret({ minLength: PASSWORD_LENGTH_MIN, maxLength: PASSWORD_LENGTH_MAX })
 
-/** A user as administrators see one. `permissions` are those given beyond the role. */
+/** A user as administrators see one. `permissions` are those beyond the role's. */
 export const User = Type.Object(
   {
     id: Uuid,
@@ -45,7 +45,7 @@ export type User = Static<typeof User>
 export const EditedUser = Type.Object(
   {
     ...User.properties,
-    apiKeysValid: Type.Integer({ minimum: 0, description: 'How many API keys of the user still let somebody in.' }),
+    apiKeysValid: Type.Integer({ minimum: 0, description: 'How many API keys of the user still work.' }),
   },
   { title: 'EditedUser' },
 )
@@ -67,7 +67,7 @@ export type SharingGrant = Static<typeof SharingGrant>
 export const UserDetail = Type.Object({ ...User.properties, sharingTags: Type.Array(SharingGrant) }, { title: 'UserDetail' })
 export type UserDetail = Static<typeof UserDetail>
 
-/** The signed-in user as clients see themselves. `permissions` are all that the user holds, the role's included. */
+/** The signed-in user as clients see themselves. `permissions` are all permissions of the user, including the role's. */
 export const UserInfo = Type.Object(
   {
     id: Uuid,
@@ -81,7 +81,7 @@ export const UserInfo = Type.Object(
 )
 export type UserInfo = Static<typeof UserInfo>
 
-/** Members that a person sets when making a user. */
+/** Members of a request that creates a user. */
 export const NewUser = Noun('NewUser')({
   username: Username,
   email: Email,
@@ -91,7 +91,7 @@ export const NewUser = Noun('NewUser')({
 })
 export type NewUser = Static<typeof NewUser>
 
-/** Members that a person may change. Null keeps, except for `permissions`, where it takes all of them away. */
+/** Members that a person may change. Null changes nothing, except in `permissions`, where it removes all. */
 export const UserEdit = Noun('UserEdit')({
   username: Type.Optional(Nullable(Username)),
   email: Type.Optional(Nullable(Email)),
@@ -100,17 +100,17 @@ export const UserEdit = Noun('UserEdit')({
   permissions: Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100 }))),
   isActive: Type.Optional(Nullable(Type.Boolean())),
   revokeApiKeys: Type.Optional(
-    Nullable(Type.Boolean({ description: 'True switches all API keys of the user off. A new password alone leaves them as they are.' })),
+    Nullable(Type.Boolean({ description: 'True deactivates all API keys of the user. A new password alone leaves them as they are.' })),
   ),
 })
 export type UserEdit = Static<typeof UserEdit>
 
-/** Everything a user may do: the role's permissions and their own. */
+/** All permissions of a user: the role's and their own. */
 export function permissionsOf(user: { role: User['role']; permissions: readonly Permission[] }): ReadonlySet<Permission> {
   return new Set([...ROLE_PERMISSIONS[user.role], ...user.permissions])
 }
 
-/** What the signed-in user sees of themselves. There is no confirmation of addresses, so every address counts as verified. */
+/** What the signed-in user sees of themselves. Addresses are not confirmed, so every address counts as verified. */
 export function userInfo(user: User): UserInfo {
   const { id, username, email, role } = user
   return { id, username, email, role, emailVerified: true, permissions: [...permissionsOf(user)] }

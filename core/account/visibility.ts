@@ -2,8 +2,8 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 
 /**
- * The one predicate of who sees what: adds "this series is visible to the caller" to a query.
- * Deny wins over allow; a user with any allow grant sees only series that carry an allowed tag; without grants a user sees all.
+ * The one predicate for who sees what: adds "this series is visible to the caller" to a query.
+ * Deny wins over allow; a user with any allow grant sees only series that have an allowed tag; a user without grants sees all.
  * @param seriesId the column that holds the series id, such as `series.id` or `books.series_id`
  */
 export const visibleTo = (caller: Pick<Caller, 'userId'>, seriesId: string): ((query: Knex.QueryBuilder) => void) =>

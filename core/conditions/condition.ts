@@ -8,23 +8,23 @@ import { normalizeText } from '#core/foundation/text.ts'
 const FIELD_LENGTH_MAX = 500
 const VALUE_LENGTH_MAX = 1_000
 const VALUES_MAX = 500
-/** Of the text that a pattern is tried on: a summary is shorter, and a pattern needs about a microsecond for each character. */
+/** How much of a text a pattern is matched against: a summary is shorter, and a pattern needs about a microsecond per character. */
 const MATCHED_LENGTH_MAX = 20_000
-/** Steps of all patterns together: those that people write have some ten to a hundred. */
+/** Steps of all patterns together: patterns that people write have about ten to a hundred. */
 const STEPS_MAX = 10_000
-/** Steps of a pattern times the characters that it is tried on, of all rules together: a quarter of a second. Ten long summaries take less. */
+/** The sum over all rules of pattern steps times matched characters: a quarter of a second. Ten long summaries need less. */
 const WORK_MAX = 2_000_000
-/** What an explanation shows of a value. */
+/** How much of a value an explanation shows. */
 const SHOWN_LENGTH_MAX = 200
 const SHOWN_ENTRIES_MAX = 20
 const SHOWN_DEPTH_MAX = 3
-/** Of all values together, for the answer to be read at once. */
+/** How much of all values together, so that the response stays readable. */
 const SHOWN_LENGTH_TOTAL_MAX = 50_000
 
 type Scalar = string | number | boolean | null
 interface Test {
   (actual: unknown): boolean
-  /** What one character costs: the steps of a pattern, else one. */
+  /** The cost of one character: the steps of a pattern, else one. */
   steps?: number
 }
 
@@ -39,27 +39,28 @@ interface CompiledGroup {
   rules: (CompiledRule | CompiledGroup)[]
 }
 
-/** How one rule came out, or one group with the rules in it. */
+/** The result of one rule, or of one group with its rules. */
 export type Verdict =
   | { field: string; operator: Operator; value?: Scalar | Scalar[]; actual: unknown; passed: boolean }
   | { mode: 'all' | 'any'; passed: boolean; rules: Verdict[] }
 
 export interface Condition {
-  /** @throws invalid_value when trying it would take too many steps */
+  /** @throws invalid_value when evaluating it would take too many steps */
   passes(context: Context): boolean
-  /** Tries every rule, and tells of each what it found. @throws invalid_value as `passes` */
+  /** Evaluates every rule and reports the result of each. @throws invalid_value as `passes` */
   explain(context: Context): { passed: boolean; rules: Verdict[] }
 }
 
 /**
- * Reads `{ mode: "all" | "any", rules: [{ field, operator, value? } | { mode, rules }] }`. Without rules it passes.
+ * Parses `{ mode: "all" | "any", rules: [{ field, operator, value? } | { mode, rules }] }`. Without rules it passes.
  *
- * Comparisons of text know no case, save `matches`. Of a list, `contains` asks whether something is in it, and the other operators whether one
- * entry fits; the negative ones are the opposite of theirs, so what is missing passes them. Nothing, an empty text and an empty list are null.
- * `matches` is a regular expression in RE2 syntax, linear in time; what it costs is refused before anything is tried.
+ * Text comparisons ignore case, except `matches`. On a list, `contains` checks whether an entry equals the value, and the other operators
+ * whether an entry matches; negative operators are the opposite of their positive ones, so missing values pass them. Undefined, an empty text
+ * and an empty list are null.
+ * `matches` is a regular expression in RE2 syntax, linear in time; its cost is checked before evaluation.
  *
- * Only the program of the isolate in which rules are evaluated calls this: patterns and texts come from callers.
- * @throws invalid_value with the path of the member that is wrong
+ * Only the program in the isolate that evaluates rules calls this: patterns and texts come from users.
+ * @throws invalid_value with the path of the invalid member
  */
 export function compileCondition(given: unknown, path = ''): Condition {
   const count = { rules: 0, steps: 0 }
@@ -85,7 +86,7 @@ function readGroup(given: unknown, path: string, depth: number, count: { rules: 
   if (depth > DEPTH_MAX) return wrong(path, `is nested deeper than ${DEPTH_MAX} levels`)
   const { mode = 'all', rules = [], ...more } = given as Record<string, unknown>
   const [unknown] = Object.keys(more)
-  if (unknown !== undefined) return wrong(`${path}/${unknown}`, 'is no member of a condition: it has mode and rules')
+  if (unknown !== undefined) return wrong(`${path}/${unknown}`, 'is not a member of a condition: it has mode and rules')
   if (mode !== 'all' && mode !== 'any') return wrong(`${path}/mode`, 'must be "all" or "any"')
   if (!Array.isArray(rules)) return wrong(`${path}/rules`, 'must be a list')
   return {
@@ -93,11 +94,14 @@ function readGroup(given: unknown, path: string, depth: number, count: { rules: 
     rules: rules.map((rule, index) => {
       const here = `${path}/rules/${index}`
       if (rule !== null && typeof rule === 'object' && 'rules' in rule) return readGroup(rule, here, depth + 1, count)
-      if (++count.rules > RULES_MAX) return wrong(here, `is one rule more than the ${RULES_MAX} that are allowed`)
+      if (++count.rules > RULES_MAX) return wrong(here, `exceeds the limit of ${RULES_MAX} rules`)
       const read = readRule(rule, here)
       count.steps += read.test.steps ?? 0
       if (count.steps > STEPS_MAX)
-        return wrong(`${here}/value`, `makes ${count.steps} steps of the patterns so far, of which there may be ${STEPS_MAX}: repeat less`)
+        return wrong(
+          `${here}/value`,
+          `brings the patterns to ${count.steps} steps, more than the limit of ${STEPS_MAX}: use less repetition`,
+        )
       return read
     }),
   }
@@ -107,13 +111,13 @@ function readRule(given: unknown, path: string): CompiledRule {
   if (given === null || typeof given !== 'object' || Array.isArray(given)) return wrong(path, 'must be an object with field and operator')
   const { field, operator, value, ...more } = given as Record<string, unknown>
   const [unknown] = Object.keys(more)
-  if (unknown !== undefined) return wrong(`${path}/${unknown}`, 'is no member of a rule: it has field, operator and value')
+  if (unknown !== undefined) return wrong(`${path}/${unknown}`, 'is not a member of a rule: it has field, operator and value')
   if (typeof field !== 'string' || field === '' || field.length > FIELD_LENGTH_MAX)
     return wrong(`${path}/field`, 'must be a path such as metadata.title')
   if (!OPERATORS.includes(operator as Operator)) return wrong(`${path}/operator`, `must be one of ${OPERATORS.join(', ')}`)
   const known = operator as Operator
   if ((PRESENCE_OPERATORS as readonly string[]).includes(known)) {
-    if (value !== undefined && value !== null) return wrong(`${path}/value`, `must be left out: ${known} asks for none`)
+    if (value !== undefined && value !== null) return wrong(`${path}/value`, `must be omitted: ${known} takes no value`)
     return { field, operator: known, test: known === 'is_null' ? isNull : (actual) => !isNull(actual) }
   }
   const checked = readValue(value, known, `${path}/value`)
@@ -186,7 +190,7 @@ const not =
   (actual) =>
     !test(actual)
 
-/** Of a list, whether one entry fits; what is missing fits nothing. */
+/** Whether one entry of a list matches; a missing value never matches. */
 const any =
   (test: Test): Test =>
   (actual) =>
@@ -197,11 +201,11 @@ function compilePattern(value: Scalar | Scalar[], path: string): RE2JS {
   try {
     return RE2JS.compile(value)
   } catch (error) {
-    return wrong(path, `is no regular expression: ${(error as Error).message}`)
+    return wrong(path, `is not a regular expression: ${(error as Error).message}`)
   }
 }
 
-/** How a value of a context reads: people and titles by their names, identifiers by themselves. */
+/** The text form of a context value: people and titles by their names, identifiers by themselves. */
 function textOf(value: unknown): string {
   if (value === null || typeof value !== 'object') return String(value)
   for (const name of ['name', 'title', 'id']) {
@@ -211,10 +215,10 @@ function textOf(value: unknown): string {
   return JSON.stringify(value)
 }
 
-/** Of the text that is compared: no field of a book or series is longer, and none of its custom metadata. */
+/** How much of a text is compared: no field of a book or series is longer, nor any custom metadata. */
 const COMPARED_LENGTH_MAX = 65_536
 
-/** Two values with one key are the same: case does not count, nor whether a number came as text. */
+/** Two values with one key are equal: case does not matter, nor whether a number is given as text. */
 const keyOf = (value: unknown) => normalizeText(textOf(value), COMPARED_LENGTH_MAX).toLowerCase()
 
 const isSame = (actual: unknown, value: Scalar) => (isNull(actual) ? isNull(value) : value !== null && keyOf(actual) === keyOf(value))
@@ -222,7 +226,7 @@ const isSame = (actual: unknown, value: Scalar) => (isNull(actual) ? isNull(valu
 const numberOf = (value: unknown) =>
   typeof value === 'number' ? value : typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN
 
-/** Numbers as numbers, anything else (dates among it) as text. */
+/** Compares numbers as numbers, everything else (including dates) as text. */
 function compare(actual: unknown, value: Scalar): number {
   const [a, b] = [numberOf(actual), numberOf(value)]
   if (!Number.isNaN(a) && !Number.isNaN(b)) return a - b
@@ -231,11 +235,11 @@ function compare(actual: unknown, value: Scalar): number {
   return x < y ? -1 : x > y ? 1 : 0
 }
 
-/** @throws invalid_value when the rules would take more steps than there may be */
+/** @throws invalid_value when the rules would exceed the limit of steps */
 function checkWork(group: CompiledGroup, context: Context, path: string): void {
   const work = workOf(group, context)
   if (work <= WORK_MAX) return
-  const message = `would take ${work} steps over this context, of which there may be ${WORK_MAX}: use fewer rules, or patterns that repeat less`
+  const message = `would take ${work} steps over this context, more than the limit of ${WORK_MAX}: use fewer rules, or patterns with less repetition`
   wrong(path, message)
 }
 
@@ -265,7 +269,7 @@ function explain(rule: CompiledRule | CompiledGroup, context: Context, room: { l
   return { mode: rule.mode, passed, rules }
 }
 
-/** @param room characters that may still be shown of all values */
+/** @param room how many characters of all values may still be shown */
 function shownOf(value: unknown, room: { length: number }, depth: number): unknown {
   if (value === undefined) return null
   if (room.length <= 0 || (Array.isArray(value) && depth === SHOWN_DEPTH_MAX)) return '…'

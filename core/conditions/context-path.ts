@@ -1,15 +1,15 @@
 import type { Context } from '#core/conditions/context.ts'
 import { pluginKey } from '#core/metadata/source-key.ts'
 
-/** Parts whose names are not ours: they are taken as they are, dots and all. */
+/** Parts with names that users or plugins choose: they are used unchanged, including dots. */
 const FREE = new Set(['externalIds', 'customMetadata'])
 
 /**
- * What a dotted path leads to in a context; undefined where it leads nowhere.
- * - `metadata.title`, `series.metadata.title`; `total_volume_count` reads as `totalVolumeCount`
- * - `externalIds.count`; `externalIds.plugin:anilist` is the identifier itself, `….url` and `….hash` what goes with it; `externalIds.anilist` is the same
- *   where nothing else is kept under that name
- * - `customMetadata.a.b`, where names may hold dots of their own
+ * The value at a dotted path in a context; undefined when the path leads nowhere.
+ * - `metadata.title`, `series.metadata.title`; `total_volume_count` means `totalVolumeCount`
+ * - `externalIds.count`; `externalIds.plugin:anilist` is the identifier itself, `….url` and `….hash` belong to it; `externalIds.anilist` is the same
+ *   if nothing else is stored under that name
+ * - `customMetadata.a.b`, where names may contain dots
  * - `metadata.authors.name` is the list of all names, `metadata.authors.0.name` the first
  */
 export function readPath(context: Context, path: string): unknown {
@@ -27,7 +27,7 @@ export function readPath(context: Context, path: string): unknown {
   return at
 }
 
-/** Names as they are, or in camel case for whoever writes them with underscores. */
+/** A name unchanged, or in camel case if it was written with underscores. */
 function ownName(holder: unknown, name: string): string {
   if (hasOwn(holder, name) || !name.includes('_')) return name
   return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
@@ -53,12 +53,12 @@ function readExternalId(ids: unknown, rest: string): unknown {
   return key === undefined ? undefined : step(step(ids, key), member?.[2] as string)
 }
 
-/** Who writes the name of a service finds what a plugin keeps under it, too. */
+/** The name of a service also finds the identifier that a plugin stores under it. */
 function keyOf(ids: unknown, name: string): string | undefined {
   return [name, pluginKey(name)].find((key) => hasOwn(ids, key))
 }
 
-/** The longest name that is there comes first: a name may hold dots. */
+/** The longest matching name comes first, because a name may contain dots. */
 function readFree(holder: unknown, parts: readonly string[]): unknown {
   if (parts.length === 0) return holder
   if (Array.isArray(holder)) return readFree(step(holder, parts[0] as string), parts.slice(1))

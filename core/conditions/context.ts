@@ -6,25 +6,25 @@ import { Award, type Field } from '#core/metadata/field.ts'
 import { SERIES_FIELDS, SERIES_LOCKS } from '#core/metadata/series-metadata.ts'
 
 /**
- * What templates and conditions see of a book or a series (spec 2.8): a public contract, derived from the lists of metadata fields. Every member
- * of `metadata` is always there, null or empty where nothing is known.
+ * What templates and conditions see of a book or a series: a public contract, derived from the lists of metadata fields. Every member
+ * of `metadata` is always present, null or empty if there is no value.
  */
 
-/** Of the people strings only this one is seen; the others are in `authors` by their roles. */
+/** The only text of people in contexts; the others are in `authors` by their roles. */
 const PEOPLE_STRING = 'translator'
-/** Fields of `metadata`; free-form metadata stands beside it. */
+/** Fields of `metadata`; custom metadata is beside it. */
 const bookFields = (BOOK_FIELDS as readonly Field[]).filter(
   ({ name, role }) => name !== 'customMetadata' && (role === undefined || name === PEOPLE_STRING),
 )
 const seriesFields = (SERIES_FIELDS as readonly Field[]).filter(({ name }) => name !== 'customMetadata')
-/** Fields that are lists are empty where nothing is known, never null. */
+/** Fields that are lists are empty without a value, never null. */
 const isList = ({ schema }: Field) => Type.IsArray(schema)
 
 const bookLocks = BOOK_LOCKS.filter((name) => {
   const field = (BOOK_FIELDS as readonly Field[]).find((one) => one.name === name)
   return field?.role === undefined || name === PEOPLE_STRING
 }).map((name) => ({ name, member: bookLockName(name) }))
-/** Alternate titles have a lock in the interface that contexts do not show. */
+/** The API has a lock for alternate titles that contexts do not show. */
 const seriesLocks = SERIES_LOCKS.filter((name) => name !== 'alternateTitles').map((name) => ({
   name,
   member: name === 'authors' ? 'authorsJsonLock' : `${name}Lock`,
@@ -141,7 +141,7 @@ export type BookContext = Static<typeof BookContext>
 
 export type Context = BookContext | SeriesContext
 
-/** A row of metadata as it lies in the database: columns by their names, and what stands beside them gathered. */
+/** A row of metadata from the database: columns by their names, with the rows of related tables collected. */
 export interface ContextRow {
   id: string
   locks: string[] | null
@@ -153,7 +153,7 @@ export interface ContextRow {
   [column: string]: unknown
 }
 
-/** The columns that a field list needs, for the query. */
+/** The columns that the query needs for a field list. */
 export const contextColumns = (kind: 'book' | 'series', ofRecord: boolean): string[] =>
   ((kind === 'book' ? BOOK_FIELDS : SERIES_FIELDS) as readonly Field[])
     .filter((field) => field.column !== null && (field.ofRecord ?? false) === ofRecord)
@@ -224,7 +224,7 @@ export function bookContextOf(row: ContextRow, series: SeriesContext): BookConte
   }
 }
 
-/** Which of the two a context is of, for those who only know its schema. */
+/** The schema of each kind of context. */
 export const CONTEXT_SCHEMAS = { book: BookContext, series: SeriesContext } as const
 
 export const ContextId = Type.Object({ bookId: Type.Optional(Uuid), seriesId: Type.Optional(Uuid) })

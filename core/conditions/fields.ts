@@ -3,11 +3,11 @@ import { BookContext, SeriesContext } from '#core/conditions/context.ts'
 import { COMPARED_LENGTH_MAX, editDistance, nearestName } from '#core/foundation/nearest-name.ts'
 import { serviceOf } from '#core/metadata/source-key.ts'
 
-/** One thing that templates and conditions can ask for. */
+/** One field that templates and conditions can use. */
 export interface ContextField {
-  /** As templates write it; `[]` stands for an entry of a list, `<…>` for a name that differs. */
+  /** As written in templates; `[]` means an entry of a list, `<…>` a name that varies. */
   path: string
-  /** In words: text, number, whole number, true or false, list of texts, … */
+  /** A description of the type: text, number, whole number, true or false, list of texts, … */
   type: string
   nullable: boolean
   description: string
@@ -44,7 +44,7 @@ function* walk(schema: Shape, path: string): Generator<ContextField> {
     const free = Object.values(shape.patternProperties ?? {})[0]
     if (name === 'externalIds' && free) yield* walk(free, `${at(name)}.<source>`)
     else if (name === 'customMetadata')
-      yield { path: `${at(name)}.<field>`, type: 'anything', nullable: true, description: 'A field of your own.' }
+      yield { path: `${at(name)}.<field>`, type: 'anything', nullable: true, description: 'A field of custom metadata.' }
     else if (shape.type === 'array' && shape.items) yield* walk(shape.items, `${at(name)}[]`)
     else yield* walk(shape, at(name))
   }
@@ -61,19 +61,19 @@ function typeOf(shape: Shape): string {
   )
 }
 
-/** Members of every list and text that templates may ask for beside the fields. */
+/** Members of every list and text that templates may use besides the fields. */
 const ALWAYS = new Set(['length'])
 
-/** The path with `[]` in place of numbers, as fields are written. */
+/** The path with `[]` in place of numbers, as field paths are written. */
 const asField = (path: string) => path.replace(/\.\d+(?=\.|$)/g, '[]')
 
 const OF_IDENTIFIER = /^(?:series\.)?externalIds\.(.+)$/
-/** Of each of them, in a block. */
+/** Of each identifier, in a block. */
 const EACH_IDENTIFIER = /^(?:series\.)?externalIds\[\](?:\.(?:id|url|hash))?$/
 const MEMBER = /\.(?:id|url|hash)$/
 
 /**
- * The keys that a path may ask for among the identifiers: one that ends like a member of an identifier may be a key to its end. Empty for a path that
+ * The keys of identifiers that a path may mean: a path that ends like a member of an identifier may be a key as a whole. Empty for a path that
  * leads elsewhere.
  */
 export function askedKeys(path: string): string[] {
@@ -83,17 +83,17 @@ export function askedKeys(path: string): string[] {
   return [...new Set([asked, asked.replace(MEMBER, '')])]
 }
 
-/** The path with the nearest of these keys in place of the one that it asks for; null where none is near. */
+/** The path with the nearest of these keys in place of its own; null when none is near. */
 export function nearestIdentifier(path: string, keys: readonly string[]): string | null {
   const key = askedKeys(path).at(-1)
   if (key === undefined) return null
-  // Who leaves the prefix out means the plugin's.
+  // Without a prefix, the plugin's identifier is meant.
   const nearest = keys.find((known) => serviceOf(known) === serviceOf(key)) ?? nearestName(key, keys)
   const member = MEMBER.exec(path)?.[0] ?? '.id'
   return nearest === null ? null : `${path.startsWith('series.') ? 'series.' : ''}externalIds.${nearest}${member}`
 }
 
-/** Whether a path, with `[]` for entries of lists, can lead anywhere; every key of an identifier counts. */
+/** Whether a path, with `[]` for entries of lists, exists in some context; any key of an identifier counts. */
 export function isField(kind: ContextKind, path: string): boolean {
   const known = fieldsOf[kind]
   const wanted = asField(path)
@@ -105,7 +105,7 @@ export function isField(kind: ContextKind, path: string): boolean {
   return ALWAYS.has(wanted.slice(dot + 1)) && known.some((field) => isSamePath(field.path, wanted.slice(0, dot)))
 }
 
-/** The field whose name is nearest to a path that leads nowhere; null where none is near, or the path is longer than any field's. */
+/** The field whose name is nearest to an unknown path; null when none is near, or the path is longer than any field's. */
 export function nearestField(kind: ContextKind, path: string): string | null {
   const wanted = asField(path)
   if (wanted.length > COMPARED_LENGTH_MAX) return null
@@ -114,7 +114,7 @@ export function nearestField(kind: ContextKind, path: string): string | null {
   let best: { path: string; distance: number } | null = null
   for (const field of fieldsOf[kind]) {
     const distance = editDistance(field.path.toLowerCase(), wanted.toLowerCase(), most)
-    // Whoever writes `title` means `metadata.title`, and not the one of the series.
+    // `title` means `metadata.title`, not the title of the series.
     const byName = editDistance(lastOf(field.path), name, Math.floor(name.length / 3)) * 2 + 1
     const least = Math.min(distance, byName + (field.path.startsWith('series.') && !wanted.startsWith('series.') ? 1 : 0))
     if (best === null || least < best.distance) best = { path: field.path, distance: least }
@@ -124,7 +124,7 @@ export function nearestField(kind: ContextKind, path: string): string | null {
 
 const lastOf = (path: string) => (path.split('.').at(-1) as string).toLowerCase()
 
-/** Names in `<…>` stand for anything, dots too; so does everything below a field of one's own. At most one is in a field. */
+/** Names in `<…>` match anything, including dots; so does everything below custom metadata. A field contains at most one. */
 function isSamePath(field: string, wanted: string): boolean {
   const [before = '', behind] = field.split(/<[^<>]+>/, 2)
   if (behind === undefined) return field === wanted

@@ -1,4 +1,4 @@
-/** What a rule may ask of a field; those of the second list ask for no value. */
+/** The operators of a rule; those of the second list take no value. */
 export const VALUE_OPERATORS = [
   'equals',
   'not_equals',
@@ -18,6 +18,6 @@ export const PRESENCE_OPERATORS = ['is_null', 'is_not_null'] as const
 export const OPERATORS = [...PRESENCE_OPERATORS, ...VALUE_OPERATORS] as const
 export type Operator = (typeof OPERATORS)[number]
 
-/** Deeper or larger than any rule editor makes. */
+/** Deeper or larger than any rule editor produces. */
 export const DEPTH_MAX = 10
 export const RULES_MAX = 200

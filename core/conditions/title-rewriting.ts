@@ -4,16 +4,16 @@ import { refuse } from '#core/foundation/errors.ts'
 import { NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
 
 /**
- * Steps of all patterns together. A title costs their number times its length at most, however the patterns are written: with this many a
- * tenth of a second for the longest name of a folder. Patterns that people write have some ten to a hundred.
+ * Steps of all patterns together. A title costs their number times its length at most, for any patterns: with this many, a
+ * tenth of a second for the longest folder name. Patterns that people write have about ten to a hundred.
  */
 const STEPS_MAX = 3_000
 /** Steps times characters of one call: a quarter of a second. */
 const WORK_MAX = 2_000_000
-/** Places that are tried to find where a pattern goes wrong. */
+/** How many positions are tried to find the error in a pattern. */
 const PLACES_MAX = 10
 
-/** @throws invalid_value with the rule and the character of the first pattern that is none, or when all together would take too long */
+/** @throws invalid_value with the rule and the position of the first invalid pattern, or when all patterns together would take too long */
 export function checkTitleRules(rules: TitleRules): void {
   let steps = 0
   rules.forEach(({ pattern }, index) => {
@@ -23,19 +23,19 @@ export function checkTitleRules(rules: TitleRules): void {
     } catch (error) {
       if (!(error instanceof RE2JSSyntaxException)) throw error
       const reason = `${error.error} at character ${placeOf(pattern, error) + 1}`
-      refuse('invalid_value', `The pattern "${pattern}" of title rule ${index + 1} is no regular expression: ${reason}.`, {
+      refuse('invalid_value', `The pattern "${pattern}" of title rule ${index + 1} is not a regular expression: ${reason}.`, {
         details: [{ path: at, message: reason }],
       })
     }
     if (steps <= STEPS_MAX) return
-    const reason = `makes ${steps} steps of the patterns so far, of which there may be ${STEPS_MAX}: repeat less, or use fewer rules`
+    const reason = `brings the patterns to ${steps} steps, more than the limit of ${STEPS_MAX}: use less repetition, or fewer rules`
     refuse('invalid_value', `The pattern of title rule ${index + 1} ${reason}.`, { details: [{ path: at, message: reason }] })
   })
 }
 
 /**
- * Index of the character where a pattern goes wrong. The engine tells only the part that it does not take, which may stand in other places too
- * where there is nothing wrong with it: it is the first one up to which the pattern is refused for that reason.
+ * Index of the character where a pattern is invalid. The engine names only the part that it rejects, which may also occur in other places
+ * where it is valid: the position is the first one up to which the pattern is rejected for that reason.
  */
 function placeOf(pattern: string, wrong: RE2JSSyntaxException): number {
   if (wrong.error === 'missing closing )') return pattern.length
@@ -52,7 +52,7 @@ function placeOf(pattern: string, wrong: RE2JSSyntaxException): number {
   return Math.max(0, pattern.indexOf(part))
 }
 
-/** The rules as one function; whatever would leave nothing of a title leaves it as it was. Rules that are none any more are passed over. */
+/** The rules as one function; rules that would leave nothing of a title do not change it. Skips rules that are no longer valid. */
 export function compileTitleRules(rules: unknown): ((title: string) => string) & { steps: number } {
   const steps = (Array.isArray(rules) ? (rules as TitleRules) : []).flatMap((rule) => {
     try {
@@ -71,9 +71,9 @@ export function compileTitleRules(rules: unknown): ((title: string) => string) &
 }
 
 /**
- * Rewrites titles until the steps of the rules times the characters come to {@link WORK_MAX}; of any number of titles at least the first.
- * Only the program of the isolate in which rules are evaluated calls this.
- * @returns those that were, from the first on
+ * Rewrites titles until the steps of the rules times the characters reach {@link WORK_MAX}; always at least the first title.
+ * Only the program in the isolate that evaluates rules calls this.
+ * @returns the rewritten titles, from the first on
  */
 export function rewriteSome(rules: unknown, titles: readonly string[]): string[] {
   const rewrite = compileTitleRules(rules)
@@ -98,5 +98,5 @@ export function applyRules(rules: unknown, title: string): { title: string; appl
   return { title: text, applied }
 }
 
-/** What a title may hold, without half of a character at its end. */
+/** Cuts a title to its limit without splitting a character. */
 const cut = (title: string) => (title.length <= NAME_LENGTH_MAX ? title : title.slice(0, NAME_LENGTH_MAX).replace(/[\ud800-\udbff]$/, ''))

@@ -1,11 +1,11 @@
 import pg from 'pg'
 
-/** A server that takes longer to hear this than that is not well; then the connection itself is cut. */
+/** A server that takes longer to accept a cancel request has a problem; then the connection itself is closed. */
 const DEADLINE_MS = 2_000
 
-/** Cancels statements over a connection of its own, for the pool may be full of those that are to be cancelled. */
+/** Cancels statements over a connection of its own, because the statements to cancel may occupy the whole pool. */
 export interface Canceller {
-  /** Returns when the server has told the process: what that process begins afterwards is not cancelled. @throws when it cannot be told */
+  /** Resolves when the server has signaled the process: statements that it begins afterwards are not canceled. @throws when that fails */
   cancel(processId: number): Promise<void>
   close(): Promise<void>
 }
@@ -41,7 +41,7 @@ export function openCanceller(configure: () => pg.ClientConfig): Canceller {
     }
   }
 
-  // One after another; each takes a fraction of a millisecond, and a connection does one thing at a time.
+  // One after another; each takes a fraction of a millisecond, and a connection runs one statement at a time.
   let last: Promise<unknown> = Promise.resolve()
   return {
     cancel(processId) {

@@ -1,14 +1,14 @@
 import type { Knex } from 'knex'
 import type { Client } from 'pg'
 
-/** After a lost connection; the database may be restarting. */
+/** The pause after a lost connection; the database may be restarting. */
 const RECONNECT_MS = 1_000
-/** A connection that a network has swallowed says nothing by itself. */
+/** The interval of probes: a connection that the network has dropped reports nothing by itself. */
 const PROBE_MS = 15_000
-/** A machine that is at its limits takes seconds for anything; a loss that is none costs all that follow a look at everything. */
+/** An overloaded machine takes seconds for anything, and a false alarm makes every follower reload everything. */
 const PROBE_DEADLINE_MS = 30_000
 
-/** A connection of our own, outside the pool, that hears what is notified on one channel. */
+/** A connection of its own, outside the pool, that receives the notifications of one channel. */
 export interface Channel {
   close(): Promise<void>
 }
@@ -23,8 +23,8 @@ interface ChannelOptions {
 
 /**
  * @param options.prepare runs on every connection before it listens
- * @param options.onPayload what was notified, by other processes and by this one, in the order of the commits
- * @param options.onReturn the connection is back after a loss, during which notifications were missed
+ * @param options.onPayload receives the payloads from other processes and this one, in the order of the commits
+ * @param options.onReturn the connection is restored after a loss, during which notifications were missed
  * @throws when the first connection fails
  */
 export async function openChannel(database: Knex, options: ChannelOptions): Promise<Channel> {
@@ -50,17 +50,17 @@ class ListeningChannel implements Channel {
   }
 
   async #connect(): Promise<void> {
-    // Outside the pool, since it stays for good.
+    // Outside the pool, since it stays open permanently.
     const fresh = (await this.#database.client.acquireRawConnection()) as Client
     if (this.#closed) return await fresh.end()
-    // From here on close() ends it, even while it waits in prepare().
+    // From here on close() ends it, even during prepare().
     this.#client = fresh
     let listens = false
     let fault: unknown = null
     const lose = (error: unknown) => {
       if (fault || this.#closed) return
       fault = error
-      // Before that it is connect() that fails: a second way to connect again would end in connections waiting for each other.
+      // Before that, connect() fails: a second attempt to reconnect would end in connections waiting for each other.
       if (!listens) return
       this.#discard(fresh)
       this.#options.onLoss(error)
@@ -83,10 +83,10 @@ class ListeningChannel implements Channel {
     }
   }
 
-  /** Asks the connection for a sign of life now and then. */
+  /** Probes the connection from time to time. */
   async #probe(connected: Client, lose: (error: unknown) => void): Promise<void> {
     let isAnswered = false
-    // The answer may lie there when this process had no turn for so long: it is read before the second of these.
+    // If this process was busy for that long, the answer may be waiting in the socket: it is read before the second of these.
     const giveUp = () => setImmediate(() => setImmediate(() => isAnswered || lose(new Error('the connection does not answer'))))
     const late = setTimeout(giveUp, PROBE_DEADLINE_MS)
     try {

@@ -4,19 +4,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '#core/foundation/log.ts'
 
 const LOOK_EVERY_MS = 2_000
-/** A disk that has gone to sleep answers in less; a network file system that has gone away never does. */
+/** A sleeping disk answers faster; a disconnected network file system never answers. */
 const ANSWER_MS = 10_000
 const SILENT = 'does not answer'
-/** In a row: a process that was late itself takes its own lateness for that of the folder, once. */
+/** Failed checks in a row: a process that was delayed itself mistakes its own delay for one of the folder, once. */
 const SILENCES = 2
 
 export interface DataFolderWatch {
-  /** What is wrong with the folder, or null; at most some seconds old. */
+  /** The problem with the folder, or null; at most some seconds old. */
   problem(): string | null
   close(): void
 }
 
-/** Notices that the data folder of the running server was renamed, deleted, emptied or replaced, and that it came back. */
+/** Notices when the data folder of the running server is renamed, deleted, emptied or replaced, and when it returns. */
 export async function watchDataFolder(folder: string, log: Log, { lookEveryMs = LOOK_EVERY_MS } = {}): Promise<DataFolderWatch> {
   const { dev, ino } = await stat(folder)
   let problem: string | null = null
@@ -35,9 +35,10 @@ export async function watchDataFolder(folder: string, log: Log, { lookEveryMs = 
     else if (found === SILENT)
       log.error(
         { folder },
-        `The data folder ${folder} ${found}: what is written there now may be lost. See to its disk; it is looked at again by itself.`,
+        `The data folder ${folder} ${found}: data that the server writes now may be lost. Check its disk; the server checks the folder again by itself.`,
       )
-    else log.error({ folder }, `The data folder ${folder} ${found}: what is written there now is lost. Put it back, or stop the server.`)
+    else
+      log.error({ folder }, `The data folder ${folder} ${found}: data that the server writes now is lost. Put it back, or stop the server.`)
   }
   const timer = setInterval(() => void look(), lookEveryMs).unref()
   return { problem: () => problem, close: () => clearInterval(timer) }
@@ -46,8 +47,8 @@ export async function watchDataFolder(folder: string, log: Log, { lookEveryMs = 
 async function inspect(folder: string, before: { dev: number; ino: number }): Promise<string | null> {
   try {
     const found = await stat(folder)
-    if (found.dev !== before.dev || found.ino !== before.ino) return 'is another folder than at the start'
-    // The lock of this process, which nobody else removes.
+    if (found.dev !== before.dev || found.ino !== before.ino) return 'is not the same folder as at the start'
+    // The lock of this process, which nothing else removes.
     await stat(path.join(folder, 'carrel.lock'))
     return null
   } catch (error) {

@@ -9,18 +9,18 @@ import { NOBODY } from '#core/database/postgres-binaries.ts'
 import { describeFullDisk, StartProblem } from '#core/database/start-problem.ts'
 import { makeFolders } from '#core/foundation/make-folders.ts'
 
-/** How often the holder of a folder shows that it lives, for those who cannot see its process (another container or machine). */
+/** How often the process that holds a folder updates its heartbeat, for processes that cannot see it (in another container or machine). */
 const HEARTBEAT_MS = 2_000
-/** Long enough that a living holder, even a busy one, has shown itself; short enough to wait at a restart. */
+/** Long enough for a live holder, even a busy one, to update it; short enough to wait at a restart. */
 const HEARTBEAT_PATIENCE_MS = 9_000
-/** A holder that is just closing or has not written its name yet is done by then. */
+/** A holder that is closing or has not written its name yet has finished by then. */
 const TAKEN_PATIENCE_MS = 500
 const TAKEN_POLL_MS = 50
 const KEY_BYTES = 48
-/** HS256 wants at least its own output's length. */
+/** HS256 needs at least the length of its output. */
 export const KEY_BYTES_MIN = 32
 
-/** Why somebody holds the folder: a server stays, a command is soon done. */
+/** Why a process holds the folder: a server keeps running, a command soon ends. */
 export type Purpose = 'server' | 'command'
 
 interface Holder {
@@ -30,16 +30,16 @@ interface Holder {
   /** Which /proc the pid belongs to. */
   pidNamespace: string
   startedAt: string
-  /** It was told to stop and finishes what is under way. */
+  /** It received the signal to stop and is finishing its work. */
   closing?: boolean
 }
 
 export interface DataFolder {
   /** Absolute, links resolved. */
   path: string
-  /** Tells whoever waits for the folder that it soon is free. */
+  /** Tells waiting processes that the folder will soon be free. */
   announceClosing(): void
-  /** Gives the folder free for the next start. */
+  /** Releases the folder for the next start. */
   close(): Promise<void>
 }
 
@@ -47,7 +47,7 @@ export interface DataFolder {
 export class FolderInUse extends Error {
   readonly pid: number | null
   readonly purpose: Purpose | null
-  /** It was told to stop and will give the folder free. */
+  /** It received the signal to stop and will release the folder. */
   readonly closing: boolean
 
   constructor(folder: string, holder: Holder | null) {
@@ -63,7 +63,7 @@ export class FolderInUse extends Error {
   }
 }
 
-/** The user that runs this, by number where the machine has no name for it, as in many containers. */
+/** The user that runs this process, by number when the machine has no name for it, as in many containers. */
 export function userName(): string {
   try {
     return os.userInfo().username
@@ -72,17 +72,17 @@ export function userName(): string {
   }
 }
 
-/** Why this user gets no further with a folder, and what to do. */
+/** Why this user cannot use a folder, and what to do. */
 export function describeDenied(folder: string, cause: NodeJS.ErrnoException): string {
   const username = userName()
   if (cause.code !== 'EACCES' && cause.code !== 'EPERM') return `The data folder ${folder} cannot be used (${cause.code}): ${cause.message}`
-  return `The data folder ${folder} is closed to user ${username}, who runs Carrel (${cause.code}). Run Carrel as the user it belongs to, or give it to this one: chown -R ${username} '${folder}'`
+  return `The data folder ${folder} is closed to user ${username}, who runs Carrel (${cause.code}). Run Carrel as the folder's owner, or change the owner: chown -R ${username} '${folder}'`
 }
 
-/** Makes the folder when it is absent: closed to others, except that root lets PostgreSQL's unprivileged user pass through. */
+/** Creates the folder if absent: closed to others, except that root lets PostgreSQL's unprivileged user pass through. */
 export async function makeDataFolder(folder: string): Promise<string> {
   try {
-    // The folders above are ordinary ones: closed, they would keep PostgreSQL's user out.
+    // Parents get the default mode: if closed, they would keep PostgreSQL's user out.
     await makeFolders(folder, 0o700)
     const found = await stat(folder)
     if (process.getuid?.() === 0 && found.uid === 0 && (found.mode & 0o077) === 0) {
@@ -93,17 +93,17 @@ export async function makeDataFolder(folder: string): Promise<string> {
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code
     if (code === 'EEXIST' || code === 'ENOTDIR')
-      throw new StartProblem(`--data-dir ${folder} is not a folder. Give it the name of a folder, new or old.`, { cause })
+      throw new StartProblem(`--data-dir ${folder} is not a folder. Give the name of a folder, new or existing.`, { cause })
     if (code === 'ENOSPC' || code === 'EDQUOT') throw new StartProblem(describeFullDisk(folder), { cause })
     throw new StartProblem(
-      `The data folder ${folder} cannot be made (${code}). Make it yourself, owned by the user who runs Carrel, or choose another --data-dir.`,
+      `The data folder ${folder} cannot be created (${code}). Create it yourself, owned by the user who runs Carrel, or choose another --data-dir.`,
       { cause },
     )
   }
 }
 
 /**
- * Makes the data folder when new and takes it for this process alone, until close() or the end of the process, however it ends.
+ * Creates the data folder if new and locks it for this process, until close() or the end of the process, however it ends.
  * @throws FolderInUse when another process holds it
  */
 export async function openDataFolder(folder: string, purpose: Purpose): Promise<DataFolder> {
@@ -137,11 +137,11 @@ export async function openDataFolder(folder: string, purpose: Purpose): Promise<
     path: real,
     announceClosing() {
       try {
-        // At once, so that it is never written over the name of the next holder.
+        // Synchronously, so that it never overwrites the name of the next holder.
         writeFileSync(`${file}.new`, JSON.stringify({ ...holder, closing: true }), { mode: 0o600 })
         renameSync(`${file}.new`, file)
       } catch {
-        // The disk is full or the folder gone: whoever starts next is told to try again.
+        // The disk is full or the folder is gone: the next process to start is asked to try again.
       }
     },
     async close() {
@@ -152,7 +152,7 @@ export async function openDataFolder(folder: string, purpose: Purpose): Promise<
   }
 }
 
-/** Who holds the folder now, or null. Takes nothing. */
+/** The process that holds the folder now, or null. Does not lock it. */
 export async function findHolder(folder: string): Promise<{ pid: number; purpose: Purpose } | null> {
   const real = await realpath(folder).catch(() => null)
   if (real === null) return null
@@ -162,7 +162,7 @@ export async function findHolder(folder: string): Promise<{ pid: number; purpose
   return (await isNameHeld(real)) || (await isAlive(file, holder)) ? holder : null
 }
 
-/** As {@link holdName}, but when the lock file names nobody who lives here, whoever has the name may be about to let go of it. */
+/** As {@link holdName}, but when the lock file names no live process here, waits: the holder of the name may be about to release it. */
 async function claimName(real: string, file: string): Promise<net.Server | null> {
   const until = Date.now() + TAKEN_PATIENCE_MS
   for (;;) {
@@ -175,8 +175,8 @@ async function claimName(real: string, file: string): Promise<net.Server | null>
 }
 
 /**
- * The lock proper: a name in the kernel (an abstract socket) that exactly one process holds and that dies with it. A lock file alone
- * would have to be judged stale and replaced, which two starts can do at the same moment. Null when somebody holds it.
+ * The actual lock: a name in the kernel (an abstract socket) that exactly one process holds and that ends with the process. A lock file
+ * alone would have to be recognized as stale and replaced, which two starts can do at the same moment. Null when another process holds it.
  */
 async function holdName(real: string): Promise<net.Server | null> {
   const name = await nameOf(real)
@@ -187,7 +187,7 @@ async function holdName(real: string): Promise<net.Server | null> {
   })
 }
 
-/** Asks at the door instead of trying the lock: to hold it even for a moment would keep out a start at that moment. */
+/** Connects to the name instead of trying the lock: holding it even for a moment would make a concurrent start fail. */
 async function isNameHeld(real: string): Promise<boolean> {
   const socket = net.connect(await nameOf(real))
   return await new Promise((resolve) => {
@@ -214,7 +214,7 @@ async function readHolder(file: string): Promise<Holder | null> {
   }
 }
 
-/** Asked only when nobody here holds the kernel's name: then only a holder in another container or on another machine can live. */
+/** Used only when no process on this machine holds the kernel's name: then a holder can live only in another container or on another machine. */
 async function isAlive(file: string, holder: Holder): Promise<boolean> {
   if (await isNeighbour(holder)) return false
   const before = (await stat(file).catch(() => null))?.mtimeMs
@@ -228,7 +228,7 @@ async function isAlive(file: string, holder: Holder): Promise<boolean> {
   return false
 }
 
-/** Whether its pid means the same process to us. */
+/** Whether its pid means the same process here. */
 async function isNeighbour(holder: Holder): Promise<boolean> {
   return holder.host === os.hostname() && holder.pidNamespace === (await pidNamespace())
 }
@@ -238,7 +238,7 @@ function processLives(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // It lives, but belongs to somebody else.
+    // It runs, but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
@@ -249,9 +249,9 @@ async function pidNamespace(): Promise<string> {
 }
 
 /** The key that signs tokens. */
-export const tokenKey = (folder: string): Promise<string> => keptKey(path.join(folder, 'token.key'), 'everybody then signs in again')
+export const tokenKey = (folder: string): Promise<string> => keptKey(path.join(folder, 'token.key'), 'then everybody must sign in again')
 
-/** The keys that credentials of plugins are encrypted with: those that are given, or one that is kept in the folder. */
+/** The keys that encrypt credentials of plugins: the given ones, or one that is stored in the folder. */
 export async function credentialKeys({
   dataFolder,
   plugins,
@@ -260,16 +260,16 @@ export async function credentialKeys({
   plugins: { secretKeys: readonly string[] }
 }): Promise<readonly string[]> {
   if (plugins.secretKeys.length > 0) return plugins.secretKeys
-  return [await keptKey(path.join(dataFolder, 'credential.key'), 'credentials that plugins use then have to be entered again')]
+  return [await keptKey(path.join(dataFolder, 'credential.key'), 'then the credentials of plugins must be entered again')]
 }
 
-/** A key in a file: made at the first start, kept with mode 0600. */
+/** A key in a file: generated at the first start, with mode 0600. */
 async function keptKey(file: string, loss: string): Promise<string> {
   const read = async () => {
     const key = (await readFile(file, 'utf8')).trim()
     if (Buffer.byteLength(key) < KEY_BYTES_MIN)
-      throw new StartProblem(`${file} is damaged: it holds fewer than ${KEY_BYTES_MIN} bytes. Delete it to have a new one made; ${loss}.`)
-    // It may have been restored from a backup that forgot its mode.
+      throw new StartProblem(`${file} is damaged: it has fewer than ${KEY_BYTES_MIN} bytes. Delete it to generate a new key; ${loss}.`)
+    // It may have been restored from a backup that lost its mode.
     await chmod(file, 0o600)
     return key
   }

@@ -4,15 +4,15 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
-/** Whom the server and its commands connect as: the owner of our database, without any right beyond it. */
+/** The role of the server and its commands: owner of our database, without any other rights. */
 export const ROLE = 'carrel'
-/** Whom initdb makes. It may read files and run programs; nobody can connect as it once the server is up. */
+/** The role that initdb creates. It may read files and run programs; nobody can connect as it once the server is up. */
 export const SUPERUSER = 'postgres'
-/** Nobody guesses 256 bits. */
+/** 256 bits cannot be guessed. */
 const PASSWORD_BYTES = 32
-/** What RFC 7677 asks for at least; the password is random, so that more adds nothing. */
+/** The minimum of RFC 7677; the password is random, so that more adds nothing. */
 const SCRAM_ITERATIONS = 4_096
-/** PostgreSQL reads its file of access rules again within milliseconds. */
+/** PostgreSQL reloads its access rules within milliseconds. */
 const RELOAD_MS = 10_000
 const POLL_MS = 5
 
@@ -21,13 +21,13 @@ const ACCESS = `local all ${ROLE} scram-sha-256\n`
 
 const passwordFile = (folder: string) => path.join(folder, 'postgres.password')
 
-/** The password of the PostgreSQL that runs on a data folder; it is another one after each start. Null when there is none. */
+/** The password of the PostgreSQL that runs on a data folder; every start generates a new one. Null when there is none. */
 export async function readPassword(folder: string): Promise<string | null> {
   const text = await readFile(passwordFile(folder), 'utf8').catch(() => '')
   return text.trim() || null
 }
 
-/** Makes a new password and writes it where commands of the same user find it. */
+/** Generates a password and writes it where commands of the same user find it. */
 export async function rotatePassword(folder: string): Promise<string> {
   const password = randomBytes(PASSWORD_BYTES).toString('base64url')
   const file = passwordFile(folder)
@@ -36,7 +36,7 @@ export async function rotatePassword(folder: string): Promise<string> {
   return password
 }
 
-/** What PostgreSQL keeps of a password (RFC 5803): it shows nobody the password, and never travels in clear. */
+/** What PostgreSQL stores of a password (RFC 5803): it does not reveal the password, which is never sent in clear text. */
 function scramVerifier(password: string): string {
   const salt = randomBytes(16)
   const salted = pbkdf2Sync(password, salt, SCRAM_ITERATIONS, 32, 'sha256')
@@ -45,7 +45,7 @@ function scramVerifier(password: string): string {
   return `SCRAM-SHA-256$${SCRAM_ITERATIONS}:${salt.toString('base64')}$${stored}:${keyOf('Server Key').toString('base64')}`
 }
 
-/** Before PostgreSQL starts: lets the superuser in, for {@link prepareRole}. The socket's folder is ours, and no stranger's code runs yet. */
+/** Before PostgreSQL starts: lets the superuser in, for {@link prepareRole}. The socket's folder is ours, and no plugin runs yet. */
 export async function allowPreparation(cluster: string, owner?: number): Promise<void> {
   await writeAccess(cluster, ACCESS_WHILE_PREPARING, owner)
 }
@@ -58,8 +58,8 @@ async function writeAccess(cluster: string, text: string, owner?: number): Promi
 }
 
 /**
- * Does as superuser what a start needs: the role with its new password, its database, and the ownership of what an earlier Carrel made
- * as superuser. Then keeps the superuser out for as long as PostgreSQL runs.
+ * Performs the steps of a start that need the superuser: the role with its new password, its database, and the ownership of what an earlier
+ * version created as superuser. Then locks the superuser out for as long as PostgreSQL runs.
  * @param options.urlOf connection URL of a database for a role
  * @param options.mayCreateDatabases for tests
  */
@@ -85,14 +85,14 @@ export async function prepareRole(options: {
     if (databases.length === 0) await client.query(`CREATE DATABASE ${database} OWNER ${ROLE}`)
     else if (databases[0].owner !== ROLE) {
       await withClient(urlOf(SUPERUSER, database), giveObjects)
-      // Last, so that a start that is killed here begins anew.
+      // Last, so that a start that is killed here repeats everything.
       await client.query(`ALTER DATABASE ${database} OWNER TO ${ROLE}`)
     }
     await keepSuperuserOut(client, options)
   })
 }
 
-/** Everything that the superuser owns in the database, extensions excepted, which bring their own. */
+/** Everything that the superuser owns in the database, except extensions, which own their objects. */
 const OBJECTS_OF_SUPERUSER = `
   WITH owned AS (
     SELECT 'pg_namespace'::regclass AS class, oid, 'SCHEMA ' || quote_ident(nspname) AS name FROM pg_namespace WHERE nspowner = 10
@@ -107,9 +107,9 @@ const OBJECTS_OF_SUPERUSER = `
     UNION ALL SELECT 'pg_ts_dict'::regclass, oid, 'TEXT SEARCH DICTIONARY ' || oid::regdictionary FROM pg_ts_dict WHERE dictowner = 10
   )
   SELECT name FROM owned
-  -- Below stands what every new database brings.
+  -- Below are the schemas of every new database.
   WHERE oid >= 16384
-    -- Of an extension, or a sequence that follows the table it numbers.
+    -- Part of an extension, or a sequence that follows the table it numbers.
     AND NOT EXISTS (
       SELECT 1 FROM pg_depend d WHERE d.classid = owned.class AND d.objid = owned.oid
         AND (d.deptype = 'e' OR (d.deptype IN ('a', 'i') AND name LIKE 'SEQUENCE %'))
@@ -117,14 +117,14 @@ const OBJECTS_OF_SUPERUSER = `
 
 async function giveObjects(client: pg.Client): Promise<void> {
   await client.query('BEGIN')
-  // Names come with their schemas.
+  // Otherwise names would lack their schemas.
   await client.query(`SET LOCAL search_path = ''`)
   const { rows } = await client.query<{ name: string }>(OBJECTS_OF_SUPERUSER)
   for (const { name } of rows) await client.query(`ALTER ${name} OWNER TO ${ROLE}`)
   await client.query('COMMIT')
 }
 
-/** Ends when PostgreSQL goes by the new rules and nobody is left who came in by the old ones. */
+/** Resolves when PostgreSQL uses the new rules and every connection made under the old ones has ended. */
 async function keepSuperuserOut(client: pg.Client, options: Parameters<typeof prepareRole>[0]): Promise<void> {
   const { rows } = await client.query('SELECT pg_conf_load_time()::text AS before')
   await writeAccess(options.cluster, ACCESS, options.owner)
@@ -132,9 +132,9 @@ async function keepSuperuserOut(client: pg.Client, options: Parameters<typeof pr
   const isLoaded = async (connected: pg.Client) =>
     (await connected.query('SELECT pg_conf_load_time() > $1::timestamptz AS loaded', [rows[0].before])).rows[0].loaded as boolean
   const until = Date.now() + RELOAD_MS
-  // A new connection knows what the process knew that let it in.
+  // A new connection uses the rules that the postmaster had loaded when it accepted the connection.
   while (!(await withClient(options.urlOf(ROLE, options.database), isLoaded))) {
-    if (Date.now() > until) throw new Error(`PostgreSQL does not read its access rules anew (${options.cluster}/pg_hba.conf).`)
+    if (Date.now() > until) throw new Error(`PostgreSQL does not reload its access rules (${options.cluster}/pg_hba.conf).`)
     await sleep(POLL_MS)
   }
   await client.query(
@@ -145,7 +145,7 @@ async function keepSuperuserOut(client: pg.Client, options: Parameters<typeof pr
 
 async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, application_name: 'carrel' })
-  // PostgreSQL ended meanwhile: the query under way says so.
+  // PostgreSQL ended in the meantime: the running query reports it.
   client.on('error', () => {})
   await client.connect()
   try {

@@ -7,13 +7,13 @@ import { StartProblem } from '#core/database/start-problem.ts'
 import { openStatementLimiter, STATEMENT_LIMITS, type StatementLimits } from '#core/database/statement-limits.ts'
 import type { Log } from '#core/foundation/log.ts'
 
-/** One statement longer than this is stuck or wrong; only migrations may take as long as they need. */
+/** A statement that takes longer than this is stuck or wrong; only migrations may take as long as they need. */
 const STATEMENT_TIMEOUT_MS = 120_000
-/** Tasks wait their turn; requests wait less (core/database/statement-limits.ts). */
+/** Tasks wait for a connection; requests wait less (core/database/statement-limits.ts). */
 const ACQUIRE_TIMEOUT_MS = 30_000
-/** How often PostgreSQL looks whether the client of a running statement is still there. */
+/** How often PostgreSQL checks whether the client of a running statement is still connected. */
 const CHECK_CLIENT_MS = 2_000
-/** Any constant of our own: whoever holds this advisory lock migrates. */
+/** Any constant of our own: the process that holds this advisory lock runs the migrations. */
 const MIGRATION_LOCK = 7_201_884_313
 const MIGRATIONS = new URL('../../migrations/', import.meta.url)
 
@@ -43,10 +43,10 @@ const types = {
 }
 
 /**
- * Opens a pool on a PostgreSQL. Connections are made when first needed, so this succeeds even when the server is away:
- * call {@link checkDatabase} to know.
- * @param options.poolMax most connections at once (at least 2: migrating holds one while it uses another); one more cancels statements
- * @param options.limits what statements of requests may take, where it is not the usual
+ * Opens a pool on a PostgreSQL server. Connections are opened when first needed, so this succeeds even when the server is down:
+ * call {@link checkDatabase} to find out.
+ * @param options.poolMax most connections at the same time (at least 2: migrating holds one while it uses another); one more cancels statements
+ * @param options.limits limits of the statements of requests, if not the default
  */
 export function openDatabase(options: {
   url: string
@@ -63,7 +63,7 @@ export function openDatabase(options: {
     types,
     application_name: 'carrel',
     statement_timeout: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
-    // Whoever has hung up waits for nothing: the process of a server that was killed ends its statement within seconds.
+    // No statement runs for a client that has disconnected: after a server is killed, its statements end within seconds.
     options: `-c client_connection_check_interval=${CHECK_CLIENT_MS}`,
     keepAlive: true,
     connectionTimeoutMillis: 10_000,
@@ -78,7 +78,7 @@ export function openDatabase(options: {
     connection,
     pool: { min: 0, max: poolMax },
     acquireConnectionTimeout: options.acquireTimeoutMs ?? ACQUIRE_TIMEOUT_MS,
-    // Values belong neither into messages nor into the log, and writing out a megabyte of them takes the main thread.
+    // Values do not belong in messages or the log, and formatting a megabyte of them would block the main thread.
     compileSqlOnError: false,
     log: {
       warn: (message: unknown) => log.warn({}, `database: ${String(message)}`),
@@ -100,7 +100,7 @@ export async function checkDatabase(database: Knex): Promise<{ version: number; 
   return rows[0]
 }
 
-/** Names of the migrations this code brings, in the order they run. */
+/** Names of the migrations in this version, in the order they run. */
 export async function listMigrations(): Promise<string[]> {
   const files = await readdir(MIGRATIONS)
   return files.filter((file) => /^\d{4}_[a-z0-9_]+\.ts$/.test(file)).sort()
@@ -113,23 +113,23 @@ export async function hashMigrations(): Promise<string> {
   return hash.digest('hex').slice(0, 16)
 }
 
-/** Migrations that the database has not seen yet. */
+/** Migrations that have not run on the database yet. */
 export async function pendingMigrations(database: Knex): Promise<string[]> {
   const known = await appliedMigrations(database)
   return (await listMigrations()).filter((name) => !known.has(name))
 }
 
-/** @throws NewerDatabase when it was made by a newer Carrel */
+/** @throws NewerDatabase when a newer version of Carrel migrated it */
 export async function refuseNewer(database: Knex): Promise<void> {
   const own = await listMigrations()
   const newer = [...(await appliedMigrations(database))].filter((name) => !own.includes(name))
   if (newer.length > 0) throw new NewerDatabase(newer)
 }
 
-/** This code is older than the tables, and would not know what it does to them. */
+/** This version is older than the tables, and might damage them. */
 export class NewerDatabase extends StartProblem {
   constructor(names: readonly string[]) {
-    super(`This database was written by a newer Carrel (it knows ${names.join(', ')}). Start that version, or restore a backup.`)
+    super(`A newer version of Carrel migrated this database (to ${names.join(', ')}). Start that version, or restore a backup.`)
     this.name = 'NewerDatabase'
   }
 }
@@ -140,12 +140,13 @@ async function appliedMigrations(database: Knex): Promise<Set<string>> {
 }
 
 /**
- * Brings the tables up to date; answers the names it ran. Safe to run twice and from several processes at once: one works, the others wait.
- * @throws Error when the database was made by a newer Carrel, or when a migration fails (that one is rolled back)
+ * Brings the tables up to date; returns the names of the migrations it ran. Safe to run twice and from several processes at the same time: one
+ * works, the others wait.
+ * @throws Error when a newer version of Carrel migrated the database, or when a migration fails (that one is rolled back)
  */
 export async function migrate(database: Knex): Promise<string[]> {
   const own = await listMigrations()
-  // The lock dies with its connection, so that a killed process cannot leave it behind as knex' own lock row would stay.
+  // The lock ends with its connection: a killed process cannot leave it behind, as it would leave the lock row of knex.
   return await database.transaction(async (holder) => {
     // Waiting for another process' migrations takes as long as they do.
     await holder.raw('SET LOCAL statement_timeout = 0')
@@ -174,7 +175,7 @@ function withoutTimeout(migration: Knex.Migration): Knex.Migration {
   }
 }
 
-/** What a doctor wants to know. `icu` is false when the server was built without it; `naturalOrder` when our collation sorts otherwise. */
+/** Information for the doctor command. `icu` is false when the server was built without it; `naturalOrder` when our collation sorts differently. */
 export async function inspectDatabase(
   database: Knex,
 ): Promise<{ version: string; encoding: string; icu: boolean; naturalOrder: boolean; pendingMigrations: string[] }> {

@@ -1,14 +1,14 @@
 import { statfs } from 'node:fs/promises'
 import { openSharedProbe } from '#core/foundation/shared-probe.ts'
 
-/** PostgreSQL's log grows by 16 MB at once, and when there is no room for that it stops altogether. */
+/** PostgreSQL's log grows by 16 MB at a time, and when there is no room for that, PostgreSQL stops. */
 export const FREE_BYTES_MIN = 64 * 1_048_576
 
 export type DiskState = 'ok' | 'full' | 'missing'
 
 /**
- * Asks whether there is room where the server writes, at most once a second.
- * @param options.deadlineMs after which the folder counts as missing: a network disk that is gone never answers
+ * Checks whether there is room where the server writes, at most once a second.
+ * @param options.deadlineMs after which the folder counts as missing: a disconnected network disk never answers
  */
 export function openDiskProbe(folder: string, options: { deadlineMs: number; freeBytesMin?: number }): () => Promise<DiskState> {
   const { deadlineMs, freeBytesMin = FREE_BYTES_MIN } = options
@@ -17,7 +17,7 @@ export function openDiskProbe(folder: string, options: { deadlineMs: number; fre
 
 async function ask(folder: string, freeBytesMin: number): Promise<DiskState> {
   try {
-    // Some file systems tell no figures.
+    // Some file systems report no sizes.
     const { bavail, bsize, blocks } = await statfs(folder)
     return blocks > 0 && bavail * bsize < freeBytesMin ? 'full' : 'ok'
   } catch {

@@ -13,17 +13,17 @@ import type { Log } from '#core/foundation/log.ts'
 /** The name of our database in the cluster. */
 const DATABASE = 'carrel'
 const PORT = 5432
-/** sun_path holds 107 bytes and a NUL; "/.s.PGSQL.5432.lock" is the longest name PostgreSQL makes in the folder. */
+/** sun_path holds 107 bytes and a NUL; "/.s.PGSQL.5432.lock" is the longest name that PostgreSQL creates in the folder. */
 const SOCKET_FOLDER_BYTES_MAX = 107 - '/.s.PGSQL.5432.lock'.length
-/** Recovery after a power cut replays the log: minutes on a slow disk, but then it says so in its own log. */
+/** Recovery after a power cut replays the log: minutes on a slow disk, but then PostgreSQL says so in its own log. */
 const START_PATIENCE_MS = 300_000
 const POLL_MS = 10
-/** Enough of PostgreSQL's last words to see why it died. */
+/** Enough of PostgreSQL's last log lines to see why it died. */
 const LAST_LINES_MAX = 30
 
 const SETTINGS: Record<string, string> = {
   listen_addresses: '',
-  // Its folder is closed already.
+  // Its folder is closed to others already.
   unix_socket_permissions: '0700',
   port: String(PORT),
   // Our statements are short; compiling them costs more than it saves.
@@ -42,7 +42,7 @@ export interface EmbeddedPostgres {
   url: string
   urlOf(database: string): string
   pid: number
-  /** Fast shutdown; returns when it has ended. Later calls wait for the same end. */
+  /** Fast shutdown; resolves when it has ended. Later calls wait for the same end. */
   close(): Promise<void>
 }
 
@@ -51,7 +51,7 @@ export function socketUrl(socketFolder: string, database: string, { role = ROLE,
   return `postgresql://${role}${password && `:${password}`}@/${database}?host=${encodeURIComponent(socketFolder)}&port=${PORT}&sslmode=disable`
 }
 
-/** URL of the PostgreSQL that runs on the data folder now, with the password of its present start, or null. */
+/** URL of the PostgreSQL that runs on the data folder now, with the password of this start, or null. */
 export async function findRunningUrl(folder: string): Promise<string | null> {
   const found = await readPostmasterFile(path.join(folder, 'postgres'))
   const password = await readPassword(folder)
@@ -67,10 +67,10 @@ interface EmbeddedPostgresOptions {
 }
 
 /**
- * Starts a PostgreSQL of our own on `<folder>/postgres`, made when new, reached by a Unix socket only. The caller must hold the
- * lock of the folder: whatever still runs on it is taken for left over and stopped.
+ * Starts an embedded PostgreSQL on `<folder>/postgres`, created if new, reachable only through a Unix socket. The caller must hold the
+ * lock of the folder: a PostgreSQL that still runs on it counts as left over and is stopped.
  * @param options.settings more server settings, for tests
- * @param options.mayCreateDatabases whether whoever has the URL may make databases, for tests
+ * @param options.mayCreateDatabases whether anybody with the URL may create databases, for tests
  * @param options.onExit called when it ends without close()
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
@@ -109,12 +109,12 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
     throw error
   }
   void ended.then((reason) => {
-    if (!closing) options.onExit(`PostgreSQL is gone: ${describeLastWords(cluster, lastLines(), reason)}`)
+    if (!closing) options.onExit(`PostgreSQL has stopped: ${describeLastWords(cluster, lastLines(), reason)}`)
   })
   return { url: urlOf(DATABASE), urlOf, pid: server.pid!, close }
 }
 
-/** Stops what an earlier start left running, and makes the cluster where there is none. */
+/** Stops what an earlier start left running, and creates the cluster if there is none. */
 async function prepareCluster(
   folder: string,
   { cluster, runner, log }: { cluster: string; runner: PostgresRunner; log: Log },
@@ -130,7 +130,7 @@ async function prepareCluster(
   await checkOwner(cluster, runner)
 }
 
-/** Why the server ended, once it has and everything is cleared away. */
+/** Resolves with the reason why the server ended, after everything is cleaned up. */
 async function followEnd(server: ChildProcess, clear: () => Promise<void>): Promise<string> {
   // Without this a process.exit() anywhere would leave the server running.
   const stopAtExit = () => server.kill('SIGINT')
@@ -144,7 +144,7 @@ async function followEnd(server: ChildProcess, clear: () => Promise<void>): Prom
   return reason
 }
 
-/** Its lines go to our log as details; the last ones are kept for the message when it dies. */
+/** Logs its output at level debug; keeps the last lines for the message when it dies. */
 function followOutput(child: ChildProcess, log: Log): () => string[] {
   const lines: string[] = []
   let rest = ''
@@ -185,13 +185,13 @@ async function waitUntilReady(start: {
   )
 }
 
-/** Built beside its place and renamed: a start that is killed half-way leaves no half database. */
+/** Built in a temporary folder and renamed: a start that is killed half-way leaves no half database. */
 async function createCluster({ cluster, runner, log }: { cluster: string; runner: PostgresRunner; log: Log }): Promise<void> {
   const half = `${cluster}.new`
   const fixed = ['-D', half, '-U', 'postgres', '-A', 'reject', '-E', 'UTF8', '--no-instructions']
-  // Same order and letters on every machine, whatever locales it has; natural order comes from ICU collations by name.
+  // Same order and letters on every machine, with any locales; natural order comes from ICU collations by name.
   const builtin = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--lc-collate=C', '--lc-messages=C']
-  // Trigram search asks the C library what a letter is; C.UTF-8 is not on every machine, and C knows ASCII only.
+  // Trigram search asks the C library which characters are letters; not every machine has C.UTF-8, and C covers ASCII only.
   for (const letters of ['C.UTF-8', 'C']) {
     await rm(half, { recursive: true, force: true })
     await mkdir(half, { mode: 0o700 })
@@ -216,11 +216,13 @@ async function createCluster({ cluster, runner, log }: { cluster: string; runner
   }
 }
 
-/** A folder may have been used by root under other circumstances, or copied: PostgreSQL insists on owning it. */
+/** A folder may have been used by root earlier, or copied: PostgreSQL must own it. */
 async function checkOwner(cluster: string, runner: PostgresRunner): Promise<void> {
   const version = (await readFile(path.join(cluster, 'PG_VERSION'), 'utf8')).trim()
   if (version !== '18')
-    throw new StartProblem(`${cluster} was written by PostgreSQL ${version}; this Carrel brings 18. Dump it there and load it here.`)
+    throw new StartProblem(
+      `${cluster} was written by PostgreSQL ${version}; this version of Carrel includes 18. Dump it there and load it here.`,
+    )
   const found = await stat(cluster)
   const us = process.getuid?.()
   if (runner.owner === undefined) {
@@ -235,7 +237,7 @@ async function checkOwner(cluster: string, runner: PostgresRunner): Promise<void
   await chown(cluster, runner.owner, runner.owner)
 }
 
-/** `<folder>/run`, or a private folder under the system's temporary one where that path is too long for a socket. */
+/** `<folder>/run`, or a private folder in the system's temporary folder when that path is too long for a socket. */
 async function makeSocketFolder(folder: string, runner: PostgresRunner): Promise<string> {
   let socketFolder = path.join(folder, 'run')
   if (Buffer.byteLength(socketFolder) > SOCKET_FOLDER_BYTES_MAX) socketFolder = await mkdtemp(path.join(temporaryFolder(), 'carrel-'))
@@ -252,7 +254,7 @@ function temporaryFolder(): string {
   return Buffer.byteLength(os.tmpdir()) + '/carrel-XXXXXX'.length <= SOCKET_FOLDER_BYTES_MAX ? os.tmpdir() : '/tmp'
 }
 
-/** Only ever one that {@link makeSocketFolder} made: the name in a pid file is not trusted further than that. */
+/** Removes only a folder that {@link makeSocketFolder} created: the name in a pid file is not trusted any further. */
 async function removeSocketFolder(folder: string, socketFolder: string): Promise<void> {
   const ours = socketFolder === path.join(folder, 'run') || /^carrel-[A-Za-z0-9]{6}$/.test(path.relative(temporaryFolder(), socketFolder))
   if (ours) await rm(socketFolder, { recursive: true, force: true })

@@ -1,12 +1,12 @@
 import type { Knex } from 'knex'
 
-/** One term of an ORDER BY, such as `books.number ASC NULLS LAST`. The last of a list is unique, so no page repeats or misses a row. */
+/** One term of an ORDER BY, such as `books.number ASC NULLS LAST`. The last of a list must be unique, so that no page repeats or misses a row. */
 export type OrderTerm = string
 
-/** An order without sense that lasts a day, so that the pages of a list fit together. @param id column of the ids */
+/** A random order that stays the same for a day, so that the pages of a list fit together. @param id column of the ids */
 export const SHUFFLED = (id: string): string => `md5(${id}::text || to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD'))`
 
-/** The same order from its end. */
+/** The reversed order. */
 export function turned(terms: readonly OrderTerm[]): OrderTerm[] {
   return terms.map((term) => {
     const [, expression = term, direction = 'ASC', nulls] = /^(.*?)(?: (ASC|DESC))?(?: NULLS (FIRST|LAST))?$/s.exec(term) ?? []
@@ -15,23 +15,23 @@ export function turned(terms: readonly OrderTerm[]): OrderTerm[] {
   })
 }
 
-/** Bindings are for the terms in their order. */
+/** Bindings belong to the terms in their order. */
 export interface Order {
   terms: readonly OrderTerm[]
   bindings?: readonly Knex.RawBinding[]
 }
 
 export interface IdPage {
-  /** Of the records on the page, in order. */
+  /** The ids on the page, in order. */
   ids: string[]
-  /** Of all that match. */
+  /** How many match in total. */
   total: number
 }
 
 /**
- * One page of the ids of a list, and how many there are. A page behind the middle is read from the end, so the last costs what the first does.
- * @param list.matching selects `id` of what matches, without an order
- * @param list.counting selects as many rows as `matching`, where it can for less
+ * One page of the ids of a list, and the total. A page behind the middle is read from the end, so that the last page costs what the first does.
+ * @param list.matching selects `id` of all matches, without an order
+ * @param list.counting selects as many rows as `matching`, if that can be cheaper
  * @param list.order may depend on how many match
  */
 export async function pageOfIds(

@@ -1,4 +1,4 @@
-/** The dialect that knex takes by the name `pg`; the package ships no types for it. */
+/** The dialect that knex calls `pg`; the package includes no types for it. */
 declare module 'knex/lib/dialects/postgres/index.js' {
   import type { Knex } from 'knex'
 

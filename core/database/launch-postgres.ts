@@ -3,17 +3,17 @@ import path from 'node:path'
 import type { Duplex } from 'node:stream'
 import { type PostgresRunner, SEARCH_PATH } from '#core/database/postgres-binaries.ts'
 
-/** A fast shutdown writes a checkpoint. Beyond this an immediate one follows, after which the next start replays the log. */
+/** A fast shutdown writes a checkpoint. After this time an immediate shutdown follows, after which the next start replays the log. */
 const ORPHAN_FAST_SHUTDOWN_S = 10
-/** For an immediate shutdown; what hangs longer waits for the disk, and no signal ends that. */
+/** For an immediate shutdown; a process that hangs longer waits for the disk, and no signal ends that. */
 const ORPHAN_IMMEDIATE_SHUTDOWN_S = 10
-/** The descriptor whose other end this process alone holds. */
+/** The descriptor whose other end only this process holds. */
 const LIFELINE_FD = 3
 
 /**
- * Becomes PostgreSQL and leaves a shell behind that waits for the end of descriptor 3, which comes when this process ends, by kill -9 too.
- * A shell, because it takes 1 MB where Node would take 40. Nobody's child, because PostgreSQL asks after each child of its own. Only a
- * process that stands in the cluster is PostgreSQL: the number may have been given to another one.
+ * Becomes PostgreSQL and leaves a shell behind that waits until descriptor 3 is closed, which happens when this process ends, even by kill -9.
+ * A shell, because it takes 1 MB where Node would take 40. Reparented, because PostgreSQL waits for each of its own children. Only a
+ * process whose current directory is the cluster is PostgreSQL: another process may have received the pid.
  */
 const SCRIPT = `
 pid=$$
@@ -40,14 +40,14 @@ watch() {
 exec "$@" ${LIFELINE_FD}<&-
 `
 
-/** In its own session, so that Ctrl-C in the terminal reaches us alone and we stop it when nobody needs it any more. */
+/** In its own session, so that Ctrl-C in the terminal reaches only us, and we stop PostgreSQL when nothing needs it any more. */
 const DETACHED = { detached: true, env: { PATH: SEARCH_PATH, LC_ALL: 'C', TZ: 'UTC' } } as const
 
 const userOf = (runner: PostgresRunner) => (runner.uid === undefined ? {} : { uid: runner.uid, gid: runner.gid })
 const commandOf = (runner: PostgresRunner, program: string, args: readonly string[]) =>
   [...runner.prefix, path.join(runner.binFolder, program), ...args] as [string, ...string[]]
 
-/** Starts the PostgreSQL of `cluster`. It ends within seconds when this process ends, however that comes about. */
+/** Starts the PostgreSQL of `cluster`. It ends within seconds after this process ends, for whatever reason. */
 export function launchPostgres(runner: PostgresRunner, cluster: string, args: readonly string[]): ChildProcess {
   const child = spawn('/bin/sh', ['-c', SCRIPT, 'sh', ...commandOf(runner, 'postgres', args)], {
     ...DETACHED,
@@ -56,13 +56,13 @@ export function launchPostgres(runner: PostgresRunner, cluster: string, args: re
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   })
   const lifeline = child.stdio[LIFELINE_FD] as Duplex | null
-  // The watching shell may have been killed before.
+  // The watching shell may have been killed already.
   lifeline?.on('error', () => {})
   child.once('exit', () => lifeline?.end('ended\n'))
   return child
 }
 
-/** Runs one of PostgreSQL's programs to its end, like initdb. */
+/** Runs one of PostgreSQL's programs, like initdb, until it exits. */
 export function launchProgram(runner: PostgresRunner, program: string, args: readonly string[]): ChildProcess {
   const [command, ...rest] = commandOf(runner, program, args)
   return spawn(command, rest, { ...DETACHED, ...userOf(runner), cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] })

@@ -2,7 +2,7 @@ import PostgresClient from 'knex/lib/dialects/postgres/index.js'
 import { type Connection, NoPlace, noConnection, type StatementLimiter, waitedTooLong } from '#core/database/statement-limits.ts'
 import { currentScope, type LiveScope, runWithPlace } from '#core/database/statement-scope.ts'
 
-/** What statements of a scope wait for beside their own limits: a place to run in, and a share of the connections. */
+/** What statements of a scope wait for besides their own limits: a place to run in, and a share of the connections. */
 class ScopeWaits {
   readonly #limiter: StatementLimiter
   readonly #shares = new WeakMap<object, () => void>()
@@ -11,7 +11,7 @@ class ScopeWaits {
     this.#limiter = limiter
   }
 
-  /** Where there was no place the connection has been given back; another is taken when there is one. */
+  /** Without a place, the connection was released; another one is acquired when there is a place. */
   async runAgain(scope: LiveScope, run: () => Promise<unknown>): Promise<unknown> {
     const { limits, places } = this.#limiter
     const begun = performance.now()
@@ -47,8 +47,8 @@ class ScopeWaits {
 }
 
 /**
- * A client of knex whose statements keep the limits of the scope that they run in, if any. Every statement of every query builder passes
- * here, so that no query has to know. The limiter is held by the class: clients of transactions inherit methods and no fields.
+ * A knex client that applies the limits of the current scope, if any, to its statements. Every statement of every query builder passes
+ * through here, so that queries need no code for it. The class holds the limiter: clients of transactions inherit methods but no fields.
  */
 export function limitedClient(limiter: StatementLimiter): typeof PostgresClient {
   const waits = new ScopeWaits(limiter)
@@ -94,7 +94,7 @@ export function limitedClient(limiter: StatementLimiter): typeof PostgresClient 
   }
 }
 
-/** The pool of a client that is open; after `destroy` there is none. */
+/** The pool of an open client; after `destroy` there is none. */
 type Pool = { acquire(): { promise: Promise<object>; abort(): void } } | undefined
 
 async function acquireWithin(pool: Pool, waitMs: number): Promise<object> {

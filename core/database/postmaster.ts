@@ -3,7 +3,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StartProblem } from '#core/database/start-problem.ts'
 
-/** A fast shutdown writes a checkpoint, which takes seconds on a slow disk; then we stop being polite. */
+/** A fast shutdown writes a checkpoint, which takes seconds on a slow disk; after this time an immediate shutdown follows. */
 const FAST_SHUTDOWN_MS = 60_000
 const IMMEDIATE_SHUTDOWN_MS = 10_000
 const POLL_MS = 20
@@ -15,7 +15,7 @@ export interface Postmaster {
   ready: boolean
 }
 
-/** Reads `postmaster.pid`; null when there is none or it is half written. It may be left over: see {@link findPostmaster}. */
+/** Reads `postmaster.pid`; null when there is none or it is half written. It may be stale: see {@link findPostmaster}. */
 export async function readPostmasterFile(cluster: string): Promise<Postmaster | null> {
   const text = await readFile(path.join(cluster, 'postmaster.pid'), 'utf8').catch(() => '')
   // Lines: pid, data folder, start time, port, socket folder, address, shared memory key, status.
@@ -25,7 +25,7 @@ export async function readPostmasterFile(cluster: string): Promise<Postmaster | 
   return { pid, socketFolder: lines[4] ?? '', ready: lines[7]?.trim() === 'ready' }
 }
 
-/** Processes of this cluster: PostgreSQL's own stand in its data folder, and a process elsewhere is none of ours whatever its number. */
+/** Processes of this cluster: their current directory is its folder; a process with another one does not belong to it, whatever its pid. */
 async function listClusterProcesses(cluster: string): Promise<number[]> {
   const folder = await stat(cluster).catch(() => null)
   if (!folder) return []
@@ -40,7 +40,7 @@ async function listClusterProcesses(cluster: string): Promise<number[]> {
   return found
 }
 
-/** The running postmaster of this cluster, or null. Never a foreign process that was given the number of a dead one. */
+/** The running postmaster of this cluster, or null. Never another process that has received the pid of a dead one. */
 export async function findPostmaster(cluster: string): Promise<Postmaster | null> {
   const written = await readPostmasterFile(cluster)
   if (!written) return null
@@ -48,8 +48,8 @@ export async function findPostmaster(cluster: string): Promise<Postmaster | null
 }
 
 /**
- * Stops what an earlier, killed Carrel left running on this cluster. The caller holds the lock of the data folder, so nobody else uses it.
- * Answers the pid that was stopped, or null.
+ * Stops the PostgreSQL that an earlier, killed Carrel left running on this cluster. The caller holds the lock of the data folder.
+ * Returns the pid that was stopped, or null.
  */
 export async function stopOrphan(cluster: string): Promise<number | null> {
   const written = await readPostmasterFile(cluster)
@@ -59,9 +59,9 @@ export async function stopOrphan(cluster: string): Promise<number | null> {
     await waitUntilEmpty(cluster)
     return written.pid
   }
-  // Back ends outlive a killed postmaster only until their statement ends.
+  // After a postmaster is killed, its back ends run only until the end of their statement.
   if (processes.length > 0) await waitUntilEmpty(cluster)
-  // Another process has the number now: PostgreSQL would take it for a running server and refuse to start.
+  // Another process has the pid now: PostgreSQL would take it for a running server and refuse to start.
   if (written && (await stat(`/proc/${written.pid}`).catch(() => null))) await rm(path.join(cluster, 'postmaster.pid'), { force: true })
   return null
 }
@@ -93,9 +93,9 @@ export async function stopPostmaster(pid: number): Promise<void> {
   throw new StartProblem(`PostgreSQL (pid ${pid}) does not stop. Stop it by hand: kill -QUIT ${pid}`)
 }
 
-/** An ended process whose parent does not ask for its exit code stays in the table as a zombie: in containers the first process often never asks. */
+/** A process that has ended stays in the table as a zombie until its parent reads the exit code: in containers the first process often never does. */
 async function isRunning(pid: number): Promise<boolean> {
-  // The state follows the program's name, which stands in brackets and may hold any.
+  // The state follows the program's name, which is in brackets and may contain any character.
   const state = /^.*\) (\S)/s.exec(await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''))?.[1]
   return state !== undefined && state !== 'Z' && state !== 'X'
 }

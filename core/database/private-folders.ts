@@ -1,14 +1,14 @@
 import { chmod, readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 
-/** PostgreSQL's own: it closes its folders itself, and its user must reach the programs. */
+/** PostgreSQL's own folders: it closes them itself, and its user must reach the programs. */
 const FOREIGN = /^(postgres|postgres\.new|run|postgres-programs-.*)$/
-/** Covers, pages and exports lie three folders deep; nothing of ours is deeper than this. */
+/** Covers, pages and exports are three folders deep; nothing of ours is deeper than this. */
 const DEPTH_MAX = 8
 
 /**
- * Closes the folders in the data folder to everybody but their owner: those that an earlier Carrel, or a backup that was restored, left open.
- * Answers how many those were.
+ * Closes the folders in the data folder to everybody but their owner: an earlier version, or a restored backup, may have left them open.
+ * Returns how many were open.
  */
 export async function closeFolders(dataFolder: string): Promise<number> {
   let closed = 0

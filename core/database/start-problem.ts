@@ -1,4 +1,4 @@
-/** What keeps us from starting and the person at the machine can mend: told in a sentence, without a stack. */
+/** A problem that prevents the start and that the operator can solve: reported as one sentence, without a stack trace. */
 export class StartProblem extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -9,24 +9,24 @@ export class StartProblem extends Error {
 /** A new database takes 40 MB; its log, and covers, come soon. */
 const ROOM_NEEDED = 'Free some space there (1 GB is a good beginning), or choose another --data-dir.'
 
-export const describeFullDisk = (folder: string): string => `The disk that holds ${folder} is full. ${ROOM_NEEDED}`
+export const describeFullDisk = (folder: string): string => `The disk of ${folder} is full. ${ROOM_NEEDED}`
 
-/** Why a program of PostgreSQL ended, in one sentence made of what it wrote last. */
+/** Why a program of PostgreSQL ended, in one sentence made from its last output. */
 export function describeLastWords(folder: string, lines: readonly string[], reason: string): string {
   const text = lines.join('\n')
   if (/No space left on device|Disk quota exceeded/.test(text)) return describeFullDisk(folder)
   const said = text.split('\n')
   const words = said.map(severeWordsOf).find((found) => found !== null) ?? said.map(plainWordsOf).find((found) => found !== null)
-  return `${words ? `It says: ${words}` : `It says nothing, but ${reason}`}. All that it writes stands in the log with --log-level debug.`
+  return `${words ? `It reports: ${words}` : `It reports nothing, but ${reason}`}. With --log-level debug, all of its output is in the log.`
 }
 
-/** What stands behind the level that the server gave a line; null where there is none, or a harmless one. */
+/** The text after the level that the server gave a line; null when there is none, or a harmless one. */
 function severeWordsOf(line: string): string | null {
   const level = /\b(?:FATAL|PANIC|ERROR): /.exec(line)
   return level && line.slice(level.index + level[0].length).trimStart()
 }
 
-/** What a program of PostgreSQL says under its own name. */
+/** The text of a line that a program of PostgreSQL wrote under its own name. */
 function plainWordsOf(line: string): string | null {
   const [name = '', ...rest] = line.split(': ')
   if (rest.length === 0 || name.includes(' ') || !/(?:postgres|initdb)$/.test(name)) return null

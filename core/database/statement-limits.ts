@@ -3,19 +3,19 @@ import { openPlaces, type Places } from '#core/database/statement-places.ts'
 import type { LiveScope } from '#core/database/statement-scope.ts'
 import { CarrelError } from '#core/foundation/errors.ts'
 
-/** Limits of the statements of requests, in ms where nothing else is said. */
+/** Limits of the statements of requests, in ms unless the name says otherwise. */
 export interface StatementLimits {
-  /** A list or search that takes longer answers nobody in time. */
+  /** For a list or search: a client does not wait longer. */
   readMs: number
-  /** Anything else: changes wait for each other. */
+  /** For other statements: changes wait for each other. */
   requestMs: number
-  /** What ends sooner is cheap: it needs no place, and is not cancelled when its client leaves. */
+  /** A statement that ends sooner is cheap: it needs no place, and is not canceled when its client disconnects. */
   cheapMs: number
   /** How long all statements of one request together may wait for places. */
   waitMs: number
-  /** How long a request waits for a connection; longer than any cheap statement of those before it. */
+  /** How long a request waits for a connection; longer than any cheap statement before it. */
   acquireMs: number
-  /** Expensive statements of one owner at once. A list counts and reads at the same time, which makes two. */
+  /** Expensive statements of one owner at the same time. A list counts and reads concurrently, which makes two. */
   placesPerOwner: number
 }
 
@@ -28,10 +28,10 @@ export const STATEMENT_LIMITS: StatementLimits = {
   placesPerOwner: 3,
 }
 
-/** A statement that was cancelled goes at once; one that does not sits in code that cannot be interrupted, or the server stands still. */
+/** A canceled statement ends immediately; one that does not is in code that cannot be interrupted, or the server is blocked. */
 const CANCEL_MS = 2_000
 
-/** A connection of pg, as far as it is looked at here. */
+/** The part of a pg connection that is used here. */
 export interface Connection {
   processID: number
   connection: { stream: { destroy(): void } }
@@ -46,15 +46,15 @@ export interface Statement {
   mayRunAgain: boolean
 }
 
-/** Was cancelled because there was no place for it; to be run again when there is one. */
+/** The statement was canceled because there was no place for it; it runs again when there is one. */
 export class NoPlace extends Error {}
 
-/** What all clients of one pool share, those of transactions included. */
+/** What all clients of one pool share, including those of transactions. */
 export interface StatementLimiter {
   limits: StatementLimits
-  /** For expensive statements: half of the connections, so that the other half is there for the cheap ones. */
+  /** For expensive statements: half of the connections, so that the other half remains for cheap ones. */
   places: Places
-  /** Connections of one owner at once, whatever they are used for. */
+  /** Connections of one owner at the same time, for any statements. */
   shares: Places
   /** Runs a statement within the limits. @throws NoPlace, unavailable, what the statement throws */
   run<T>(statement: Statement, start: () => Promise<T>): Promise<T>
@@ -79,7 +79,7 @@ export function openStatementLimiter(options: {
   }
 }
 
-/** Ends of transactions: to cancel one says nothing of what has happened, and they take no time unless the server stands still. */
+/** Ends of transactions: canceling one would leave its outcome unknown, and they take no time unless the server is blocked. */
 const CONTROL = /^\s*(?:BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/i
 const READ = /^\s*(?:SELECT|VALUES|TABLE|WITH)\b/i
 const CHANGE = /\b(?:INSERT|UPDATE|DELETE|MERGE)\b/i
@@ -98,13 +98,13 @@ async function runLimited<T>(
   let signal: AbortSignal | null = null
 
   const cancel = (because: Error) => {
-    // The request is over: this statement goes on by itself.
+    // The request is over: this statement is not limited any more.
     if (reason !== null || scope.isOver) return
     reason = because
     cutting = setTimeout(sever, CANCEL_MS)
     cancelled = canceller.cancel(connection.processID).catch(sever)
   }
-  const onLeave = () => cancel(new CarrelError('unavailable', 'Nobody waits for this any more.'))
+  const onLeave = () => cancel(new CarrelError('unavailable', 'The client has disconnected.'))
   let timer = setTimeout(() => {
     if (scope.isOver) return
     if (!isControl) {
@@ -130,7 +130,7 @@ async function runLimited<T>(
     clearTimeout(cutting)
     const heard = signal as AbortSignal | null
     heard?.removeEventListener('abort', onLeave)
-    // The connection may be given to somebody else only when the cancelling can hit nothing there any more.
+    // The connection may be reused only when the cancel request can no longer hit another statement on it.
     await cancelled
     const give = release as (() => void) | null
     give?.()
@@ -141,18 +141,22 @@ function tooLong(isRead: boolean, limitMs: number): CarrelError {
   const seconds = limitMs / 1000
   const message = isRead
     ? `This list or search took longer than ${seconds} s and was stopped. Narrow it: name a library or a series, use fewer conditions, or look for longer words.`
-    : `This took the database longer than ${seconds} s and was stopped. Change fewer things at once, or try again later.`
+    : `This took the database longer than ${seconds} s and was stopped. Change fewer things in one request, or try again later.`
   return new CarrelError('unavailable', message, { retryAfterSeconds: 10 })
 }
 
-/** @param limits.placesPerOwner is told, so that a client knows how many to ask for at once */
+/** @param limits.placesPerOwner is in the message, so that a client knows how many requests it may send at the same time */
 export function waitedTooLong({ placesPerOwner }: StatementLimits): CarrelError {
-  const message = `Too many expensive lists and searches run at the moment; a user may have ${placesPerOwner} at once. Wait until the others have ended, or narrow this one: name a library or a series, use fewer conditions, or look for longer words.`
+  const message = `Too many expensive lists and searches are running; a user may have ${placesPerOwner} at the same time. Wait until the others have ended, or narrow this one: name a library or a series, use fewer conditions, or look for longer words.`
   return new CarrelError('unavailable', message, { retryAfterSeconds: 5 })
 }
 
 export function noConnection(): CarrelError {
-  return new CarrelError('unavailable', 'All connections to the database are in use. Ask for less at once, or try again shortly.', {
-    retryAfterSeconds: 5,
-  })
+  return new CarrelError(
+    'unavailable',
+    'All connections to the database are in use. Send fewer requests at the same time, or try again shortly.',
+    {
+      retryAfterSeconds: 5,
+    },
+  )
 }

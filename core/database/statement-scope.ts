@@ -1,16 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** On whose behalf statements run. */
+/** For whom statements run. */
 export interface StatementScope {
-  /** Whose places they take: the id of a user, or the address of somebody who has not signed in. */
+  /** Whose places they use: the id of a user, or the address of a client that is not signed in. */
   owner: string
-  /** Aborts when nobody waits for the result any more. Only statements that take long ask for it. */
+  /** Aborts when nothing waits for the result any more. Only long statements request it. */
   signal: () => AbortSignal
 }
 
 /** What the statements of a scope share while it lasts. */
 export interface LiveScope extends StatementScope {
-  /** What goes on afterwards goes on by itself, and is not limited any more. */
+  /** Statements that continue afterwards are not limited any more. */
   isOver: boolean
   /** How long its statements have waited for places. */
   waitedMs: number
@@ -24,13 +24,13 @@ interface Stored {
 const storage = new AsyncLocalStorage<Stored | null>()
 
 /**
- * Runs work whose statements, all that it calls included, keep the limits of requests (core/database/statement-limits.ts). They are not
- * limited any more when the work is over.
+ * Runs work whose statements, including those of functions that it calls, obey the limits of requests (core/database/statement-limits.ts). After
+ * the work has ended, they are not limited any more.
  */
 export async function runInScope<T>(scope: StatementScope, work: () => Promise<T>): Promise<T> {
   const live: LiveScope = { ...scope, isOver: false, waitedMs: 0 }
   try {
-    // Awaited inside: a query of knex begins when somebody waits for it.
+    // Awaited inside: a knex query starts only when something awaits it.
     return await storage.run({ scope: live, hasPlace: false }, async () => await work())
   } finally {
     live.isOver = true
@@ -40,8 +40,8 @@ export async function runInScope<T>(scope: StatementScope, work: () => Promise<T
 const never = new AbortController().signal
 
 /**
- * Runs work that several may wait for: its limits are those of the present scope, but it is not cancelled because one of them has left, and it
- * ends by itself.
+ * Runs work that several callers may wait for: it has the limits of the current scope, but it is not canceled when one of them leaves, and it
+ * may continue after the scope.
  */
 export function runForSeveral<T>(work: () => Promise<T>): Promise<T> {
   const stored = currentScope()
@@ -53,7 +53,7 @@ export function runWithPlace<T>(scope: LiveScope, work: () => Promise<T>): Promi
   return storage.run({ scope, hasPlace: true }, async () => await work())
 }
 
-/** The scope that statements belong to now, or null. */
+/** The scope of the current statements, or null. */
 export function currentScope(): Stored | null {
   const stored = storage.getStore() ?? null
   return stored?.scope.isOver ? null : stored

@@ -4,18 +4,18 @@ import { announce } from '#core/events/event-store.ts'
 import type { Log } from '#core/foundation/log.ts'
 
 /**
- * A commit that notifies waits for every other one that does, with the disk's time for each: analyses, which come by the hundred a second, are
- * announced together this long after the first of them.
+ * Commits that notify wait for each other, each for the disk: events of analyses, of which there are hundreds per second, are announced together
+ * this long after the first of them.
  */
 const COLLECT_MS = 200
 const RETRY_MS = 1_000
-/** What waits while the database is away; beyond it everybody is to read everything again. */
+/** Events that wait while the database is unreachable; beyond this number, clients must reload everything. */
 const WAITING_MAX = 5_000
 
-/** Announces what happens often, some at a time and after it was committed. What it holds is lost when the process is killed. */
+/** Announces frequent events in batches, after their commit. Waiting events are lost when the process is killed. */
 export interface Announcer {
   soon(news: readonly NewAnnouncement[]): void
-  /** Announces what waits. */
+  /** Announces the waiting events. */
   close(): Promise<void>
 }
 
@@ -32,7 +32,7 @@ export function openAnnouncer({ database, log }: { database: Knex; log: Log }): 
   function plan(ms: number): void {
     timer ??= setTimeout(() => {
       timer = undefined
-      // One after the other: of two at once the later news could be told first.
+      // One batch after the other: otherwise a later event could be sent first.
       flushing = flushing.then(flush)
     }, ms)
   }
@@ -44,7 +44,7 @@ export function openAnnouncer({ database, log }: { database: Knex; log: Log }): 
     try {
       await database.transaction((trx) => announce(trx, news))
     } catch (error) {
-      log.warn({ err: error, count: news.length }, 'Events could not be announced; they are tried again')
+      log.warn({ err: error, count: news.length }, 'Could not announce events; they are retried')
       const later = waiting
       waiting = []
       add(news)
@@ -68,5 +68,5 @@ export function openAnnouncer({ database, log }: { database: Knex; log: Log }): 
   }
 }
 
-/** For tools and tests that nobody follows. */
+/** For tools and tests without followers. */
 export const silentAnnouncer: Announcer = { soon() {}, async close() {} }

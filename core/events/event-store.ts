@@ -3,13 +3,13 @@ import type { Knex } from 'knex'
 import type { Announcement, NewAnnouncement } from '#core/events/event.ts'
 import { foldAnnouncements } from '#core/events/fold.ts'
 
-/** On which the nodes hear each other. */
+/** The channel on which the nodes notify each other. */
 export const EVENT_CHANNEL = 'carrel_event'
-/** PostgreSQL takes less than 8,000 bytes; a letter has three at most. */
+/** PostgreSQL's limit is 8,000 bytes; a UTF-16 code unit takes at most three. */
 const PAYLOAD_BYTES_MAX = 7_900
-/** Of one commit; more are folded before anybody has judged who sees what, so that it is rare: a batch of a scan has hundreds of new books. */
+/** Per commit. More events are folded before their visibility is checked, which should be rare: a batch of a scan has hundreds of new books. */
 const ANNOUNCED_MAX = 1_000
-/** So that one event fits: texts of people and lists of names are cut. */
+/** So that one event fits into a notification: texts of users and lists of names are cut. */
 const TEXT_LENGTH_MAX = 300
 const NAMES_MAX = 60
 const ERRORS_MAX = 5
@@ -18,8 +18,8 @@ const TAGS_MAX = 100
 const ID_BYTES = 9
 
 /**
- * Announces what a transaction changes: those who follow are told when it has been committed, on every node, and never when it is rolled back. There is
- * no announcing outside of one: a change that is told by itself can be lost, or told without having happened.
+ * Announces what a transaction changes: followers on every node receive it after the commit, and never when it is rolled back. Events cannot
+ * be announced outside of a transaction: such an event could be lost, or sent without its change.
  */
 export async function announce(trx: Knex.Transaction, news: readonly NewAnnouncement[]): Promise<void> {
   if (news.length === 0) return
@@ -37,7 +37,7 @@ function dated(news: readonly NewAnnouncement[]): Announcement[] {
 }
 
 function boundTexts(event: NewAnnouncement['event']): NewAnnouncement['event'] {
-  // JSON spells a control character with six: texts of a scan that are full of them would not fit into a notification.
+  // JSON writes a control character with six characters: texts of a scan that are full of them would not fit into a notification.
   const cut = (text: string) =>
     text
       .slice(0, TEXT_LENGTH_MAX)
@@ -57,7 +57,7 @@ function boundTexts(event: NewAnnouncement['event']): NewAnnouncement['event'] {
   return event
 }
 
-/** As few notifications as they fit into, in their order. */
+/** Packs announcements into as few notifications as possible, in their order. */
 function packAnnouncements(all: readonly Announcement[]): string[] {
   const payloads: string[] = []
   let parts: string[] = []
@@ -82,7 +82,7 @@ function packAnnouncements(all: readonly Announcement[]): string[] {
   return payloads
 }
 
-/** As many as fit, the smallest first: whose set is left out is not told. */
+/** As many sets as fit, the smallest first: users who see only series with the omitted sets are not notified. */
 function fewTagSets(all: readonly (readonly string[])[]): (readonly string[])[] {
   let left = TAGS_MAX
   // An empty set takes room too.
@@ -94,7 +94,7 @@ function fewTagSets(all: readonly (readonly string[])[]): (readonly string[])[] 
     })
 }
 
-/** What a notification carries. */
+/** Parses the payload of a notification. */
 export const readAnnouncements = (payload: string): Announcement[] => JSON.parse(payload) as Announcement[]
 
 interface BookPlace {
@@ -122,7 +122,7 @@ export async function announceBooks(
   )
 }
 
-/** Announces to a reader alone how far they are in books, or that this is forgotten. */
+/** Announces read progress in books, or its deletion, to its user only. */
 export async function announceProgress(
   trx: Knex.Transaction,
   type: 'progress_updated' | 'progress_deleted',
@@ -146,7 +146,7 @@ async function listPlaces(trx: Knex.Transaction, bookIds: readonly string[]): Pr
 /**
  * Announces that series have changed.
  * @param fields the members, of every series or of each
- * @param pluginId by whose word, where it was that of a plugin
+ * @param pluginId the plugin that made the change, if any
  */
 export async function announceSeries(
   trx: Knex.Transaction,
@@ -175,7 +175,7 @@ export async function announceSeries(
 const fieldsOf = (fields: readonly string[] | ReadonlyMap<string, readonly string[]>, id: string): readonly string[] =>
   'get' in fields ? (fields.get(id) ?? []) : fields
 
-/** Announces what changed of books or of series. */
+/** Announces changes of books or of series. */
 export const announceRecords = (
   trx: Knex.Transaction,
   kind: 'book' | 'series',
@@ -184,7 +184,7 @@ export const announceRecords = (
   pluginId?: string,
 ): Promise<void> => (kind === 'book' ? announceBooks(trx, ids, fields) : announceSeries(trx, ids, fields, pluginId))
 
-/** Announces that a book or a series shows another cover. */
+/** Announces that the cover of a book or a series has changed. */
 export async function announceCover(trx: Knex.Transaction, owner: { kind: 'book' | 'series'; id: string }): Promise<void> {
   const { kind, id } = owner
   const series = kind === 'book' ? 'series_id' : 'id AS series_id'
@@ -198,7 +198,7 @@ export const coverEvent = (kind: 'book' | 'series', { id, series_id, library_id 
   event: { type: 'cover_updated', entityType: kind, entityId: id, libraryId: library_id, seriesId: series_id },
 })
 
-/** Announces that users may do or see something else from now on: their streams end and come back. */
+/** Announces that the permissions of users have changed: their streams end, and their clients reconnect. */
 export async function announceAccess(trx: Knex.Transaction, userIds: readonly string[]): Promise<void> {
   await announce(
     trx,
@@ -206,7 +206,7 @@ export async function announceAccess(trx: Knex.Transaction, userIds: readonly st
   )
 }
 
-/** Announces that books were removed for good. */
+/** Announces that books were deleted permanently. */
 export async function announcePurged(trx: Knex.Transaction, books: readonly BookPlace[]): Promise<void> {
   const purged = [...Map.groupBy(books, ({ series_id }) => series_id)].map(([seriesId, [first, ...more]]): NewAnnouncement => {
     const { library_id: libraryId } = first as BookPlace
@@ -216,8 +216,8 @@ export async function announcePurged(trx: Knex.Transaction, books: readonly Book
 }
 
 /**
- * Deletes series and announces it with the tags that they carried: afterwards nobody could tell who may know of it.
- * @param remove deletes them, and answers which are gone
+ * Deletes series and announces it with their sharing tags: after the deletion, nobody could tell who may receive the event.
+ * @param remove deletes them, and returns which were deleted
  */
 export async function announceSeriesGone(
   trx: Knex.Transaction,

@@ -2,7 +2,7 @@ import type { Static, TObject, TProperties } from 'typebox'
 import Type from 'typebox'
 import { OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
-const Fields = Type.Array(Type.String(), { description: 'Names of the members that changed, as the record has them.' })
+const Fields = Type.Array(Type.String(), { description: 'Names of the members that changed, as in the record.' })
 const ofLibrary = { libraryId: Uuid }
 const ofSeries = { seriesId: Uuid, ...ofLibrary }
 const ofBook = { bookId: Uuid, ...ofSeries }
@@ -12,7 +12,7 @@ const ofPlugin = { pluginId: Uuid }
 const Count = Type.Integer({ minimum: 0 })
 const fields = { fields: Type.Optional(Fields) }
 
-/** Every kind of event with its members; each has `type` and `timestamp` beside them. There are no others. */
+/** Every type of event with its members; each has `type` and `timestamp` as well. There are no others. */
 export const EVENT_MEMBERS = {
   book_created: ofBook,
   book_updated: { ...ofBook, ...fields },
@@ -51,7 +51,7 @@ export const EVENT_MEMBERS = {
     filesProcessed: Count,
     booksFound: Count,
     seriesFound: Count,
-    errors: Type.Array(Type.String(), { description: 'The first few; the status of the scan has them all.' }),
+    errors: Type.Array(Type.String(), { description: 'The first few; the status of the scan has all of them.' }),
     startedAt: Timestamp,
     completedAt: Type.Optional(Timestamp),
   },
@@ -60,7 +60,7 @@ export const EVENT_MEMBERS = {
     taskType: Type.String(),
     status: OneOf(['pending', 'running', 'completed', 'failed']),
     progress: Type.Optional(Type.Object({ current: Type.Integer(), total: Type.Integer(), message: Type.Optional(Type.String()) })),
-    error: Type.Optional(Type.String({ description: 'Of a cancelled task: that it was cancelled.' })),
+    error: Type.Optional(Type.String({ description: 'For a canceled task: that it was canceled.' })),
     startedAt: Timestamp,
     completedAt: Type.Optional(Timestamp),
     libraryId: Type.Optional(Uuid),
@@ -68,19 +68,19 @@ export const EVENT_MEMBERS = {
     bookId: Type.Optional(Uuid),
   },
   queue_updated: {
-    count: Type.Integer({ minimum: 0, description: 'Of tasks that wait or run.' }),
+    count: Type.Integer({ minimum: 0, description: 'How many tasks wait or run.' }),
     countByType: Type.Record(Type.String(), Count),
   },
-  /** Something was missed or what the user may see has changed: everything shown has to be read again. */
+  /** Events were missed, or the user's permissions have changed: the client must reload everything that it shows. */
   reload: {},
 } as const satisfies Record<string, TProperties>
 
 export type EventType = keyof typeof EVENT_MEMBERS
 export const EVENT_TYPES = Object.keys(EVENT_MEMBERS) as EventType[]
 
-/** What happened, before it has a time. */
+/** An event before it has a time. */
 export type NewEvent = { [Name in EventType]: { type: Name } & Static<TObject<(typeof EVENT_MEMBERS)[Name]>> }[EventType]
-/** What happened. */
+/** An event. */
 export type CarrelEvent = {
   [Name in EventType]: { type: Name; timestamp: string } & Static<TObject<(typeof EVENT_MEMBERS)[Name]>>
 }[EventType]
@@ -89,20 +89,20 @@ export type CarrelEvent = {
 export const eventSchema = (type: EventType) =>
   Type.Object({ type: Type.Literal(type), ...EVENT_MEMBERS[type], timestamp: Timestamp }, { additionalProperties: false })
 
-/** Whom an event is for, beside the permission that its kind needs. */
+/** Who receives an event, besides the permission that its type needs. */
 export interface Reach {
-  /** The series that decides who sees it, where the event names none; of one that does not exist only users who see every series are told. */
+  /** The series that decides who sees the event, if the event itself names none; for one that does not exist, only users who see every series. */
   seriesId?: string
-  /** Only this user; of a task administrators too. */
+  /** Only this user; for a task also administrators. */
   userId?: string
-  /** Sharing tags that the series carried, where it is gone. */
+  /** Sharing tags of a deleted series. */
   tagIds?: readonly string[]
   /**
-   * Of what is made of several series: sets of sharing tags that those carried when it was announced. Who may see a series that carries one of
-   * these sets is told.
+   * For a resource made from several series: the sets of sharing tags of those series when the event was announced. Users who may see a series with
+   * one of these sets receive the event.
    */
   tagSets?: readonly (readonly string[])[]
-  /** The streams of the user end after it: what the user may do has changed. They come back with what it is now. */
+  /** After this event the user's streams end, because the user's permissions have changed. Clients reconnect with the new permissions. */
   ends?: true
 }
 
@@ -110,9 +110,9 @@ export interface NewAnnouncement extends Reach {
   event: NewEvent
 }
 
-/** An event on its way to those who follow. */
+/** An event with its recipients. */
 export interface Announcement extends Reach {
-  /** The same on every node, and tells nothing. */
+  /** The same on every node; contains no information. */
   id: string
   event: CarrelEvent
 }

@@ -4,9 +4,9 @@ type Of<Type extends EventType> = Extract<CarrelEvent, { type: Type }>
 type OfSeries = Extract<CarrelEvent, { seriesId: string; libraryId: string }>
 
 /**
- * The same news in at most about `most` events, where there are more: a client that is told of a thousand books reads the list again anyhow.
- * First what is said of one thing twice is said once, then books are told by their series, series by their library, and of all that one user has
- * read that everything is to be read again. Each fold keeps the newest time.
+ * Folds events into at most about `most`: a client that is notified of a thousand books reloads the list anyway.
+ * First, events of the same resource become one; then those of books become events of their series, those of series events of their library,
+ * and the read progress of a user one `reload`. Each fold keeps the newest time.
  */
 export function foldAnnouncements(all: readonly Announcement[], most: number): readonly Announcement[] {
   if (all.length <= most) return all
@@ -15,7 +15,7 @@ export function foldAnnouncements(all: readonly Announcement[], most: number): r
   return folded
 }
 
-/** Members that changed, once each; unknown where one of the events does not say. */
+/** The union of changed members; undefined when one of the events does not name them. */
 function joinFields(one: readonly string[] | undefined, other: readonly string[] | undefined): { fields?: string[] } {
   return one && other ? { fields: [...new Set([...one, ...other])] } : {}
 }
@@ -30,14 +30,14 @@ function mergeSame(all: readonly Announcement[]): Iterable<Announcement> {
     const { fields: _, ...plain } = event as Of<'book_updated'>
     const joined =
       isUpdate && before ? ({ ...plain, ...joinFields((before as Of<'book_updated'>).fields, event.fields) } as CarrelEvent) : event
-    // At the end: what came last is told last.
+    // To the end: the newest event is sent last.
     merged.delete(key)
     merged.set(key, { ...announcement, event: joined })
   }
   return merged.values()
 }
 
-/** Events of one key say the same of the same thing. */
+/** Events with one key say the same about the same resource. */
 function keyOf(event: CarrelEvent, userId: string | undefined): string {
   const { type } = event
   if (type === 'task_updated') return `${type} ${event.taskId}`
@@ -61,7 +61,7 @@ function foldBooks(all: readonly Announcement[]): Announcement[] {
   for (const announcement of all) {
     const { event } = announcement
     if (!isOfBook(event)) {
-      // Of the cover of a book whoever reads the series again learns too.
+      // A client that reloads the series also sees the covers of its books.
       if (event.type !== 'cover_updated' || event.entityType !== 'book') others.push(announcement)
       else if (event.seriesId && event.libraryId) add(announcement, event.seriesId, event.libraryId)
     } else add(announcement, (event as OfSeries).seriesId, (event as OfSeries).libraryId)
@@ -90,7 +90,7 @@ function foldSeries(all: readonly Announcement[]): Announcement[] {
   return [...others, ...libraries.values()]
 }
 
-/** Analyses that go well by the hundred are told by their books; then the last tasks are left. */
+/** Successful analyses are folded into events of their books; then only the newest tasks remain. */
 function foldTasks(all: readonly Announcement[], most: number): Announcement[] {
   const kept = all.filter(({ event }) => event.type !== 'task_updated' || event.taskType !== 'analyze_book' || event.status === 'failed')
   let surplus = kept.filter(({ event }) => event.type === 'task_updated').length - most

@@ -11,53 +11,53 @@ import { openWindow } from '#core/events/window.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 
-/** Tabs and devices of one person, with room for programs that do not close what they open. A stream costs some 20 KB. */
+/** Tabs and devices of one user, with room for programs that do not close their streams. A stream takes about 20 KB. */
 const STREAMS_PER_USER_MAX = 100
-/** As many as there may be connections. */
+/** The same as the limit of connections. */
 const STREAMS_MAX = 10_000
 const COME_BACK_SECONDS = 60
-/** Between two deliveries, or as long as the last one took: what comes meanwhile goes out together, and half of the time is for others. */
+/** The least pause between two deliveries; it is never shorter than the last delivery, so that half of the time is left for other work. */
 const PAUSE_MS = 100
 const PAUSE_MS_MAX = 1_000
-/** Streams that are served before others have a turn. */
+/** How many streams are served before other work gets a turn. */
 const SLICE = 250
-/** What all streams together are told a delivery, and the least and the most that one is: beyond it events are folded. */
+/** How many events all streams together receive in one delivery, and the least and the most for one stream: beyond it events are folded. */
 const TOLD_MAX = 50_000
 const TOLD_EACH_MIN = 10
 const TOLD_EACH_MAX = 100
-/** Events that are judged for one place in one delivery: a whole window at once would be a second's work for the database. */
+/** How many events are checked for one position in one delivery: a whole window at once would take the database a second. */
 const JUDGED_MAX = 1_000
-/** Places from which streams are told in one delivery: after a break each may have come to another. */
+/** How many positions one delivery serves: after a lost connection each stream may have another one. */
 const PLACES_MAX = 50
 const RETRY_MS = 1_000
 
 export type { Delivery, Followed, FollowedStream, Follower, Sink } from '#core/events/stream.ts'
 
-/** Who is told what. */
+/** Decides who receives what. */
 export interface Audience {
-  /** Followers of one class and the same grants are shown the same of what is not for one user alone. */
+  /** Followers of one class and with the same grants see the same events, except those for one user alone. */
   classOf(follower: Follower): string
-  /** As things are now, for some events and the users who follow. */
+  /** By current permissions, for these events and users. */
   judge(announcements: readonly Announcement[], userIds: readonly string[]): Promise<Judgement>
 }
 
 export interface Judgement {
-  /** Users of the same grants. */
+  /** Users with the same grants have the same group. */
   groupOf(userId: string): string
-  /** What a follower is shown of an event; null for nothing. */
+  /** What a follower sees of an event; null for nothing. */
   show(follower: Follower, announcement: Announcement): CarrelEvent | null
 }
 
 export interface Events {
   /**
-   * Events from now on as they are committed, or from the one after `after`, of which the follower may know at the time; where that one is not
-   * known any more, `reload` comes first. Ends when what the user may do has changed or the stream cannot go on where it was (after a `reload`),
-   * and when this closes.
-   * @param from.types leaves out the others, `reload` excepted
-   * @throws rate_limit_exceeded, unavailable: at once, when there are too many streams
+   * Sends events from now on as they are committed, or those after the event `after`, the last one that the follower received; when that event is
+   * not kept any more, `reload` comes first. Ends when the user's permissions have changed, when the stream has fallen too far behind (after a
+   * `reload`), and when this closes.
+   * @param from.types omits all other types, except `reload`
+   * @throws rate_limit_exceeded, unavailable: immediately, when there are too many streams
    */
   follow(follower: Follower, from: { after: string | null; types?: ReadonlySet<EventType> }): FollowedStream
-  /** Begins to hear what is announced; without it the first stream does. */
+  /** Starts listening for announcements; otherwise the first stream does. */
   start(): void
   close(): Promise<void>
 }
@@ -66,7 +66,7 @@ interface Options {
   database: Knex
   log: Log
   audience: Audience
-  /** What is remembered of who may do what is not to be believed any more: another node has changed it, or may have. */
+  /** Called when cached permissions are no longer valid: another node has changed them, or may have. */
   onAccessChange?: () => void
 }
 
@@ -76,7 +76,7 @@ export function openEvents(options: Options): Events {
 
 interface Group {
   news: readonly Announcement[] | null
-  /** Place after the news. */
+  /** Position after the events. */
   to: number
   streams: readonly Stream[]
 }
@@ -89,9 +89,9 @@ class OpenEvents implements Events, StreamOwner {
   readonly #window = openWindow(newId())
   readonly #streams = new Set<Stream>()
   readonly #streamsOf = new Map<string, Set<Stream>>()
-  /** Sets of types are a few constants. */
+  /** There are only a few constant sets of types. */
   readonly #types: ReadonlySet<EventType>[] = []
-  /** Work for all streams must not be bound to the request that happened to ask for it. */
+  /** Work for all streams must not run in the context of the request that happened to start it. */
   readonly #outside = AsyncLocalStorage.snapshot()
   #channel: Channel | null = null
   #started = false
@@ -111,15 +111,11 @@ class OpenEvents implements Events, StreamOwner {
   ): FollowedStream {
     const ofUser = this.#streamsOf.get(follower.userId) ?? new Set()
     if (ofUser.size >= STREAMS_PER_USER_MAX)
-      refuse(
-        'rate_limit_exceeded',
-        `You follow ${ofUser.size} streams of events already, the most that one user may; close some of them.`,
-        {
-          retryAfterSeconds: COME_BACK_SECONDS,
-        },
-      )
+      refuse('rate_limit_exceeded', `You have ${ofUser.size} event streams open, the most that one user may have; close some of them.`, {
+        retryAfterSeconds: COME_BACK_SECONDS,
+      })
     if (this.#closed || this.#streams.size >= STREAMS_MAX)
-      refuse('unavailable', 'There are as many streams of events as this server keeps; try again later.', {
+      refuse('unavailable', 'The server has reached its limit of event streams; try again later.', {
         retryAfterSeconds: COME_BACK_SECONDS,
       })
     this.start()
@@ -166,14 +162,14 @@ class OpenEvents implements Events, StreamOwner {
     return known < 0 ? this.#types.push(types) - 1 : known
   }
 
-  /** @param position null where the event that the follower has seen last is not known */
+  /** @param position null when the last event that the follower received is not kept */
   #place(stream: Stream, position: number | null): void {
     stream.position = position ?? this.#window.end
     const id = this.#window.idAt(stream.position)
     stream.give([{ id, event: position === null ? reload() : null }])
   }
 
-  /** Its client comes back, shows again who it is, and reads again what it shows. */
+  /** The client reconnects, authenticates again, and reloads what it shows. */
   #dismiss(stream: Stream): void {
     this.#place(stream, null)
     stream.end()
@@ -186,28 +182,28 @@ class OpenEvents implements Events, StreamOwner {
           name: EVENT_CHANNEL,
           onPayload: (payload) => this.#receive(payload),
           onReturn: () => void this.#restart(),
-          onLoss: (error) => this.#log.warn({ err: error }, 'The connection that hears of events was lost; it will be made again'),
+          onLoss: (error) => this.#log.warn({ err: error }, 'The database connection that receives events was lost; it will be reopened'),
         })
         this.#channel = channel
         if (this.#closed) return await channel.close()
-        // Some events may have come since it listens: streams that were there before it are told them.
+        // Events may have arrived since the connection listens: send them to the streams that waited for it.
         for (const stream of this.#streams)
           this.#place(stream, stream.after === null ? this.#window.start : this.#window.find(stream.after))
         this.#deliver()
         return
       } catch (error) {
-        this.#log.warn({ err: error }, 'Events cannot be heard of; it is tried again')
+        this.#log.warn({ err: error }, 'Could not listen for events; the server tries again')
         await sleep(RETRY_MS, undefined, { signal: this.#closing.signal }).catch(() => {})
       }
     }
   }
 
-  /** Nobody knows what was announced while the connection was away, also of who may do what. */
+  /** Announcements were missed while the connection was lost, also those about permissions. */
   async #restart(): Promise<void> {
     this.#window.clear(newId())
     this.#onAccessChange()
     const streams = [...this.#streams]
-    // None is told anything until it ends.
+    // None receives anything before it ends.
     for (const stream of streams) stream.position = Number.POSITIVE_INFINITY
     for (const [index, stream] of streams.entries()) {
       if (index % SLICE === SLICE - 1) await nextTurn()
@@ -220,7 +216,7 @@ class OpenEvents implements Events, StreamOwner {
     for (const announcement of all) this.#window.add(announcement, payload.length / all.length)
     const changed = all.filter(({ ends }) => ends)
     if (changed.length > 0) this.#onAccessChange()
-    // At once, also where a client is slow: nothing more is told by what the user was allowed before.
+    // Immediately, even when a client is slow: nothing more is sent under the old permissions.
     for (const { userId } of changed) for (const stream of this.#streamsOf.get(userId ?? '') ?? []) this.#dismiss(stream)
     this.#deliver()
   }
@@ -243,7 +239,7 @@ class OpenEvents implements Events, StreamOwner {
       }
     } catch (error) {
       if (this.#closed) return
-      this.#log.warn({ err: error }, 'Events could not be delivered; it is tried again')
+      this.#log.warn({ err: error }, 'Could not deliver events; the server tries again')
       await sleep(RETRY_MS, undefined, { signal: this.#closing.signal }).catch(() => {})
     } finally {
       this.#delivering = false
@@ -251,7 +247,7 @@ class OpenEvents implements Events, StreamOwner {
     }
   }
 
-  /** Streams that take more and are not at the end. */
+  /** Streams that are ready and not at the end. */
   #listDue(): Stream[] {
     const { end } = this.#window
     return this.#closed ? [] : [...this.#streams].filter((stream) => stream.position < end && stream.isReady)
@@ -269,7 +265,7 @@ class OpenEvents implements Events, StreamOwner {
       const deliveryFor = news && this.#sharedDeliveries(news, to, { judgement, most })
       for (const stream of streams) {
         if (++count % SLICE === 0) await nextTurn()
-        // The connection that hears was lost and came back meanwhile: all are dismissed.
+        // The listening connection was lost and reopened in the meantime: all streams are dismissed.
         if (window.epoch !== epoch) return
         if (deliveryFor === null) {
           this.#dismiss(stream)
@@ -290,7 +286,7 @@ class OpenEvents implements Events, StreamOwner {
     })
   }
 
-  /** What streams are told of some news: the same to all of the same audience and grants, judged and folded once. */
+  /** What streams receive of these events: streams with the same audience share it, checked and folded once. */
   #sharedDeliveries(news: readonly Announcement[], to: number, { judgement, most }: { judgement: Judgement; most: number }) {
     const [before, after] = [this.#window.idAt(to - news.length), this.#window.idAt(to)]
     const personal = new Set(news.flatMap(({ userId }) => userId ?? []))
@@ -313,15 +309,15 @@ class OpenEvents implements Events, StreamOwner {
   }
 }
 
-/** @param place ids of the events before and at the end of the news */
+/** @param place ids of the events before the first and at the end of the events */
 function deliveryOf(shown: readonly Announcement[], most: number, place: { before: string; after: string }): Delivery {
   const told = foldAnnouncements(shown, most)
   if (told === shown) return shown.map(({ id, event }) => ({ id, event }))
-  // Whoever goes away in the middle of what was folded is told all of it again.
+  // A client that disconnects in the middle of folded events receives all of them again.
   return [...told.map(({ event }) => ({ id: place.before, event })), { id: place.after, event: null }]
 }
 
-/** Tells nothing, and nobody guesses it. */
+/** Unique and unguessable; contains no information. */
 const newId = () => randomBytes(9).toString('base64url')
 
 const reload = (): CarrelEvent => ({ type: 'reload', timestamp: new Date().toISOString() })

@@ -1,47 +1,47 @@
 import type { CarrelEvent, EventType } from '#core/events/event.ts'
 
-/** Who follows: a caller. */
+/** The caller who follows events. */
 export interface Follower {
   userId: string
   permissions: ReadonlySet<string>
 }
 
-/** One event, or with null the place where somebody stands who has been told everything so far. */
+/** One event, or with null the position of a follower who has received everything so far. */
 export interface Followed {
-  /** What to follow on from after a break. */
+  /** The id to resume from after a lost connection. */
   id: string
   event: CarrelEvent | null
 }
 
-/** What is told at once. All that are told the same are given the same array, so that it is written out once. */
+/** Events that are sent together. Streams that receive the same events share one array, so that it is serialized once. */
 export type Delivery = readonly Followed[]
 
-/** Where a stream goes. */
+/** The receiver of a stream. */
 export interface Sink {
-  /** Answers whether more may come now; where not, it says so by {@link Stream.resume}. */
+  /** Returns whether more may come now; if not, it calls {@link Stream.resume} later. */
   take(delivery: Delivery): boolean
-  /** Nothing comes any more. */
+  /** Nothing more will come. */
   end(): void
 }
 
-/** What may be done with a stream from outside. */
+/** What the code outside may do with a stream. */
 export interface FollowedStream {
-  /** From now on everything goes there. */
+  /** Starts sending everything to this sink. */
   start(sink: Sink): void
-  /** More may come. */
+  /** The sink is ready for more. */
   resume(): void
-  /** Nobody follows any more. */
+  /** The client has disconnected. */
   end(): void
 }
 
-/** One follower. It keeps nothing: what it has not been given yet is in the window, and what it is given it shares with the others. */
+/** One follower. It buffers nothing: events that it has not received yet are in the window, and delivered ones are shared with other streams. */
 export class Stream implements FollowedStream {
   readonly follower: Follower
-  /** Followers of the same audience and the same grants are shown the same. */
+  /** Followers with the same audience and the same grants see the same events. */
   readonly audience: string
-  /** Up to which place of the window it was given; infinite until it has a place. */
+  /** Position in the window up to which it has received events; infinite until it is placed. */
   position = Number.POSITIVE_INFINITY
-  /** What it has seen last, until it can be looked up. */
+  /** The last event that it received, until that is looked up. */
   after: string | null
   readonly #types: ReadonlySet<EventType> | null
   readonly #owner: StreamOwner
@@ -60,7 +60,7 @@ export class Stream implements FollowedStream {
     this.after = of.after
   }
 
-  /** Whether it takes more. */
+  /** Whether it accepts more. */
   get isReady(): boolean {
     return this.#isReady
   }
@@ -98,7 +98,7 @@ export class Stream implements FollowedStream {
   }
 }
 
-/** Who gives streams what they take. */
+/** The owner of the streams, which delivers to them. */
 export interface StreamOwner {
   started(stream: Stream): void
   resumed(stream: Stream): void

@@ -1,40 +1,40 @@
 import type { Announcement } from '#core/events/event.ts'
 
-/** Of those that were announced last: minutes of analyses, days of ordinary life. About 5 MB. */
+/** The most recent ones: minutes of analyses, days of ordinary use. About 5 MB. */
 const KEPT_MAX = 10_000
 /** Characters of notifications. */
 const LENGTH_MAX = 8_000_000
 
-/** The newest events in their order, by place and by id. A place is how many came before. */
+/** The newest events in their order, by position and by id. A position is the number of earlier events. */
 export interface Window {
-  /** Place of the oldest that is kept. */
+  /** Position of the oldest event that is kept. */
   readonly start: number
-  /** Place after the newest. */
+  /** Position after the newest event. */
   readonly end: number
-  /** Counts how often it was cleared. */
+  /** How often the window was cleared. */
   readonly epoch: number
   add(announcement: Announcement, length: number): void
-  /** The place after the event of this id; null when it is not kept. */
+  /** The position after the event with this id; null when it is not kept. */
   find(id: string): number | null
-  /** The id of the event before a place that is kept. */
+  /** The id of the event before a position that is kept. */
   idAt(place: number): string
   slice(from: number, to: number): readonly Announcement[]
-  /** Forgets all. @param id for who stands at the end now */
+  /** Removes all events. @param id for followers at the end */
   clear(id: string): void
 }
 
-/** @param id for who stands at the beginning */
+/** @param id for followers at the beginning */
 export function openWindow(id: string): Window {
   let kept: { announcement: Announcement; length: number }[] = []
   const places = new Map([[id, 0]])
   let start = 0
   let epoch = 0
   let length = 0
-  /** Of the event before the oldest one that is kept. */
+  /** Id of the event before the oldest one that is kept. */
   let before = id
 
   function dropOldest(): void {
-    // Some at a time: moving all that is left for each would cost more than the events.
+    // Several at a time: moving the whole rest for each would cost more than the events.
     const surplus = Math.max(1, Math.floor(kept.length / 10))
     for (const dropped of kept.slice(0, surplus)) {
       places.delete(before)

@@ -1,18 +1,18 @@
 import { normalizeText } from '#core/foundation/text.ts'
 
-/** Longest name that file systems take, in bytes of UTF-8. */
+/** Longest name that file systems accept, in bytes of UTF-8. */
 const NAME_BYTES_MAX = 255
-/** What is looked at of a name before it is cut to that, in characters: decomposed ones have several. */
+/** How many characters of a name are processed before it is cut to that; decomposed letters have several. */
 const NAME_LENGTH_MAX = 4_096
 /** Room for " (12345)" before the extension. */
 const COUNT_BYTES = 8
-/** Separators, what Windows refuses, control characters, and marks that turn the direction of text around, so that "exe" looks like "cbz". */
+/** Separators, characters that Windows refuses, control characters, and marks that reverse text, so that "exe" looks like "cbz". */
 const UNSAFE = /[\p{Cc}"*/:<>?\\|\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
-/** Devices of Windows, whatever stands behind the dot. */
+/** Device names of Windows, with any extension. */
 const RESERVED = /^(?:con|prn|aux|nul|com\d|lpt\d)(?=\.|$)/i
 const EXTENSION = /\.[^.\s]{1,10}$/
 
-/** A name that every file system takes and that leads nowhere else. */
+/** A name that every file system accepts and that stays in its folder. */
 export function safeFileName(name: string): string {
   const begun = normalizeText(name.toWellFormed(), NAME_LENGTH_MAX)
     .replace(UNSAFE, '_')
@@ -22,7 +22,7 @@ export function safeFileName(name: string): string {
 }
 
 /**
- * Names for files of one folder, in their order: safe ones, each once. Names that differ in case alone are one on many disks, so they are told apart
+ * Names for files of one folder, in their order: safe and unique. Names that differ only in case are the same on many disks, so they get a number
  * too: `a.cbz`, `A (2).cbz`.
  */
 export function uniqueFileNames(names: readonly string[]): string[] {
@@ -43,14 +43,14 @@ export function uniqueFileNames(names: readonly string[]): string[] {
 
 const keyOf = (name: string) => normalizeText(name.toLowerCase(), NAME_LENGTH_MAX)
 
-/** Windows takes no blanks and dots at the end. By hand: an expression would begin anew at each of them. */
+/** Windows refuses spaces and dots at the end. A loop: a regular expression would start again at each of them. */
 function withoutEnd(name: string): string {
   let end = name.length
   while (end > 0 && /[\s.]/.test(name.charAt(end - 1))) end -= 1
   return name.slice(0, end)
 }
 
-/** Shortens the stem, by whole characters; the extension says what the file is. */
+/** Shortens the stem, by whole characters; the extension stays, because it gives the type of the file. */
 function cutName(name: string, bytesMax: number): string {
   if (Buffer.byteLength(name) <= bytesMax) return name
   const extension = EXTENSION.exec(name)?.[0] ?? ''

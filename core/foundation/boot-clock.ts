@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import os from 'node:os'
 
-/** The clock that runs since the machine was started, which nobody can set: between two readings of one boot it tells a time that passed. */
+/** A clock that runs since the machine booted and that nobody can set: the difference of two readings in one boot is the time that passed. */
 export interface BootClock {
-  /** Names the boot; null where the system does not tell. */
+  /** Names the boot; null when the system does not give it. */
   bootId: string | null
   bootSeconds: number
 }
@@ -13,7 +13,7 @@ export function readBootClock(): BootClock {
   try {
     bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
   } catch {
-    // Then the wall clock has to do.
+    // Without it, the wall clock must do.
   }
   return { bootId, bootSeconds: os.uptime() }
 }

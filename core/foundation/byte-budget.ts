@@ -1,10 +1,10 @@
-/** Bytes that may be in memory at a time for one kind of work, in all and for one person. */
+/** How many bytes may be in memory at the same time for one kind of work, in total and per user. */
 export interface ByteBudget {
-  /** Takes `bytes` of it and answers what gives them back; null when they are not free. */
+  /** Reserves `bytes` and returns a function that releases them; null when they are not free. */
   take(owner: string, bytes: number): (() => void) | null
 }
 
-/** @param limits.perOwnerMax so that one person leaves others their part */
+/** @param limits.perOwnerMax so that one user leaves room for others */
 export function openByteBudget(limits: { bytesMax: number; perOwnerMax: number }): ByteBudget {
   const taken = new Map<string, number>()
   let total = 0

@@ -1,44 +1,44 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 /**
- * What the main thread is doing now, in shared memory: while it stands still, another thread reads here whose work it was. One register a
- * process, because there is one main thread.
+ * What the main thread is doing now, in shared memory: while the main thread is blocked, another thread reads here which work blocks it. One register
+ * per process, because there is one main thread.
  */
 
 export const WORK_KINDS = ['request', 'plugin call', 'task', 'file'] as const
 export type WorkKind = (typeof WORK_KINDS)[number]
 
-/** One piece of work that was begun and is not over. */
+/** One piece of work that has begun and not ended. */
 export interface Work {
   kind: WorkKind
-  /** Route and id of a request, plugin and method, type and id of a task, path of a file; cut at {@link NAME_BYTES_MAX}. */
+  /** Route and id of a request, plugin and method, type and id of a task, path of a file; cut to {@link NAME_BYTES_MAX}. */
   name: string
   /** Milliseconds since it began. */
   ms: number
 }
 
 export interface WorkReport {
-  /** What the main thread entered last, as far as it said so; null when that is over. */
+  /** The work that the main thread entered last, if recorded; null when it has ended. */
   last: Work | null
-  /** Everything begun and not over, the oldest first. */
+  /** All work that has begun and not ended, oldest first. */
   open: Work[]
-  /** How much more was open than the register has room for. */
+  /** How many more were open than the register has room for. */
   omitted: number
 }
 
-/** Connections and tasks that are at work at once are fewer; what finds no room is counted only. */
+/** More than the connections and tasks that run at the same time; work without a slot is only counted. */
 const SLOTS = 128
 /** A route with the id of its request, or the end of a long path. */
 export const NAME_BYTES_MAX = 244
 /** Start (8), kind + 1 (2), length (2), name. */
 const SLOT_BYTES = 8 + 4 + NAME_BYTES_MAX
-/** Int32: slot that was entered last + 1, pieces without a slot, turns of the main thread's event loop. */
+/** Int32: slot that was entered last + 1, pieces of work without a slot, turns of the main thread's event loop. */
 const HEADER_BYTES = 16
 const LAST = 0
 const OMITTED = 1
 const BEATS = 2
 
-/** The register itself, for the thread that watches. */
+/** The register itself, for the thread that monitors the main one. */
 export const workRegister = new SharedArrayBuffer(HEADER_BYTES + SLOTS * SLOT_BYTES)
 
 const header = new Int32Array(workRegister, 0, HEADER_BYTES / 4)
@@ -50,9 +50,9 @@ interface Entered {
   kind: WorkKind
   name: string
 }
-/** What stands in each slot, without decoding it. */
+/** The content of each slot, without decoding it. */
 const names = free.map((): Entered | null => null)
-/** What began or went on last, over or not, and when; what went on for longest before something else did, since somebody asked. */
+/** The work that began or continued last, ended or not, and when; the work that ran longest without interruption since the last reading. */
 let entered: Entered | null = null
 let enteredAt = 0
 let longest: Entered | null = null
@@ -62,15 +62,15 @@ function openSlot(register: SharedArrayBuffer, index: number) {
   const at = HEADER_BYTES + index * SLOT_BYTES
   return {
     began: new Float64Array(register, at, 1),
-    /** Kind + 1 (0: nobody's), bytes of the name. */
+    /** Kind + 1 (0: free slot), bytes of the name. */
     facts: new Uint16Array(register, at + 8, 2),
     name: new Uint8Array(register, at + 12, NAME_BYTES_MAX),
   }
 }
 
 /**
- * Runs something under a name until its promise has settled. Inside, {@link noteWork} knows whose work it is.
- * @param name of which the end is kept where it is too long: the end of a path says more than its beginning
+ * Runs work under a name until its promise has settled. Inside, {@link noteWork} knows which work it belongs to.
+ * @param name if too long, its end is kept: the end of a path says more than its beginning
  */
 export async function duringWork<T>(kind: WorkKind, name: string, run: () => Promise<T>): Promise<T> {
   const index = free.pop()
@@ -99,16 +99,16 @@ export async function duringWork<T>(kind: WorkKind, name: string, run: () => Pro
   }
 }
 
-/** Answers how many bytes were written. */
+/** Returns how many bytes were written. */
 function writeName(target: Uint8Array, name: string): number {
-  // No letter has more than three bytes.
+  // No UTF-16 code unit takes more than three bytes.
   if (name.length * 3 <= NAME_BYTES_MAX) return encoder.encodeInto(name, target).written
   const end = encoder.encode(name.slice(-NAME_BYTES_MAX)).subarray(-NAME_BYTES_MAX)
   target.set(end)
   return end.length
 }
 
-/** Says that the main thread now goes on with the work that this code belongs to: before anything that may take long. */
+/** Records that the main thread now continues with the current work: call before anything that may take long. */
 export function noteWork(): void {
   const index = scope.getStore()
   if (index === undefined) return
@@ -126,7 +126,7 @@ function enter(next: Entered | null): void {
   enteredAt = now
 }
 
-/** What the main thread was at for longest, as far as it said so, since this was asked before: what a stall in that time is put down to. */
+/** The recorded work that occupied the main thread longest since the last call: the likely cause of a stall in that time. */
 export function takeLongestWork(): { kind: WorkKind; name: string } | null {
   enter(entered)
   const found = longest
@@ -135,7 +135,7 @@ export function takeLongestWork(): { kind: WorkKind; name: string } | null {
   return found
 }
 
-/** Counts one turn of the main thread's event loop: a thread that makes none stands still. */
+/** Counts one turn of the main thread's event loop: a blocked thread makes none. */
 export function beat(): void {
   Atomics.add(header, BEATS, 1)
 }
@@ -145,7 +145,7 @@ export function readBeats(register: SharedArrayBuffer): number {
   return Atomics.load(new Int32Array(register, 0, HEADER_BYTES / 4), BEATS)
 }
 
-/** Reads a register, perhaps from another thread. */
+/** Reads a register, possibly from another thread. */
 export function readWork(register: SharedArrayBuffer): WorkReport {
   const now = performance.timeOrigin + performance.now()
   const numbers = new Int32Array(register, 0, HEADER_BYTES / 4)
@@ -158,6 +158,6 @@ function readSlot(register: SharedArrayBuffer, index: number, now: number): Work
   const { began, facts, name } = openSlot(register, index)
   const kind = WORK_KINDS[facts[0]! - 1]
   if (kind === undefined) return null
-  // Decoders take no shared memory.
+  // Decoders do not accept shared memory.
   return { kind, name: new TextDecoder().decode(name.slice(0, facts[1])), ms: Math.max(0, Math.round(now - began[0]!)) }
 }

@@ -1,32 +1,32 @@
 /**
- * The one table of errors a caller can meet. `kind` says what sort of refusal it is (api/http/errors.ts maps kinds to
- * HTTP statuses; core knows none), `message` is the text used when the thrower has nothing better to say.
+ * The one table of errors that a client can receive. `kind` classifies the refusal (api/http/errors.ts maps kinds to HTTP
+ * statuses; core does not use them), `message` is the text when the thrower gives no better one.
  */
 export const ERRORS = {
   unauthorized: { kind: 'unauthenticated', message: 'Sign in first: send a bearer token or an API key.' },
   forbidden: { kind: 'forbidden', message: 'Your account may not do this.' },
   not_found: { kind: 'absent', message: 'There is nothing here, or you may not see it.' },
-  method_not_allowed: { kind: 'method', message: 'This address does not answer that method.' },
+  method_not_allowed: { kind: 'method', message: 'This address does not support that method.' },
   invalid_request: { kind: 'malformed', message: 'The request is malformed.' },
   invalid_value: { kind: 'rule', message: 'A value breaks a rule.' },
   not_paged: { kind: 'rule', message: 'This book has no page images.' },
   page_unreadable: { kind: 'rule', message: 'The bytes of this page are damaged or cannot be shown.' },
-  not_analyzed: { kind: 'conflict', message: 'This book has not been analysed yet.' },
-  conflict: { kind: 'conflict', message: 'This clashes with the present state.' },
-  precondition_failed: { kind: 'precondition', message: 'What you refer to has changed since; get it again.' },
+  not_analyzed: { kind: 'conflict', message: 'This book has not been analyzed yet.' },
+  conflict: { kind: 'conflict', message: 'This conflicts with the current state.' },
+  precondition_failed: { kind: 'precondition', message: 'The resource has changed since you read it; get it again.' },
   scan_running: { kind: 'conflict', message: 'A scan of this library is already waiting or running.' },
   payload_too_large: { kind: 'too_large', message: 'The request body is too large.' },
   unsupported_media_type: { kind: 'media_type', message: 'The body must be plain, uncompressed JSON.' },
   range_not_satisfiable: { kind: 'range', message: 'The requested range lies outside the file.' },
   rate_limit_exceeded: { kind: 'rate', message: 'Too many requests.' },
   unavailable: { kind: 'unavailable', message: 'The server cannot do this at the moment; try again shortly.' },
-  internal: { kind: 'internal', message: 'Something went wrong on our side. Quote the request id to the administrator.' },
+  internal: { kind: 'internal', message: 'An internal error occurred. Give the request id to the administrator.' },
 } as const
 
 export type ErrorCode = keyof typeof ERRORS
 export type ErrorKind = (typeof ERRORS)[ErrorCode]['kind']
 
-/** A refusal with a code from the table. `message` is for the caller; `cause` stays in the log. */
+/** A refusal with a code from the table. `message` is for the client; `cause` stays in the log. */
 export class CarrelError extends Error {
   readonly code: ErrorCode
   readonly details: unknown
@@ -41,7 +41,7 @@ export class CarrelError extends Error {
   }
 }
 
-/** Throws a {@link CarrelError}; reads as one word at the place of refusal. */
+/** Throws a {@link CarrelError}. */
 export function refuse(
   code: ErrorCode,
   message?: string,

@@ -1,20 +1,20 @@
 /**
- * JSON that is kept for somebody as it was sent. A number of JavaScript has some 17 digits, and its objects put members whose names look like indexes
- * before all others: what is read here keeps both, and `JSON.stringify` writes it so.
+ * JSON that is stored as a client sent it. A JavaScript number has about 17 digits, and JavaScript objects put members whose names look like indexes
+ * before all others: values parsed here keep both the digits and the order, and `JSON.stringify` writes them unchanged.
  */
 
-/** Of the language since 2025; the library of types does not know it yet. */
+/** In the language since 2025; TypeScript's library does not declare it yet. */
 const { rawJSON, isRawJSON } = JSON as unknown as { rawJSON(text: string): object; isRawJSON(value: unknown): boolean }
 
-/** Whether a value that was read here is a number with more digits than a double holds. */
+/** Whether a value parsed here is a number with more digits than a double holds. */
 export const isExactNumber = (value: unknown): boolean => isRawJSON(value)
 
-/** Whether two values that were read here are written the same, order of members included. */
+/** Whether two values parsed here have the same text, including the order of members. */
 export const isSameText = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
 /**
- * Reads a JSON text.
- * @throws SyntaxError where it is none
+ * Parses a JSON text.
+ * @throws SyntaxError when it is not JSON
  */
 export function readExactJson(text: string): unknown {
   JSON.parse(text)
@@ -22,7 +22,7 @@ export function readExactJson(text: string): unknown {
 }
 
 /**
- * What stands under a name in the object that a text holds, as it is written; of several the last, as `JSON.parse` has it. Null where there is none.
+ * The text of a member of a JSON object, as written; of several members with the name, the last, like `JSON.parse`. Null when there is none.
  * @param text valid JSON
  */
 export function memberText(text: string, wanted: string): string | null {
@@ -41,13 +41,13 @@ export function memberText(text: string, wanted: string): string | null {
   return found
 }
 
-/** A text that is JSON, and how far it is read. */
+/** A JSON text and the position of the parser. */
 interface Reader {
   text: string
   at: number
 }
 
-/** The first sign behind white space. */
+/** The first character after white space. */
 function next(reader: Reader): string {
   const { text } = reader
   for (;;) {
@@ -57,7 +57,7 @@ function next(reader: Reader): string {
   }
 }
 
-/** Steps over what stands behind a member: a comma, or the end. */
+/** Skips what follows a member: a comma, or the end. */
 function isMore(reader: Reader): boolean {
   const isComma = next(reader) === ','
   reader.at++
@@ -79,7 +79,7 @@ function takeWord(reader: Reader): string {
   return text.slice(start, reader.at)
 }
 
-/** The name of a member; the colon is stepped over. */
+/** The name of a member; skips the colon. */
 function readName(reader: Reader): string {
   next(reader)
   const name = JSON.parse(takeString(reader)) as string
@@ -138,7 +138,7 @@ function skipValue(reader: Reader): void {
   } while (depth > 0)
 }
 
-/** The number as it was written where a double does not hold it. */
+/** The number as written when a double cannot hold it. */
 function exactNumber(written: string, value: number): unknown {
   const plain = String(value)
   return plain === written || digitsOf(written) === digitsOf(plain) ? value : rawJSON(written)
@@ -158,7 +158,7 @@ function digitsOf(written: string): string {
   return first === end ? '0' : `${sign}${all.slice(first, end)}e${power}`
 }
 
-/** The object of the members, which names them in their order also where names look like indexes. */
+/** An object with these members, in their order even when names look like indexes. */
 function inOrder(members: ReadonlyMap<string, unknown>): object {
   const object = Object.fromEntries(members)
   const names = [...members.keys()]

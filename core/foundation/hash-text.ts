@@ -1,4 +1,4 @@
-/** 53 bits of a text: of 100,000 paths no two share one by chance (odds 1 : 1,800,000), and a Set of numbers stays small. */
+/** A 53-bit hash of a text: among 100,000 paths, no two collide by chance (odds 1 : 1,800,000), and a Set of numbers stays small. */
 export function hashText(text: string): number {
   let a = 0xdeadbeef
   let b = 0x41c6ce57

@@ -1,4 +1,4 @@
-/** The part of a structured logger that core needs; the composition root gives a pino one. */
+/** The part of a structured logger that core needs; the composition root passes a pino logger. */
 export interface Log {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
@@ -6,5 +6,5 @@ export interface Log {
   error(fields: object, message: string): void
 }
 
-/** For tests and tools that want silence. */
+/** For tests and tools that need no log. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} }

@@ -1,19 +1,19 @@
 import { takeLongestWork } from '#core/foundation/current-work.ts'
 import type { Log } from '#core/foundation/log.ts'
 
-/** A timer that comes so late was kept waiting by something that a person would notice: everybody waited. */
+/** A timer that is this late was delayed by work that a person would notice, since everybody had to wait. */
 const STALL_MS = 200
-/** As often it is looked; a look costs a microsecond. What stands for less than the limit and this is not seen. */
+/** How often to check; a check costs a microsecond. A stall shorter than the limit plus this interval may go unnoticed. */
 const LOOK_MS = 50
-/** A server that stands again and again says so once in this time, and how often it was: on a slow machine nothing else could be found in the log. */
+/** A server with repeated stalls logs one line in this time, with their number: otherwise they would fill the log on a slow machine. */
 const LOG_EVERY_MS = 60_000
 
-/** How often the event loop stood still since the server started. */
+/** How often the event loop stalled since the server started. */
 export interface StallCounts {
   /** Stalls above 200 ms. */
   count: number
   worstMs: number
-  /** What was at work in the worst, such as `request GET /api/v1/books …`; null when there was none, or nothing had said so. */
+  /** The work that ran during the worst stall, such as `request GET /api/v1/books …`; null when there was no stall, or no work was recorded. */
   worstWork: string | null
   worstAt: Date | null
 }
@@ -23,7 +23,7 @@ export interface LoopWatch {
   close(): void
 }
 
-/** Watches the event loop of this thread: logs what was at work when it stood still, and counts. */
+/** Monitors the event loop of this thread: logs which work ran when it stalled, and counts. */
 export function openLoopWatch({ log, now = () => performance.now() }: { log: Log; now?: () => number }): LoopWatch {
   const counts: StallCounts = { count: 0, worstMs: 0, worstWork: null, worstAt: null }
   let lookedAt = now()
@@ -43,8 +43,8 @@ export function openLoopWatch({ log, now = () => performance.now() }: { log: Log
       unsaid += 1
       return
     }
-    const before = unsaid > 0 ? `, and ${unsaid} ${unsaid === 1 ? 'time' : 'times'} before that was not told` : ''
-    log.warn({}, `The server stood still for ${stallMs} ms${work ? ` over ${work}` : ''}${before}`)
+    const before = unsaid > 0 ? `; ${unsaid} earlier ${unsaid === 1 ? 'stall was' : 'stalls were'} not logged` : ''
+    log.warn({}, `The event loop was blocked for ${stallMs} ms${work ? ` by ${work}` : ''}${before}`)
     loggedAt = at
     unsaid = 0
   }

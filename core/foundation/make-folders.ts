@@ -2,18 +2,18 @@ import { mkdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 
 /**
- * Makes a folder, and those above it that are missing, each by one call: where nothing can be made, as in /proc, the `recursive` of Node tries
- * again for ever.
- * @param mode of the folder itself; those above it are ordinary ones
- * @throws what the file system says; ENOTDIR where a file is in the way
+ * Creates a folder and its missing parents, each with one call: where nothing can be created, as in /proc, the `recursive` option of Node retries
+ * forever.
+ * @param mode of the folder itself; parents get the default mode
+ * @throws the file system's error; ENOTDIR when a file is in the way
  */
 export async function makeFolders(folder: string, mode: number): Promise<void> {
   const missing: string[] = []
-  // The root is always there.
+  // The root always exists.
   for (let at = path.resolve(folder); await isMissing(at); at = path.dirname(at)) missing.push(at)
   for (const each of missing.reverse())
     await mkdir(each, each === missing.at(-1) ? { mode } : {}).catch((cause: NodeJS.ErrnoException) => {
-      // Somebody else was faster.
+      // Another process was faster.
       if (cause.code !== 'EEXIST') throw cause
     })
 }

@@ -1,11 +1,11 @@
-/** Of an object or array, and of each of its members. */
+/** The size of an object or array without its members. */
 const OBJECT_BYTES = 32
 const MEMBER_BYTES = 8
 const STRING_BYTES = 24
 
 /**
- * About how much memory a plain value takes, rather more than less: caches are bounded by it. Characters count as two bytes, which those beyond Latin-1 take.
- * The value is a tree, no deeper than the stack.
+ * Estimates how much memory a plain value takes, rather too much than too little: caches are limited by it. A character counts as two bytes, the size
+ * of those beyond Latin-1. The value must be a tree that is no deeper than the stack.
  */
 export function memoryBytes(value: unknown): number {
   if (typeof value === 'string') return STRING_BYTES + 2 * value.length

@@ -1,9 +1,9 @@
-/** Longer than any name there is; with more letters it is no slip of the finger, and comparing costs length times length. */
+/** Longer than any existing name; a longer text is no typing error, and comparing costs length times length. */
 export const COMPARED_LENGTH_MAX = 100
 
 /**
- * Edits (insert, delete, replace, swap of neighbours) that turn one text into the other; Infinity where they are more than `most`.
- * Only places at most that far off the diagonal are looked at, so that it costs length times `most`.
+ * Edits (insert, delete, replace, swap of neighbors) that turn one text into the other; Infinity if they are more than `most`.
+ * Compares only positions at most that far from the diagonal, so that the cost is length times `most`.
  */
 export function editDistance(from: string, to: string, most: number): number {
   if (Math.abs(from.length - to.length) > most) return Number.POSITIVE_INFINITY
@@ -25,12 +25,12 @@ export function editDistance(from: string, to: string, most: number): number {
   return row[to.length]! <= most ? row[to.length]! : Number.POSITIVE_INFINITY
 }
 
-/** The name most like `given`, or null when none is like it enough to be what was meant. */
+/** The name most similar to `given`, or null when none is similar enough. */
 export function nearestName(given: string, names: readonly string[]): string | null {
   if (given.length > COMPARED_LENGTH_MAX) return null
   const wanted = given.toLowerCase()
   let best: string | null = null
-  // Half of the letters wrong is no slip of the finger any more.
+  // With half of the letters wrong, it is no typing error.
   let bestDistance = Math.floor(given.length / 2) + 1
   for (const name of names) {
     const begins = given.length >= 3 && name.toLowerCase().startsWith(wanted)
@@ -43,7 +43,7 @@ export function nearestName(given: string, names: readonly string[]): string | n
   return best
 }
 
-/** " Did you mean X?" or nothing. */
+/** " Did you mean X?", or an empty text. */
 export function didYouMean(given: string, names: readonly string[], prefix = ''): string {
   const nearest = nearestName(given, names)
   return nearest === null ? '' : ` Did you mean ${prefix}${nearest}?`

@@ -2,7 +2,7 @@ import * as sync from 'node:fs'
 import { constants, existsSync } from 'node:fs'
 import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises'
 
-/** A path that led to something else than an ordinary file inside the folder it must lie in. */
+/** A path that leads to something other than a regular file inside the folder. */
 export class OutsideError extends Error {
   constructor(message: string) {
     super(message)
@@ -10,16 +10,16 @@ export class OutsideError extends Error {
   }
 }
 
-/** A pipe never makes us wait for a writer, and a link in the place of the file is not followed. */
+/** Opening a pipe does not wait for a writer, and a symbolic link in place of the file is not followed. */
 const FILE_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
 const FOLDER_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 
-/** Linux tells there where an open descriptor lies, whatever happens to the path meanwhile. */
+/** On Linux, this folder gives the path of an open descriptor, even if the original path changes in the meantime. */
 const DESCRIPTORS = existsSync('/proc/self/fd') ? '/proc/self/fd' : null
 
 /**
- * Opens an ordinary file for reading that really lies inside `root`. What was opened is asked where it lies, not the path: whoever exchanges a
- * folder for a link in between gains nothing. Links inside the root that stay inside it are fine, as is a root that is a link itself.
+ * Opens a regular file for reading that really lies inside `root`. The check uses the path of the open descriptor, not the given path: replacing a
+ * folder with a link in between gains nothing. Links that stay inside the root are allowed, and the root may be a link itself.
  * @throws OutsideError for a link, a device, a pipe, or a file elsewhere; the system's error when it cannot be opened
  */
 export async function openInside(root: string, path: string, descriptors = DESCRIPTORS): Promise<FileHandle> {
@@ -35,7 +35,7 @@ export async function openInside(root: string, path: string, descriptors = DESCR
   }
 }
 
-/** The same at once, for threads that have nothing else to do; answers the descriptor, which the caller closes. */
+/** The synchronous version, for threads that have nothing else to do; returns the descriptor, which the caller closes. */
 export function openInsideSync(root: string, path: string, descriptors = DESCRIPTORS): number {
   let fd: number
   try {
@@ -58,33 +58,33 @@ export function openInsideSync(root: string, path: string, descriptors = DESCRIP
 function refuseOpening(path: string, error: unknown): never {
   const { code } = error as NodeJS.ErrnoException
   if (code === 'ELOOP' || code === 'ENXIO') {
-    throw new OutsideError(`"${path}" is a link or a device, not an ordinary file: links in the place of files are not followed.`)
+    throw new OutsideError(`"${path}" is a link or a device, not a regular file. Links to files are not followed.`)
   }
   throw error
 }
 
-/** `found` is what lies at `realPath`: where the system does not say where a descriptor lies, the two may have become different files. */
+/** `found` is the file at `realPath`: on systems that do not give the path of a descriptor, the two files may have become different. */
 function checkPlace(at: { root: string; path: string; opened: sync.Stats; realRoot: string; realPath: string; found: sync.Stats }): void {
   const { root, path, opened, realRoot, realPath, found } = at
-  if (!opened.isFile()) throw new OutsideError(`"${path}" is not an ordinary file.`)
+  if (!opened.isFile()) throw new OutsideError(`"${path}" is not a regular file.`)
   const isInside = realPath.startsWith(realRoot === '/' ? '/' : `${realRoot}/`)
   if (!isInside || opened.dev !== found.dev || opened.ino !== found.ino) throw new OutsideError(`"${path}" leads out of "${root}".`)
 }
 
-/** Follows links: where they lead to is looked at afterwards. A pipe or device in the place of a folder is not opened. */
+/** Follows links: their target is checked afterwards. A pipe or device in place of a folder is not opened. */
 const LINKED_FOLDER_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NONBLOCK
 
-/** A folder that lies where it may. What is read by way of `path` belongs to it, even when another one has taken its place. */
+/** An open folder in an allowed place. Paths below `path` belong to this folder, even after another one has taken its place. */
 export interface InsideFolder {
   path: string
-  /** Where it really lies. */
+  /** Its path without links. */
   realPath: string
   close(): Promise<void>
 }
 
 /**
- * Opens a folder that `isAllowed` lets be looked at. What was opened is asked where it lies, not the path.
- * @throws OutsideError where it is not allowed; the system's error when it cannot be opened
+ * Opens a folder that `isAllowed` accepts. The check uses the path of the open descriptor, not the given path.
+ * @throws OutsideError when it is not allowed; the system's error when it cannot be opened
  */
 export async function openFolderInside(
   path: string,
@@ -94,7 +94,7 @@ export async function openFolderInside(
   const folder = await open(path, LINKED_FOLDER_FLAGS)
   try {
     const realPath = descriptors ? await readlink(`${descriptors}/${folder.fd}`) : await realpath(path)
-    if (!isAllowed(realPath)) throw new OutsideError(`"${path}" leads out of the folders that may be looked at.`)
+    if (!isAllowed(realPath)) throw new OutsideError(`"${path}" leads out of the allowed folders.`)
     return { path: descriptors ? `${descriptors}/${folder.fd}` : realPath, realPath, close: () => folder.close() }
   } catch (error) {
     await folder.close()
@@ -102,22 +102,22 @@ export async function openFolderInside(
   }
 }
 
-/** An open folder. What is read by way of `path` belongs to it, even when another one has taken its place. */
+/** An open folder. Paths below `path` belong to this folder, even after another one has taken its place. */
 export interface OpenFolder {
   path: string
   close(): void
 }
 
 /**
- * Opens the folder that really lies at `realPath`, a path without links.
- * @throws OutsideError when a link leads there or elsewhere; the system's error when it cannot be opened
+ * Opens the folder at `realPath`, a path without links.
+ * @throws OutsideError when the path contains a link; the system's error when it cannot be opened
  */
 export function openFolderSync(realPath: string, descriptors = DESCRIPTORS): OpenFolder {
   const fd = sync.openSync(realPath, FOLDER_FLAGS)
   const close = () => sync.closeSync(fd)
   try {
     const found = descriptors ? sync.readlinkSync(`${descriptors}/${fd}`) : sync.realpathSync.native(realPath)
-    if (found !== realPath) throw new OutsideError(`"${realPath}" was exchanged for a link.`)
+    if (found !== realPath) throw new OutsideError(`"${realPath}" was replaced by a link.`)
     return { path: descriptors ? `${descriptors}/${fd}` : realPath, close }
   } catch (error) {
     close()

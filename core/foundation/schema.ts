@@ -3,37 +3,37 @@ import Type from 'typebox'
 import { Format } from 'typebox/format'
 import { readInstant } from '#core/foundation/instant.ts'
 
-// All requests, whatever their dialect, take the same times; the checker that comes with the schemas takes some that nothing behind it can hold.
+// All requests, in every protocol, accept the same times; the check that comes with typebox accepts some that PostgreSQL cannot store.
 Format.Set('date-time', (text) => readInstant(text) !== null)
 
 /** An identifier. */
 export const Uuid = Type.String({ format: 'uuid' })
 
-/** A point in time, ISO 8601; answers have it in UTC. What a request sent is read by `readInstant`. */
+/** A point in time, ISO 8601; responses have it in UTC. `readInstant` parses the text of a request. */
 export const Timestamp = Type.String({ format: 'date-time', maxLength: 40 })
 
-/** Any JSON. Its depth, its size and the number of its values are those of a request body, which is looked at before any schema is. */
+/** Any JSON. Its limits of depth, size and number of values are those of a request body, which the server checks before any schema. */
 export const FreeJson = Type.Unknown({ description: 'Any JSON, as deep and as large as a request body may be.', 'x-limited-by': 'body' })
-/** More members than anybody names; each has a name. */
+/** More members than anybody uses; each has a name. */
 const FREE_MEMBERS_MAX = 1_000
 
-/** An object whose members are free. */
+/** An object with any members. */
 export const FreeObject = (options: { description?: string } = {}) =>
   Type.Record(Type.String(), FreeJson, { maxProperties: FREE_MEMBERS_MAX, ...options })
 
-/** An object that takes members which it does not know, and leaves them alone: clients of other versions send them. */
+/** An object that accepts unknown members and ignores them: clients of other versions send them. */
 export const LENIENT = { additionalProperties: FreeJson, maxProperties: FREE_MEMBERS_MAX } as const
 
-/** A text that reaches its route as it was sent, every mark of it: it is compared by its bytes, here or at a service. A member of a body itself. */
+/** A text that reaches its route exactly as sent: it is compared byte by byte, here or at a service. A member of a body itself. */
 export const Secret = (options: { minLength?: number; maxLength: number; description?: string }) =>
   Type.String({ ...options, 'x-exact': true })
 
-/** The mark of a text whose white space at its ends says something, such as a template or the name of a folder; others lose it (api/http/trim.ts). */
+/** Marks a text whose leading and trailing white space matters, such as a template or a folder's name; others are trimmed (api/http/trim.ts). */
 export const UNTRIMMED = { 'x-untrimmed': true } as const
 
 /**
- * An object that the description of the API calls by this name, once, and refers to from then on. What answers and requests have in common under
- * one name must be one shape.
+ * An object that is a component with this name in the OpenAPI document. Responses and requests that share a name must
+ * share one shape.
  */
 export const Noun =
   (title: string) =>
@@ -49,7 +49,7 @@ export const UUID_PATTERN = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 const UUID = new RegExp(`^${UUID_PATTERN}$`, 'i')
 export const isUuid = (text: string): boolean => UUID.test(text)
 
-/** A schema that says what its values tell. */
+/** A schema with a description. */
 export const described = <S extends TSchema>(schema: S, description: string): S => ({ ...schema, description })
 
 /** One of the given words. */

@@ -1,8 +1,8 @@
-/** A lock that many share or one has alone. Who waits is served in the order of arrival, so that nobody waits for ever. */
+/** A lock that many may share or one may hold exclusively. Waiting callers are served in the order of arrival, so that none waits forever. */
 export interface SharedLock {
-  /** Runs `work` beside others that share. Rejects with the signal's reason when that aborts while waiting. */
+  /** Runs `work` concurrently with other sharers. Rejects with the signal's reason when the signal aborts while waiting. */
   shared<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>
-  /** Runs `work` when everything else has ended, and nothing beside it. Rejects likewise. */
+  /** Runs `work` alone, after all other work has ended. Rejects in the same way. */
   exclusive<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>
 }
 
@@ -39,7 +39,7 @@ export function openSharedLock(): SharedLock {
       function giveUp(): void {
         waiting.splice(waiting.indexOf(place), 1)
         reject(signal?.reason)
-        // Whoever stood behind may have waited for this one alone.
+        // The callers behind this one may have waited for it alone.
         admit()
       }
       signal?.addEventListener('abort', giveUp, { once: true })

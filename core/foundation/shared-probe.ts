@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Anybody may ask, as often as they like: a second is fresh enough for a load balancer and makes a flood one question a second. */
+/** Anybody may request it at any rate: a second is fresh enough for a load balancer and turns a flood into one check per second. */
 const SHARED_MS = 1_000
 
 /**
- * A question that many may ask at once and that may hang: one is under way at a time, its answer holds for a second, and whoever asks
- * while it takes longer than the deadline is told `late`.
+ * A check that many may request at the same time and that may hang: only one runs at a time, its result is cached for a second, and callers
+ * receive `late` while it takes longer than the deadline.
  * @param options.ask must not throw
  */
 export function openSharedProbe<T>(options: { ask: () => Promise<T>; late: T; deadlineMs: number }): () => Promise<T> {
-  // One that hangs must not be followed by more of them, each holding a connection or a thread.
+  // A hanging check must not be followed by more of them, each holding a connection or a thread.
   let running: Promise<T> | null = null
   let known: { answer: T; goodUntil: number } | null = null
 

@@ -1,6 +1,6 @@
 import { refuse } from '#core/foundation/errors.ts'
 
-/** A field and a direction are shorter by far. */
+/** A field and a direction are much shorter. */
 export const SORT_LENGTH_MAX = 200
 
 export interface Sort<Field extends string> {
@@ -9,7 +9,7 @@ export interface Sort<Field extends string> {
 }
 
 /**
- * Reads `<field>` or `<field>,<asc|desc>`; nothing or an empty text means the fallback.
+ * Parses `<field>` or `<field>,<asc|desc>`; undefined or an empty text means the fallback.
  * @param names every accepted spelling and the field it stands for
  * @throws invalid_request for an unknown field or direction: silently sorting by something else would be a wrong answer
  */
@@ -26,7 +26,7 @@ export function readSort<Field extends string>(
   }
   const word = direction.toLowerCase()
   if (rest.length > 0 || (word !== 'asc' && word !== 'desc')) {
-    refuse('invalid_request', `"${text}" is no sort order: write <field>,asc or <field>,desc.`)
+    refuse('invalid_request', `"${text}" is not a sort order: write <field>,asc or <field>,desc.`)
   }
   return { field, direction: word }
 }

@@ -1,5 +1,5 @@
 /**
- * Normalizing text, bounded. The implementation belongs to the kit for plugins, which imports nothing of ours: its functions run in the sandbox and
- * in the server alike.
+ * Bounded text normalization. The implementation belongs to the plugin SDK, which imports nothing of ours: its functions run both in the sandbox and
+ * in the server.
  */
 export { boundMarks, cutText, MARKS_IN_A_ROW_MAX, type NormalForm, normalizeText } from '../../plugin-sdk/normalize-text.ts'

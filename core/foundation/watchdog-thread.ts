@@ -1,4 +1,4 @@
-/** The thread that watches the main one, started by watchdog.ts. */
+/** The thread that monitors the main one, started by watchdog.ts. */
 import fs from 'node:fs'
 import { rename, writeFile } from 'node:fs/promises'
 import { type Debugger, Session } from 'node:inspector'
@@ -7,11 +7,11 @@ import { workerData } from 'node:worker_threads'
 import { readBeats, readWork } from '#core/foundation/current-work.ts'
 import { describeStall, type Stall, type Watch } from '#core/foundation/watchdog.ts'
 
-/** The main thread answers at its next call or turn of a loop, or never. */
+/** The main thread answers at its next function call or loop iteration, or never. */
 const STACK_MS = 1_000
-/** A disk or a pipe that does not take what we write must not keep the process alive. */
+/** A disk or a pipe that accepts no writes must not keep the process alive. */
 const WRITE_MS = 2_000
-/** Should somebody have made the process ignore the signal. */
+/** In case the process ignores the signal. */
 const KILL_MS = 1_000
 const FRAMES_MAX = 20
 
@@ -24,12 +24,12 @@ while (stoodStillMs < stallMs) {
   await sleep(lookMs)
   const now = performance.now()
   const beats = readBeats(register)
-  // A look that came late says nothing of the time between: the whole process may have been stopped.
+  // A late check says nothing about the time between: the whole process may have been stopped.
   stoodStillMs = beats === seen ? stoodStillMs + Math.min(now - looked, lookMs) : 0
   seen = beats
   looked = now
 }
-// What was at work is read first: the call stack may be had only by letting the main thread go on for a moment.
+// Reads the current work first: getting the call stack may require that the main thread continues for a moment.
 const work = readWork(register)
 const stack = await Promise.race([findStack(), sleep(STACK_MS, [])])
 const stall: Stall = { at: new Date().toISOString(), pid: process.pid, stoodStillMs: Math.round(stoodStillMs), stack, ...work }
@@ -38,19 +38,19 @@ process.kill(process.pid, signal)
 await sleep(KILL_MS)
 process.kill(process.pid, 'SIGKILL')
 
-/** Whole or not at all. */
+/** Writes the whole file or nothing. */
 async function writeReport(report: Stall): Promise<void> {
   const draft = `${file}.${process.pid}`
   await writeFile(draft, JSON.stringify(report), { mode: 0o600 })
   await rename(draft, file)
 }
 
-/** The streams of a thread go through the main one, which does not turn. */
+/** The streams of a thread go through the main thread, which is blocked. */
 function say(text: string): Promise<void> {
   return new Promise((resolve) => fs.write(2, text, () => resolve()))
 }
 
-/** Functions that the main thread is in, the innermost first. Never settles where it cannot be asked. */
+/** The functions on the main thread's call stack, innermost first. Never settles when the main thread cannot answer. */
 function findStack(): Promise<string[]> {
   return new Promise((resolve) => {
     const session = new Session()

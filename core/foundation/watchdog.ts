@@ -4,27 +4,27 @@ import path from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { beat, type WorkReport, workRegister } from '#core/foundation/current-work.ts'
 
-/** Where the watchdog writes down over what the server stood still; in the data folder. */
+/** The file in the data folder where the watchdog records what blocked the server. */
 const STALL_FILE = 'stall.json'
-/** The main thread says as often that it turns, which costs it a microsecond. */
+/** How often the main thread signals that its event loop runs, which costs it a microsecond. */
 const BEAT_MS = 500
-/** As often the watchdog looks: each look that finds no beat counts for one of these at most, however long the machine slept between two. */
+/** How often the watchdog checks: each check without a beat counts as one interval at most, however long the machine slept between two. */
 const LOOK_MS = 1_000
-/** The thread needs 3 MB; what it reads of the scripts for the call stack is larger. */
+/** The thread needs 3 MB; the scripts that it reads for the call stack are larger. */
 const MEMORY_MB = 24
 
-/** What stood in the way of the main thread, as the watchdog saw it. */
+/** What blocked the main thread, as the watchdog found it. */
 export interface Stall extends WorkReport {
   /** ISO 8601. */
   at: string
   pid: number
-  /** How long the main thread had made no turn. */
+  /** How long the event loop of the main thread had not run. */
   stoodStillMs: number
-  /** Calls that were under way in JavaScript, the innermost first; empty where it stood in native code and could not be asked. */
+  /** Active calls in JavaScript, innermost first; empty when the main thread was in native code and could not be inspected. */
   stack: string[]
 }
 
-/** What the watchdog's thread is given. */
+/** The input of the watchdog's thread. */
 export interface Watch {
   register: SharedArrayBuffer
   stallMs: number
@@ -34,16 +34,16 @@ export interface Watch {
 }
 
 export interface Watchdog {
-  /** Ends the thread; nobody watches any more. */
+  /** Ends the thread; monitoring stops. */
   close(): Promise<void>
 }
 
 /**
- * Watches the main thread from another one. When it makes no turn of its event loop for `stallMs`, the watchdog writes down what was at work,
- * to `stall.json` in the folder and to standard error, and ends the process by `signal`, which works in native code too: a thread cannot end
- * its process with an exit code while the main thread does not turn, a signal can. The time is the watchdog's own: a suspended machine, a
+ * Monitors the main thread from another one. When its event loop does not turn for `stallMs`, the watchdog writes the current work
+ * to `stall.json` in the folder and to standard error, and ends the process with `signal`, which works in native code too: a thread cannot end
+ * its process with an exit code while the main thread is blocked, but a signal can. The watchdog measures time itself: a suspended machine, a
  * stopped process and a changed clock do not count.
- * @param options.stallMs 0 = never. A process that is being debugged stands still on purpose and is not watched either
+ * @param options.stallMs 0 = never. A process under a debugger stops on purpose and is not monitored either
  * @param options.signal one that ends a process and that nobody else sends
  */
 export function openWatchdog(options: { stallMs: number; folder: string; signal: NodeJS.Signals }): Watchdog | null {
@@ -72,8 +72,8 @@ export function openWatchdog(options: { stallMs: number; folder: string; signal:
 }
 
 /**
- * Reads what an earlier process wrote down before its watchdog ended it, and removes it: it is told once.
- * @returns null when there is nothing, or nothing that can be read
+ * Reads what an earlier process recorded before its watchdog ended it, and deletes the file: it is reported once.
+ * @returns null when there is no file, or it cannot be read
  */
 export async function takeStall(folder: string): Promise<Stall | null> {
   const file = path.join(folder, STALL_FILE)
@@ -88,7 +88,7 @@ export async function takeStall(folder: string): Promise<Stall | null> {
   }
 }
 
-/** The files and tasks that a stall names, as ids. */
+/** The ids of the files and tasks in a stall report. */
 export function suspectsOf({ open }: Stall): { bookIds: string[]; taskIds: string[] } {
   const idsOf = (kind: string, pattern: RegExp) =>
     open.flatMap((work) => (work.kind === kind ? (pattern.exec(work.name)?.slice(1) ?? []) : []))
@@ -99,8 +99,8 @@ export function suspectsOf({ open }: Stall): { bookIds: string[]; taskIds: strin
 export function describeStall({ stoodStillMs, last, open, omitted, stack }: Stall): string {
   const others = open.filter((work) => work.name !== last?.name).map(({ kind, name, ms }) => `${kind} ${name} (${ms} ms)`)
   return [
-    `The server stood still for ${Math.round(stoodStillMs / 1000)} s and was ended by its watchdog.`,
-    last ? `At work last: ${last.kind} ${last.name}, begun ${last.ms} ms before.` : 'Nothing had said that it was at work.',
+    `The server was blocked for ${Math.round(stoodStillMs / 1000)} s, and its watchdog ended it.`,
+    last ? `Last work: ${last.kind} ${last.name}, begun ${last.ms} ms before.` : 'No work was recorded.',
     ...(others.length > 0 ? [`Also open: ${others.slice(0, 20).join(', ')}${others.length + omitted > 20 ? ', and more' : ''}.`] : []),
     ...(stack.length > 0 ? [`In: ${stack.slice(0, 8).join(' < ')}.`] : []),
   ].join(' ')

@@ -1,28 +1,28 @@
 /**
- * The records of a zip file that is written while it is sent (APPNOTE.TXT 6.3.10): entries are stored, not deflated, for books are packed already;
- * their checksums stand behind them, for they are known when the file has been read. Sizes are known before, so the whole has a known length.
+ * The records of a zip file that is written while it is sent (APPNOTE.TXT 6.3.10): entries are stored, not deflated, because books are compressed
+ * already; checksums follow the entries, because they are known only after reading the file. Sizes are known before, so the total length is known.
  */
 
-/** One entry, as far as it is known before it is written. */
+/** One entry, with what is known before it is written. */
 export interface ZipEntryPlan {
   name: Buffer
   bytes: number
   modifiedAt: Date
 }
 
-/** The same, written. */
+/** The same entry after it was written. */
 export interface WrittenZipEntry extends ZipEntryPlan {
   crc32: number
   /** Of its local header. */
   offset: number
 }
 
-/** From here on sizes and offsets need the fields of 64 bits (4.3.9.6: 0xFFFFFFFF says so). */
+/** From this value on, sizes and offsets need the 64-bit fields (4.3.9.6: 0xFFFFFFFF marks them). */
 const FIELD_MAX = 0xffff_ffff
 const COUNT_MAX = 0xffff
 const VERSION_PLAIN = 20
 const VERSION_64 = 45
-/** Bit 3: sizes and checksum stand in the data descriptor; bit 11: the name is UTF-8. */
+/** Bit 3: sizes and checksum are in the data descriptor; bit 11: the name is UTF-8. */
 const FLAGS = 0x0808
 const LOCAL_BYTES = 30
 const CENTRAL_BYTES = 46
@@ -32,7 +32,7 @@ const EXTRA_64_BYTES = 28
 const needs64 = ({ bytes }: ZipEntryPlan) => bytes >= FIELD_MAX
 const needs64Central = (entry: WrittenZipEntry) => needs64(entry) || entry.offset >= FIELD_MAX
 
-/** What stands before the bytes of an entry. */
+/** The header before the bytes of an entry. */
 export function localHeader(entry: ZipEntryPlan): Buffer {
   const is64 = needs64(entry)
   const header = Buffer.alloc(LOCAL_BYTES)
@@ -40,7 +40,7 @@ export function localHeader(entry: ZipEntryPlan): Buffer {
   header.writeUInt16LE(is64 ? VERSION_64 : VERSION_PLAIN, 4)
   header.writeUInt16LE(FLAGS, 6)
   header.writeUInt32LE(dosTime(entry.modifiedAt), 10)
-  // Checksum 0. The sizes are told here too: readers of streams else cannot tell where a stored entry ends.
+  // Checksum 0. The sizes are given here too: otherwise streaming clients cannot tell where a stored entry ends.
   header.writeUInt32LE(is64 ? FIELD_MAX : entry.bytes, 18)
   header.writeUInt32LE(is64 ? FIELD_MAX : entry.bytes, 22)
   header.writeUInt16LE(entry.name.length, 26)
@@ -48,7 +48,7 @@ export function localHeader(entry: ZipEntryPlan): Buffer {
   return Buffer.concat([header, entry.name, ...(is64 ? [extra64([entry.bytes, entry.bytes])] : [])])
 }
 
-/** What stands behind the bytes of an entry. */
+/** The record after the bytes of an entry. */
 export function dataDescriptor({ bytes, crc32 }: { bytes: number; crc32: number }): Buffer {
   const is64 = bytes >= FIELD_MAX
   const descriptor = Buffer.alloc(is64 ? 24 : 16)
@@ -64,13 +64,13 @@ export function dataDescriptor({ bytes, crc32 }: { bytes: number; crc32: number 
   return descriptor
 }
 
-/** The directory behind all entries, and its end. @param offset where it begins */
+/** The directory after all entries, and its end. @param offset where it begins */
 export function centralDirectory(entries: readonly WrittenZipEntry[], offset: number): Buffer {
   const headers = Buffer.concat(entries.map(centralHeader))
   return Buffer.concat([headers, directoryEnd({ count: entries.length, bytes: headers.length, offset })])
 }
 
-/** What stands behind a directory of `count` records that takes `bytes` bytes from `offset` on. */
+/** The end records of a directory of `count` records that takes `bytes` bytes from `offset` on. */
 export function directoryEnd(directory: { count: number; bytes: number; offset: number }): Buffer {
   const { count, bytes, offset } = directory
   const is64 = count >= COUNT_MAX || offset >= FIELD_MAX || bytes >= FIELD_MAX
@@ -98,7 +98,7 @@ function centralHeader(entry: WrittenZipEntry): Buffer {
   const is64 = needs64Central(entry)
   const header = Buffer.alloc(CENTRAL_BYTES)
   header.writeUInt32LE(0x02014b50, 0)
-  // Made by "Unix", so that the mode of the file below is looked at: 0644.
+  // Made by "Unix", so that programs use the file mode below: 0644.
   header.writeUInt16LE(0x0300 | VERSION_64, 4)
   header.writeUInt16LE(is64 ? VERSION_64 : VERSION_PLAIN, 6)
   header.writeUInt16LE(FLAGS, 8)

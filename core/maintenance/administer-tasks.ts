@@ -12,28 +12,28 @@ interface Dependencies {
   scans: Scans
 }
 
-/** Cancels every task, scans first, and forgets all that have ended; answers how many were forgotten. What still runs ends, and stays to be read. */
+/** Cancels every task, scans first, and deletes all that have ended; returns how many it deleted. Running tasks will end, and remain readable. */
 export async function removeAllTasks({ database, tasks, scans }: Dependencies): Promise<number> {
-  // A scan has a row of its own that says how it stands.
+  // A scan has its own row with its state.
   await Promise.all((await scans.listActive()).map(async ({ taskId }) => taskId && (await scans.cancelOne(taskId))))
   for (const type of Object.keys(TASK_PRIORITY) as TaskType[]) if (type !== 'scan_library') await tasks.cancelAll({ type, all: true })
   return await deleteEndedTasks(database, { days: 0, by: null })
 }
 
-/** Forgets tasks that ended at least so many days ago, of those that the caller may know of; answers how many. */
+/** Deletes tasks that ended at least so many days ago, among those that the caller may see; returns how many. */
 export async function forgetEndedTasks({ database }: Pick<Dependencies, 'database'>, caller: Caller, days: number): Promise<number> {
   return await deleteEndedTasks(database, { days, by: caller })
 }
 
-/** Puts a task back in line whose node is gone, which happens within seconds by itself. @throws not_found; conflict while its node lives */
+/** Queues a task again whose node has died; normally this happens by itself within seconds. @throws not_found; conflict while its node is alive */
 export async function unlockTask({ database }: Pick<Dependencies, 'database'>, caller: Caller, taskId: string): Promise<string> {
   const task = await getTask(database, taskId, caller)
   switch (await takeFromLostNode(database, taskId)) {
     case 'taken back':
-      return 'The task is back in line.'
+      return 'The task is queued again.'
     case 'not running':
-      return `Nobody holds this task (${task.status}): there is nothing to unlock.`
+      return `The task is not running (${task.status}): there is nothing to unlock.`
     case 'node lives':
-      refuse('conflict', `This task runs on ${task.lockedBy ?? 'a node'}, which lives. Cancel it, and try it again when it has ended.`)
+      refuse('conflict', `This task runs on ${task.lockedBy ?? 'a node'}, which is alive. Cancel it, and retry it when it has ended.`)
   }
 }

@@ -10,22 +10,22 @@ interface Parts {
   scans: Scans
 }
 
-/** Cancels a task on a person's word; answers a sentence. @throws not_found; conflict when it has ended */
+/** Cancels a task for a user; returns a sentence. @throws not_found; conflict when it has ended */
 export async function cancelTask({ database, tasks, scans }: Parts, taskId: string): Promise<string> {
   const task = await getTask(database, taskId)
-  // A scan has a row of its own that says how it stands.
+  // A scan has its own row with its state.
   const stop = async () => (task.taskType === 'scan_library' ? await scans.cancelOne(taskId) : await tasks.cancel(taskId))
   if (!(await stop())) refuse('conflict', `This task has ended already (${(await getTask(database, taskId)).status}).`)
-  return 'The task was cancelled.'
+  return 'The task was canceled.'
 }
 
-/** Puts a failed or cancelled task back in line; answers a sentence. @throws not_found; conflict when it is neither */
+/** Queues a failed or canceled task again; returns a sentence. @throws not_found; conflict when it is neither */
 export async function retryTask({ database, tasks }: Parts, taskId: string): Promise<string> {
   const task = await getTask(database, taskId)
-  if (task.taskType === 'scan_library') refuse('conflict', 'A scan is not retried: start a new one.')
+  if (task.taskType === 'scan_library') refuse('conflict', 'A scan cannot be retried: start a new one.')
   if (task.status !== 'failed' && task.status !== 'cancelled') {
-    refuse('conflict', `Only failed and cancelled tasks can be retried; this one is ${task.status}.`)
+    refuse('conflict', `Only failed and canceled tasks can be retried; this one is ${task.status}.`)
   }
   if (!(await tasks.retry(taskId))) refuse('conflict', 'Another task for the same work is waiting already.')
-  return 'The task is back in line.'
+  return 'The task is queued again.'
 }

@@ -7,7 +7,7 @@ import type { DrawBookCover } from '#core/metadata/analysis.ts'
 import { openOrphanCleanup } from '#core/metadata/orphans.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 
-/** Registers the handlers of all that keeps libraries in order; call before the queue's start(). */
+/** Registers the handlers of all upkeep tasks; call before the queue's start(). */
 export function openMaintenance(parts: {
   database: Knex
   tasks: TaskQueue

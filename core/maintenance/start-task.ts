@@ -13,11 +13,11 @@ import { requestOrphanCleanup } from '#core/metadata/orphans.ts'
 import { requestPageCacheCleanup } from '#core/reading/page-cache-upkeep.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 
-/** What is asked for a month ahead is forgotten by then. */
+/** Users forget what they scheduled more than a month ahead. */
 const SCHEDULE_DAYS_MAX = 30
 const DAY_MS = 86_400_000
 
-/** Tasks that a person may begin by their type, and what each needs. */
+/** Task types that users may start, and the permission that each needs. */
 export const STARTABLE = {
   analyze_book: { needs: 'books-write', takes: 'bookId, force' },
   analyze_series: { needs: 'series-write', takes: 'seriesId, force' },
@@ -37,21 +37,21 @@ export const STARTABLE = {
 } as const satisfies Record<string, { needs: Permission; takes: string }>
 
 const NO_RELEASES = 'Release tracking is not part of this server.'
-const REMOVED_AT_ONCE = 'Files are deleted with what they belong to; cleanup_orphaned_files deletes what was left behind.'
+const REMOVED_AT_ONCE = 'Files are deleted together with what they belong to; cleanup_orphaned_files deletes those left behind.'
 
-/** Types of the interface reference that cannot be started by their type, with the reason or with the operation that starts them. */
+/** Types of the reference interface that cannot be started by type, with the reason or the operation that starts them. */
 export const NOT_STARTABLE: Readonly<Record<string, string>> = {
   refresh_metadata:
-    'POST /api/v1/books/{bookId}/analyze reads the metadata of its file again; plugins are asked by POST /api/v1/books/{bookId}/metadata/auto-match/task.',
-  refresh_library_metadata: 'A library job is started by POST /api/v1/libraries/{libraryId}/jobs/{jobId}/run-now.',
+    'POST /api/v1/books/{bookId}/analyze reads the metadata of its file again; POST /api/v1/books/{bookId}/metadata/auto-match/task searches with plugins.',
+  refresh_library_metadata: 'Start a library job with POST /api/v1/libraries/{libraryId}/jobs/{jobId}/run-now.',
   cleanup_book_files: REMOVED_AT_ONCE,
   cleanup_series_files: REMOVED_AT_ONCE,
-  cleanup_plugin_data: 'What a plugin stored is deleted by DELETE /api/v1/admin/plugin-storage/{name}.',
+  cleanup_plugin_data: 'Delete the data of a plugin with DELETE /api/v1/admin/plugin-storage/{name}.',
   cleanup_series_exports: 'The server deletes exports by itself when they expire.',
   plugin_auto_match: 'Start it with POST /api/v1/series/{seriesId}/metadata/auto-match/task.',
-  user_plugin_sync: 'No plugin carries reading progress to a service yet.',
+  user_plugin_sync: 'No plugin syncs reading progress with a service yet.',
   user_plugin_recommendations: 'Start it with POST /api/v1/user/recommendations/refresh.',
-  user_plugin_recommendation_dismiss: 'POST /api/v1/user/recommendations/{externalId}/dismiss does it at once.',
+  user_plugin_recommendation_dismiss: 'POST /api/v1/user/recommendations/{externalId}/dismiss does this immediately.',
   export_series: 'Start it with POST /api/v1/user/exports/series.',
   backfill_tracking_from_metadata: NO_RELEASES,
   poll_release_source: NO_RELEASES,
@@ -75,8 +75,8 @@ interface Dependencies {
 }
 
 /**
- * Begins a task by its type, as the operation of its own would, with the permission that it asks for; answers the task.
- * @throws invalid_value for a type that cannot be begun so, what it lacks, or a time that cannot be; forbidden; what the operation itself refuses
+ * Starts a task by its type, with the permission that its own operation requires; returns the task.
+ * @throws invalid_value for a type that cannot be started, a missing member, or an invalid time; forbidden; any error of its own operation
  */
 export async function startTask(
   dependencies: Dependencies,
@@ -88,14 +88,14 @@ export async function startTask(
     const types = Object.keys(STARTABLE).join(', ')
     const what = Object.hasOwn(NOT_STARTABLE, task.type)
       ? `A task of the type ${task.type} cannot be started here. ${NOT_STARTABLE[task.type]}`
-      : 'There is no such type of task.'
+      : 'There is no such task type.'
     refuseValue('/taskType/type', `${what} These types can be started: ${types}.`)
   }
   const { needs } = STARTABLE[task.type]
   if (!caller.permissions.has(needs)) refuse('forbidden', `This task needs the permission ${needs}.`, { details: { permission: needs } })
   const scheduledFor = readSchedule(request.scheduledFor)
   if (task.type === 'scan_library') {
-    if (scheduledFor) refuseValue('/scheduledFor', 'A scan starts at once; it cannot be scheduled.')
+    if (scheduledFor) refuseValue('/scheduledFor', 'A scan starts immediately; it cannot be scheduled.')
     return await dependencies.scans.start(idOf(task, 'libraryId'), task.mode ?? 'normal', caller)
   }
   const tasks = adjusted(dependencies.tasks, {
@@ -143,7 +143,7 @@ async function begin(dependencies: Dependencies, caller: Caller, task: TaskReque
     case 'cleanup_pdf_cache':
       return await requestPageCacheCleanup(dependencies)
     case 'scan_library':
-      throw new Error('Scans are begun elsewhere')
+      throw new Error('Scans are started elsewhere')
   }
 }
 
@@ -161,17 +161,17 @@ const firstOf = ({ taskIds, message }: { taskIds: readonly string[]; message: st
   taskId: taskIds[0] ?? refuse('conflict', message),
 })
 
-/** @throws invalid_value for a time that is too far away; one that has passed means now */
+/** @throws invalid_value for a time that is too far in the future; a past time means now */
 function readSchedule(text: string | null | undefined): Date | null {
   if (text == null) return null
   const at = new Date(text)
   if (Number.isNaN(at.getTime()) || at.getTime() > Date.now() + SCHEDULE_DAYS_MAX * DAY_MS) {
-    refuseValue('/scheduledFor', `A task can be scheduled ${SCHEDULE_DAYS_MAX} days ahead at most.`)
+    refuseValue('/scheduledFor', `A task can be scheduled at most ${SCHEDULE_DAYS_MAX} days ahead.`)
   }
   return at.getTime() > Date.now() ? at : null
 }
 
-/** The queue, with what a person wants of all that is added here. */
+/** The queue, with the options of the user for every task that is added here. */
 const adjusted = (tasks: TaskQueue, request: { priority?: number; scheduledFor?: Date }): TaskQueue => ({
   ...tasks,
   add: (task) => tasks.add({ ...task, ...request }),

@@ -1,19 +1,19 @@
 import type { Knex } from 'knex'
 import type { PluginReader } from '#core/matching/provider-client.ts'
 
-/** What a reader does not want to see again. */
+/** An item that a user does not want to see again. */
 export interface Dismissal {
   externalId: string
   reason: string | null
 }
 
-/** Of one reader and plugin, more than anybody dismisses by hand; the oldest go. */
+/** Per user and plugin, more than anybody dismisses by hand; the oldest are deleted. */
 export const DISMISSED_MAX = 10_000
 
 const of = (database: Knex, { pluginId, userId }: PluginReader) =>
   database('dismissed_recommendations').where({ plugin_id: pluginId, user_id: userId })
 
-/** Twice is once; a reason that is given later counts. */
+/** A second dismissal changes only the reason, if it has one. */
 export async function addDismissal(database: Knex, { pluginId, userId }: PluginReader, { externalId, reason }: Dismissal): Promise<void> {
   await database.transaction(async (trx) => {
     await trx('dismissed_recommendations')
@@ -29,12 +29,12 @@ export async function addDismissal(database: Knex, { pluginId, userId }: PluginR
   })
 }
 
-/** All external identifiers, the newest first. */
+/** All external identifiers, newest first. */
 export async function listDismissed(database: Knex, reader: PluginReader): Promise<string[]> {
   return await of(database, reader).orderBy('created_at', 'desc').orderBy('external_id').pluck('external_id')
 }
 
-/** What the plugin does not know of yet, the oldest first. */
+/** Dismissals that the plugin has not received yet, oldest first. */
 export async function listUntold(database: Knex, reader: PluginReader, limit: number): Promise<Dismissal[]> {
   return await of(database, reader)
     .whereNull('told_at')

@@ -5,19 +5,19 @@ import { pluginKey, serviceOf } from '#core/metadata/source-key.ts'
 
 type Reader = Pick<Caller, 'userId'>
 
-/** Series at a service: the service by its name or key, and the identifier. */
+/** A series at a service: the service by its name or key, and the identifier. */
 export interface ExternalSeries {
   source: string
   externalId: string
 }
 
-/** As a key of a map, the same under whichever key identifiers of the service are kept; no source holds a line break. */
+/** As a key of a map, the same for every key under which identifiers of the service are stored; no source contains a line break. */
 export const externalKey = ({ source, externalId }: ExternalSeries): string => `${serviceOf(source)}\n${externalId}`
 
-/** All keys that identifiers of a service may be kept under. */
+/** All keys under which identifiers of a service may be stored. */
 const keysOf = (service: string): string[] => [service, pluginKey(service), `api:${service}`]
 
-/** Series of this library that the reader may see, by what services call them; of several the oldest. */
+/** Series of this server that the user may see, by their identifiers at services; if several match, the oldest. */
 export async function findByExternalIds(database: Knex, reader: Reader, wanted: readonly ExternalSeries[]): Promise<Map<string, string>> {
   if (wanted.length === 0) return new Map()
   const rows: (ExternalSeries & { seriesId: string })[] = await database('series_external_ids AS e')
@@ -26,7 +26,7 @@ export async function findByExternalIds(database: Knex, reader: Reader, wanted: 
       wanted.flatMap(({ source, externalId }) => keysOf(serviceOf(source)).map(() => externalId)),
     ])
     .modify(visibleTo(reader, 'e.series_id'))
-    // The first of a key is written last.
+    // The first row of a key is written to the map last.
     .orderBy('e.created_at', 'desc')
     .orderBy('e.id', 'desc')
     .select('e.source', 'e.external_id AS externalId', 'e.series_id AS seriesId')
@@ -35,17 +35,17 @@ export async function findByExternalIds(database: Knex, reader: Reader, wanted: 
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Which of these are series that the reader may see; what is no id is none. */
+/** Which of these are ids of series that the user may see; other texts are skipped. */
 export async function findVisibleSeries(database: Knex, reader: Reader, ids: readonly string[]): Promise<Set<string>> {
   const wanted = ids.filter((id) => UUID.test(id))
   if (wanted.length === 0) return new Set()
   return new Set(await database('series').whereIn('series.id', wanted).modify(visibleTo(reader, 'series.id')).pluck('series.id'))
 }
 
-/** More than this nobody reads in a life. */
+/** More than anybody reads in a lifetime. */
 const KNOWN_MAX = 20_000
 
-/** Series that the reader may see and has begun, rated or wished for: what a recommendation may be based on. */
+/** Series that the user may see and has begun, rated or marked to read: what a recommendation may be based on. */
 export async function listKnownSeries(database: Knex, reader: Reader): Promise<string[]> {
   const { userId } = reader
   return await database('series')
@@ -59,7 +59,7 @@ export async function listKnownSeries(database: Knex, reader: Reader): Promise<s
     .pluck('series.id')
 }
 
-/** Whether one of these series is there and the reader may not see it. */
+/** Whether one of these series exists and is hidden from the user. */
 export async function hidesAny(database: Knex, reader: Reader, ids: readonly string[]): Promise<boolean> {
   if (ids.length === 0) return false
   const seen = database('series').modify(visibleTo(reader, 'series.id')).select('series.id')

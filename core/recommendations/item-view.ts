@@ -2,10 +2,10 @@ import type { Recommendation } from '#core/matching/provider-answers.ts'
 import { OWN_SOURCE, serviceOf } from '#core/metadata/source-key.ts'
 import { type ExternalSeries, externalKey } from '#core/recommendations/external-series-query.ts'
 
-/** An item as a provider gave it, checked. */
+/** An item from a provider, checked. */
 export type Item = Recommendation
 
-/** A recommendation as readers see it; what is not known is left out. */
+/** A recommendation as users see it; unknown members are omitted. */
 export interface ShownItem {
   externalId: string
   title: string
@@ -18,10 +18,10 @@ export interface ShownItem {
   score: number
   reason: string
   basedOn: string[]
-  /** Of a series here that the reader may see. */
+  /** A series of this server that the user may see. */
   serviceSeriesId?: string
   inService: boolean
-  /** In the reader's library, as the plugin says. */
+  /** In the user's library, according to the plugin. */
   inLibrary: boolean
   status?: NonNullable<Item['status']>
   format?: string
@@ -34,48 +34,48 @@ export interface ShownItem {
   totalChapterCount?: number
 }
 
-/** No reader looks through more. */
+/** Nobody looks through more. */
 export const SHOWN_MAX = 100
-/** Of what is kept, so that dismissing leaves enough until the next list. */
+/** How many are stored, so that enough remain after dismissals until the next list. */
 export const KEPT_MAX = 200
-/** The member of a reader's configuration that asks for fewer. */
+/** The member of a user's configuration that limits the number. */
 const WISH = 'maxRecommendations'
 const INT_MAX = 2_147_483_647
 const LIST_SHOWN = 50
-/** Where a plugin does not say of what kind a tag is. */
+/** For plugins that do not give the kind of a tag. */
 const TAG = 'tag'
 
-/** How many are shown, by what the reader has configured. */
+/** How many to show, according to the user's configuration. */
 export function wishedCount(userConfig: Readonly<Record<string, unknown>>): number {
   const wish = userConfig[WISH]
   return typeof wish === 'number' && wish >= 1 ? Math.min(Math.floor(wish), SHOWN_MAX) : SHOWN_MAX
 }
 
-/** All identifiers that an item has at services; its own first. */
+/** All identifiers of an item at services; its own first. */
 export function externalSeriesOf({ externalId, externalIds }: Item, idSource: string): ExternalSeries[] {
   const others = Object.entries(externalIds ?? {}).map(([source, id]) => ({ source, externalId: id }))
   return [{ source: idSource, externalId }, ...others.filter(({ source }) => serviceOf(source) !== idSource && !source.includes('\n'))]
 }
 
-/** Columns know neither NUL nor half of a surrogate pair, and no service has them in what it means. */
+/** Columns cannot store NUL or half of a surrogate pair, and no service uses them on purpose. */
 function isStorable(value: unknown): boolean {
   if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed()
   if (value === null || typeof value !== 'object') return true
   return Object.entries(value).every(([name, member]) => isStorable(name) && isStorable(member))
 }
 
-/** What is kept of an answer: the best of each identifier, the best first. */
+/** The stored part of an answer: the best item for each identifier, best first. */
 export function keptItems(items: readonly Item[]): Item[] {
   const seen = new Set<string>()
-  // Sorting keeps the order of those that are equally good.
+  // Sorting is stable: it keeps the order of items with equal scores.
   const sorted = items.filter(isStorable).toSorted((a, b) => b.score - a.score)
   return sorted.filter(({ externalId }) => !seen.has(externalId) && seen.add(externalId)).slice(0, KEPT_MAX)
 }
 
 /**
- * What of a list a reader sees, the best first. What a plugin says of this library is not believed but looked up.
- * @param about.visible series of this library that the reader may see, of those that the items name
- * @param about.known series here that the reader may see, by `externalKey`
+ * The items of a list that a user sees, best first. What a plugin says about this library is looked up, not trusted.
+ * @param about.visible series of this library that the user may see, among those that the items name
+ * @param about.known series of this server that the user may see, by `externalKey`
  */
 export function shownItems(
   items: readonly Item[],
@@ -93,10 +93,10 @@ export function shownItems(
     if (shown.length >= about.count) break
     if (about.dismissed.has(item.externalId)) continue
     const isOwn = about.idSource === OWN_SOURCE
-    // Hidden, or gone: of what is not there for the reader nothing is said.
+    // Hidden or deleted: the user learns nothing about series that they cannot see.
     if (isOwn && !about.visible.has(item.externalId)) continue
     const seriesId = isOwn ? item.externalId : findKnown(item, about)
-    // One series under two names.
+    // The same series under two names.
     if (seriesId !== null && taken.has(seriesId)) continue
     if (seriesId !== null) taken.add(seriesId)
     shown.push(shownItem(item, seriesId))
@@ -115,14 +115,14 @@ function findKnown(item: Item, { idSource, known }: { idSource: string; known: R
 const whole = (value: number | null | undefined, max: number): number | null =>
   value === null || value === undefined ? null : Math.min(Math.max(Math.round(value), 0), max)
 
-/** As a browser would read it: what was not percent-encoded is, and what is none is left out. */
+/** The URL as a browser would parse it: percent-encoded, and null when invalid. */
 function addressOf(text: string | null | undefined): string | null {
   if (text === null || text === undefined || !URL.canParse(text)) return null
   const { protocol, href } = new URL(text)
   return protocol === 'https:' || protocol === 'http:' ? href : null
 }
 
-/** Members that plugins give or leave out. */
+/** Optional members of plugins. */
 const PLAIN = [
   'externalUrl',
   'coverUrl',

@@ -2,18 +2,18 @@ import type { Knex } from 'knex'
 import type { PluginReader } from '#core/matching/provider-client.ts'
 import { QUEUE_SCHEMA } from '#core/tasks/task-store.ts'
 
-/** The last list of a plugin for a reader, as the plugin gave it. */
+/** The last list of a plugin for a user, as the plugin gave it. */
 export interface StoredRecommendations {
   items: unknown[]
-  /** Null where none was ever made. */
+  /** Null if there never was a list. */
   generatedAt: Date | null
-  /** Series that the reader had begun, rated or wished for by then. */
+  /** Series that the user had begun, rated or marked to read by then. */
   basedOn: string[]
   /** In a row. */
   failures: number
   nextTryAt: Date | null
   lastError: string | null
-  /** In a word. Null where it did not fail, or nobody knows any more. */
+  /** The error code. Null if the last run did not fail, or the code is not stored any more. */
   lastErrorCode: string | null
   lastErrorAt: Date | null
 }
@@ -24,10 +24,10 @@ export interface LiveRefresh {
   taskStatus: 'pending' | 'running'
 }
 
-/** Whoever has set out to add a task has died if there is none after this time. */
+/** If there is no task after this time, the process that was about to add it has died. */
 const CLAIM_SECONDS = 10
 
-/** Two tasks for one reader and plugin are one. */
+/** Two tasks for the same user and plugin are one. */
 export const refreshKeyOf = ({ pluginId, userId }: PluginReader): string => `${userId} ${pluginId}`
 
 const LIVE = `SELECT id, state FROM ${QUEUE_SCHEMA}.job
@@ -49,7 +49,7 @@ export async function findLiveRefresh(database: Knex, reader: PluginReader): Pro
   return job === undefined ? null : { taskId: job.id, taskStatus: job.state === 'active' ? 'running' : 'pending' }
 }
 
-/** The newest task, however it ended; null where none is remembered. */
+/** The newest task, however it ended; null if none is stored. */
 export async function findLastRefresh(database: Knex, reader: PluginReader): Promise<string | null> {
   const { rows } = await database.raw(
     `SELECT id FROM ${QUEUE_SCHEMA}.job WHERE name = 'refresh_recommendations' AND singleton_key = ? ORDER BY created_on DESC, id LIMIT 1`,
@@ -58,7 +58,7 @@ export async function findLastRefresh(database: Knex, reader: PluginReader): Pro
   return rows[0]?.id ?? null
 }
 
-/** Makes the caller the one who adds the task of the next list. False where somebody else does, or one waits or runs. One statement. */
+/** Claims the right to add the task of the next list. False if another request has it, or a task waits or runs. One statement. */
 export async function claimRefresh(database: Knex, reader: PluginReader): Promise<boolean> {
   const { rows } = await database.raw(
     `INSERT INTO recommendations (plugin_id, user_id, asked_at)
@@ -72,12 +72,12 @@ export async function claimRefresh(database: Knex, reader: PluginReader): Promis
   return rows.length > 0
 }
 
-/** The task is there, or there will be none. */
+/** Call after the task was added, or will not be. */
 export async function releaseRefresh(database: Knex, { pluginId, userId }: PluginReader): Promise<void> {
   await database('recommendations').where({ plugin_id: pluginId, user_id: userId }).update({ asked_at: null })
 }
 
-/** Puts a new list in the place of the last one, unless the reader has switched the plugin off meanwhile. */
+/** Replaces the last list, unless the user has disabled the plugin in the meantime. */
 export async function recordRecommendations(
   database: Knex,
   reader: PluginReader,
@@ -96,8 +96,8 @@ export async function recordRecommendations(
 }
 
 /**
- * The list could not be made; the last one stays, and the next try waits.
- * @param how.retrySeconds when it was nobody's fault; otherwise it is counted, and the wait doubles from `firstSeconds` to `lastSeconds`
+ * Records that the list could not be made; the last one stays, and the next attempt waits.
+ * @param how.retrySeconds if nobody is at fault; otherwise the failure is counted, and the wait doubles from `firstSeconds` to `lastSeconds`
  */
 export async function recordFailedRefresh(
   database: Knex,
@@ -118,7 +118,7 @@ export async function recordFailedRefresh(
   )
 }
 
-/** Something has changed that may have been why: the next who asks need not wait. */
+/** Call when a possible cause of the failures has changed: the next request need not wait. */
 export async function forgetFailures(database: Knex, { pluginId, userId }: PluginReader): Promise<void> {
   await database('recommendations')
     .where({ plugin_id: pluginId, user_id: userId })

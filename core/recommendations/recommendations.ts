@@ -19,46 +19,46 @@ import { openRefreshTask, openTelling, type RefreshParts } from '#core/recommend
 
 type Reader = Pick<Caller, 'userId'>
 
-/** What one provider recommends to a reader. */
+/** The recommendations of one provider for a user. */
 export interface RecommendationList {
   provider: Provider
   items: ShownItem[]
-  /** Null where no list was made yet. */
+  /** Null if no list was made yet. */
   generatedAt: Date | null
-  /** Null where none waits or runs. */
+  /** Null if no task waits or runs. */
   task: LiveRefresh | null
-  /** Why the last run has failed; null where it did not, or the next one waits or runs. */
+  /** Why the last run failed; null if it did not, or if the next one waits or runs. */
   lastError: { code: string; message: string; at: Date } | null
 }
 
-/** What plugins recommend to readers. Where no plugin is named, it is the first by name of those that the reader has enabled, test tools left out. */
+/** Recommendations of plugins for users. By default of the first plugin by name among those that the user has enabled, test tools excluded. */
 export interface Recommendations {
-  /** Answers what is there, at once; where that is old or missing, a task makes the next one. @throws not_found */
+  /** Returns the stored list immediately; if that is old or missing, a task makes the next one. @throws not_found */
   get(reader: Reader, pluginId: string | null): Promise<RecommendationList>
-  /** Answers the id of the task. @throws not_found; conflict while one waits or runs */
+  /** Returns the id of the task. @throws not_found; conflict while one waits or runs */
   refresh(reader: Reader, pluginId: string | null): Promise<{ taskId: string; provider: Provider }>
   /**
-   * Never shows it to the reader again, whatever the plugin says; the plugin is told in the background. What was dismissed already may be so again.
-   * @throws not_found where it is not in the reader's list
+   * Never shows the item to the user again, whatever the plugin recommends; the plugin is notified in the background. May be repeated.
+   * @throws not_found if the item is not in the user's list
    */
   dismiss(reader: Reader, pluginId: string | null, dismissal: Dismissal): Promise<void>
-  /** Ends what plugins are being told; it is told before their next list. */
+  /** Stops notifying plugins; they are notified before their next list. */
   close(): Promise<void>
 }
 
-/** A list is good for a day. */
+/** A list is valid for a day. */
 const GOOD_MS = 24 * 3600 * 1000
-/** As much of an identifier that is not known is repeated. */
+/** How much of an unknown identifier a message repeats. */
 const QUOTED_LENGTH_MAX = 60
 
-/** @param isGone whether the words of the plugin may name what the reader may not see any more */
+/** @param isGone whether the plugin's message may name series that the user may no longer see */
 function errorOf({ name }: Provider, stored: StoredRecommendations, isGone: boolean): RecommendationList['lastError'] {
   const { lastError, lastErrorCode: code, lastErrorAt: at } = stored
   if (lastError === null || code === null || at === null) return null
   return { code, message: isGone ? `${name} could not make a list.` : lastError, at }
 }
 
-/** Registers the task that makes the lists: before `tasks.start()`. */
+/** Registers the task that makes the lists; call before `tasks.start()`. */
 export function openRecommendations(parts: RefreshParts): Recommendations {
   return new StoredRecommendationLists(parts)
 }
@@ -88,7 +88,7 @@ class StoredRecommendationLists implements Recommendations {
     return refuse('not_found', `${what}${but}; GET /api/v1/user/plugins names those there are.`)
   }
 
-  /** Adds the task of the next list. Null where one waits or runs, or somebody else is about to add it. */
+  /** Adds the task of the next list. Null if one waits or runs, or another request is about to add it. */
   async #start(reader: PluginReader): Promise<LiveRefresh | null> {
     if (!(await claimRefresh(this.#parts.database, reader))) return null
     try {
@@ -131,7 +131,7 @@ class StoredRecommendationLists implements Recommendations {
     return shownItems(items, { idSource, dismissed: new Set(dismissed), visible, known, count })
   }
 
-  /** Whether the reader has been shown such an item: of anything else a dismissal would be a mistake that nobody notices. */
+  /** Whether the user has seen such an item: dismissing anything else would be a mistake that nobody notices. */
   async #isKnown(reader: PluginReader, chosen: Recommender, externalId: string) {
     if ((await listDismissed(this.#parts.database, reader)).includes(externalId)) return true
     const stored = await findRecommendations(this.#parts.database, reader)
@@ -143,10 +143,10 @@ class StoredRecommendationLists implements Recommendations {
     const chosen = await this.#choose({ userId }, pluginId)
     const { provider } = chosen
     const reader = { userId, pluginId: provider.id }
-    // Before the list: one that ends meanwhile has then written what is read now, and no second one is begun for an old list.
+    // Before the list: if the task ends in between, the list that is read next is already new, and no second task starts for an old list.
     const live = await findLiveRefresh(this.#parts.database, reader)
     const stored = await findRecommendations(this.#parts.database, reader)
-    // Its reasons may name what the reader may not see any more.
+    // The reasons may name series that the user may no longer see.
     const isGone = stored !== null && (await hidesAny(this.#parts.database, reader, stored.basedOn))
     const due = isDue(stored, isGone)
     const [task, items] = await Promise.all([
@@ -164,7 +164,7 @@ class StoredRecommendationLists implements Recommendations {
     if (started !== null) return { taskId: started.taskId, provider }
     const live = await findLiveRefresh(this.#parts.database, reader)
     const details = live === null ? {} : { details: { taskId: live.taskId } }
-    return refuse('conflict', `${provider.name} is looking for recommendations already.`, details)
+    return refuse('conflict', `${provider.name} is making a new list already.`, details)
   }
 
   async dismiss({ userId }: Reader, pluginId: string | null, dismissal: Dismissal): Promise<void> {
@@ -174,7 +174,7 @@ class StoredRecommendationLists implements Recommendations {
     if (!(await this.#isKnown(reader, chosen, dismissal.externalId)))
       refuse(
         'not_found',
-        `${provider.name} recommends nothing with the externalId ${cutText(dismissal.externalId, QUOTED_LENGTH_MAX)} to you now; GET /api/v1/user/recommendations?pluginId=${provider.id} answers what it does.`,
+        `${provider.name} does not recommend anything with the externalId ${cutText(dismissal.externalId, QUOTED_LENGTH_MAX)} to you now; GET /api/v1/user/recommendations?pluginId=${provider.id} returns its list.`,
       )
     await addDismissal(this.#parts.database, reader, dismissal)
     if (this.#closing.signal.aborted) return
@@ -188,7 +188,7 @@ class StoredRecommendationLists implements Recommendations {
   }
 }
 
-/** Whether it is time for the next list, and nobody has asked to wait. */
+/** Whether it is time for the next list, and no wait is in effect. */
 function isDue(stored: StoredRecommendations | null, isGone: boolean) {
   return (
     (stored?.generatedAt == null || isGone || stored.generatedAt.getTime() + GOOD_MS <= Date.now()) &&

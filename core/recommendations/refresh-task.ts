@@ -15,35 +15,35 @@ export interface RefreshParts {
   providers: ProviderClient
   tasks: TaskQueue
   log: Log
-  /** For tests, which cannot wait as long as services ask to. */
+  /** For tests, which cannot wait as long as services request. */
   rateLimitSeconds?: number
 }
 
-/** Those that wait for a service cost nothing; of those that call a plugin there are fewer. */
+/** Tasks that wait for a service cost nothing; fewer call a plugin at the same time. */
 const CONCURRENCY = 16
 /** A plugin may compute for 5 seconds, and there are few cores. */
 const CALLS_MAX = 2
-/** Where a service asks to wait and nobody says how long. */
+/** If a service is rate limited and gives no time to wait. */
 const RATE_LIMIT_SECONDS = 30
-/** Longer waits grow to this. */
+/** Upper limit of repeated waits. */
 const RATE_LIMIT_SECONDS_MAX = 300
-/** A service that asks to wait so often does not want to be asked now. */
+/** After this many waits in a row, the service should not be called now. */
 const WAITS_MAX = 10
-/** After a failure; twice as long after each further one. */
+/** The wait after a failure; twice as long after each further one. */
 const BACK_OFF = { firstSeconds: 300, lastSeconds: 24 * 3600 }
-/** Told before a refresh; the rest is told before the next one. */
+/** How many dismissals are sent before a refresh; the rest follows before the next one. */
 const TELL_MAX = 50
-/** Given along to `get`; more than any list has. */
+/** How many are passed to `get`; more than any list has. */
 const EXCLUDED_MAX = 1_000
 const ERROR_LENGTH_MAX = 1_000
 const PROGRESS_LENGTH_MAX = 200
 
-/** Tells a provider what was dismissed, as far as it wants to know. Answers whether it knows now; never fails. */
+/** Notifies a provider of a dismissal, if it wants that. Returns whether the provider has it now; never fails. */
 export type Tell = (reader: PluginReader, dismissal: Dismissal, signal: AbortSignal) => Promise<boolean>
 
 export function openTelling({ database, providers, log }: Pick<RefreshParts, 'database' | 'providers' | 'log'>): Tell {
   return async (reader, dismissal, signal) => {
-    const untold = 'A plugin could not be told what was dismissed'
+    const untold = 'Could not notify a plugin of a dismissal'
     try {
       const told = await providers.dismiss(reader, dismissal, signal)
       if ('failure' in told) {
@@ -59,7 +59,7 @@ export function openTelling({ database, providers, log }: Pick<RefreshParts, 'da
   }
 }
 
-/** Registers what makes the lists. */
+/** Registers the task that makes the lists. */
 export function openRefreshTask(parts: RefreshParts): void {
   const task = new RefreshTask(parts)
   parts.tasks.handle('refresh_recommendations', { concurrency: CONCURRENCY }, (run) => task.run(run))
@@ -81,7 +81,7 @@ class RefreshTask {
     run.progress(0, 100)
     let answered: Answered<readonly Item[]>
     try {
-      // Before the plugin looks: what is hidden while it does may stand in what it says.
+      // Before the call: its result may be based on a series that is hidden while it runs.
       const basedOn = await listKnownSeries(this.#parts.database, reader)
       await this.#tellAll(reader, run.signal)
       answered = await this.#ask(reader, run)
@@ -94,15 +94,15 @@ class RefreshTask {
       }
       await this.#recordFailure(reader, answered.failure)
     } catch (error) {
-      // Cancelled, or the server stops: nobody has failed.
+      // Canceled, or the server stops: that is not a failure.
       run.signal.throwIfAborted()
       return await this.#fail(reader, error)
     }
-    // The queue would try again in two seconds, four and eight: no service recovers by that.
+    // The queue would retry after two, four and eight seconds: no service recovers that fast.
     throw new FinalFailure(lineOf(answered.failure.message, ERROR_LENGTH_MAX))
   }
 
-  /** One call; again after a while where the service asks to wait. */
+  /** Calls the provider; waits and calls again when the service is rate limited. */
   async #ask(reader: PluginReader, run: TaskRun): Promise<Answered<readonly Item[]>> {
     const dismissed = await listDismissed(this.#parts.database, reader)
     const wanted = { limit: Math.min(KEPT_MAX + dismissed.length, 500), exclude: dismissed.slice(0, EXCLUDED_MAX) }
@@ -116,15 +116,15 @@ class RefreshTask {
       if ('answer' in answered) return answered
       run.signal.throwIfAborted()
       const { retryAfterSeconds } = answered.failure
-      // Longer waits are not sat out: the one who asks after that starts anew.
+      // The task does not wait that long: the next request after that time starts a new one.
       const seconds = retryAfterSeconds ?? (this.#parts.rateLimitSeconds ?? RATE_LIMIT_SECONDS) * 2 ** waits
       if (!isRateLimited(answered.failure) || waits >= WAITS_MAX || (retryAfterSeconds ?? 0) > RATE_LIMIT_SECONDS_MAX) return answered
-      run.progress(0, 100, 'The service asks to wait')
+      run.progress(0, 100, 'Waiting for the rate limit of the service')
       await sleep(Math.min(seconds, RATE_LIMIT_SECONDS_MAX) * 1000, undefined, { signal: run.signal })
     }
   }
 
-  /** The list is made even where that fails: what was dismissed is not shown, whatever the provider knows. */
+  /** The list is made even if this fails: dismissed items are not shown, whatever the provider has received. */
   async #tellAll(reader: PluginReader, signal: AbortSignal): Promise<void> {
     for (const dismissal of await listUntold(this.#parts.database, reader, TELL_MAX)) {
       const isTold = await this.#tell(reader, dismissal, signal)
@@ -133,17 +133,17 @@ class RefreshTask {
     }
   }
 
-  /** Keeps why there is no list, and when the next one may be asked for. */
+  /** Stores why there is no list, and when the next one may be requested. */
   async #recordFailure(reader: PluginReader, failure: Pick<ProviderFailure, 'code' | 'message' | 'retryAfterSeconds'>) {
     const patience = failure.retryAfterSeconds ?? (isRateLimited(failure) ? RATE_LIMIT_SECONDS_MAX : undefined)
     const how = patience === undefined ? BACK_OFF : { retrySeconds: Math.min(patience, BACK_OFF.lastSeconds) }
     await recordFailedRefresh(this.#parts.database, reader, { code: failure.code, message: lineOf(failure.message, ERROR_LENGTH_MAX) }, how)
   }
 
-  /** What the provider could not even be asked, and what this server could not do. */
+  /** Errors before the provider was called, and errors of this server. */
   async #fail(reader: PluginReader, error: unknown): Promise<never> {
     if (!(error instanceof CarrelError)) {
-      await this.#recordFailure(reader, { code: 'server', message: 'The server could not do this.', retryAfterSeconds: null })
+      await this.#recordFailure(reader, { code: 'server', message: 'The server could not make the list.', retryAfterSeconds: null })
       throw error
     }
     await this.#recordFailure(reader, { code: error.code, message: error.message, retryAfterSeconds: error.retryAfterSeconds ?? null })
@@ -151,7 +151,7 @@ class RefreshTask {
   }
 }
 
-/** Words of a plugin as they can be shown and kept. */
+/** Text of a plugin, cleaned and cut to be shown and stored. */
 const lineOf = (text: string, length = PROGRESS_LENGTH_MAX): string =>
   text
     .replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, ' ')

@@ -17,7 +17,7 @@ interface Row {
   updated_by: string | null
 }
 
-/** Every setting with its value, in the order of the table in the code. Settings that are new get their row here. */
+/** Every setting with its value, in the order of the table in the code. Inserts the rows of new settings. */
 export async function listSettings(database: Knex): Promise<SettingRecord[]> {
   await database('chosen_settings')
     .insert(CHOSEN_SETTINGS.map(({ key, fallback }) => ({ key, value: fallback })))
@@ -34,11 +34,11 @@ export async function readSetting(database: Knex, key: string): Promise<string> 
   return row?.value ?? setting.fallback
 }
 
-/** How long another process may still go by what a setting was before. In this process a change counts at once. */
+/** How long another process may still use the previous value. In this process a change counts at once. */
 const FRESH_MS = 5_000
 const known = new WeakMap<Knex, FreshCache<Map<string, string>>>()
 
-/** The value of one setting, for what is asked with every request: of a few seconds ago at most. */
+/** The value of one setting, for code that runs with every request: cached for a few seconds at most. */
 export async function readFreshSetting(database: Knex, key: string): Promise<string> {
   let cache = known.get(database)
   if (!cache) {
@@ -49,20 +49,20 @@ export async function readFreshSetting(database: Knex, key: string): Promise<str
   return (await cache.get('all'))?.get(key) ?? getChosenSetting(key).fallback
 }
 
-/** Whether a setting that is on or off is on. */
+/** Whether a switch is on. */
 export async function isSwitchedOn(database: Knex, key: string): Promise<boolean> {
   return (await readSetting(database, key)) === 'true'
 }
 
 export interface Change {
   key: string
-  /** Null for the default. */
+  /** Null resets the setting to its default. */
   value: string | null
 }
 
 /**
- * Changes settings, all of them or none, and notes by whom. What has the value already stays as it is.
- * @param by.reason in the words of whoever changed it
+ * Changes settings, all of them or none, and records by whom. A setting that has the value already is not changed.
+ * @param by.reason as the user wrote it
  */
 export async function changeSettings(
   database: Knex,
@@ -97,7 +97,7 @@ export async function changeSettings(
   return await changed.finally(() => known.get(database)?.clear())
 }
 
-/** The latest changes of a setting, the last first. */
+/** The latest changes of a setting, newest first. */
 export async function listSettingChanges(database: Knex, key: string, limit: number): Promise<SettingChange[]> {
   getChosenSetting(key)
   const rows = await database('setting_history')

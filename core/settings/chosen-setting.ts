@@ -3,27 +3,27 @@ import Type from 'typebox'
 import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
-/** What is kept of a setting's value, which is always a text. */
+/** The limit of a setting's value, which is always a text. */
 export const VALUE_LENGTH_MAX = 64 * 1024
 
-/** A setting that administrators choose while the server runs; those of core/settings/setting-table.ts are given at its start. */
+/** A setting that administrators change while the server runs; those of core/settings/setting-table.ts are read at startup. */
 export interface ChosenSetting {
   key: string
   category: string
   about: string
   fallback: string
-  /** Anybody who is signed in may read it. */
+  /** Every signed-in user may read it. */
   isPublic: boolean
-  /** `template` values are checked as templates before they are kept; a `switch` is `true` or `false`. */
+  /** `template` values are checked as templates before they are stored; a `switch` is `true` or `false`. */
   kind: 'text' | 'template' | 'switch'
   lengthMax: number
-  /** A text that may say nothing. */
+  /** An empty text is allowed. */
   mayBeEmpty?: true
-  /** What is wrong with a value of the right kind, to stand behind the name of the setting; null when nothing is. */
+  /** What is wrong with a value of the right kind, as a predicate after the name of the setting; null when it is valid. */
   check?: (value: string) => string | null
 }
 
-/** First words of addresses that are this server's own, or may become so: no foreign protocol is put there. */
+/** First path segments that this server uses, or may use later: no other protocol may be served there. */
 export const OWN_PATH_WORDS: readonly string[] = [
   'api',
   'app',
@@ -41,20 +41,20 @@ export const OWN_PATH_WORDS: readonly string[] = [
   'web',
 ]
 
-/** One part of a path that needs no encoding in an address. */
+/** One path segment that needs no encoding in a URL. */
 const PATH_WORD = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
 function checkPathWord(value: string): string | null {
   if (!PATH_WORD.test(value))
     return 'must be one part of a path: letters, digits, dots, hyphens and underscores, at most 64, the first a letter or a digit'
-  return OWN_PATH_WORDS.includes(value.toLowerCase()) ? `must not be "${value}": that address is the server's own` : null
+  return OWN_PATH_WORDS.includes(value.toLowerCase()) ? `must not be "${value}": the server uses that path itself` : null
 }
 
 export const CHOSEN_SETTINGS: readonly ChosenSetting[] = [
   {
     key: 'application.name',
     category: 'application',
-    about: 'What the library calls itself, in pages and feeds.',
+    about: 'Name of the library, shown in pages and feeds.',
     fallback: 'Carrel',
     isPublic: true,
     kind: 'text',
@@ -63,7 +63,7 @@ export const CHOSEN_SETTINGS: readonly ChosenSetting[] = [
   {
     key: 'display.custom_metadata_template',
     category: 'display',
-    about: 'How fields of your own are shown beside a book or a series: a template over its context, which writes Markdown.',
+    about: 'How custom metadata is shown on the page of a book or a series: a template over its context, which writes Markdown.',
     fallback: '{{#each customMetadata}}- **{{@key}}**: {{this}}\n{{/each}}',
     isPublic: true,
     kind: 'template',
@@ -72,7 +72,7 @@ export const CHOSEN_SETTINGS: readonly ChosenSetting[] = [
   {
     key: 'apiDocs.enabled',
     category: 'documentation',
-    about: 'Serves the documentation of the API as pages in which it can be tried, at /api/docs, to everybody who reaches the server.',
+    about: 'Serves the documentation of the API as interactive pages, at /api/docs, to everybody who can reach the server.',
     fallback: 'false',
     isPublic: true,
     kind: 'switch',
@@ -81,7 +81,7 @@ export const CHOSEN_SETTINGS: readonly ChosenSetting[] = [
   {
     key: 'auth.registration_enabled',
     category: 'auth',
-    about: 'Whether anybody who reaches this server may make an account of their own, as a reader.',
+    about: 'Whether anybody who can reach this server may create an account, with the role reader.',
     fallback: 'false',
     isPublic: false,
     kind: 'switch',
@@ -91,7 +91,7 @@ export const CHOSEN_SETTINGS: readonly ChosenSetting[] = [
     key: 'auth.registration_tags',
     category: 'auth',
     about:
-      'Names of sharing tags, separated by commas: who makes an account of their own is allowed these, and sees nothing else. Without any, nobody does so while anybody is allowed or denied a sharing tag.',
+      'Names of sharing tags, separated by commas: people who create an account are allowed these, and see nothing else. If empty, registration is closed while any user is allowed or denied a sharing tag.',
     fallback: '',
     isPublic: false,
     kind: 'text',
@@ -101,7 +101,7 @@ export const CHOSEN_SETTINGS: readonly ChosenSetting[] = [
   {
     key: 'compatibilityApi.enabled',
     category: 'compatibility',
-    about: 'Serves the interface of Komga beside our own, for reader apps that know that one.',
+    about: 'Serves the API of Komga as well, for client apps that support it.',
     fallback: 'false',
     isPublic: false,
     kind: 'switch',
@@ -110,8 +110,7 @@ export const CHOSEN_SETTINGS: readonly ChosenSetting[] = [
   {
     key: 'readerSync.enabled',
     category: 'reader_sync',
-    about:
-      'Keeps the reading progress of KOReader, at /koreader: the user name typed into it is an API key, its password is not looked at.',
+    about: 'Syncs the reading progress of KOReader, at /koreader: the user name in KOReader is an API key; its password is ignored.',
     fallback: 'false',
     isPublic: false,
     kind: 'switch',
@@ -120,7 +119,7 @@ export const CHOSEN_SETTINGS: readonly ChosenSetting[] = [
   {
     key: 'compatibilityApi.prefix',
     category: 'compatibility',
-    about: 'First part of its addresses: with "komga", apps are given the address of the server followed by /komga.',
+    about: 'First segment of its path: with "komga", apps use the address of the server followed by /komga.',
     fallback: 'komga',
     isPublic: false,
     kind: 'text',
@@ -129,7 +128,7 @@ export const CHOSEN_SETTINGS: readonly ChosenSetting[] = [
   },
 ]
 
-/** @throws not_found for a key that is none */
+/** @throws not_found for an unknown key */
 export function getChosenSetting(key: string): ChosenSetting {
   const known = CHOSEN_SETTINGS.find((setting) => setting.key === key)
   return (
@@ -147,7 +146,7 @@ export const SettingRecord = Noun('Setting')({
   valueType: Type.String(),
   isSensitive: Type.Boolean(),
   minValue: Nullable(Type.Integer()),
-  maxValue: Nullable(Type.Integer({ description: 'Of a text, how many characters it may have; null for true and false.' })),
+  maxValue: Nullable(Type.Integer({ description: 'For a text, the most characters that it may have; null for a switch.' })),
   version: Type.Integer({ description: 'Grows with every change.' }),
   updatedAt: Timestamp,
   updatedBy: Nullable(Uuid),

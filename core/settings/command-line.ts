@@ -1,29 +1,29 @@
 import { Command, Help } from 'commander'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 
-/** A flag that a command line may carry. */
+/** A flag of a command line. */
 export interface Flag {
   name: string
   /** A switch takes no value: `--x`, `--no-x` or `--x=on|off`. */
   isSwitch: boolean
   repeatable: boolean
-  /** A switch that is documented as `on, off`: the next word is its value when it is one of these. */
+  /** A switch that is documented as `on, off`: if the next word is one of these, it is the value. */
   takesWord?: boolean
-  /** A switch that may carry more than on or off, as in `--inspect=9300`; its command checks it. */
+  /** A switch that may have a value other than on or off, as in `--inspect=9300`; its command checks it. */
   takesValue?: boolean
 }
 
-/** A flag as help shows it. */
+/** A flag with its help text. */
 export interface DescribedFlag extends Flag {
-  /** What stands for its value; switches have none. */
+  /** The placeholder of its value; switches have none. */
   value?: string
   about: string
 }
 
-/** A command as help shows it. */
+/** A command with its help text. */
 export interface DescribedCommand {
   name: string
-  /** What stands after the name. */
+  /** The text after the name. */
   usage: string
   summary: string
   about: string
@@ -33,7 +33,7 @@ export interface DescribedCommand {
 export interface SplitFlags {
   /** Values by flag name, in the order given; switches have the text "true" or "false". */
   values: Map<string, string[]>
-  /** What stands outside of flags. */
+  /** Arguments that belong to no flag. */
   words: string[]
   mistakes: string[]
 }
@@ -42,8 +42,8 @@ const ON = /^(?:on|true|yes|1)$/i
 const isOnOff = (word: string | undefined): word is string => word !== undefined && (ON.test(word) || /^(?:off|false|no|0)$/i.test(word))
 
 /**
- * Takes a command line apart: `--flag value`, `--flag=value`; everything after `--` is a word. All mistakes are collected.
- * @param flags of one name the first counts
+ * Parses a command line: `--flag value`, `--flag=value`; everything after `--` is a word. Collects all mistakes.
+ * @param flags the first of a name counts
  */
 export function splitFlags(argv: readonly string[], flags: readonly Flag[]): SplitFlags {
   const byName = new Map(flags.toReversed().map((flag) => [flag.name, flag]))
@@ -52,7 +52,7 @@ export function splitFlags(argv: readonly string[], flags: readonly Flag[]): Spl
   const parser = new Command().helpOption(false)
   for (const flag of byName.values()) {
     const option = parser.createOption(`--${flag.name} <value>`)
-    // What the parser would throw at the first mistake is kept until all are known.
+    // Collects what the parser would throw at the first mistake.
     option.argParser((value: string) => {
       const before = values.get(flag.name) ?? []
       if (before.length > 0 && !flag.repeatable) mistakes.push(`--${flag.name} is given twice; give it once.`)
@@ -67,8 +67,8 @@ export function splitFlags(argv: readonly string[], flags: readonly Flag[]): Spl
 }
 
 /**
- * Puts values to their flags: `--flag value` becomes `--flag=value`, and switches say on or off. The parser alone would take the word after a switch
- * for its value, and a flag after a flag that lacks one.
+ * Joins flags and values: `--flag value` becomes `--flag=value`, and switches become on or off. The parser alone would take the word after a switch
+ * as its value, and also a flag after a flag whose value is missing.
  */
 function joinValues(argv: readonly string[], byName: ReadonlyMap<string, Flag>): { joined: string[]; mistakes: string[] } {
   const joined: string[] = []
@@ -97,7 +97,7 @@ function joinValues(argv: readonly string[], byName: ReadonlyMap<string, Flag>):
   return { joined, mistakes }
 }
 
-/** Of what the parser has left from the first unknown flag on, the words. The flags are mistakes. */
+/** The words among the arguments that the parser has left from the first unknown flag on. Reports the flags as mistakes. */
 function wordsOf(unknown: readonly string[], flags: readonly Flag[], mistakes: string[]): string[] {
   const names = flags.flatMap((flag) => (flag.isSwitch ? [flag.name, `no-${flag.name}`] : [flag.name]))
   const words: string[] = []
@@ -110,16 +110,16 @@ function wordsOf(unknown: readonly string[], flags: readonly Flag[], mistakes: s
     }
     const [given = ''] = word.split('=')
     mistakes.push(`There is no flag ${given}.${didYouMean(given.replace(/^--?/, ''), names, '--')}`)
-    // The word after an unknown flag is most likely its value; taking it for a command would only add a second complaint.
+    // The word after an unknown flag is most likely its value; taking it as a command would only add a second error.
     const next = unknown[at + 1]
     if (given === word && next !== undefined && !next.startsWith('-')) at += 1
   }
   return words
 }
 
-/** How pages of help are laid out. */
+/** The layout of help pages. */
 export interface HelpLayout {
-  /** A command as it is typed here. */
+  /** A command as the user types it here. */
   typed: (words: string) => string
   /** Longer lines of text are wrapped. */
   columns: number
@@ -135,7 +135,7 @@ class Page extends Help {
     super()
     this.#typed = typed
     this.helpWidth = columns
-    // Below that the library wraps nothing.
+    // Below that width the library does not wrap.
     this.minWidthToWrap = 0
   }
 
@@ -165,13 +165,13 @@ function declare({ name, usage, summary, about, flags }: DescribedCommand): Comm
   return command
 }
 
-/** The page of a command: how it is typed, what it does, its flags. */
+/** The help page of a command: its usage, its description, its flags. */
 export const renderCommandPage = (command: DescribedCommand, layout: HelpLayout): string => {
   const page = new Page(layout)
   return page.formatHelp(declare(command), page).trimEnd()
 }
 
-/** The page of a program: how it is typed, and all its commands. */
+/** The help page of a program: its usage and all its commands. */
 export function renderProgramPage(usage: string, commands: readonly DescribedCommand[], layout: HelpLayout): string {
   const page = new Page(layout)
   const program = new Command('').helpOption(false).helpCommand(false).usage(usage)

@@ -5,17 +5,17 @@ import { absolutePath, type Setting, type SettingKind } from '#core/settings/set
 
 export type Value = string | number | boolean | readonly string[]
 
-/** One value and where it stood, for the messages. `from` is the folder that relative paths count from. */
+/** One value and its source, for the messages. `from` is the folder that relative paths start from. */
 export interface Given {
   source: string
   value: unknown
   from: string
 }
 
-/** Kinds that take several values. */
+/** Kinds that accept several values. */
 export const isList = ({ type }: SettingKind): boolean => Object.hasOwn(LISTS, type)
 
-/** A list in an environment variable: folders by colons as in PATH, all others by commas. */
+/** Splits a list in an environment variable: folders by colons as in PATH, all others by commas. */
 export function splitList(setting: Setting, text: string): string | string[] {
   if (!isList(setting.kind)) return text
   return text
@@ -31,16 +31,16 @@ const LISTS = {
   origins: { what: 'origins like https://reader.example.org (no path, no / at the end), or *', isGood: isOrigin },
 }
 
-/** As browsers send it. */
+/** In the format that browsers send. */
 function isOrigin(text: string): boolean {
   return text === '*' || (/^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text)
 }
 
-/** Checks one given value; `mistake` completes a sentence that begins with its source. */
+/** Checks one value; `mistake` completes a sentence that begins with its source. */
 export function parseValue(setting: Setting, given: Given): { value: Value } | { mistake: string } {
   const { kind } = setting
   const { value } = given
-  const shown = setting.secret ? 'what is given' : JSON.stringify(value)
+  const shown = setting.secret ? 'the given value' : JSON.stringify(value)
   switch (kind.type) {
     case 'text':
       return typeof value === 'string' && value.trim() !== '' ? { value } : { mistake: `must be text that is not empty, not ${shown}.` }

@@ -16,7 +16,7 @@ import {
 } from '#core/settings/setting-table.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
-/** The settings cannot be used; `mistakes` has every one of them, each a sentence that says what to change. */
+/** The settings are invalid; `mistakes` lists all problems, each in a sentence that says what to change. */
 export class SettingsRefused extends Error {
   readonly mistakes: readonly string[]
 
@@ -35,15 +35,15 @@ export interface SettingsInput {
   /** Flags only; words are refused. */
   argv: readonly string[]
   env: Readonly<Record<string, string | undefined>>
-  /** Where the user stands: relative paths count from here. */
+  /** The working directory of the user: relative paths start here. */
   cwd: string
-  /** Where the default data folder counts from, when not from `cwd`. */
+  /** Where the path of the default data folder starts, if not at `cwd`. */
   defaultsFrom?: string
-  /** Reads a file's text; throws when it cannot. The default is the disk. */
+  /** Reads a file's text; throws when it cannot. By default from disk. */
   readFile?: (file: string) => string
 }
 
-/** The flags of the settings, to be put beside those of a command. */
+/** The flags of the settings, to combine with those of a command. */
 export function settingFlags(): Flag[] {
   const flags: Flag[] = [{ name: CONFIG_FLAG, isSwitch: false, repeatable: false }]
   for (const { flag, kind } of SETTINGS as readonly Setting[])
@@ -61,7 +61,7 @@ export function settingFlags(): Flag[] {
 export function readSettings(input: SettingsInput): Settings {
   const readFile = input.readFile ?? ((file: string) => readFileSync(file, 'utf8'))
   const { values: flags, words, mistakes } = splitFlags(input.argv, settingFlags())
-  for (const word of words) mistakes.push(`"${word}" stands alone; it belongs to no flag.`)
+  for (const word of words) mistakes.push(`The argument "${word}" belongs to no flag.`)
   for (const name of Object.keys(input.env))
     if (name.startsWith('CARREL_') && !listVariables().includes(name))
       mistakes.push(`There is no environment variable ${name}.${didYouMean(name, listVariables())}`)
@@ -79,7 +79,7 @@ export function readSettings(input: SettingsInput): Settings {
     if (!twin) return null
     const file = absolutePath(twin, input.cwd)
     try {
-      // A final newline is the editor's, not the secret's.
+      // The final newline comes from the editor and is not part of the secret.
       return { source: `${setting.env}_FILE`, value: readFile(file).replace(/\r?\n$/, ''), from: input.cwd }
     } catch (error) {
       mistakes.push(`${setting.env}_FILE names ${file}, which cannot be read (${codeOf(error)}).`)
@@ -108,7 +108,7 @@ function settingOf(key: SettingKey): Setting {
   return SETTINGS.find((setting) => setting.key === key)!
 }
 
-/** The first source that gives the setting, checked; else the fallback. */
+/** The checked value from the first source that has one; otherwise the default. */
 function read(
   setting: Setting,
   sources: readonly ((setting: Setting) => Given | null)[],
@@ -128,7 +128,7 @@ function read(
   return setting.kind.type === 'folder' ? absolutePath(setting.fallback as string, defaultsFrom) : setting.fallback
 }
 
-/** The config file: the one that is named, else carrel.json in the data folder or where the user stands, else none. */
+/** The config file: the named one, or else carrel.json in the data folder or the working directory, or none. */
 function readConfig(input: {
   flags: Map<string, string[]>
   env: SettingsInput['env']
@@ -149,7 +149,7 @@ function readConfig(input: {
       if (!named && ['ENOENT', 'ENOTDIR'].includes(codeOf(error))) continue
       const folder = path.dirname(file)
       if (!named && isClosed(file)) {
-        // Of the folder of the data the start itself tells what to do.
+        // If this is the data folder, the start itself reports what to do.
         if (folder !== input.dataFolder) input.mistakes.push(`The folder ${folder} is closed to this user (${codeOf(error)}).`)
         continue
       }
@@ -166,7 +166,7 @@ function readConfig(input: {
   return { file: '', values: new Map() }
 }
 
-/** Nested objects to dotted keys; both spellings are understood. Unknown keys are refused. */
+/** Flattens nested objects to dotted keys; both spellings are accepted. Unknown keys are refused. */
 function flatten(content: unknown, file: string, mistakes: string[]): Map<string, unknown> {
   const keys: string[] = SETTINGS.map((setting) => setting.key)
   const found = new Map<string, unknown>()
@@ -186,7 +186,7 @@ function flatten(content: unknown, file: string, mistakes: string[]): Map<string
   return found
 }
 
-/** Whether it is the folder that keeps this user out, not the file. */
+/** Whether the folder denies access, not the file. */
 function isClosed(file: string): boolean {
   try {
     statSync(file)
@@ -200,7 +200,7 @@ function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? String(error)
 }
 
-/** From the flat table to what the server takes; checks what concerns two settings. */
+/** Builds the settings of the server from the flat table; checks rules that concern two settings. */
 function compose(values: ReadonlyMap<string, Value | undefined>, mistakes: string[]): Settings {
   const get = <T extends Value | undefined>(key: SettingKey) => values.get(key) as T
   const username = get<string | undefined>('admin.username')
@@ -257,7 +257,7 @@ function compose(values: ReadonlyMap<string, Value | undefined>, mistakes: strin
   }
 }
 
-/** As far as it can be told before it listens. */
+/** As far as this is known before the server listens. */
 function isOwnPlace(place: string, { host, port }: { host: string; port: number }): boolean {
   const at = place.lastIndexOf(':')
   const named = place.slice(0, at).replace(/^\[|\]$/g, '')

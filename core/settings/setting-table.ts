@@ -1,10 +1,10 @@
 import os from 'node:os'
 import path from 'node:path'
 
-/** How the text of a setting is read; `list` kinds may be given several times. */
+/** How the text of a setting is parsed; `list` kinds may be given several times. */
 export type SettingKind =
   | { type: 'text' }
-  /** A path; relative ones count from where the user stands (or from the folder of the config file). */
+  /** A path; relative ones start at the user's working directory (or at the folder of the config file). */
   | { type: 'folder' }
   | { type: 'folders' }
   | { type: 'addresses' }
@@ -15,9 +15,9 @@ export type SettingKind =
   | { type: 'boolean' }
 
 export interface Setting {
-  /** Name in the config file; dots are nesting. */
+  /** Name in the config file; dots mean nesting. */
   key: string
-  /** Without the dashes; null where a command line would show a secret to everybody on the machine. */
+  /** Without the dashes; null if a command line would show a secret to everybody on the machine. */
   flag: string | null
   /** Environment variable. Secrets have a twin with _FILE that names a file holding the value. */
   env: string
@@ -34,7 +34,7 @@ export interface Setting {
 
 const RATE = { type: 'integer', min: 1, max: 1_000_000 } as const
 
-/** Every setting there is. The table of docs/settings.md, --help, the reading and its refusals all come from here. */
+/** All settings. The table of docs/settings.md, --help, the parser and its messages all use this list. */
 export const SETTINGS = [
   {
     key: 'library',
@@ -322,17 +322,17 @@ export const SETTINGS = [
 
 export type SettingKey = (typeof SETTINGS)[number]['key']
 
-/** The flag that names the config file is no setting itself. */
+/** The flag that names the config file is not a setting itself. */
 export const CONFIG_FLAG = 'config'
 export const CONFIG_ENV = 'CARREL_CONFIG'
-/** Looked for in the data folder, then where the user stands. */
+/** Searched in the data folder, then in the working directory. */
 export const CONFIG_NAME = 'carrel.json'
 
 export function hasFileTwin(setting: Setting): boolean {
   return setting.secret === true || setting.file === true
 }
 
-/** Every flag there is, for refusals that name the nearest. */
+/** Every flag, for messages that suggest the nearest one. */
 export function listFlags(): string[] {
   const flags: string[] = [CONFIG_FLAG]
   for (const setting of SETTINGS as readonly Setting[]) {
@@ -343,7 +343,7 @@ export function listFlags(): string[] {
   return flags
 }
 
-/** Every environment variable there is. */
+/** Every environment variable. */
 export function listVariables(): string[] {
   return [
     CONFIG_ENV,
@@ -351,7 +351,7 @@ export function listVariables(): string[] {
   ]
 }
 
-/** Absolute form of a path that counts from `from`; a leading ~ is the home folder, for values the shell did not expand. */
+/** The absolute form of a path that starts at `from`; a leading ~ is the home folder, for values that the shell did not expand. */
 export function absolutePath(text: string, from: string): string {
   const expanded = text === '~' || text.startsWith('~/') ? path.join(os.homedir(), text.slice(1)) : text
   return path.resolve(from, expanded)

@@ -55,7 +55,7 @@ export function renderSettingsHelp(): string {
   return lines.join('\n')
 }
 
-/** A copy that may be printed: secrets hidden, the password in a database address too. */
+/** A copy that may be printed: hides secrets, including the password in a database address. */
 export function maskSettings(settings: Settings): Settings {
   return {
     ...settings,

@@ -8,10 +8,10 @@ import { addShelf } from '#core/shelves/shelf-store.ts'
 
 /** A thousand books are 100 KB of CBL. */
 export const READING_LIST_BYTES_MAX = 2 * 1_048_576
-/** As long as the name of any shelf. */
+/** The same limit as for the name of any shelf. */
 const NAME_MAX = 200
 
-/** Makes a read list of the books that a CBL file names and that are here. @throws invalid_value when it is none or nothing is here; conflict */
+/** Creates a read list from the books of a CBL file that exist here. @throws invalid_value when the file is invalid or no book exists; conflict */
 export async function importReadingList(
   parts: { database: Knex; readReadingList: ReadReadingList },
   caller: Caller,
@@ -19,7 +19,7 @@ export async function importReadingList(
 ): Promise<{ shelf: Shelf; matched: number; unmatched: ReadingListEntry[] }> {
   if (file.bytes.length > READING_LIST_BYTES_MAX) refuse('payload_too_large', `A reading list has at most ${READING_LIST_BYTES_MAX} bytes.`)
   const list = await parts.readReadingList(file.bytes)
-  if ('refused' in list) refuse('invalid_value', `This is no reading list in the CBL form: ${list.refused}.`)
+  if ('refused' in list) refuse('invalid_value', `This is not a reading list in CBL format: ${list.refused}.`)
   const name = (list.name || file.fileName.replace(/\.cbl$/i, '').replaceAll('\0', ''))
     .toWellFormed()
     .replace(/\s+/g, ' ')
@@ -28,7 +28,7 @@ export async function importReadingList(
   if (name === '') refuse('invalid_value', 'The reading list has no name.')
   const found = await matchEntries(parts.database, caller, list.entries)
   const memberIds = found.filter((id) => id !== null)
-  if (memberIds.length === 0) refuse('invalid_value', `None of the ${list.entries.length} books of "${name}" is here.`)
+  if (memberIds.length === 0) refuse('invalid_value', `None of the ${list.entries.length} books of "${name}" is in the library.`)
   const shelf = await addShelf(parts.database, caller, 'read_list', { name, ordered: true, memberIds })
   return { shelf, matched: memberIds.length, unmatched: list.entries.filter((_entry, place) => found[place] === null) }
 }

@@ -24,7 +24,7 @@ interface Window {
   limit: number
 }
 
-/** One page of shelves by name; `memberId` leaves those on which this stands, `search` those with this in their name, in any case. */
+/** One page of shelves by name; `memberId` selects those that contain this member, `search` those with this text in their name, ignoring case. */
 export async function listShelves(
   database: Knex,
   caller: Caller,
@@ -53,7 +53,7 @@ export async function listShelves(
   return { items: rows.map(shelfOf), total: Number(counted.total) }
 }
 
-/** The ids of what stands on each shelf and the caller may see, in order; of books only those that are there. */
+/** The ids of the members of each shelf that the caller may see, in order; without deleted books. */
 export async function listMemberIds(
   database: Knex,
   caller: Caller,
@@ -73,13 +73,13 @@ export async function listMemberIds(
   return found
 }
 
-/** Null also for a shelf on which stands only what the caller may not see: its name would tell of it. */
+/** Null also for a shelf that contains only members hidden from the caller: its name would reveal them. */
 export async function findShelf(database: Knex, caller: Caller, kind: ShelfKind, id: string): Promise<Shelf | null> {
   const [row] = (await withCounts(database, caller, kind, visibleShelves(database, caller, kind).where('s.id', id))) as ShelfRow[]
   return row ? shelfOf(row) : null
 }
 
-/** One page of the series of a collection that the caller may see, in its order unless a sort is named. */
+/** One page of the series of a collection that the caller may see, in its own order unless a sort is given. */
 export async function listCollectionSeries(
   database: Knex,
   caller: Caller,
@@ -95,7 +95,7 @@ export async function listCollectionSeries(
   return await pageOfSeries(database, caller, { matching, order, offset: list.offset, limit: list.limit })
 }
 
-/** One page of the books of a read list that the caller may see, in its order unless a sort is named. */
+/** One page of the books of a read list that the caller may see, in its own order unless a sort is given. */
 export async function listReadListBooks(
   database: Knex,
   caller: Caller,
@@ -116,12 +116,12 @@ export async function listReadListBooks(
 }
 
 /**
- * The book of each entry, null where there is none that the caller may see: of a series of that title, or of that title with the volume or
- * year behind it, the book of that number; the more of the entry fits, the better.
+ * The book of each entry, null if there is none that the caller may see: in a series with that title, or with that title followed by the volume or
+ * year, the book with that number; the more of the entry matches, the better.
  */
 export async function matchEntries(database: Knex, caller: Caller, entries: readonly ReadingListEntry[]): Promise<(string | null)[]> {
   const wanted = entries.map(({ series, number, volume, year }, place) => ({ place, series, number, volume, year }))
-  // The visible books of all the series named are gathered once; an entry then looks only among them.
+  // Collects the visible books of all named series once; each entry is then compared only with them.
   const candidates = database('books')
     .join('series', 'series.id', 'books.series_id')
     .leftJoin('book_metadata', 'book_metadata.book_id', 'books.id')
@@ -165,7 +165,7 @@ function visibleMembers(database: Knex, caller: Caller, kind: ShelfKind): Knex.Q
     .modify(visibleTo(caller, seriesOf))
 }
 
-/** Shelves with something on them for the caller, and empty ones. */
+/** Shelves with a member that the caller may see, and empty ones. */
 function visibleShelves(database: Knex, caller: Caller, kind: ShelfKind): Knex.QueryBuilder {
   const { shelves, members, shelf } = SHELF_TABLES[kind]
   return database(`${shelves} AS s`).where((either) => {

@@ -10,7 +10,7 @@ import { SHELF_TABLES } from '#core/shelves/shelf-table.ts'
 const UNIQUE_VIOLATION = '23505'
 const IDS_TOLD_MAX = 5
 
-/** Makes a shelf with its members in this order. @throws conflict when the name is taken; not_found for a member unknown or hidden */
+/** Creates a shelf with its members in this order. @throws conflict when the name is taken; not_found for an unknown or hidden member */
 export async function addShelf(
   database: Knex,
   caller: Caller,
@@ -29,7 +29,7 @@ export async function addShelf(
 }
 
 /**
- * Changes a shelf, all of it or nothing. @param shelf.memberIds these and no others, in this order; what stands on it stays unless they are given
+ * Changes a shelf, completely or not at all. @param shelf.memberIds the new list of members, in order; if absent, the members stay
  * @throws not_found, conflict
  */
 export async function editShelf(
@@ -68,7 +68,7 @@ export async function removeShelf(database: Knex, caller: Caller, kind: ShelfKin
 }
 
 /**
- * Changes what stands on a shelf. `replace`: these and no others, in this order; `append`: these too, at the end; `remove`: not these.
+ * Changes the members of a shelf. `replace`: exactly these, in this order; `append`: adds these at the end; `remove`: removes these.
  * Members that the caller may not see stay, at the end. @throws not_found for the shelf or a member that is unknown or hidden
  */
 export async function editMembers(database: Knex, caller: Caller, kind: ShelfKind, change: MemberChange): Promise<Shelf> {
@@ -95,7 +95,7 @@ async function changeMembers(trx: Knex, caller: Caller, kind: ShelfKind, change:
   const visible = new Set(await visibleIds(trx, caller, kind, present))
   const shown = present.filter((id) => visible.has(id))
   const absent = given.filter((id) => !visible.has(id))
-  if (change.how === 'remove' && absent.length > 0) refuse('not_found', `${absent.slice(0, IDS_TOLD_MAX).join(', ')} does not stand here.`)
+  if (change.how === 'remove' && absent.length > 0) refuse('not_found', `${absent.slice(0, IDS_TOLD_MAX).join(', ')} is not on this shelf.`)
   const wanted =
     change.how === 'replace' ? given : change.how === 'append' ? [...shown, ...absent] : shown.filter((id) => !given.includes(id))
   const hidden = present.filter((id) => !visible.has(id))
@@ -103,12 +103,12 @@ async function changeMembers(trx: Knex, caller: Caller, kind: ShelfKind, change:
   await writeMembers(trx, caller, kind, { id: change.id, memberIds: wanted, hidden })
 }
 
-/** With only hidden members left a shelf is now hidden itself: it is shown as it was. */
+/** If only hidden members are left, the shelf itself is now hidden: the response shows it as it was. */
 async function showChanged(trx: Knex, caller: Caller, kind: ShelfKind, before: Shelf): Promise<Shelf> {
   return (await findShelf(trx, caller, kind, before.id)) ?? { ...before, count: 0 }
 }
 
-/** @param of.before sets of tags of what stood on it: who saw it then, and does not now, has to know as well */
+/** @param of.before sets of tags of its earlier members: users who could see it then but not now must be notified too */
 async function announceShelf(
   trx: Knex.Transaction,
   kind: ShelfKind,
@@ -117,7 +117,7 @@ async function announceShelf(
 ): Promise<void> {
   const now = await listTagSets(trx, kind, of.id)
   const { before = now } = of
-  // An empty one is everybody's.
+  // Everybody sees an empty one.
   const tagSets = now.length === 0 || before.length === 0 ? [] : [...before, ...now]
   const event =
     kind === 'collection'
@@ -126,7 +126,7 @@ async function announceShelf(
   await announce(trx, [{ event, tagSets: [...new Map(tagSets.map((set) => [set.join(), set])).values()] }])
 }
 
-/** The different sets of sharing tags that the series carry of which something stands on a shelf. */
+/** The distinct sets of sharing tags of the series that have a member on a shelf. */
 async function listTagSets(trx: Knex.Transaction, kind: ShelfKind, id: string): Promise<string[][]> {
   const { members, shelf, member, things, seriesOf } = SHELF_TABLES[kind]
   const { rows } = await trx.raw(
@@ -137,7 +137,7 @@ async function listTagSets(trx: Knex.Transaction, kind: ShelfKind, id: string): 
   return (rows as { tags: string[] }[]).map(({ tags }) => tags)
 }
 
-/** Locks first and looks after: what another has just changed is seen. */
+/** Locks first and reads afterwards, so that it sees the latest change. */
 async function lockShelf(trx: Knex, caller: Caller, kind: ShelfKind, id: string): Promise<Shelf> {
   await trx(SHELF_TABLES[kind].shelves).where('id', id).forUpdate().first('id')
   const found = await findShelf(trx, caller, kind, id)
@@ -156,7 +156,7 @@ async function writeMembers(
   const missing = ids.filter((id) => !visible.has(id))
   if (missing.length > 0) refuse('not_found', `There is no ${things} ${missing.slice(0, IDS_TOLD_MAX).join(', ')}, or you may not see it.`)
   const all = [...ids, ...(list.hidden ?? []).filter((id) => !visible.has(id))]
-  if (all.length > SHELF_MEMBERS_MAX) refuse('invalid_value', `A ${SHELF_TABLES[kind].noun} holds at most ${SHELF_MEMBERS_MAX} members.`)
+  if (all.length > SHELF_MEMBERS_MAX) refuse('invalid_value', `A ${SHELF_TABLES[kind].noun} has at most ${SHELF_MEMBERS_MAX} members.`)
   if (all.length === 0) return
   await trx.raw(
     `INSERT INTO ?? (??, ??, position) SELECT ?::uuid, m.id, m.place - 1 FROM unnest(?::uuid[]) WITH ORDINALITY AS m (id, place)`,
@@ -164,7 +164,7 @@ async function writeMembers(
   )
 }
 
-/** Those of these ids that exist and that the caller may see. Shared lock: none goes before it stands on the shelf. */
+/** Those of these ids that exist and that the caller may see. Shared lock: none is deleted before it is added. */
 async function visibleIds(trx: Knex, caller: Caller, kind: ShelfKind, ids: readonly string[]): Promise<string[]> {
   const { things, seriesOf } = SHELF_TABLES[kind]
   return await trx(things)

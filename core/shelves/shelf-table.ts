@@ -1,6 +1,6 @@
 import type { ShelfKind } from '#core/shelves/shelf.ts'
 
-/** Where each kind of shelf is kept, and what stands on it. */
+/** The tables of each kind of shelf, and the kind of its members. */
 export const SHELF_TABLES = {
   collection: {
     noun: 'collection',

@@ -2,10 +2,10 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
-/** A collection is a shelf of series, a read list one of books; everybody sees them, less what is hidden from them. */
+/** A collection is a shelf of series, a read list one of books; everybody sees them, without the members that are hidden from them. */
 export type ShelfKind = 'collection' | 'read_list'
 
-/** The longest reading orders people keep have about 3,000 books; each change writes the place of every member. */
+/** The longest reading orders that people keep have about 3,000 books; each change writes the position of every member. */
 export const SHELF_MEMBERS_MAX = 5_000
 
 const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '^\\S(.*\\S)?$' })
@@ -16,14 +16,14 @@ const members = {
   id: Uuid,
   name: Type.String(),
   summary: Nullable(Type.String()),
-  /** True: in the order its makers gave it. False: series by title, books by the date they were released. */
+  /** True: in the order that its users chose. False: series by title, books by release date. */
   ordered: Type.Boolean(),
   createdAt: Timestamp,
   updatedAt: Timestamp,
 }
 const edit = { name: Type.Optional(Name), summary: Type.Optional(Summary), ordered: Type.Optional(Type.Boolean()) }
 
-/** Counts are of what the caller may see. */
+/** Counts only members that the caller may see. */
 export const Collection = Type.Object({ ...members, seriesCount: Type.Integer({ minimum: 0 }) }, { title: 'Collection' })
 export const ReadList = Type.Object({ ...members, bookCount: Type.Integer({ minimum: 0 }) }, { title: 'ReadList' })
 export const ShelfEdit = Type.Object(edit, { title: 'ShelfEdit' })
@@ -33,7 +33,7 @@ export const BookIds = Noun('BookIds')({ bookIds: Ids })
 export const NewCollection = Type.Object({ ...edit, name: Name, seriesIds: Type.Optional(Ids) }, { title: 'NewCollection' })
 export const NewReadList = Type.Object({ ...edit, name: Name, bookIds: Type.Optional(Ids) }, { title: 'NewReadList' })
 
-/** Either kind of shelf; `count` is of the members that the caller may see. */
+/** Either kind of shelf; `count` counts the members that the caller may see. */
 export interface Shelf {
   id: string
   name: string
@@ -44,7 +44,7 @@ export interface Shelf {
   updatedAt: string
 }
 
-/** What an imported reading list came to. */
+/** The result of importing a reading list. */
 export const ReadListImport = Type.Object(
   {
     readList: ReadList,

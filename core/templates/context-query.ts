@@ -11,7 +11,7 @@ import {
 } from '#core/conditions/context.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
-/** Contexts of one batch: a quarter of a megabyte of metadata each at the very worst, 5 KB mostly. */
+/** Contexts in one batch: a quarter of a megabyte of metadata each in the very worst case, usually 5 KB. */
 export const CONTEXTS_MAX = 1_000
 
 const columns = (kind: 'book' | 'series', record: string) =>
@@ -20,7 +20,7 @@ const columns = (kind: 'book' | 'series', record: string) =>
     ...contextColumns(kind, false).map((column) => `m.${column}`),
   ].join(', ')
 
-/** What stands beside a book or a series in tables of its own, gathered once for each. */
+/** The rows of a book or a series in related tables, collected once for each. */
 const beside = (kind: 'book' | 'series') => `
   (SELECT jsonb_object_agg(e.source, jsonb_build_object('id', e.external_id, 'url', e.external_url, 'hash', e.metadata_hash))
      FROM ${kind}_external_ids e WHERE e.${kind}_id = r.id) AS external_ids,
@@ -43,9 +43,9 @@ const BOOK_ROWS = `
   FROM books r LEFT JOIN book_metadata m ON m.book_id = r.id`
 
 /**
- * Contexts of books, in one statement however many they are; each series is read once.
+ * Contexts of any number of books, in one statement; each series is read once.
  * @param caller who must be able to see them; null for the server's own work
- * @returns by the id of the book; what is unknown or hidden is missing
+ * @returns by book id; without unknown and hidden books
  */
 export async function listBookContexts(database: Knex, caller: Caller | null, ids: readonly string[]): Promise<Map<string, BookContext>> {
   const chosen = database('books')
@@ -67,7 +67,7 @@ export async function listBookContexts(database: Knex, caller: Caller | null, id
   return books
 }
 
-/** As {@link listBookContexts}, of series. */
+/** Like {@link listBookContexts}, for series. */
 export async function listSeriesContexts(
   database: Knex,
   caller: Caller | null,

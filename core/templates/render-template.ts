@@ -1,14 +1,14 @@
-/** One context made into a text, or why it could not be. */
+/** The output for one context, or why rendering failed. */
 export type Rendered = { output: string } | { error: TemplateFault }
 
 export interface TemplateFault {
   /** `invalid_template`, `unknown_helper`, `output_too_long`, or `failed`. */
   code: string
   message: string
-  /** From 1; null where the fault has no place. */
+  /** From 1; null when the error has no position. */
   line: number | null
   column: number | null
 }
 
-/** Renders one template over many contexts. @throws invalid_value for a template that is none or takes too much */
+/** Renders one template over many contexts. @throws invalid_value for a template that is invalid or takes too long */
 export type RenderTemplate = (template: string, contexts: readonly object[]) => Promise<Rendered[]>

@@ -145,7 +145,7 @@ t.test('a data folder that is emptied is told, SIGUSR1 opens nothing, and when P
   process.kill((await findPostmaster(path.join(data, 'postgres')))!.pid, 'SIGQUIT')
   const { code, output } = await server.ended
   t.equal(code, 1)
-  t.match(output, /PostgreSQL is gone/)
+  t.match(output, /PostgreSQL has stopped/)
   t.notMatch(output, /Debugger listening/)
 })
 

@@ -48,7 +48,7 @@ t.test('a line for each fault, again after 30 s; the rest as it is', async (t) =
   log.warn({ error: new Error('other') }, 'Other')
   t.match(written, [
     /^error The database .*\{\}$/,
-    /^error The disk that holds \/srv\/data is full\./,
+    /^error The disk of \/srv\/data is full\./,
     /^error The database .*"more":29/,
     /^error The disk .*"more":29/,
     /^warn Other/,
@@ -60,7 +60,7 @@ t.test('a line for each fault, again after 30 s; the rest as it is', async (t) =
 function isQuiet(t: Test, output: string, linesMax: number): void {
   t.notMatch(output, /^\s+at /m, 'no stack')
   // A machine that is busy with other tests.
-  const lines = output.split('\n').filter((line) => line !== '' && !line.includes('stood still'))
+  const lines = output.split('\n').filter((line) => line !== '' && !line.includes('event loop was blocked'))
   t.ok(lines.length <= linesMax, lines.join(' | '))
 }
 
@@ -138,6 +138,6 @@ t.test('a full disk at the first start', async (t) => {
   t.teardown(() => void spawnSync('umount', [small]))
   const { code, output } = await runCommand(['--data-dir', path.join(small, 'data'), '--port', '0'])
   t.equal(code, 1)
-  t.match(output, /The disk that holds .*small\/data\S* is full\. Free some space/)
+  t.match(output, /The disk of .*small\/data\S* is full\. Free some space/)
   isQuiet(t, output, 4)
 })

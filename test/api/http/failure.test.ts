@@ -267,7 +267,7 @@ t.test('readers who keep the database busy keep nobody else out', async (t) => {
   const answers = await Promise.all(asked)
   t.same([...new Set(answers.map(({ status }) => status))], [503])
   for (const answer of answers) {
-    t.match(answer.json, { error: 'unavailable', message: /Narrow|narrow|Ask for less/ })
+    t.match(answer.json, { error: 'unavailable', message: /Narrow|narrow|Send fewer/ })
     t.match(answer.headers.get('retry-after'), /^\d+$/)
   }
 })

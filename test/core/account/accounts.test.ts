@@ -18,7 +18,7 @@ import { until } from '#test/support/house.ts'
 const USER = '6f1c1a52-94a4-4c38-8a5f-0123456789ab'
 const SESSION = '7f1c1a52-94a4-4c38-8a5f-0123456789ab'
 
-t.test('passwords are Argon2id in PHC form, salted, with a bound on work in parallel', async (t) => {
+t.test('passwords are Argon2id in PHC format, salted, with a limit on parallel work', async (t) => {
   const hash = await hashPassword('pässwörd 🔑')
   t.match(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
   t.not(await hashPassword('pässwörd 🔑'), hash)
@@ -30,7 +30,7 @@ t.test('passwords are Argon2id in PHC form, salted, with a bound on work in para
   const unpadded = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '')
   const cheap = `$argon2id$v=19$m=64,t=1,p=2$${unpadded(nonce)}$${unpadded(tag)}`
   t.equal(await verifyPassword('old', cheap), true, 'other parameters')
-  t.equal(await verifyPassword('x', null), false, 'of nobody')
+  t.equal(await verifyPassword('x', null), false, 'of no user')
   for (const damaged of [
     '',
     'plain',
@@ -43,7 +43,7 @@ t.test('passwords are Argon2id in PHC form, salted, with a bound on work in para
   }
   const outcomes = await Promise.allSettled(Array.from({ length: 110 }, () => verifyPassword('x', cheap)))
   const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
-  t.equal(refused.length, 8, 'two work, a hundred wait, the rest is told to come back')
+  t.equal(refused.length, 8, 'two run, a hundred wait, the rest is refused')
   t.match(refused[0]?.status === 'rejected' && refused[0].reason, { code: 'unavailable', retryAfterSeconds: 2 })
   t.equal(await verifyPassword('pässwörd 🔑', hash), true, 'and then there is room again')
 })
@@ -75,7 +75,7 @@ t.test('tokens: only ours, unaltered and unexpired', async (t) => {
   const soonOver = await brief.sign({ userId: USER, sessionId: SESSION, role: 'reader' })
   t.not(await brief.verify(soonOver), null)
   await sleep(1_100)
-  t.equal(await brief.verify(soonOver), null, 'also one that was good before')
+  t.equal(await brief.verify(soonOver), null, 'also one that was verified before')
   t.throws(() => openTokens({ key: randomBytes(31), lifetimeSeconds: 60 }), /at least 32/)
 })
 
@@ -97,7 +97,7 @@ function openTimedThrottle() {
   return { clock, begin, fail, wait }
 }
 
-t.test('the throttle doubles the pause, forgets on success, and counts what is in the air', async (t) => {
+t.test('the throttle doubles the pause, resets on success, and counts unfinished attempts', async (t) => {
   const { clock, begin, fail, wait } = openTimedThrottle()
   for (let count = 0; count < 4; count++) fail('ada', '1.1.1.1')
   t.equal(wait('ada', '1.1.1.1'), 0)
@@ -110,19 +110,19 @@ t.test('the throttle doubles the pause, forgets on success, and counts what is i
   t.same(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300])
   begin('ada', '1.1.1.1').succeed()
   fail('ada', '1.1.1.1')
-  t.equal(wait('ada', '1.1.1.1'), 0, 'success forgets')
+  t.equal(wait('ada', '1.1.1.1'), 0, 'success resets the count')
 
   for (let count = 0; count < 20; count++) fail(`user${count}`, '2001:db8::1')
   t.equal(wait('somebody', '2001:db8::ffff'), 1, 'the whole /64 waits')
   t.equal(wait('somebody', '2001:db8:0:1::1'), 0)
 
   const running = Array.from({ length: 5 }, () => begin('bob', '5.5.5.5'))
-  t.equal(wait('bob', '5.5.5.5'), 1, 'a sixth at once has to wait')
+  t.equal(wait('bob', '5.5.5.5'), 1, 'a sixth concurrent attempt waits')
   for (const attempt of running) attempt.abandon()
   t.equal(wait('bob', '5.5.5.5'), 0)
 })
 
-t.test('guesses from one place keep nobody out elsewhere; from many places they keep out strangers alone', async (t) => {
+t.test('failures from one place do not throttle other places; failures from many places throttle unknown places only', async (t) => {
   const { clock, fail, wait } = openTimedThrottle()
   // A day of guessing from one address, as fast as its pauses allow.
   for (const end = clock.ms + 86_400_000; clock.ms < end; clock.ms += wait('ada', '6.6.6.6') * 1000 + 1) fail('ada', '6.6.6.6')
@@ -135,9 +135,9 @@ t.test('guesses from one place keep nobody out elsewhere; from many places they 
     fail('ada', `8.8.${count}.1`)
     guesses++
   }
-  t.ok(guesses <= 60, `${guesses} guesses of 500 places`)
-  t.ok(wait('ada', '7.7.7.7') > 0 && wait('ada', '7.7.7.7') <= 60, 'a place that was never signed in from waits')
-  t.equal(wait('ada', '7.7.7.7', { address: true, device: null }), 0, 'a known one does not')
+  t.ok(guesses <= 60, `${guesses} guesses from 500 places`)
+  t.ok(wait('ada', '7.7.7.7') > 0 && wait('ada', '7.7.7.7') <= 60, 'an unknown place waits')
+  t.equal(wait('ada', '7.7.7.7', { address: true, device: null }), 0, 'a known address does not')
   t.equal(wait('bob', '7.7.7.7'), 0)
   clock.ms += 60_000
   t.equal(wait('ada', '7.7.7.7'), 0, 'one guess a minute is left')
@@ -145,12 +145,12 @@ t.test('guesses from one place keep nobody out elsewhere; from many places they 
   const device = { address: false, device: 'a device' }
   for (let count = 0; count < 20; count++) fail(`user${count}`, '5.5.5.5')
   t.ok(wait('eve', '5.5.5.5') > 0)
-  t.equal(wait('ada', '5.5.5.5', device), 0, 'a known device passes beside whoever guesses at its address')
+  t.equal(wait('ada', '5.5.5.5', device), 0, 'a known device passes although its address is throttled')
   for (let count = 0; count < 5; count++) fail('ada', '5.5.5.5', device)
   t.ok(wait('ada', '9.9.9.9', device) > 0, 'and has a count of its own')
 })
 
-t.test('what is remembered is fresh, loaded once, and never older than the last change', async (t) => {
+t.test('cached values are fresh, loaded once, and never older than the last change', async (t) => {
   let loads = 0
   let value = 'old'
   let release: () => void = () => {}
@@ -177,7 +177,7 @@ t.test('what is remembered is fresh, loaded once, and never older than the last 
   cache.clear()
   release()
   await before
-  t.same(await cache.get('a'), { value: 'new' }, 'a load that began before the change is not remembered')
+  t.same(await cache.get('a'), { value: 'new' }, 'a load that began before the change is not cached')
 })
 
 t.test('permissions in every spelling', async (t) => {
@@ -192,7 +192,7 @@ t.test('permissions in every spelling', async (t) => {
   t.equal(findPermission('fly'), null)
 })
 
-t.test('sessions that have ended are purged, others are kept; two processes agree within seconds', async (t) => {
+t.test('ended sessions are purged, others are kept; two processes agree within seconds', async (t) => {
   const { database } = await openTestDatabase(t)
   const options = { database, settings: { accessTokenSeconds: 3600, refreshTokenDays: 30 }, tokenKey: randomBytes(32), log: silentLog }
   const [here, there] = [openAccounts(options), openAccounts(options)]
@@ -202,18 +202,18 @@ t.test('sessions that have ended are purged, others are kept; two processes agre
   t.match(caller, { username: 'ada', via: 'token', sessionId: String })
   await here.refresh(refreshToken)
   t.equal(await purgeSessions(database, new Date()), 0)
-  // Read anew where what it knows has become old meanwhile.
+  // Loads the session again if the cached one has expired.
   await there.callers.ofToken(accessToken, 'token')
   await here.logout(caller!)
-  t.equal(await here.callers.ofToken(accessToken, 'token'), null, 'at once here')
-  t.not(await there.callers.ofToken(accessToken, 'token'), null, 'another process may still believe it')
+  t.equal(await here.callers.ofToken(accessToken, 'token'), null, 'refused here immediately')
+  t.not(await there.callers.ofToken(accessToken, 'token'), null, 'another process may still accept it')
   await sleep(5_100)
   t.equal(await there.callers.ofToken(accessToken, 'token'), null, 'but not for long')
   t.equal(await purgeSessions(database, new Date(Date.now() + 1000)), 1)
   t.same(await database('refresh_tokens').select('*'), [])
 })
 
-/** Accounts with one administrator, and ways to catch them between two steps. */
+/** Accounts with one administrator, and ways to stop them between two steps. */
 async function openTestAccounts(t: Test) {
   const { database } = await openTestDatabase(t, { poolMax: 10 })
   const settings = { accessTokenSeconds: 3600, refreshTokenDays: 30 }
@@ -224,7 +224,7 @@ async function openTestAccounts(t: Test) {
     database,
     accounts,
     signedIn,
-    /** Until somebody waits for a row that another holds. */
+    /** Waits until a connection waits for a row that another has locked. */
     blocked: () =>
       until(async () => {
         const { rows } = await database.raw(
@@ -248,15 +248,15 @@ t.test('no session outlives the password it was opened with', async (t) => {
     const before = await database('users').where({ id }).first('password_hash', 'is_active')
     const changing = await database.transaction()
     await changing('users').where({ id }).update(change)
-    // Sees the row as it was and finds the password good; the session is where the change catches up with it.
+    // Reads the row before the change and accepts the password; the change is noticed when the session is inserted.
     const late = login('long enough').then(
       () => 'signed in',
       (error: { code: string; message: string }) => `${error.code}: ${error.message}`,
     )
-    await blocked().catch(() => t.fail(`a login does not wait for a change of ${what}`))
+    await blocked().catch(() => t.fail(`a sign-in does not wait for a change of ${what}`))
     await changing.commit()
     t.equal(await late, 'unauthorized: The user name or the password is wrong.', what)
-    t.equal(await alive(), 1, 'and no session was made')
+    t.equal(await alive(), 1, 'and no session was created')
     await database('users').where({ id }).update(before)
   }
 
@@ -275,7 +275,7 @@ t.test('no session outlives the password it was opened with', async (t) => {
   t.match(await login('a new password'), { user: { id } })
 })
 
-t.test('a name with more marks than are kept is the same name everywhere', async (t) => {
+t.test('a name with more combining marks than the limit is the same name everywhere', async (t) => {
   const { accounts } = await openTestAccounts(t)
   const name = `e${'\u0301\u0315'.repeat(20)}`
   await accounts.createUser({ username: name, email: 'e@example.org', password: 'long enough' }, null)
@@ -286,7 +286,7 @@ t.test('a name with more marks than are kept is the same name everywhere', async
   }
 })
 
-t.test('what is kept of a guess at a name without end is small', async (t) => {
+t.test('the recorded failure for an endless name is small', async (t) => {
   const { database } = await openTestAccounts(t)
   for (const name of ['x'.repeat(12_000), 'a\0b', '\ud800', '\u{1f600}'.repeat(6_000), `${'x'.repeat(6_000)}@${'y'.repeat(6_000)}`]) {
     const { found, account } = await findLogin(database, name)
@@ -295,7 +295,7 @@ t.test('what is kept of a guess at a name without end is small', async (t) => {
   }
 })
 
-t.test('guesses at one account are counted together, whatever name it is called by', async (t) => {
+t.test('failures for one account count together, whatever name the client sends', async (t) => {
   const { accounts } = await openTestAccounts(t)
   const guess = async (username: string, how: 'login' | 'basic' = 'login', address = '10.0.0.1') => {
     const proof = { username, password: 'a guess', address }
@@ -311,11 +311,11 @@ t.test('guesses at one account are counted together, whatever name it is called 
     t.equal(await guess(name), 'rate_limit_exceeded', name)
     t.equal(await guess(name, 'basic'), 'rate_limit_exceeded', `${name} by Basic`)
   }
-  // Nobody is called so; the answers are the same.
+  // No user has this name; the responses are the same.
   for (const [name, how] of [['ghi'], ['GHİ', 'basic'], ['Ghi'], ['ghİ', 'basic'], ['GHI']] as const) {
     t.equal(await guess(name, how), 'unauthorized', name)
   }
   for (const name of ['ghi', 'GHİ']) t.equal(await guess(name), 'rate_limit_exceeded', name)
   t.equal(await guess('somebody else'), 'unauthorized')
-  t.equal(await guess('admin', 'login', '10.0.0.2'), 'unauthorized', 'elsewhere one may guess')
+  t.equal(await guess('admin', 'login', '10.0.0.2'), 'unauthorized', 'another address may still try')
 })

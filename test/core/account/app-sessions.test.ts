@@ -11,7 +11,7 @@ async function openSessions(t: Test) {
   return { database, accounts, adminId, adminToken, open, ground: { userId: adminId, passwordHash, apiKeyId: null } }
 }
 
-t.test('a session stands for what it was begun with', async (t) => {
+t.test('an app session has the rights of the credential that opened it', async (t) => {
   const { database, open, ground, adminId } = await openSessions(t)
   const sessions = open()
   const [first, second, remembered] = await Promise.all([
@@ -19,20 +19,20 @@ t.test('a session stands for what it was begun with', async (t) => {
     sessions.begin(ground, false),
     sessions.begin(ground, true),
   ])
-  t.equal(first?.token, second?.token, 'the same for everybody who shows the same')
+  t.equal(first?.token, second?.token, 'the same session for the same credential')
   t.not(first?.token, remembered?.token)
   t.equal(Number((await database('app_sessions').count('* AS count').first())?.['count']), 2)
   t.match(await sessions.find(first?.token as string), { user: { id: adminId }, key: null })
   t.match(await open().find(first?.token as string), { user: { id: adminId } }, 'on another node too')
-  t.equal((await open().begin(ground, false))?.token, first?.token, 'which gives the same one to whoever shows the same')
+  t.equal((await open().begin(ground, false))?.token, first?.token, 'which returns the same session for the same credential')
   sessions.forget(adminId)
-  t.equal((await sessions.begin(ground, false))?.token, first?.token, 'and so does this one when it remembers nothing')
-  t.notMatch(JSON.stringify(await database('app_sessions')), first?.token.slice(-43), 'the token itself is kept nowhere')
-  t.equal(await sessions.begin({ ...ground, passwordHash: 'another' }, false), null, 'a password that is not theirs any more')
+  t.equal((await sessions.begin(ground, false))?.token, first?.token, 'and so does this node with an empty cache')
+  t.notMatch(JSON.stringify(await database('app_sessions')), first?.token.slice(-43), 'the token itself is not stored')
+  t.equal(await sessions.begin({ ...ground, passwordHash: 'another' }, false), null, 'a password that has changed')
   t.equal(await sessions.begin({ ...ground, userId: '00000000-0000-4000-8000-000000000000' }, false), null)
 })
 
-t.test('what is no token of ours costs the database nothing', async (t) => {
+t.test('a forged token costs no query', async (t) => {
   const { open, ground } = await openSessions(t)
   const sessions = open()
   const { token } = (await sessions.begin(ground, false))!
@@ -51,7 +51,7 @@ t.test('what is no token of ours costs the database nothing', async (t) => {
   t.equal(await other.find(token), null, 'signed by another key')
 })
 
-t.test('it ends where its user or its key does, and only so many are kept', async (t) => {
+t.test('an app session ends with its user or its key, and their number is limited', async (t) => {
   const { database, accounts, adminToken } = await openSessions(t)
   const admin = (await accounts.callers.ofToken(adminToken, 'token'))!
   const byKey = async () => {
@@ -65,12 +65,12 @@ t.test('it ends where its user or its key does, and only so many are kept', asyn
     { via: 'app_session', permissions: new Set(['books-read']) },
     'no more than the key',
   )
-  t.equal(await accounts.callers.beginAppSession(admin, { remembered: false }), null, 'a token begins none')
+  t.equal(await accounts.callers.beginAppSession(admin, { remembered: false }), null, 'a token opens no app session')
   await accounts.editApiKey(first.id, { isActive: false }, admin)
-  t.equal(await accounts.callers.ofAppSession(first.session.token), null, 'the key was switched off')
+  t.equal(await accounts.callers.ofAppSession(first.session.token), null, 'the key was deactivated')
   const second = await byKey()
   await accounts.removeApiKey(second.id, admin)
-  t.equal(await accounts.callers.ofAppSession(second.session.token), null, 'the key is gone')
+  t.equal(await accounts.callers.ofAppSession(second.session.token), null, 'the key was deleted')
   const third = await byKey()
   await accounts.logout((await accounts.callers.ofAppSession(third.session.token))!)
   t.equal(await accounts.callers.ofAppSession(third.session.token), null, 'it was ended')

@@ -12,7 +12,7 @@ t.setTimeout(240_000)
 type Json = Record<string, unknown>
 const READS = ['libraries-read', 'series-read', 'books-read', 'pages-read'] as const
 
-t.test('who is an administrator, and whose reading is shown', async (t) => {
+t.test('who is an administrator, and whose read progress a caller sees', async (t) => {
   const caller = (permissions: readonly string[]) =>
     ({ userId: 'u', permissions: new Set(permissions) }) as Pick<Caller, 'userId' | 'permissions'>
   t.equal(isAdministrator(caller(ROLE_PERMISSIONS.admin)), true)
@@ -21,10 +21,10 @@ t.test('who is an administrator, and whose reading is shown', async (t) => {
   t.equal(shownReader(caller(['books-read'])), null)
   t.equal(shownReader(caller(['progress-read'])), 'u')
   for (const permissions of Object.values(ROLE_PERMISSIONS))
-    t.ok(permissions.includes('progress-read') && permissions.includes('progress-write'), 'every role reads and keeps progress')
+    t.ok(permissions.includes('progress-read') && permissions.includes('progress-write'), 'every role reads and writes progress')
 })
 
-t.test('without progress-read nothing is begun, in any interface; without progress-write nothing moves', async (t) => {
+t.test('without progress-read no book counts as begun, in any protocol; without progress-write no progress changes', async (t) => {
   const server = await openTestServer(t)
   const { database } = server
   await switchKomgaOn(database)
@@ -70,7 +70,7 @@ t.test('without progress-read nothing is begun, in any interface; without progre
       await ask('GET', `/opds/v1/catalog/series/${series}`, token),
     ]) {
       t.equal(feed.status, 200)
-      t.notMatch(feed.text, /readStatus|lastRead/, 'no facet that would be refused, no page that was read last')
+      t.notMatch(feed.text, /readStatus|lastRead/, 'no facet that would be refused, no last-read page')
     }
     t.match(await ask('GET', `/opds/v2/books?readStatus=unread`, token), { status: 403 })
     t.match(await ask('GET', `/komga/api/v1/books/${second}`, token), { status: 200, json: { readProgress: null } })
@@ -107,7 +107,7 @@ t.test('without progress-read nothing is begun, in any interface; without progre
       t.equal((await ask(method, path, token, body)).status, 403, `${method} ${path}`)
   }
   const total = async () => (await ask<{ total: number }>('GET', '/api/v1/progress', rita.token)).json.total
-  t.equal(await total(), 2, 'nothing moved')
+  t.equal(await total(), 2, 'no progress changed')
   t.match(await ask('PUT', `/api/v1/books/${third}/progress`, keys.write, { currentPage: 2 }), { status: 200, json: { currentPage: 2 } })
   t.equal(await total(), 3)
 
@@ -119,7 +119,7 @@ t.test('without progress-read nothing is begun, in any interface; without progre
   t.match(await device(await keyOf('progress-read', 'progress-write')), { status: 200 })
 })
 
-t.test('an export tells what was read to those who may know', async (t) => {
+t.test('an export contains read progress only for users who may see it', async (t) => {
   const server = await openTestServer(t)
   const { openExports } = await import('#core/exports/series-exports.ts')
   const { silentLog } = await import('#core/foundation/log.ts')

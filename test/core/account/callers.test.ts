@@ -15,20 +15,20 @@ async function openAccounts(t: Parameters<typeof openTestServer>[0]) {
   return { ...server, statements, basic, count: (part: string) => statements.filter((sql) => sql.includes(part)).length }
 }
 
-t.test('of many requests at once with one password, one checks it', async (t) => {
+t.test('of many concurrent requests with one password, only one checks it', async (t) => {
   const { basic, count } = await openAccounts(t)
   const found = await Promise.all(Array.from({ length: 30 }, () => basic(ADMIN.username, ADMIN.password)))
   t.ok(found.every((caller) => caller?.username === ADMIN.username))
   t.equal(count('typed.folded'), 1)
   await basic(ADMIN.username, ADMIN.password)
-  t.equal(count('typed.folded'), 1, 'and it is remembered')
+  t.equal(count('typed.folded'), 1, 'and the result is cached')
   t.same(await Promise.all(Array.from({ length: 10 }, () => basic(ADMIN.username, 'wrong'))), Array(10).fill(null))
-  t.equal(count('typed.folded'), 2, 'a wrong one too is one guess')
+  t.equal(count('typed.folded'), 2, 'a wrong one also counts as one failure')
   await Promise.all([basic(ADMIN.username, 'worse', '10.0.0.2'), basic(ADMIN.username, 'worse', '10.0.0.3')])
-  t.equal(count('typed.folded'), 4, 'guesses count where they come from')
+  t.equal(count('typed.folded'), 4, 'failures count per address')
 })
 
-t.test('a change makes forget whom it is about, and nobody else', async (t) => {
+t.test('a change of a user drops the cache of that user only', async (t) => {
   const { accounts, basic, count, statements, adminToken, signUp } = await openAccounts(t)
   const rita = await signUp({ username: 'rita' })
   const otto = await signUp({ username: 'otto' })
@@ -44,9 +44,9 @@ t.test('a change makes forget whom it is about, and nobody else', async (t) => {
   await t.rejects(accounts.editUser(rita.id, { username: 'otto' }, null), { code: 'conflict' })
   statements.length = 0
   t.ok((await showAll()).every((caller) => caller !== null))
-  t.same(statements, [], 'the others are still known')
+  t.same(statements, [], 'the others are still cached')
   await basic('otto', PASSWORD)
-  t.equal(count('typed.folded'), asked, 'who was changed is asked for again')
+  t.equal(count('typed.folded'), asked, 'the changed user is loaded again')
 
   await accounts.editUser(rita.id, { isActive: false }, null)
   t.same(
@@ -60,7 +60,7 @@ t.test('a change makes forget whom it is about, and nobody else', async (t) => {
   t.equal((await accounts.callers.ofToken(adminToken, 'token'))?.username, ADMIN.username)
 })
 
-t.test('the session of an app makes and changes no API key, in whatever dialect', async (t) => {
+t.test('an app session creates and changes no API key, in any protocol', async (t) => {
   const { accounts, basic, adminToken } = await openAccounts(t)
   const session = await accounts.callers.beginAppSession((await basic(ADMIN.username, ADMIN.password)) as Caller, { remembered: false })
   const by = (await accounts.callers.ofAppSession(session?.token as string)) as Caller
@@ -68,10 +68,10 @@ t.test('the session of an app makes and changes no API key, in whatever dialect'
   const person = (await accounts.callers.ofToken(adminToken, 'token')) as Caller
   const { id } = await accounts.createApiKey({ name: 'mine' }, person)
   for (const caller of [by, (await accounts.callers.ofToken(adminToken, 'cookie')) as Caller]) {
-    await t.rejects(accounts.createApiKey({ name: 'app' }, caller), { code: 'forbidden', message: /session of an app/ })
+    await t.rejects(accounts.createApiKey({ name: 'app' }, caller), { code: 'forbidden', message: /app session/ })
     await t.rejects(accounts.editApiKey(id, { name: 'app' }, caller), { code: 'forbidden' })
     await t.rejects(accounts.removeApiKey(id, caller), { code: 'forbidden' })
-    t.match(await accounts.getApiKey(id, caller), { name: 'mine' }, 'reading them is another matter')
+    t.match(await accounts.getApiKey(id, caller), { name: 'mine' }, 'it may read them')
   }
   for (const caller of [person, (await basic(ADMIN.username, ADMIN.password)) as Caller])
     await t.resolves(accounts.createApiKey({ name: 'by hand' }, caller))

@@ -4,7 +4,7 @@ import type { Announcement } from '#core/events/event.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
-t.test('an account that is gone or closed is shown nothing, not everything', async (t) => {
+t.test('a deleted or disabled account sees nothing, not everything', async (t) => {
   const { database } = await openTestDatabase(t)
   const [reader, closed, gone] = [await addCaller(database), await addCaller(database), await addCaller(database)]
   const libraryId = await addLibrary(database)

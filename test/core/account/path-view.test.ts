@@ -10,7 +10,7 @@ import { openTestServer } from '#test/support/server.ts'
 const reader = { permissions: new Set(['books-read'] as const) }
 const maintainer = { permissions: new Set(['books-read', 'books-write'] as const) }
 
-t.test('what is shown of a path', async (t) => {
+t.test('which part of a path a caller sees', async (t) => {
   for (const [libraryPath, path, shown] of [
     ['/srv/Comics', '/srv/Comics/Saga/1.cbz', 'Saga/1.cbz'],
     ['/srv/Comics', '/srv/Comics/1.cbz', '1.cbz'],
@@ -25,7 +25,7 @@ t.test('what is shown of a path', async (t) => {
   t.same([seesWholePaths(reader), seesWholePaths(maintainer)], [false, true])
 })
 
-t.test('readers are shown paths relative to the library on every route, editors absolute ones', async (t) => {
+t.test('on every route, users see paths relative to the library, and users with books-write absolute ones', async (t) => {
   const dataFolder = mkdtempSync(join(tmpdir(), 'carrel-paths-'))
   t.teardown(() => rmSync(dataFolder, { recursive: true, force: true }))
   const { database, signUp, request, adminToken } = await openTestServer(t, { settings: { dataFolder } })
@@ -66,7 +66,7 @@ t.test('readers are shown paths relative to the library on every route, editors 
       t.equal(status, 200, text)
       t.notMatch(text, /srv|secret/, `${method} ${path}`)
     }
-    t.match((await ask(editor)).text, /"\/srv\/secret\/Comics/, `${method} ${path} of one who edits books`)
+    t.match((await ask(editor)).text, /"\/srv\/secret\/Comics/, `${method} ${path} for a user with books-write`)
   }
   const book = async (as: string) =>
     (await request<{ book: { filePath: string } }>('GET', `/api/v1/books/${bookId}`, { token: as })).json.book.filePath
@@ -78,13 +78,13 @@ t.test('readers are shown paths relative to the library on every route, editors 
   const count = async (as: string, operator: string, value: string) =>
     (await request<{ total: number }>('POST', '/api/v1/books/list', { token: as, body: { condition: { path: { operator, value } } } })).json
       .total
-  t.equal(await count(token, 'contains', 'secret'), 0, 'nor do conditions tell')
+  t.equal(await count(token, 'contains', 'secret'), 0, 'conditions do not reveal the folder either')
   t.equal(await count(token, 'is', 'Saga/1.cbz'), 1)
   t.equal(await count(editor, 'contains', 'secret'), 2)
   t.equal(await count(editor, 'is', 'Saga/1.cbz'), 0)
 })
 
-t.test('exports likewise, and who may not edit books gets none that tells more', { timeout: 120_000 }, async (t) => {
+t.test('exports show the same paths, and a user without books-write gets no export with absolute ones', { timeout: 120_000 }, async (t) => {
   const { database, exports, caller, make, libraryId } = await openOffice(t)
   const series_id = await addSeries(database, { library_id: libraryId, title: 'Saga', path: 'Saga' })
   await addBook(database, { library_id: libraryId, series_id, title: 'Saga 1', file_name: '1.cbz', path: '/comics/Saga/1.cbz' })
@@ -100,5 +100,5 @@ t.test('exports likewise, and who may not edit books gets none that tells more',
   const narrow = { ...editor, permissions: caller.permissions }
   await t.rejects(exports.findFile(narrow, whole.id), { code: 'forbidden', message: /books-write/ })
   const plain = await make({ exportType: 'books', bookFields: ['title'] }, editor)
-  t.ok(readFileSync((await exports.findFile(narrow, plain.id)).path, 'utf8').includes('Saga 1'), 'one without paths is given')
+  t.ok(readFileSync((await exports.findFile(narrow, plain.id)).path, 'utf8').includes('Saga 1'), 'the user gets an export without paths')
 })

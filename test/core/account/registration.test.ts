@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openRegistrationLimit } from '#core/account/registration.ts'
 
-t.test('an address registers twenty accounts an hour, and others are not held up by it', async (t) => {
+t.test('an address registers twenty accounts an hour, and does not throttle other addresses', async (t) => {
   let now = 0
   const limit = openRegistrationLimit(() => now)
   for (let index = 0; index < 20; index++) {
@@ -13,5 +13,5 @@ t.test('an address registers twenty accounts an hour, and others are not held up
   limit.count('2001:db8::1')
   now = 3_600_001
   limit.count('192.0.2.1')
-  t.throws(() => limit.count('192.0.2.1'), { code: 'rate_limit_exceeded' }, 'one has room again for each that is an hour old')
+  t.throws(() => limit.count('192.0.2.1'), { code: 'rate_limit_exceeded' }, 'each account older than an hour makes room for one')
 })

@@ -8,7 +8,7 @@ import { openTestServer } from '#test/support/server.ts'
 
 t.setTimeout(120_000)
 
-t.test('a tag is not deleted by the way where somebody would then see more', async (t) => {
+t.test('without confirmation, a tag is not deleted when a user would then see more', async (t) => {
   const { database } = await openTestDatabase(t)
   const admin = await addCaller(database, { role: 'admin' })
   const [rita, otto, mia] = [
@@ -31,12 +31,12 @@ t.test('a tag is not deleted by the way where somebody would then see more', asy
     message: /rita.*\?confirm=true/s,
     details: { users: [{ id: rita.userId, username: 'rita' }] },
   })
-  await t.rejects(remove(adult), { code: 'conflict', message: /mia/ }, 'what is denied to somebody is kept from them')
+  await t.rejects(remove(adult), { code: 'conflict', message: /mia/ }, 'a denied tag hides series from a user')
   await t.resolves(remove(unused))
   await t.rejects(remove(randomUUID()), { code: 'not_found' })
-  t.equal((await database('sharing_tags')).length, 3, 'nothing else went')
+  t.equal((await database('sharing_tags')).length, 3, 'no other tag was deleted')
 
-  // Of the two that otto is allowed, one has to stay.
+  // Of the two tags that otto is allowed, one must remain.
   await grant(rita, extra, 'allow')
   const both = await Promise.allSettled([remove(kids), remove(extra)])
   t.same(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
@@ -56,7 +56,7 @@ t.test('by REST: 409 with the users, then confirmed', async (t) => {
   t.match(await ask('DELETE', `admin/sharing-tags/${id}?confirm=true`), { status: 204 })
 })
 
-t.test('a series carries as many tags as queries can look at, however they come', async (t) => {
+t.test('a series never has more tags than the limit, even with concurrent requests', async (t) => {
   const { database } = await openTestDatabase(t, { poolMax: 10 })
   const admin = await addCaller(database, { role: 'admin' })
   const seriesId = await addSeries(database, { library_id: await addLibrary(database), title: 'Run' })
@@ -64,12 +64,12 @@ t.test('a series carries as many tags as queries can look at, however they come'
   const ids: string[] = (await database('sharing_tags').insert(rows, 'id')).map(({ id }) => id)
   await setSeriesTags(database, admin, { seriesId, tagIds: ids.slice(0, TAGS_PER_SERIES_MAX - 4) })
   const added = await Promise.allSettled(ids.slice(-8).map((tagId) => addSeriesTag(database, admin, { seriesId, tagId })))
-  t.equal(added.filter(({ status }) => status === 'fulfilled').length, 4, 'of many at once each counts those before it')
+  t.equal(added.filter(({ status }) => status === 'fulfilled').length, 4, 'each concurrent request counts those before it')
   t.match(
     added.find(({ status }) => status === 'rejected'),
     { reason: { code: 'invalid_value', message: /at most 100/ } },
   )
   const [{ count } = { count: 0 }] = await database('series_sharing_tags').where('series_id', seriesId).count('* AS count')
   t.equal(Number(count), TAGS_PER_SERIES_MAX)
-  await t.resolves(addSeriesTag(database, admin, { seriesId, tagId: ids[0] as string }), 'one that is there already changes nothing')
+  await t.resolves(addSeriesTag(database, admin, { seriesId, tagId: ids[0] as string }), 'adding a present tag changes nothing')
 })

@@ -128,7 +128,7 @@ t.test('paths', async (t) => {
   }
 })
 
-t.test('groups, and what they say of themselves', async (t) => {
+t.test('groups, and their explanations', async (t) => {
   const good = { field: 'metadata.year', operator: 'equals', value: 1999 }
   const bad = { field: 'metadata.title', operator: 'equals', value: 'x' }
   const of = (condition: unknown) => compileCondition(condition).explain(context)
@@ -139,7 +139,11 @@ t.test('groups, and what they say of themselves', async (t) => {
       { passed: false, actual: 'Die Straße', value: 'x' },
     ],
   })
-  t.match(of({ mode: 'any', rules: [good, bad] }), { passed: true, rules: [{ passed: true }, { passed: false }] }, 'every rule is tried')
+  t.match(
+    of({ mode: 'any', rules: [good, bad] }),
+    { passed: true, rules: [{ passed: true }, { passed: false }] },
+    'every rule is evaluated',
+  )
   t.match(of({ mode: 'all', rules: [good, { mode: 'any', rules: [bad, { rules: [good] }] }] }), {
     passed: true,
     rules: [{ passed: true }, { mode: 'any', passed: true, rules: [{ passed: false }, { mode: 'all', passed: true }] }],
@@ -147,7 +151,7 @@ t.test('groups, and what they say of themselves', async (t) => {
   for (const empty of [{}, { mode: 'any' }, { mode: 'all', rules: [] }]) t.same(of(empty), { passed: true, rules: [] })
 })
 
-t.test('a mistake is told with its path', async (t) => {
+t.test('a mistake is reported with its path', async (t) => {
   const rule = { field: 'a', operator: 'equals', value: 1 }
   let deep: unknown = rule
   for (let depth = 0; depth < DEPTH_MAX; depth++) deep = { rules: [deep] }
@@ -192,7 +196,7 @@ t.test('patterns are linear in time', async (t) => {
   }
 })
 
-t.test('the negative operators are the opposites of the others, whatever is there', async () => {
+t.test('negative operators are the opposites of the others, for any value', async () => {
   const scalar = fc.oneof(fc.string(), fc.integer(), fc.boolean())
   const actual = fc.oneof(scalar, fc.constant(null), fc.array(scalar, { maxLength: 4 }))
   assertInTime(
@@ -204,7 +208,7 @@ t.test('the negative operators are the opposites of the others, whatever is ther
   )
 })
 
-t.test('what would take too many steps is refused before it is tried', async (t) => {
+t.test('conditions with too many steps are refused before evaluation', async (t) => {
   const long = {
     metadata: { summary: 'a'.repeat(20_000), tags: Array.from({ length: 500 }, () => 'b'.repeat(2_000)) },
   } as unknown as Context
@@ -221,13 +225,13 @@ t.test('what would take too many steps is refused before it is tried', async (t)
     /would take \d+ steps/,
   )
   refused([rule('[a-c]x', 'metadata.tags')], long, /would take \d+ steps/)
-  refused([{ rules: [{ rules: Array.from({ length: 50 }, () => rule('(a?){100}')) }] }], {} as Context, /of which there may be 10000/)
-  t.ok(compileCondition({ rules: [rule('(?i)a+$')] }).passes(long), 'a usual one is not')
+  refused([{ rules: [{ rules: Array.from({ length: 50 }, () => rule('(a?){100}')) }] }], {} as Context, /more than the limit of 10000/)
+  t.ok(compileCondition({ rules: [rule('(?i)a+$')] }).passes(long), 'a typical one is not')
   const marks = { metadata: { summary: '\u0315\u0300'.repeat(30_000) } } as unknown as Context
   const begun = threadCpuMs()
   t.notOk(compileCondition({ rules: [{ field: 'metadata.summary', operator: 'equals', value: 'x' }] }).passes(marks))
   t.ok(threadCpuMs() - begun < 2_000, 'runs of marks once took six seconds')
   const nested = { a: Array.from({ length: 30 }, () => Array.from({ length: 30 }, () => ['x'.repeat(150)])) } as unknown as Context
   const shown = compileCondition({ rules: Array.from({ length: 8 }, () => ({ field: 'a', operator: 'is_null' })) }).explain(nested)
-  t.ok(JSON.stringify(shown).length < 100_000, 'and what is shown has an end')
+  t.ok(JSON.stringify(shown).length < 100_000, 'and the explanation has a limit')
 })

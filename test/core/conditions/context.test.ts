@@ -9,7 +9,7 @@ import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 
-/** The names of spec 2.8, as they stand there. */
+/** The names that contexts have, as documented for authors of templates. */
 const BOOK_METADATA =
   `authors awards blackAndWhite bookType chapter count day edition externalLinks formatDetail genre genres imprint isbns languageIso
   manga month number originalTitle originalYear publisher seriesPosition seriesTotal subjects subtitle summary tags title titleSort translator volume year
@@ -27,7 +27,7 @@ const checks = {
   series: { own: Compile(SeriesContext as TSchema), contract: findContract('SeriesContext') },
 }
 
-t.test('contexts have every name of the specification and no other, empty or full', async (t) => {
+t.test('contexts have every documented name and no other, empty or full', async (t) => {
   const { database } = await openTestDatabase(t)
   const caller = await addCaller(database)
   const library_id = await addLibrary(database)
@@ -172,7 +172,7 @@ t.test('contexts have every name of the specification and no other, empty or ful
   )
 })
 
-t.test('one statement, however many books', async (t) => {
+t.test('one statement for any number of books', async (t) => {
   const { database } = await openTestDatabase(t)
   const library_id = await addLibrary(database)
   const ids: string[] = []
@@ -227,14 +227,14 @@ t.test('the nearest field', async (t) => {
   for (const [kind, path, nearest] of table) {
     t.same(isField(kind, path) ? 'known' : nearestField(kind, path), nearest, path)
   }
-  t.notOk(isField('book', 'externalIds..id'), 'a name that may be anything is something')
+  t.notOk(isField('book', 'externalIds..id'), 'a name of any value is not empty')
   t.ok(
     listFields('series')
       .concat(listFields('book'))
       .every(({ path }) => path.split('<').length <= 2),
     'one such name in a field',
   )
-  t.equal(nearestField('book', `metadata.title${'x'.repeat(90)}`), null, 'too long to be a slip')
+  t.equal(nearestField('book', `metadata.title${'x'.repeat(90)}`), null, 'too long for a typing error')
   const long = 'metadata.authors'.repeat(4_000)
   const begun = threadCpuMs()
   for (let count = 0; count < 100; count++) t.notOk(isField('book', long) || nearestField('book', long) !== null)

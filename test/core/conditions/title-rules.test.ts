@@ -14,9 +14,9 @@ t.test('rules change titles one after the other', async (t) => {
   ])
   t.equal(rewrite('Boys, The (2006)'), 'The Boys')
   t.equal(rewrite('Saga'), 'Saga')
-  t.equal(rewrite('Empty of all'), 'Empty of all', 'a title is never taken away altogether')
+  t.equal(rewrite('Empty of all'), 'Empty of all', 'a title never becomes empty')
   t.equal(compileTitleRules(null)('As it is'), 'As it is')
-  t.equal(compileTitleRules([{ pattern: '(', replacement: '' }])('As it is'), 'As it is', 'what is stored and no pattern is passed over')
+  t.equal(compileTitleRules([{ pattern: '(', replacement: '' }])('As it is'), 'As it is', 'a stored invalid pattern is skipped')
   t.throws(
     () =>
       checkTitleRules([
@@ -31,10 +31,10 @@ t.test('rules change titles one after the other', async (t) => {
   )
   const begun = threadCpuMs()
   compileTitleRules([{ pattern: '^(a+)+$', replacement: '' }])('a'.repeat(900) + 'b')
-  t.ok(threadCpuMs() - begun < 2_000, 'no pattern backtracks: a hundred million steps would be needed otherwise')
+  t.ok(threadCpuMs() - begun < 2_000, 'no pattern backtracks: otherwise this would take a hundred million steps')
 })
 
-t.test('what is wrong with rules is told with its place', async (t) => {
+t.test('mistakes in rules are reported with their position', async (t) => {
   const places: [pattern: string, place: number][] = [
     ['(a', 3],
     ['(a(b)', 6],
@@ -61,10 +61,10 @@ t.test('what is wrong with rules is told with its place', async (t) => {
     details: [{ path: '/titlePreprocessingRules/2/pattern' }],
   })
   const usual = Array.from({ length: 50 }, () => ({ pattern: '(?i)\\s*[(\\[](digital|webrip|\\d{4}).*[)\\]]$', replacement: '' }))
-  t.doesNotThrow(() => checkTitleRules(usual), 'as many rules as there may be, of the usual kind')
+  t.doesNotThrow(() => checkTitleRules(usual), 'the maximum number of typical rules')
 })
 
-t.test('no call does more than its share, and each does something', async (t) => {
+t.test('no call exceeds the limit, and each makes progress', async (t) => {
   const rules = [{ pattern: '(a?){700}', replacement: 'x' }]
   checkTitleRules(rules)
   const titles = Array.from({ length: 20 }, () => 'a'.repeat(250))
@@ -83,10 +83,10 @@ t.test('no call does more than its share, and each does something', async (t) =>
     { title: 'b', applied: 2 },
   )
   const long = compileTitleRules([{ pattern: '', replacement: '😀'.repeat(3) }])('a'.repeat(201))
-  t.ok(long.length <= 500 && long.isWellFormed(), 'no longer than a title, and no half of a character')
+  t.ok(long.length <= 500 && long.isWellFormed(), 'no longer than a title may be, and without half a character')
 })
 
-t.test('new series get their titles by the rules of their library, and are sorted without articles', async (t) => {
+t.test('new series get their titles from the rules of their library, and are sorted without articles', async (t) => {
   const house = await openHouse(t)
   await house.database('libraries').update({ title_preprocessing_rules: JSON.stringify([{ pattern: ' \\[.*\\]$', replacement: '' }]) })
   house.put('The Boys [HQ]/1.cbz')

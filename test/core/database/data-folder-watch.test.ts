@@ -7,7 +7,7 @@ import { watchDataFolder } from '#core/database/data-folder-watch.ts'
 import { type Log, silentLog } from '#core/foundation/log.ts'
 import { eventually } from '#test/support/guests.ts'
 
-t.test('a data folder that is renamed, replaced, emptied or deleted is noticed and said, and so is its return', async (t) => {
+t.test('a data folder that is renamed, replaced, emptied or deleted is noticed and logged, and so is its return', async (t) => {
   const room = await mkdtemp(path.join(os.tmpdir(), 'carrel-watch-test-'))
   t.teardown(() => rm(room, { recursive: true, force: true }))
   const held = await openDataFolder(path.join(room, 'data'), 'server')
@@ -28,7 +28,7 @@ t.test('a data folder that is renamed, replaced, emptied or deleted is noticed a
   await becomes(/was renamed or deleted/)
   await mkdir(folder)
   await writeFile(path.join(folder, 'carrel.lock'), '{}')
-  await becomes(/is another folder/)
+  await becomes(/is not the same folder/)
   await rm(folder, { recursive: true })
   await rename(aside, folder)
   await becomes(null)
@@ -40,5 +40,5 @@ t.test('a data folder that is renamed, replaced, emptied or deleted is noticed a
   await becomes(null)
   await rm(folder, { recursive: true })
   await becomes(/was renamed or deleted/)
-  t.ok(said.length < 15, 'each change is said once')
+  t.ok(said.length < 15, 'each change is logged once')
 })

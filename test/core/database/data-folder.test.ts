@@ -16,7 +16,7 @@ async function makeRoom(t: Test): Promise<string> {
   return room
 }
 
-/** Another process that takes the folder and says so. */
+/** Another process that locks the folder and reports it. */
 async function spawnHolder(t: Test, folder: string) {
   const script = `
     const { openDataFolder } = await import('#core/database/data-folder.ts')
@@ -29,9 +29,9 @@ async function spawnHolder(t: Test, folder: string) {
   return holder
 }
 
-t.test('made closed to others, held once, given free', async (t) => {
+t.test('created closed to others, locked once, released', async (t) => {
   const folder = path.join(await makeRoom(t), 'deep', 'data')
-  t.equal(await findHolder(folder), null, 'looking makes nothing')
+  t.equal(await findHolder(folder), null, 'reading creates nothing')
   t.equal(await stat(folder).catch(() => null), null)
   const held = await openDataFolder(folder, 'server')
   t.equal((await stat(folder)).mode & 0o007, 0)
@@ -47,7 +47,7 @@ t.test('made closed to others, held once, given free', async (t) => {
   await (await openDataFolder(folder, 'command')).close()
 })
 
-t.test('of many starts at once one wins', async (t) => {
+t.test('of many concurrent starts one succeeds', async (t) => {
   const folder = path.join(await makeRoom(t), 'data')
   const tries = await Promise.allSettled(Array.from({ length: 8 }, () => openDataFolder(folder, 'server')))
   const won = tries.filter((attempt) => attempt.status === 'fulfilled')
@@ -56,12 +56,12 @@ t.test('of many starts at once one wins', async (t) => {
   await won[0]!.value.close()
 })
 
-t.test('a name that is taken for a moment by nobody in particular', { skip: process.platform !== 'linux' }, async (t) => {
+t.test('a name that no live holder keeps for long', { skip: process.platform !== 'linux' }, async (t) => {
   const folder = await makeDataFolder(path.join(await makeRoom(t), 'data'))
   const holder = await spawnHolder(t, folder)
   holder.kill('SIGKILL')
   await once(holder, 'exit')
-  // The lock file still names the dead one.
+  // The lock file still names the dead process.
   t.match(JSON.parse(await readFile(path.join(folder, 'carrel.lock'), 'utf8')), { pid: holder.pid })
   const { dev, ino } = await stat(folder)
   const name = `\0carrel-${createHash('sha256').update(`carrel ${dev} ${ino}`).digest('hex')}`
@@ -77,10 +77,10 @@ t.test('a name that is taken for a moment by nobody in particular', { skip: proc
   await once(stays, 'listening')
   const at = Date.now()
   await t.rejects(openDataFolder(folder, 'server'), { name: 'FolderInUse' })
-  t.ok(Date.now() - at < 8_000, 'one that stays is believed soon: no heartbeat is waited for')
+  t.ok(Date.now() - at < 8_000, 'a name that stays taken is accepted soon: no heartbeat is awaited')
 })
 
-t.test('the folders above a new one are open as folders are', async (t) => {
+t.test('the parents of a new folder get the default mode', async (t) => {
   const room = await makeRoom(t)
   const before = process.umask(0o022)
   t.teardown(() => process.umask(before))
@@ -90,18 +90,18 @@ t.test('the folders above a new one are open as folders are', async (t) => {
   t.equal((await stat(folder)).mode & 0o007, 0, 'the folder itself is closed')
 })
 
-t.test('held by another process, until it is killed', async (t) => {
+t.test('locked by another process, until that is killed', async (t) => {
   const folder = path.join(await makeRoom(t), 'data')
   const holder = await spawnHolder(t, folder)
   await t.rejects(openDataFolder(folder, 'server'), { name: 'FolderInUse', pid: holder.pid })
   t.match(await findHolder(folder), { pid: holder.pid, purpose: 'server' })
   holder.kill('SIGKILL')
   await once(holder, 'exit')
-  t.equal(await findHolder(folder), null, 'a killed holder holds nothing')
+  t.equal(await findHolder(folder), null, 'a killed process holds nothing')
   await (await openDataFolder(folder, 'server')).close()
 })
 
-t.test('a holder in another container is known by its heartbeat', async (t) => {
+t.test('a holder in another container is recognized by its heartbeat', async (t) => {
   const folder = await makeDataFolder(path.join(await makeRoom(t), 'data'))
   const file = path.join(folder, 'carrel.lock')
   const foreign = { pid: 7, purpose: 'server', host: 'elsewhere', pidNamespace: 'other pid:[1]', startedAt: new Date().toISOString() }
@@ -110,7 +110,7 @@ t.test('a holder in another container is known by its heartbeat', async (t) => {
   await t.rejects(openDataFolder(folder, 'server'), { pid: 7, message: /on elsewhere/ })
   clearInterval(heart)
   await (await openDataFolder(folder, 'server')).close()
-  t.pass('and when the heart stands still the folder is free')
+  t.pass('and when the heartbeat stops the folder is free')
 })
 
 t.test('places that cannot be a data folder', async (t) => {
@@ -134,7 +134,15 @@ t.test('the key that signs tokens', async (t) => {
   await t.rejects(tokenKey(folder), /damaged/)
 })
 
-t.test('a place that takes no folders is refused at once', { skip: process.platform !== 'linux' && 'only Linux has /proc' }, async (t) => {
-  for (const folder of ['/proc/carrel-nowhere', '/proc/carrel-nowhere/deep/below'])
-    await t.rejects(makeDataFolder(folder), { name: 'StartProblem', message: /cannot be made \(ENOENT\)\. Make it yourself/ }, folder)
-})
+t.test(
+  'a place where no folder can be created is refused immediately',
+  { skip: process.platform !== 'linux' && 'only Linux has /proc' },
+  async (t) => {
+    for (const folder of ['/proc/carrel-nowhere', '/proc/carrel-nowhere/deep/below'])
+      await t.rejects(
+        makeDataFolder(folder),
+        { name: 'StartProblem', message: /cannot be created \(ENOENT\)\. Create it yourself/ },
+        folder,
+      )
+  },
+)

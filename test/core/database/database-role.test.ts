@@ -15,7 +15,7 @@ import { findPostgresRunner } from '#core/database/postgres-binaries.ts'
 import { readPostmasterFile, stopPostmaster } from '#core/database/postmaster.ts'
 import { silentLog } from '#core/foundation/log.ts'
 
-// Making a cluster takes a second on a quiet machine, and several on a busy one.
+// Creating a cluster takes a second on an idle machine, and several on a busy one.
 t.setTimeout(240_000)
 
 async function makeFolder(t: Test): Promise<string> {
@@ -40,7 +40,7 @@ async function query(connectionString: string, sql: string): Promise<Record<stri
   }
 }
 
-t.test('whoever reaches the socket is not in, and whoever is in cannot leave the database', async (t) => {
+t.test('a connection needs the password, and cannot leave the database', async (t) => {
   const folder = await makeFolder(t)
   const first = await open(t, folder)
   const { socketFolder } = (await readPostmasterFile(path.join(folder, 'postgres')))!
@@ -80,7 +80,7 @@ t.test('whoever reaches the socket is not in, and whoever is in cannot leave the
   await query(first.url, 'CREATE EXTENSION pg_trgm; CREATE EXTENSION unaccent; DROP EXTENSION pg_trgm, unaccent')
 })
 
-t.test('the password is another one after each start, in a file of its user', async (t) => {
+t.test('every start generates a new password, in a file of its user', async (t) => {
   const folder = await makeFolder(t)
   const first = await open(t, folder)
   const file = path.join(folder, 'postgres.password')
@@ -94,11 +94,11 @@ t.test('the password is another one after each start, in a file of its user', as
 
   const second = await open(t, folder)
   t.not(await readPassword(folder), before)
-  await t.rejects(query(first.url, 'SELECT 1'), { code: '28P01' }, 'the one before opens nothing')
+  await t.rejects(query(first.url, 'SELECT 1'), { code: '28P01' }, 'the previous one is invalid')
   t.same((await query(second.url, 'SELECT 1 AS one'))[0], { one: 1 })
 })
 
-/** As a Carrel did that trusted whoever reached the socket, and worked as superuser. */
+/** As an earlier version did, which trusted every connection to the socket and worked as superuser. */
 async function makeOldCluster(folder: string): Promise<void> {
   const cluster = path.join(folder, 'postgres')
   const runner = await findPostgresRunner(folder)
@@ -146,7 +146,7 @@ const OLD_OBJECTS = `
   CREATE PROCEDURE "Queue of old".nothing() LANGUAGE sql AS 'SELECT 1';
   CREATE TEXT SEARCH CONFIGURATION "Queue of old".words (COPY = simple)`
 
-t.test('what an earlier Carrel made as superuser belongs to the role afterwards', async (t) => {
+t.test('objects that an earlier version created as superuser belong to the role afterwards', async (t) => {
   const folder = await makeFolder(t)
   await makeOldCluster(folder)
   const { url } = await open(t, folder)

@@ -14,7 +14,7 @@ import {
 import { silentLog } from '#core/foundation/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
-t.test('migrating twice, at once and after a kill', async (t) => {
+t.test('migrating twice, concurrently and after a kill', async (t) => {
   const { database, url } = await openTestDatabase(t, { empty: true })
   t.same(await pendingMigrations(database), await listMigrations())
   const other = openDatabase({ url, poolMax: 2, log: silentLog })
@@ -26,24 +26,24 @@ t.test('migrating twice, at once and after a kill', async (t) => {
 
   // What knex leaves behind when its process is killed in the middle of a migration.
   await database('knex_migrations_lock').update({ is_locked: 1 })
-  t.same(await migrate(database), [], 'a lock of the dead stops nobody')
+  t.same(await migrate(database), [], 'the lock of a killed process stops nobody')
 
   await database('knex_migrations').insert({ name: '9999_future.ts', batch: 99, migration_time: new Date() })
-  await t.rejects(migrate(database), /newer Carrel.*9999_future/)
+  await t.rejects(migrate(database), /newer version of Carrel.*9999_future/)
 })
 
 t.test('a migration may take longer than a statement', async (t) => {
   const { database, url } = await openTestDatabase(t, { empty: true })
-  // The same table made by somebody who does not say for a long time whether it stays.
+  // A table of the same name, created in a transaction that stays open for a long time.
   const other = await database.transaction()
   await other.raw('CREATE TABLE task_runs ()')
   const gone = sleep(6_000).then(() => other.rollback())
-  // Long enough for any other statement, on a machine that is busy with everything at once.
+  // Longer than any other statement may take, even on a busy machine.
   const impatient = openDatabase({ url, poolMax: 2, log: silentLog, statementTimeoutMs: 5_000 })
   t.teardown(() => closeDatabase(impatient))
   t.same(await migrate(impatient), await listMigrations())
   await gone
-  await t.rejects(impatient.raw('SELECT pg_sleep(60)'), /statement timeout/, 'and it holds for the others again')
+  await t.rejects(impatient.raw('SELECT pg_sleep(60)'), /statement timeout/, 'and the limit applies again to other statements')
 })
 
 t.test('down undoes up', async (t) => {
@@ -59,7 +59,7 @@ t.test('down undoes up', async (t) => {
   }
 })
 
-t.test('numbers come back as numbers where a double holds them', async (t) => {
+t.test('numbers are returned as numbers when a double holds them', async (t) => {
   const { database } = await openTestDatabase(t)
   t.same(await database('books').count('* as n'), [{ n: 0 }])
   const { rows } = await database.raw(
@@ -75,7 +75,7 @@ t.test('numbers come back as numbers where a double holds them', async (t) => {
   t.equal(parseNumeric('NaN'), 'NaN')
 })
 
-t.test('natural order, a statement that hangs, and a server that is away', async (t) => {
+t.test('natural order, a hanging statement, and a server that is down', async (t) => {
   const { database, url } = await openTestDatabase(t)
   const { rows } = await database.raw(
     `SELECT name FROM (VALUES ('Vol 10'), ('vol 9'), ('Vol 1'), ('Ä 2')) AS given (name) ORDER BY name COLLATE carrel_natural`,

@@ -14,10 +14,10 @@ import { findPostmaster, readPostmasterFile, stopOrphan } from '#core/database/p
 import { silentLog } from '#core/foundation/log.ts'
 import { awaitGone } from '#test/support/carrel-process.ts'
 
-// Making a cluster takes a second on a quiet machine, and several on a busy one.
+// Creating a cluster takes a second on an idle machine, and several on a busy one.
 t.setTimeout(240_000)
 
-/** These tests start PostgreSQL without fsync: what they look at is processes and folders. */
+/** These tests start PostgreSQL without fsync: they check processes and folders. */
 const FAST = { fsync: 'off' }
 const asRoot = process.getuid?.() === 0
 
@@ -43,10 +43,10 @@ async function query(url: string, sql: string): Promise<Record<string, unknown>[
   }
 }
 
-// One cluster for the tests that only start and stop it: making one takes a second.
+// One cluster for the tests that only start and stop it: creating one takes a second.
 const shared = path.join(await makeRoom(t), 'data')
 
-t.test('made over a half-made one, stopped, started again', async (t) => {
+t.test('created over a half-created one, stopped, started again', async (t) => {
   const folder = shared
   const half = path.join(await makeDataFolder(folder), 'postgres.new')
   await mkdir(path.join(half, 'base'), { recursive: true })
@@ -103,7 +103,7 @@ async function spawnOwner(folder: string): Promise<ChildProcess> {
   return owner
 }
 
-t.test('kill -9 of the process that started it ends it', async (t) => {
+t.test('kill -9 of the process that started PostgreSQL ends it', async (t) => {
   const cluster = path.join(shared, 'postgres')
   for (const whole of [false, true]) {
     const owner = await spawnOwner(shared)
@@ -111,24 +111,24 @@ t.test('kill -9 of the process that started it ends it', async (t) => {
     process.kill(whole ? -owner.pid! : owner.pid!, 'SIGKILL')
     await once(owner, 'exit')
     t.ok(await awaitGone(pid), whole ? 'the whole group too' : 'the process alone')
-    t.equal(await readPostmasterFile(cluster), null, 'it was shut down in order')
+    t.equal(await readPostmasterFile(cluster), null, 'it was shut down cleanly')
   }
 })
 
-t.test('an orphan that nobody ended is stopped first', async (t) => {
+t.test('an orphan that nobody stopped is stopped first', async (t) => {
   const cluster = path.join(shared, 'postgres')
   const owner = await spawnOwner(shared)
   const { pid } = (await findPostmaster(cluster))!
   for (const watcher of await listWatchers(cluster)) process.kill(watcher, 'SIGKILL')
   owner.kill('SIGKILL')
   await once(owner, 'exit')
-  t.ok(await findPostmaster(cluster), 'it runs on')
+  t.ok(await findPostmaster(cluster), 'it still runs')
   const postgres = await open(t, shared)
   t.not(postgres.pid, pid)
   t.ok(await awaitGone(pid))
 })
 
-/** Shells that stand in the cluster: those that wait for the end of its owner. */
+/** Shells whose current directory is the cluster: those that wait for the end of its owner. */
 async function listWatchers(cluster: string): Promise<number[]> {
   const found: number[] = []
   for (const name of await readdir('/proc')) {
@@ -138,7 +138,7 @@ async function listWatchers(cluster: string): Promise<number[]> {
   return found
 }
 
-t.test('nothing is left that waits for an owner that closed', async (t) => {
+t.test('no shell waits for an owner that has closed', async (t) => {
   const cluster = path.join(shared, 'postgres')
   const postgres = await open(t, shared)
   const watchers = await listWatchers(cluster)
@@ -147,7 +147,7 @@ t.test('nothing is left that waits for an owner that closed', async (t) => {
   for (const watcher of watchers) t.ok(await awaitGone(watcher))
 })
 
-t.test('a foreign process with the number in the pid file is left alone', async (t) => {
+t.test('another process with the pid in the pid file is left alone', async (t) => {
   const folder = shared
   const cluster = path.join(folder, 'postgres')
   const first = await open(t, folder)
@@ -164,12 +164,12 @@ t.test('a foreign process with the number in the pid file is left alone', async 
   t.equal(stranger.signalCode, null)
 })
 
-t.test('its death is told', async (t) => {
+t.test('its unexpected end is reported', async (t) => {
   const folder = shared
   const told = Promise.withResolvers<string>()
   const postgres = await open(t, folder, told.resolve)
   process.kill(postgres.pid, 'SIGQUIT')
-  t.match(await Promise.race([told.promise, sleep(10_000, 'nothing was told', { ref: false })]), /PostgreSQL is gone/)
+  t.match(await Promise.race([told.promise, sleep(10_000, 'nothing was told', { ref: false })]), /PostgreSQL has stopped/)
   await t.rejects(query(postgres.url, 'SELECT 1'), /ENOENT|ECONNREFUSED/)
 })
 
@@ -183,7 +183,7 @@ t.test('the programs', async (t) => {
   await closeDatabase(database)
 })
 
-t.test('a start that fails says why', async (t) => {
+t.test('a failed start reports its reason', async (t) => {
   const folder = shared
   await t.rejects(
     openEmbeddedPostgres({ folder: await makeDataFolder(folder), log: silentLog, onExit() {}, settings: { shared_buffers: 'much' } }),
@@ -223,19 +223,19 @@ t.test('root, a folder closed to others, and back', { skip: asRoot ? false : 'on
   t.same(await query(moved.url, 'SELECT n FROM kept'), [{ n: 7 }], 'moved elsewhere')
 })
 
-t.test('root where no user namespace may be made', { skip: asRoot ? false : 'only root changes users' }, async (t) => {
+t.test('root where user namespaces are forbidden', { skip: asRoot ? false : 'only root changes users' }, async (t) => {
   const room = await makeRoom(t)
   const data = await makeDataFolder(path.join(room, 'data'))
   const closed = path.join(room, 'closed')
-  // Nothing of it is started here, which needs the libraries beside.
+  // Nothing is started here, which would need the libraries too.
   await cp(path.join(findPostgresFolder(), 'bin'), path.join(closed, 'native', 'bin'), { recursive: true })
   await cp(path.join(findPostgresFolder(), '..', 'package.json'), path.join(closed, 'package.json'))
   await chmod(closed, 0o700)
-  // Without the program unshare it is as where the system forbids it.
+  // Without the program unshare, the result is the same as where the system forbids it.
   const options = { native: path.join(closed, 'native'), searchPath: '/nowhere' }
   const runner = await findPostgresRunner(data, options)
   t.match(runner, { uid: NOBODY, prefix: [], owner: NOBODY })
-  t.ok(runner.binFolder.startsWith(data), 'the programs were copied to where that user reaches them')
+  t.ok(runner.binFolder.startsWith(data), 'the programs were copied to where that user can reach them')
   t.ok(await reachableByNobody(path.join(runner.binFolder, 'postgres'), 5))
   await chmod(room, 0o700)
   await t.rejects(findPostgresRunner(data, options), /--data-dir[\s\S]*DATABASE_URL/)

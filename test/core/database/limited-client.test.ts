@@ -7,7 +7,7 @@ import { runInScope } from '#core/database/statement-scope.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
-/** Shorter than they are; the time of a test is not what it is about. */
+/** Shorter than the defaults; the duration does not matter to the test. */
 const SHORT: StatementLimits = { readMs: 800, requestMs: 1_200, cheapMs: 100, waitMs: 800, acquireMs: 5_000, placesPerOwner: 3 }
 /** Longer than every limit. */
 const ENDLESS = 'SELECT pg_sleep(60)'
@@ -25,7 +25,7 @@ function asUser<T>(owner: string, work: () => Promise<T>, signal: AbortSignal = 
   return runInScope({ owner, signal: () => signal }, work)
 }
 
-/** How many statements that hold this text run in the database. */
+/** How many statements that contain this text run in the database. */
 async function countRunning(watcher: Knex, text: string): Promise<number> {
   const { rows } = await watcher.raw(
     `SELECT count(*)::int AS running FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid() AND query LIKE ?`,
@@ -47,7 +47,7 @@ t.test('statements of requests', async (t) => {
   const { database: watcher, url } = await openTestDatabase(t)
   await watcher.raw('CREATE TABLE counted (n int); INSERT INTO counted VALUES (0)')
 
-  await t.test('one that takes too long is stopped in the database and refused with what to narrow', async (t) => {
+  await t.test('a statement that takes too long is stopped in the database, and the message says what to narrow', async (t) => {
     const database = openLimited(t, url)
     await t.rejects(
       asUser('ada', () => database.raw(ENDLESS)),
@@ -68,7 +68,7 @@ t.test('statements of requests', async (t) => {
     t.match(await asUser('ada', () => database.raw('SELECT 1 AS one')), { rows: [{ one: 1 }] }, 'the connections are good')
   })
 
-  await t.test('what does not belong to a request has no such limit, nor has what goes on after its end', async (t) => {
+  await t.test('statements outside a request have no such limit, nor do those that continue after its end', async (t) => {
     const database = openLimited(t, url)
     t.ok(await database.raw('SELECT pg_sleep(1.5)'))
     let left: Promise<unknown> | undefined
@@ -79,7 +79,7 @@ t.test('statements of requests', async (t) => {
     t.ok(await left)
   })
 
-  await t.test('it is stopped when its client leaves, and the short ones are left alone', async (t) => {
+  await t.test('a statement is stopped when its client disconnects; short ones are not', async (t) => {
     const database = openLimited(t, url)
     const gone = new AbortController()
     const asked = asUser('ada', () => database.raw(ENDLESS), gone.signal)
@@ -96,25 +96,25 @@ t.test('statements of requests', async (t) => {
     t.ok(await asUser('ada', () => database.raw('SELECT 1'), gone.signal))
   })
 
-  await t.test('a user has three places, and all together half of the connections', async (t) => {
+  await t.test('a user has three places, and all users together half of the connections', async (t) => {
     const database = openLimited(t, url, { limits: { readMs: 30_000, waitMs: 30_000 } })
     const gone = new AbortController()
     const expensive = (owner: string) => asUser(owner, () => database.raw(ENDLESS), gone.signal).catch((error) => error.code)
     const asked = ['ada', 'ada', 'ada', 'ada', 'ada'].map(expensive)
     const settles = async (count: number) => {
-      // Before they are known to be expensive more of them run.
+      // Before they turn out to be expensive, more of them run.
       await sleep(400)
       return await until(async () => (await countRunning(watcher, 'pg_sleep')) === count)
     }
     t.ok(await settles(3), 'three of five')
     asked.push(...['bob', 'bob', 'bob'].map(expensive))
     t.ok(await settles(4), 'half of eight')
-    t.match(await asUser('cleo', () => database.raw('SELECT 1 AS one')), { rows: [{ one: 1 }] }, 'others are answered meanwhile')
+    t.match(await asUser('cleo', () => database.raw('SELECT 1 AS one')), { rows: [{ one: 1 }] }, 'others are answered in the meantime')
     gone.abort()
     t.same(new Set(await Promise.all(asked)), new Set(['unavailable']))
   })
 
-  await t.test('what was stopped for want of a place runs again from the start when there is one', async (t) => {
+  await t.test('a statement that was stopped without a place runs again from the start when there is one', async (t) => {
     const database = openLimited(t, url, { limits: { placesPerOwner: 1, readMs: 20_000, waitMs: 20_000, requestMs: 20_000 } })
     const slow = () => asUser('ada', () => database.raw('SELECT pg_sleep(0.6), 7 AS seven'))
     const answers = await Promise.all([slow(), slow(), slow(), slow()])
@@ -129,7 +129,7 @@ t.test('statements of requests', async (t) => {
     t.same(built, [[{ n: 3 }], [{ n: 3 }]])
   })
 
-  await t.test('whoever waits too long for a place is refused', async (t) => {
+  await t.test('a statement that waits too long for a place is refused', async (t) => {
     const database = openLimited(t, url, { limits: { placesPerOwner: 1, readMs: 30_000 } })
     const gone = new AbortController()
     const first = asUser('ada', () => database.raw(ENDLESS), gone.signal).catch((error) => error.code)
@@ -167,9 +167,9 @@ t.test('statements of requests', async (t) => {
     t.ok(await asUser('cleo', () => database.raw('SELECT 1')))
   })
 
-  await t.test('a cancelled statement never hits the next one on its connection', async (t) => {
+  await t.test('a canceled statement never affects the next one on its connection', async (t) => {
     const database = openLimited(t, url, { poolMax: 2, limits: { cheapMs: 5, placesPerOwner: 1 } })
-    // About as long as the limit, so that the statement often ends while it is being cancelled.
+    // About as long as the limit, so that the statement often ends while it is being canceled.
     const edge = () => asUser('ada', () => database.raw('SELECT pg_sleep(0.005)')).then(() => true)
     const cheap = () => database.raw('SELECT 1').then(() => true)
     const all = await Promise.all(Array.from({ length: 150 }, () => [edge().catch((error) => error.code), cheap()]).flat())

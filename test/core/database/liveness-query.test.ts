@@ -9,10 +9,10 @@ import { silentLog } from '#core/foundation/log.ts'
 import { openSharedProbe } from '#core/foundation/shared-probe.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
-/** How long an answer holds, and a little. */
+/** How long a result is cached, and a little. */
 const STALE_MS = 1_100
 
-t.test('many who ask at once cost one question, and its answer holds for a second', async (t) => {
+t.test('many concurrent checks cost one query, and its result is cached for a second', async (t) => {
   const { database } = await openTestDatabase(t)
   let queries = 0
   database.on('query', () => queries++)
@@ -21,10 +21,10 @@ t.test('many who ask at once cost one question, and its answer holds for a secon
   t.equal(queries, 1)
   await sleep(STALE_MS)
   t.equal(await ask(), 'ok')
-  t.equal(queries, 2, 'then it is asked again')
+  t.equal(queries, 2, 'then it is checked again')
 })
 
-t.test('a database that takes no changes is told from one that does not answer', async (t) => {
+t.test('a read-only database is distinguished from one that does not answer', async (t) => {
   const { database } = await openTestDatabase(t)
   const ask = openDatabaseProbe(database, { deadlineMs: 30_000 })
   t.equal(await ask(), 'ok')
@@ -43,13 +43,13 @@ t.test('a database that takes no changes is told from one that does not answer',
   )
   await database.raw('SET default_transaction_read_only = on')
   await sleep(STALE_MS)
-  t.equal(await ask(), 'read_only', 'an administrator wants it so')
+  t.equal(await ask(), 'read_only', 'an administrator configured it so')
   await database.destroy()
   await sleep(STALE_MS)
   t.equal(await ask(), 'unavailable')
 })
 
-t.test('a database that does not answer is cut, and asked again over another connection', async (t) => {
+t.test('a connection without an answer is closed, and the next check uses another one', async (t) => {
   const { database, url } = await openTestDatabase(t)
   const limits = { requestMs: 300, cheapMs: 100 }
   const own = openDatabase({ url, poolMax: 2, log: silentLog, limits })
@@ -64,10 +64,10 @@ t.test('a database that does not answer is cut, and asked again over another con
   await locked.rollback()
   let answer = await ask()
   for (const end = performance.now() + 60_000; answer !== 'ok' && performance.now() < end; answer = await ask()) await sleep(100)
-  t.equal(answer, 'ok', 'it heals by itself')
+  t.equal(answer, 'ok', 'it recovers by itself')
 })
 
-t.test('one question is under way at a time, and its late answer counts', async (t) => {
+t.test('one check runs at a time, and its late result counts', async (t) => {
   // Its own timers keep no process alive.
   const alive = setInterval(() => {}, 1_000)
   t.teardown(() => clearInterval(alive))
@@ -91,7 +91,7 @@ t.test('one question is under way at a time, and its late answer counts', async 
   t.equal(await ask(), 'well')
 })
 
-t.test('a disk that is full and a folder that has gone', async (t) => {
+t.test('a full disk and a missing folder', async (t) => {
   const folder = t.testdir({ data: {} })
   const { bavail, bsize } = await statfs(folder)
   t.equal(await openDiskProbe(folder, { deadlineMs: 30_000, freeBytesMin: 0 })(), 'ok')

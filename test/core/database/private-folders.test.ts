@@ -4,7 +4,7 @@ import path from 'node:path'
 import t from 'tap'
 import { closeFolders } from '#core/database/private-folders.ts'
 
-t.test('folders that others could read are closed, PostgreSQL’s and those behind links left alone', async (t) => {
+t.test('open folders are closed; PostgreSQL’s own and those behind links are not changed', async (t) => {
   const room = await mkdtemp(path.join(os.tmpdir(), 'carrel-folders-test-'))
   t.teardown(() => rm(room, { recursive: true, force: true }))
   const data = path.join(room, 'data')

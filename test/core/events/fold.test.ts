@@ -41,7 +41,7 @@ const news = fc.array(
   { maxLength: 400 },
 )
 
-/** What a client that reads again what it is told of looks at. */
+/** What a client reloads after these events. */
 function isCovered({ event, userId }: Announcement, folded: readonly Announcement[]): boolean {
   const told = folded.map((one) => one.event)
   const has = (type: CarrelEvent['type'], member: string, value: unknown) =>
@@ -58,19 +58,19 @@ function isCovered({ event, userId }: Announcement, folded: readonly Announcemen
   )
 }
 
-t.test('little is told as it is, much is told by what it belongs to', async () => {
+t.test('a few events are not folded; many are folded into events of their parents', async () => {
   fc.assert(
     fc.property(news, fc.integer({ min: 10, max: 100 }), (all, most) => {
       const folded = foldAnnouncements(all, most)
       if (all.length <= most) return folded === all
-      // At the worst one for each library, each user, and as many tasks.
+      // At worst, one for each library, each user, and as many tasks.
       if (folded.length > most * 2 + LIBRARIES + 3) return false
       return all.every((one) => isCovered(one, folded))
     }),
   )
 })
 
-t.test('members of one thing are told together', async (t) => {
+t.test('events of one resource join their members', async (t) => {
   const place = { ...placeOf(1), timestamp }
   const all = ['title', 'summary'].flatMap((field) =>
     Array.from({ length: 6 }, () => announced({ type: 'book_updated', ...place, fields: [field] })),

@@ -23,7 +23,7 @@ async function openFollowed(t: Test, onAccessChange = () => {}) {
   return { database, events }
 }
 
-/** Takes all that it is given; with `atOnce` only so many deliveries until it is resumed. */
+/** Accepts all deliveries; with `atOnce` only that many until it is resumed. */
 async function take(
   events: Events,
   database: Knex,
@@ -55,7 +55,7 @@ async function take(
 
 const tell = (database: Knex, news: readonly NewAnnouncement[]) => database.transaction((trx) => announce(trx, news))
 
-t.test('a commit is told, and nothing that was rolled back', async (t) => {
+t.test('committed events are sent, rolled-back ones are not', async (t) => {
   const { database, events } = await openFollowed(t)
   const follower = await take(events, database)
   const [kept, lost] = [randomUUID(), randomUUID()]
@@ -86,7 +86,7 @@ t.test('texts of control characters fit into a notification', async (t) => {
   follower.leave()
 })
 
-t.test('streams of a node that could not hear end, and what was seen before is not known any more', async (t) => {
+t.test('when a node loses its connection, its streams end and earlier events are not kept', async (t) => {
   let changes = 0
   const { database, events } = await openFollowed(t, () => {
     changes += 1
@@ -97,18 +97,18 @@ t.test('streams of a node that could not hear end, and what was seen before is n
   const seen = follower.taken.at(-1)?.id as string
   await database.raw(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN carrel_event'`)
   await until(() => follower.isOver())
-  t.same(follower.typesOf(), ['library_updated', 'reload'], 'it is told to read again, and has to show who it is')
-  t.equal(changes, 1, 'who may do what is read again too')
+  t.same(follower.typesOf(), ['library_updated', 'reload'], 'it must reload and authenticate again')
+  t.equal(changes, 1, 'permissions are loaded again too')
   const late = await take(events, database, { after: seen })
-  t.same([late.typesOf(), late.isOver()], [['reload'], false], 'who comes back with what it saw before reads again, and stays')
+  t.same([late.typesOf(), late.isOver()], [['reload'], false], 'a client that resumes from an earlier event reloads, and stays')
   const resumed = await take(events, database, { after: follower.taken.at(-1)?.id as string })
   await tell(database, [{ event: { type: 'library_updated', libraryId: randomUUID() } }])
   for (const one of [late, resumed]) await until(() => one.typesOf().at(-1) === 'library_updated')
-  t.same(resumed.typesOf(), ['library_updated'], 'from there on nothing is missed')
+  t.same(resumed.typesOf(), ['library_updated'], 'no later event is missed')
   for (const one of [late, resumed]) one.leave()
 })
 
-t.test('who takes nothing is kept nothing for, and is told later what it comes to', async (t) => {
+t.test('a stream that accepts nothing has no buffer, and later receives the folded events', async (t) => {
   const { database, events } = await openFollowed(t)
   const libraryId = await addLibrary(database)
   const slow = await take(events, database, { atOnce: 1 })
@@ -125,7 +125,7 @@ t.test('who takes nothing is kept nothing for, and is told later what it comes t
   }
   await tell(database, [{ event: { type: 'library_updated', libraryId } }])
   await until(() => other.typesOf().filter((type) => type === 'library_updated').length === 2)
-  // What was folded ends with the place behind it.
+  // Folded events end with the position after them.
   await sleep(200)
   t.equal(slow.typesOf().length, 1)
   const last = other.taken.at(-1)?.id
@@ -138,11 +138,11 @@ t.test('who takes nothing is kept nothing for, and is told later what it comes t
   for (const one of [slow, other, again]) one.leave()
 })
 
-t.test('a stream that fell behind what is remembered ends', async (t) => {
+t.test('a stream that has fallen behind the window ends', async (t) => {
   const { database, events } = await openFollowed(t)
   const slow = await take(events, database, { atOnce: 1 })
   const other = await take(events, database)
-  // More than is kept, in notifications that are full.
+  // More than the window keeps, in full notifications.
   for (let commit = 0; commit < 120; commit += 1)
     await tell(
       database,
@@ -152,11 +152,11 @@ t.test('a stream that fell behind what is remembered ends', async (t) => {
   slow.resume()
   await until(() => slow.isOver())
   t.same(slow.typesOf(), ['reload'])
-  t.equal(other.isOver(), false, 'who took what it was given stays')
+  t.equal(other.isOver(), false, 'a stream that accepted all stays')
   other.leave()
 })
 
-t.test('when the rights of a user change, all streams of theirs end at once, and of nobody else', async (t) => {
+t.test('when the permissions of a user change, only that user’s streams end, immediately', async (t) => {
   const changed: string[] = []
   const { database, events } = await openFollowed(t, () => changed.push('changed'))
   const follower = await addCaller(database)
@@ -168,15 +168,15 @@ t.test('when the rights of a user change, all streams of theirs end at once, and
   await database.transaction((trx) => announceAccess(trx, [follower.userId]))
   await until(() => own.isOver() && slow.isOver())
   t.same([own.typesOf(), slow.typesOf(), other.typesOf(), other.isOver()], [['reload'], ['reload'], [], false])
-  t.same(changed, ['changed'], 'who was remembered is forgotten')
+  t.same(changed, ['changed'], 'the user is removed from the cache')
   const back = await take(events, database, { follower, after: own.taken.at(-1)?.id as string })
   await tell(database, [{ event: { type: 'library_updated', libraryId: randomUUID() } }])
   await until(() => back.typesOf().length > 0)
-  t.same([back.typesOf(), back.isOver()], [['library_updated'], false], 'who comes back is told what comes after it')
+  t.same([back.typesOf(), back.isOver()], [['library_updated'], false], 'a reconnecting client receives the next events')
   for (const one of [back, other]) one.leave()
 })
 
-t.test('streams that are there before the node hears are told all from their first block on', async (t) => {
+t.test('streams that open before the node listens receive all events after their first one', async (t) => {
   const { database, events } = await openFollowed(t)
   const libraryIds = Array.from({ length: 40 }, () => randomUUID())
   const readers: Promise<Awaited<ReturnType<typeof take>>>[] = []
@@ -195,7 +195,7 @@ t.test('streams that are there before the node hears are told all from their fir
   early.leave()
 })
 
-t.test('what somebody may not see neither delays nor folds what they may, and is judged and written once for all alike', async (t) => {
+t.test('hidden events neither delay nor fold visible ones, and users with the same grants share one check and one text', async (t) => {
   const { database, events } = await openFollowed(t)
   const libraryId = await addLibrary(database)
   const [open, hidden] = [
@@ -222,15 +222,15 @@ t.test('what somebody may not see neither delays nor folds what they may, and is
   })
   await until(() => restricted.every(({ typesOf }) => typesOf().length > 0) && free.typesOf().includes('series_updated'))
   for (const { taken, typesOf } of restricted) {
-    t.same(typesOf(), ['book_created'], 'told as it is, though four hundred hidden ones came with it')
+    t.same(typesOf(), ['book_created'], 'not folded, although four hundred hidden ones came with it')
     t.match(taken.at(-1), { event: { bookId: shownBook } })
     t.equal(JSON.stringify(taken).includes(hidden), false)
   }
-  t.equal(restricted[0]?.deliveries.at(-1), restricted[1]?.deliveries.at(-1), 'of the same grants: the very same')
+  t.equal(restricted[0]?.deliveries.at(-1), restricted[1]?.deliveries.at(-1), 'the same array for the same grants')
   for (const one of [free, ...restricted]) one.leave()
 })
 
-t.test('streams are counted, of a user and in all, and forgotten when they end', async (t) => {
+t.test('streams are counted per user and in total until they end', async (t) => {
   const { database, events } = await openFollowed(t)
   const follower = await addCaller(database)
   const own = Array.from({ length: 100 }, () => events.follow(follower, { after: null }))
@@ -238,11 +238,11 @@ t.test('streams are counted, of a user and in all, and forgotten when they end',
   own[0]?.end()
   own[0]?.end()
   own[0] = events.follow(follower, { after: null })
-  t.throws(() => events.follow(follower, { after: null }), { code: 'rate_limit_exceeded' }, 'that one ended twice makes room for one')
+  t.throws(() => events.follow(follower, { after: null }), { code: 'rate_limit_exceeded' }, 'a stream that ends twice frees one place')
   for (const stream of own) stream.end()
-  // Followers are not looked up before something is told.
+  // Permissions of followers are loaded only when there is an event.
   const many = Array.from({ length: 10_000 }, (_, index) => events.follow({ ...follower, userId: `user ${index % 200}` }, { after: null }))
-  t.throws(() => events.follow(follower, { after: null }), { code: 'unavailable', message: /as many streams/ })
+  t.throws(() => events.follow(follower, { after: null }), { code: 'unavailable', message: /limit of event streams/ })
   for (const stream of many) stream.end()
   events.follow(follower, { after: null }).end()
 })
@@ -255,7 +255,7 @@ t.test('a closed node has no streams', async (t) => {
   t.throws(() => events.follow({ userId: 'x', permissions: new Set() }, { after: null }), { code: 'unavailable' })
 })
 
-t.test('what happens often is announced together, and after the last of it', async (t) => {
+t.test('frequent events are announced together, after the last of them', async (t) => {
   const { database, events } = await openFollowed(t)
   const follower = await take(events, database)
   const announcer = openAnnouncer({ database, log: silentLog })
@@ -273,7 +273,7 @@ t.test('what happens often is announced together, and after the last of it', asy
   follower.leave()
 })
 
-t.test('what waits is announced in its order, also while what came before is still being announced', async (t) => {
+t.test('waiting events are announced in their order, even while earlier ones are still being announced', async (t) => {
   const { database, events } = await openFollowed(t)
   const follower = await take(events, database)
   // The first announcement waits until later ones have long been due.
@@ -301,7 +301,7 @@ t.test('what waits is announced in its order, also while what came before is sti
   follower.leave()
 })
 
-t.test('the series and books that lose a genre or tag which is removed everywhere are told', async (t) => {
+t.test('series and books that lose a genre or tag which is removed everywhere are announced', async (t) => {
   const { database, events } = await openFollowed(t)
   const library_id = await addLibrary(database)
   const seriesId = await addSeries(database, { library_id, title: 'One' })

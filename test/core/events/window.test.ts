@@ -8,7 +8,7 @@ const announcementOf = (id: string): Announcement => ({
   event: { type: 'library_deleted', libraryId: id, timestamp: '2026-01-31T12:00:00.000Z' },
 })
 
-t.test('whoever comes back finds what came after, or that it is not known any more', async () => {
+t.test('a reconnecting client finds the next events, or that its last event is not kept any more', async () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 25_000 }), fc.integer({ min: 1, max: 2_000 }), (count, length) => {
       const window = openWindow('first')
@@ -26,7 +26,7 @@ t.test('whoever comes back finds what came after, or that it is not known any mo
   )
 })
 
-t.test('what is forgotten is not found', async (t) => {
+t.test('a removed event is not found', async (t) => {
   const window = openWindow('first')
   window.add(announcementOf('a'), 1)
   window.clear('second')

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { safeFileName, uniqueFileNames } from '#core/foundation/archive-names.ts'
 
-t.test('names of an archive are safe and unlike each other', async (t) => {
+t.test('names in an archive are safe and unique', async (t) => {
   t.same(uniqueFileNames(['a.cbz', 'A.cbz', 'b.cbz', 'a.cbz']), ['a.cbz', 'A (2).cbz', 'b.cbz', 'a (3).cbz'])
   t.same(uniqueFileNames(['a.cbz', 'a (2).cbz', 'a.cbz']), ['a.cbz', 'a (2).cbz', 'a (3).cbz'])
   t.same(uniqueFileNames(['e\u0301.cbz', '\u00e9.cbz']), ['é.cbz', 'é (2).cbz'], 'one letter, written in two ways')
@@ -15,7 +15,7 @@ t.test('names of an archive are safe and unlike each other', async (t) => {
   t.match(safeFileName(`${'界'.repeat(300)}.cbz`), /界\.cbz$/)
 })
 
-t.test('whatever files are called', async (t) => {
+t.test('any file name', async (t) => {
   const name = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 300 }),
     fc.constantFrom('a.cbz', 'A.CBZ', '..', '.', '', 'a/b', 'a\\b', 'con', 'é', 'e\u0301'),

@@ -5,7 +5,7 @@ import { duringWork, NAME_BYTES_MAX, noteWork, readWork, takeLongestWork, workRe
 
 const open = () => readWork(workRegister).open.map(({ kind, name }) => `${kind} ${name}`)
 
-t.test('work is there until its promise has settled', async (t) => {
+t.test('work is listed until its promise has settled', async (t) => {
   const held = Promise.withResolvers<void>()
   const running = duringWork('request', 'GET /a 1', () => held.promise)
   t.same(open(), ['request GET /a 1'])
@@ -18,10 +18,10 @@ t.test('work is there until its promise has settled', async (t) => {
     }),
     /failed/,
   )
-  t.same(open(), [], 'failed work is over too')
+  t.same(open(), [], 'failed work has ended too')
 })
 
-t.test('what goes on after a pause says so itself', async (t) => {
+t.test('work that continues after a pause is recorded again', async (t) => {
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const seen: (string | undefined)[] = []
   const running = gates.map((gate, index) =>
@@ -32,7 +32,7 @@ t.test('what goes on after a pause says so itself', async (t) => {
       await turn()
     }),
   )
-  t.equal(readWork(workRegister).last?.name, 'number 1', 'the one that began last')
+  t.equal(readWork(workRegister).last?.name, 'number 1', 'the work that began last')
   gates[0]!.resolve()
   await turn()
   gates[1]!.resolve()
@@ -40,7 +40,7 @@ t.test('what goes on after a pause says so itself', async (t) => {
   t.same(seen, ['number 0', 'number 1'])
 })
 
-t.test('the longest piece is known when it is over', async (t) => {
+t.test('the longest work is reported after its end', async (t) => {
   const standStill = async (ms: number) => {
     const until = performance.now() + ms
     while (performance.now() < until);
@@ -52,7 +52,7 @@ t.test('the longest piece is known when it is over', async (t) => {
   t.same(takeLongestWork(), { kind: 'request', name: 'long' })
 })
 
-t.test('more work than there is room for is counted, and long names keep their end', async (t) => {
+t.test('work without a free slot is counted, and long names keep their end', async (t) => {
   const held = Promise.withResolvers<void>()
   const running = Array.from({ length: 200 }, (_, index) => duringWork('file', `${'é/'.repeat(300)}${index}.cbz`, () => held.promise))
   const report = readWork(workRegister)
@@ -67,7 +67,7 @@ t.test('more work than there is room for is counted, and long names keep their e
   t.same(readWork(workRegister), { last: null, open: [], omitted: 0 })
 })
 
-t.test('another thread reads it', async (t) => {
+t.test('another thread can read the register', async (t) => {
   const source = new URL('../../../core/foundation/current-work.ts', import.meta.url).href
   const code = `const { workerData, parentPort } = require('node:worker_threads')
     import(${JSON.stringify(source)}).then(({ readWork }) => parentPort.postMessage(readWork(workerData)))`
@@ -79,7 +79,7 @@ t.test('another thread reads it', async (t) => {
   t.match(report, { last: { kind: 'plugin call', name: 'anilist metadata.series.search' }, omitted: 0 })
 })
 
-t.test('it costs next to nothing', async (t) => {
+t.test('recording costs next to nothing', async (t) => {
   const rounds = 20_000
   const began = performance.now()
   for (let round = 0; round < rounds; round++) await duringWork('request', 'GET /api/v1/books/:bookId 12345678', async () => noteWork())

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { isExactNumber, isSameText, memberText, readExactJson } from '#core/foundation/exact-json.ts'
 
-t.test('what is read is written as it was', async (t) => {
+t.test('parsed JSON is written unchanged', async (t) => {
   for (const text of [
     '{"b":1,"a":2}',
     '{"10":1,"b":2,"2":3,"a":{"7":[],"3":{}}}',
@@ -20,10 +20,10 @@ t.test('what is read is written as it was', async (t) => {
     t.ok(isDeepStrictEqual(value, readExactJson(text)), 'and equal to itself')
   }
   t.equal(JSON.stringify(readExactJson(' { "b" : [ 1 , 2.50 , true ] ,\n"a" : { } } ')), '{"b":[1,2.5,true],"a":{}}')
-  t.equal(JSON.stringify(readExactJson('{"a":1,"b":2,"a":3}')), '{"a":3,"b":2}', 'of two members of one name the last stands')
+  t.equal(JSON.stringify(readExactJson('{"a":1,"b":2,"a":3}')), '{"a":3,"b":2}', 'of two members with one name the last counts')
 })
 
-t.test('what a double holds is a plain number, in any spelling', async (t) => {
+t.test('a number that a double holds is a plain number, in any spelling', async (t) => {
   for (const text of [
     '0',
     '1e5',
@@ -54,15 +54,15 @@ t.test('the text of a member', async (t) => {
     ['"own"', 'own', null],
   ] as const)
     t.equal(memberText(text, name), expected, text)
-  t.notOk(isSameText(readExactJson('{"2":0,"1":0}'), readExactJson('{"1":0,"2":0}')), 'another order is another text')
+  t.notOk(isSameText(readExactJson('{"2":0,"1":0}'), readExactJson('{"1":0,"2":0}')), 'a different order is a different text')
   t.ok(isSameText(readExactJson('{"b": 1.0}'), { b: 1 }))
 })
 
-t.test('what is no JSON is refused', async (t) => {
+t.test('invalid JSON is refused', async (t) => {
   for (const text of ['', '{', '{"a":}', '[1,]', '01', 'nul', '{"a":1}x']) t.throws(() => readExactJson(text), SyntaxError, text)
 })
 
-t.test('the time grows with the length', async (t) => {
+t.test('parsing takes linear time', async (t) => {
   const inputs = [
     `["${'\\\\'.repeat(400_000)}"]`,
     `[${'1,'.repeat(300_000)}1]`,

@@ -5,7 +5,7 @@ import { assertInTime } from '#test/support/timed-property.ts'
 
 const iso = (text: string) => readInstant(text)?.toISOString() ?? null
 
-t.test('legal times, however unusual', async (t) => {
+t.test('valid times, however unusual', async (t) => {
   const cases: [text: string, utc: string][] = [
     ['2026-01-02T10:00:00Z', '2026-01-02T10:00:00.000Z'],
     ['2026-01-02t10:00:00z', '2026-01-02T10:00:00.000Z'],
@@ -27,7 +27,7 @@ t.test('legal times, however unusual', async (t) => {
   for (const [text, utc] of cases) t.equal(iso(text), utc, text)
 })
 
-t.test('what is no time of the years 1 to 9999', async (t) => {
+t.test('texts that are no time of the years 1 to 9999', async (t) => {
   const cases = [
     '',
     'now',
@@ -55,7 +55,7 @@ t.test('what is no time of the years 1 to 9999', async (t) => {
   for (const text of cases) t.equal(iso(text), null, JSON.stringify(text))
 })
 
-t.test('what computers write is read as they mean it', async () => {
+t.test('times that programs write are parsed exactly', async () => {
   const dates = fc.date({ min: new Date('0001-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true })
   assertInTime(
     fc.property(dates, (date) => {

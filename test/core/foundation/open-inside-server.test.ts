@@ -16,7 +16,7 @@ const inside = await makePicture({ width: 40, height: 60, noise: true })
 const outside = await makePicture({ width: 40, height: 60, noise: true })
 const size = { width: 40, height: 60 }
 
-/** A book of one page and some ballast, by which the one outside gets the size of the one inside. */
+/** A book of one page and some padding, by which the file outside gets the size of the file inside. */
 const BOOKS: Record<string, (page: Buffer, ballast: number) => Buffer> = {
   'zip/book.cbz': (data, ballast) => buildZip([{ name: '1.jpg', data }, ballastOf(ballast)]),
   'rar/book.cbr': (data, ballast) => buildRar([{ name: '1.jpg', data }, ballastOf(ballast)]),
@@ -34,7 +34,7 @@ interface Book {
   title: string
 }
 
-t.test('folders and files that become links after the scan give nothing away', async (t) => {
+t.test('folders and files that become links after the scan reveal nothing', async (t) => {
   const room = mkdtempSync(join(tmpdir(), 'carrel-exchanged-'))
   t.teardown(() => rmSync(room, { recursive: true, force: true }))
   const library = join(room, 'library')
@@ -49,7 +49,7 @@ t.test('folders and files that become links after the scan give nothing away', a
     put(join(library, name), build(inside, BALLAST_BYTES))
     const { size } = statSync(join(library, name))
     put(join(elsewhere, name), build(outside, BALLAST_BYTES + size - build(outside, BALLAST_BYTES).length))
-    t.equal(statSync(join(elsewhere, name)).size, size, 'size and time do not tell the two apart')
+    t.equal(statSync(join(elsewhere, name)).size, size, 'the two files have the same size and time')
     put(join(elsewhere, name, '../ComicInfo.xml'), '<ComicInfo><Title>From elsewhere</Title></ComicInfo>')
   }
   put(join(library, 'sidecar/book.cbz'), buildZip([{ name: '1.jpg', data: inside }]))
@@ -86,10 +86,10 @@ t.test('folders and files that become links after the scan give nothing away', a
     const { taskId } = await server.post<{ taskId: string }>(`/api/v1/books/${id}/analyze`)
     await until(async () => ENDED.has((await server.get<{ status: string }>(`/api/v1/tasks/${taskId}`)).status), 60_000)
   }
-  t.same((await books()).map(tell), before.map(tell), 'hashes and titles are those of before')
-  t.same(await Promise.all(before.map(({ id }) => bytesOf(`${id}/thumbnail`))), covers, 'and so are the covers')
+  t.same((await books()).map(tell), before.map(tell), 'hashes and titles have not changed')
+  t.same(await Promise.all(before.map(({ id }) => bytesOf(`${id}/thumbnail`))), covers, 'covers have not changed')
   const { totalBooksWithErrors } = await server.get<{ totalBooksWithErrors: number }>('/api/v1/books/errors')
-  t.equal(totalBooksWithErrors, 4, 'analysis says so of each')
+  t.equal(totalBooksWithErrors, 4, 'each book has an error')
 })
 
 const ENDED = new Set(['completed', 'failed', 'cancelled'])

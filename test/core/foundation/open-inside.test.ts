@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { OutsideError, openInside, openInsideSync } from '#core/foundation/open-inside.ts'
 
-t.test('a file is opened only where it really lies inside the folder', async (t) => {
+t.test('a file is opened only when it really lies inside the folder', async (t) => {
   const room = mkdtempSync(join(tmpdir(), 'carrel-inside-'))
   t.teardown(() => rmSync(room, { recursive: true, force: true }))
   const root = join(room, 'library')
@@ -15,7 +15,7 @@ t.test('a file is opened only where it really lies inside the folder', async (t)
   const secret = join(room, 'library-secret/book.cbz')
   writeFileSync(book, 'a book')
   writeFileSync(secret, 'a key')
-  // By promises and at once, and as on systems that do not tell where a descriptor lies: all four agree.
+  // Asynchronous and synchronous, with and without the path of the descriptor: all four agree.
   const read = async (path = book, from = root) => {
     const ways = [undefined, null].flatMap((descriptors) => [
       async () => {
@@ -40,23 +40,23 @@ t.test('a file is opened only where it really lies inside the folder', async (t)
   symlinkSync(root, join(room, 'link-to-library'))
   t.equal(await read(join(room, 'link-to-library/series/book.cbz'), join(room, 'link-to-library')), 'a book', 'a root that is a link')
   symlinkSync(join(root, 'series'), join(root, 'again'))
-  t.equal(await read(join(root, 'again/book.cbz')), 'a book', 'a link inside that stays inside')
+  t.equal(await read(join(root, 'again/book.cbz')), 'a book', 'a link that stays inside')
 
   unlinkSync(book)
   symlinkSync(secret, book)
   await t.rejects(read(), OutsideError, 'a link in its place')
   unlinkSync(book)
   symlinkSync(join(root, 'other.cbz'), book)
-  await t.rejects(read(), OutsideError, 'even one that leads nowhere')
+  await t.rejects(read(), OutsideError, 'a dangling link too')
   renameSync(join(root, 'series'), join(root, 'away'))
   symlinkSync(join(room, 'library-secret'), join(root, 'series'))
-  await t.rejects(read(), OutsideError, 'a folder above that became a link; a name that begins alike is not inside')
+  await t.rejects(read(), OutsideError, 'a parent folder that became a link; a folder whose name has the same prefix is outside')
   await t.rejects(read(join(root, 'away/../../library-secret/book.cbz')), OutsideError)
   await t.rejects(read('/proc/self/environ'), OutsideError)
 
   const pipe = join(root, 'away/pipe.cbz')
   execFileSync('mkfifo', [pipe])
-  await t.rejects(read(pipe), OutsideError, 'a pipe is refused and waited for by nobody')
+  await t.rejects(read(pipe), OutsideError, 'a pipe is refused without waiting')
   await t.rejects(read(join(root, 'away')), OutsideError, 'a folder')
   await t.rejects(read('/dev/null', '/dev'), OutsideError, 'a device')
   await t.rejects(read(join(root, 'nothing.cbz')), { code: 'ENOENT' })

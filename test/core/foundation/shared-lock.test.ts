@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openSharedLock } from '#core/foundation/shared-lock.ts'
 
-t.test('many share it or one has it alone, in the order of arrival', async (t) => {
+t.test('many share the lock or one holds it exclusively, in the order of arrival', async (t) => {
   const lock = openSharedLock()
   const said: string[] = []
   const gates = new Map<string, () => void>()
@@ -16,7 +16,7 @@ t.test('many share it or one has it alone, in the order of arrival', async (t) =
   const alone = lock.exclusive(work('alone'))
   const after = lock.shared(work('c'))
   await sleep(5)
-  t.same(said, ['a', 'b'], 'two share it; whoever comes after the one that waits alone waits too')
+  t.same(said, ['a', 'b'], 'two share it; callers behind an exclusive one wait too')
   gates.get('a')?.()
   await first
   await sleep(5)
@@ -33,7 +33,7 @@ t.test('many share it or one has it alone, in the order of arrival', async (t) =
   t.same(said.slice(5), ['alone ends', 'c', 'c ends'])
 })
 
-t.test('whoever gives up waiting lets the next in, and what fails frees the lock', async (t) => {
+t.test('a caller that stops waiting lets the next one in, and failed work releases the lock', async (t) => {
   const lock = openSharedLock()
   let release = () => {}
   const held = lock.shared(() => new Promise<void>((resolve) => (release = resolve)))

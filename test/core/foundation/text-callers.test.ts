@@ -6,7 +6,7 @@ import t from 'tap'
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const PRODUCT = ['api', 'core', 'migrations', 'plugin-sdk', 'plugins', 'workers']
 
-/** What takes a time that grows with the square of a run of marks, and where it may stand all the same. */
+/** Functions that take quadratic time on a run of combining marks, and where they are allowed all the same. */
 const FORBIDDEN: { pattern: RegExp; instead: string; allowed: Record<string, string> }[] = [
   {
     pattern: /\.normalize\(/,
@@ -35,7 +35,7 @@ const FORBIDDEN: { pattern: RegExp; instead: string; allowed: Record<string, str
   },
 ]
 
-/** Bundles are built from sources that are looked at. */
+/** Bundles are built from sources that this test checks. */
 const isBuilt = (path: string) => /^plugins\/(bundled|templates\/guest)\/[^/]+\/main\.js$|^plugin-sdk\/dist\//.test(path)
 
 t.test('text is normalized and compared in bounded pieces everywhere', async (t) => {

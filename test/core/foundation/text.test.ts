@@ -24,7 +24,7 @@ const anyText = fc
   )
   .map((parts) => parts.join(''))
 
-t.test('cuts, and never inside a character', async (t) => {
+t.test('cutting never splits a character', async (t) => {
   t.equal(cutText('abc', 2), 'ab')
   t.equal(cutText('a😀b', 2), 'a')
   t.equal(cutText('a😀b', 3), 'a😀')
@@ -38,7 +38,7 @@ t.test('cuts, and never inside a character', async (t) => {
   )
 })
 
-t.test('is the normal form of every text that has no long runs of marks', async (t) => {
+t.test('the result is the normal form of every text without long runs of marks', async (t) => {
   for (const text of ['', 'plain', 'e\u0301', 'が', '한국어', 'เก่ง', 'עִבְרִית', 'हिन्दी', '👩‍👩‍👧‍👦', 'ﬁ'])
     for (const form of FORMS) t.equal(normalizeText(text, 1_000, form), text.normalize(form), `${text} in ${form}`)
   assertInTime(
@@ -46,7 +46,7 @@ t.test('is the normal form of every text that has no long runs of marks', async 
   )
 })
 
-t.test('is a normal form, and stays what it is', async () => {
+t.test('the result is a normal form, and normalizing it again changes nothing', async () => {
   assertInTime(
     fc.property(anyText, anyForm, (text, form) => {
       const bounded = boundMarks(text)
@@ -56,7 +56,7 @@ t.test('is a normal form, and stays what it is', async () => {
   )
 })
 
-t.test('every character that becomes nothing but marks counts as one', async (t) => {
+t.test('every character that decomposes into marks only counts as one mark', async (t) => {
   const missed: string[] = []
   for (let code = 0x80; code <= 0x10ffff; code++) {
     if (code >= 0xd800 && code <= 0xdfff) continue
@@ -87,5 +87,5 @@ t.test('runs of marks cost no more than other text', async (t) => {
   const runs = `${'\u0315\u0300'.repeat(MARKS_IN_A_ROW_MAX / 2)}a`.repeat(ATTACK_LENGTH / (MARKS_IN_A_ROW_MAX + 1))
   const start = threadCpuMs()
   normalizeText(runs, ATTACK_LENGTH)
-  t.ok(threadCpuMs() - start < SOON_MS, 'and many runs of the longest that is let through')
+  t.ok(threadCpuMs() - start < SOON_MS, 'nor do many runs of the longest allowed length')
 })

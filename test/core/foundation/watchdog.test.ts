@@ -32,10 +32,10 @@ async function start(t: Test, how: string, stallMs: number, flags: string[] = []
 }
 
 for (const how of ['loop', 'native', 'pattern']) {
-  t.test(`a main thread that stands still (${how}) ends the process, and what it was at is written down`, async (t) => {
+  t.test(`a blocked main thread (${how}) ends the process, and its current work is recorded`, async (t) => {
     const { folder, ended, output } = await start(t, how, 1_000)
     t.same(await ended, [null, 'SIGVTALRM'])
-    t.match(output(), /stood still for .* file \/books\/a\.cbz/)
+    t.match(output(), /was blocked for .* file \/books\/a\.cbz/)
     const stall = await takeStall(folder)
     t.match(stall, {
       last: { kind: 'file', name: `/books/a.cbz (book ${BOOK})` },
@@ -43,13 +43,13 @@ for (const how of ['loop', 'native', 'pattern']) {
       omitted: 0,
     })
     t.same(suspectsOf(stall!), { bookIds: [BOOK], taskIds: [] })
-    if (how === 'loop') t.match(stall!.stack[0], /standsInALoop .*stalling-child\.ts:\d+/, 'with the function it stood in')
-    t.match(describeStall(stall!), /At work last: file .* Also open: request GET/)
-    t.equal(await takeStall(folder), null, 'it is told once')
+    if (how === 'loop') t.match(stall!.stack[0], /standsInALoop .*stalling-child\.ts:\d+/, 'with the blocking function')
+    t.match(describeStall(stall!), /Last work: file .* Also open: request GET/)
+    t.equal(await takeStall(folder), null, 'it is reported once')
   })
 }
 
-t.test('a process that was stopped for longer is not one that stands still', async (t) => {
+t.test('a process that was stopped for longer does not count as blocked', async (t) => {
   const { folder, child, ended, said, output } = await start(t, 'nothing', 4_000)
   await said('ready')
   await sleep(500)
@@ -57,18 +57,18 @@ t.test('a process that was stopped for longer is not one that stands still', asy
   await sleep(6_000)
   child.kill('SIGCONT')
   t.same(await ended, [0, null])
-  t.match(output(), /ended/, 'it went on')
+  t.match(output(), /ended/, 'it continued')
   t.notOk(existsSync(path.join(folder, 'stall.json')))
 })
 
-t.test('a process that is debugged is not watched', async (t) => {
+t.test('a process under a debugger is not monitored', async (t) => {
   const { child, ended, said } = await start(t, 'native', 500, ['--inspect=127.0.0.1:0'])
   await said('ready')
   t.equal(await Promise.race([ended, sleep(3_000, 'it stands')]), 'it stands')
   child.kill('SIGKILL')
 })
 
-t.test('what cannot be read is removed all the same', async (t) => {
+t.test('an unreadable report is deleted all the same', async (t) => {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'carrel-watchdog-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   for (const text of ['', '{"open":', '[]', 'null', '{"open":1}']) {

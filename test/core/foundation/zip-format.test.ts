@@ -8,7 +8,7 @@ import { centralDirectory, dataDescriptor, localHeader, type WrittenZipEntry, zi
 
 const planOf = (name: string, bytes: number) => ({ name: Buffer.from(name), bytes, modifiedAt: new Date('2024-02-29T12:34:56Z') })
 
-t.test('what is written has the length that was told, and others read it', async (t) => {
+t.test('an archive has the predicted length, and other programs can read it', async (t) => {
   const files = [
     ['進撃の巨人 1.cbz', Buffer.from('first')],
     ['empty.cbz', Buffer.alloc(0)],
@@ -39,7 +39,7 @@ with zipfile.ZipFile(sys.argv[1]) as z:
     })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    t.comment('NOT CHECKED by another reader: there is no python3')
+    t.comment('NOT CHECKED by another program: there is no python3')
     return
   }
   const time = [2024, 2, 29, 12, 34, 56]

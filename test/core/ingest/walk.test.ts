@@ -133,8 +133,8 @@ t.test('a folder or a file that is exchanged for a link during the walk gives no
   t.match(
     found.filter(({ kind }) => kind === 'unreadable'),
     [
-      { path: 'b', message: /exchanged|no folder/ },
-      { path: 'c', message: /exchanged|no folder/ },
+      { path: 'b', message: /replaced|no folder/ },
+      { path: 'c', message: /replaced|no folder/ },
     ],
   )
 })

@@ -20,7 +20,7 @@ const nothing = {
 }
 const idsOf = (items: readonly { externalId: string }[]) => items.map(({ externalId }) => externalId)
 
-t.test('of an answer the best of each identifier is kept', async (t) => {
+t.test('the best item for each identifier is stored', async (t) => {
   t.same(idsOf(keptItems([item('a', 0.1), item('b', 0.9), item('c', 0.9), item('a', 0.5)])), ['b', 'c', 'a'])
   t.equal(keptItems([item('a', 0.1), item('a', 0.5)])[0]?.score, 0.5)
   t.same(
@@ -38,7 +38,7 @@ t.test('of an answer the best of each identifier is kept', async (t) => {
   t.equal(keptItems(Array.from({ length: 500 }, (_, at) => item(String(at), 0.5))).length, KEPT_MAX)
 })
 
-t.test('of a list is shown what is left of it', async (t) => {
+t.test('a list is shown without dismissed and hidden items', async (t) => {
   const items = [item('a', 1), item('b', 0.9), item('c', 0.8), item('d', 0.7)]
   t.same(idsOf(shownItems(items, { ...nothing, dismissed: new Set(['b']), count: 2 })), ['a', 'c'], 'others move up')
   const known = new Map([
@@ -46,15 +46,15 @@ t.test('of a list is shown what is left of it', async (t) => {
     [externalKey({ source: 'taste', externalId: 'c' }), 'series 1'],
   ])
   const shown = shownItems(items, { ...nothing, known })
-  t.same(idsOf(shown), ['a', 'b', 'd'], 'a series stands once')
+  t.same(idsOf(shown), ['a', 'b', 'd'], 'a series is listed once')
   t.match(shown, [{ serviceSeriesId: 'series 1', inService: true }, { inService: false }])
   t.notOk('serviceSeriesId' in (shown[1] ?? {}))
   const own = shownItems(items, { ...nothing, idSource: OWN_SOURCE, visible: new Set(['c']), known })
   t.match(own, [{ externalId: 'c', serviceSeriesId: 'c', inService: true }])
-  t.equal(own.length, 1, 'of this library only what may be seen')
+  t.equal(own.length, 1, 'of this library only visible series')
 })
 
-t.test('what plugins give becomes what is promised', async (t) => {
+t.test('items of plugins become the documented shape', async (t) => {
   const [odd] = shownItems(
     [
       item('a', 1, {
@@ -78,7 +78,7 @@ t.test('what plugins give becomes what is promised', async (t) => {
   t.notOk('status' in (odd ?? {}) || 'summary' in (odd ?? {}))
 })
 
-t.test('under which names it is looked for', async (t) => {
+t.test('the names under which an item is looked up', async (t) => {
   const given = { recommendations: [{ ...item('7', 1), externalIds: { taste: '8', 'plugin:taste': '8', other: '9', 'a\nb': 'c' } }] }
   const read = (readResult('recommendations.refresh', JSON.stringify(given)) as { recommendations: Item[] }).recommendations
   t.same(externalSeriesOf(read[0] as Item, 'taste'), [
@@ -87,7 +87,7 @@ t.test('under which names it is looked for', async (t) => {
   ])
 })
 
-t.test('how many a reader wishes for', async (t) => {
+t.test('how many items a user wants', async (t) => {
   t.same(
     [{}, { maxRecommendations: 7.9 }, { maxRecommendations: 0 }, { maxRecommendations: 900 }, { maxRecommendations: '3' }].map(wishedCount),
     [...[SHOWN_MAX, 7, SHOWN_MAX, SHOWN_MAX, SHOWN_MAX]],

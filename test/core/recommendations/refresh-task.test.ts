@@ -7,7 +7,7 @@ import { item, openTaste, until } from '#test/support/reader-plugins.ts'
 
 t.setTimeout(240_000)
 
-t.test('one task at a time, which can be stopped', async (t) => {
+t.test('one task at a time, which can be canceled', async (t) => {
   const { rita, adminToken, get, setAnswer, request, settled, database, pluginId, signUp } = await openTaste(t)
   setAnswer({ value: { recommendations: [item('1', 1)], sleepMs: 60_000 } })
   const starts = await Promise.all(
@@ -31,16 +31,16 @@ t.test('one task at a time, which can be stopped', async (t) => {
 
   const begun = performance.now()
   t.match(await rita('POST', `plugins/${pluginId}/disable`), { status: 200 })
-  await until(async () => (await database('pgboss.job').where('id', taskId).first()).state === 'cancelled', 'it to be cancelled')
+  await until(async () => (await database('pgboss.job').where('id', taskId).first()).state === 'cancelled', 'it to be canceled')
   t.ok(performance.now() - begun < 30_000)
   await rita('POST', `plugins/${pluginId}/enable`)
   setAnswer({ value: { recommendations: [item('2', 1)] } })
   await get()
-  t.equal((await settled()).recommendations[0]?.externalId, '2', 'what was stopped left nothing')
+  t.equal((await settled()).recommendations[0]?.externalId, '2', 'the canceled run left nothing')
   t.equal((await database('recommendations').first()).failures, 0)
 })
 
-t.test('a list stays while nobody runs, and a task that was broken off runs again', async (t) => {
+t.test('a list stays while no task runs, and an interrupted task runs again', async (t) => {
   const { rita, get, renew, setAnswer, closeNode, openNode, services, pluginId, database } = await openTaste(t)
   await renew([item('1', 1)])
   setAnswer({ value: { recommendations: [item('2', 1)], sleepMs: 60_000 } })
@@ -65,8 +65,8 @@ t.test('a list stays while nobody runs, and a task that was broken off runs agai
     0,
   )
 
-  t.test('as does one whose server was killed', async (t) => {
-    // What a killed server leaves: an active task that no living node runs.
+  t.test('also when its server was killed', async (t) => {
+    // What a killed server leaves: an active task that no live node runs.
     const [job] = await database('pgboss.job')
       .where('id', taskId)
       .update({ state: 'active', completed_on: null, output: null })
@@ -79,9 +79,9 @@ t.test('a list stays while nobody runs, and a task that was broken off runs agai
     t.match(await get(), { recommendations: [{ externalId: '3' }] })
   })
 
-  t.test('and a claim that nobody kept is forgotten', async (t) => {
+  t.test('and an abandoned claim expires', async (t) => {
     await database('recommendations').update({ asked_at: new Date(), generated_at: null })
-    t.equal((await get()).taskId, undefined, 'somebody is about to add a task')
+    t.equal((await get()).taskId, undefined, 'another request is about to add a task')
     await database('recommendations').update({ asked_at: new Date(Date.now() - 11_000) })
     t.type((await get()).taskId, 'string')
     t.type(pluginId, 'string')
@@ -89,7 +89,7 @@ t.test('a list stays while nobody runs, and a task that was broken off runs agai
   })
 })
 
-t.test('a plugin that its reader has to connect says so, and a service that refuses breaks the connection', async (t) => {
+t.test('a plugin that its user must connect says so, and a service that rejects the credentials breaks the connection', async (t) => {
   const { rita, install, get, settled, setAnswer, database, host } = await openTaste(t)
   const auth = { type: 'apiKey', scope: 'user', bind: { host: 'api.example.org', header: 'Authorization', format: 'Bearer {token}' } }
   const main = `export default { recommendations: { async refresh(_, ctx) {
@@ -105,9 +105,9 @@ t.test('a plugin that its reader has to connect says so, and a service that refu
   await get()
   t.match(await settled(), { pluginId: id, recommendations: [] })
   t.match((await rita('GET', `plugins/${id}/tasks`)).json, { status: 'failed', error: /Connect me first/ })
-  t.match(await own(), { connected: false, healthStatus: 'unknown' }, 'nobody has refused anything')
+  t.match(await own(), { connected: false, healthStatus: 'unknown' }, 'no service has refused anything')
   t.match((await rita('POST', `plugins/${id}/credentials`, { accessToken: 'a-key-of-a-reader' })).json, { connected: true })
-  t.type((await get()).taskId, 'string', 'the next who looks need not wait')
+  t.type((await get()).taskId, 'string', 'the next request need not wait')
   t.equal((await settled()).recommendations.length, 1)
 
   setAnswer({ status: 401, value: {} })
@@ -118,11 +118,11 @@ t.test('a plugin that its reader has to connect says so, and a service that refu
   setAnswer({ value: { recommendations: [] } })
   await rita('POST', 'recommendations/refresh')
   await settled()
-  t.match(await own(), { connected: true }, 'a service that lets them in again mends it')
+  t.match(await own(), { connected: true }, 'a service that accepts the credentials again repairs it')
   t.equal((await database('recommendations').where('plugin_id', id).first()).failures, 0)
 })
 
-t.test('what a killed server was looking for is found by the next', async (t) => {
+t.test('the next server continues the task of a killed one', async (t) => {
   const { rita, install, get, closeNode, openNode, services, database } = await openTaste(t)
   await closeNode()
   const main = `export default { recommendations: { async refresh(_, ctx) {
@@ -148,7 +148,7 @@ t.test('what a killed server was looking for is found by the next', async (t) =>
   await until(() => database('plugin_storage').where('plugin_id', id).first(), 'the child to begin')
   child.kill('SIGKILL')
   await once(child, 'exit')
-  t.match(await get(), { taskId, recommendations: [{ externalId: 'old' }] }, 'what was there is answered')
+  t.match(await get(), { taskId, recommendations: [{ externalId: 'old' }] }, 'the stored list is returned')
   const next = await openNode()
   Object.assign(services, next.services)
   await next.services.tasks.start()
@@ -160,7 +160,7 @@ t.test('what a killed server was looking for is found by the next', async (t) =>
   t.equal((await database('pgboss.job').where('name', 'refresh_recommendations')).length, 1, 'as the same task')
 })
 
-t.test('words of a plugin that no column holds do no harm', async (t) => {
+t.test('text of a plugin that no column can store does no harm', async (t) => {
   const { rita, install, renew, database } = await openTaste(t)
   const odd = '\\u0000 \\ud800 \\u202e'
   const id = await install(

@@ -15,7 +15,7 @@ const found = (values: Record<string, string[]>, words: string[], mistakes: stri
   mistakes,
 })
 
-t.test('values are found however they are put to their flags', async (t) => {
+t.test('values are found in every way of writing flags', async (t) => {
   const cases: [line: string, expected: ReturnType<typeof found>][] = [
     ['--name ada Manga', found({ name: ['ada'] }, ['Manga'])],
     ['--name=a=b', found({ name: ['a=b'] }, [])],
@@ -37,7 +37,7 @@ t.test('values are found however they are put to their flags', async (t) => {
   for (const [line, expected] of cases) t.same(split(line), expected, line)
 })
 
-t.test('all mistakes are told at once, with the nearest names', async (t) => {
+t.test('all mistakes are reported together, with the nearest names', async (t) => {
   t.same(split('a --naem ada b --yse --no-yes=1 --yes=maybe --key=1 --yes --name=a --name=b -x c -- --d').mistakes.sort(), [
     '--name is given twice; give it once.',
     '--no-yes takes no value.',
@@ -48,14 +48,14 @@ t.test('all mistakes are told at once, with the nearest names', async (t) => {
     'There is no flag -x.',
   ])
   const { words, values } = split('a --naem ada b --key 1 c -- --d')
-  t.same(words, ['a', 'b', 'c', '--d'], 'the value of an unknown flag is no word')
-  t.same(values.get('key'), ['1'], 'and what is right beside it counts')
+  t.same(words, ['a', 'b', 'c', '--d'], 'the value of an unknown flag is not a word')
+  t.same(values.get('key'), ['1'], 'and valid flags beside it count')
   t.same(split('--name --yes').mistakes, ['--name needs a value.'])
   t.same(split('--yes --name').mistakes, ['--name needs a value.'])
   t.same(split('--no-name').mistakes, ['There is no flag --no-name. Did you mean --name?'])
 })
 
-t.test('pages of help tell how a command is typed, and wrap where the layout says so', async (t) => {
+t.test('help pages show the usage of a command, and wrap at the width of the layout', async (t) => {
   const command: DescribedCommand = {
     name: 'user add',
     usage: '<name>',

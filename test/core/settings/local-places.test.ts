@@ -45,7 +45,7 @@ t.test('a place is a host of this machine or its network, and a port', (t) => {
   t.end()
 })
 
-t.test('the setting is off unless somebody names places, and never names the server itself', (t) => {
+t.test('the setting is off by default, and never names the server itself', (t) => {
   const read = (argv: string[], env = {}) => readSettings({ argv, env, cwd: '/home/reader' })
   const placesOf = (argv: string[], env = {}) => read(argv, env).plugins.allowLocal
   t.same(placesOf([]), [])

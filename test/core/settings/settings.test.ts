@@ -24,7 +24,7 @@ function readWith(input: { argv?: string[]; env?: SettingsInput['env']; files?: 
   })
 }
 
-t.test('with nothing given', async (t) => {
+t.test('defaults', async (t) => {
   const settings = readWith({})
   t.match(settings, {
     dataFolder: '/home/reader/data',
@@ -56,10 +56,10 @@ t.test('flag before environment before config file', async (t) => {
   t.same(settings.log, { level: 'warn', format: 'json' })
   t.equal(readWith({ env, files }).port, 2)
   t.equal(readWith({ files }).port, 1)
-  t.equal(readWith({ env: { CARREL_PORT: '' }, files }).port, 1, 'an empty variable is none')
+  t.equal(readWith({ env: { CARREL_PORT: '' }, files }).port, 1, 'an empty variable counts as absent')
 })
 
-t.test('the config file is looked for in three places', async (t) => {
+t.test('the config file is searched in three places', async (t) => {
   const files = {
     '/a/carrel.json': '{"port": 1}',
     '/home/reader/carrel.json': '{"port": 2}',
@@ -69,7 +69,7 @@ t.test('the config file is looked for in three places', async (t) => {
   t.equal(readWith({ argv: ['--data-dir', '/b'], files }).port, 2)
   const named = readWith({ argv: ['--config', '/c/my.json'], files })
   t.equal(named.port, 3)
-  t.equal(named.dataFolder, '/c/below', 'a path in the file counts from the file')
+  t.equal(named.dataFolder, '/c/below', 'a path in the file starts at the folder of the file')
   t.equal(readWith({ env: { CARREL_CONFIG: '../../c/my.json' }, files }).port, 3)
 })
 
@@ -102,7 +102,7 @@ t.test('lists, paths and switches', async (t) => {
   t.equal(absolutePath('~/x', '/y'), `${os.homedir()}/x`)
 })
 
-t.test('secrets may stand in files, and are not printed', async (t) => {
+t.test('secrets may be in files, and are not printed', async (t) => {
   const settings = readWith({
     env: {
       CARREL_ADMIN_USERNAME_FILE: '/run/name',
@@ -117,7 +117,7 @@ t.test('secrets may stand in files, and are not printed', async (t) => {
       '/run/url': 'postgresql://me:pass@db/x?password=more\n',
     },
   })
-  t.same(settings.firstAdmin, { username: 'ada', password: ' s3cret ' }, 'only the last line end is taken off')
+  t.same(settings.firstAdmin, { username: 'ada', password: ' s3cret ' }, 'only the last line end is removed')
   t.equal(settings.databaseUrl, 'postgresql://me:pass@db/x?password=more')
   t.equal(settings.tokenKey, 'k'.repeat(32))
   const printed = JSON.stringify(maskSettings(settings))
@@ -125,12 +125,12 @@ t.test('secrets may stand in files, and are not printed', async (t) => {
   t.match(printed, 'ada')
 })
 
-t.test('refusals name what is wrong and what is right', async (t) => {
+t.test('messages say what is wrong and what is valid', async (t) => {
   const cases: [name: string, input: Parameters<typeof readWith>[0], expected: RegExp][] = [
     ['unknown flag', { argv: ['--prot', '1'] }, /no flag --prot\. Did you mean --port\?/],
     ['nothing like it', { argv: ['--zzzzzzzz'] }, /no flag --zzzzzzzz\.$/],
     ['one dash', { argv: ['-port', '1'] }, /no flag -port\. Did you mean --port\?/],
-    ['a word', { argv: ['stray'] }, /"stray" stands alone/],
+    ['a word', { argv: ['stray'] }, /"stray" belongs to no flag/],
     ['no value', { argv: ['--port'] }, /--port needs a value/],
     ['a flag for a value', { argv: ['--port', '--host', 'x'] }, /--port needs a value/],
     ['twice', { argv: ['--port', '1', '--port', '2'] }, /--port is given twice/],
@@ -203,7 +203,7 @@ t.test('the table itself', async (t) => {
 })
 
 t.test('every documented value works on every flag, in the environment and in the file', async (t) => {
-  /** Values that the table allows, and what each means. */
+  /** Values that the table allows, and their parsed form. */
   const allowed = ({ kind }: Setting): [text: string, value: unknown][] => {
     if (kind.type === 'boolean') return ['on', 'ON', 'true', 'yes', '1', 'off', 'Off', 'false', 'no', '0'].map((text, at) => [text, at < 5])
     if (kind.type === 'integer') return [kind.min, kind.max].map((number) => [String(number), number])
@@ -224,14 +224,14 @@ t.test('every documented value works on every flag, in the environment and in th
       if (setting.key === 'rateLimit.enabled') t.equal(outcomes[0]?.rateLimit.enabled, value)
     }
   t.match(splitFlags(['--rate-limit', 'off', 'scan'], settingFlags()), { words: ['scan'] })
-  t.match(splitFlags(['--plugins', 'Manga'], settingFlags()), { words: ['Manga'] }, 'any other word is no value of it')
+  t.match(splitFlags(['--plugins', 'Manga'], settingFlags()), { words: ['Manga'] }, 'any other word is not its value')
   t.throws(() => readWith({ argv: ['--rate-limit=maybe'] }), /--rate-limit must be on or off, not "maybe"/)
   const own = [{ name: 'yes', isSwitch: true, repeatable: false }]
   t.same(splitFlags(['--yes=off', 'on'], own), { values: new Map([['yes', ['false']]]), words: ['on'], mistakes: [] })
   t.match(splitFlags(['--yes=maybe'], own).mistakes, [/--yes must be on or off/])
 })
 
-t.test('taking a command line apart', async (t) => {
+t.test('parsing a command line', async (t) => {
   const flags = [
     { name: 'name', isSwitch: false, repeatable: true },
     { name: 'fast', isSwitch: true, repeatable: false },
@@ -243,7 +243,7 @@ t.test('taking a command line apart', async (t) => {
   t.same(found.mistakes, [])
 })
 
-t.test('the distance within a bound is the distance', async () => {
+t.test('the edit distance is exact within its bound', async () => {
   const text = fc.string({ maxLength: 12, unit: fc.constantFrom('a', 'b', 'c') })
   assertInTime(
     fc.property(text, text, fc.nat(12), (from, to, most) => {
@@ -259,7 +259,7 @@ t.test('nearest names', async (t) => {
   t.equal(editDistance('kitten', 'sitting', 3), 3)
   t.equal(editDistance('kitten', 'sitting', 2), Number.POSITIVE_INFINITY)
   t.equal(editDistance('a'.repeat(1_000_000), 'b', 3), Number.POSITIVE_INFINITY)
-  t.equal(nearestName('library'.repeat(20), ['library'.repeat(20)]), null, 'so long a name is no slip')
+  t.equal(nearestName('library'.repeat(20), ['library'.repeat(20)]), null, 'too long for a typing error')
   t.equal(nearestName('lib', ['host', 'library']), 'library')
   t.equal(nearestName('x', ['host']), null)
   t.equal(didYouMean('hots', ['host'], '--'), ' Did you mean --host?')

@@ -5,7 +5,7 @@ import { addShelf, editShelf } from '#core/shelves/shelf-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
-t.test('a shelf changes with what stands on it, or not at all', async (t) => {
+t.test('a shelf and its members change together, or not at all', async (t) => {
   const { database } = await openTestDatabase(t)
   const mia = await addCaller(database, { role: 'maintainer' })
   const library_id = await addLibrary(database)
@@ -18,7 +18,7 @@ t.test('a shelf changes with what stands on it, or not at all', async (t) => {
     (await database('collections').where({ id }).first()).name,
     (await listMemberIds(database, mia, 'collection', [id])).get(id),
   ]
-  t.same(await now(), ['Shelf', [one]], 'the name has stayed too')
+  t.same(await now(), ['Shelf', [one]], 'the name has not changed either')
   t.match(await edit('New name', [two, one]), { name: 'New name', count: 2 })
   t.same(await now(), ['New name', [two, one]])
   await addShelf(database, mia, 'collection', { name: 'Taken', memberIds: [] })

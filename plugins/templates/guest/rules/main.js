@@ -85,21 +85,21 @@
     unauthorized: { kind: "unauthenticated", message: "Sign in first: send a bearer token or an API key." },
     forbidden: { kind: "forbidden", message: "Your account may not do this." },
     not_found: { kind: "absent", message: "There is nothing here, or you may not see it." },
-    method_not_allowed: { kind: "method", message: "This address does not answer that method." },
+    method_not_allowed: { kind: "method", message: "This address does not support that method." },
     invalid_request: { kind: "malformed", message: "The request is malformed." },
     invalid_value: { kind: "rule", message: "A value breaks a rule." },
     not_paged: { kind: "rule", message: "This book has no page images." },
     page_unreadable: { kind: "rule", message: "The bytes of this page are damaged or cannot be shown." },
-    not_analyzed: { kind: "conflict", message: "This book has not been analysed yet." },
-    conflict: { kind: "conflict", message: "This clashes with the present state." },
-    precondition_failed: { kind: "precondition", message: "What you refer to has changed since; get it again." },
+    not_analyzed: { kind: "conflict", message: "This book has not been analyzed yet." },
+    conflict: { kind: "conflict", message: "This conflicts with the current state." },
+    precondition_failed: { kind: "precondition", message: "The resource has changed since you read it; get it again." },
     scan_running: { kind: "conflict", message: "A scan of this library is already waiting or running." },
     payload_too_large: { kind: "too_large", message: "The request body is too large." },
     unsupported_media_type: { kind: "media_type", message: "The body must be plain, uncompressed JSON." },
     range_not_satisfiable: { kind: "range", message: "The requested range lies outside the file." },
     rate_limit_exceeded: { kind: "rate", message: "Too many requests." },
     unavailable: { kind: "unavailable", message: "The server cannot do this at the moment; try again shortly." },
-    internal: { kind: "internal", message: "Something went wrong on our side. Quote the request id to the administrator." }
+    internal: { kind: "internal", message: "An internal error occurred. Give the request id to the administrator." }
   };
   var CarrelError = class extends Error {
     code;
@@ -172,7 +172,7 @@
     if (depth > DEPTH_MAX) return wrong(path, `is nested deeper than ${DEPTH_MAX} levels`);
     const { mode = "all", rules = [], ...more } = given;
     const [unknown] = Object.keys(more);
-    if (unknown !== void 0) return wrong(`${path}/${unknown}`, "is no member of a condition: it has mode and rules");
+    if (unknown !== void 0) return wrong(`${path}/${unknown}`, "is not a member of a condition: it has mode and rules");
     if (mode !== "all" && mode !== "any") return wrong(`${path}/mode`, 'must be "all" or "any"');
     if (!Array.isArray(rules)) return wrong(`${path}/rules`, "must be a list");
     return {
@@ -180,11 +180,11 @@
       rules: rules.map((rule, index) => {
         const here = `${path}/rules/${index}`;
         if (rule !== null && typeof rule === "object" && "rules" in rule) return readGroup(rule, here, depth + 1, count);
-        if (++count.rules > RULES_MAX) return wrong(here, `is one rule more than the ${RULES_MAX} that are allowed`);
+        if (++count.rules > RULES_MAX) return wrong(here, `exceeds the limit of ${RULES_MAX} rules`);
         const read = readRule(rule, here);
         count.steps += read.test.steps ?? 0;
         if (count.steps > STEPS_MAX)
-          return wrong(`${here}/value`, `makes ${count.steps} steps of the patterns so far, of which there may be ${STEPS_MAX}: repeat less`);
+          return wrong(`${here}/value`, `brings the patterns to ${count.steps} steps, more than the limit of ${STEPS_MAX}: use less repetition`);
         return read;
       })
     };
@@ -193,13 +193,13 @@
     if (given === null || typeof given !== "object" || Array.isArray(given)) return wrong(path, "must be an object with field and operator");
     const { field, operator, value, ...more } = given;
     const [unknown] = Object.keys(more);
-    if (unknown !== void 0) return wrong(`${path}/${unknown}`, "is no member of a rule: it has field, operator and value");
+    if (unknown !== void 0) return wrong(`${path}/${unknown}`, "is not a member of a rule: it has field, operator and value");
     if (typeof field !== "string" || field === "" || field.length > FIELD_LENGTH_MAX)
       return wrong(`${path}/field`, "must be a path such as metadata.title");
     if (!OPERATORS.includes(operator)) return wrong(`${path}/operator`, `must be one of ${OPERATORS.join(", ")}`);
     const known = operator;
     if (PRESENCE_OPERATORS.includes(known)) {
-      if (value !== void 0 && value !== null) return wrong(`${path}/value`, `must be left out: ${known} asks for none`);
+      if (value !== void 0 && value !== null) return wrong(`${path}/value`, `must be omitted: ${known} takes no value`);
       return { field, operator: known, test: known === "is_null" ? isNull : (actual) => !isNull(actual) };
     }
     const checked = readValue(value, known, `${path}/value`);
@@ -267,7 +267,7 @@
     try {
       return RE2JS.compile(value);
     } catch (error) {
-      return wrong(path, `is no regular expression: ${error.message}`);
+      return wrong(path, `is not a regular expression: ${error.message}`);
     }
   }
   function textOf(value) {
@@ -292,7 +292,7 @@
   function checkWork(group, context, path) {
     const work = workOf(group, context);
     if (work <= WORK_MAX) return;
-    const message = `would take ${work} steps over this context, of which there may be ${WORK_MAX}: use fewer rules, or patterns that repeat less`;
+    const message = `would take ${work} steps over this context, more than the limit of ${WORK_MAX}: use fewer rules, or patterns with less repetition`;
     wrong(path, message);
   }
   function workOf(rule, context) {
@@ -350,12 +350,12 @@
       } catch (error) {
         if (!(error instanceof RE2JSSyntaxException)) throw error;
         const reason2 = `${error.error} at character ${placeOf(pattern, error) + 1}`;
-        refuse("invalid_value", `The pattern "${pattern}" of title rule ${index + 1} is no regular expression: ${reason2}.`, {
+        refuse("invalid_value", `The pattern "${pattern}" of title rule ${index + 1} is not a regular expression: ${reason2}.`, {
           details: [{ path: at, message: reason2 }]
         });
       }
       if (steps <= STEPS_MAX2) return;
-      const reason = `makes ${steps} steps of the patterns so far, of which there may be ${STEPS_MAX2}: repeat less, or use fewer rules`;
+      const reason = `brings the patterns to ${steps} steps, more than the limit of ${STEPS_MAX2}: use less repetition, or fewer rules`;
       refuse("invalid_value", `The pattern of title rule ${index + 1} ${reason}.`, { details: [{ path: at, message: reason }] });
     });
   }

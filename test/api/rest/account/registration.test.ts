@@ -82,7 +82,7 @@ t.test('where sharing tags rule who sees what, new accounts are allowed the tags
 
   t.match(
     [await isOpen(), await register()],
-    [false, { status: 403, json: { error: 'forbidden', message: /sharing tags rule.*auth\.registration_tags/s } }],
+    [false, { status: 403, json: { error: 'forbidden', message: /sharing tags decide.*auth\.registration_tags/s } }],
     'an account that sees everything would undo what is kept from others',
   )
   t.match(await choose('tags', 'kids, nowhere'), { status: 422, json: { message: /"nowhere"/ } })
@@ -98,7 +98,7 @@ t.test('where sharing tags rule who sees what, new accounts are allowed the tags
   await database('sharing_tags').where('id', kids.id).update({ name: 'Children' })
   t.match(
     [await isOpen(), await register()],
-    [false, { status: 403, json: { message: /names a sharing tag that there is not/ } }],
+    [false, { status: 403, json: { message: /names a sharing tag that does not exist/ } }],
     'a name that leads nowhere allows nothing',
   )
   t.equal((await choose('tags', '')).status, 200)

@@ -54,7 +54,7 @@ t.test('tasks are begun by their type, forgotten, taken back and cancelled', { t
     t.match(await begin({ type: 'export_series' }), { status: 422, json: { message: /analyze_book/ } })
     t.match(await begin({ type: 'export_series', exportId: 'e', userId: 'u' }), { status: 422, json: { message: /POST .*exports.series/ } })
     t.match(await begin({ type: 'poll_release_source', sourceId: 's' }), { status: 422, json: { message: /Release tracking is not part/ } })
-    t.match(await begin({ type: 'constructor' }), { status: 422, json: { message: /no such type/ } })
+    t.match(await begin({ type: 'constructor' }), { status: 422, json: { message: /no such task type/ } })
     t.match(await begin({ type: 'analyze_book' }), { status: 422, json: { message: /needs bookId/ } })
     t.match(await begin({ type: 'analyze_book', bookId: randomUUID() }), { status: 404 })
     t.match(await begin({ type: 'scan_library', libraryId }, { scheduledFor: '2999-01-01T00:00:00Z' }), { status: 422 })
@@ -82,13 +82,13 @@ t.test('tasks are begun by their type, forgotten, taken back and cancelled', { t
       .then(({ rows }) => rows)) as [{ node_lock: string }]
     const run = { task_id: taskId, task_type: 'export_series', node_id: 'node-9' }
     await database('task_runs').insert({ ...run, node_lock })
-    t.match(await ask('POST', `tasks/${taskId}/unlock`), { status: 409, json: { message: /node-9, which lives/ } })
+    t.match(await ask('POST', `tasks/${taskId}/unlock`), { status: 409, json: { message: /node-9, which is alive/ } })
     await database.transaction(async (trx) => {
       // In one step: the server looks for such tasks itself.
       await trx('task_runs').where('task_id', taskId).update({ node_lock: 1 })
       await trx('pgboss.job').where('id', taskId).update({ started_on: new Date() })
     })
-    t.match(await ask('POST', `tasks/${taskId}/unlock`), { status: 200, json: { message: /back in line|nothing to unlock/ } })
+    t.match(await ask('POST', `tasks/${taskId}/unlock`), { status: 200, json: { message: /queued again|nothing to unlock/ } })
     t.match(await ended(taskId), { attempts: 2 }, 'and begins once more')
   })
 

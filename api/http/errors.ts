@@ -33,7 +33,7 @@ export function answerOf(error: unknown, requestId: string): ErrorAnswer {
   const { code, message, details, retryAfterSeconds } = readError(error)
   const status = STATUS_OF_KIND[ERRORS[code].kind]
   if (status === 429) {
-    // Exactly the three members of spec 7.
+    // Clients expect exactly these three members.
     const seconds = Math.max(1, Math.ceil(retryAfterSeconds ?? 1))
     const text = `Too many requests. Please retry after ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`
     return { status, body: { error: code, message: text, retry_after: seconds }, retryAfterSeconds: seconds }

@@ -11,7 +11,7 @@ export interface Gate {
   enter(exchange: Exchange<never>): Promise<void>
   /** Counts a request that is refused before anything is known of it. Never refuses. */
   count(exchange: Exchange<never>): void
-  /** The three headers for answers that have no request (spec 8: on all responses). */
+  /** The three headers for responses that belong to no request: they are sent on all of them. */
   headersOfAddress(address: string): [name: string, value: string][]
 }
 

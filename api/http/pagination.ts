@@ -2,9 +2,9 @@ import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
 import type { Call } from '#api/http/endpoint.ts'
 
-/** Served when the client names none (spec 8). */
+/** Served when the client names none. */
 export const PAGE_SIZE_DEFAULT = 50
-/** More is served as this many (spec 8): one page stays a few hundred kilobytes. */
+/** More is served as this many: one page stays a few hundred kilobytes. */
 export const PAGE_SIZE_MAX = 500
 
 /** Query members of every paginated list; spread them into the query schema of the route. */
@@ -37,7 +37,7 @@ export function readPage(query: { page?: number; pageSize?: number }): PageWindo
   return { page, pageSize, offset: Math.min((page - 1) * pageSize, Number.MAX_SAFE_INTEGER), limit: pageSize }
 }
 
-/** Navigation links: request paths with their query (spec 2.7). */
+/** Navigation links: request paths with their query. */
 export const Links = Type.Object(
   {
     self: Type.String(),
@@ -49,7 +49,7 @@ export const Links = Type.Object(
   { title: 'Links' },
 )
 
-/** Schema of one page of `item` (spec 2.7); it is named after it, where that has a name. */
+/** Schema of one page of `item`; it is named after it, where that has a name. */
 export const Paginated = <const T extends TSchema>(item: T) =>
   Type.Object(
     {

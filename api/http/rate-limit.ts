@@ -17,7 +17,7 @@ export interface Client {
   id: string
 }
 
-/** The state of one bucket as the three headers of spec 8 tell it. */
+/** The state of one bucket as the three headers say it. */
 export interface Allowance {
   allowed: boolean
   /** Size of the burst. */
@@ -28,7 +28,7 @@ export interface Allowance {
   resetSeconds: number
 }
 
-/** Token buckets in memory (spec 8). */
+/** Token buckets in memory. */
 export interface RateLimiter {
   /** Takes one request from the bucket if there is one. */
   take(client: Client): Allowance
@@ -59,7 +59,7 @@ export function openRateLimiter(rates: Settings['rateLimit'], now: () => number 
   return { take: (client) => look(client, true), peek: (client) => look(client, false) }
 }
 
-/** `/health` and the event stream are never limited (spec 8). @param path of the request, without the query */
+/** `/health` and the event stream are never limited. @param path of the request, without the query */
 export function isExempt(path: string): boolean {
   return path === '/health' || path === '/api/v1/events' || path.startsWith('/api/v1/events/')
 }

@@ -1,7 +1,7 @@
 import Type from 'typebox'
-import { type PublicationAddresses, relativeAddresses, WebLink, type WebPublication } from '#core/reading/web-publication.ts'
+import { type PublicationAddresses, relativeAddresses, WebPublication } from '#core/reading/web-publication.ts'
 
-const Links = Type.Array(WebLink)
+const { '@context': _, metadata: __, ...lists } = WebPublication.properties
 
 /** A web-publication manifest as Komga writes it: `context` without the at sign, people as names, the series as a list. */
 export const KomgaPublication = Type.Object(
@@ -10,12 +10,7 @@ export const KomgaPublication = Type.Object(
     metadata: Type.Record(Type.String(), Type.Unknown(), {
       description: 'People and publishers are lists of names, `belongsTo.series` is a list.',
     }),
-    links: Links,
-    readingOrder: Links,
-    resources: Type.Optional(Links),
-    toc: Type.Optional(Links),
-    landmarks: Type.Optional(Links),
-    pageList: Type.Optional(Links),
+    ...lists,
   },
   { title: 'KomgaPublication' },
 )

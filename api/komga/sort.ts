@@ -1,6 +1,15 @@
 import type { BookSort } from '#core/catalog/book-query.ts'
 import type { SeriesSort } from '#core/catalog/series-query.ts'
 
+const DATES = {
+  created: 'created',
+  createdDate: 'created',
+  lastModified: 'updated',
+  lastModifiedDate: 'updated',
+  releaseDate: 'released',
+  'metadata.releaseDate': 'released',
+} as const
+
 /** Fields of Komga and our own; names that neither knows are passed over, as there. */
 const SERIES: Record<string, SeriesSort['field']> = {
   name: 'name',
@@ -8,12 +17,7 @@ const SERIES: Record<string, SeriesSort['field']> = {
   titleSort: 'name',
   'metadata.title': 'name',
   'metadata.titleSort': 'name',
-  created: 'created',
-  createdDate: 'created',
-  lastModified: 'updated',
-  lastModifiedDate: 'updated',
-  releaseDate: 'released',
-  'metadata.releaseDate': 'released',
+  ...DATES,
   'booksMetadata.releaseDate': 'released',
   booksCount: 'books',
   readDate: 'read',
@@ -25,12 +29,7 @@ const BOOKS: Record<string, BookSort['field']> = {
   name: 'file',
   title: 'title',
   'metadata.title': 'title',
-  created: 'created',
-  createdDate: 'created',
-  lastModified: 'updated',
-  lastModifiedDate: 'updated',
-  releaseDate: 'released',
-  'metadata.releaseDate': 'released',
+  ...DATES,
   number: 'number',
   numberSort: 'number',
   'metadata.numberSort': 'number',

@@ -19,7 +19,7 @@ export const NamedShape = Noun('GenreOrTag')({
   seriesCount: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
 })
 
-/** A book with everything that is known of it (spec 2.2). */
+/** A book with everything that is known of it. */
 export const FullBook = Noun('FullBook')({
   ...Book.properties,
   genres: Type.Array(NamedShape),

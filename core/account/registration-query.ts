@@ -28,9 +28,7 @@ export async function readRegistration(database: Knex): Promise<Registration> {
   const tagIds: string[] = await namedTags(database, names).orderBy('t.id').forShare().pluck('t.id')
   const missing = await listUnknownTags(database, said)
   return missing.length > 0
-    ? closed(
-        `Registration is closed: the setting ${REGISTRATION_TAGS} names a sharing tag that does not exist. Tell an administrator.`,
-      )
+    ? closed(`Registration is closed: the setting ${REGISTRATION_TAGS} names a sharing tag that does not exist. Tell an administrator.`)
     : { isOpen: true, tagIds }
 }
 

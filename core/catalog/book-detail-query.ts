@@ -33,22 +33,14 @@ export interface BookDetail {
   metadataUpdatedAt: string
 }
 
-interface DetailRow {
+type DetailRow = Pick<BookDetail, 'state' | 'isbns' | 'summary' | 'year' | 'month' | 'day' | 'tags' | 'links'> & {
   id: string
   series_id: string
   number: string | number | null
   mtime_ms: string | number
   page_source: PageSource
-  state: BookDetail['state']
   oneshot: boolean
   authors: Person[] | null
-  isbns: string | null
-  summary: string | null
-  year: number | null
-  month: number | null
-  day: number | null
-  tags: string[]
-  links: { source: string; url: string }[]
   locks: string[] | null
   metadata_created: Date
   metadata_updated: Date

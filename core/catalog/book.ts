@@ -23,7 +23,7 @@ export const ReadProgress = Noun('ReadProgress')({
   completedAt: Type.Optional(Nullable(Timestamp)),
 })
 
-/** A book as lists and records show it (spec 2.1). */
+/** A book as lists and records show it. */
 export const Book = Noun('Book')({
   id: Uuid,
   libraryId: Uuid,
@@ -82,7 +82,7 @@ export const BookError = Noun('BookError')({
 })
 export type BookError = Static<typeof BookError>
 
-/** Books that carry errors, in one group per error type (spec 2.6). */
+/** Books that carry errors, in one group per error type. */
 export const BooksWithErrors = Noun('BooksWithErrors')({
   errorCounts: Type.Record(Type.String(), Count),
   groups: Type.Array(

@@ -65,5 +65,5 @@ function refuseMissing(noun: 'book' | 'series', wanted: readonly string[], found
   const known = new Set(found.map(({ id }) => id))
   const missing = wanted.filter((id) => !known.has(id.toLowerCase()))
   if (missing.length === 0) return
-  refuse('not_found', `There is no ${noun} ${missing.slice(0, IDS_TOLD_MAX).join(', ')}, or you may not see it. Nothing was put in line.`)
+  refuse('not_found', `There is no ${noun} ${missing.slice(0, IDS_TOLD_MAX).join(', ')}, or you may not see it. Nothing was queued.`)
 }

@@ -7,6 +7,7 @@ import { announceSeries } from '#core/events/event-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { titleOfPlace } from '#core/ingest/group-series.ts'
 import { listPlaces, listSeriesOfLibrary, listVisibleSeriesOfLibrary, type TitledPlace } from '#core/ingest/title-store.ts'
+import { getVisibleIds } from '#core/ingest/visible-ids.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
 import { isSameRecord } from '#core/metadata/edit-records.ts'
 import type { MetadataRecord } from '#core/metadata/field.ts'
@@ -68,7 +69,7 @@ export async function reprocessTitle(
   caller: Caller,
   request: ReprocessRequest & { seriesId: string },
 ): Promise<Reprocessing> {
-  const [seriesId] = await getVisible(parts.database, caller, [request.seriesId])
+  const [seriesId] = await getVisibleIds(parts.database, caller, { kind: 'series', ids: [request.seriesId] })
   const [place] = await listPlaces(parts.database, [seriesId as string])
   const dryRun = request.dryRun ?? false
   const { taskId, created } = await parts.tasks.add({
@@ -102,12 +103,12 @@ export async function reprocessTitles(
   if (!seriesIds && !libraryId) refuse('invalid_request', 'Name the series in seriesIds, or their library in libraryId.')
   const library = libraryId ? await getLibrary(parts.database, libraryId) : null
   const ids = seriesIds
-    ? await getVisible(parts.database, caller, seriesIds)
+    ? await getVisibleIds(parts.database, caller, { kind: 'series', ids: seriesIds })
     : await listVisibleSeriesOfLibrary(parts.database, caller, library?.id as string)
   if (seriesIds && library) {
     const places = await listPlaces(parts.database, ids)
     const stranger = places.find((place) => place.libraryId !== library.id)
-    if (stranger) refuse('not_found', `The series ${stranger.id} is not of the library "${library.name}". Nothing was put in line.`)
+    if (stranger) refuse('not_found', `The series ${stranger.id} is not of the library "${library.name}". Nothing was queued.`)
   }
   const added: { taskId: string; created: boolean }[] = []
   for (let start = 0; start < ids.length; start += TASK_SERIES_MAX) {
@@ -211,15 +212,6 @@ function changesOf(records: ReadonlyMap<string, MetadataRecord>, titles: Readonl
 
 async function getLibrary(database: Knex, libraryId: string) {
   return (await findLibraryRow(database, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
-}
-
-/** The ids as the database writes them, in their order. @throws not_found when one is unknown or hidden */
-async function getVisible(database: Knex, caller: Caller, given: readonly string[]): Promise<string[]> {
-  const ids = [...new Set(given.map((id) => id.toLowerCase()))].sort()
-  const visible = await listVisibleSeriesIds(database, caller, ids)
-  const missing = ids.find((id) => !visible.has(id))
-  if (missing) refuse('not_found', `There is no series ${missing}, or you may not see it. Nothing was put in line.`)
-  return ids
 }
 
 function describe(added: readonly { taskId: string; created: boolean }[], series: number | null): Reprocessing {

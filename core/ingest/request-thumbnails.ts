@@ -4,8 +4,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { findLibraryRow } from '#core/catalog/library-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { ThumbnailOrder } from '#core/ingest/thumbnails.ts'
-import { listVisibleBookIds } from '#core/metadata/book-metadata-query.ts'
-import { listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
+import { getVisibleIds } from '#core/ingest/visible-ids.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 
 interface Dependencies {
@@ -32,10 +31,10 @@ export async function requestThumbnail(
   const force = request.force ?? false
   const params = { force, since: new Date().toISOString() }
   if ('bookId' in request) {
-    const [bookId = ''] = await getVisible(dependencies.database, caller, { kind: 'book', ids: [request.bookId] })
+    const [bookId = ''] = await getVisibleIds(dependencies.database, caller, { kind: 'book', ids: [request.bookId] })
     return await add(dependencies, { type: 'generate_thumbnail', bookId, dedupeKey: `${bookId}:${force}`, params })
   }
-  const [seriesId = ''] = await getVisible(dependencies.database, caller, { kind: 'series', ids: [request.seriesId] })
+  const [seriesId = ''] = await getVisibleIds(dependencies.database, caller, { kind: 'series', ids: [request.seriesId] })
   return await add(dependencies, { type: 'generate_series_thumbnail', seriesId, dedupeKey: `${seriesId}:${force}`, params })
 }
 
@@ -49,8 +48,8 @@ export async function requestThumbnails(
   const { of, bookIds, seriesIds, libraryId, force = false } = request
   const library = libraryId ? await getLibrary(database, libraryId) : undefined
   const scope = {
-    ...(bookIds && { bookIds: await getVisible(database, caller, { kind: 'book', ids: bookIds }) }),
-    ...(seriesIds && { seriesIds: await getVisible(database, caller, { kind: 'series', ids: seriesIds }) }),
+    ...(bookIds && { bookIds: await getVisibleIds(database, caller, { kind: 'book', ids: bookIds }) }),
+    ...(seriesIds && { seriesIds: await getVisibleIds(database, caller, { kind: 'series', ids: seriesIds }) }),
     ...(library && { libraryId: library.id }),
   }
   const dedupeKey = createHash('sha256')
@@ -80,17 +79,4 @@ async function add({ tasks }: Dependencies, task: Parameters<TaskQueue['add']>[0
 
 async function getLibrary(database: Knex, libraryId: string) {
   return (await findLibraryRow(database, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
-}
-
-/** The ids as the database writes them, each once. @throws not_found when one is unknown or hidden */
-async function getVisible(
-  database: Knex,
-  caller: Caller,
-  { kind, ids }: { kind: 'book' | 'series'; ids: readonly string[] },
-): Promise<string[]> {
-  const given = [...new Set(ids.map((id) => id.toLowerCase()))].sort()
-  const visible = await (kind === 'book' ? listVisibleBookIds : listVisibleSeriesIds)(database, caller, given)
-  const missing = given.find((id) => !visible.has(id))
-  if (missing) refuse('not_found', `There is no ${kind} ${missing}, or you may not see it. Nothing was put in line.`)
-  return given
 }

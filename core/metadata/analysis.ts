@@ -11,7 +11,7 @@ export type { Embedded } from '#core/metadata/embedded.ts'
 export const BOOK_FORMATS = ['cbz', 'cbr', 'epub', 'pdf'] as const
 export type BookFormat = (typeof BOOK_FORMATS)[number]
 
-/** The eight error types of spec 2.6, with the label a person reads. */
+/** The eight error types, with the label a person reads. */
 export const BOOK_ERROR_LABELS = {
   format_detection: 'Format Detection',
   parser: 'Parser Error',

@@ -35,7 +35,7 @@ export const BookPatch = Type.Object(
 
 const lockNames = BOOK_LOCKS.map(bookLockName)
 
-/** All 38 locks (spec 2.4). */
+/** All 38 locks. */
 export const BookLocks = Noun('BookMetadataLocks')(Object.fromEntries(lockNames.map((name) => [name, Type.Boolean()])))
 
 /** Any of the locks; the others stay. */
@@ -48,7 +48,7 @@ export const BookLocksPatch = Type.Object(Object.fromEntries(lockNames.map((name
 
 const Sources = Type.Record(Type.String(), OneOf(SOURCES), { description: 'Who gave each field that has a value.' })
 
-/** Metadata of a book by itself (BookMetadataResponse of spec 2.3). */
+/** Metadata of a book by itself (BookMetadataResponse). */
 export const BookMetadata = Noun('BookMetadata')({
   bookId: Uuid,
   ...optionals(patchable),
@@ -68,7 +68,7 @@ const ROLE_LISTS: Readonly<Record<string, AuthorRole>> = {
   writers: 'writer',
 }
 
-/** Metadata inside a full book (spec 2.3). */
+/** Metadata inside a full book. */
 export const FullBookMetadata = Noun('FullBookMetadata')({
   ...optionals(patchable),
   ...(Object.fromEntries(Object.keys(ROLE_LISTS).map((name) => [name, Type.Array(Type.String())])) as Record<string, TSchema>),

@@ -14,7 +14,7 @@ export const BOOK_TYPES = [
   'magazine',
 ] as const
 
-/** The one list of a book's metadata fields (spec 2.3). */
+/** The one list of a book's metadata fields. */
 export const BOOK_FIELDS = [
   {
     name: 'title',

@@ -4,7 +4,7 @@ import { Authors, CustomMetadata, type Field, Name, Natural, Position, Summary, 
 export const READING_DIRECTIONS = ['ltr', 'rtl', 'ttb', 'webtoon'] as const
 export const SERIES_STATUSES = ['ongoing', 'ended', 'hiatus', 'abandoned', 'unknown'] as const
 
-/** The one list of a series' metadata fields (spec 2.8). Genres, tags and alternate titles are tables of their own and only have locks here. */
+/** The one list of a series' metadata fields. Genres, tags and alternate titles are tables of their own and only have locks here. */
 export const SERIES_FIELDS = [
   { name: 'title', about: 'Title of the series.', column: 'title', ofRecord: true, exported: 'title', proposed: 'title', schema: Name },
   {

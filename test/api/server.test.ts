@@ -5,30 +5,18 @@ import net, { type Socket } from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import Type from 'typebox'
 import { STATUS_OF_KIND } from '#api/http/errors.ts'
 import { openServer } from '#api/server.ts'
 import { ERRORS } from '#core/foundation/errors.ts'
-import { endpoint, stream } from '#test/support/route.ts'
+import { endpoint, stream, waitRoute } from '#test/support/route.ts'
 import { get, openTestServer } from '#test/support/server.ts'
 
 /** How many requests wait in {@link routes}. */
 let waiting = 0
 
 const routes = [
-  endpoint({
-    method: 'GET',
-    path: '/wait/:ms',
-    summary: 'answers after a while',
-    tag: 'test',
-    allow: { who: 'public' },
-    params: Type.Object({ ms: Type.Integer() }),
-    reply: Type.Integer(),
-    run: async ({ signal }, { params }) => {
-      waiting++
-      await sleep(params.ms, undefined, { signal }).finally(() => waiting--)
-      return params.ms
-    },
+  waitRoute((by) => {
+    waiting += by
   }),
 ]
 

@@ -2,23 +2,11 @@ import net, { type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import Type from 'typebox'
-import { endpoint } from '#test/support/route.ts'
+import { endpoint, waitRoute } from '#test/support/route.ts'
 import { get, openTestServer } from '#test/support/server.ts'
 
 const routes = [
-  endpoint({
-    method: 'GET',
-    path: '/wait/:ms',
-    summary: 'answers after a while',
-    tag: 'test',
-    allow: { who: 'public' },
-    params: Type.Object({ ms: Type.Integer() }),
-    reply: Type.Integer(),
-    run: async ({ signal }, { params }) => {
-      await sleep(params.ms, undefined, { signal })
-      return params.ms
-    },
-  }),
+  waitRoute(),
   endpoint({
     method: 'GET',
     path: '/large',

@@ -9,7 +9,7 @@ import { assertInTime } from '#test/support/timed-property.ts'
 
 const call = (rawQuery: string) => ({ path: '/api/v1/books', rawQuery, setHeader() {} })
 
-t.test('the links of spec 2.7', async (t) => {
+t.test('the links of a page', async (t) => {
   const page = (number: number, total: number, rawQuery = '') =>
     paginate({ call: call(rawQuery), page: number, pageSize: 50, total, data: [] as string[] })
   t.same(page(2, 120, 'sort=title%2Casc&page=2&full=true&pageSize=50'), {

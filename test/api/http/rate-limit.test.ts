@@ -156,7 +156,7 @@ const routes = [
   }),
 ]
 
-t.test('headers on all responses, 429 exactly as spec 7, exemptions', async (t) => {
+t.test('headers on all responses, 429 with three members, exemptions', async (t) => {
   const server = await openTestServer(t, { routes, admin: false, settings: { rateLimit: SLOW } })
   const statuses: number[] = []
   for (const path of ['/free', '/nowhere', '/broken', '/free', '/nowhere', '/broken']) {

@@ -1,45 +1,18 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { runCommandLine } from '#plugins/devkit/command-line.ts'
+import { runDev } from '#test/support/dev-process.ts'
 import { FAILING, lineOf } from '#test/support/failing-plugin.ts'
 import { ECHO, openPluginFolder } from '#test/support/plugin-projects.ts'
 
 t.setTimeout(240_000)
 
-const PATIENCE_MS = 60_000
-
-/** Starts `dev`, and answers what it has said once that fits. */
+/** Starts `dev`, and waits until it has built the plugin, or could not. */
 async function startDev(t: Test, folder: string, given: string[] = []) {
-  const stop = new AbortController()
-  let said = ''
-  const hear = (text: string) => {
-    said += `${text}\n`
-  }
-  const ended = runCommandLine(['dev', ...given], {
-    cwd: folder,
-    out: { line: (text = '') => hear(text), paint: (_style, text) => text },
-    complain: hear,
-    stop: stop.signal,
-  })
-  const end = async () => {
-    stop.abort()
-    return await ended
-  }
-  t.teardown(end)
-  const says = async (wanted: RegExp) => {
-    for (const until = performance.now() + PATIENCE_MS; performance.now() < until; await sleep(20)) {
-      const found = wanted.exec(said)
-      if (found) return found
-    }
-    throw new Error(`It did not say ${wanted}, but:\n${said}`)
-  }
+  const { says: saysAll, end, clear } = runDev(t, folder, given)
+  const says = (wanted: RegExp) => saysAll(new RegExp(wanted, 'g'))
   const [url = ''] = await says(/http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\//)
   await says(/✔ Built 1\.0\.0|✖/)
-  const clear = () => {
-    said = ''
-  }
   const ask = async (place: string, body?: unknown) => {
     const init = body === undefined ? {} : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
     const response = await fetch(url + place, init)

@@ -11,6 +11,7 @@ import { WebSocket } from 'ws'
 import { runCommandLine } from '#plugins/devkit/command-line.ts'
 import { pluginProgram } from '#plugins/host/plugin-program.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
+import { runDev } from '#test/support/dev-process.ts'
 import { openPluginFolder } from '#test/support/plugin-projects.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
@@ -54,29 +55,7 @@ async function freePort(): Promise<number> {
 }
 
 async function startDev(t: Test, folder: string, given: string[]) {
-  const stop = new AbortController()
-  let said = ''
-  const hear = (text: string) => {
-    said += `${text}\n`
-  }
-  const ended = runCommandLine(['dev', ...given], {
-    cwd: folder,
-    out: { line: (text = '') => hear(text), paint: (_style, text) => text },
-    complain: hear,
-    stop: stop.signal,
-  })
-  const end = async () => {
-    stop.abort()
-    return await ended
-  }
-  t.teardown(end)
-  const says = async (wanted: RegExp, times = 1) => {
-    for (const until = performance.now() + PATIENCE_MS; performance.now() < until; await sleep(20)) {
-      const found = [...said.matchAll(wanted)]
-      if (found.length >= times) return found.at(-1) as RegExpMatchArray
-    }
-    throw new Error(`It did not say ${wanted}, but:\n${said}`)
-  }
+  const { says, end, said, ended } = runDev(t, folder, given)
   const [page] = await says(/http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\//g)
   await says(/✔ Built 1\.0\.0/g)
   const call = async (body: unknown) => {
@@ -87,7 +66,7 @@ async function startDev(t: Test, folder: string, given: string[]) {
     })
     return (await response.json()) as Record<string, unknown>
   }
-  return { says, call, end, said: () => said, ended }
+  return { says, call, end, said, ended }
 }
 
 interface Notice {

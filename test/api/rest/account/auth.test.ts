@@ -112,7 +112,7 @@ t.test('refresh tokens rotate; using one twice ends the family', async (t) => {
   t.equal(race.filter(({ status }) => status === 200).length, 1, 'of five at once one wins')
 })
 
-t.test('guessing is slowed down per account, with the answer of spec 7', async (t) => {
+t.test('guessing is slowed down per account', async (t) => {
   const server = await openTestServer(t)
   const guess = (username: string) =>
     server.request<Record<string, unknown>>('POST', '/api/v1/auth/login', { body: { username, password: 'a wrong one' } })

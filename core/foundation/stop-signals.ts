@@ -1,0 +1,22 @@
+/** One Ctrl-C reaches a program from the terminal and again from npm and the launcher: what comes this soon is the same one. */
+const SAME_SIGNAL_MS = 700
+/** 128 + SIGINT, as shells say it. */
+export const QUIT_AT_ONCE = 130
+
+/** Aborts at the first signal that asks this process to stop, or when the launcher is gone. A second request ends the process at once. */
+export function stopOnSignals(): AbortSignal {
+  const stop = new AbortController()
+  let stoppedAt = 0
+  const askToStop = () => {
+    const now = Date.now()
+    if (stoppedAt === 0) {
+      stoppedAt = now
+      stop.abort()
+    } else if (now - stoppedAt > SAME_SIGNAL_MS) process.exit(QUIT_AT_ONCE)
+  }
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, askToStop)
+  // The launcher was killed outright: nobody else would stop this process.
+  process.on('disconnect', askToStop)
+  process.channel?.unref()
+  return stop.signal
+}

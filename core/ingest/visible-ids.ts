@@ -1,0 +1,18 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { listVisibleBookIds } from '#core/metadata/book-metadata-query.ts'
+import { listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
+
+/** The ids as the database writes them, each once, in their order. @throws not_found when one is unknown or hidden */
+export async function getVisibleIds(
+  database: Knex,
+  caller: Caller,
+  { kind, ids }: { kind: 'book' | 'series'; ids: readonly string[] },
+): Promise<string[]> {
+  const given = [...new Set(ids.map((id) => id.toLowerCase()))].sort()
+  const visible = await (kind === 'book' ? listVisibleBookIds : listVisibleSeriesIds)(database, caller, given)
+  const missing = given.find((id) => !visible.has(id))
+  if (missing) refuse('not_found', `There is no ${kind} ${missing}, or you may not see it. Nothing was queued.`)
+  return given
+}

@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
 import { readFacts } from '#core/matching/fact-store.ts'
 import { openMatching } from '#core/matching/matching.ts'
-import { patchSeries } from '#core/metadata/edit-series-metadata.ts'
+import { addCover, selectCover } from '#core/metadata/chosen-cover-store.ts'
+import { lockSeries, patchSeries } from '#core/metadata/edit-series-metadata.ts'
 import { readRecords } from '#core/metadata/metadata-record-store.ts'
 import { openProviderClient } from '#plugins/host/provider-client.ts'
 import { openCoverDownload } from '#plugins/network/cover-download.ts'
@@ -163,6 +165,42 @@ t.test('a cover that comes after all was undone does not stay', async (t) => {
   await matching.apply(series, { pluginId, externalId: 'b1', fields: null, dryRun: false, userId: caller.userId })
   t.equal((await readFacts(database, 'series', series.id)).hasChosenCover, false)
   t.same(await database('covers'), [])
+})
+
+t.test('a cover that a person chose stays: while the one of a plugin is fetched, and when that is undone', async (t) => {
+  const { database, matching, pluginId, target, slow, caller } = await openMatcher(t)
+  const how = { pluginId, externalId: 'b1', fields: null, dryRun: false, userId: caller.userId }
+  const coversOf = async ({ id }: { id: string }) =>
+    await database('covers').where('series_id', id).orderBy('source').select('source', 'is_selected', 'given_by')
+  const chosen = await target('Berserk')
+  slow.cover = async () => {
+    const picture = { source: 'custom', hash: 'h', width: 1, height: 1, given_by: 'user' as const }
+    await addCover(database, chosen, { id: randomUUID(), ...picture })
+  }
+  const { fields } = await matching.apply(chosen, how)
+  t.match(
+    fields.find(({ field }) => field === 'cover'),
+    { status: 'not_provided', reason: /chosen meanwhile/ },
+  )
+  t.same(await coversOf(chosen), [{ source: 'custom', is_selected: true, given_by: 'user' }])
+
+  const locked = await target('Berserk')
+  slow.cover = async () => {
+    await lockSeries(database, caller, { seriesIds: [locked.id], locks: { coverLock: true } })
+  }
+  await matching.apply(locked, how)
+  t.same(await coversOf(locked), [], 'a lock holds from when it is set')
+
+  slow.cover = async () => {}
+  const confirmed = await target('Berserk')
+  const { applicationId } = await matching.apply(confirmed, how)
+  t.match(await coversOf(confirmed), [{ is_selected: true, given_by: 'plugin' }])
+  const [row] = await database('covers').where('series_id', confirmed.id)
+  await selectCover(database, confirmed, row.id)
+  const { undone, left } = await matching.undo(applicationId as string)
+  t.ok(undone.includes('summary'))
+  t.match(left, [{ field: 'cover', reason: /chosen this cover since/ }])
+  t.match(await coversOf(confirmed), [{ is_selected: true, given_by: 'user' }])
 })
 
 t.test('only what was chosen, only what the provider is used for, and nothing in a dry run', async (t) => {

@@ -99,7 +99,7 @@ export interface MatchingParts {
   log: Log
 }
 
-const NOTHING: Proposal = { values: {}, facts: {}, coverUrl: null }
+const NOTHING: Proposal = { values: {}, sets: {}, coverUrl: null }
 
 export function openMatching(parts: MatchingParts): Matching {
   return new ProviderMatching(parts)

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { RequestListener } from 'node:http'
+import type { Knex } from 'knex'
 import t, { type Test } from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
-import { readFacts } from '#core/matching/fact-store.ts'
 import { openMatching } from '#core/matching/matching.ts'
-import { addCover, selectCover } from '#core/metadata/chosen-cover-store.ts'
+import { addCover, findCoverRow, selectCover } from '#core/metadata/chosen-cover-store.ts'
 import { lockSeries, patchSeries } from '#core/metadata/edit-series-metadata.ts'
 import { readRecords } from '#core/metadata/metadata-record-store.ts'
+import { SETS, type SetEntries, type SetName, valueOfSet } from '#core/metadata/metadata-set.ts'
+import { readSets } from '#core/metadata/metadata-set-store.ts'
 import { openProviderClient } from '#plugins/host/provider-client.ts'
 import { openCoverDownload } from '#plugins/network/cover-download.ts'
 import { openEgress } from '#plugins/network/egress.ts'
@@ -43,6 +45,16 @@ export default { metadata: { series: {
     return work
   } } } }`
 const MANIFEST = { capabilities: { 'metadata.series': { methods: ['search', 'get'], idSource: 'berserkdb' } }, limits: { wallMs: 1_000 } }
+
+/** What the sets of a series hold, as a preview tells it, and whether a cover is chosen. */
+async function readFacts(database: Knex, id: string): Promise<{ facts: Record<SetName, unknown>; hasChosenCover: boolean }> {
+  const sets = (await readSets(database, 'series', [id], SETS.series)).get(id) ?? {}
+  const shown = Object.entries(sets).map(([name, { entries }]) => {
+    const values = [...entries].map(([key, { value }]) => [key, value] as [string, SetEntries[SetName]])
+    return [name, valueOfSet(name as SetName, values)]
+  })
+  return { facts: Object.fromEntries(shown), hasChosenCover: (await findCoverRow(database, { kind: 'series', id }, 'selected')) !== null }
+}
 
 async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answer?: RequestListener) {
   const supervisor = findSupervisor('grouped')
@@ -111,7 +123,7 @@ t.test('preview says what apply does, locks and hand edits stay, and undo puts b
     totalVolumeCount: 42,
     authors: [{ name: 'Kentaro Miura' }],
   })
-  const { facts, hasChosenCover } = await readFacts(database, 'series', series.id)
+  const { facts, hasChosenCover } = await readFacts(database, series.id)
   t.same(facts, {
     genres: [],
     tags: ['Swords'],
@@ -135,7 +147,7 @@ t.test('preview says what apply does, locks and hand edits stay, and undo puts b
   const undone = await matching.undo(applied.applicationId as string)
   t.same(undone.left, [{ field: 'year', reason: 'It was locked since.' }])
   t.same(await values(series), { ...before, year: 1990 })
-  const left = await readFacts(database, 'series', series.id)
+  const left = await readFacts(database, series.id)
   t.match(left.facts, { tags: [], alternateTitles: [], externalIds: {}, externalLinks: {}, externalRatings: {} })
   t.equal(left.hasChosenCover, false, 'the cover goes too')
   await t.rejects(matching.undo(applied.applicationId as string), { code: 'conflict' })
@@ -150,9 +162,9 @@ t.test('several titles that one application added go with it', async (t) => {
   const series = await target('Nana')
   const how = { pluginId, externalId: 'n1', fields: ['alternateTitles'], dryRun: false, userId: caller.userId }
   const { applicationId } = await matching.apply(series, how)
-  t.equal((await readFacts(database, 'series', series.id)).facts.alternateTitles.length, 12)
+  t.equal(((await readFacts(database, series.id)).facts.alternateTitles as unknown[]).length, 12)
   t.match(await matching.undo(applicationId as string), { undone: ['alternateTitles'], left: [] })
-  t.same((await readFacts(database, 'series', series.id)).facts.alternateTitles, [])
+  t.same((await readFacts(database, series.id)).facts.alternateTitles, [])
 })
 
 t.test('a cover that comes after all was undone does not stay', async (t) => {
@@ -163,7 +175,7 @@ t.test('a cover that comes after all was undone does not stay', async (t) => {
     await matching.undo(application?.id as string)
   }
   await matching.apply(series, { pluginId, externalId: 'b1', fields: null, dryRun: false, userId: caller.userId })
-  t.equal((await readFacts(database, 'series', series.id)).hasChosenCover, false)
+  t.equal((await readFacts(database, series.id)).hasChosenCover, false)
   t.same(await database('covers'), [])
 })
 

@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import t from 'tap'
 import { applyChange } from '#core/metadata/apply-change.ts'
 import { addEntry, type EntrySet, editEntry, removeEntry, replaceEntries } from '#core/metadata/edit-entries.ts'
-import { isNames, SETS, type SetEntries } from '#core/metadata/metadata-set.ts'
+import { isNames, SETS, type SetEntries, type SetName } from '#core/metadata/metadata-set.ts'
 import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import type { Kind } from '#core/metadata/record-kind.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -59,7 +59,7 @@ async function say(
 }
 
 for (const kind of ['series', 'book'] as const) {
-  const sets = SETS[kind].filter((name): name is EntrySet & (typeof SETS)[typeof kind][number] => !isNames(name))
+  const sets = (SETS[kind] as readonly SetName[]).filter((name): name is EntrySet => !isNames(name))
   t.test(`what a person enters of a ${kind} no machine changes or takes away`, async (t) => {
     const { database, ids } = await openShelf(t)
     const id = ids[kind]

@@ -12,8 +12,8 @@ import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
 import { lockBooks, patchBooks, setBookNames } from '#core/metadata/edit-book-metadata.ts'
 import { replaceEntries } from '#core/metadata/edit-entries.ts'
 import { lockSeries, patchSeries, setSeriesNames } from '#core/metadata/edit-series-metadata.ts'
-import type { Author } from '#core/metadata/field.ts'
 import { nameKey, readNames } from '#core/metadata/name.ts'
+import type { PatchOf } from '#core/metadata/record-kind.ts'
 
 /** As for ours: summaries of 40,000 characters and people fit with room to spare. */
 const BODY_BYTES_MAX = 512 * 1024
@@ -34,12 +34,12 @@ const hasMembers = (value: object): boolean => Object.keys(value).length > 0
 async function readBookChange(call: Call, bookId: string, edit: BookEdit): Promise<MetadataChange> {
   const { values } = await getBookRecord(call.services.database, signedInCaller(call), bookId)
   const { metadata: shown } = await getKomgaBook(call, bookId)
-  const isbns = (values['isbns'] as string | undefined) ?? null
-  return readBookEdit(edit, { shown, authors: (values['authors'] ?? []) as Author[], isbns })
+  const isbns = values.isbns ?? null
+  return readBookEdit(edit, { shown, authors: values.authors ?? [], isbns })
 }
 
 async function changeBook(trx: Knex, caller: Caller, bookId: string, { patch, locks, tags, links }: MetadataChange): Promise<void> {
-  if (hasMembers(patch)) await patchBooks(trx, caller, { bookIds: [bookId], patch })
+  if (hasMembers(patch)) await patchBooks(trx, caller, { bookIds: [bookId], patch: patch as PatchOf['book'] })
   if (tags) await setBookNames(trx, caller, { bookId, taxonomy: 'tag', names: readNames(tags, '/tags') })
   if (links) await replaceEntries(trx, { kind: 'book', id: bookId, set: 'externalLinks' }, links)
   if (hasMembers(locks)) await lockBooks(trx, caller, { bookIds: [bookId], locks })
@@ -47,7 +47,7 @@ async function changeBook(trx: Knex, caller: Caller, bookId: string, { patch, lo
 
 async function changeSeries(trx: Knex, caller: Caller, seriesId: string, change: MetadataChange): Promise<void> {
   const { patch, locks, links, alternateTitles, sharingLabels, ...names } = change
-  if (hasMembers(patch)) await patchSeries(trx, caller, { seriesIds: [seriesId], patch })
+  if (hasMembers(patch)) await patchSeries(trx, caller, { seriesIds: [seriesId], patch: patch as PatchOf['series'] })
   for (const taxonomy of ['genre', 'tag'] as const) {
     const given = names[`${taxonomy}s`]
     if (given) await setSeriesNames(trx, caller, { seriesId, taxonomy, names: readNames(given, `/${taxonomy}s`) })

@@ -151,7 +151,8 @@ export function proposalOf(kind: Kind, answer: SeriesAnswer | BookAnswer, { idKe
     if (titles.length > 0) sets.alternateTitles = titles.filter(({ title }) => title !== '' && title.length <= NAME_LENGTH_MAX)
     if (given.rating) sets.externalRatings = [{ source: idKey, rating: given.rating.score, voteCount: given.rating.voteCount ?? null }]
   }
-  return { values, sets, coverUrl: given.coverUrl ?? null }
+  // Each has passed the schema of its field.
+  return { values: values as Proposal['values'], sets, coverUrl: given.coverUrl ?? null }
 }
 
 /** Identifiers at other services, by the name of the service or its key. */

@@ -10,12 +10,12 @@ import {
   type SetName,
   valueOfSet,
 } from '#core/metadata/metadata-set.ts'
-import { fieldsOf, type Kind } from '#core/metadata/record-kind.ts'
+import { fieldsOf, type Kind, type PatchOf } from '#core/metadata/record-kind.ts'
 
 /** What a provider says of one series or book, in the terms of this house. What is missing it does not say. */
 export interface Proposal {
   /** Members of the fields of the kind. */
-  values: Readonly<Record<string, unknown>>
+  values: PatchOf[Kind]
   sets: { readonly [Name in SetName]?: readonly SetEntries[Name][] }
   coverUrl: string | null
 }
@@ -113,10 +113,11 @@ function shownOf(
   field: string,
 ): { current: unknown; given: unknown; proposed: unknown } {
   if (field === COVER) return { current: null, given: proposal.coverUrl, proposed: proposal.coverUrl }
-  if (!(field in SET_RULES)) return { current: state.values[field], given: proposal.values[field], proposed: proposal.values[field] }
+  const values: Readonly<Record<string, unknown>> = proposal.values
+  const given = field in SET_RULES ? proposal.sets[field as SetName] : values[field]
+  if (!(field in SET_RULES)) return { current: state.values[field], given, proposed: given }
   const name = field as SetName
   const set: MetadataSet = state.sets[name] ?? emptySet()
-  const given = proposal.sets[name]
   const { add = [], remove } = changeOf(proposal, new Set([name])).sets?.[name] ?? {}
   const { next } = applySet(name as SetName, set, { add, ...(remove && { remove }) }, { kind, id: state.id, giver: 'plugin' })
   const shown = ({ entries }: MetadataSet) =>

@@ -4,14 +4,14 @@ import { applyPatch, type Outcome } from '#core/metadata/apply-patch.ts'
 import { applySet, isSameEntry, type SetChange } from '#core/metadata/apply-set.ts'
 import { changedNames, type Giver, type MetadataRecord, type Source } from '#core/metadata/field.ts'
 import { isNames, type MetadataSet, type MetadataSets, SET_RULES, SETS, type SetName } from '#core/metadata/metadata-set.ts'
-import { fieldsOf, type Kind } from '#core/metadata/record-kind.ts'
+import { fieldsOf, type Kind, type PatchOf } from '#core/metadata/record-kind.ts'
 
 export type SetChanges = { readonly [Name in SetName]?: SetChange<Name> }
 
 /** Everything that a person or a machine changes of one book or series. */
-export interface MetadataChange {
+export interface MetadataChange<One extends Kind = Kind> {
   /** By the names of fields: null clears, what is absent stays. */
-  values?: Readonly<Record<string, unknown>>
+  values?: PatchOf[One]
   sets?: SetChanges
 }
 
@@ -30,10 +30,10 @@ export type MetadataState = SetState & MetadataRecord
  * person who changes genres or tags locks them, where there is a lock.
  * @throws invalid_value where a person gives more than there is room for
  */
-export function applyChange<State extends MetadataState>(
-  kind: Kind,
+export function applyChange<One extends Kind, State extends MetadataState>(
+  kind: One,
   state: State,
-  change: MetadataChange,
+  change: MetadataChange<One>,
   source: Source,
 ): { next: State; outcomes: Outcome[] } {
   const patched = applyPatch(fieldsOf(kind), state, change.values ?? {}, source)

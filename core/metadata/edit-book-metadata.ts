@@ -11,6 +11,7 @@ import type { Field } from '#core/metadata/field.ts'
 import { readFileName } from '#core/metadata/file-name.ts'
 import { nameKey } from '#core/metadata/name.ts'
 import { checkPatchRules } from '#core/metadata/patch-rules.ts'
+import type { PatchOf } from '#core/metadata/record-kind.ts'
 import type { Taxonomy } from '#core/metadata/taxonomy-store.ts'
 
 const fields: readonly Field[] = BOOK_FIELDS
@@ -22,7 +23,7 @@ const fields: readonly Field[] = BOOK_FIELDS
 export async function patchBooks(
   database: Knex,
   caller: Caller,
-  change: { bookIds: readonly string[]; patch: Readonly<Record<string, unknown>> },
+  change: { bookIds: readonly string[]; patch: PatchOf['book'] },
 ): Promise<RecordOutcome[]> {
   const { title, ...rest } = checkPatchRules(change.patch)
   if (title !== null) {
@@ -48,11 +49,7 @@ export async function listUnknownTitles(database: Knex, bookIds: readonly string
 }
 
 /** As a patch in which every member that is absent is null; a list of people stands for the strings beside it. */
-export async function replaceBook(
-  database: Knex,
-  caller: Caller,
-  change: { bookId: string; metadata: Readonly<Record<string, unknown>> },
-): Promise<void> {
+export async function replaceBook(database: Knex, caller: Caller, change: { bookId: string; metadata: PatchOf['book'] }): Promise<void> {
   const { metadata } = change
   const named = fields.filter(({ ofRecordPatch, role }) => !ofRecordPatch && !(role && metadata.authors))
   const patch = { ...Object.fromEntries(named.map(({ name }) => [name, null])), ...metadata }

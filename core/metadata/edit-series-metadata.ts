@@ -10,6 +10,7 @@ import type { Field } from '#core/metadata/field.ts'
 import { emptySet } from '#core/metadata/metadata-set.ts'
 import { nameKey } from '#core/metadata/name.ts'
 import { checkPatchRules } from '#core/metadata/patch-rules.ts'
+import type { PatchOf } from '#core/metadata/record-kind.ts'
 import { forgetAggregated, listFolderTitles } from '#core/metadata/series-aggregate-store.ts'
 import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/metadata/series-metadata.ts'
 import { listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
@@ -25,11 +26,7 @@ interface Change {
 }
 
 /** A person's change of one or many series: all of them or none; a title that is null is given up. @throws not_found, invalid_value */
-export async function patchSeries(
-  database: Knex,
-  caller: Caller,
-  change: Change & { patch: Readonly<Record<string, unknown>> },
-): Promise<RecordOutcome[]> {
+export async function patchSeries(database: Knex, caller: Caller, change: Change & { patch: PatchOf['series'] }): Promise<RecordOutcome[]> {
   const { title, ...rest } = checkPatchRules(change.patch)
   const patch = title === undefined || title === null ? rest : { ...rest, title }
   // Whoever says what a series is sorted by is taken at their word, even when it is nothing.
@@ -64,7 +61,7 @@ export async function patchSeries(
 export async function replaceSeries(
   database: Knex,
   caller: Caller,
-  change: { seriesId: string; metadata: Readonly<Record<string, unknown>> },
+  change: { seriesId: string; metadata: PatchOf['series'] },
 ): Promise<void> {
   const cleared = Object.fromEntries(fields.filter(({ name }) => name !== 'title').map(({ name }) => [name, null]))
   await patchSeries(database, caller, { seriesIds: [change.seriesId], patch: { ...cleared, ...change.metadata } })

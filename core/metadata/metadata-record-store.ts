@@ -2,13 +2,14 @@ import type { Knex } from 'knex'
 import { readExactJson } from '#core/foundation/exact-json.ts'
 import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
 import type { Field, MetadataRecord, Source } from '#core/metadata/field.ts'
-import type { Kind } from '#core/metadata/record-kind.ts'
+import type { Kind, ValuesOf } from '#core/metadata/record-kind.ts'
 import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 
 export { fieldsOf, type Kind } from '#core/metadata/record-kind.ts'
 
 /** A record as it lies in the database. Times are ISO 8601: of the metadata, or of the record where it has none. */
-export interface StoredRecord extends MetadataRecord {
+export interface StoredRecord<Values extends Readonly<Record<string, unknown>> = Readonly<Record<string, unknown>>>
+  extends MetadataRecord<Values> {
   createdAt: string
   updatedAt: string
 }
@@ -34,7 +35,11 @@ function storedFields({ fields }: Tables, ofRecord: boolean): (Field & { column:
  * The metadata of each record, for a change: the rows stay locked until the transaction ends, taken in the order of their ids so that two
  * changes never wait for each other in a circle. Ids that do not exist are missing from the answer.
  */
-export async function loadRecords(trx: Knex, kind: Kind, ids: readonly string[]): Promise<Map<string, StoredRecord>> {
+export async function loadRecords<One extends Kind>(
+  trx: Knex,
+  kind: One,
+  ids: readonly string[],
+): Promise<Map<string, StoredRecord<ValuesOf[One]>>> {
   if (ids.length === 0) return new Map()
   await lockRecords(trx, kind, ids)
   return await readRecords(trx, kind, ids)
@@ -65,7 +70,11 @@ export async function touchRecords(trx: Knex, kind: Kind, ids: readonly string[]
 }
 
 /** As {@link loadRecords}, for reading only. */
-export async function readRecords(database: Knex, kind: Kind, ids: readonly string[]): Promise<Map<string, StoredRecord>> {
+export async function readRecords<One extends Kind>(
+  database: Knex,
+  kind: One,
+  ids: readonly string[],
+): Promise<Map<string, StoredRecord<ValuesOf[One]>>> {
   if (ids.length === 0) return new Map()
   const tables = TABLES[kind]
   const columns = [
@@ -78,7 +87,8 @@ export async function readRecords(database: Knex, kind: Kind, ids: readonly stri
      WHERE r.id = ANY(CAST(? AS uuid[])) ORDER BY r.id`,
     [[...ids]],
   )
-  return new Map((rows as Record<string, unknown>[]).map((row) => [row.id as string, recordOf(tables, row)]))
+  // The columns have the types of the fields, which a test compares with the database.
+  return new Map((rows as Record<string, unknown>[]).map((row) => [row.id as string, recordOf(tables, row) as StoredRecord<ValuesOf[One]>]))
 }
 
 function recordOf(tables: Tables, row: Record<string, unknown>): StoredRecord {

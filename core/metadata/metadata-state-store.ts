@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { changedSets, isSameContent, isSameLocks, type MetadataState } from '#core/metadata/apply-change.ts'
+import { changedSets, isSameContent, isSameLocks, type MetadataState, type SetState } from '#core/metadata/apply-change.ts'
 import type { MetadataRecord } from '#core/metadata/field.ts'
 import {
   lockRecords,
@@ -11,31 +11,31 @@ import {
 } from '#core/metadata/metadata-record-store.ts'
 import type { SetName } from '#core/metadata/metadata-set.ts'
 import { readSets, storeSets } from '#core/metadata/metadata-set-store.ts'
-import type { Kind } from '#core/metadata/record-kind.ts'
+import type { Kind, ValuesOf } from '#core/metadata/record-kind.ts'
 
-export type StoredState = MetadataState & StoredRecord
+export type StoredState<One extends Kind = Kind> = SetState & StoredRecord<ValuesOf[One]>
 
 /**
  * Books or series with some of their sets, for a change: locked as by {@link lockRecords} until the transaction ends. Ids that do not exist are missing from
  * the answer.
  */
-export async function loadStates(
+export async function loadStates<One extends Kind>(
   trx: Knex,
-  kind: Kind,
+  kind: One,
   ids: readonly string[],
   sets: readonly SetName[],
-): Promise<Map<string, StoredState>> {
+): Promise<Map<string, StoredState<One>>> {
   if (ids.length > 0) await lockRecords(trx, kind, ids)
   return await readStates(trx, kind, ids, sets)
 }
 
 /** As {@link loadStates}, for reading only. */
-export async function readStates(
+export async function readStates<One extends Kind>(
   database: Knex,
-  kind: Kind,
+  kind: One,
   ids: readonly string[],
   sets: readonly SetName[],
-): Promise<Map<string, StoredState>> {
+): Promise<Map<string, StoredState<One>>> {
   const records = await readRecords(database, kind, ids)
   const found = await readSets(database, kind, [...records.keys()], sets)
   return new Map([...records].map(([id, record]) => [id, { ...record, id, sets: found.get(id) ?? {} }]))

@@ -3,6 +3,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { readRecords, type StoredRecord } from '#core/metadata/metadata-record-store.ts'
+import type { ValuesOf } from '#core/metadata/record-kind.ts'
 import { listEntries } from '#core/metadata/series-facts-store.ts'
 import { shownSeriesFields, shownSeriesLocks } from '#core/metadata/series-metadata-record.ts'
 import { listNamesOf } from '#core/metadata/taxonomy-query.ts'
@@ -23,7 +24,7 @@ export async function checkSeries(database: Knex, caller: Caller, seriesId: stri
 }
 
 /** The metadata of one series. @throws not_found */
-export async function getSeriesRecord(database: Knex, caller: Caller, seriesId: string): Promise<StoredRecord> {
+export async function getSeriesRecord(database: Knex, caller: Caller, seriesId: string): Promise<StoredRecord<ValuesOf['series']>> {
   const id = await checkSeries(database, caller, seriesId)
   return (await readRecords(database, 'series', [id])).get(id) ?? refuse('not_found', `There is no series ${seriesId}.`)
 }

@@ -6,14 +6,14 @@ import { BookEdit, type MetadataChange, readBookEdit, readSeriesEdit, SeriesEdit
 import { komgaEndpointOf } from '#api/komga/route.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { addSharingTag, listSharingTags, setSeriesTags } from '#core/account/sharing-store.ts'
-import { replaceFacts } from '#core/catalog/replace-facts.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { isUuid, Uuid } from '#core/foundation/schema.ts'
 import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
 import { lockBooks, patchBooks, setBookNames } from '#core/metadata/edit-book-metadata.ts'
+import { replaceEntries } from '#core/metadata/edit-entries.ts'
 import { lockSeries, patchSeries, setSeriesNames } from '#core/metadata/edit-series-metadata.ts'
-import type { Author } from '#core/metadata/field.ts'
 import { nameKey, readNames } from '#core/metadata/name.ts'
+import type { PatchOf } from '#core/metadata/record-kind.ts'
 
 type Services = Needs<'database'>
 const komgaEndpoint = komgaEndpointOf<Services>()
@@ -37,26 +37,26 @@ const hasMembers = (value: object): boolean => Object.keys(value).length > 0
 async function readBookChange(call: Call, bookId: string, edit: BookEdit): Promise<MetadataChange> {
   const { values } = await getBookRecord(call.services.database, call.caller, bookId)
   const { metadata: shown } = await getKomgaBook(call, bookId)
-  const isbns = (values['isbns'] as string | undefined) ?? null
-  return readBookEdit(edit, { shown, authors: (values['authors'] ?? []) as Author[], isbns })
+  const isbns = values.isbns ?? null
+  return readBookEdit(edit, { shown, authors: values.authors ?? [], isbns })
 }
 
 async function changeBook(trx: Knex, caller: Caller, bookId: string, { patch, locks, tags, links }: MetadataChange): Promise<void> {
-  if (hasMembers(patch)) await patchBooks(trx, caller, { bookIds: [bookId], patch })
+  if (hasMembers(patch)) await patchBooks(trx, caller, { bookIds: [bookId], patch: patch as PatchOf['book'] })
   if (tags) await setBookNames(trx, caller, { bookId, taxonomy: 'tag', names: readNames(tags, '/tags') })
-  if (links) await replaceFacts(trx, { facts: 'book_external_links', ownerId: bookId, rows: links })
+  if (links) await replaceEntries(trx, { kind: 'book', id: bookId, set: 'externalLinks' }, links)
   if (hasMembers(locks)) await lockBooks(trx, caller, { bookIds: [bookId], locks })
 }
 
 async function changeSeries(trx: Knex, caller: Caller, seriesId: string, change: MetadataChange): Promise<void> {
   const { patch, locks, links, alternateTitles, sharingLabels, ...names } = change
-  if (hasMembers(patch)) await patchSeries(trx, caller, { seriesIds: [seriesId], patch })
+  if (hasMembers(patch)) await patchSeries(trx, caller, { seriesIds: [seriesId], patch: patch as PatchOf['series'] })
   for (const taxonomy of ['genre', 'tag'] as const) {
     const given = names[`${taxonomy}s`]
     if (given) await setSeriesNames(trx, caller, { seriesId, taxonomy, names: readNames(given, `/${taxonomy}s`) })
   }
-  if (links) await replaceFacts(trx, { facts: 'series_external_links', ownerId: seriesId, rows: links })
-  if (alternateTitles) await replaceFacts(trx, { facts: 'series_alternate_titles', ownerId: seriesId, rows: alternateTitles })
+  if (links) await replaceEntries(trx, { kind: 'series', id: seriesId, set: 'externalLinks' }, links)
+  if (alternateTitles) await replaceEntries(trx, { kind: 'series', id: seriesId, set: 'alternateTitles' }, alternateTitles)
   if (sharingLabels) await labelSeries(trx, caller, seriesId, readNames(sharingLabels, '/sharingLabels'))
   if (hasMembers(locks)) await lockSeries(trx, caller, { seriesIds: [seriesId], locks })
 }

@@ -15,7 +15,14 @@ import {
   removeCoverRow,
   selectCover,
 } from '#core/metadata/chosen-cover-store.ts'
-import { type BookCover, type CoverOwner, chosenCoverPath, type DrawCover, type SeriesCover } from '#core/metadata/cover.ts'
+import {
+  type BookCover,
+  type CoverGiver,
+  type CoverOwner,
+  chosenCoverPath,
+  type DrawCover,
+  type SeriesCover,
+} from '#core/metadata/cover.ts'
 import { removeCoverFiles, writeCoverFiles } from '#core/metadata/cover-file.ts'
 import { forgetCover } from '#core/metadata/cover-orphan-store.ts'
 import { coverHashOf } from '#core/metadata/cover-store.ts'
@@ -45,7 +52,7 @@ export async function listCovers({ database }: Reading, caller: Caller, owner: C
  */
 export async function uploadCover(parts: Parts, caller: Caller, cover: { owner: CoverOwner; bytes: Uint8Array }): Promise<CoverRow> {
   await checkOwner(parts.database, caller, cover.owner)
-  return await keepCover(parts, { ...cover, source: 'custom' })
+  return await keepCover(parts, { ...cover, source: 'custom', giver: 'user' })
 }
 
 /** @throws not_found */
@@ -64,13 +71,16 @@ export async function dropChoice({ database }: Reading, caller: Caller, owner: C
 /** @throws not_found */
 export async function deleteCover(parts: Reading, caller: Caller, cover: { owner: CoverOwner; coverId: string }): Promise<void> {
   await checkOwner(parts.database, caller, cover.owner)
-  await dropCover(parts, cover)
+  await dropCover(parts, { ...cover, by: 'user' })
 }
 
-/** As {@link deleteCover}, by the house itself. @throws not_found */
-export async function dropCover({ database, settings }: Reading, cover: { owner: CoverOwner; coverId: string }): Promise<void> {
+/** As {@link deleteCover}, for a machine too. @throws not_found; conflict when a machine would take what a person has chosen */
+export async function dropCover(
+  { database, settings }: Reading,
+  cover: { owner: CoverOwner; coverId: string; by: CoverGiver },
+): Promise<void> {
   const coverId = cover.coverId.toLowerCase()
-  await removeCoverRow(database, cover.owner, coverId)
+  await removeCoverRow(database, cover.owner, { coverId, by: cover.by })
   await removeCoverFiles(settings.dataFolder, cover.owner, coverId)
   await forgetCover(database, coverId)
 }
@@ -115,7 +125,7 @@ export async function chooseSource(parts: Parts, caller: Caller, choice: { serie
   if (book.seriesId !== choice.seriesId.toLowerCase()) refuse('invalid_value', `"${book.title}" is a book of another series.`)
   const bytes = await readFile(await bookCoverPath(parts, caller, book.id))
   const same = covers.find((cover) => cover.source === `book:${book.id}`)
-  await keepCover(parts, { owner, bytes, source: `book:${book.id}` })
+  await keepCover(parts, { owner, bytes, source: `book:${book.id}`, giver: 'user' })
   if (same) await deleteCover(parts, caller, { owner, coverId: same.id })
 }
 
@@ -129,9 +139,13 @@ async function bookCoverPath(parts: Parts, caller: Caller, bookId: string): Prom
 
 /**
  * Keeps a picture from wherever it comes and shows it from now on.
- * @throws unsupported_media_type, invalid_value when it is no picture that is taken; conflict when there are too many
+ * @throws unsupported_media_type, invalid_value when it is no picture that is taken; conflict when there are too many, or when a plugin gives it
+ *   and a lock or a chosen cover stands against it
  */
-export async function keepCover(parts: Parts, cover: { owner: CoverOwner; bytes: Uint8Array; source: string }): Promise<CoverRow> {
+export async function keepCover(
+  parts: Parts,
+  cover: { owner: CoverOwner; bytes: Uint8Array; source: string; giver: CoverGiver },
+): Promise<CoverRow> {
   const drawn = await parts.drawCover(cover.bytes)
   if ('refused' in drawn) {
     if (drawn.refused === 'kind')
@@ -146,7 +160,8 @@ export async function keepCover(parts: Parts, cover: { owner: CoverOwner; bytes:
   try {
     await writeCoverFiles(dataFolder, owner, { id, drawn })
     const hash = coverHashOf(large.jpeg)
-    return await addCover(parts.database, owner, { id, source: cover.source, hash, width: large.width, height: large.height })
+    const row = { id, source: cover.source, hash, width: large.width, height: large.height, given_by: cover.giver }
+    return await addCover(parts.database, owner, row)
   } catch (error) {
     await removeCoverFiles(dataFolder, owner, id)
     await forgetCover(parts.database, id)

@@ -8,10 +8,9 @@ import {
   lockSeriesPair,
   relinkBook,
 } from '#core/catalog/book-store.ts'
-import { applyPatch } from '#core/metadata/apply-patch.ts'
-import { loadRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
+import { applyChange } from '#core/metadata/apply-change.ts'
+import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
-import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 import { withSortTitle } from '#core/metadata/sort-title.ts'
 
 /** Books with the content of a newly found one whose own files are gone: one of them was moved here. */
@@ -45,10 +44,10 @@ export async function relinkMoved(
 
 /** The new name of the folder is its title, unless a file or a person has given a better one. */
 async function renameSeries(trx: Knex, seriesId: string, title: string): Promise<void> {
-  const record = (await loadRecords(trx, 'series', [seriesId])).get(seriesId)
-  if (!record) return
-  const { next } = applyPatch(SERIES_FIELDS, record, { title }, 'file_name')
-  await storeRecords(trx, 'series', new Map([[seriesId, withSortTitle(next)]]))
+  const before = (await loadStates(trx, 'series', [seriesId], [])).get(seriesId)
+  if (!before) return
+  const { next } = applyChange('series', before, { values: { title } }, 'file_name')
+  await storeStates(trx, 'series', [{ before, next: withSortTitle(next) }])
   await storeFolderTitles(trx, new Map([[seriesId, title]]))
 }
 

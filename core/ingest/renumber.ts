@@ -5,12 +5,9 @@ import { listFileNames } from '#core/catalog/series-file-query.ts'
 import { announceBooks } from '#core/events/event-store.ts'
 import { listPlaces } from '#core/ingest/title-store.ts'
 import { getVisibleIds } from '#core/ingest/visible-ids.ts'
-import { applyPatch } from '#core/metadata/apply-patch.ts'
-import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
-import { isSameRecord } from '#core/metadata/edit-records.ts'
-import type { MetadataRecord } from '#core/metadata/field.ts'
+import { applyChange, isSameContent, type MetadataState } from '#core/metadata/apply-change.ts'
 import { readFileName } from '#core/metadata/file-name.ts'
-import { loadRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
+import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import type { TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
 
 /** Books of one transaction: short enough that nobody waits for their rows. */
@@ -87,14 +84,18 @@ async function renumberOne(database: Knex, seriesId: string, { run, tally }: { r
     const books = await listFileNames(database, seriesId, { after, limit: STEP })
     const names = new Map(books.map(({ id, fileName }) => [id, fileName]))
     const { changed, skipped } = await database.transaction(async (trx) => {
-      const done = numbersOf(await loadRecords(trx, 'book', [...names.keys()]), names)
-      await storeRecords(trx, 'book', done.changed)
-      await announceBooks(trx, [...done.changed.keys()], NUMBERS)
+      const done = numbersOf(await loadStates(trx, 'book', [...names.keys()], []), names)
+      await storeStates(trx, 'book', done.changed)
+      await announceBooks(
+        trx,
+        done.changed.map(({ next }) => next.id),
+        NUMBERS,
+      )
       return done
     })
     // Counted when it is written: what a transaction loses has not happened.
     tally.processed += books.length
-    tally.changed += changed.size
+    tally.changed += changed.length
     tally.skipped += skipped
     if (books.length < STEP) return
     after = books.at(-1)?.id as string
@@ -102,13 +103,13 @@ async function renumberOne(database: Knex, seriesId: string, { run, tally }: { r
 }
 
 /** What changes when the names of files say number, volume and chapter once more. */
-function numbersOf(records: ReadonlyMap<string, MetadataRecord>, names: ReadonlyMap<string, string>) {
-  const changed = new Map<string, MetadataRecord>()
+function numbersOf(states: ReadonlyMap<string, MetadataState>, names: ReadonlyMap<string, string>) {
+  const changed: { before: MetadataState; next: MetadataState }[] = []
   let skipped = 0
-  for (const [id, record] of records) {
+  for (const [id, before] of states) {
     const { number, volume, chapter } = readFileName(names.get(id) as string)
-    const { next, outcomes } = applyPatch(BOOK_FIELDS, record, { number, volume, chapter }, 'file_name')
-    if (!isSameRecord(record, next)) changed.set(id, next)
+    const { next, outcomes } = applyChange('book', before, { values: { number, volume, chapter } }, 'file_name')
+    if (!isSameContent('book', before, next)) changed.push({ before, next })
     else if (outcomes.some(({ field, result }) => field === 'number' && (result === 'locked' || result === 'outranked'))) skipped++
   }
   return { changed, skipped }

@@ -8,12 +8,10 @@ import { refuse } from '#core/foundation/errors.ts'
 import { titleOfPlace } from '#core/ingest/group-series.ts'
 import { listPlaces, listSeriesOfLibrary, listVisibleSeriesOfLibrary, type TitledPlace } from '#core/ingest/title-store.ts'
 import { getVisibleIds } from '#core/ingest/visible-ids.ts'
-import { applyPatch } from '#core/metadata/apply-patch.ts'
-import { isSameRecord } from '#core/metadata/edit-records.ts'
-import type { MetadataRecord } from '#core/metadata/field.ts'
-import { loadRecords, lockRecords, readRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
+import { applyChange, isSameContent, type MetadataState } from '#core/metadata/apply-change.ts'
+import { lockRecords } from '#core/metadata/metadata-record-store.ts'
+import { loadStates, readStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
-import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 import { listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
 import { withSortTitle } from '#core/metadata/sort-title.ts'
 import type { TaskHandler, TaskQueue } from '#core/tasks/task.ts'
@@ -152,12 +150,16 @@ const reprocessWith = (database: Knex, rules: Rules) => async (ids: readonly str
   const titles = await titlesOf(rules, await listPlaces(database, ids))
   // Counted when it is written: what a transaction loses has not happened.
   const told = tally.dryRun
-    ? changesOf(await readRecords(database, 'series', ids), titles).told
+    ? changesOf(await readStates(database, 'series', ids, []), titles).told
     : await database.transaction(async (trx) => {
-        const { changed, told } = changesOf(await loadRecords(trx, 'series', ids), titles)
+        const { changed, told } = changesOf(await loadStates(trx, 'series', ids, []), titles)
         await storeFolderTitles(trx, titles)
-        await storeRecords(trx, 'series', changed)
-        await announceSeries(trx, [...changed.keys()], ['title', 'titleSort'])
+        await storeStates(trx, 'series', changed)
+        await announceSeries(
+          trx,
+          changed.map(({ next }) => next.id),
+          ['title', 'titleSort'],
+        )
         return told
       })
   for (const result of told) {
@@ -193,18 +195,18 @@ async function titlesOf(rules: Rules, places: readonly TitledPlace[]): Promise<M
   return titles
 }
 
-function changesOf(records: ReadonlyMap<string, MetadataRecord>, titles: ReadonlyMap<string, string>) {
-  const changed = new Map<string, MetadataRecord>()
+function changesOf(states: ReadonlyMap<string, MetadataState>, titles: ReadonlyMap<string, string>) {
+  const changed: { before: MetadataState; next: MetadataState }[] = []
   const told: TitleResult[] = []
-  for (const [seriesId, record] of records) {
+  for (const [seriesId, before] of states) {
     const title = titles.get(seriesId)
     if (title === undefined) continue
-    const { next, outcomes } = applyPatch(SERIES_FIELDS, record, { title }, 'file_name')
+    const { next, outcomes } = applyChange('series', before, { values: { title } }, 'file_name')
     const sorted = withSortTitle(next)
-    if (!isSameRecord(record, sorted)) changed.set(seriesId, sorted)
+    if (!isSameContent('series', before, sorted)) changed.push({ before, next: sorted })
     const result = outcomes[0]?.result
     const skipped = result === 'locked' || result === 'outranked'
-    const shown = { originalTitle: record.values.title as string, newTitle: sorted.values.title as string }
+    const shown = { originalTitle: before.values.title as string, newTitle: sorted.values.title as string }
     told.push({ seriesId, ...shown, changed: result === 'set', skipped, skipReason: skipped ? result : null })
   }
   return { changed, told }

@@ -1,14 +1,9 @@
 import type { Knex } from 'knex'
-import type { FactName, Givers } from '#core/matching/fact.ts'
-import type { Source } from '#core/metadata/field.ts'
-import type { Kind } from '#core/metadata/metadata-record-store.ts'
+import type { Kind } from '#core/metadata/record-kind.ts'
+import type { Difference } from '#core/metadata/undo-change.ts'
 
 /** What applying changed, enough to undo it. */
-export interface Changes {
-  /** Of fields: what they were and are; `authors` takes the sources of the roles along. */
-  values: Record<string, { before: unknown; after: unknown; sources: Record<string, Source | null> }>
-  /** `givers`: who had given what before; without it people. */
-  facts: Partial<Record<FactName, { before: unknown; after: unknown; givers?: Givers }>>
+export interface Changes extends Difference {
   /** The cover that was added. */
   coverId: string | null
 }
@@ -104,7 +99,7 @@ export async function recordCover(database: Knex, id: string, coverId: string): 
 export async function forgetIfEmpty(database: Knex, id: string): Promise<boolean> {
   const gone = await database('metadata_applications')
     .where({ id })
-    .whereRaw(`changes -> 'values' = '{}' AND changes -> 'facts' = '{}' AND changes -> 'coverId' = 'null'`)
+    .whereRaw(`changes -> 'values' = '{}' AND changes -> 'sets' = '{}' AND changes -> 'coverId' = 'null'`)
     .delete()
   return gone > 0
 }

@@ -1,17 +1,16 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
 import { announceRecords } from '#core/events/event-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { type Application, addApplication, type Changes, claimApplication, recordUndone } from '#core/matching/application-store.ts'
-import { FACTS, type FactName, type Facts, type GivenFact, restoredFact } from '#core/matching/fact.ts'
-import { type KnownFacts, readFacts, writeFact } from '#core/matching/fact-store.ts'
-import { type Choice, type FieldPreview, mergedOf, type Proposal, previewProposal, type Standing } from '#core/matching/proposal.ts'
+import { type Application, addApplication, claimApplication, recordUndone } from '#core/matching/application-store.ts'
+import { type Choice, changeOf, type FieldPreview, type Proposal, previewProposal } from '#core/matching/proposal.ts'
 import { recordSynced } from '#core/matching/target-query.ts'
-import { applyPatch } from '#core/metadata/apply-patch.ts'
-import { isSameRecord } from '#core/metadata/edit-records.ts'
-import type { MetadataRecord, Source } from '#core/metadata/field.ts'
-import { fieldsOf, type Kind, loadRecords, readRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
+import { applyChange } from '#core/metadata/apply-change.ts'
+import { findCoverRow } from '#core/metadata/chosen-cover-store.ts'
+import { SETS } from '#core/metadata/metadata-set.ts'
+import { loadStates, readStates, storeStates } from '#core/metadata/metadata-state-store.ts'
+import type { Kind } from '#core/metadata/record-kind.ts'
 import { withSortTitle } from '#core/metadata/sort-title.ts'
+import { differenceOf, undoDifference } from '#core/metadata/undo-change.ts'
 
 /** Which record; that the caller may see it was looked at before. */
 export interface Target {
@@ -34,10 +33,13 @@ const missing = ({ kind, id }: Target): never => refuse('not_found', `There is n
 
 /** What applying would do now. @throws not_found */
 export async function previewOn(database: Knex, target: Target, proposal: Proposal, choice: Choice): Promise<FieldPreview[]> {
-  const record = (await readRecords(database, target.kind, [target.id])).get(target.id) ?? missing(target)
-  const standing: Standing = { record, ...(await readFacts(database, target.kind, target.id)) }
-  return previewProposal(target.kind, standing, proposal, choice)
+  const { kind, id } = target
+  const state = (await readStates(database, kind, [id], SETS[kind])).get(id) ?? missing(target)
+  return previewProposal(kind, { state, hasChosenCover: await hasChosenCover(database, target) }, proposal, choice)
 }
+
+const hasChosenCover = async (database: Knex, target: Target): Promise<boolean> =>
+  (await findCoverRow(database, target, 'selected')) !== null
 
 /**
  * Applies a proposal in one transaction, where no lock and no person's word forbids it, and remembers what was there before. The cover is not part
@@ -53,51 +55,27 @@ export async function applyProposal(
 ): Promise<{ fields: FieldPreview[]; applicationId: string | null }> {
   return await database.transaction(async (trx) => {
     const { kind, id } = target
-    const record = (await loadRecords(trx, kind, [id])).get(id) ?? missing(target)
-    const standing: Standing = { record, ...(await readFacts(trx, kind, id)) }
-    const fields = previewProposal(kind, standing, proposal, choice)
+    const before = (await loadStates(trx, kind, [id], SETS[kind])).get(id) ?? missing(target)
+    const fields = previewProposal(kind, { state: before, hasChosenCover: await hasChosenCover(trx, target) }, proposal, choice)
     // What is the same already is confirmed by it: the value is the provider's from now on.
     const given = fields.filter(({ status, reason }) => status === 'will_apply' || (status === 'unchanged' && reason === null))
-    const patch = Object.fromEntries(given.flatMap(({ field }) => (field in proposal.values ? [[field, proposal.values[field]]] : [])))
-    const patched = applyPatch(fieldsOf(kind), record, patch, 'plugin').next
+    const change = changeOf(proposal, new Set(given.map(({ field }) => field)))
+    const applied = applyChange(kind, before, change, 'plugin').next
     // What a series is sorted by follows its title, unless the provider or somebody else says it.
-    const next = kind === 'series' && 'title' in patch && !('titleSort' in patch) ? withSortTitle(patched) : patched
-    if (!isSameRecord(record, next)) await storeRecords(trx, kind, new Map([[id, next]]))
-    const changes: Changes = { values: changedValues(kind, record, next), facts: {}, coverId: null }
-    for (const name of FACTS[kind]) {
-      if (!given.some(({ field }) => field === name) || !proposal.facts[name]) continue
-      const before = givenOf(standing, name)
-      const { value, givers } = mergedOf(standing, name, proposal.facts[name] as never)
-      if (isDeepStrictEqual([before.value, before.givers], [value, givers])) continue
-      await writeFact(trx, kind, { id, name, before, after: { value, givers } })
-      changes.facts[name] = { before: before.value, after: value, givers: before.givers }
-    }
+    const { title, titleSort } = change.values ?? {}
+    const next = kind === 'series' && title !== undefined && titleSort === undefined ? withSortTitle(applied) : applied
+    await storeStates(trx, kind, [{ before, next }])
     await recordSynced(trx, kind, id, origin.idKey)
+    const changes = { ...differenceOf(kind, before, next), coverId: null }
+    const names = [...Object.keys(changes.values), ...Object.keys(changes.sets)]
     const willHaveCover = fields.some(({ field, status }) => field === 'cover' && status === 'will_apply')
-    const isChanged = Object.keys(changes.values).length + Object.keys(changes.facts).length > 0 || willHaveCover
-    const applicationId = isChanged
-      ? await addApplication(trx, { ...{ kind, recordId: id, changes, appliedBy: origin.userId }, ...origin })
-      : null
-    const names = [...Object.keys(changes.values), ...Object.keys(changes.facts)]
+    const applicationId =
+      names.length > 0 || willHaveCover
+        ? await addApplication(trx, { ...{ kind, recordId: id, changes, appliedBy: origin.userId }, ...origin })
+        : null
     if (names.length > 0) await announceRecords(trx, kind, [id], names, kind === 'series' ? origin.pluginId : undefined)
     return { fields, applicationId }
   })
-}
-
-/** Values and their sources that are different; the sources of people stand by role. */
-function changedValues(kind: Kind, before: MetadataRecord, after: MetadataRecord): Changes['values'] {
-  const roles = fieldsOf(kind)
-    .filter(({ role }) => role !== undefined)
-    .map(({ name }) => name)
-  const changed: Changes['values'] = {}
-  for (const { name, role } of fieldsOf(kind)) {
-    if (role !== undefined) continue
-    if (isDeepStrictEqual(before.values[name], after.values[name]) && before.sources[name] === after.sources[name]) continue
-    const names = name === 'authors' ? [name, ...roles] : [name]
-    const sources = Object.fromEntries(names.map((one) => [one, before.sources[one] ?? null]))
-    changed[name] = { before: before.values[name] ?? null, after: after.values[name] ?? null, sources }
-  }
-  return changed
 }
 
 /**
@@ -113,53 +91,11 @@ export async function undoApplication(
     const application = (await claimApplication(trx, id)) ?? refuse('not_found', `There is no application ${id} of metadata.`)
     if (application.undoneAt !== null) refuse('conflict', 'This was undone already.')
     const { kind, recordId, changes } = application
-    const record = (await loadRecords(trx, kind, [recordId])).get(recordId) ?? missing({ kind, id: recordId })
-    const known = await readFacts(trx, kind, recordId)
-    const undone: string[] = []
-    const left: { field: string; reason: string }[] = []
-    const values: Record<string, unknown> = { ...record.values }
-    const sources: Record<string, Source> = { ...record.sources }
-    for (const [field, change] of Object.entries(changes.values)) {
-      const reason = objection(record, field, isDeepStrictEqual(record.values[field] ?? null, change.after))
-      if (reason !== null) {
-        left.push({ field, reason })
-        continue
-      }
-      if (change.before === null) delete values[field]
-      else values[field] = change.before
-      for (const [name, source] of Object.entries(change.sources)) {
-        if (source === null) delete sources[name]
-        else sources[name] = source
-      }
-      undone.push(field)
-    }
-    if (undone.length > 0) await storeRecords(trx, kind, new Map([[recordId, { values, sources, locks: record.locks }]]))
-    for (const [field, { before, after, givers = {} }] of Object.entries(changes.facts)) {
-      const name = field as FactName
-      const now = givenOf(known, name)
-      const reason = objection(record, field, isDeepStrictEqual(inOrder(now.value), inOrder(after)))
-      if (reason === null) {
-        const restored = restoredFact(name, now, { value: before as Facts[FactName], givers })
-        await writeFact(trx, kind, { id: recordId, name, before: now, after: restored })
-        undone.push(field)
-      } else left.push({ field, reason })
-    }
+    const before = (await loadStates(trx, kind, [recordId], SETS[kind])).get(recordId) ?? missing({ kind, id: recordId })
+    const { next, undone, left } = undoDifference(kind, before, changes)
+    await storeStates(trx, kind, [{ before, next }])
     await recordUndone(trx, id)
     if (undone.length > 0) await announceRecords(trx, kind, [recordId], undone)
     return { application, undone, left }
   })
-}
-
-const givenOf = <Name extends FactName>({ facts, givers }: Pick<KnownFacts, 'facts' | 'givers'>, name: Name): GivenFact<Name> => ({
-  value: facts[name],
-  givers: givers[name],
-})
-
-/** Titles that were added together have no order among them. */
-const inOrder = (fact: unknown): unknown => (Array.isArray(fact) ? fact.map((one) => JSON.stringify(one)).sort() : fact)
-
-/** Why a field is left as it is; null when it may be put back. */
-function objection({ locks }: MetadataRecord, field: string, isAsApplied: boolean): string | null {
-  if (locks.has(field)) return 'It was locked since.'
-  return isAsApplied ? null : 'It was changed since.'
 }

@@ -99,7 +99,7 @@ export interface MatchingParts {
   log: Log
 }
 
-const NOTHING: Proposal = { values: {}, facts: {}, coverUrl: null }
+const NOTHING: Proposal = { values: {}, sets: {}, coverUrl: null }
 
 export function openMatching(parts: MatchingParts): Matching {
   return new ProviderMatching(parts)
@@ -135,9 +135,14 @@ class ProviderMatching implements Matching {
     try {
       const picture = await this.#parts.downloadCover({ url, caller: provider.key, signal })
       if ('failure' in picture) return told(picture.failure.code, picture.failure.message)
-      const { id } = await keepCover(this.#parts, { owner: target, bytes: picture.bytes, source: `plugin:${provider.key}` })
+      const { id } = await keepCover(this.#parts, {
+        owner: target,
+        bytes: picture.bytes,
+        source: `plugin:${provider.key}`,
+        giver: 'plugin',
+      })
       if (await recordCover(this.#parts.database, applicationId, id)) return null
-      await dropCover(this.#parts, { owner: target, coverId: id })
+      await dropCover(this.#parts, { owner: target, coverId: id, by: 'user' })
       return 'All of this was undone before the cover came.'
     } catch (error) {
       if (!(error instanceof CarrelError)) throw error
@@ -289,12 +294,13 @@ class ProviderMatching implements Matching {
     const { kind, recordId: id, changes } = undone.application
     if (changes.coverId === null) return undone
     try {
-      await dropCover(this.#parts, { owner: { kind, id }, coverId: changes.coverId })
+      await dropCover(this.#parts, { owner: { kind, id }, coverId: changes.coverId, by: 'plugin' })
       return { ...undone, undone: [...undone.undone, 'cover'] }
     } catch (error) {
+      if (!(error instanceof CarrelError)) throw error
       // Somebody has taken it away since.
-      if (error instanceof CarrelError && error.code === 'not_found') return undone
-      throw error
+      if (error.code === 'not_found') return undone
+      return { ...undone, left: [...undone.left, { field: 'cover', reason: error.message }] }
     }
   }
 }

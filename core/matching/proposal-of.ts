@@ -1,11 +1,11 @@
 import { Compile } from 'typebox/compile'
-import type { Facts } from '#core/matching/fact.ts'
 import type { Proposal } from '#core/matching/proposal.ts'
 import type { BookAnswer, SeriesAnswer } from '#core/matching/provider-answers.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
-import { fieldsOf, type Kind } from '#core/metadata/metadata-record-store.ts'
+import type { SetEntries } from '#core/metadata/metadata-set.ts'
 import { NAME_LENGTH_MAX, NAMES_MAX } from '#core/metadata/name.ts'
 import { LANGUAGE } from '#core/metadata/patch-rules.ts'
+import { fieldsOf, type Kind } from '#core/metadata/record-kind.ts'
 import { sourceKey } from '#core/metadata/source-key.ts'
 
 /** Under which names things of a provider are kept. */
@@ -132,33 +132,32 @@ export function proposalOf(kind: Kind, answer: SeriesAnswer | BookAnswer, { idKe
   for (const { name, proposed } of PROPOSED[kind])
     put(name, Object.hasOwn(lists, name) ? lists[name] : given[proposed as keyof typeof given])
 
-  const facts: Partial<Facts> = {}
+  const sets: { -readonly [Name in keyof Proposal['sets']]: Proposal['sets'][Name] } = {}
   const genres = names(given.genres)
   const tags = names(given.tags)
-  if (genres.length > 0) facts.genres = genres
-  if (tags.length > 0) facts.tags = tags
-  facts.externalIds = {
-    ...otherIds(given.externalIds, idNames),
-    [idKey]: { externalId: given.externalId, externalUrl: given.externalUrl ?? null },
-  }
-  const links = Object.fromEntries((given.externalLinks ?? []).map(({ label, url }) => [oneLine(label) || pluginKey, url]))
-  if (Object.keys(links).length > 0) facts.externalLinks = links
+  if (genres.length > 0) sets.genres = genres
+  if (tags.length > 0) sets.tags = tags
+  const own = { source: idKey, externalId: given.externalId, externalUrl: given.externalUrl ?? null }
+  // Of its own service the plugin knows best.
+  const ids = new Map([...otherIds(given.externalIds, idNames), own].map((one) => [one.source, one]))
+  sets.externalIds = [...ids.values()]
+  const links = new Map((given.externalLinks ?? []).map(({ label, url }) => [oneLine(label) || pluginKey, url]))
+  if (links.size > 0) sets.externalLinks = [...links].map(([source, url]) => ({ source, url }))
   if (kind === 'series') {
     const titles = (given.alternateTitles ?? []).map(({ title, language, label }) => ({
       title: oneLine(title),
       label: oneLine(label ?? language ?? '') || 'Alternate',
     }))
-    if (titles.length > 0) facts.alternateTitles = titles.filter(({ title }) => title !== '' && title.length <= NAME_LENGTH_MAX)
-    if (given.rating) facts.externalRatings = { [idKey]: { rating: given.rating.score, voteCount: given.rating.voteCount ?? null } }
+    if (titles.length > 0) sets.alternateTitles = titles.filter(({ title }) => title !== '' && title.length <= NAME_LENGTH_MAX)
+    if (given.rating) sets.externalRatings = [{ source: idKey, rating: given.rating.score, voteCount: given.rating.voteCount ?? null }]
   }
-  return { values, facts, coverUrl: given.coverUrl ?? null }
+  // Each has passed the schema of its field.
+  return { values: values as Proposal['values'], sets, coverUrl: given.coverUrl ?? null }
 }
 
 /** Identifiers at other services, by the name of the service or its key. */
-function otherIds(given: Readonly<Record<string, string>> | undefined, idNames: ReadonlySet<string>): Facts['externalIds'] {
-  return Object.fromEntries(
-    Object.entries(given ?? {})
-      .filter(([source, id]) => /^(?:plugin:)?[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/.test(source) && id !== '')
-      .map(([source, externalId]) => [sourceKey(source, idNames), { externalId, externalUrl: null }]),
-  )
+function otherIds(given: Readonly<Record<string, string>> | undefined, idNames: ReadonlySet<string>): SetEntries['externalIds'][] {
+  return Object.entries(given ?? {})
+    .filter(([source, id]) => /^(?:plugin:)?[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/.test(source) && id !== '')
+    .map(([source, externalId]) => ({ source: sourceKey(source, idNames), externalId, externalUrl: null }))
 }

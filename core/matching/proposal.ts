@@ -1,25 +1,28 @@
-import { isDeepStrictEqual } from 'node:util'
-import { FACTS, type FactName, type Facts, type Givers, mergedFact } from '#core/matching/fact.ts'
-import { applyPatch } from '#core/metadata/apply-patch.ts'
-import type { MetadataRecord } from '#core/metadata/field.ts'
-import { fieldsOf, type Kind } from '#core/metadata/metadata-record-store.ts'
+import { applyChange, type MetadataChange, type MetadataState } from '#core/metadata/apply-change.ts'
+import { applySet } from '#core/metadata/apply-set.ts'
+import {
+  emptySet,
+  isNames,
+  type MetadataSet,
+  SET_RULES,
+  SETS,
+  type SetEntries,
+  type SetName,
+  valueOfSet,
+} from '#core/metadata/metadata-set.ts'
+import { fieldsOf, type Kind, type PatchOf } from '#core/metadata/record-kind.ts'
 
 /** What a provider says of one series or book, in the terms of this house. What is missing it does not say. */
 export interface Proposal {
   /** Members of the fields of the kind. */
-  values: Readonly<Record<string, unknown>>
-  facts: Partial<Facts>
+  values: PatchOf[Kind]
+  sets: { readonly [Name in SetName]?: readonly SetEntries[Name][] }
   coverUrl: string | null
 }
 
 /** How a record stands before a proposal is applied. */
 export interface Standing {
-  record: MetadataRecord
-  facts: Facts
-  /** Who gave what of them. */
-  givers: Record<FactName, Givers>
-  /** Keys of tags that a person took away. */
-  removedTags: readonly string[]
+  state: MetadataState
   /** Whether somebody has chosen a cover, or a plugin's is there already. */
   hasChosenCover: boolean
 }
@@ -56,20 +59,19 @@ export const proposable = (kind: Kind): string[] => [
   ...fieldsOf(kind)
     .filter(({ name, role }) => role === undefined && !OWN.has(name))
     .map(({ name }) => name),
-  ...FACTS[kind],
+  ...SETS[kind],
   COVER,
 ]
 
-/** The lock that keeps a fact as it is. Identifiers, links, ratings and the tags of books have none: of those a machine leaves what a person said. */
-const lockOf = (kind: Kind, fact: FactName): string | null => {
-  if (fact === 'genres') return kind === 'series' ? 'genres' : 'genre'
-  if (fact === 'tags') return kind === 'series' ? 'tags' : null
-  return fact === 'alternateTitles' ? 'alternateTitles' : null
+/** What a provider says of some fields and sets. It gives all genres and tags there are, so that those that machines gave before go; the rest is added to. */
+export function changeOf(proposal: Proposal, fields: ReadonlySet<string>): MetadataChange {
+  const isChosen = ([name]: [string, unknown]) => fields.has(name)
+  const setChange = ([name, add]: [string, unknown]) => [name, { add, ...(isNames(name as SetName) && { remove: 'others' }) }]
+  return {
+    values: Object.fromEntries(Object.entries(proposal.values).filter(isChosen)),
+    sets: Object.fromEntries(Object.entries(proposal.sets).filter(isChosen).map(setChange)),
+  }
 }
-
-/** What a fact of a record would be with what a proposal says of it. */
-export const mergedOf = <Name extends FactName>({ facts, givers, removedTags }: Standing, name: Name, given: Facts[Name]) =>
-  mergedFact<Name>(name, { value: facts[name], givers: givers[name] }, given, name === 'tags' ? removedTags : [])
 
 const isNothing = (value: unknown): boolean =>
   value === undefined ||
@@ -79,40 +81,53 @@ const isNothing = (value: unknown): boolean =>
   (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
 
 /** What a proposal would change, every field with its reason. Pure: applying does exactly what this says. */
-export function previewProposal(kind: Kind, standing: Standing, proposal: Proposal, choice: Choice): FieldPreview[] {
-  const { record, facts } = standing
+export function previewProposal(kind: Kind, { state, hasChosenCover }: Standing, proposal: Proposal, choice: Choice): FieldPreview[] {
   return proposable(kind).map((field) => {
-    const show = (currentValue: unknown, proposedValue: unknown, status: FieldStatus, reason: string | null = null): FieldPreview => ({
+    const { current, given, proposed } = shownOf(kind, state, proposal, field)
+    const show = (status: FieldStatus, reason: string | null = null, currentValue = current, proposedValue = proposed): FieldPreview => ({
       ...{ field, status, reason },
       currentValue: currentValue ?? null,
       proposedValue: proposedValue ?? null,
     })
-    const fact = FACTS[kind].find((name) => name === field)
-    const current = fact ? facts[fact] : record.values[field]
-    const given = fact ? proposal.facts[fact] : field === COVER ? proposal.coverUrl : proposal.values[field]
-    if (isNothing(given)) return show(current, null, 'not_provided', 'The provider does not say it.')
-    const merged = fact && mergedOf(standing, fact, given as never)
-    const proposed = merged ? merged.value : given
+    if (isNothing(given)) return show('not_provided', 'The provider does not say it.', current, null)
     if (choice.targets !== null && !choice.targets.includes(field))
-      return show(current, proposed, 'no_permission', 'This provider is not used for this field.')
-    if (choice.fields !== null && !choice.fields.includes(field)) return show(current, proposed, 'no_permission', 'It was not chosen.')
-    if (choice.gapsOnly && (field === COVER ? standing.hasChosenCover : !isNothing(current) && !isFromName(record, field)))
-      return show(current, proposed, 'unchanged', 'It has a value already.')
-    const lock = fact ? lockOf(kind, fact) : field
-    if (lock !== null && record.locks.has(lock)) return show(current, proposed, 'locked', 'It is locked.')
-    if (field === COVER)
-      return standing.hasChosenCover ? show(null, given, 'locked', 'A cover has been chosen.') : show(null, given, 'will_apply')
-    if (merged) {
-      if (!isDeepStrictEqual(current, proposed)) return show(current, proposed, 'will_apply')
-      return merged.isRefused ? show(current, proposed, 'locked', BY_HAND) : show(current, proposed, 'unchanged')
-    }
-    const [outcome] = applyPatch(fieldsOf(kind), record, { [field]: given }, 'plugin').outcomes
-    if (outcome?.result === 'outranked') return show(current, proposed, 'locked', BY_HAND)
-    if (outcome?.result === 'locked') return show(current, proposed, 'locked', 'It is locked.')
-    return show(current, proposed, outcome?.result === 'unchanged' ? 'unchanged' : 'will_apply')
+      return show('no_permission', 'This provider is not used for this field.')
+    if (choice.fields !== null && !choice.fields.includes(field)) return show('no_permission', 'It was not chosen.')
+    if (choice.gapsOnly && (field === COVER ? hasChosenCover : !isNothing(current) && !isFromName(state, field)))
+      return show('unchanged', 'It has a value already.')
+    const lock = field in SET_RULES ? SET_RULES[field as SetName].lock[kind] : field
+    if (lock !== null && state.locks.has(lock)) return show('locked', 'It is locked.')
+    if (field === COVER) return hasChosenCover ? show('locked', 'A cover has been chosen.') : show('will_apply')
+    const [outcome] = applyChange(kind, state, changeOf(proposal, new Set([field])), 'plugin').outcomes
+    if (outcome?.result === 'outranked') return show('locked', BY_HAND)
+    if (outcome?.result === 'locked') return show('locked', 'It is locked.')
+    return show(outcome?.result === 'unchanged' ? 'unchanged' : 'will_apply')
   })
+}
+
+/** A field as it is, as the provider says it, and as it would be. */
+function shownOf(
+  kind: Kind,
+  state: MetadataState,
+  proposal: Proposal,
+  field: string,
+): { current: unknown; given: unknown; proposed: unknown } {
+  if (field === COVER) return { current: null, given: proposal.coverUrl, proposed: proposal.coverUrl }
+  const values: Readonly<Record<string, unknown>> = proposal.values
+  const given = field in SET_RULES ? proposal.sets[field as SetName] : values[field]
+  if (!(field in SET_RULES)) return { current: state.values[field], given, proposed: given }
+  const name = field as SetName
+  const set: MetadataSet = state.sets[name] ?? emptySet()
+  const { add = [], remove } = changeOf(proposal, new Set([name])).sets?.[name] ?? {}
+  const { next } = applySet(name as SetName, set, { add, ...(remove && { remove }) }, { kind, id: state.id, giver: 'plugin' })
+  const shown = ({ entries }: MetadataSet) =>
+    valueOfSet(
+      name as SetName,
+      [...entries].map(([key, { value }]) => [key, value] as const),
+    )
+  return { current: shown(set), given, proposed: shown(next) }
 }
 
 const BY_HAND = 'Somebody has said otherwise by hand.'
 /** A title that is only the name of a folder or file is as good as none. */
-const isFromName = (record: MetadataRecord, field: string): boolean => record.sources[field] === 'file_name'
+const isFromName = ({ sources }: MetadataState, field: string): boolean => sources[field] === 'file_name'

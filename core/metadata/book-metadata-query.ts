@@ -3,6 +3,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { readRecords, type StoredRecord } from '#core/metadata/metadata-record-store.ts'
+import type { ValuesOf } from '#core/metadata/record-kind.ts'
 
 /** Those of the ids that are books the caller may see. */
 export async function listVisibleBookIds(database: Knex, caller: Caller, ids: readonly string[]): Promise<Set<string>> {
@@ -20,7 +21,7 @@ export async function checkBook(database: Knex, caller: Caller, bookId: string):
 }
 
 /** The metadata of one book. @throws not_found */
-export async function getBookRecord(database: Knex, caller: Caller, id: string): Promise<StoredRecord> {
+export async function getBookRecord(database: Knex, caller: Caller, id: string): Promise<StoredRecord<ValuesOf['book']>> {
   const bookId = id.toLowerCase()
   const visible = await listVisibleBookIds(database, caller, [bookId])
   const stored = visible.has(bookId) ? (await readRecords(database, 'book', [bookId])).get(bookId) : undefined

@@ -1,35 +1,29 @@
-import type { Static, TSchema } from 'typebox'
+import type { Static, TArray, TString } from 'typebox'
 import Type from 'typebox'
 import { LENIENT, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { joinNames } from '#core/metadata/apply-patch.ts'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/metadata/book-metadata.ts'
-import { type Author, type AuthorRole, type Field, type MetadataRecord, SOURCES } from '#core/metadata/field.ts'
+import { type AuthorRole, type MetadataRecord, SOURCES } from '#core/metadata/field.ts'
+import { fieldMembers, shownValues } from '#core/metadata/field-members.ts'
 import type { StoredRecord } from '#core/metadata/metadata-record-store.ts'
+import type { ValuesOf } from '#core/metadata/record-kind.ts'
 import { dayOf, issuedOf } from '#core/metadata/release-date.ts'
 
 const TITLE_GIVEN_UP = 'Null gives up the one that was given, its source and its lock: the title in the file, or its name, stands at once.'
 
-const fields: readonly Field[] = BOOK_FIELDS
-const patchable = fields.filter((field) => !field.ofRecordPatch)
-const ofRecord = fields.filter((field) => field.ofRecordPatch)
-
-const optionals = (list: readonly Field[]) =>
-  Object.fromEntries(list.map(({ name, about, schema }) => [name, Type.Optional(Nullable(schema, { description: about }))])) as Record<
-    string,
-    TSchema
-  >
+type BookField = (typeof BOOK_FIELDS)[number]
+type OfRecord = Extract<BookField, { ofRecordPatch: true }>
+const patchable = BOOK_FIELDS.filter((field): field is Exclude<BookField, OfRecord> => !('ofRecordPatch' in field))
+const ofRecord = BOOK_FIELDS.filter((field): field is OfRecord => 'ofRecordPatch' in field)
+const members = fieldMembers(patchable)
+type Stored = StoredRecord<ValuesOf['book']>
 
 /** Body of PATCH and PUT: absent members stay (PATCH) or are cleared (PUT), null clears, a value is set and locked. */
-export const BookMetadataPatch = Type.Object(optionals(patchable), { additionalProperties: false, title: 'BookMetadataPatch' })
+export const BookMetadataPatch = Type.Object(members, { additionalProperties: false, title: 'BookMetadataPatch' })
 
 /** Body of `PATCH /books/{bookId}`: what stands in the book's record. */
 export const BookPatch = Type.Object(
-  Object.fromEntries(
-    ofRecord.map(({ name, about, schema }) => [
-      name,
-      Type.Optional(Nullable(schema, { description: name === 'title' ? `${about} ${TITLE_GIVEN_UP}` : about })),
-    ]),
-  ) as Record<string, TSchema>,
+  fieldMembers(ofRecord, ({ name, about }) => (name === 'title' ? `${about} ${TITLE_GIVEN_UP}` : about)),
   { additionalProperties: false, title: 'BookPatch' },
 )
 
@@ -51,14 +45,14 @@ const Sources = Type.Record(Type.String(), OneOf(SOURCES), { description: 'Who g
 /** Metadata of a book by itself (BookMetadataResponse). */
 export const BookMetadata = Noun('BookMetadata')({
   bookId: Uuid,
-  ...optionals(patchable),
+  ...members,
   locks: BookLocks,
   sources: Type.Optional(Sources),
   updatedAt: Timestamp,
 })
 
 /** Roles that the full book shows as lists too. */
-const ROLE_LISTS: Readonly<Record<string, AuthorRole>> = {
+const ROLE_LISTS = {
   colorists: 'colorist',
   coverArtists: 'cover_artist',
   editors: 'editor',
@@ -66,12 +60,13 @@ const ROLE_LISTS: Readonly<Record<string, AuthorRole>> = {
   letterers: 'letterer',
   pencillers: 'penciller',
   writers: 'writer',
-}
+} as const satisfies Readonly<Record<string, AuthorRole>>
+type RoleLists<Of> = { [Name in keyof typeof ROLE_LISTS]: Of }
 
 /** Metadata inside a full book. */
 export const FullBookMetadata = Noun('FullBookMetadata')({
-  ...optionals(patchable),
-  ...(Object.fromEntries(Object.keys(ROLE_LISTS).map((name) => [name, Type.Array(Type.String())])) as Record<string, TSchema>),
+  ...members,
+  ...(Object.fromEntries(Object.keys(ROLE_LISTS).map((name) => [name, Type.Array(Type.String())])) as RoleLists<TArray<TString>>),
   title: Type.Optional(Nullable(Type.String())),
   titleSort: Type.Optional(Nullable(Type.String())),
   number: Type.Optional(Nullable(Type.String({ description: 'As text, for it may be fractional.' }))),
@@ -90,16 +85,13 @@ export const BookDetailMetadata = Type.Object({
 })
 export type BookDetailMetadata = Static<typeof BookDetailMetadata>
 
-export type BookMetadataAnswer = { bookId: string; locks: Record<string, boolean>; updatedAt: string } & Record<string, unknown>
+export type BookMetadataAnswer = Static<typeof BookMetadata>
 
 /** What the wire shows of each field: null where nothing is known. */
-function shownFields(record: MetadataRecord): Record<string, unknown> {
-  const authors = (record.values.authors ?? []) as Author[]
-  return Object.fromEntries(
-    patchable.map(({ name, role }) => [
-      name,
-      role ? joinNames(authors, role) : (record.values[name] ?? (name === 'authors' || name === 'awards' ? [] : null)),
-    ]),
+function shownFields({ values }: Pick<Stored, 'values'>) {
+  const stored: Readonly<Record<string, unknown>> = values
+  return shownValues(patchable, ({ name, role }) =>
+    role ? joinNames(values.authors ?? [], role) : (stored[name] ?? (name === 'authors' || name === 'awards' ? [] : null)),
   )
 }
 
@@ -108,7 +100,7 @@ export function shownLocks(record: Pick<MetadataRecord, 'locks'>): Record<string
 }
 
 /** @param sources also tells who gave each field */
-export function bookMetadataOf(bookId: string, stored: StoredRecord, sources: boolean): BookMetadataAnswer {
+export function bookMetadataOf(bookId: string, stored: Stored, sources: boolean): BookMetadataAnswer {
   return {
     bookId,
     ...shownFields(stored),
@@ -118,15 +110,15 @@ export function bookMetadataOf(bookId: string, stored: StoredRecord, sources: bo
   }
 }
 
-export function fullBookMetadataOf(stored: StoredRecord): FullBookMetadata {
+export function fullBookMetadataOf(stored: Stored): FullBookMetadata {
   const { values } = stored
-  const authors = (values.authors ?? []) as Author[]
+  const authors = values.authors ?? []
   const namesOf = (role: AuthorRole) => authors.filter((author) => author.role === role).map((author) => author.name)
   return {
     ...shownFields(stored),
-    ...Object.fromEntries(Object.entries(ROLE_LISTS).map(([name, role]) => [name, namesOf(role)])),
-    title: (values.title as string | undefined) ?? null,
-    titleSort: (values.titleSort as string | undefined) ?? null,
+    ...(Object.fromEntries(Object.entries(ROLE_LISTS).map(([name, role]) => [name, namesOf(role)])) as RoleLists<string[]>),
+    title: values.title ?? null,
+    titleSort: values.titleSort ?? null,
     number: values.number === undefined ? null : String(values.number),
     releaseDate: releaseDateOf(values),
     locks: shownLocks(stored),
@@ -136,11 +128,8 @@ export function fullBookMetadataOf(stored: StoredRecord): FullBookMetadata {
 }
 
 /** The metadata has no id but the book's. Comics have writers and other books authors: a client that reads one list of them finds both, each name once. */
-export function bookDetailMetadataOf(
-  book: { id: string; seriesName: string; pageCount: number },
-  stored: StoredRecord,
-): BookDetailMetadata {
-  const authors = (stored.values.authors ?? []) as Author[]
+export function bookDetailMetadataOf(book: { id: string; seriesName: string; pageCount: number }, stored: Stored): BookDetailMetadata {
+  const authors = stored.values.authors ?? []
   const writers = authors.filter(({ role }) => role === 'writer' || role === 'author').map(({ name }) => name)
   const { id, seriesName: series, pageCount } = book
   return { ...fullBookMetadataOf(stored), ...{ id, bookId: id, series, pageCount, writers: [...new Set(writers)] } }

@@ -3,7 +3,8 @@ import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { announceCover as announceCoverChange } from '#core/events/event-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { COVERS_PER_OWNER_MAX, type CoverOwner } from '#core/metadata/cover.ts'
+import { COVERS_PER_OWNER_MAX, type CoverGiver, type CoverOwner } from '#core/metadata/cover.ts'
+import { readLocks } from '#core/metadata/metadata-record-store.ts'
 
 export interface CoverRow {
   id: string
@@ -12,11 +13,12 @@ export interface CoverRow {
   width: number
   height: number
   is_selected: boolean
+  given_by: CoverGiver
   created_at: Date
   updated_at: Date
 }
 
-const COLUMNS = ['id', 'source', 'hash', 'width', 'height', 'is_selected', 'created_at', 'updated_at']
+const COLUMNS = ['id', 'source', 'hash', 'width', 'height', 'is_selected', 'given_by', 'created_at', 'updated_at']
 const ownerColumn = (owner: CoverOwner) => (owner.kind === 'book' ? 'book_id' : 'series_id')
 const coversOf = (database: Knex, owner: CoverOwner) => database('covers').where(ownerColumn(owner), owner.id)
 
@@ -58,14 +60,18 @@ export async function announceCover(database: Knex, owner: CoverOwner, coverId: 
   await database('cover_leftovers').insert({ kind: owner.kind, owner_id: owner.id, cover_id: coverId, due_at: due })
 }
 
-/** Adds a cover whose files are written, and makes it the selected one. @throws conflict when the owner has as many as it may */
+/**
+ * Adds a cover whose files are written, and makes it the selected one.
+ * @throws conflict when the owner has as many as it may, or when a plugin gives it and a lock or a chosen cover stands against it
+ */
 export async function addCover(
   database: Knex,
   owner: CoverOwner,
-  cover: Pick<CoverRow, 'id' | 'source' | 'hash' | 'width' | 'height'>,
+  cover: Pick<CoverRow, 'id' | 'source' | 'hash' | 'width' | 'height' | 'given_by'>,
 ): Promise<CoverRow> {
   return await database.transaction(async (trx) => {
     await lockOwner(trx, owner)
+    if (cover.given_by !== 'user') await checkMachineMayChoose(trx, owner)
     const { count } = (await coversOf(trx, owner).count({ count: '*' }).first()) as unknown as { count: string }
     if (Number(count) >= COVERS_PER_OWNER_MAX) {
       refuse('conflict', `There are ${count} covers of this ${owner.kind}, the most that are kept; delete one first.`)
@@ -78,23 +84,42 @@ export async function addCover(
   })
 }
 
-/** Shows this cover, or with null the one the file brings. @throws not_found when the owner has no such cover */
+/** A person may have spoken while a plugin's picture was fetched. @throws conflict */
+async function checkMachineMayChoose(trx: Knex, owner: CoverOwner): Promise<void> {
+  const locks = (await readLocks(trx, owner.kind, [owner.id])).get(owner.id)
+  if (locks?.has('cover')) refuse('conflict', 'The cover was locked meanwhile.')
+  if (await findCoverRow(trx, owner, 'selected')) refuse('conflict', 'A cover was chosen meanwhile.')
+}
+
+/** Shows this cover by the word of a person, or with null the one the file brings. @throws not_found when the owner has no such cover */
 export async function selectCover(database: Knex, owner: CoverOwner, coverId: string | null): Promise<void> {
   await database.transaction(async (trx) => {
     await lockOwner(trx, owner)
     await coversOf(trx, owner).where('is_selected', true).update({ is_selected: false, updated_at: trx.fn.now() })
     await announceCoverChange(trx, owner)
     if (coverId === null) return
-    const changed = await coversOf(trx, owner).where('id', coverId).update({ is_selected: true, updated_at: trx.fn.now() })
+    const changed = await coversOf(trx, owner)
+      .where('id', coverId)
+      .update({ is_selected: true, given_by: 'user', updated_at: trx.fn.now() })
     if (changed === 0) refuse('not_found', `The ${owner.kind} has no cover ${coverId}.`)
   })
 }
 
-/** Its files are left over then. @throws not_found when the owner has no such cover */
-export async function removeCoverRow(database: Knex, owner: CoverOwner, coverId: string): Promise<void> {
+/**
+ * Its files are left over then.
+ * @param by a machine removes only what a machine gave and nobody has chosen since
+ * @throws not_found when the owner has no such cover; conflict when it is a person's
+ */
+export async function removeCoverRow(
+  database: Knex,
+  owner: CoverOwner,
+  { coverId, by }: { coverId: string; by: CoverGiver },
+): Promise<void> {
   await database.transaction(async (trx) => {
-    const removed = await coversOf(trx, owner).where('id', coverId).delete()
-    if (removed === 0) refuse('not_found', `The ${owner.kind} has no cover ${coverId}.`)
+    await lockOwner(trx, owner)
+    const cover = (await findCoverRow(trx, owner, { id: coverId })) ?? refuse('not_found', `The ${owner.kind} has no cover ${coverId}.`)
+    if (by !== 'user' && cover.given_by === 'user') refuse('conflict', 'Somebody has chosen this cover since.')
+    await coversOf(trx, owner).where('id', coverId).delete()
     await trx('cover_leftovers').insert({ kind: owner.kind, owner_id: owner.id, cover_id: coverId })
     await announceCoverChange(trx, owner)
   })

@@ -30,6 +30,9 @@ export type BookCover = Static<typeof BookCover>
 export const SeriesCover = Type.Object({ seriesId: Uuid, ...members }, { title: 'SeriesCover' })
 export type SeriesCover = Static<typeof SeriesCover>
 
+/** Who gave a cover: a person uploaded or chose it, or a plugin found it and nobody has chosen it since. */
+export type CoverGiver = 'user' | 'plugin'
+
 /** Whose cover. */
 export interface CoverOwner {
   kind: 'book' | 'series'

@@ -1,16 +1,18 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { applyPatch, giveUpTitle, type Outcome } from '#core/metadata/apply-patch.ts'
+import { applyChange, type MetadataState } from '#core/metadata/apply-change.ts'
+import { giveUpTitle, type Outcome } from '#core/metadata/apply-patch.ts'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/metadata/book-metadata.ts'
-import { checkBook, listVisibleBookIds } from '#core/metadata/book-metadata-query.ts'
+import { listVisibleBookIds } from '#core/metadata/book-metadata-query.ts'
 import { embeddedTitle } from '#core/metadata/book-title.ts'
-import { changedLocks, editLocks, editRecords, type RecordOutcome } from '#core/metadata/edit-records.ts'
+import { changedLocks, editLocks, editRecords, editSets, isChanged, type RecordOutcome } from '#core/metadata/edit-records.ts'
 import { listFileTitles } from '#core/metadata/embedded-store.ts'
-import type { Field, MetadataRecord } from '#core/metadata/field.ts'
+import type { Field } from '#core/metadata/field.ts'
 import { readFileName } from '#core/metadata/file-name.ts'
-import { touchRecords } from '#core/metadata/metadata-record-store.ts'
+import { nameKey } from '#core/metadata/name.ts'
 import { checkPatchRules } from '#core/metadata/patch-rules.ts'
-import { addNames, checkRoom, hasNames, listOtherNames, removeNames, type Taxonomy } from '#core/metadata/taxonomy-store.ts'
+import type { PatchOf } from '#core/metadata/record-kind.ts'
+import type { Taxonomy } from '#core/metadata/taxonomy-store.ts'
 
 const fields: readonly Field[] = BOOK_FIELDS
 
@@ -21,20 +23,20 @@ const fields: readonly Field[] = BOOK_FIELDS
 export async function patchBooks(
   database: Knex,
   caller: Caller,
-  change: { bookIds: readonly string[]; patch: Readonly<Record<string, unknown>> },
+  change: { bookIds: readonly string[]; patch: PatchOf['book'] },
 ): Promise<RecordOutcome[]> {
   const { title, ...rest } = checkPatchRules(change.patch)
   if (title !== null) {
     const patch = title === undefined ? rest : { ...rest, title }
-    return await changeBooks(database, caller, change.bookIds, (record) => applyPatch(fields, record, patch, 'user'))
+    return await changeBooks(database, caller, change.bookIds, (state) => applyChange('book', state, { values: patch }, 'user'))
   }
   return await database.transaction(async (trx) => {
     const names = await listFileTitles(trx, change.bookIds)
-    return await changeBooks(trx, caller, change.bookIds, (record, id) => {
-      const { strategy = '', fileName = '', embedded } = names.get(id) ?? {}
+    return await changeBooks(trx, caller, change.bookIds, (state) => {
+      const { strategy = '', fileName = '', embedded } = names.get(state.id) ?? {}
       const found = { embedded: embeddedTitle({ strategy, embedded: embedded ?? undefined }), file_name: readFileName(fileName).title }
-      const given = giveUpTitle(fields, record, found)
-      const { next, outcomes } = applyPatch(fields, given.next, rest, 'user')
+      const given = giveUpTitle(fields, state, found)
+      const { next, outcomes } = applyChange('book', { ...state, ...given.next }, { values: rest }, 'user')
       return { next, outcomes: [given.outcome, ...outcomes] }
     })
   })
@@ -47,11 +49,7 @@ export async function listUnknownTitles(database: Knex, bookIds: readonly string
 }
 
 /** As a patch in which every member that is absent is null; a list of people stands for the strings beside it. */
-export async function replaceBook(
-  database: Knex,
-  caller: Caller,
-  change: { bookId: string; metadata: Readonly<Record<string, unknown>> },
-): Promise<void> {
+export async function replaceBook(database: Knex, caller: Caller, change: { bookId: string; metadata: PatchOf['book'] }): Promise<void> {
   const { metadata } = change
   const named = fields.filter(({ ofRecordPatch, role }) => !ofRecordPatch && !(role && metadata.authors))
   const patch = { ...Object.fromEntries(named.map(({ name }) => [name, null])), ...metadata }
@@ -74,7 +72,7 @@ async function changeBooks(
   database: Knex,
   caller: Caller,
   ids: readonly string[],
-  change: (record: MetadataRecord, id: string) => { next: MetadataRecord; outcomes: Outcome[] },
+  change: (state: MetadataState) => { next: MetadataState; outcomes: Outcome[] },
 ): Promise<RecordOutcome[]> {
   return await editRecords(database, { ...booksOf(caller, ids), change })
 }
@@ -86,56 +84,26 @@ const booksOf = (caller: Caller, bookIds: readonly string[]) => ({
   listVisible: (trx: Knex, ids: readonly string[]) => listVisibleBookIds(trx, caller, ids),
 })
 
-interface NamesChange {
-  taxonomy: Taxonomy
-  add: readonly string[]
-  remove: readonly string[]
-}
-
 /**
  * Adds and removes genres or tags of many books; answers how many changed. Genres are locked with the field `genre`, for a person has spoken; tags have no
  * lock, and machines leave those that a person has given or taken away.
+ * @throws not_found, invalid_value
  */
 export async function changeBookNames(
   database: Knex,
   caller: Caller,
-  change: NamesChange & { bookIds: readonly string[] },
+  change: { bookIds: readonly string[]; taxonomy: Taxonomy; add: readonly string[]; remove: readonly string[] },
 ): Promise<number> {
-  return await database.transaction(async (trx) => await changeNames(trx, await lockNames(trx, caller, change), change))
+  const { bookIds, taxonomy, add, remove } = change
+  const changes = { [`${taxonomy}s`]: { add, remove: remove.map(nameKey) } }
+  return (await editSets(database, { ...booksOf(caller, bookIds), changes })).filter(({ outcomes }) => outcomes.some(isChanged)).length
 }
 
 /** Makes these the genres or tags of a book, and no others. @throws not_found, invalid_value */
 export async function setBookNames(
   database: Knex,
   caller: Caller,
-  change: { bookId: string; taxonomy: Taxonomy; names: readonly string[] },
+  { bookId, taxonomy, names }: { bookId: string; taxonomy: Taxonomy; names: readonly string[] },
 ): Promise<void> {
-  const { taxonomy, names } = change
-  // A form sends back what it was shown: nobody has said anything of it.
-  const bookId = await checkBook(database, caller, change.bookId)
-  if (await hasNames(database, { taxonomy, bearer: 'book', bearerId: bookId, names })) return
-  await database.transaction(async (trx) => {
-    const bookIds = await lockNames(trx, caller, { bookIds: [bookId], taxonomy })
-    const remove = await listOtherNames(trx, { taxonomy, bearer: 'book', bearerId: bookIds[0] as string, names })
-    await changeNames(trx, bookIds, { taxonomy, add: names, remove })
-  })
-}
-
-/** Locks the books for a change of their names, and their genres against machines; answers the ids as the database writes them. */
-async function lockNames(trx: Knex, caller: Caller, of: { bookIds: readonly string[]; taxonomy: Taxonomy }): Promise<string[]> {
-  const done = await editLocks(trx, {
-    ...booksOf(caller, of.bookIds),
-    change: (locks) => new Set(of.taxonomy === 'genre' ? [...locks, 'genre'] : locks),
-  })
-  return done.map(({ id }) => id)
-}
-
-async function changeNames(trx: Knex.Transaction, bookIds: readonly string[], { taxonomy, add, remove }: NamesChange): Promise<number> {
-  const of = { taxonomy, bearer: 'book' as const, bearerIds: bookIds }
-  const removed = await removeNames(trx, { ...of, names: remove, giver: 'user' })
-  if (add.length > 0) await checkRoom(trx, { ...of, names: add })
-  const added = await addNames(trx, { ...of, names: add, giver: 'user' })
-  const changed = new Set([...removed, ...added])
-  await touchRecords(trx, 'book', [...changed], [`${taxonomy}s`])
-  return changed.size
+  await editSets(database, { ...booksOf(caller, [bookId]), changes: { [`${taxonomy}s`]: { add: names, remove: 'others' } } })
 }

@@ -1,11 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
 import { announceRecords } from '#core/events/event-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { applySets, changedSets, isSameLocks, type MetadataState, type SetChanges, type SetState } from '#core/metadata/apply-change.ts'
 import type { Outcome } from '#core/metadata/apply-patch.ts'
-import type { MetadataRecord } from '#core/metadata/field.ts'
-import { type Kind, lockRecords, readLocks, readRecords, storeLocks, storeRecords } from '#core/metadata/metadata-record-store.ts'
+import { lockRecords, readLocks, storeLocks, touchRecords } from '#core/metadata/metadata-record-store.ts'
+import type { SetName } from '#core/metadata/metadata-set.ts'
+import { readSets, storeSets } from '#core/metadata/metadata-set-store.ts'
+import { readStates, storeStates } from '#core/metadata/metadata-state-store.ts'
+import type { Kind } from '#core/metadata/record-kind.ts'
 
 /** What a call did to one record. */
 export interface RecordOutcome {
@@ -17,54 +20,92 @@ export interface RecordOutcome {
 const EDITED_AT_ONCE = 20
 
 /** Where values are compared that may differ in the order of their members alone. */
-const isChanged = ({ result }: Outcome) => result === 'set' || result === 'cleared'
+export const isChanged = ({ result }: Outcome): boolean => result === 'set' || result === 'cleared'
 
 interface Edit {
   kind: Kind
   ids: readonly string[]
   listVisible: (trx: Knex, ids: readonly string[]) => Promise<Set<string>>
-  change: (record: MetadataRecord, id: string) => { next: MetadataRecord; outcomes: Outcome[] }
 }
 
 /**
  * Changes the metadata of many records in one transaction: all of them or, when one is unknown or hidden, none.
  * @param edit.listVisible those of the ids that the caller may see
+ * @param edit.sets those that the change is about
  * @throws not_found with the first that is missing
  */
-export async function editRecords(database: Knex, edit: Edit): Promise<RecordOutcome[]> {
+export async function editRecords(
+  database: Knex,
+  edit: Edit & { sets?: readonly SetName[]; change: (state: MetadataState) => { next: MetadataState; outcomes: Outcome[] } },
+): Promise<RecordOutcome[]> {
+  const { kind, sets = [], change } = edit
+  return await inSlices(database, edit, async (trx, ids) => {
+    const states = await readStates(trx, kind, ids, sets)
+    const done: Done<MetadataState>[] = []
+    for (const id of ids) {
+      const before = states.get(id) ?? refuseMissing(kind, id)
+      done.push({ before, ...change(before) })
+      // The people of one alone may be five hundred names to compare.
+      await nextTurn()
+    }
+    await storeStates(trx, kind, done)
+    return done
+  })
+}
+
+/** Changes a set of many records, as {@link editRecords}; what stands beside it is not read. */
+export async function editSets(database: Knex, edit: Edit & { changes: SetChanges }): Promise<RecordOutcome[]> {
+  const { kind, changes } = edit
+  return await inSlices(database, edit, async (trx, ids) => {
+    const locked = await readLocks(trx, kind, ids)
+    const sets = await readSets(trx, kind, ids, Object.keys(changes) as SetName[])
+    const done: Done<SetState>[] = []
+    for (const id of ids) {
+      const before = { id, locks: locked.get(id) ?? refuseMissing(kind, id), sets: sets.get(id) ?? {} }
+      done.push({ before, ...applySets(kind, before, changes, 'user') })
+      await nextTurn()
+    }
+    const isLocked = done.filter(({ before, next }) => !isSameLocks(before, next))
+    await storeLocks(trx, kind, new Map(isLocked.map(({ next }) => [next.id, next])))
+    await storeSets(trx, kind, done)
+    const touched = done.filter(({ before, next }) => changedSets(before, next).length > 0)
+    await touchRecords(
+      trx,
+      kind,
+      touched.map(({ next }) => next.id),
+    )
+    return done
+  })
+}
+
+interface Done<State extends SetState> {
+  before: State
+  next: State
+  outcomes: Outcome[]
+}
+
+/** Locks all records, changes a few at a time, and tells what changed. */
+async function inSlices(
+  database: Knex,
+  edit: Edit,
+  change: (trx: Knex.Transaction, ids: readonly string[]) => Promise<Done<SetState>[]>,
+): Promise<RecordOutcome[]> {
   const ids = [...new Set(edit.ids.map((id) => id.toLowerCase()))]
   return await database.transaction(async (trx) => {
     await lockVisible(trx, edit, ids)
     const outcomes: RecordOutcome[] = []
-    for (let start = 0; start < ids.length; start += EDITED_AT_ONCE)
-      outcomes.push(...(await editSlice(trx, edit, ids.slice(start, start + EDITED_AT_ONCE))))
-    const changed = outcomes.map(({ id, outcomes }) => [id, outcomes.filter(isChanged).map(({ field }) => field)] as const)
-    const fields = new Map(changed.filter(([, names]) => names.length > 0))
-    await announceRecords(trx, edit.kind, [...fields.keys()], fields)
+    const told = new Map<string, string[]>()
+    for (let start = 0; start < ids.length; start += EDITED_AT_ONCE) {
+      for (const { before, next, outcomes: members } of await change(trx, ids.slice(start, start + EDITED_AT_ONCE))) {
+        outcomes.push({ id: next.id, outcomes: members })
+        const isNewlyLocked = Object.keys(next.sets).length > 0 && !isSameLocks(before, next)
+        const names = [...members.filter(isChanged).map(({ field }) => field), ...(isNewlyLocked ? ['locks'] : [])]
+        if (names.length > 0) told.set(next.id, names)
+      }
+    }
+    await announceRecords(trx, edit.kind, [...told.keys()], told)
     return outcomes
   })
-}
-
-/** Changes a few records that are locked already. */
-async function editSlice(trx: Knex, { kind, change }: Edit, ids: readonly string[]): Promise<RecordOutcome[]> {
-  const records = await readRecords(trx, kind, ids)
-  const outcomes: RecordOutcome[] = []
-  const locks = new Map<string, MetadataRecord>()
-  const all = new Map<string, MetadataRecord>()
-  for (const id of ids) {
-    const before = records.get(id) ?? refuseMissing(kind, id)
-    const { next, outcomes: members } = change(before, id)
-    outcomes.push({ id, outcomes: members })
-    // What is as it was keeps its time of change.
-    const isSame = isDeepStrictEqual([before.values, before.sources], [next.values, next.sources]) && !members.some(isChanged)
-    if (!isSame) all.set(id, next)
-    else if (!isDeepStrictEqual(before.locks, next.locks)) locks.set(id, next)
-    // The people of one alone may be five hundred names to compare.
-    await nextTurn()
-  }
-  await storeLocks(trx, kind, locks)
-  await storeRecords(trx, kind, all)
-  return outcomes
 }
 
 /** Locks the records for the transaction, in one order and all before the first is changed. @throws not_found */
@@ -74,17 +115,13 @@ async function lockVisible(trx: Knex, { kind, listVisible }: Pick<Edit, 'kind' |
   await lockRecords(trx, kind, ids)
 }
 
-export function isSameRecord(one: MetadataRecord, other: MetadataRecord): boolean {
-  return isDeepStrictEqual([one.values, one.sources, one.locks], [other.values, other.sources, other.locks])
-}
-
 /**
  * Changes the locks of many records, as {@link editRecords}; what is locked is not read.
  * @param edit.change answers the locks that a record has from now on
  */
 export async function editLocks(
   database: Knex,
-  edit: Pick<Edit, 'kind' | 'ids' | 'listVisible'> & { change: (locks: ReadonlySet<string>) => Set<string> },
+  edit: Edit & { change: (locks: ReadonlySet<string>) => Set<string> },
 ): Promise<RecordOutcome[]> {
   const ids = [...new Set(edit.ids.map((id) => id.toLowerCase()))]
   return await database.transaction(async (trx) => {

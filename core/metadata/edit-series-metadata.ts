@@ -3,48 +3,48 @@ import type { Caller } from '#core/account/caller.ts'
 import { clearSeriesTags } from '#core/account/sharing-store.ts'
 import { announceSeries } from '#core/events/event-store.ts'
 import { aggregateSeries } from '#core/metadata/aggregate-series.ts'
-import { applyPatch, giveUpTitle, type Outcome } from '#core/metadata/apply-patch.ts'
-import { changedLocks, editLocks, editRecords, type RecordOutcome } from '#core/metadata/edit-records.ts'
-import type { Field, MetadataRecord } from '#core/metadata/field.ts'
-import { touchRecords } from '#core/metadata/metadata-record-store.ts'
+import { applyChange, type MetadataState } from '#core/metadata/apply-change.ts'
+import { giveUpTitle, type Outcome } from '#core/metadata/apply-patch.ts'
+import { changedLocks, editLocks, editRecords, editSets, isChanged, type RecordOutcome } from '#core/metadata/edit-records.ts'
+import type { Field } from '#core/metadata/field.ts'
+import { emptySet } from '#core/metadata/metadata-set.ts'
+import { nameKey } from '#core/metadata/name.ts'
 import { checkPatchRules } from '#core/metadata/patch-rules.ts'
+import type { PatchOf } from '#core/metadata/record-kind.ts'
 import { forgetAggregated, listFolderTitles } from '#core/metadata/series-aggregate-store.ts'
-import { deleteFactsOf } from '#core/metadata/series-facts-store.ts'
 import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/metadata/series-metadata.ts'
-import { checkSeries, listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
+import { listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
 import { withSortTitle } from '#core/metadata/sort-title.ts'
-import { addNames, checkRoom, hasNames, removeNames, setNames, type Taxonomy } from '#core/metadata/taxonomy-store.ts'
+import type { Taxonomy } from '#core/metadata/taxonomy-store.ts'
 
 const fields: readonly Field[] = SERIES_FIELDS
+/** What is forgotten beside the fields; links and ratings say where a series is found, whatever else is known of it. */
+const FORGOTTEN = ['genres', 'tags', 'alternateTitles', 'externalIds'] as const
 
 interface Change {
   seriesIds: readonly string[]
 }
 
 /** A person's change of one or many series: all of them or none; a title that is null is given up. @throws not_found, invalid_value */
-export async function patchSeries(
-  database: Knex,
-  caller: Caller,
-  change: Change & { patch: Readonly<Record<string, unknown>> },
-): Promise<RecordOutcome[]> {
+export async function patchSeries(database: Knex, caller: Caller, change: Change & { patch: PatchOf['series'] }): Promise<RecordOutcome[]> {
   const { title, ...rest } = checkPatchRules(change.patch)
   const patch = title === undefined || title === null ? rest : { ...rest, title }
   // Whoever says what a series is sorted by is taken at their word, even when it is nothing.
-  const sorted = (record: MetadataRecord, outcomes: readonly Outcome[]) => {
+  const sorted = (state: MetadataState, outcomes: readonly Outcome[]) => {
     const follows = outcomes.some(({ field, result }) => (field === 'title' || field === 'language') && result !== 'unchanged')
-    return follows && patch.titleSort === undefined ? withSortTitle(record) : record
+    return follows && patch.titleSort === undefined ? withSortTitle(state) : state
   }
-  const patched = (record: MetadataRecord) => applyPatch(fields, record, patch, 'user')
+  const patched = (state: MetadataState) => applyChange('series', state, { values: patch }, 'user')
   if (title !== null)
-    return await changeSeries(database, caller, change.seriesIds, (record) => {
-      const { next, outcomes } = patched(record)
+    return await changeSeries(database, caller, change.seriesIds, (state) => {
+      const { next, outcomes } = patched(state)
       return { next: sorted(next, outcomes), outcomes }
     })
   return await database.transaction(async (trx) => {
     const names = await listFolderTitles(trx, change.seriesIds)
-    const done = await changeSeries(trx, caller, change.seriesIds, (record, id) => {
-      const given = giveUpTitle(fields, record, { file_name: names.get(id) })
-      const { next, outcomes } = patched(given.next)
+    const done = await changeSeries(trx, caller, change.seriesIds, (state) => {
+      const given = giveUpTitle(fields, state, { file_name: names.get(state.id) })
+      const { next, outcomes } = patched({ ...state, ...given.next })
       const all = [given.outcome, ...outcomes]
       return { next: sorted(next, all), outcomes: all }
     })
@@ -61,7 +61,7 @@ export async function patchSeries(
 export async function replaceSeries(
   database: Knex,
   caller: Caller,
-  change: { seriesId: string; metadata: Readonly<Record<string, unknown>> },
+  change: { seriesId: string; metadata: PatchOf['series'] },
 ): Promise<void> {
   const cleared = Object.fromEntries(fields.filter(({ name }) => name !== 'title').map(({ name }) => [name, null]))
   await patchSeries(database, caller, { seriesIds: [change.seriesId], patch: { ...cleared, ...change.metadata } })
@@ -85,33 +85,22 @@ export async function lockSeries(
  */
 export async function resetSeries(database: Knex, caller: Caller, change: Change): Promise<RecordOutcome[]> {
   return await database.transaction(async (trx) => {
-    const done = await changeSeries(trx, caller, change.seriesIds, ({ values }) => ({
-      next: {
-        values: { title: values.title },
+    const done = await editRecords(trx, {
+      ...seriesOf(caller, change),
+      sets: FORGOTTEN,
+      change: (state) => {
         // The title counts as the folder's, so that a file may give a better one.
-        sources: { title: 'file_name' },
-        locks: new Set(),
+        const { title } = state.values
+        const sets = Object.fromEntries(FORGOTTEN.map((name) => [name, emptySet()]))
+        return { next: { ...state, values: { title }, sources: { title: 'file_name' }, sets, locks: new Set() }, outcomes: [] }
       },
-      outcomes: [],
-    }))
+    })
     const ids = done.map(({ id }) => id)
-    for (const taxonomy of ['genre', 'tag'] as const) {
-      for (const bearerId of ids) await setNames(trx, { taxonomy, bearer: 'series', bearerId, names: [] })
-    }
-    for (const facts of ['series_alternate_titles', 'series_external_ids'] as const) await deleteFactsOf(trx, facts, ids)
     // Who may see a series is decided by those who may give it sharing tags, and by nobody else.
     if (caller.permissions.has('system-admin')) await clearSeriesTags(trx, ids)
     await forgetAggregated(trx, ids)
     await aggregateSeries(trx, ids)
-    await announceSeries(trx, ids, [
-      ...fields.map(({ name }) => name),
-      'genres',
-      'tags',
-      'alternateTitles',
-      'externalIds',
-      'sharingTags',
-      'locks',
-    ])
+    await announceSeries(trx, ids, [...fields.map(({ name }) => name), ...FORGOTTEN, 'sharingTags', 'locks'])
     return done
   })
 }
@@ -125,52 +114,26 @@ export async function changeSeriesNames(
   caller: Caller,
   change: Change & { taxonomy: Taxonomy; add: readonly string[]; remove: readonly string[] },
 ): Promise<number> {
-  return await namedTransaction(database, caller, change, async (trx, ids) => {
-    const of = { taxonomy: change.taxonomy, bearer: 'series' as const, bearerIds: ids }
-    const removed = await removeNames(trx, { ...of, names: change.remove, giver: 'user' })
-    if (change.add.length > 0) await checkRoom(trx, { ...of, names: change.add })
-    const added = await addNames(trx, { ...of, names: change.add, giver: 'user' })
-    const changed = new Set([...removed, ...added])
-    await touchRecords(trx, 'series', [...changed], [`${change.taxonomy}s`])
-    return changed.size
-  })
+  const { taxonomy, add, remove } = change
+  const changes = { [`${taxonomy}s`]: { add, remove: remove.map(nameKey) } }
+  return (await editSets(database, { ...seriesOf(caller, change), changes })).filter(({ outcomes }) => outcomes.some(isChanged)).length
 }
 
 /** Makes these the genres or tags of a series, and no others; the field is locked, unless it has these already. */
 export async function setSeriesNames(
   database: Knex,
   caller: Caller,
-  change: { seriesId: string; taxonomy: Taxonomy; names: readonly string[] },
+  { seriesId, taxonomy, names }: { seriesId: string; taxonomy: Taxonomy; names: readonly string[] },
 ): Promise<void> {
-  // A form sends back what it was shown: nobody has said anything of it.
-  const id = await checkSeries(database, caller, change.seriesId)
-  if (await hasNames(database, { taxonomy: change.taxonomy, bearer: 'series', bearerId: id, names: change.names })) return
-  await namedTransaction(database, caller, { ...change, seriesIds: [change.seriesId] }, async (trx, [bearerId]) => {
-    await setNames(trx, { taxonomy: change.taxonomy, bearer: 'series', bearerId: bearerId as string, names: change.names })
-    await touchRecords(trx, 'series', [bearerId as string], [`${change.taxonomy}s`])
-  })
-}
-
-async function namedTransaction<Result>(
-  database: Knex,
-  caller: Caller,
-  { seriesIds, taxonomy }: Change & { taxonomy: Taxonomy },
-  work: (trx: Knex.Transaction, ids: string[]) => Promise<Result>,
-): Promise<Result> {
-  return await database.transaction(async (trx) => {
-    const locked = await editLocks(trx, { ...seriesOf(caller, { seriesIds }), change: (locks) => new Set([...locks, `${taxonomy}s`]) })
-    return await work(
-      trx,
-      locked.map(({ id }) => id),
-    )
-  })
+  const changes = { [`${taxonomy}s`]: { add: names, remove: 'others' as const } }
+  await editSets(database, { ...seriesOf(caller, { seriesIds: [seriesId] }), changes })
 }
 
 async function changeSeries(
   database: Knex,
   caller: Caller,
   ids: readonly string[],
-  change: (record: MetadataRecord, id: string) => { next: MetadataRecord; outcomes: Outcome[] },
+  change: (state: MetadataState) => { next: MetadataState; outcomes: Outcome[] },
 ): Promise<RecordOutcome[]> {
   return await editRecords(database, { ...seriesOf(caller, { seriesIds: ids }), change })
 }

@@ -1,7 +1,5 @@
 import type { Knex } from 'knex'
-import type { EmbeddedLink, KeptEmbedded } from '#core/metadata/embedded.ts'
-import { listIdNames } from '#core/metadata/id-name-query.ts'
-import { sourceKey } from '#core/metadata/source-key.ts'
+import type { KeptEmbedded } from '#core/metadata/embedded.ts'
 
 /** What the last analysis kept beside the fields of a book; null when it kept nothing. */
 export async function findKeptEmbedded(trx: Knex, bookId: string): Promise<KeptEmbedded | null> {
@@ -34,50 +32,9 @@ export async function listFileTitles(trx: Knex, bookIds: readonly string[]): Pro
   )
 }
 
-/** The row of metadata must be there. */
 export async function storeKeptEmbedded(trx: Knex, bookId: string, kept: KeptEmbedded | null): Promise<void> {
   await trx('book_metadata')
-    .where('book_id', bookId)
-    .update({ embedded: kept === null ? null : JSON.stringify(kept) })
-}
-
-/** Links by source: new and changed ones are written, those of `removed` go; what somebody else gave stays as it is. */
-export async function changeLinks(
-  trx: Knex,
-  change: { bookId: string; added: readonly EmbeddedLink[]; removed: readonly string[] },
-): Promise<void> {
-  const { bookId, added, removed } = change
-  if (removed.length > 0) {
-    await trx('book_external_links')
-      .where({ book_id: bookId, given_by: 'embedded' })
-      .whereIn('source', [...removed])
-      .delete()
-  }
-  if (added.length === 0) return
-  await trx('book_external_links')
-    .insert(added.map((link) => ({ book_id: bookId, ...link, given_by: 'embedded' })))
-    .onConflict(['book_id', 'source'])
-    .merge({ url: trx.raw('excluded.url'), updated_at: trx.fn.now() })
-    .where('book_external_links.given_by', 'embedded')
-}
-
-/** Identifiers at other services by their source, likewise; they are kept under the keys of those. */
-export async function changeExternalIds(
-  trx: Knex,
-  change: { bookId: string; added: Readonly<Record<string, string>>; removed: readonly string[] },
-): Promise<void> {
-  const { bookId } = change
-  if (change.removed.length === 0 && Object.keys(change.added).length === 0) return
-  const names = await listIdNames(trx)
-  const added = Object.entries(change.added).map(([source, id]) => [sourceKey(source, names), id] as const)
-  const removed = change.removed.map((source) => sourceKey(source, names))
-  if (removed.length > 0) {
-    await trx('book_external_ids').where({ book_id: bookId, given_by: 'embedded' }).whereIn('source', removed).delete()
-  }
-  if (added.length === 0) return
-  await trx('book_external_ids')
-    .insert(added.map(([source, id]) => ({ book_id: bookId, source, external_id: id, given_by: 'embedded' })))
-    .onConflict(['book_id', 'source'])
-    .merge({ external_id: trx.raw('excluded.external_id'), updated_at: trx.fn.now() })
-    .where('book_external_ids.given_by', 'embedded')
+    .insert({ book_id: bookId, embedded: kept === null ? null : JSON.stringify(kept) })
+    .onConflict('book_id')
+    .merge(['embedded'])
 }

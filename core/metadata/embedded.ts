@@ -1,5 +1,4 @@
-import type { BookFieldName } from '#core/metadata/book-metadata.ts'
-import type { SeriesFieldName } from '#core/metadata/series-metadata.ts'
+import type { ValuesOf } from '#core/metadata/record-kind.ts'
 
 export interface EmbeddedLink {
   source: string
@@ -10,7 +9,7 @@ export interface EmbeddedLink {
 /** What a file says of the series it belongs to. Every member has passed the limits of its field. */
 export interface SeriesHints {
   /** Values by the names of SERIES_FIELDS. */
-  fields?: Partial<Record<SeriesFieldName, unknown>>
+  fields?: ValuesOf['series']
   genres?: string[]
   tags?: string[]
   alternateTitles?: { label: string; title: string }[]
@@ -21,7 +20,7 @@ export interface SeriesHints {
 export interface Embedded {
   title?: string
   /** Values by the names of BOOK_FIELDS but title; people as `authors`. Every member has passed the limits of its field. */
-  book?: Partial<Record<BookFieldName, unknown>>
+  book?: ValuesOf['book']
   genres?: string[]
   tags?: string[]
   storyArcs?: { name: string; number?: string }[]

@@ -103,8 +103,8 @@ export const CustomMetadata = {
 }
 
 /** Values, their sources and the locks of one record. Values that are null are left out. */
-export interface MetadataRecord {
-  values: Readonly<Record<string, unknown>>
+export interface MetadataRecord<Values extends Readonly<Record<string, unknown>> = Readonly<Record<string, unknown>>> {
+  values: Values
   /** Of fields that have a value; roles have their own beside `authors`. */
   sources: Readonly<Record<string, Source>>
   /** Names of locked fields (`authors`, `awards`, `cover` …), without the suffix of the wire. */

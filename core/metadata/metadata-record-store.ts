@@ -1,14 +1,15 @@
 import type { Knex } from 'knex'
-import { announceRecords } from '#core/events/event-store.ts'
 import { readExactJson } from '#core/foundation/exact-json.ts'
 import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
 import type { Field, MetadataRecord, Source } from '#core/metadata/field.ts'
+import type { Kind, ValuesOf } from '#core/metadata/record-kind.ts'
 import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 
-export type Kind = 'book' | 'series'
+export { fieldsOf, type Kind } from '#core/metadata/record-kind.ts'
 
 /** A record as it lies in the database. Times are ISO 8601: of the metadata, or of the record where it has none. */
-export interface StoredRecord extends MetadataRecord {
+export interface StoredRecord<Values extends Readonly<Record<string, unknown>> = Readonly<Record<string, unknown>>>
+  extends MetadataRecord<Values> {
   createdAt: string
   updatedAt: string
 }
@@ -25,9 +26,6 @@ const TABLES: Record<Kind, Tables> = {
   series: { record: 'series', metadata: 'series_metadata', key: 'series_id', fields: SERIES_FIELDS },
 }
 
-/** Every field that records of a kind have. */
-export const fieldsOf = (kind: Kind): readonly Field[] => TABLES[kind].fields
-
 /** The fields that have a column in the record itself, or in the metadata table. */
 function storedFields({ fields }: Tables, ofRecord: boolean): (Field & { column: string })[] {
   return fields.filter((field): field is Field & { column: string } => field.column !== null && (field.ofRecord ?? false) === ofRecord)
@@ -37,7 +35,11 @@ function storedFields({ fields }: Tables, ofRecord: boolean): (Field & { column:
  * The metadata of each record, for a change: the rows stay locked until the transaction ends, taken in the order of their ids so that two
  * changes never wait for each other in a circle. Ids that do not exist are missing from the answer.
  */
-export async function loadRecords(trx: Knex, kind: Kind, ids: readonly string[]): Promise<Map<string, StoredRecord>> {
+export async function loadRecords<One extends Kind>(
+  trx: Knex,
+  kind: One,
+  ids: readonly string[],
+): Promise<Map<string, StoredRecord<ValuesOf[One]>>> {
   if (ids.length === 0) return new Map()
   await lockRecords(trx, kind, ids)
   return await readRecords(trx, kind, ids)
@@ -62,14 +64,17 @@ export async function lockRecords(trx: Knex, kind: Kind, ids: readonly string[])
 }
 
 /** What belongs to the records and stands in other tables has changed: clients that keep copies look at the time of the record alone. */
-export async function touchRecords(trx: Knex.Transaction, kind: Kind, ids: readonly string[], fields: readonly string[]): Promise<void> {
+export async function touchRecords(trx: Knex, kind: Kind, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await trx.raw(`UPDATE ${TABLES[kind].record} SET updated_at = now() WHERE id = ANY(CAST(? AS uuid[]))`, [[...ids]])
-  await announceRecords(trx, kind, ids, fields)
 }
 
 /** As {@link loadRecords}, for reading only. */
-export async function readRecords(database: Knex, kind: Kind, ids: readonly string[]): Promise<Map<string, StoredRecord>> {
+export async function readRecords<One extends Kind>(
+  database: Knex,
+  kind: One,
+  ids: readonly string[],
+): Promise<Map<string, StoredRecord<ValuesOf[One]>>> {
   if (ids.length === 0) return new Map()
   const tables = TABLES[kind]
   const columns = [
@@ -82,7 +87,8 @@ export async function readRecords(database: Knex, kind: Kind, ids: readonly stri
      WHERE r.id = ANY(CAST(? AS uuid[])) ORDER BY r.id`,
     [[...ids]],
   )
-  return new Map((rows as Record<string, unknown>[]).map((row) => [row.id as string, recordOf(tables, row)]))
+  // The columns have the types of the fields, which a test compares with the database.
+  return new Map((rows as Record<string, unknown>[]).map((row) => [row.id as string, recordOf(tables, row) as StoredRecord<ValuesOf[One]>]))
 }
 
 function recordOf(tables: Tables, row: Record<string, unknown>): StoredRecord {
@@ -134,9 +140,8 @@ export async function storeRecords(trx: Knex, kind: Kind, changed: ReadonlyMap<s
     Object.fromEntries(fields.map(({ name, column }) => [column, values[name] ?? null]))
 
   const columns = [...own.map(({ column }) => column), 'sources', 'locks']
-  await inStatements(
-    changed,
-    (id, next) => ({ [key]: id, ...rowOf(own, next), sources: next.sources, locks: [...next.locks].sort() }),
+  await writeInStatements(
+    rowsOf(changed, (id, next) => ({ [key]: id, ...rowOf(own, next), sources: next.sources, locks: [...next.locks].sort() })),
     (rows) =>
       trx.raw(
         `INSERT INTO ${metadata} (${key}, ${columns.join(', ')})
@@ -146,9 +151,8 @@ export async function storeRecords(trx: Knex, kind: Kind, changed: ReadonlyMap<s
       ),
   )
   const assignments = ofRecord.map(({ column }) => (column === 'title' ? 'title = coalesce(v.title, r.title)' : `${column} = v.${column}`))
-  await inStatements(
-    changed,
-    (id, next) => ({ id, ...rowOf(ofRecord, next) }),
+  await writeInStatements(
+    rowsOf(changed, (id, next) => ({ id, ...rowOf(ofRecord, next) })),
     (rows) =>
       trx.raw(
         `UPDATE ${record} r SET ${assignments.join(', ')}, updated_at = now()
@@ -158,23 +162,24 @@ export async function storeRecords(trx: Knex, kind: Kind, changed: ReadonlyMap<s
   )
 }
 
+/** One after the other: five hundred records at once are a hundred megabytes. */
+function* rowsOf(changed: ReadonlyMap<string, MetadataRecord>, rowOf: (id: string, next: MetadataRecord) => object): Generator<object> {
+  for (const [id, next] of changed) yield rowOf(id, next)
+}
+
 /** Writes rows as lists of JSON, each no longer than one statement takes. */
-async function inStatements(
-  changed: ReadonlyMap<string, MetadataRecord>,
-  rowOf: (id: string, next: MetadataRecord) => object,
-  write: (rows: string) => PromiseLike<unknown>,
-): Promise<void> {
-  let rows: string[] = []
+export async function writeInStatements(rows: Iterable<object>, write: (rows: string) => PromiseLike<unknown>): Promise<void> {
+  let texts: string[] = []
   let length = 0
-  for (const [id, next] of changed) {
-    const row = JSON.stringify(rowOf(id, next))
-    if (rows.length > 0 && length + row.length > STATEMENT_LENGTH) {
-      await write(`[${rows.join()}]`)
-      rows = []
+  for (const row of rows) {
+    const text = JSON.stringify(row)
+    if (texts.length > 0 && length + text.length > STATEMENT_LENGTH) {
+      await write(`[${texts.join()}]`)
+      texts = []
       length = 0
     }
-    rows.push(row)
-    length += row.length
+    texts.push(text)
+    length += text.length
   }
-  if (rows.length > 0) await write(`[${rows.join()}]`)
+  if (texts.length > 0) await write(`[${texts.join()}]`)
 }

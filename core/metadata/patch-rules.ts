@@ -17,12 +17,12 @@ const PEOPLE = (BOOK_FIELDS as readonly Field[]).filter(({ role }) => role !== u
  * @param at JSON pointer to the patch, '' for the body
  * @throws invalid_value with the path of the member
  */
-export function checkPatchRules(patch: Readonly<Record<string, unknown>>, at = ''): Record<string, unknown> {
-  const checked = { ...patch }
+export function checkPatchRules<Patch extends Readonly<Record<string, unknown>>>(patch: Patch, at = ''): Patch {
+  let checked = patch
   if (typeof patch.isbns === 'string') {
     const { valid, invalid } = readIsbns(patch.isbns)
     if (invalid.length > 0) refuseMember(`${at}/isbns`, `holds ${invalid.slice(0, 3).join(', ')}, whose length or check digit is wrong`)
-    checked.isbns = valid.join(',')
+    checked = { ...checked, isbns: valid.join(',') }
   }
   checkNames(patch, at)
   for (const name of ['languageIso', 'language']) {

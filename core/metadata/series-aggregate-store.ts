@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
+import type { Aggregated } from '#core/metadata/aggregate-sets.ts'
 import type { KeptEmbedded } from '#core/metadata/embedded.ts'
 import type { Author } from '#core/metadata/field.ts'
-import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
 
 /** Hints of one book for its series: only what its file gave, for what a person entered for one book says nothing of the others. */
 export interface BookHints {
@@ -56,15 +56,6 @@ export async function listHints(trx: Knex, seriesIds: readonly string[], reading
   return rows
 }
 
-/** What books have given a series once, by its keys. */
-export interface Aggregated {
-  genres?: string[]
-  tags?: string[]
-  alternateTitles?: string[]
-  /** Their sources. */
-  links?: string[]
-}
-
 /** What a series is asked about when its books have said something. */
 export interface AggregateState {
   seeded: Aggregated
@@ -86,29 +77,6 @@ export async function listAggregateStates(trx: Knex, seriesIds: readonly string[
     [[...seriesIds]],
   )
   return new Map((rows as (AggregateState & { id: string })[]).map(({ id, ...state }) => [id, state]))
-}
-
-/** Takes away what files gave, of these keys; answers which of them were there. What somebody else gave stays. */
-export async function takeBackAggregated(
-  trx: Knex,
-  seriesId: string,
-  what: keyof Aggregated,
-  keys: readonly string[],
-): Promise<Set<string>> {
-  const from = `j.series_id = :seriesId AND j.given_by = 'embedded'`
-  const listed = 'ANY(CAST(:keys AS text[]))'
-  const titles = keys.map((key) => (what === 'alternateTitles' ? (JSON.parse(key) as string[]) : []))
-  const sql: Record<keyof Aggregated, string> = {
-    genres: `DELETE FROM series_genres j USING genres n WHERE n.id = j.genre_id AND ${from} AND n.name_key = ${listed} RETURNING n.name_key AS key`,
-    tags: `DELETE FROM series_tags j USING tags n WHERE n.id = j.tag_id AND ${from} AND n.name_key = ${listed} RETURNING n.name_key AS key`,
-    links: `DELETE FROM series_external_links j WHERE ${from} AND j.source = ${listed} RETURNING j.source AS key`,
-    alternateTitles: `DELETE FROM series_alternate_titles j USING unnest(CAST(:keys AS text[]), CAST(:labels AS text[]), CAST(:titles AS text[])) AS g (key, label, title)
-      WHERE ${from} AND j.label = g.label AND j.title = g.title RETURNING g.key`,
-  }
-  const named =
-    what === 'alternateTitles' ? { labels: titles.map(([label = '']) => label), titles: titles.map(([, title = '']) => title) } : {}
-  const { rows } = await trx.raw(sql[what], { seriesId, keys: [...keys], ...named })
-  return new Set((rows as { key: string }[]).map(({ key }) => key))
 }
 
 /** Notes that the folder of a series holds many unrelated titles, or does not any more. */
@@ -159,24 +127,4 @@ export async function forgetAggregated(trx: Knex, seriesIds: readonly string[]):
   await trx('series_metadata')
     .whereIn('series_id', [...seriesIds])
     .update({ seeded: '{}' })
-}
-
-/** Further titles that files gave: those of `titles` are there afterwards, what people entered stays. */
-export async function addAlternateTitles(trx: Knex, seriesId: string, titles: readonly { label: string; title: string }[]): Promise<void> {
-  if (titles.length === 0) return
-  const known = await trx('series_alternate_titles').where('series_id', seriesId).select('label', 'title')
-  const keyOf = ({ label, title }: { label: string; title: string }) => `${label}\0${title}`
-  const keys = new Set(known.map(keyOf))
-  const fresh = titles.filter((one) => !keys.has(keyOf(one))).slice(0, Math.max(0, ALTERNATE_TITLES_MAX - known.length))
-  if (fresh.length > 0)
-    await trx('series_alternate_titles').insert(fresh.map((row) => ({ series_id: seriesId, ...row, given_by: 'embedded' })))
-}
-
-/** Links that files gave; a source that has one keeps it. */
-export async function addLinks(trx: Knex, seriesId: string, links: readonly { source: string; url: string }[]): Promise<void> {
-  if (links.length === 0) return
-  await trx('series_external_links')
-    .insert(links.map((link) => ({ series_id: seriesId, ...link, given_by: 'embedded' })))
-    .onConflict(['series_id', 'source'])
-    .ignore()
 }

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 
-/** What stands in tables of its own beside a series or book: further titles, and what other services know of it. */
-export type Facts =
+/** The sets whose entries have rows of their own, with their ids and times. */
+export type EntryTable =
   | 'series_alternate_titles'
   | 'series_external_ids'
   | 'series_external_links'
@@ -9,70 +9,24 @@ export type Facts =
   | 'book_external_ids'
   | 'book_external_links'
 
-const ownerColumn = (facts: Facts) => (facts.startsWith('book') ? 'book_id' : 'series_id')
+const ownerColumn = (table: EntryTable) => (table.startsWith('book') ? 'book_id' : 'series_id')
 
 /** Rows of many owners, oldest first, as the wire names them. */
-export async function listFacts<Fact>(database: Knex, facts: Facts, ownerIds: readonly string[]): Promise<(Fact & { ownerId: string })[]> {
-  const owner = ownerColumn(facts)
-  const rows = await database(facts)
+export async function listEntries<Entry>(
+  database: Knex,
+  table: EntryTable,
+  ownerIds: readonly string[],
+): Promise<(Entry & { ownerId: string })[]> {
+  const owner = ownerColumn(table)
+  const rows = await database(table)
     .whereRaw(`${owner} = ANY(CAST(? AS uuid[]))`, [[...ownerIds]])
     .orderBy('created_at')
     .orderBy('id')
-  return rows.map((row) => ({ ...(factOf(row) as Fact), ownerId: row[owner] as string }))
+  return rows.map((row) => ({ ...(entryOf(row) as Entry), ownerId: row[owner] as string }))
 }
-
-/** One more row, by the word of a person; of a source there is only one, which takes the new values. */
-export async function saveFact<Fact>(database: Knex, facts: Facts, row: Record<string, unknown>): Promise<Fact> {
-  const owner = ownerColumn(facts)
-  const given = { ...row, given_by: 'user' }
-  const query = database(facts).insert(given)
-  if (facts !== 'series_alternate_titles') {
-    query.onConflict([owner, 'source']).merge({ ...given, updated_at: database.fn.now() })
-  }
-  const [saved] = await query.returning('*')
-  return factOf(saved) as Fact
-}
-
-export async function updateFact<Fact>(
-  database: Knex,
-  facts: Facts,
-  where: { id: string; ownerId: string },
-  change: Record<string, unknown>,
-): Promise<Fact | null> {
-  const [row] = await database(facts)
-    .where({ id: where.id, [ownerColumn(facts)]: where.ownerId })
-    .update({ ...change, given_by: 'user', updated_at: database.fn.now() })
-    .returning('*')
-  return row ? (factOf(row) as Fact) : null
-}
-
-/** @param which an id, or the source of which an owner has one row. False when there is none */
-export async function deleteFact(
-  database: Knex,
-  facts: Facts,
-  ownerId: string,
-  which: { id: string } | { source: string },
-): Promise<boolean> {
-  return (
-    (await database(facts)
-      .where({ ...which, [ownerColumn(facts)]: ownerId })
-      .delete()) > 0
-  )
-}
-
-/** Takes all of them from many owners. */
-export async function deleteFactsOf(trx: Knex, facts: Facts, ownerIds: readonly string[]): Promise<void> {
-  await trx(facts)
-    .whereRaw(`${ownerColumn(facts)} = ANY(CAST(? AS uuid[]))`, [[...ownerIds]])
-    .delete()
-}
-
-/** As the record calls them: `externalLinks`. */
-export const memberOfFacts = (facts: Facts): string =>
-  facts.replace(/^(book|series)_/, '').replaceAll(/_(\w)/g, (_match, letter: string) => letter.toUpperCase())
 
 /** Columns as the wire names them; times as ISO 8601. */
-function factOf({ given_by: _, ...row }: Record<string, unknown>): Record<string, unknown> {
+function entryOf({ given_by: _, ...row }: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(row).map(([column, value]) => [
       column.replaceAll(/_(\w)/g, (_match, letter: string) => letter.toUpperCase()),
@@ -92,7 +46,7 @@ export async function saveUserRating(
     .onConflict(['user_id', 'series_id'])
     .merge({ rating: rating.rating, notes: rating.notes, updated_at: database.fn.now() })
     .returning('*')
-  return factOf(saved)
+  return entryOf(saved)
 }
 
 export async function deleteUserRating(database: Knex, userId: string, seriesId: string): Promise<void> {
@@ -103,7 +57,7 @@ export async function deleteUserRating(database: Knex, userId: string, seriesId:
 export async function listUserRatings(database: Knex, userId: string, seriesId?: string): Promise<Record<string, unknown>[]> {
   const query = database('series_user_ratings').where({ user_id: userId }).orderBy('updated_at', 'desc').orderBy('id')
   if (seriesId !== undefined) query.where({ series_id: seriesId })
-  return (await query).map(factOf)
+  return (await query).map(entryOf)
 }
 
 /** Null when nobody has rated. */

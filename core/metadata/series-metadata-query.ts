@@ -3,7 +3,8 @@ import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { readRecords, type StoredRecord } from '#core/metadata/metadata-record-store.ts'
-import { listFacts } from '#core/metadata/series-facts-store.ts'
+import type { ValuesOf } from '#core/metadata/record-kind.ts'
+import { listEntries } from '#core/metadata/series-facts-store.ts'
 import { shownSeriesFields, shownSeriesLocks } from '#core/metadata/series-metadata-record.ts'
 import { listNamesOf } from '#core/metadata/taxonomy-query.ts'
 
@@ -23,7 +24,7 @@ export async function checkSeries(database: Knex, caller: Caller, seriesId: stri
 }
 
 /** The metadata of one series. @throws not_found */
-export async function getSeriesRecord(database: Knex, caller: Caller, seriesId: string): Promise<StoredRecord> {
+export async function getSeriesRecord(database: Knex, caller: Caller, seriesId: string): Promise<StoredRecord<ValuesOf['series']>> {
   const id = await checkSeries(database, caller, seriesId)
   return (await readRecords(database, 'series', [id])).get(id) ?? refuse('not_found', `There is no series ${seriesId}.`)
 }
@@ -38,19 +39,19 @@ export async function fullSeriesMetadata(
   ids: readonly string[],
 ): Promise<Map<string, Record<string, unknown>>> {
   const names = (taxonomy: 'genre' | 'tag') => listNamesOf(database, caller, { taxonomy, bearer: 'series', bearerIds: ids })
-  const facts = async (table: Parameters<typeof listFacts>[1]) =>
-    Map.groupBy(await listFacts<Record<string, unknown>>(database, table, ids), ({ ownerId }) => ownerId)
+  const entriesOf = async (table: Parameters<typeof listEntries>[1]) =>
+    Map.groupBy(await listEntries<Record<string, unknown>>(database, table, ids), ({ ownerId }) => ownerId)
   const [stored, genres, tags, titles, externalIds, links, ratings] = await Promise.all([
     readRecords(database, 'series', ids),
     names('genre'),
     names('tag'),
-    facts('series_alternate_titles'),
-    facts('series_external_ids'),
-    facts('series_external_links'),
-    facts('series_external_ratings'),
+    entriesOf('series_alternate_titles'),
+    entriesOf('series_external_ids'),
+    entriesOf('series_external_links'),
+    entriesOf('series_external_ratings'),
   ])
-  const shown = (found: typeof titles, id: string) => (found.get(id) ?? []).map(({ ownerId: _, ...fact }) => fact)
-  const entries = [...stored].map(([id, record]) => [
+  const shown = (found: typeof titles, id: string) => (found.get(id) ?? []).map(({ ownerId: _, ...entry }) => entry)
+  const all = [...stored].map(([id, record]) => [
     id,
     {
       seriesId: id,
@@ -66,5 +67,5 @@ export async function fullSeriesMetadata(
       updatedAt: record.updatedAt,
     },
   ])
-  return new Map(entries as [string, Record<string, unknown>][])
+  return new Map(all as [string, Record<string, unknown>][])
 }

@@ -1,22 +1,15 @@
-import type { TSchema } from 'typebox'
 import Type from 'typebox'
 import { LENIENT, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
-import type { Field } from '#core/metadata/field.ts'
 import { type MetadataRecord, SOURCES } from '#core/metadata/field.ts'
+import { fieldMembers, shownValues } from '#core/metadata/field-members.ts'
 import type { StoredRecord } from '#core/metadata/metadata-record-store.ts'
+import type { ValuesOf } from '#core/metadata/record-kind.ts'
 import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/metadata/series-metadata.ts'
 
 const TITLE_GIVEN_UP =
   'Null gives up the one that was given, its source and its lock: the title that most of its books name, or that of its folder, stands at once.'
 
-const fields: readonly Field[] = SERIES_FIELDS
-
-const members = Object.fromEntries(
-  fields.map(({ name, about, schema }) => [
-    name,
-    Type.Optional(Nullable(schema, { description: name === 'title' ? `${about} ${TITLE_GIVEN_UP}` : about })),
-  ]),
-) as Record<string, TSchema>
+const members = fieldMembers(SERIES_FIELDS, ({ name, about }) => (name === 'title' ? `${about} ${TITLE_GIVEN_UP}` : about))
 
 /** Body of PATCH and PUT. A series always has a title: null gives up the one that was given. */
 export const SeriesMetadataPatch = Type.Object(members, { additionalProperties: false, title: 'SeriesMetadataPatch' })
@@ -110,17 +103,16 @@ export const FullSeriesMetadata = Noun('FullSeriesMetadata')({
   updatedAt: Timestamp,
 })
 
-export function shownSeriesFields({ values }: MetadataRecord): { title: string } & Record<string, unknown> {
-  return {
-    ...Object.fromEntries(fields.map(({ name }) => [name, values[name] ?? (name === 'authors' ? [] : null)])),
-    title: values.title as string,
-  }
+export function shownSeriesFields({ values }: Pick<StoredRecord<ValuesOf['series']>, 'values'>) {
+  const stored: Readonly<Record<string, unknown>> = values
+  // A series has a title; its column takes no null.
+  return { ...shownValues(SERIES_FIELDS, ({ name }) => stored[name] ?? (name === 'authors' ? [] : null)), title: values.title ?? '' }
 }
 
 export function shownSeriesLocks({ locks }: Pick<MetadataRecord, 'locks'>): Record<string, boolean> {
   return Object.fromEntries(SERIES_LOCKS.map((name) => [seriesLockName(name), locks.has(name)]))
 }
 
-export function seriesMetadataOf(id: string, stored: StoredRecord) {
+export function seriesMetadataOf(id: string, stored: StoredRecord<ValuesOf['series']>) {
   return { id, ...shownSeriesFields(stored), updatedAt: stored.updatedAt }
 }

@@ -77,11 +77,11 @@ function withoutArticle(title: string, articles: readonly string[]): string | nu
 }
 
 /** A series whose sort title follows its title and language, where neither a lock nor somebody's own sort title stands against it. */
-export function withSortTitle(record: MetadataRecord): MetadataRecord {
+export function withSortTitle<Record extends MetadataRecord>(record: Record): Record {
   const { values, sources, locks } = record
   const isOwn = values.titleSort !== undefined && sources.titleSort !== 'file_name'
   if (isOwn || locks.has('titleSort') || typeof values.title !== 'string') return record
-  const titleSort = sortTitleOf(values.title, values.language as string | undefined)
+  const titleSort = sortTitleOf(values.title, typeof values.language === 'string' ? values.language : null)
   const { titleSort: _, ...otherValues } = values
   const { titleSort: __, ...otherSources } = sources
   if (titleSort === null) return { ...record, values: otherValues, sources: otherSources }

@@ -2,6 +2,7 @@ import type { Embedded, Problem } from '#core/metadata/analysis.ts'
 import type { SeriesHints } from '#core/metadata/embedded.ts'
 import type { AuthorRole } from '#core/metadata/field.ts'
 import { NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
+import type { ValuesOf } from '#core/metadata/record-kind.ts'
 import { COMIC_INFO_KEY } from '#core/metadata/source-key.ts'
 import {
   authorsOf,
@@ -132,8 +133,9 @@ function readElements(get: Elements, remarks: Remarks): Embedded {
   return embedded ?? {}
 }
 
-function seriesOf(get: Elements, readingDirection: string | undefined): SeriesHints | undefined {
-  const fields = present({ title: lineOf(get('Series'), NAME_LENGTH_MAX), ageRating: ageRatingOf(get('AgeRating')), readingDirection })
+function seriesOf(get: Elements, readingDirection: ReadingDirection): SeriesHints | undefined {
+  const title = lineOf(get('Series'), NAME_LENGTH_MAX)
+  const fields = present<ValuesOf['series']>({ title, ageRating: ageRatingOf(get('AgeRating')), readingDirection })
   return present<SeriesHints>({ fields })
 }
 
@@ -144,7 +146,7 @@ function booleanOf(text: string | undefined): boolean | undefined {
   return ['no', 'false', '0'].includes(word) ? false : undefined
 }
 
-function mangaOf(text: string | undefined): { manga?: boolean; direction?: string } {
+function mangaOf(text: string | undefined): { manga?: boolean; direction?: ReadingDirection } {
   const word = text
     ?.trim()
     .toLowerCase()
@@ -155,7 +157,10 @@ function mangaOf(text: string | undefined): { manga?: boolean; direction?: strin
   return manga === undefined ? {} : { manga }
 }
 
-const TYPES_OF_FORMAT = new Map([
+type ReadingDirection = ValuesOf['series']['readingDirection']
+type BookType = ValuesOf['book']['bookType']
+
+const TYPES_OF_FORMAT = new Map<string, BookType>([
   ['oneshot', 'oneshot'],
   ['graphicnovel', 'graphic_novel'],
   ['gn', 'graphic_novel'],
@@ -168,7 +173,7 @@ const TYPES_OF_FORMAT = new Map([
   ['manga', 'manga'],
 ])
 
-function bookTypeOf(format: string | undefined, manga: boolean | undefined): string | undefined {
+function bookTypeOf(format: string | undefined, manga: boolean | undefined): BookType {
   const known = TYPES_OF_FORMAT.get(format?.toLowerCase().replaceAll(/[^a-z]/g, '') ?? '')
   return known ?? (manga ? 'manga' : undefined)
 }

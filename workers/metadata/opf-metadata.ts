@@ -2,6 +2,7 @@ import type { Embedded } from '#core/metadata/analysis.ts'
 import type { Author, AuthorRole } from '#core/metadata/field.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
 import { CUSTOM_BYTES_MAX, NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
+import type { ValuesOf } from '#core/metadata/record-kind.ts'
 import {
   authorsOf,
   isbnsOf,
@@ -64,7 +65,7 @@ export function readOpfMetadata(root: XmlElement, unknownEntities: readonly stri
 
 function seriesHints(root: XmlElement, title: string | undefined): Embedded['series'] {
   const direction = descendantsNamed(root, 'spine').next().value?.attributes.get('page-progression-direction')?.trim().toLowerCase()
-  const fields = present({
+  const fields = present<ValuesOf['series']>({
     title: lineOf(title, NAME_LENGTH_MAX),
     readingDirection: direction === 'rtl' || direction === 'ltr' ? direction : undefined,
   })

@@ -1,10 +1,11 @@
 import type { Problem } from '#core/metadata/analysis.ts'
 import type { SeriesHints } from '#core/metadata/embedded.ts'
 import { NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
+import type { ValuesOf } from '#core/metadata/record-kind.ts'
 import { ageRatingOf } from './comic-info.ts'
 import { lineOf, openRemarks, plainText, positionOf, present, summaryOf, wholeOf, yearOf } from './metadata-values.ts'
 
-const STATUSES = new Map([
+const STATUSES = new Map<string, ValuesOf['series']['status']>([
   ['continuing', 'ongoing'],
   ['ongoing', 'ongoing'],
   ['ended', 'ended'],
@@ -30,7 +31,7 @@ export function readSeriesJson(bytes: Uint8Array): { series: SeriesHints | undef
   }
   const comic = text('comicid')
   const series = present<SeriesHints>({
-    fields: present({
+    fields: present<ValuesOf['series']>({
       title: lineOf(text('name'), NAME_LENGTH_MAX),
       publisher: lineOf(text('publisher')),
       imprint: lineOf(text('imprint')),

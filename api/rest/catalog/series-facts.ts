@@ -8,20 +8,15 @@ import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { described, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
+import { addEntry, type EntrySet, editEntry, removeEntry } from '#core/metadata/edit-entries.ts'
 import { listIdNames } from '#core/metadata/id-name-query.ts'
-import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
-import { lockRecords, touchRecords } from '#core/metadata/metadata-record-store.ts'
 import {
   averageRating,
-  deleteFact,
   deleteUserRating,
-  type Facts,
-  listFacts,
+  type EntryTable,
+  listEntries,
   listUserRatings,
-  memberOfFacts,
-  saveFact,
   saveUserRating,
-  updateFact,
 } from '#core/metadata/series-facts-store.ts'
 import { checkSeries, listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
 import {
@@ -48,8 +43,6 @@ const Line = Type.String({ minLength: 1, maxLength: 500 })
 const Url = Type.String({ maxLength: 2_000, pattern: '^https?://[^\\s]+$' })
 /** What clients call these members too. */
 const ALIASES = { sourceName: 'source', source_name: 'source', external_id: 'externalId' }
-/** There are fewer services. */
-const FACTS_MAX = 200
 
 const SeriesId = Type.Object({ seriesId: Uuid })
 const BookId = Type.Object({ bookId: Uuid })
@@ -77,12 +70,11 @@ interface Kind {
   path: string
   /** Member of the list's answer. */
   list: string
-  facts: Facts
+  table: EntryTable
+  set: EntrySet
   what: string
   shape: TSchema
   body: Record<string, TSchema>
-  /** Columns of a body. */
-  rowOf: (body: Record<string, unknown>) => Record<string, unknown>
   /** How one is deleted: by id, or by the source of which there is one. */
   by: 'id' | 'source'
   /** Whether its sources are keys. */
@@ -95,12 +87,7 @@ const ids = {
   what: 'identifiers at other services',
   shape: ExternalId,
   body: { source: KeySource, externalId: Line, externalUrl: Type.Optional(Nullable(Url)), metadataHash: Type.Optional(Nullable(Line)) },
-  rowOf: (body: Record<string, unknown>) => ({
-    source: body.source,
-    external_id: body.externalId,
-    external_url: body.externalUrl ?? null,
-    metadata_hash: body.metadataHash ?? null,
-  }),
+  set: 'externalIds' as const,
   by: 'id' as const,
   hasKeys: true,
 }
@@ -110,7 +97,7 @@ const links = {
   what: 'links to other services',
   shape: ExternalLink,
   body: { source: Source, url: Url, externalId: Type.Optional(Nullable(Line)) },
-  rowOf: (body: Record<string, unknown>) => ({ source: body.source, url: body.url, external_id: body.externalId ?? null }),
+  set: 'externalLinks' as const,
   by: 'source' as const,
 }
 
@@ -119,22 +106,22 @@ const KINDS: Kind[] = [
     owner: 'series',
     path: 'alternate-titles',
     list: 'titles',
-    facts: 'series_alternate_titles',
+    table: 'series_alternate_titles',
     what: 'further titles',
     shape: AlternateTitle,
     body: { label: Line, title: Line },
-    rowOf: ({ label, title }) => ({ label, title }),
+    set: 'alternateTitles',
     by: 'id',
   },
-  { owner: 'series', facts: 'series_external_ids', ...ids },
-  { owner: 'books', facts: 'book_external_ids', ...ids, shape: BookExternalId },
-  { owner: 'series', facts: 'series_external_links', ...links },
-  { owner: 'books', facts: 'book_external_links', ...links, shape: BookExternalLink },
+  { owner: 'series', table: 'series_external_ids', ...ids },
+  { owner: 'books', table: 'book_external_ids', ...ids, shape: BookExternalId },
+  { owner: 'series', table: 'series_external_links', ...links },
+  { owner: 'books', table: 'book_external_links', ...links, shape: BookExternalLink },
   {
     owner: 'series',
     path: 'external-ratings',
     list: 'ratings',
-    facts: 'series_external_ratings',
+    table: 'series_external_ratings',
     what: 'ratings at other services',
     shape: ExternalRating,
     body: {
@@ -142,7 +129,7 @@ const KINDS: Kind[] = [
       rating: Type.Number({ minimum: 0, maximum: 100 }),
       voteCount: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: 2_147_483_647 }))),
     },
-    rowOf: (body) => ({ source: body.source, rating: body.rating, vote_count: body.voteCount ?? null, fetched_at: new Date() }),
+    set: 'externalRatings',
     by: 'source',
     hasKeys: true,
   },
@@ -169,7 +156,7 @@ const keptAs = async (kind: Kind, database: Knex, source: string) =>
   kind.hasKeys ? sourceKey(source, await listIdNames(database)) : source
 
 function listRoute(kind: Kind) {
-  const { owner, facts, shape } = kind
+  const { owner, table, shape } = kind
   const { base, ownerParams, read, ownerOf } = reachOf(kind)
   const shown = (services: Services, { ownerId: _, ...fact }: Record<string, unknown>) => withSourceName(services, fact)
   return endpoint({
@@ -182,7 +169,7 @@ function listRoute(kind: Kind) {
     reply: Type.Object({ [kind.list]: Type.Array(shape) }),
     run: async (call, { params }) => {
       const id = await ownerOf(call, params)
-      const entries = await listFacts<Record<string, unknown>>(call.services.database, facts, [id])
+      const entries = await listEntries<Record<string, unknown>>(call.services.database, table, [id])
       return { [kind.list]: entries.map((entry) => shown(call.services, entry)) }
     },
   })
@@ -207,12 +194,12 @@ function addRoute(kind: Kind) {
     ...(isOfService && { bodyAliases: ALIASES }),
     reply: shape,
     mayCreate: true,
-    run: async (call, { params, body }) => await addFact(call, kind, await ownerOf(call, params), body as Record<string, unknown>),
+    run: async (call, { params, body }) => await addOne(call, kind, await ownerOf(call, params), body as Record<string, unknown>),
   })
 }
 
 function removeRoute(kind: Kind) {
-  const { owner, facts } = kind
+  const { owner, set } = kind
   const { idName, base, oneName, record, write, ownerOf } = reachOf(kind)
   const OneSource = kind.hasKeys ? KeySource : Source
   const oneParams = Type.Object({ [idName]: Uuid, [oneName]: kind.by === 'source' ? OneSource : Uuid })
@@ -227,37 +214,34 @@ function removeRoute(kind: Kind) {
     run: async (call, { params }) => {
       const id = await ownerOf(call, params)
       const one = (params as Record<string, string>)[oneName] as string
-      return await call.services.database.transaction(async (trx) => {
-        if (!(await deleteFact(trx, facts, id, kind.by === 'source' ? { source: await keptAs(kind, trx, one) } : { id: one })))
-          refuse('not_found', `There is no ${one} among the ${kind.what}.`)
-        await touchRecords(trx, record, [id], [memberOfFacts(facts)])
-        return undefined
-      })
+      const { database } = call.services
+      const which = kind.by === 'source' ? { key: await keptAs(kind, database, one) } : { id: one }
+      if (!(await removeEntry(database, { kind: record, id, set }, which)))
+        refuse('not_found', `There is no ${one} among the ${kind.what}.`)
+      return undefined
     },
   })
 }
 
-async function addFact(call: Call & { created(): void }, kind: Kind, id: string, body: Record<string, unknown>) {
-  const { owner, facts } = kind
-  const { record } = reachOf(kind)
-  const most = facts === 'series_alternate_titles' ? ALTERNATE_TITLES_MAX : FACTS_MAX
-  const row: Record<string, unknown> = {
-    [owner === 'series' ? 'series_id' : 'book_id']: id,
-    ...kind.rowOf(body),
-  }
-  return await call.services.database.transaction(async (trx) => {
-    // Else many at once would each find room.
-    await lockRecords(trx, record, [id])
-    if (typeof row.source === 'string') row.source = await keptAs(kind, trx, row.source)
-    const all = await listFacts<{ source?: string }>(trx, facts, [id])
-    const isNew = !all.some(({ source }) => source !== undefined && source === row.source)
-    if (isNew && all.length >= most) refuse('invalid_value', `There are ${most} ${kind.what} already; delete some first.`)
-    const saved = await saveFact<Record<string, unknown>>(trx, facts, row)
-    await touchRecords(trx, record, [id], [memberOfFacts(facts)])
-    // No address: they have none of their own, only the list has.
-    if (isNew) call.created()
-    return withSourceName(call.services, saved)
-  })
+async function addOne(call: Call & { created(): void }, kind: Kind, ownerId: string, body: Record<string, unknown>) {
+  const { database } = call.services
+  const source = typeof body.source === 'string' ? { source: await keptAs(kind, database, body.source) } : {}
+  const owner = { kind: reachOf(kind).record, id: ownerId, set: kind.set }
+  const { id, isNew } = await addEntry(database, owner, { ...body, ...source } as never)
+  // No address: they have none of their own, only the list has.
+  if (isNew) call.created()
+  return withSourceName(call.services, await getOne(database, kind.table, { ownerId, id }))
+}
+
+/** One entry as the list shows it. @throws not_found */
+async function getOne(
+  database: Knex,
+  table: EntryTable,
+  { ownerId, id }: { ownerId: string; id: string },
+): Promise<Record<string, unknown>> {
+  const saved = (await listEntries<{ id: string }>(database, table, [ownerId])).find((entry) => entry.id === id)
+  const { ownerId: _, ...entry } = saved ?? refuse('not_found')
+  return entry
 }
 
 const routesOf = (kind: Kind) => [listRoute(kind), addRoute(kind), removeRoute(kind)]
@@ -278,14 +262,12 @@ export const seriesFactRoutes = [
     reply: AlternateTitle,
     run: async (call, { params, body }) => {
       const ownerId = await checkOwner(call, 'series', params.seriesId)
-      const where = { id: params.titleId, ownerId }
-      return await call.services.database.transaction(async (trx) => {
-        const { label, title } = body
-        const columns = { ...(label != null && { label }), ...(title != null && { title }) }
-        const updated = await updateFact(trx, 'series_alternate_titles', where, columns)
-        await touchRecords(trx, 'series', [ownerId], ['alternateTitles'])
-        return (updated ?? refuse('not_found')) as never
-      })
+      const { database } = call.services
+      const { label, title } = body
+      const change = { ...(label != null && { label }), ...(title != null && { title }) }
+      const id = params.titleId.toLowerCase()
+      await editEntry(database, { kind: 'series', id: ownerId, set: 'alternateTitles' }, { id, change })
+      return (await getOne(database, 'series_alternate_titles', { ownerId, id })) as never
     },
   }),
   endpoint({

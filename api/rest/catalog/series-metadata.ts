@@ -106,10 +106,7 @@ export const seriesMetadataRoutes = [
     tag: 'series',
     allow: { who: 'series-write' },
     params: SeriesId,
-    body: Type.Object(
-      { title: title as typeof title & object, titleSort: titleSort as typeof titleSort & object },
-      { additionalProperties: false },
-    ),
+    body: Type.Object({ title, titleSort }, { additionalProperties: false }),
     reply: Type.Object({ id: Uuid, title: Type.String(), updatedAt: Timestamp }),
     run: async (call, { params, body }) => {
       const { database } = call.services
@@ -117,7 +114,7 @@ export const seriesMetadataRoutes = [
       await prepareTitles(call, [params.seriesId], body)
       const [{ id } = refuse('not_found')] = await patchSeries(database, caller, {
         seriesIds: [params.seriesId],
-        patch: body as Record<string, unknown>,
+        patch: body,
       })
       const held = await getSeriesRecord(database, caller, id)
       return { id, title: held.values.title as string, updatedAt: held.updatedAt }

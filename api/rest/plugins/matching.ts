@@ -94,7 +94,7 @@ const shownApplication = (
 ) => ({
   ...{ id, pluginId, pluginKey, externalId, appliedBy },
   pluginDisplayName: plugins.find((plugin) => plugin.id === pluginId)?.manifest.name ?? null,
-  fields: [...Object.keys(changes.values), ...Object.keys(changes.facts), ...(changes.coverId === null ? [] : ['cover'])],
+  fields: [...Object.keys(changes.values), ...Object.keys(changes.sets), ...(changes.coverId === null ? [] : ['cover'])],
   createdAt: createdAt.toISOString(),
   undoneAt: undoneAt?.toISOString() ?? null,
 })

@@ -1,10 +1,14 @@
+import { randomUUID } from 'node:crypto'
 import type { RequestListener } from 'node:http'
+import type { Knex } from 'knex'
 import t, { type Test } from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
-import { readFacts } from '#core/matching/fact-store.ts'
 import { openMatching } from '#core/matching/matching.ts'
-import { patchSeries } from '#core/metadata/edit-series-metadata.ts'
+import { addCover, findCoverRow, selectCover } from '#core/metadata/chosen-cover-store.ts'
+import { lockSeries, patchSeries } from '#core/metadata/edit-series-metadata.ts'
 import { readRecords } from '#core/metadata/metadata-record-store.ts'
+import { SETS, type SetEntries, type SetName, valueOfSet } from '#core/metadata/metadata-set.ts'
+import { readSets } from '#core/metadata/metadata-set-store.ts'
 import { openProviderClient } from '#plugins/host/provider-client.ts'
 import { openCoverDownload } from '#plugins/network/cover-download.ts'
 import { openEgress } from '#plugins/network/egress.ts'
@@ -41,6 +45,16 @@ export default { metadata: { series: {
     return work
   } } } }`
 const MANIFEST = { capabilities: { 'metadata.series': { methods: ['search', 'get'], idSource: 'berserkdb' } }, limits: { wallMs: 1_000 } }
+
+/** What the sets of a series hold, as a preview tells it, and whether a cover is chosen. */
+async function readFacts(database: Knex, id: string): Promise<{ facts: Record<SetName, unknown>; hasChosenCover: boolean }> {
+  const sets = (await readSets(database, 'series', [id], SETS.series)).get(id) ?? {}
+  const shown = Object.entries(sets).map(([name, { entries }]) => {
+    const values = [...entries].map(([key, { value }]) => [key, value] as [string, SetEntries[SetName]])
+    return [name, valueOfSet(name as SetName, values)]
+  })
+  return { facts: Object.fromEntries(shown), hasChosenCover: (await findCoverRow(database, { kind: 'series', id }, 'selected')) !== null }
+}
 
 async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answer?: RequestListener) {
   const supervisor = findSupervisor('grouped')
@@ -109,7 +123,7 @@ t.test('preview says what apply does, locks and hand edits stay, and undo puts b
     totalVolumeCount: 42,
     authors: [{ name: 'Kentaro Miura' }],
   })
-  const { facts, hasChosenCover } = await readFacts(database, 'series', series.id)
+  const { facts, hasChosenCover } = await readFacts(database, series.id)
   t.same(facts, {
     genres: [],
     tags: ['Swords'],
@@ -133,7 +147,7 @@ t.test('preview says what apply does, locks and hand edits stay, and undo puts b
   const undone = await matching.undo(applied.applicationId as string)
   t.same(undone.left, [{ field: 'year', reason: 'It was locked since.' }])
   t.same(await values(series), { ...before, year: 1990 })
-  const left = await readFacts(database, 'series', series.id)
+  const left = await readFacts(database, series.id)
   t.match(left.facts, { tags: [], alternateTitles: [], externalIds: {}, externalLinks: {}, externalRatings: {} })
   t.equal(left.hasChosenCover, false, 'the cover goes too')
   await t.rejects(matching.undo(applied.applicationId as string), { code: 'conflict' })
@@ -148,9 +162,9 @@ t.test('several titles that one application added go with it', async (t) => {
   const series = await target('Nana')
   const how = { pluginId, externalId: 'n1', fields: ['alternateTitles'], dryRun: false, userId: caller.userId }
   const { applicationId } = await matching.apply(series, how)
-  t.equal((await readFacts(database, 'series', series.id)).facts.alternateTitles.length, 12)
+  t.equal(((await readFacts(database, series.id)).facts.alternateTitles as unknown[]).length, 12)
   t.match(await matching.undo(applicationId as string), { undone: ['alternateTitles'], left: [] })
-  t.same((await readFacts(database, 'series', series.id)).facts.alternateTitles, [])
+  t.same((await readFacts(database, series.id)).facts.alternateTitles, [])
 })
 
 t.test('a cover that comes after all was undone does not stay', async (t) => {
@@ -161,8 +175,44 @@ t.test('a cover that comes after all was undone does not stay', async (t) => {
     await matching.undo(application?.id as string)
   }
   await matching.apply(series, { pluginId, externalId: 'b1', fields: null, dryRun: false, userId: caller.userId })
-  t.equal((await readFacts(database, 'series', series.id)).hasChosenCover, false)
+  t.equal((await readFacts(database, series.id)).hasChosenCover, false)
   t.same(await database('covers'), [])
+})
+
+t.test('a cover that a person chose stays: while the one of a plugin is fetched, and when that is undone', async (t) => {
+  const { database, matching, pluginId, target, slow, caller } = await openMatcher(t)
+  const how = { pluginId, externalId: 'b1', fields: null, dryRun: false, userId: caller.userId }
+  const coversOf = async ({ id }: { id: string }) =>
+    await database('covers').where('series_id', id).orderBy('source').select('source', 'is_selected', 'given_by')
+  const chosen = await target('Berserk')
+  slow.cover = async () => {
+    const picture = { source: 'custom', hash: 'h', width: 1, height: 1, given_by: 'user' as const }
+    await addCover(database, chosen, { id: randomUUID(), ...picture })
+  }
+  const { fields } = await matching.apply(chosen, how)
+  t.match(
+    fields.find(({ field }) => field === 'cover'),
+    { status: 'not_provided', reason: /chosen meanwhile/ },
+  )
+  t.same(await coversOf(chosen), [{ source: 'custom', is_selected: true, given_by: 'user' }])
+
+  const locked = await target('Berserk')
+  slow.cover = async () => {
+    await lockSeries(database, caller, { seriesIds: [locked.id], locks: { coverLock: true } })
+  }
+  await matching.apply(locked, how)
+  t.same(await coversOf(locked), [], 'a lock holds from when it is set')
+
+  slow.cover = async () => {}
+  const confirmed = await target('Berserk')
+  const { applicationId } = await matching.apply(confirmed, how)
+  t.match(await coversOf(confirmed), [{ is_selected: true, given_by: 'plugin' }])
+  const [row] = await database('covers').where('series_id', confirmed.id)
+  await selectCover(database, confirmed, row.id)
+  const { undone, left } = await matching.undo(applicationId as string)
+  t.ok(undone.includes('summary'))
+  t.match(left, [{ field: 'cover', reason: /chosen this cover since/ }])
+  t.match(await coversOf(confirmed), [{ is_selected: true, given_by: 'user' }])
 })
 
 t.test('only what was chosen, only what the provider is used for, and nothing in a dry run', async (t) => {

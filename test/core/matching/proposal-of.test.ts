@@ -54,7 +54,7 @@ t.test('a text takes no more time than it is long', async (t) => {
 })
 
 t.test('what fits no field is left out, the rest is taken', async (t) => {
-  const { values, facts } = proposalOf(
+  const { values, sets } = proposalOf(
     'series',
     {
       ...{
@@ -75,23 +75,23 @@ t.test('what fits no field is left out, the rest is taken', async (t) => {
     PROVIDER,
   )
   t.same(values, { title: 'Nana', year: 2000, ageRating: 18, totalVolumeCount: 21, authors: [{ name: 'Ai Yazawa', role: 'author' }] })
-  t.same(facts.genres, ['Drama'])
-  const ids = Object.fromEntries(Object.entries(facts.externalIds ?? {}).map(([key, { externalId }]) => [key, externalId]))
+  t.same(sets.genres, ['Drama'])
+  const ids = Object.fromEntries((sets.externalIds ?? []).map(({ source, externalId }) => [source, externalId]))
   t.same(
     ids,
     { mal: '28', 'plugin:goodreads': '5', 'plugin:other': 'x', 'plugin:anilist': '1' },
     'by the names that installed plugins have, its own last',
   )
-  t.same(facts.externalRatings, { 'plugin:anilist': { rating: 80, voteCount: null } })
-  t.same(facts.alternateTitles, [{ title: 'ナナ', label: 'ja' }])
+  t.same(sets.externalRatings, [{ source: 'plugin:anilist', rating: 80, voteCount: null }])
+  t.same(sets.alternateTitles, [{ title: 'ナナ', label: 'ja' }])
 })
 
 t.test('books: ISBNs are checked, and the language has its own name', async (t) => {
-  const { values, facts } = proposalOf(
+  const { values, sets } = proposalOf(
     'book',
     { externalId: '1', isbns: '978-0-441-17271-9, 123', language: 'en', subjects: ['Sand'], tags: [] },
     PROVIDER,
   )
   t.same(values, { isbns: '9780441172719', languageIso: 'en', subjects: ['Sand'] })
-  t.equal(facts.tags, undefined)
+  t.equal(sets.tags, undefined)
 })

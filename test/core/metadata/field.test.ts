@@ -5,7 +5,7 @@ import { Value } from 'typebox/value'
 import type { ExportField } from '#core/exports/export-field.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
 import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
-import type { ExportedBy, Field, ProposedBy } from '#core/metadata/field.ts'
+import type { ExportedBy, Field, MetadataRecord, ProposedBy } from '#core/metadata/field.ts'
 import { fieldsOf, type Kind, readRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
 import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -90,7 +90,7 @@ t.test('every sample is a value of its field, and comes back from its column as 
       const { next } = applyPatch(fieldsOf(kind), stored, { [field.name]: sample }, 'user')
       await database.transaction(async (trx) => await storeRecords(trx, kind, new Map([[id, next]])))
       const read = (await readRecords(database, kind, [id])).get(id)
-      t.same(read?.values[field.name], sample, `${list}: ${field.name} comes back`)
+      t.same((read as MetadataRecord).values[field.name], sample, `${list}: ${field.name} comes back`)
     }
   }
 })

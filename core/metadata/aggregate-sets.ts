@@ -1,0 +1,58 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { SetChanges } from '#core/metadata/apply-change.ts'
+import type { SetChange } from '#core/metadata/apply-set.ts'
+import type { SeriesHints } from '#core/metadata/embedded.ts'
+import { keyedEntries, type MetadataSet, type MetadataSets, SET_RULES, type SetEntries } from '#core/metadata/metadata-set.ts'
+
+/** The sets that books can give a series something of. */
+type AggregatedName = 'genres' | 'tags' | 'alternateTitles' | 'externalLinks'
+
+/** What books have given a series once, by its keys. */
+export type Aggregated = { readonly [Name in AggregatedName]?: readonly string[] }
+/** What books say of a series now. */
+export type AggregatedEntries = { readonly [Name in AggregatedName]: readonly SetEntries[Name][] }
+
+const NAMES = ['genres', 'tags', 'alternateTitles', 'externalLinks'] as const
+
+export const aggregatedOf = ({ genres = [], tags = [], alternateTitles = [], links = [] }: SeriesHints): AggregatedEntries => ({
+  ...{ genres, tags, alternateTitles },
+  externalLinks: links,
+})
+
+/**
+ * What books give for the first time, and what they have given and say no more. A person who took something away, from the series or everywhere, is not
+ * asked again.
+ */
+export function diffAggregated(said: AggregatedEntries, seeded: Aggregated): SetChanges {
+  const changeOf = <Name extends AggregatedName>(name: Name): SetChange<Name> => {
+    const old = new Set(seeded[name])
+    const entries = keyedEntries(name, said[name] as readonly SetEntries[Name][])
+    return {
+      add: [...entries].filter(([key]) => !old.has(key)).map(([, entry]) => entry),
+      remove: [...old].filter((key) => !entries.has(key)),
+    }
+  }
+  return Object.fromEntries(NAMES.map((name) => [name, changeOf(name)]))
+}
+
+/**
+ * What books have given then; null when that is what it was. What was taken back is forgotten, so that it may come again, and what a lock kept out may come
+ * when it is gone.
+ */
+export function rememberAggregated(
+  said: AggregatedEntries,
+  how: { seeded: Aggregated; before: MetadataSets; after: MetadataSets; locks: ReadonlySet<string> },
+): Aggregated | null {
+  const { seeded, before, after, locks } = how
+  const remembered: { [Name in AggregatedName]?: readonly string[] } = { ...seeded }
+  for (const name of NAMES) {
+    const lock = SET_RULES[name].lock.series
+    if (lock !== null && locks.has(lock)) continue
+    const [was, is] = [before[name] as MetadataSet | undefined, after[name] as MetadataSet | undefined]
+    const keys = keyedEntries(name, said[name] as never).keys()
+    const kept = (seeded[name] ?? []).filter((key) => !(was?.entries.has(key) && !is?.entries.has(key)))
+    const all = [...new Set([...kept, ...keys])]
+    if (all.length > 0 || seeded[name]) remembered[name] = all
+  }
+  return isDeepStrictEqual(remembered, seeded) ? null : remembered
+}

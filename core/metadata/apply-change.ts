@@ -1,0 +1,115 @@
+import { isDeepStrictEqual } from 'node:util'
+import { isSameText } from '#core/foundation/exact-json.ts'
+import { applyPatch, type Outcome } from '#core/metadata/apply-patch.ts'
+import { applySet, isSameEntry, type SetChange } from '#core/metadata/apply-set.ts'
+import { changedNames, type Giver, type MetadataRecord, type Source } from '#core/metadata/field.ts'
+import { isNames, type MetadataSet, type MetadataSets, SET_RULES, SETS, type SetName } from '#core/metadata/metadata-set.ts'
+import { fieldsOf, type Kind, type PatchOf } from '#core/metadata/record-kind.ts'
+
+export type SetChanges = { readonly [Name in SetName]?: SetChange<Name> }
+
+/** Everything that a person or a machine changes of one book or series. */
+export interface MetadataChange<One extends Kind = Kind> {
+  /** By the names of fields: null clears, what is absent stays. */
+  values?: PatchOf[One]
+  sets?: SetChanges
+}
+
+/** The sets of a book or series and its locks, as far as a change is about sets alone. */
+export interface SetState {
+  id: string
+  sets: MetadataSets
+  locks: ReadonlySet<string>
+}
+
+/** A book or series with everything that a change may be about. */
+export type MetadataState = SetState & MetadataRecord
+
+/**
+ * The one rule for every change of a book or series, by whomever: fields by {@link applyPatch}, sets by {@link applySet}. A lock keeps every machine out; a
+ * person who changes genres or tags locks them, where there is a lock.
+ * @throws invalid_value where a person gives more than there is room for
+ */
+export function applyChange<One extends Kind, State extends MetadataState>(
+  kind: One,
+  state: State,
+  change: MetadataChange<One>,
+  source: Source,
+): { next: State; outcomes: Outcome[] } {
+  const patched = applyPatch(fieldsOf(kind), state, change.values ?? {}, source)
+  const withValues = { ...state, ...patched.next }
+  // The name of a file says nothing of sets.
+  if (source === 'file_name' || change.sets === undefined) return { next: withValues, outcomes: patched.outcomes }
+  const { next, outcomes } = applySets(kind, withValues, change.sets, source)
+  return { next, outcomes: [...patched.outcomes, ...outcomes] }
+}
+
+/** As {@link applyChange}, of sets alone. */
+export function applySets<State extends SetState>(
+  kind: Kind,
+  state: State,
+  changes: SetChanges,
+  giver: Giver,
+): { next: State; outcomes: Outcome[] } {
+  const sets: { [Name in SetName]?: MetadataSet } = { ...state.sets }
+  const locks = new Set(state.locks)
+  const outcomes: Outcome[] = []
+  for (const name of SETS[kind]) {
+    const change = changes[name] as SetChange | undefined
+    if (!change) continue
+    const current = sets[name]
+    if (!current) throw new Error(`The ${name} of ${kind} ${state.id} were not read before they were changed`)
+    const lock = SET_RULES[name].lock[kind]
+    if (giver !== 'user' && lock !== null && locks.has(lock)) {
+      outcomes.push({ field: name, result: 'locked' })
+      continue
+    }
+    // A form sends back what it was shown: nobody has said anything of it.
+    if (giver === 'user' && isAsItStands(name, current, change)) {
+      outcomes.push({ field: name, result: 'unchanged' })
+      continue
+    }
+    const { next, result } = applySet(name, current, change, { kind, id: state.id, giver })
+    sets[name] = next
+    if (giver === 'user' && lock !== null && isNames(name)) locks.add(lock)
+    outcomes.push({ field: name, result })
+  }
+  return { next: { ...state, sets: sets as MetadataSets, locks }, outcomes }
+}
+
+/** Whether all that a set is to hold is what it holds, however names are spelled. */
+function isAsItStands(name: SetName, { entries }: MetadataSet, { add = [], remove }: SetChange): boolean {
+  if (remove !== 'others') return false
+  const keyOf = SET_RULES[name].keyOf as (entry: unknown) => string
+  const given = new Map(add.map((entry) => [keyOf(entry), entry]))
+  return (
+    given.size === entries.size &&
+    [...given].every(
+      ([key, value]) =>
+        entries.has(key) &&
+        (isNames(name) || isSameEntry({ ...(entries.get(key)?.value as object), ...(value as object) }, entries.get(key)?.value)),
+    )
+  )
+}
+
+/** Whether the values and their sources are the same, those that are kept as they were sent to the letter. */
+export function isSameContent(kind: Kind, before: MetadataRecord, after: MetadataRecord): boolean {
+  const isSame = isDeepStrictEqual([before.values, before.sources], [after.values, after.sources])
+  return isSame && fieldsOf(kind).every(({ name, asSent }) => !asSent || isSameText(before.values[name], after.values[name]))
+}
+
+export const isSameLocks = (before: Pick<SetState, 'locks'>, after: Pick<SetState, 'locks'>): boolean =>
+  before.locks.size === after.locks.size && [...after.locks].every((name) => before.locks.has(name))
+
+/** The members of a book or series whose values differ; of sets, whose entries do. */
+export function changedMembers(before: MetadataState, after: MetadataState): string[] {
+  return [...changedNames(before, after), ...changedSets(before, after)]
+}
+
+export function changedSets(before: Pick<SetState, 'sets'>, after: Pick<SetState, 'sets'>): SetName[] {
+  const valuesOf = (set: MetadataSet | undefined) => [...(set?.entries ?? [])].map(([key, { value }]) => [key, value])
+  return (Object.keys(after.sets) as SetName[]).filter((name) => {
+    const [one, other] = [before.sets[name] as MetadataSet | undefined, after.sets[name] as MetadataSet | undefined]
+    return one !== other && !isDeepStrictEqual(valuesOf(one), valuesOf(other))
+  })
+}

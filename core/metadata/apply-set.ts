@@ -1,0 +1,166 @@
+import { isDeepStrictEqual } from 'node:util'
+import { refuse } from '#core/foundation/errors.ts'
+import type { Outcome } from '#core/metadata/apply-patch.ts'
+import { GIVERS, type Giver } from '#core/metadata/field.ts'
+import {
+  type GivenEntry,
+  isNames,
+  keyedEntries,
+  type MetadataSet,
+  remembersRemoved,
+  SET_RULES,
+  type SetEntries,
+  type SetName,
+} from '#core/metadata/metadata-set.ts'
+import { nameKey } from '#core/metadata/name.ts'
+
+/** What is added to a set and taken from it. */
+export interface SetChange<Name extends SetName = SetName> {
+  add?: readonly SetEntries[Name][]
+  /** Keys, or all entries beside those of `add`. */
+  remove?: readonly string[] | 'others'
+  /** One entry that becomes another one and keeps its identity. */
+  edit?: { key: string; value: SetEntries[Name] }
+}
+
+/** Whose set is changed, and by whom. */
+export interface SetChanger {
+  kind: 'book' | 'series'
+  /** For the sentence of a refusal. */
+  id: string
+  giver: Giver
+}
+
+/** Keys that a person has taken from one set: more than twice of what it can have. */
+const REMOVED_MAX = 500
+
+const rank = (giver: Giver): number => GIVERS.indexOf(giver)
+
+/**
+ * The one rule for every change of a set, by person or machine. A person adds and removes whatever they like, and what they add is theirs, even where a
+ * machine gave it before. A machine adds, changes and removes only what machines gave: never what a stronger one gave, nor what a person took away; by
+ * its key it removes only what its own kind gave. What a set has no room for is left out, and for names of people those of machines make room. Locks are
+ * looked at before.
+ * @throws invalid_value where a person would give more than a set holds
+ */
+export function applySet<Name extends SetName>(
+  name: Name,
+  current: MetadataSet<Name>,
+  change: SetChange<Name>,
+  by: SetChanger,
+): { next: MetadataSet<Name>; result: Outcome['result'] } {
+  const draft: Draft<Name> = { entries: new Map(current.entries), removed: [...current.removed] }
+  const given = keyedEntries(name, change.add ?? [])
+  removeEntries(name, draft, { given, remove: change.remove ?? [], by })
+  const isRefused = by.giver === 'user' ? !addByPerson(name, draft, given, by) : addByMachine(name, draft, given, by.giver)
+  if (change.edit) editEntry(name, draft, change.edit)
+  const isSame = isSameContent(current.entries, draft.entries)
+  return { next: draft, result: isSame ? (isRefused ? 'outranked' : 'unchanged') : draft.entries.size === 0 ? 'cleared' : 'set' }
+}
+
+interface Draft<Name extends SetName> {
+  entries: Map<string, GivenEntry<Name>>
+  removed: string[]
+}
+type Given<Name extends SetName> = ReadonlyMap<string, SetEntries[Name]>
+
+function removeEntries<Name extends SetName>(
+  name: Name,
+  draft: Draft<Name>,
+  { given, remove, by }: { given: Given<Name>; remove: readonly string[] | 'others'; by: SetChanger },
+): void {
+  const isOthers = remove === 'others'
+  const keys = isOthers ? [...draft.entries.keys()].filter((key) => !given.has(key)) : remove
+  const gone = keys.filter((key) => {
+    const standing = draft.entries.get(key)
+    if (!standing) return false
+    const may = isOthers ? rank(standing.giver) >= rank(by.giver) : standing.giver === by.giver
+    return (by.giver === 'user' || may) && draft.entries.delete(key)
+  })
+  if (by.giver !== 'user' || !remembersRemoved(by.kind, name) || gone.length === 0) return
+  const fresh = new Set(gone)
+  draft.removed = [...gone, ...draft.removed.filter((key) => !fresh.has(key))].slice(0, REMOVED_MAX)
+}
+
+/** Always true: nothing stands against a person. */
+function addByPerson<Name extends SetName>(name: Name, draft: Draft<Name>, given: Given<Name>, by: SetChanger): true {
+  if (given.size === 0) return true
+  if (draft.removed.length > 0) draft.removed = draft.removed.filter((key) => !given.has(key))
+  makeRoom(name, draft, given, by)
+  for (const [key, value] of given) {
+    const standing = draft.entries.get(key)
+    draft.entries.set(
+      key,
+      standing ? { ...standing, value: isNames(name) ? standing.value : value, giver: 'user' } : { value, giver: 'user' },
+    )
+  }
+  return true
+}
+
+/** Takes away of the names that machines gave as many as stand in the way of a person, what files gave first. @throws invalid_value */
+function makeRoom<Name extends SetName>(name: Name, draft: Draft<Name>, given: Given<Name>, { kind, id }: SetChanger): void {
+  const { most, what } = SET_RULES[name]
+  const others = [...draft.entries].filter(([key]) => !given.has(key))
+  if (!isNames(name)) {
+    const isLonger = [...given.keys()].some((key) => !draft.entries.has(key))
+    if (isLonger && others.length + given.size > most) refuse('invalid_value', `There are ${most} ${what} already; delete some first.`)
+    return
+  }
+  const ofPeople = others.filter(([, { giver }]) => giver === 'user').length
+  if (ofPeople > 0 && ofPeople + given.size > most)
+    refuse(
+      'invalid_value',
+      `A ${kind} has at most ${most} ${what}, and ${id} has ${ofPeople} others from people already. Take some away first. Nothing was changed.`,
+    )
+  const spare = others.filter(([, { giver }]) => giver !== 'user').sort(([, one], [, other]) => rank(other.giver) - rank(one.giver))
+  for (const [key] of spare.slice(0, Math.max(0, others.length + given.size - most))) draft.entries.delete(key)
+}
+
+/** Whether the word of somebody stronger kept something out. */
+function addByMachine<Name extends SetName>(name: Name, draft: Draft<Name>, given: Given<Name>, giver: Giver): boolean {
+  const { most } = SET_RULES[name]
+  const removed = new Set(draft.removed)
+  const titles = new Set(name === 'alternateTitles' ? [...draft.entries.values()].map(titleKey) : [])
+  let isRefused = false
+  for (const [key, value] of given) {
+    const standing = draft.entries.get(key)
+    if (removed.has(key)) isRefused = true
+    else if (standing && rank(standing.giver) < rank(giver)) isRefused ||= !says(standing.value, value)
+    else if (standing) draft.entries.set(key, { ...standing, value: merged(standing.value, value), giver })
+    else if (draft.entries.size < most && !titles.has(titleKey({ value }))) draft.entries.set(key, { value, giver })
+    if (name === 'alternateTitles') titles.add(titleKey({ value }))
+  }
+  return isRefused
+}
+
+/** By which a title is the same under another label; of no title nothing that a set of titles could hold. */
+const titleKey = ({ value }: { value: SetEntries[SetName] }): string =>
+  typeof value === 'object' && 'title' in value ? nameKey(value.title) : ''
+
+function editEntry<Name extends SetName>(name: Name, draft: Draft<Name>, { key, value }: { key: string; value: SetEntries[Name] }): void {
+  const standing = draft.entries.get(key)
+  if (!standing) return
+  const next = SET_RULES[name].keyOf(value)
+  // What it becomes may be there already: then there is one of them.
+  draft.entries = new Map(
+    [...draft.entries]
+      .filter(([one]) => one === key || one !== next)
+      .map((one) => (one[0] === key ? [next, { ...standing, value, giver: 'user' }] : one)),
+  )
+}
+
+/** An entry with what is said of it anew; a name keeps its first spelling. */
+const merged = <Value>(standing: Value, given: Value): Value => (typeof standing === 'object' ? { ...standing, ...given } : standing)
+
+/** Whether an entry says all that is given. */
+const says = <Value>(standing: Value, given: Value): boolean => isSameEntry(merged(standing, given), standing)
+
+const bare = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value).filter(([, member]) => member != null)) : value
+
+/** Whether two entries say the same; members without a value say nothing. */
+export const isSameEntry = (one: unknown, other: unknown): boolean => isDeepStrictEqual(bare(one), bare(other))
+
+function isSameContent(before: ReadonlyMap<string, GivenEntry>, after: ReadonlyMap<string, GivenEntry>): boolean {
+  return before.size === after.size && [...after].every(([key, { value }]) => isSameEntry(before.get(key)?.value, value))
+}

@@ -1,0 +1,62 @@
+import type { Knex } from 'knex'
+import { changedSets, isSameContent, isSameLocks, type MetadataState, type SetState } from '#core/metadata/apply-change.ts'
+import type { MetadataRecord } from '#core/metadata/field.ts'
+import {
+  lockRecords,
+  readRecords,
+  type StoredRecord,
+  storeLocks,
+  storeRecords,
+  touchRecords,
+} from '#core/metadata/metadata-record-store.ts'
+import type { SetName } from '#core/metadata/metadata-set.ts'
+import { readSets, storeSets } from '#core/metadata/metadata-set-store.ts'
+import type { Kind, ValuesOf } from '#core/metadata/record-kind.ts'
+
+export type StoredState<One extends Kind = Kind> = SetState & StoredRecord<ValuesOf[One]>
+
+/**
+ * Books or series with some of their sets, for a change: locked as by {@link lockRecords} until the transaction ends. Ids that do not exist are missing from
+ * the answer.
+ */
+export async function loadStates<One extends Kind>(
+  trx: Knex,
+  kind: One,
+  ids: readonly string[],
+  sets: readonly SetName[],
+): Promise<Map<string, StoredState<One>>> {
+  if (ids.length > 0) await lockRecords(trx, kind, ids)
+  return await readStates(trx, kind, ids, sets)
+}
+
+/** As {@link loadStates}, for reading only. */
+export async function readStates<One extends Kind>(
+  database: Knex,
+  kind: One,
+  ids: readonly string[],
+  sets: readonly SetName[],
+): Promise<Map<string, StoredState<One>>> {
+  const records = await readRecords(database, kind, ids)
+  const found = await readSets(database, kind, [...records.keys()], sets)
+  return new Map([...records].map(([id, record]) => [id, { ...record, id, sets: found.get(id) ?? {} }]))
+}
+
+/** Writes what differs: few statements, however many they are. What is as it was keeps its time of change. */
+export async function storeStates(
+  trx: Knex,
+  kind: Kind,
+  changes: readonly { before: MetadataState; next: MetadataState }[],
+): Promise<void> {
+  const records = new Map<string, MetadataRecord>()
+  const locks = new Map<string, MetadataRecord>()
+  const touched: string[] = []
+  for (const { before, next } of changes) {
+    if (!isSameContent(kind, before, next)) records.set(next.id, next)
+    else if (!isSameLocks(before, next)) locks.set(next.id, next)
+    else if (changedSets(before, next).length > 0) touched.push(next.id)
+  }
+  await storeLocks(trx, kind, locks)
+  await storeRecords(trx, kind, records)
+  await storeSets(trx, kind, changes)
+  await touchRecords(trx, kind, touched)
+}

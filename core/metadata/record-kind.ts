@@ -1,0 +1,28 @@
+import type { Static } from 'typebox'
+import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
+import type { AuthorRole, Field } from '#core/metadata/field.ts'
+import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
+
+export type Kind = 'book' | 'series'
+
+/** The values of fields as they are stored: strings of people are views of `authors`. */
+type StoredValues<One extends Field> = { readonly [Each in Exclude<One, { role: AuthorRole }> as Each['name']]?: Static<Each['schema']> }
+/** The values of fields as a change says them: null clears. */
+type PatchValues<One extends Field> = { readonly [Each in One as Each['name']]?: Static<Each['schema']> | null }
+
+/** What is known of a book or series, by its fields. */
+export interface ValuesOf {
+  book: StoredValues<(typeof BOOK_FIELDS)[number]>
+  series: StoredValues<(typeof SERIES_FIELDS)[number]>
+}
+
+/** What a change says of a book or series, by its fields; what is absent stays. */
+export interface PatchOf {
+  book: PatchValues<(typeof BOOK_FIELDS)[number]>
+  series: PatchValues<(typeof SERIES_FIELDS)[number]>
+}
+
+const FIELDS: Readonly<Record<Kind, readonly Field[]>> = { book: BOOK_FIELDS, series: SERIES_FIELDS }
+
+/** Every field that records of a kind have. */
+export const fieldsOf = (kind: Kind): readonly Field[] => FIELDS[kind]

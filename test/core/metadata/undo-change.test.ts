@@ -1,0 +1,113 @@
+import t from 'tap'
+import { applyChange, type MetadataChange, type MetadataState } from '#core/metadata/apply-change.ts'
+import type { Giver } from '#core/metadata/field.ts'
+import { type GivenEntry, keyedEntries, type MetadataSets, SETS, type SetEntries, type SetName } from '#core/metadata/metadata-set.ts'
+import { differenceOf, undoDifference } from '#core/metadata/undo-change.ts'
+
+const EMPTY = Object.fromEntries(SETS.series.map((name) => [name, { entries: new Map(), removed: [] }])) as MetadataSets
+
+/** A series with what each gave in turn. */
+function stateOf(...changes: [MetadataChange, Giver][]): MetadataState {
+  const empty: MetadataState = { id: 'one', values: {}, sources: {}, locks: new Set(), sets: EMPTY }
+  return changes.reduce((state, [change, giver]) => applyChange('series', state, change, giver).next, empty)
+}
+const unlocked = (state: MetadataState): MetadataState => ({ ...state, locks: new Set() })
+const givenIn = ({ sets }: MetadataState, name: SetName) =>
+  Object.fromEntries([...(sets[name]?.entries ?? [])].map(([key, { giver }]) => [key, giver]))
+
+const GIVEN: { readonly [Name in SetName]: readonly [SetEntries[Name], SetEntries[Name]] } = {
+  genres: ['Action', 'Drama'],
+  tags: ['Swords', 'Dark'],
+  alternateTitles: [
+    { label: 'ja', title: 'ベルセルク' },
+    { label: 'de', title: 'Berserker' },
+  ],
+  externalIds: [
+    { source: 'one', externalId: '1' },
+    { source: 'two', externalId: '2' },
+  ],
+  externalLinks: [
+    { source: 'one', url: 'https://one.example.org' },
+    { source: 'two', url: 'https://two.example.org' },
+  ],
+  externalRatings: [
+    { source: 'one', rating: 10 },
+    { source: 'two', rating: 20 },
+  ],
+}
+/** A plugin's word on every set, by which what machines gave may go. */
+const pluginSays = (which: 0 | 1, remove?: 'others') =>
+  ({
+    sets: Object.fromEntries(SETS.series.map((name) => [name, { add: [GIVEN[name][which]], ...(remove && { remove }) }])),
+  }) as MetadataChange
+
+t.test('what was applied and nobody touched since is as it was before', async (t) => {
+  const before = stateOf(
+    [{ values: { year: 1989, publisher: 'House' }, sets: { tags: { add: ['Kept', 'Swords'] }, genres: { add: ['Old'] } } }, 'embedded'],
+    [pluginSays(1), 'plugin'],
+  )
+  const after = changed(before, { ...pluginSays(0, 'others'), values: { year: 1990, authors: [{ name: 'Miura', role: 'author' }] } })
+  const kept = JSON.parse(JSON.stringify(differenceOf('series', before, after)))
+  const { next, undone, left } = undoDifference('series', after, kept)
+  t.same(left, [])
+  t.same(undone.toSorted(), ['authors', 'year', ...SETS.series].toSorted())
+  t.same([next.values, next.sources], [before.values, before.sources])
+  for (const name of SETS.series) t.same(givenIn(next, name), givenIn(before, name), name)
+  t.same(differenceOf('series', after, after), { values: {}, sets: {} })
+})
+
+function changed(state: MetadataState, change: MetadataChange, giver: Giver = 'plugin'): MetadataState {
+  return applyChange('series', state, change, giver).next
+}
+
+t.test('what a person has given, confirmed, changed or taken away since stays so, entry by entry', async (t) => {
+  for (const name of SETS.series) {
+    const before = stateOf()
+    const [one, two] = GIVEN[name] as readonly [never, never]
+    const applied = changed(before, { sets: { [name]: { add: [one, two] } } })
+    const difference = differenceOf('series', before, applied)
+    const [firstKey = '', secondKey = ''] = keyedEntries(name, GIVEN[name] as never).keys()
+
+    const confirmed = unlocked(changed(applied, { sets: { [name]: { add: [one] } } }, 'user'))
+    const partly = undoDifference('series', confirmed, difference)
+    t.same(givenIn(partly.next, name), { [firstKey]: 'user' }, `${name}: what the person confirmed`)
+    t.match(partly, { undone: [], left: [{ field: name, reason: /the rest was put back/ }] })
+
+    const more = GIVEN[name].length === 2 ? ({ genres: 'Mine', tags: 'Mine' } as Record<string, unknown>)[name] : undefined
+    if (more !== undefined) {
+      const added = unlocked(changed(applied, { sets: { [name]: { add: [more as never] } } }, 'user'))
+      const undone = undoDifference('series', added, difference)
+      t.same(givenIn(undone.next, name), { mine: 'user' }, 'what the person added beside it is no reason to leave the rest')
+      t.same(undone.left, [])
+    }
+
+    const taken = unlocked(changed(applied, { sets: { [name]: { remove: [firstKey, secondKey] } } }, 'user'))
+    const nothing = undoDifference('series', taken, difference)
+    t.same(givenIn(nothing.next, name), {})
+    t.match(nothing.left, [{ field: name, reason: 'It was changed since.' }])
+  }
+})
+
+t.test('what was locked since is left', async (t) => {
+  const before = stateOf()
+  const after = { ...changed(before, { ...pluginSays(0), values: { year: 1990 } }), locks: new Set(['year', 'tags', 'alternateTitles']) }
+  const { next, undone, left } = undoDifference('series', after, differenceOf('series', before, after))
+  t.same(undone.toSorted(), ['externalIds', 'externalLinks', 'externalRatings', 'genres'])
+  t.same(
+    left.map(({ field, reason }) => [field, reason]),
+    ['year', 'tags', 'alternateTitles'].map((field) => [field, 'It was locked since.']),
+  )
+  t.equal(next.values['year'], 1990)
+})
+
+t.test('what a plugin replaced comes back, as far as there is room', async (t) => {
+  const names = Array.from({ length: 200 }, (_, index) => `Tag ${index}`)
+  const before = stateOf([{ sets: { tags: { add: names } } }, 'embedded'])
+  const after = changed(before, { sets: { tags: { add: ['Swords'], remove: 'others' } } })
+  t.same(givenIn(after, 'tags'), { swords: 'plugin' })
+  const since = unlocked(changed(after, { sets: { tags: { add: ['Mine'] } } }, 'user'))
+  const { next } = undoDifference('series', since, differenceOf('series', before, after))
+  const entries = [...(next.sets.tags?.entries.values() ?? [])] as GivenEntry[]
+  t.equal(entries.length, 200)
+  t.equal(entries.filter(({ giver }) => giver === 'user').length, 1)
+})

@@ -87,7 +87,11 @@ t.test("metadata of one's own comes back as it was sent", async (t) => {
   const context = await server.request('GET', `/api/v1/books/${bookId}/context`, { token: server.adminToken })
   t.ok(context.text.includes('"customMetadata":{"b":1,"a":2}'), 'templates find the same')
   t.match(await send('PATCH', `books/${bookId}/metadata`, '{"customMetadata":[1]}'), { status: 400 })
-  t.match(await send('PATCH', `books/${bookId}/metadata`, '{"customMetadata":{"far":1e400}}'), { status: 400 }, 'no client could read it again')
+  t.match(
+    await send('PATCH', `books/${bookId}/metadata`, '{"customMetadata":{"far":1e400}}'),
+    { status: 400 },
+    'no client could read it again',
+  )
   t.match(await send('PATCH', `books/${bookId}/metadata`, `{"customMetadata":{"n":"${'x'.repeat(70_000)}"}}`), { status: 422 })
   t.match(
     await send('PATCH', `books/${bookId}/metadata`, `{"customMetadata":{"n":${'[12345678901234567890,'.repeat(20)}1${']'.repeat(20)}}}`),

@@ -31,7 +31,7 @@ t.test('one task at a time, which can be stopped', async (t) => {
 
   const begun = performance.now()
   t.match(await rita('POST', `plugins/${pluginId}/disable`), { status: 200 })
-  await until(async () => (await database('pgboss.job').where('id', taskId).first()).state === 'cancelled', 'it to be cancelled')
+  await until(async () => (await database('tasks').where('id', taskId).first()).status === 'cancelled', 'it to be cancelled')
   t.ok(performance.now() - begun < 30_000)
   await rita('POST', `plugins/${pluginId}/enable`)
   setAnswer({ value: { recommendations: [item('2', 1)] } })
@@ -67,11 +67,8 @@ t.test('a list stays while nobody runs, and a task that was broken off runs agai
 
   t.test('as does one whose server was killed', async (t) => {
     // What a killed server leaves: an active task that no living node runs.
-    const [job] = await database('pgboss.job')
-      .where('id', taskId)
-      .update({ state: 'active', completed_on: null, output: null })
-      .returning('id')
-    await database('task_runs').insert({ task_id: job.id, task_type: 'refresh_recommendations', node_id: 'dead', node_lock: 12_345 })
+    await database('task_workers').insert({ worker: 'dead', node_id: 'dead', node_lock: 12_345 })
+    await database('tasks').where('id', taskId).update({ status: 'processing', completed_at: null, result: null, worker: 'dead' })
     setAnswer({ value: { recommendations: [item('3', 1)] } })
     t.match(await get(), { taskId, taskStatus: 'running', recommendations: [{ externalId: '2' }] })
     t.equal((await rita('POST', 'recommendations/refresh')).status, 409)
@@ -157,7 +154,7 @@ t.test('what a killed server was looking for is found by the next', async (t) =>
     return now.taskId === undefined && now
   }, 'the next server to find it')
   t.match(list.recommendations, [{ externalId: '2' }])
-  t.equal((await database('pgboss.job').where('name', 'refresh_recommendations')).length, 1, 'as the same task')
+  t.equal((await database('tasks').where('type', 'refresh_recommendations')).length, 1, 'as the same task')
 })
 
 t.test('words of a plugin that no column holds do no harm', async (t) => {

@@ -1,0 +1,163 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type JobHelpers, runTaskList, type WorkerPool } from 'graphile-worker'
+import type { Knex } from 'knex'
+import type { Log } from '#core/foundation/log.ts'
+import type { TaskType } from '#core/tasks/task.ts'
+import { registerWorkers, retireWorkers } from '#core/tasks/task-worker-store.ts'
+import { WORKER_SCHEMA, WorkerConnections } from '#core/tasks/worker-connections-store.ts'
+import { workerLog } from '#core/tasks/worker-log.ts'
+
+/** Signals wake the workers at once; this only finds what has come due and signals that were lost. */
+const POLL_MS = 2_000
+/** Of a type that comes by the hundred thousand so many jobs are taken by one statement. A task that is more urgent waits for them. */
+const LOCAL_JOBS = 50
+/** Given back after this time to those who have room. */
+const LOCAL_TTL_MS = 2_000
+/** Done jobs are deleted together, and failed ones told; both also make a worker wait for a database that is away. */
+const BATCH_MS = 5
+const RETRY_MS = 1_000
+
+/** A job that a worker of this node has taken. */
+export interface TakenJob {
+  taskId: string
+  worker: string
+  /** As graphile-worker counts them, this one included. */
+  attempts: number
+}
+
+interface LaneOptions {
+  type: TaskType
+  concurrency: number
+  database: Knex
+  log: Log
+  node: { nodeId: string; nodeLock: number }
+  /** Throws to have the job tried again. */
+  perform(job: TakenJob): Promise<void>
+}
+
+/** The workers of one type on this node: a pool of graphile-worker, and the next one when it ends because the database was away. */
+export class TaskLane {
+  readonly #options: LaneOptions
+  /** Whose jobs may still run, one of which takes new ones. */
+  readonly #workers = new Set<string>()
+  readonly #running = new Map<string, Set<Promise<void>>>()
+  #pool: WorkerPool | null = null
+  #connections: WorkerConnections | null = null
+  #ended: Promise<void> = Promise.resolve()
+  #isStopping = false
+
+  constructor(options: LaneOptions) {
+    this.#options = options
+  }
+
+  get workers(): readonly string[] {
+    return [...this.#workers]
+  }
+
+  /** Begins to take jobs. */
+  start(): void {
+    const { type, concurrency, database, log } = this.#options
+    let admit = () => {}
+    const registered = new Promise<void>((resolve) => {
+      admit = resolve
+    })
+    const connections = new WorkerConnections(database, registered)
+    const pool = runTaskList(
+      {
+        schema: WORKER_SCHEMA,
+        logger: workerLog(log),
+        noHandleSignals: true,
+        concurrency,
+        pollInterval: POLL_MS,
+        preset: { worker: { completeJobBatchDelay: BATCH_MS, failJobBatchDelay: BATCH_MS, ...localQueueOf(concurrency) } },
+      },
+      { [type]: (payload: unknown, helpers: JobHelpers) => this.#perform(pool.id, payload as { taskId: string }, helpers) },
+      connections.asPool(),
+    )
+    this.#pool = pool
+    this.#connections = connections
+    this.#workers.add(pool.id)
+    void this.#register(pool.id).then(admit)
+    this.#ended = pool.promise.then(
+      () => this.#retire(pool.id),
+      (error: unknown) => this.#restart(pool.id, error),
+    )
+  }
+
+  /** Has idle workers look for jobs now. */
+  nudge(): void {
+    try {
+      if (!this.#isStopping) this.#pool?.nudge(this.#options.concurrency)
+    } catch {
+      // It is ending; the next one looks by itself.
+    }
+  }
+
+  /** Takes no new jobs, and returns when nothing runs any more. What runs must be told to end by who performs it. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    this.#connections?.close()
+    const pool = this.#pool
+    this.#pool = null
+    // It fails where the pool had ended by itself, which #restart has seen.
+    await Promise.resolve(pool?.gracefulShutdown()).catch(() => {})
+    await this.#ended
+  }
+
+  async #perform(worker: string, { taskId }: { taskId: string }, { job }: JobHelpers): Promise<void> {
+    const done = this.#options.perform({ taskId, worker, attempts: job.attempts })
+    const running = this.#running.get(worker) ?? new Set()
+    this.#running.set(worker, running.add(done))
+    try {
+      await done
+    } finally {
+      running.delete(done)
+    }
+  }
+
+  /** Until it is known which node works here nothing is taken: nobody could give it back. */
+  async #register(worker: string): Promise<void> {
+    const { database, node, log, type } = this.#options
+    while (!this.#isStopping) {
+      try {
+        return await registerWorkers(database, { ...node, workers: [worker] })
+      } catch (error) {
+        log.warn({ err: error, taskType: type }, 'A worker could not register; it will try again')
+        await sleep(RETRY_MS)
+      }
+    }
+  }
+
+  async #restart(worker: string, error: unknown): Promise<void> {
+    const { log, type } = this.#options
+    log.warn({ err: error, taskType: type }, 'A worker of the task queue ended; another one begins')
+    if (!this.#isStopping) {
+      await sleep(RETRY_MS)
+      if (!this.#isStopping) this.start()
+    }
+    const next = this.#ended
+    await this.#retire(worker)
+    if (this.#isStopping) await next
+  }
+
+  /** Gives back what the worker had taken, when nothing of it runs any more. */
+  async #retire(worker: string): Promise<void> {
+    await Promise.allSettled([...(this.#running.get(worker) ?? [])])
+    this.#running.delete(worker)
+    for (;;) {
+      try {
+        await retireWorkers(this.#options.database, [worker])
+        break
+      } catch {
+        // The next node that looks finds it.
+        if (this.#isStopping) break
+        await sleep(RETRY_MS)
+      }
+    }
+    this.#workers.delete(worker)
+  }
+}
+
+/** A type of which few run at a time takes one by one, or a node that is busy would keep jobs from one that is not. */
+const localQueueOf = (concurrency: number) =>
+  concurrency > 2 ? { localQueue: { size: Math.max(LOCAL_JOBS, concurrency), ttl: LOCAL_TTL_MS } } : {}

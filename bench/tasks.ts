@@ -13,7 +13,7 @@ import type { Test } from 'tap'
 import { median } from '#bench/load.ts'
 import { verdict } from '#bench/verdict.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import type { NewTask } from '#core/tasks/task.ts'
+import { type NewTask, TASK_PRIORITY, type TaskType } from '#core/tasks/task.ts'
 import { countTasks } from '#core/tasks/task-query.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -24,15 +24,12 @@ const CONCURRENCY = 4
 /** Every tenth tells of its progress; every hundredth is urgent. */
 const [PROGRESS_EVERY, URGENT_EVERY] = [10, 100]
 const LATENCIES = 200
+const LATENCIES_BEHIND = 20
 const KILLED = 30
-/** Half of what pg-boss with loops of our own did on the two cores that these were set on; see docs/architecture.md. */
+/** What pg-boss with loops of our own did with 100,000 tasks on two busy cores; see docs/architecture.md. */
 const BARS = {
-  addedPerSecond: 3_000,
-  repeatedPerSecond: 10_000,
-  donePerSecond: 500,
-  cancelledPerSecond: 20_000,
-  beginMs: 20,
-  takeOverMs: 15_000,
+  ...{ addedPerSecond: 1_200, repeatedPerSecond: 1_500, donePerSecond: 190, cancelledPerSecond: 4_500 },
+  ...{ beginMs: 31, beginBehindMs: 250, abortMs: 1_000, takeOverMs: 10_000 },
 }
 
 const ends: (() => unknown)[] = []
@@ -54,6 +51,22 @@ async function timed<Result>(work: () => Promise<Result>): Promise<{ seconds: nu
   return { seconds: (performance.now() - begun) / 1000, result }
 }
 
+/** Milliseconds, the median. */
+async function measureBegins(times: number): Promise<number> {
+  const all: number[] = []
+  for (let index = 0; index < times; index++) {
+    const { seconds } = await timed(async () => {
+      const begun = new Promise<void>((resolve) => {
+        begunLate = resolve
+      })
+      await queue.add({ type: 'find_duplicates', dedupeKey: `${index}` })
+      await begun
+    })
+    all.push(seconds * 1000)
+  }
+  return median(all)
+}
+
 const added = await timed(() => queue.addMany(tasks))
 verdict('tasks added a second', added.result / added.seconds, { atLeast: BARS.addedPerSecond })
 const repeated = await timed(() => queue.addMany(tasks))
@@ -70,15 +83,22 @@ queue.handle('analyze_book', { concurrency: CONCURRENCY }, async (run) => {
   done += 1
 })
 queue.handle('find_duplicates', { concurrency: 1 }, async () => begunLate?.())
+// As many types as a server has: each looks for its own.
+const others = (Object.keys(TASK_PRIORITY) as TaskType[]).filter(
+  (type) => !['analyze_book', 'find_duplicates', 'scan_library'].includes(type),
+)
+for (const type of others) queue.handle(type, { concurrency: 1 }, async () => {})
 queue.handle('scan_library', { concurrency: 2 }, async (run) => {
   await new Promise((_, reject) => run.signal.addEventListener('abort', () => reject(run.signal.reason)))
 })
 await queue.start()
-const half = Math.floor(TASKS / 2)
+verdict('the same of a less urgent type behind all the others', await measureBegins(LATENCIES_BEHIND), { atMost: BARS.beginBehindMs })
+const before = done
+const half = before + Math.floor((TASKS - before) / 2)
 const worked = await timed(async () => {
   while (done < half) await sleep(5)
 })
-verdict('tasks done a second', done / worked.seconds, { atLeast: BARS.donePerSecond })
+verdict('tasks done a second', (done - before) / worked.seconds, { atLeast: BARS.donePerSecond })
 verdict('place of the last urgent task', urgentPlaces.at(-1) ?? 0, { atMost: TASKS / URGENT_EVERY + 500 })
 const cancelled = await timed(() => queue.cancelAll({ type: 'analyze_book', all: true }))
 verdict('tasks cancelled a second', cancelled.result / cancelled.seconds, { atLeast: BARS.cancelledPerSecond })
@@ -87,20 +107,9 @@ while (stats.pending + stats.processing > 0) {
   await sleep(100)
   stats = await countTasks(database)
 }
-if (stats.failed > 0 || stats.total !== TASKS) throw new Error(`Tasks were lost or failed: ${JSON.stringify(stats)}`)
+if (stats.failed > 0 || stats.total !== TASKS + LATENCIES_BEHIND) throw new Error(`Tasks were lost or failed: ${JSON.stringify(stats)}`)
 
-const latencies: number[] = []
-for (let index = 0; index < LATENCIES; index++) {
-  const { seconds } = await timed(async () => {
-    const begun = new Promise<void>((resolve) => {
-      begunLate = resolve
-    })
-    await queue.add({ type: 'find_duplicates', dedupeKey: `${index}` })
-    await begun
-  })
-  latencies.push(seconds * 1000)
-}
-verdict('milliseconds from adding a task to its begin', median(latencies), { atMost: BARS.beginMs })
+verdict('milliseconds from adding a task to its begin', await measureBegins(LATENCIES), { atMost: BARS.beginMs })
 
 const stopped = await queue.add({ type: 'scan_library', dedupeKey: 'endless' })
 while ((await countTasks(database)).processing === 0) await sleep(5)
@@ -108,7 +117,7 @@ const abort = await timed(async () => {
   await queue.cancel(stopped.taskId)
   while ((await countTasks(database)).processing > 0) await sleep(1)
 })
-verdict('milliseconds until a cancelled run has ended', abort.seconds * 1000, { atMost: 500 })
+verdict('milliseconds until a cancelled run has ended', abort.seconds * 1000, { atMost: BARS.abortMs })
 
 await queue.stop()
 await database.raw('CREATE TABLE done (name text, attempt int, pid int)')

@@ -45,6 +45,7 @@ export async function up(knex: Knex): Promise<void> {
     -- Of two adders of the same work one wins. A task that was begun before and waits again may meet a newer one of its key.
     CREATE UNIQUE INDEX tasks_waiting ON tasks (type, dedupe_key) WHERE status = 'pending' AND runs = 0;
     CREATE INDEX tasks_open ON tasks (type, dedupe_key) WHERE status IN ('pending', 'processing');
+    CREATE INDEX tasks_due ON tasks (type, scheduled_for) WHERE status = 'pending';
     CREATE INDEX tasks_running ON tasks (worker) WHERE status = 'processing';
     CREATE INDEX tasks_parts ON tasks (parent_id) WHERE parent_id IS NOT NULL;
     CREATE INDEX tasks_created ON tasks (created_at DESC, id);

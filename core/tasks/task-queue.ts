@@ -14,6 +14,7 @@ import {
   deleteOldTasks,
   findTaskType,
   findWaiting,
+  listDueTypes,
   retryTask,
   type Signal,
   sendTaskSignal,
@@ -26,6 +27,8 @@ import { workerLog } from '#core/tasks/worker-log.ts'
 const ANALYSIS_KEPT_SECONDS = 2 * 3600
 const KEPT_SECONDS = 7 * 24 * 3600
 const SWEEP_MS = 5_000
+/** Signals wake the workers at once; this finds what has come due and signals that were lost, by one look into an index for each type. */
+const POLL_MS = 1_000
 /** A look at all that waits, some tenths of a second for a hundred thousand; what it finds is rare. */
 const REPAIR_MS = 60_000
 const CLEAN_MS = 3_600_000
@@ -137,6 +140,7 @@ class DurableTaskQueue implements TaskQueue {
     await this.#sweep()
     await addMissingJobs(this.#database)
     for (const lane of this.#lanes.values()) lane.start()
+    this.#every(POLL_MS, () => this.#nudgeDue())
     this.#every(this.#sweepMs, () => this.#sweep())
     this.#every(Math.max(REPAIR_MS, this.#sweepMs), () => this.#repair())
     this.#every(CLEAN_MS, () => this.#clean())
@@ -222,6 +226,10 @@ class DurableTaskQueue implements TaskQueue {
   async #clean(): Promise<void> {
     await deleteOldTasks(this.#database, { type: 'analyze_book', seconds: ANALYSIS_KEPT_SECONDS, otherSeconds: KEPT_SECONDS })
     await this.#worker.cleanup({ tasks: ['DELETE_PERMAFAILED_JOBS'] })
+  }
+
+  async #nudgeDue(): Promise<void> {
+    for (const type of await listDueTypes(this.#database, [...this.#lanes.keys()])) this.#lanes.get(type)?.nudge()
   }
 
   #nudgeAll(): void {

@@ -68,6 +68,16 @@ export async function findWaiting(database: Knex, type: TaskType, key: string): 
   return row?.id ?? null
 }
 
+/** Those of these types of which a task waits that may begin. */
+export async function listDueTypes(database: Knex, types: readonly TaskType[]): Promise<TaskType[]> {
+  const { rows } = await database.raw(
+    `SELECT type FROM unnest(CAST(? AS text[])) AS type
+     WHERE EXISTS (SELECT 1 FROM tasks t WHERE t.type = type.type AND t.status = 'pending' AND t.scheduled_for <= now())`,
+    [[...types]],
+  )
+  return rows.map((row: { type: TaskType }) => row.type)
+}
+
 /** Begins those that wait; null in the place of all others. */
 export async function beginTasks(database: Knex, asked: readonly { id: string; worker: string }[]): Promise<(BegunTask | null)[]> {
   const { rows } = await database.raw(

@@ -13,8 +13,6 @@ import { workerLog } from '#core/tasks/worker-log.ts'
  * job of a higher priority, 25 ms for a hundred thousand analyses.
  */
 const POLL_MS = 300_000
-/** Of a type that comes by the hundred thousand so many jobs are taken by one statement. A task that is more urgent waits for them. */
-const LOCAL_JOBS = 50
 /** Given back after this time to those who have room. */
 const LOCAL_TTL_MS = 2_000
 /** Done jobs are deleted together, and failed ones told; both also make a worker wait for a database that is away. */
@@ -164,6 +162,8 @@ export class TaskLane {
   }
 }
 
-/** A type of which few run at a time takes one by one, or a node that is busy would keep jobs from one that is not. */
-const localQueueOf = (concurrency: number) =>
-  concurrency > 2 ? { localQueue: { size: Math.max(LOCAL_JOBS, concurrency), ttl: LOCAL_TTL_MS } } : {}
+/**
+ * Of a type of which many run, as many jobs as have room are taken by one statement. No more: they come in no order, and one that is more urgent would
+ * wait for them. Of the others jobs are taken one by one, or a node that is busy would keep them from one that is not.
+ */
+const localQueueOf = (concurrency: number) => (concurrency > 2 ? { localQueue: { size: concurrency, ttl: LOCAL_TTL_MS } } : {})

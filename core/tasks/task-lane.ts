@@ -47,7 +47,7 @@ export class TaskLane {
   readonly #running = new Map<string, Set<Promise<void>>>()
   #pool: WorkerPool | null = null
   #connections: WorkerConnections | null = null
-  #ended: Promise<void> = Promise.resolve()
+  #ended: Promise<unknown> = Promise.resolve()
   #isStopping = false
 
   constructor(options: LaneOptions) {
@@ -82,10 +82,11 @@ export class TaskLane {
     this.#connections = connections
     this.#workers.add(pool.id)
     void this.#register(pool.id).then(admit)
-    this.#ended = pool.promise.then(
-      () => this.#retire(pool.id),
-      (error: unknown) => this.#restart(pool.id, error),
+    const ended = pool.promise.then(
+      () => this.#replace(pool.id, null),
+      (error: unknown) => this.#replace(pool.id, error),
     )
+    this.#ended = Promise.all([this.#ended, ended])
   }
 
   /** Has idle workers look for jobs now. */
@@ -103,7 +104,7 @@ export class TaskLane {
     this.#connections?.close()
     const pool = this.#pool
     this.#pool = null
-    // It fails where the pool had ended by itself, which #restart has seen.
+    // It fails where the pool had ended by itself, which #replace has seen.
     await Promise.resolve(pool?.gracefulShutdown()).catch(() => {})
     await this.#ended
   }
@@ -132,16 +133,14 @@ export class TaskLane {
     }
   }
 
-  async #restart(worker: string, error: unknown): Promise<void> {
-    const { log, type } = this.#options
-    log.warn({ err: error, taskType: type }, 'A worker of the task queue ended; another one begins')
+  /** A pool that nobody has stopped ends where it could not tell its database what was done. */
+  async #replace(worker: string, error: unknown): Promise<void> {
     if (!this.#isStopping) {
+      this.#options.log.warn({ err: error, taskType: this.#options.type }, 'A worker of the task queue ended; another one begins')
       await sleep(RETRY_MS)
       if (!this.#isStopping) this.start()
     }
-    const next = this.#ended
     await this.#retire(worker)
-    if (this.#isStopping) await next
   }
 
   /** Gives back what the worker had taken, when nothing of it runs any more. */

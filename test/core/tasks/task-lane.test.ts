@@ -5,6 +5,7 @@ import { runInScope } from '#core/database/statement-scope.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { countTasks, getTask } from '#core/tasks/task-query.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
+import { addMissingJobs } from '#core/tasks/task-store.ts'
 import { openOwnPostgres } from '#test/support/own-postgres.ts'
 import { openQueues, task, until } from '#test/support/task-queues.ts'
 
@@ -92,4 +93,52 @@ t.test('what a stopped worker had taken and not begun waits for no try', async (
   await second.start()
   await until(() => done.size === 20)
   t.ok(Date.now() - begun < 10_000)
+})
+
+t.test('workers that end because they could not tell what was done are replaced', async (t) => {
+  const { database, queue } = await openQueues(t, 1)
+  const runs: string[] = []
+  queue.handle('analyze_library', { concurrency: 1 }, async (run) => {
+    runs.push(run.params.name as string)
+  })
+  const add = async (name: string) => await queue.add({ type: 'analyze_library', dedupeKey: name, params: { name } })
+  await queue.start()
+  await database.raw(`
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not now'; END $$;
+    CREATE TRIGGER refuse BEFORE DELETE ON graphile_worker._private_jobs FOR EACH ROW EXECUTE FUNCTION refuse()`)
+  await until(async () => (await database('task_workers')).length === 1)
+  const [{ worker: ended }] = await database('task_workers')
+  const { taskId } = await add('first')
+  await until(async () => (await getTask(database, taskId)).status === 'completed')
+  await until(async () => (await database('task_workers').where('worker', ended)).length === 0)
+  await database.raw('DROP TRIGGER refuse ON graphile_worker._private_jobs')
+  await add('second')
+  await until(() => runs.length === 2)
+  await until(async () => (await database('graphile_worker.jobs')).length === 0)
+  t.same(runs, ['first', 'second'], 'what was done is not done again')
+})
+
+t.test('a job that graphile-worker takes back from a run of many hours is not begun twice', async (t) => {
+  const { database, queue } = await openQueues(t, 1)
+  let runs = 0
+  const gate = Promise.withResolvers<void>()
+  queue.handle('scan_library', { concurrency: 2 }, async (run) => {
+    runs += 1
+    if (run.params.name === 'other') return
+    await gate.promise
+    throw new Error('not yet')
+  })
+  await queue.start()
+  const { taskId } = await queue.add({ type: 'scan_library', dedupeKey: 'long' })
+  await until(() => runs === 1)
+  // As it does with what has been locked for four hours.
+  await database('graphile_worker._private_jobs').where('key', taskId).update({ locked_at: null, locked_by: null })
+  await queue.add({ type: 'scan_library', dedupeKey: 'other', params: { name: 'other' } })
+  await until(() => runs === 2)
+  await until(async () => (await database('graphile_worker.jobs').where('key', taskId)).length === 0)
+  t.match(await getTask(database, taskId), { status: 'processing', attempts: 1 })
+  gate.resolve()
+  await until(async () => (await getTask(database, taskId)).status === 'pending')
+  t.equal(await addMissingJobs(database), 1, 'its next try has a job again')
+  t.equal(await addMissingJobs(database), 0)
 })

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import { runMigrations } from 'graphile-worker'
+import { createRequire } from 'node:module'
 import type { Knex } from 'knex'
 
 /** Tasks as people see them. What is due is handed out by graphile-worker, whose tables are a schema of their own. */
@@ -77,6 +77,17 @@ export async function down(knex: Knex): Promise<void> {
   `)
 }
 
+/** It looks for settings in the working folder when it is loaded, and runs what it finds; see core/tasks/graphile-worker.ts. */
+function loadWorker(): typeof import('graphile-worker') {
+  const folder = process.cwd()
+  process.chdir(import.meta.dirname)
+  try {
+    return createRequire(import.meta.url)('graphile-worker')
+  } finally {
+    process.chdir(folder)
+  }
+}
+
 /** Runs the migrations of graphile-worker inside of this one: they are all there or none is. */
 async function installWorker(knex: Knex): Promise<void> {
   const connection = await knex.client.acquireConnection()
@@ -94,7 +105,7 @@ async function installWorker(knex: Knex): Promise<void> {
     await connection.query(`
       CREATE SCHEMA graphile_worker;
       CREATE TABLE graphile_worker.migrations (id int PRIMARY KEY, ts timestamptz NOT NULL DEFAULT now(), breaking boolean NOT NULL DEFAULT false)`)
-    await runMigrations({ pgPool: pool as never, schema: 'graphile_worker' })
+    await loadWorker().runMigrations({ pgPool: pool as never, schema: 'graphile_worker' })
   } finally {
     await knex.client.releaseConnection(connection)
   }

@@ -58,6 +58,7 @@ async function giveBackTasks(trx: Knex.Transaction, workers: readonly string[]):
        attempts = attempts - 1, progress_current = NULL, progress_total = NULL, progress_message = NULL
      FROM picked WHERE t.id = picked.id RETURNING t.id, t.status`,
   )
+  if (rows.length === 0 && workers.length === 0) return 0
   const waiting = (rows as { id: string; status: string }[]).filter(({ status }) => status === 'pending').map(({ id }) => id)
   if (workers.length > 0) await trx.raw(`SELECT ${WORKER_SCHEMA}.force_unlock_workers(CAST(? AS text[]))`, [[...workers]])
   const { rows: queued } = await trx.raw(`SELECT key FROM ${WORKER_SCHEMA}.jobs WHERE key = ANY(CAST(? AS text[])) AND locked_at IS NULL`, [

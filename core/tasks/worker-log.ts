@@ -1,8 +1,8 @@
-import { Logger } from 'graphile-worker'
 import type { Log } from '#core/foundation/log.ts'
+import { Logger } from '#core/tasks/graphile-worker.ts'
 
 /** What graphile-worker has to say, in our log. That a task failed we say ourselves, and that one was done nobody. */
-export const workerLog = (log: Log): Logger =>
+export const workerLog = (log: Log) =>
   new Logger((scope) => (level, message, meta) => {
     if (meta?.failure || meta?.success) return
     if (level === 'error' || level === 'warning')

@@ -26,9 +26,15 @@ export interface BegunTask extends TaskReference {
   params: Record<string, unknown> | null
 }
 
-/** An array of jobs for `add_jobs` from rows that have the columns of `tasks`. The lowest number of theirs comes first. */
+/**
+ * Lower ones come first. Only jobs of one type are ever compared, but workers of all types pass the others on their way: so analyses, which come by the
+ * hundred thousand, lie behind all of them.
+ */
+const JOB_PRIORITY = `CASE WHEN type = 'analyze_book' THEN greatest(1, least(32767, 16384 - priority)) ELSE greatest(-32768, least(0, -priority)) END`
+
+/** An array of jobs for `add_jobs` from rows that have the columns of `tasks`. */
 const jobsOf = (rows: string) => `ARRAY(SELECT (type, json_build_object('taskId', id), NULL, scheduled_for, ${JOB_ATTEMPTS_MAX}, id::text,
-  greatest(-32768, least(32767, -priority)), NULL)::${WORKER_SCHEMA}.job_spec FROM ${rows})`
+  ${JOB_PRIORITY}, NULL)::${WORKER_SCHEMA}.job_spec FROM ${rows})`
 
 /** One statement. Of a key that waits already nothing is added; answers the ids of those that were. @param tasks of one type */
 export async function addTasks(database: Knex, type: TaskType, tasks: readonly NewTask[]): Promise<string[]> {

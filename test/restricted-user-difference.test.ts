@@ -10,6 +10,7 @@ import { KNOWING, KNOWING_MANIFEST } from '#test/support/knowing-plugin.ts'
 import { KOMGA_NAMES, switchKomgaOn } from '#test/support/komga-switch.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { pluginOf } from '#test/support/plugins.ts'
+import { plantRunningTask } from '#test/support/task-queues.ts'
 
 /**
  * Everything that can be read is read twice by people from whom a series is kept: before that series is there, and when it is, entangled with all
@@ -120,19 +121,12 @@ t.test('what is hidden changes no answer', { timeout: 240_000 }, async (t) => {
   const scan = { mode: 'deep', status: 'processing', files_total: 3, books_found: 3, series_found: 1, errors: '[]' }
   const scanId = randomUUID()
   await database('scans').insert({ ...scan, id: scanId, library_id: libraryId })
-  await database('pgboss.job').insert({ id: scanId, name: 'scan_library', data: { libraryId }, state: 'active', started_on: new Date() })
-  await database('task_runs').insert({
-    task_id: scanId,
-    task_type: 'scan_library',
-    progress_current: 1,
-    progress_total: 3,
-    node_id: 'test',
-    node_lock: 1,
-  })
+  const progress = { progress_current: 1, progress_total: 3 }
+  await plantRunningTask(database, { id: scanId, type: 'scan_library', library_id: libraryId, ...progress }, 'test')
   const before = await askAll(walkers)
   await addWorld(database, { ids: hidden, word: SECRET, shelves: open, carries: [0, 1], sharingTag: 1, ...shared })
   await database('scans').update({ files_total: 6, books_found: 6, series_found: 2, errors: JSON.stringify([`${SECRET} is bad`]) })
-  await database('task_runs').update({ progress_total: 6, progress_message: SECRET })
+  await database('tasks').where({ id: scanId }).update({ progress_total: 6, progress_message: SECRET })
   await database('library_jobs').update({ last_run_message: `2 looked at, ${SECRET}` })
   const after = await askAll(walkers)
   t.ok([...before.values()].filter((answer) => answer.startsWith('200 ')).length > before.size / 3, 'much was answered')
@@ -238,13 +232,15 @@ async function addWorld(
       await trx('read_list_books').insert({ read_list_id: readListId, book_id: bookId, position: -position })
     }
     const waitingId = await addBook(trx, { ...book, title: `${word} Four`, number: 4, state: 'pending', page_count: 0 })
-    await trx('pgboss.job').insert({ id: randomUUID(), name: 'analyze_book', data: { bookId: waitingId, libraryId }, state: 'created' })
-    await trx('pgboss.job').insert({
+    const analysis = { type: 'analyze_book', library_id: libraryId, priority: 800, max_attempts: 4 }
+    await trx('tasks').insert({ ...analysis, dedupe_key: waitingId, book_id: waitingId })
+    await trx('tasks').insert({
+      ...analysis,
       id: ids.taskId,
-      name: 'analyze_book',
-      data: { bookId, libraryId },
-      state: 'failed',
-      output: { message: `${word} failed` },
+      dedupe_key: bookId,
+      book_id: bookId,
+      status: 'failed',
+      last_error: `${word} failed`,
     })
   })
 }

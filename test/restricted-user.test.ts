@@ -283,7 +283,7 @@ async function stateOf(database: Knex, seriesId: string): Promise<unknown[]> {
     database('series').where('id', seriesId),
     ...ofBooks.map((table) => database(table).whereIn('book_id', books.clone())),
     ...ofSeries.map((table) => database(table).where('series_id', seriesId)),
-    database('pgboss.job').count(),
+    database('tasks').count(),
   ])
 }
 

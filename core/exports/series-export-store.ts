@@ -1,6 +1,5 @@
 import type { Knex } from 'knex'
 import type { BookExportField, ExportFormat, ExportType, SeriesExportField } from '#core/exports/export-field.ts'
-import { QUEUE_SCHEMA } from '#core/tasks/task-store.ts'
 
 export type ExportStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled'
 
@@ -102,12 +101,12 @@ export async function countBytes(database: Knex, without: readonly string[] = []
 export async function settleExports(database: Knex, userId?: string): Promise<void> {
   await database.raw(
     `UPDATE ${TABLE} e SET
-       status = CASE WHEN j.state = 'cancelled' THEN 'cancelled' ELSE 'failed' END,
-       error = CASE WHEN j.state = 'cancelled' THEN NULL ELSE coalesce(e.error, 'The server stopped while this was made. Ask for it again.') END,
+       status = CASE WHEN t.status = 'cancelled' THEN 'cancelled' ELSE 'failed' END,
+       error = CASE WHEN t.status = 'cancelled' THEN NULL ELSE coalesce(e.error, 'The server stopped while this was made. Ask for it again.') END,
        completed_at = now()
-     FROM ${TABLE} o LEFT JOIN ${QUEUE_SCHEMA}.job j ON j.name = 'export_series' AND j.id = o.task_id
-     WHERE o.id = e.id AND e.status IN ('pending', 'running') AND e.created_at < now() - CASE WHEN j.id IS NULL THEN ${TASK_PATIENCE} ELSE interval '0' END
-       AND (j.id IS NULL OR j.state IN ('cancelled', 'failed', 'completed')) ${userId === undefined ? '' : 'AND e.user_id = :userId'}`,
+     FROM ${TABLE} o LEFT JOIN tasks t ON t.type = 'export_series' AND t.id = o.task_id
+     WHERE o.id = e.id AND e.status IN ('pending', 'running') AND e.created_at < now() - CASE WHEN t.id IS NULL THEN ${TASK_PATIENCE} ELSE interval '0' END
+       AND (t.id IS NULL OR t.status IN ('cancelled', 'failed', 'completed')) ${userId === undefined ? '' : 'AND e.user_id = :userId'}`,
     userId === undefined ? {} : { userId },
   )
 }

@@ -1,5 +1,4 @@
 import type { Knex } from 'knex'
-import { QUEUE_SCHEMA } from '#core/tasks/task-store.ts'
 
 /** Files named of one kind of failure in a summary: a screen holds no more. */
 const ERROR_EXAMPLES_MAX = 3
@@ -51,7 +50,7 @@ export async function listLibraries(database: Knex): Promise<ListedLibrary[]> {
 
 /**
  * What the tasks say, which a book cannot: a deep scan analyses books that are analysed, and a pending one need not be in line.
- * One pass over books and tasks: with 100,000 of them some 50 ms, so ask at most once a second. Needs an opened task queue.
+ * One pass over books and tasks: with 100,000 of them some 50 ms, so ask at most once a second.
  */
 export async function getLibraryProgress(database: Knex): Promise<LibraryProgress> {
   // Before the tasks: a scan has put everything in line when it ends.
@@ -63,8 +62,8 @@ export async function getLibraryProgress(database: Knex): Promise<LibraryProgres
     `SELECT books.*, tasks.* FROM (
        SELECT count(*) AS books, count(*) FILTER (WHERE state = 'failed') AS failed FROM books WHERE deleted_at IS NULL
      ) books, (
-       SELECT count(*) FILTER (WHERE name = 'analyze_book') AS analyses, count(*) FILTER (WHERE name = 'analyze_library') AS "libraryAnalyses"
-       FROM ${QUEUE_SCHEMA}.job WHERE name IN ('analyze_book', 'analyze_library') AND state IN ('created', 'retry', 'active')
+       SELECT count(*) FILTER (WHERE type = 'analyze_book') AS analyses, count(*) FILTER (WHERE type = 'analyze_library') AS "libraryAnalyses"
+       FROM tasks WHERE type IN ('analyze_book', 'analyze_library') AND status IN ('pending', 'processing')
      ) tasks`,
   )
   return { scans, ...rows[0] }

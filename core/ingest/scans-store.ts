@@ -4,7 +4,6 @@ import { visibleTo } from '#core/account/visibility.ts'
 import { announce } from '#core/events/event-store.ts'
 import type { BootClock } from '#core/foundation/boot-clock.ts'
 import type { Guard } from '#core/ingest/mass-loss.ts'
-import { QUEUE_SCHEMA } from '#core/tasks/task-store.ts'
 
 export type ScanMode = 'normal' | 'deep'
 
@@ -165,9 +164,7 @@ export async function endLostScans(database: Knex): Promise<number> {
       `UPDATE scans s SET status = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'failed' END, completed_at = now(),
        errors = CASE WHEN cancel_requested THEN errors ELSE '["The server was stopped in the middle of this scan: start it again."]'::jsonb || errors END
      WHERE status IN ('pending', 'processing') AND (cancel_requested OR started_at < now() - interval '10 seconds')
-       AND NOT EXISTS (SELECT 1 FROM ${QUEUE_SCHEMA}.job j WHERE j.id = s.id AND j.name = 'scan_library' AND j.state IN ('created', 'retry', 'active'))
-       -- A cancelled task may still be writing.
-       AND NOT EXISTS (SELECT 1 FROM task_runs r WHERE r.task_id = s.id)
+       AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = s.id AND t.type = 'scan_library' AND t.status IN ('pending', 'processing'))
      RETURNING id`,
     )
     return { ids: idsOf(rows), result: rows.length }
@@ -231,10 +228,11 @@ export async function countPendingBooks(database: Knex, libraryId: string, by: C
 
 /** Analyses of the library that wait or run, those of books that were analysed before included. @param by as in `countPendingBooks` */
 export async function countQueuedAnalyses(database: Knex, libraryId: string, by: Caller | null = null): Promise<number> {
-  const queued = database(`${QUEUE_SCHEMA}.job AS j`)
-    .whereRaw(`j.name = 'analyze_book' AND j.state IN ('created', 'retry', 'active') AND j.data ->> 'libraryId' = ?`, [libraryId])
+  const queued = database('tasks AS t')
+    .where({ 't.type': 'analyze_book', 't.library_id': libraryId })
+    .whereIn('t.status', ['pending', 'processing'])
     .modify((query) => {
-      if (by) query.joinRaw(`JOIN books ON books.id = (j.data ->> 'bookId')::uuid`).modify(visibleTo(by, 'books.series_id'))
+      if (by) query.join('books', 'books.id', 't.book_id').modify(visibleTo(by, 'books.series_id'))
     })
   return Number((await queued.count({ count: '*' }).first())?.['count'])
 }

@@ -3,8 +3,9 @@ import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Scans } from '#core/ingest/scans.ts'
 import { TASK_PRIORITY, type TaskQueue, type TaskType } from '#core/tasks/task.ts'
-import { deleteEndedTasks, takeFromLostNode } from '#core/tasks/task-admin-store.ts'
+import { deleteEndedTasks } from '#core/tasks/task-admin-store.ts'
 import { getTask } from '#core/tasks/task-query.ts'
+import { takeFromLostNode } from '#core/tasks/task-worker-store.ts'
 
 interface Dependencies {
   database: Knex

@@ -11,7 +11,8 @@ import { requestThumbnail, requestThumbnails } from '#core/ingest/request-thumbn
 import type { Scans } from '#core/ingest/scans.ts'
 import { requestOrphanCleanup } from '#core/metadata/orphans.ts'
 import { requestPageCacheCleanup } from '#core/reading/page-cache-upkeep.ts'
-import type { TaskQueue } from '#core/tasks/task.ts'
+import { DelegatingTaskQueue } from '#core/tasks/delegating-task-queue.ts'
+import type { NewTask, TaskQueue } from '#core/tasks/task.ts'
 
 /** Users forget what they scheduled more than a month ahead. */
 const SCHEDULE_DAYS_MAX = 30
@@ -98,7 +99,7 @@ export async function startTask(
     if (scheduledFor) refuseValue('/scheduledFor', 'A scan starts immediately; it cannot be scheduled.')
     return await dependencies.scans.start(idOf(task, 'libraryId'), task.mode ?? 'normal', caller)
   }
-  const tasks = adjusted(dependencies.tasks, {
+  const tasks = new AdjustedTaskQueue(dependencies.tasks, {
     ...(request.priority != null && { priority: request.priority }),
     ...(scheduledFor && { scheduledFor }),
   })
@@ -172,8 +173,19 @@ function readSchedule(text: string | null | undefined): Date | null {
 }
 
 /** The queue, with the options of the user for every task that is added here. */
-const adjusted = (tasks: TaskQueue, request: { priority?: number; scheduledFor?: Date }): TaskQueue => ({
-  ...tasks,
-  add: (task) => tasks.add({ ...task, ...request }),
-  addMany: (many) => tasks.addMany(many.map((task) => ({ ...task, ...request }))),
-})
+class AdjustedTaskQueue extends DelegatingTaskQueue {
+  readonly #request: { priority?: number; scheduledFor?: Date }
+
+  constructor(tasks: TaskQueue, request: { priority?: number; scheduledFor?: Date }) {
+    super(tasks)
+    this.#request = request
+  }
+
+  override add(task: NewTask): ReturnType<TaskQueue['add']> {
+    return super.add({ ...task, ...this.#request })
+  }
+
+  override addMany(tasks: readonly NewTask[]): Promise<number> {
+    return super.addMany(tasks.map((task) => ({ ...task, ...this.#request })))
+  }
+}

@@ -1,6 +1,5 @@
 import type { Knex } from 'knex'
 import type { PluginReader } from '#core/matching/provider-client.ts'
-import { QUEUE_SCHEMA } from '#core/tasks/task-store.ts'
 
 /** The last list of a plugin for a user, as the plugin gave it. */
 export interface StoredRecommendations {
@@ -30,8 +29,8 @@ const CLAIM_SECONDS = 10
 /** Two tasks for the same user and plugin are one. */
 export const refreshKeyOf = ({ pluginId, userId }: PluginReader): string => `${userId} ${pluginId}`
 
-const LIVE = `SELECT id, state FROM ${QUEUE_SCHEMA}.job
-  WHERE name = 'refresh_recommendations' AND singleton_key = :key AND state IN ('created', 'retry', 'active')`
+const LIVE = `SELECT id, status FROM tasks
+  WHERE type = 'refresh_recommendations' AND dedupe_key = :key AND status IN ('pending', 'processing') AND NOT cancel_requested`
 
 export async function findRecommendations(database: Knex, { pluginId, userId }: PluginReader): Promise<StoredRecommendations | null> {
   const row = await database('recommendations')
@@ -44,15 +43,15 @@ export async function findRecommendations(database: Knex, { pluginId, userId }: 
 }
 
 export async function findLiveRefresh(database: Knex, reader: PluginReader): Promise<LiveRefresh | null> {
-  const { rows } = await database.raw(`${LIVE} ORDER BY state = 'active' DESC LIMIT 1`, { key: refreshKeyOf(reader) })
-  const [job] = rows as { id: string; state: string }[]
-  return job === undefined ? null : { taskId: job.id, taskStatus: job.state === 'active' ? 'running' : 'pending' }
+  const { rows } = await database.raw(`${LIVE} ORDER BY status = 'processing' DESC LIMIT 1`, { key: refreshKeyOf(reader) })
+  const [task] = rows as { id: string; status: string }[]
+  return task === undefined ? null : { taskId: task.id, taskStatus: task.status === 'processing' ? 'running' : 'pending' }
 }
 
 /** The newest task, however it ended; null if none is stored. */
 export async function findLastRefresh(database: Knex, reader: PluginReader): Promise<string | null> {
   const { rows } = await database.raw(
-    `SELECT id FROM ${QUEUE_SCHEMA}.job WHERE name = 'refresh_recommendations' AND singleton_key = ? ORDER BY created_on DESC, id LIMIT 1`,
+    `SELECT id FROM tasks WHERE type = 'refresh_recommendations' AND dedupe_key = ? ORDER BY created_at DESC, id LIMIT 1`,
     [refreshKeyOf(reader)],
   )
   return rows[0]?.id ?? null

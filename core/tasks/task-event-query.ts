@@ -1,16 +1,18 @@
 import type { Knex } from 'knex'
 import type { NewAnnouncement } from '#core/events/event.ts'
-import { QUEUE_SCHEMA } from '#core/tasks/task-store.ts'
 
 interface TaskRow {
   id: string
-  name: string
-  state: 'created' | 'retry' | 'active' | 'completed' | 'failed' | 'cancelled'
-  data: { libraryId?: string; seriesId?: string; bookId?: string; userId?: string } | null
-  message: string | null
-  created_on: Date
-  started_on: Date | null
-  completed_on: Date | null
+  type: string
+  status: keyof typeof STATUSES
+  library_id: string | null
+  series_id: string | null
+  book_id: string | null
+  user_id: string | null
+  last_error: string | null
+  created_at: Date
+  started_at: Date | null
+  completed_at: Date | null
   book_series_id: string | null
   progress_current: number | null
   progress_total: number | null
@@ -18,9 +20,8 @@ interface TaskRow {
 }
 
 const STATUSES = {
-  created: 'pending',
-  retry: 'pending',
-  active: 'running',
+  pending: 'pending',
+  processing: 'running',
   completed: 'completed',
   failed: 'failed',
   cancelled: 'failed',
@@ -29,10 +30,9 @@ const STATUSES = {
 /** How these tasks stand, as those who follow are told. Tasks that are forgotten are missing. */
 export async function listTaskNews(database: Knex, taskIds: readonly string[]): Promise<NewAnnouncement[]> {
   const { rows } = await database.raw(
-    `SELECT j.id, j.name, j.state, j.data, j.output ->> 'message' AS message, j.created_on, j.started_on, j.completed_on, b.series_id AS book_series_id,
-       r.progress_current, r.progress_total, r.progress_message
-     FROM ${QUEUE_SCHEMA}.job j LEFT JOIN books b ON b.id = (j.data ->> 'bookId')::uuid LEFT JOIN task_runs r ON r.task_id = j.id AND j.state = 'active'
-     WHERE j.id = ANY(CAST(? AS uuid[])) ORDER BY j.created_on, j.id`,
+    `SELECT t.id, t.type, t.status, t.library_id, t.series_id, t.book_id, t.user_id, t.last_error, t.created_at, t.started_at, t.completed_at,
+       b.series_id AS book_series_id, t.progress_current, t.progress_total, t.progress_message
+     FROM tasks t LEFT JOIN books b ON b.id = t.book_id WHERE t.id = ANY(CAST(? AS uuid[])) ORDER BY t.created_at, t.id`,
     [[...taskIds]],
   )
   return (rows as TaskRow[]).map(newsOf)
@@ -41,31 +41,29 @@ export async function listTaskNews(database: Knex, taskIds: readonly string[]): 
 /** How many tasks wait or run, of all nodes. */
 export async function countQueue(database: Knex): Promise<NewAnnouncement> {
   const { rows } = await database.raw(
-    `SELECT name, count(*)::int AS count FROM ${QUEUE_SCHEMA}.job WHERE state IN ('created', 'retry', 'active') AND name NOT LIKE '\\_\\_pgboss%'
-     GROUP BY name ORDER BY name`,
+    `SELECT type, count(*)::int AS count FROM tasks WHERE status IN ('pending', 'processing') GROUP BY type ORDER BY type`,
   )
-  const counts = rows as { name: string; count: number }[]
+  const counts = rows as { type: string; count: number }[]
   return {
     event: {
       type: 'queue_updated',
       count: counts.reduce((sum, { count }) => sum + count, 0),
-      countByType: Object.fromEntries(counts.map(({ name, count }) => [name, count])),
+      countByType: Object.fromEntries(counts.map(({ type, count }) => [type, count])),
     },
   }
 }
 
 function newsOf(row: TaskRow): NewAnnouncement {
-  const { libraryId, seriesId, bookId, userId } = row.data ?? {}
-  const isOver = row.state === 'completed' || row.state === 'failed' || row.state === 'cancelled'
-  const error = row.state === 'cancelled' ? 'The task was cancelled.' : row.state === 'failed' || row.state === 'retry' ? row.message : null
+  const { library_id: libraryId, series_id: seriesId, book_id: bookId, user_id: userId } = row
+  const error = row.status === 'cancelled' ? 'The task was cancelled.' : row.last_error
   // Of a book that is gone only those are told who see all: its id is that of no series.
-  const reach = seriesId ?? (bookId === undefined ? undefined : (row.book_series_id ?? bookId))
+  const reach = seriesId ?? (bookId === null ? null : (row.book_series_id ?? bookId))
   return {
     event: {
       type: 'task_updated',
       taskId: row.id,
-      taskType: row.name,
-      status: STATUSES[row.state],
+      taskType: row.type,
+      status: STATUSES[row.status],
       ...(row.progress_current !== null &&
         row.progress_total !== null && {
           progress: {
@@ -75,13 +73,13 @@ function newsOf(row: TaskRow): NewAnnouncement {
           },
         }),
       ...(error !== null && { error }),
-      startedAt: (row.started_on ?? row.created_on).toISOString(),
-      ...(isOver && row.completed_on !== null && { completedAt: row.completed_on.toISOString() }),
-      ...(libraryId !== undefined && { libraryId }),
-      ...(seriesId !== undefined && { seriesId }),
-      ...(bookId !== undefined && { bookId }),
+      startedAt: (row.started_at ?? row.created_at).toISOString(),
+      ...(row.completed_at !== null && { completedAt: row.completed_at.toISOString() }),
+      ...(libraryId !== null && { libraryId }),
+      ...(seriesId !== null && { seriesId }),
+      ...(bookId !== null && { bookId }),
     },
-    ...(reach !== undefined && { seriesId: reach }),
-    ...(userId !== undefined && { userId }),
+    ...(reach !== null && { seriesId: reach }),
+    ...(userId !== null && { userId }),
   }
 }

@@ -1,7 +1,9 @@
 import type { Knex } from 'knex'
 import type { Log } from '#core/foundation/log.ts'
+import { DelegatingTaskQueue } from '#core/tasks/delegating-task-queue.ts'
 import { CLASSES, classOf } from '#core/tasks/duration.ts'
 import { FinalFailure, type TaskHandler, type TaskQueue, type TaskRun, type TaskType, taskErrorMessage } from '#core/tasks/task.ts'
+import { TRIES_MAX } from '#core/tasks/task-ending.ts'
 import { addTaskHours, deleteTaskHours, type TaskHour } from '#core/tasks/task-metric-store.ts'
 
 /** A month tells whether this week was unlike others; some thousand rows. */
@@ -11,8 +13,6 @@ const WRITE_MS = 10_000
 /** Between two looks at what is too old. */
 const CLEAN_MS = 3_600_000
 const HOUR_MS = 3_600_000
-/** A try after this one there is none: see the queue. */
-const TRIES_MAX = 4
 /** Of an error's message. */
 const MESSAGE_LENGTH_MAX = 1_000
 
@@ -115,10 +115,7 @@ class HourlyTaskMetrics implements TaskMetrics {
   }
 
   metered(tasks: TaskQueue): TaskQueue {
-    return {
-      ...tasks,
-      handle: (type: TaskType, options, handler) => tasks.handle(type, options, this.#timed(handler)),
-    }
+    return new MeteredTaskQueue(tasks, (handler) => this.#timed(handler))
   }
 
   write(): Promise<void> {
@@ -134,6 +131,19 @@ class HourlyTaskMetrics implements TaskMetrics {
   async close(): Promise<void> {
     clearInterval(this.#timer)
     await this.#writeQuietly()
+  }
+}
+
+class MeteredTaskQueue extends DelegatingTaskQueue {
+  readonly #timed: (handler: TaskHandler) => TaskHandler
+
+  constructor(tasks: TaskQueue, timed: (handler: TaskHandler) => TaskHandler) {
+    super(tasks)
+    this.#timed = timed
+  }
+
+  override handle(type: TaskType, options: { concurrency: number }, handler: TaskHandler): void {
+    super.handle(type, options, this.#timed(handler))
   }
 }
 

@@ -7,7 +7,7 @@ import { hasSharingGrants } from '#core/account/user-store.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
-import { QUEUE_SCHEMA } from '#core/tasks/task-store.ts'
+import { LIVE_WORKERS } from '#core/tasks/task-worker-store.ts'
 
 export const TASK_STATUSES = ['pending', 'processing', 'completed', 'failed', 'cancelled'] as const
 export type TaskStatus = (typeof TASK_STATUSES)[number]
@@ -51,31 +51,23 @@ const COUNTS = { pending: Count, processing: Count, completed: Count, failed: Co
 export const TaskStats = Noun('TaskStats')({ ...COUNTS, byType: Type.Record(Type.String(), Type.Object(COUNTS)) })
 export type TaskStats = Static<typeof TaskStats>
 
-const STATUS_OF_STATE = {
-  created: 'pending',
-  retry: 'pending',
-  active: 'processing',
-  completed: 'completed',
-  failed: 'failed',
-  cancelled: 'cancelled',
-} as const satisfies Record<string, TaskStatus>
-
-/** A cancelled task is under way until its run has ended, for until then it may still write. */
-const STATE = `CASE WHEN job.state = 'cancelled' AND EXISTS (SELECT 1 FROM task_runs WHERE task_id = job.id) THEN 'active' ELSE job.state::text END`
-
 interface TaskRow {
   id: string
-  name: string
-  state: keyof typeof STATUS_OF_STATE
+  type: string
+  status: TaskStatus
   priority: number
-  retry_count: number
-  retry_limit: number
-  data: { libraryId?: string; seriesId?: string; bookId?: string; params?: unknown } | null
-  output: { message?: string } | null
-  start_after: Date
-  created_on: Date
-  started_on: Date | null
-  completed_on: Date | null
+  attempts: number
+  max_attempts: number
+  library_id: string | null
+  series_id: string | null
+  book_id: string | null
+  params: unknown
+  result: unknown
+  last_error: string | null
+  created_at: Date
+  scheduled_for: Date
+  started_at: Date | null
+  completed_at: Date | null
   library_name: string | null
   series_title: string | null
   book_title: string | null
@@ -86,15 +78,13 @@ interface TaskRow {
 }
 
 const SELECT = `
-  SELECT j.id, j.name, j.shown_state AS state, j.priority, j.retry_count, j.retry_limit, j.data, j.output, j.start_after, j.created_on, j.started_on, j.completed_on,
-    l.name AS library_name, s.title AS series_title, b.title AS book_title,
-    r.node_id, r.progress_current, r.progress_total, r.progress_message
-  FROM :jobs j
-  LEFT JOIN libraries l ON l.id = (j.data ->> 'libraryId')::uuid
-  LEFT JOIN books b ON b.id = (j.data ->> 'bookId')::uuid
-  LEFT JOIN series s ON s.id = coalesce((j.data ->> 'seriesId')::uuid, b.series_id)
-  LEFT JOIN task_runs r ON r.task_id = j.id AND j.shown_state = 'active'
-  ORDER BY j.created_on DESC, j.id`
+  SELECT t.*, l.name AS library_name, s.title AS series_title, b.title AS book_title, w.node_id
+  FROM :tasks t
+  LEFT JOIN libraries l ON l.id = t.library_id
+  LEFT JOIN books b ON b.id = t.book_id
+  LEFT JOIN series s ON s.id = coalesce(t.series_id, b.series_id)
+  LEFT JOIN task_workers w ON w.worker = t.worker
+  ORDER BY t.created_at DESC, t.id`
 
 /** Newest first. @param by who asks: tasks of hidden books and series are left out; null = the house itself */
 export async function listTasks(
@@ -102,41 +92,35 @@ export async function listTasks(
   filter: { status?: TaskStatus | undefined; taskType?: string | undefined; limit: number },
   by: Caller | null = null,
 ): Promise<TaskRecord[]> {
-  const states = Object.entries(STATUS_OF_STATE)
-    .filter(([, status]) => filter.status === undefined || status === filter.status)
-    .map(([state]) => state)
-  return await readTasks(database, by, (jobs) => {
-    jobs.whereRaw(`${STATE} = ANY(CAST(? AS text[]))`, [states]).limit(filter.limit)
-    if (filter.taskType !== undefined) jobs.where('name', filter.taskType)
+  return await readTasks(database, by, (tasks) => {
+    tasks.limit(filter.limit)
+    if (filter.status !== undefined) tasks.where('tasks.status', filter.status)
+    if (filter.taskType !== undefined) tasks.where('tasks.type', filter.taskType)
   })
 }
 
 /** @param by as in `listTasks`. @throws not_found */
 export async function getTask(database: Knex, taskId: string, by: Caller | null = null): Promise<TaskRecord> {
-  const [task] = await readTasks(database, by, (jobs) => jobs.where('job.id', taskId).limit(1))
+  const [task] = await readTasks(database, by, (tasks) => tasks.where('tasks.id', taskId).limit(1))
   return task ?? refuse('not_found', `There is no task ${taskId}; finished tasks are forgotten after some hours.`)
 }
 
-/** Adds "the caller may know of this task" to a query of the queue's table `job`. */
-export async function onlyKnownTo(database: Knex, by: Caller): Promise<(jobs: Knex.QueryBuilder) => void> {
+/** Adds "the caller may know of this task" to a query of the table `tasks`. */
+export async function onlyKnownTo(database: Knex, by: Caller): Promise<(tasks: Knex.QueryBuilder) => void> {
   const restricted = await hasSharingGrants(database, by.userId)
-  return (jobs) => {
-    jobs.modify(showsNothingPrivate(by))
-    if (restricted) jobs.modify(showsNothingHidden(database, by))
+  return (tasks) => {
+    tasks.modify(showsNothingPrivate(by))
+    if (restricted) tasks.modify(showsNothingHidden(database, by))
   }
 }
 
-async function readTasks(database: Knex, by: Caller | null, choose: (jobs: Knex.QueryBuilder) => void): Promise<TaskRecord[]> {
+async function readTasks(database: Knex, by: Caller | null, choose: (tasks: Knex.QueryBuilder) => void): Promise<TaskRecord[]> {
   const restricted = by !== null && (await hasSharingGrants(database, by.userId)) ? by : null
   // Chosen before anything is joined: there may be a hundred thousand.
-  const jobs = database(`${QUEUE_SCHEMA}.job`)
-    .select('*', database.raw(`${STATE} AS shown_state`))
-    .whereRaw(`name NOT LIKE '\\_\\_pgboss%'`)
-    .modify(choose)
-    .orderByRaw('created_on DESC, id')
-  if (by) jobs.modify(showsNothingPrivate(by))
-  if (restricted) jobs.modify(showsNothingHidden(database, restricted))
-  const { rows } = await database.raw(SELECT, { jobs })
+  const tasks = database('tasks').select('*').modify(choose).orderByRaw('tasks.created_at DESC, tasks.id')
+  if (by) tasks.modify(showsNothingPrivate(by))
+  if (restricted) tasks.modify(showsNothingHidden(database, restricted))
+  const { rows } = await database.raw(SELECT, { tasks })
   return (rows as TaskRow[]).map((row) => {
     const task = by === null ? taskOf(row) : withoutPaths(by, taskOf(row))
     if (!restricted || task.bookId !== null || task.seriesId !== null) return task
@@ -157,49 +141,42 @@ function withoutPaths(by: Caller, task: TaskRecord): TaskRecord {
 }
 
 /** Adds "the task is not of another reader": what is recommended to somebody or exported by somebody is theirs. Administrators see that it runs. */
-function showsNothingPrivate(caller: Caller): (jobs: Knex.QueryBuilder) => void {
+function showsNothingPrivate(caller: Caller): (tasks: Knex.QueryBuilder) => void {
   const { userId } = caller
-  return (jobs) => {
-    if (!isAdministrator(caller)) jobs.whereRaw(`coalesce(job.data ->> 'userId', ?) = ?`, [userId, userId])
+  return (tasks) => {
+    if (!isAdministrator(caller)) tasks.whereRaw('coalesce(tasks.user_id, CAST(? AS uuid)) = CAST(? AS uuid)', [userId, userId])
   }
 }
 
 /** Adds "the book and the series of this task are visible to the caller"; of one that has gone nobody knows any more. */
-function showsNothingHidden(database: Knex, by: Caller): (jobs: Knex.QueryBuilder) => void {
-  const found = (table: string, id: string) =>
-    database(table).select(database.raw('1')).whereRaw(`${table}.id = (job.data ->> '${id}')::uuid`)
-  const book = found('books', 'bookId').modify(visibleTo(by, 'books.series_id'))
-  const series = found('series', 'seriesId').modify(visibleTo(by, 'series.id'))
-  return (jobs) => {
-    jobs
-      .where((either) => either.whereRaw(`job.data ->> 'bookId' IS NULL`).orWhereExists(book))
-      .where((either) => either.whereRaw(`job.data ->> 'seriesId' IS NULL`).orWhereExists(series))
+function showsNothingHidden(database: Knex, by: Caller): (tasks: Knex.QueryBuilder) => void {
+  const found = (table: string, id: string) => database(table).select(database.raw('1')).whereRaw(`${table}.id = tasks.${id}`)
+  const book = found('books', 'book_id').modify(visibleTo(by, 'books.series_id'))
+  const series = found('series', 'series_id').modify(visibleTo(by, 'series.id'))
+  return (tasks) => {
+    tasks
+      .where((either) => either.whereNull('tasks.book_id').orWhereExists(book))
+      .where((either) => either.whereNull('tasks.series_id').orWhereExists(series))
   }
 }
 
 /** @param by as in `listTasks` */
 export async function countTasks(database: Knex, by: Caller | null = null): Promise<TaskStats> {
-  const jobs = database(`${QUEUE_SCHEMA}.job`)
-    .select('id', 'name', database.raw(`${STATE} AS state`))
-    .whereRaw(`name NOT LIKE '\\_\\_pgboss%'`)
+  const tasks = database('tasks').select('type', 'status', 'worker')
   const restricted = by !== null && (await hasSharingGrants(database, by.userId))
-  if (by) jobs.modify(showsNothingPrivate(by))
-  if (restricted) jobs.modify(showsNothingHidden(database, by))
+  if (by) tasks.modify(showsNothingPrivate(by))
+  if (restricted) tasks.modify(showsNothingHidden(database, by))
   const { rows } = await database.raw(
-    `WITH j AS (:jobs) SELECT name, state, count(*)::int AS count FROM j GROUP BY name, state
-     UNION ALL
-     SELECT r.task_type, 'stale', count(*)::int FROM task_runs r WHERE ${by ? 'r.task_id IN (SELECT id FROM j) AND ' : ''}r.node_lock NOT IN (
-       SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
-         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) GROUP BY r.task_type`,
-    { jobs },
+    `WITH t AS (:tasks) SELECT type, status, count(*)::int AS count FROM t GROUP BY type, status
+     UNION ALL SELECT type, 'stale', count(*)::int FROM t WHERE status = 'processing' AND worker NOT IN (${LIVE_WORKERS}) GROUP BY type`,
+    { tasks },
   )
   const none = () => ({ pending: 0, processing: 0, completed: 0, failed: 0, stale: 0, total: 0 })
   const stats: TaskStats = { ...none(), byType: {} }
-  for (const { name, state, count } of rows as { name: string; state: keyof typeof STATUS_OF_STATE | 'stale'; count: number }[]) {
-    stats.byType[name] ??= none()
-    for (const counts of [stats, stats.byType[name]]) {
-      if (state !== 'stale') counts.total += count
-      const status = state === 'stale' ? 'stale' : STATUS_OF_STATE[state]
+  for (const { type, status, count } of rows as { type: string; status: TaskStatus | 'stale'; count: number }[]) {
+    stats.byType[type] ??= none()
+    for (const counts of [stats, stats.byType[type]]) {
+      if (status !== 'stale') counts.total += count
       // The interface has no counter for cancelled ones; they are part of the total.
       if (status !== 'cancelled') counts[status] += count
     }
@@ -208,24 +185,22 @@ export async function countTasks(database: Knex, by: Caller | null = null): Prom
 }
 
 function taskOf(row: TaskRow): TaskRecord {
-  const data = row.data ?? {}
   return {
     id: row.id,
-    taskType: row.name,
-    status: STATUS_OF_STATE[row.state],
+    taskType: row.type,
+    status: row.status,
     priority: row.priority,
-    // A count of tries that began: the last claim counts from the moment it has a start time.
-    attempts: row.retry_count + (row.started_on === null ? 0 : 1),
-    maxAttempts: row.retry_limit + 1,
-    libraryId: data.libraryId ?? null,
+    attempts: row.attempts,
+    maxAttempts: row.max_attempts,
+    libraryId: row.library_id,
     libraryName: row.library_name,
-    seriesId: data.seriesId ?? null,
+    seriesId: row.series_id,
     seriesTitle: row.series_title,
-    bookId: data.bookId ?? null,
+    bookId: row.book_id,
     bookTitle: row.book_title,
-    params: data.params ?? null,
-    result: row.state === 'completed' ? row.output : null,
-    lastError: row.state === 'failed' || row.state === 'retry' ? (row.output?.message ?? null) : null,
+    params: row.params,
+    result: row.result,
+    lastError: row.last_error,
     lockedBy: row.node_id,
     lockedUntil: null,
     ...(row.progress_current === null || row.progress_total === null
@@ -237,9 +212,9 @@ function taskOf(row: TaskRow): TaskRecord {
             ...(row.progress_message === null ? {} : { message: row.progress_message }),
           },
         }),
-    createdAt: row.created_on.toISOString(),
-    scheduledFor: row.start_after.toISOString(),
-    startedAt: row.started_on?.toISOString() ?? null,
-    completedAt: row.completed_on?.toISOString() ?? null,
+    createdAt: row.created_at.toISOString(),
+    scheduledFor: row.scheduled_for.toISOString(),
+    startedAt: row.started_at?.toISOString() ?? null,
+    completedAt: row.completed_at?.toISOString() ?? null,
   }
 }

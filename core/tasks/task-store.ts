@@ -1,253 +1,300 @@
 import type { Knex } from 'knex'
-import { type Channel, openChannel } from '#core/database/channel-store.ts'
-import type { TasksOf, TaskType } from '#core/tasks/task.ts'
+import { sendSignal } from '#core/cluster/presence-store.ts'
+import { type NewTask, TASK_PRIORITY, type TaskReference, type TasksOf, type TaskType } from '#core/tasks/task.ts'
+import { type SettledStatus, TRIES_MAX } from '#core/tasks/task-ending.ts'
+import { WORKER_SCHEMA } from '#core/tasks/worker-connections-store.ts'
 
-/** Where pg-boss keeps its tables. */
-export const QUEUE_SCHEMA = 'pgboss'
-/** What nodes tell each other; only a hint, since everybody also looks for himself every few seconds. */
-const CHANNEL = 'carrel_task'
-/** Any constant of our own: whoever holds this advisory lock adds our indexes. */
-const INDEX_LOCK = 7_201_884_315
-/** The write of a run's row follows its claim at once; an active task without one after this time has lost its node in between. */
-const ORPHAN_SECONDS = 10
+/** Of a job. We end tries ourselves, for a try that a killed node had begun is none. */
+const JOB_ATTEMPTS_MAX = 30_000
+/** A claim whose answer was lost with its connection; a node that has the job begins it sooner. */
+const LOST_CLAIM_SECONDS = 30
+/** Rows of one DELETE: finished analyses come by the hundred thousand. */
+const STEP = 5_000
+/** A notification carries 8,000 bytes at most; an id has 39 of them. */
+const SIGNAL_IDS_MAX = 150
 
-/** A claim of a task: `retryCount` names the attempt, so that a node that lost its claim cannot settle the next one. */
-export interface Claim {
-  id: string
-  retryCount: number
-}
-
+/** What nodes tell each other about tasks. */
 export type Signal = { wake: TaskType } | { cancel: string[] }
 
-/** Lets pg-boss run its statements on our pool. */
-export function bossDatabase(database: Knex): { executeSql(text: string, values?: unknown[]): Promise<{ rows: unknown[] }> } {
-  return {
-    async executeSql(text, values) {
-      const connection = await database.client.acquireConnection()
-      try {
-        return await connection.query(text, values)
-      } finally {
-        await database.client.releaseConnection(connection)
-      }
-    },
-  }
+/** A task that was begun just now. `run` names this begin: whoever begins it later has a higher one. */
+export interface BegunTask extends TaskReference {
+  id: string
+  run: number
+  attempts: number
+  maxAttempts: number
+  waitedMs: number
+  params: Record<string, unknown> | null
 }
 
-/** Indexes that pg-boss has no need of but our questions have: waiting retries of a key, and what is active. */
-export async function prepareIndexes(database: Knex): Promise<void> {
-  await database.transaction(async (trx) => {
-    await trx.raw('SELECT pg_advisory_xact_lock(?)', [INDEX_LOCK])
-    await trx.raw(
-      `CREATE INDEX IF NOT EXISTS carrel_job_busy ON ${QUEUE_SCHEMA}.job (name, state, singleton_key) WHERE state IN ('retry', 'active')`,
-    )
-    // A bulk of analyses asks each second how many of its parts are left, among a hundred thousand others.
-    await trx.raw(
-      `CREATE INDEX IF NOT EXISTS carrel_job_parts ON ${QUEUE_SCHEMA}.job ((data ->> 'parentId')) WHERE data ->> 'parentId' IS NOT NULL`,
-    )
+/**
+ * Lower ones come first. Only jobs of one type are ever compared, but workers of all types pass the others on their way: so analyses, which come by the
+ * hundred thousand, lie behind all of them.
+ */
+const JOB_PRIORITY = `CASE WHEN type = 'analyze_book' THEN greatest(1, least(32767, 16384 - priority)) ELSE greatest(-32768, least(0, -priority)) END`
+
+/** An array of jobs for `add_jobs` from rows that have the columns of `tasks`. */
+const jobsOf = (rows: string) => `ARRAY(SELECT (type, json_build_object('taskId', id), NULL, scheduled_for, ${JOB_ATTEMPTS_MAX}, id::text,
+  ${JOB_PRIORITY}, NULL)::${WORKER_SCHEMA}.job_spec FROM ${rows})`
+
+/** One statement. Of a key that waits already nothing is added; answers the ids of those that were. @param tasks of one type */
+export async function addTasks(database: Knex, type: TaskType, tasks: readonly NewTask[]): Promise<string[]> {
+  const { rows } = await database.raw(
+    `WITH given AS (
+       SELECT * FROM json_to_recordset(CAST(:tasks AS json)) AS g (id uuid, dedupe_key text, priority int, library_id uuid, series_id uuid, book_id uuid,
+         user_id uuid, parent_id uuid, params json, scheduled_for timestamptz)
+     ), added AS (
+       INSERT INTO tasks (id, type, dedupe_key, priority, max_attempts, library_id, series_id, book_id, user_id, parent_id, params, scheduled_for)
+       SELECT coalesce(id, gen_random_uuid()), :type, dedupe_key, priority, ${TRIES_MAX}, library_id, series_id, book_id, user_id, parent_id, params,
+         coalesce(scheduled_for, now()) FROM given
+       WHERE NOT EXISTS (SELECT 1 FROM tasks w WHERE w.type = :type AND w.dedupe_key = given.dedupe_key AND w.status = 'pending')
+       ORDER BY dedupe_key ON CONFLICT DO NOTHING RETURNING id, type, priority, scheduled_for
+     ), queued AS (SELECT count(*) AS count FROM ${WORKER_SCHEMA}.add_jobs(${jobsOf('added')}))
+     SELECT id, (SELECT count FROM queued) FROM added`,
+    { type, tasks: JSON.stringify(tasks.map(rowOf)) },
+  )
+  return rows.map((row: { id: string }) => row.id)
+}
+
+const rowOf = (task: NewTask) => ({
+  id: task.id,
+  dedupe_key: task.dedupeKey,
+  priority: task.priority ?? TASK_PRIORITY[task.type],
+  library_id: task.libraryId,
+  series_id: task.seriesId,
+  book_id: task.bookId,
+  user_id: task.userId,
+  parent_id: task.parentId,
+  params: task.params,
+  scheduled_for: task.scheduledFor,
+})
+
+/** The key's waiting task, if there is one. */
+export async function findWaiting(database: Knex, type: TaskType, key: string): Promise<string | null> {
+  const row = await database('tasks').where({ type, dedupe_key: key, status: 'pending' }).first('id')
+  return row?.id ?? null
+}
+
+/** Those of these types of which a task waits that may begin. */
+export async function listDueTypes(database: Knex, types: readonly TaskType[]): Promise<TaskType[]> {
+  const { rows } = await database.raw(
+    `SELECT type FROM unnest(CAST(? AS text[])) AS type
+     WHERE EXISTS (SELECT 1 FROM tasks t WHERE t.type = type.type AND t.status = 'pending' AND t.scheduled_for <= now())`,
+    [[...types]],
+  )
+  return rows.map((row: { type: TaskType }) => row.type)
+}
+
+/** Begins those that wait; null in the place of all others. */
+export async function beginTasks(database: Knex, asked: readonly { id: string; worker: string }[]): Promise<(BegunTask | null)[]> {
+  const { rows } = await database.raw(
+    `WITH asked AS (SELECT * FROM unnest(CAST(:ids AS uuid[]), CAST(:workers AS text[])) AS a (id, worker)),
+     picked AS (SELECT id FROM tasks WHERE id = ANY(CAST(:ids AS uuid[])) AND status = 'pending' ORDER BY id FOR UPDATE)
+     UPDATE tasks t SET status = 'processing', runs = runs + 1, attempts = attempts + 1, worker = a.worker, started_at = now(), last_error = NULL
+     FROM picked JOIN asked a USING (id) WHERE t.id = picked.id
+     RETURNING t.id, t.runs AS run, t.attempts, t.max_attempts AS "maxAttempts", t.params, t.library_id AS "libraryId", t.series_id AS "seriesId",
+       t.book_id AS "bookId", t.user_id AS "userId", t.parent_id AS "parentId",
+       greatest(0, extract(epoch FROM now() - greatest(t.created_at, t.scheduled_for)) * 1000)::float8 AS "waitedMs"`,
+    { ids: asked.map(({ id }) => id), workers: asked.map(({ worker }) => worker) },
+  )
+  const begun = new Map<string, BegunTask>(rows.map((row: BegunTask) => [row.id, row]))
+  return asked.map(({ id }) => {
+    const task = begun.get(id) ?? null
+    begun.delete(id)
+    return task
   })
+}
+
+/** How a run ended, as it is written. */
+export interface SettledRun {
+  id: string
+  run: number
+  status: SettledStatus
+  result: unknown
+  lastError: string | null
+  /** It is no try. */
+  isHandedBack: boolean
+  /** No try is left to it. */
+  isFinal: boolean
+  /** Until the next try. */
+  delaySeconds: number
+}
+
+/** How a run was written: `lost` when the task is another node's by now, `again` when it was cancelled and is to run once more. */
+export type Settled = 'written' | 'again' | 'lost'
+
+/** A cancelled run was cancelled, however it ended. */
+export async function settleRuns(database: Knex, ends: readonly SettledRun[]): Promise<Settled[]> {
+  const { rows } = await database.raw(
+    `WITH ended AS (
+       SELECT * FROM json_to_recordset(CAST(? AS json)) AS e (id uuid, run int, status text, result json, "lastError" text, "isHandedBack" boolean,
+         "isFinal" boolean, "delaySeconds" float8)
+     ), picked AS (
+       SELECT t.id, t.cancel_requested, t.retry_requested FROM tasks t JOIN ended e ON e.id = t.id AND e.run = t.runs
+       WHERE t.status = 'processing' ORDER BY t.id FOR UPDATE OF t
+     ), wanted AS (
+       SELECT e.*, p.retry_requested, p.cancel_requested,
+         CASE WHEN p.retry_requested THEN 'pending' WHEN p.cancel_requested THEN 'cancelled' ELSE e.status END AS next
+       FROM picked p JOIN ended e USING (id)
+     ), written AS (
+       UPDATE tasks t SET status = w.next, cancel_requested = false, retry_requested = false, worker = NULL,
+         result = CASE WHEN w.next = 'completed' THEN w.result END,
+         last_error = CASE WHEN NOT w.cancel_requested THEN w."lastError" END,
+         attempts = t.attempts - CASE WHEN w."isHandedBack" AND NOT w.cancel_requested THEN 1 ELSE 0 END,
+         max_attempts = CASE WHEN w."isFinal" AND NOT w.cancel_requested THEN t.attempts ELSE t.max_attempts END,
+         scheduled_for = CASE WHEN w.next = 'pending' AND NOT w.retry_requested AND NOT w."isHandedBack"
+           THEN now() + make_interval(secs => w."delaySeconds") ELSE t.scheduled_for END,
+         completed_at = CASE WHEN w.next <> 'pending' THEN now() END, progress_current = NULL, progress_total = NULL, progress_message = NULL
+       FROM wanted w WHERE t.id = w.id RETURNING t.id, w.retry_requested AS again
+     ) SELECT id, again FROM written`,
+    [JSON.stringify(ends)],
+  )
+  const written = new Map<string, boolean>(rows.map((row: { id: string; again: boolean }) => [row.id, row.again]))
+  return ends.map(({ id }) => (written.has(id) ? (written.get(id) ? 'again' : 'written') : 'lost'))
+}
+
+/** Makes sure that each of these tasks has a job, if it waits. */
+export async function addJobs(database: Knex, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  await database.raw(
+    `SELECT count(*) FROM ${WORKER_SCHEMA}.add_jobs(${jobsOf(`tasks WHERE id = ANY(CAST(? AS uuid[])) AND status = 'pending'`)})`,
+    [[...ids]],
+  )
+}
+
+/**
+ * Gives every waiting task a job that has none, or whose job was claimed and never begun: the answer to a claim is lost with its connection, and
+ * graphile-worker takes back a job by itself that runs for four hours. Answers how many there were.
+ */
+export async function addMissingJobs(database: Knex): Promise<number> {
+  const { rows } = await database.raw(
+    `SELECT count(*)::int AS count FROM ${WORKER_SCHEMA}.add_jobs(${jobsOf(`tasks t WHERE t.status = 'pending' AND NOT EXISTS (
+       SELECT 1 FROM ${WORKER_SCHEMA}.jobs j WHERE j.key = t.id::text AND (j.locked_at IS NULL OR j.locked_at > now() - interval '${LOST_CLAIM_SECONDS} seconds'))`)})`,
+  )
+  return rows[0].count
+}
+
+/** Makes the jobs of tasks that were handed back due at once; their next failure waits as long as if nothing had been. */
+export async function resetJobs(database: Knex, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  await database.raw(
+    `SELECT count(r.id) FROM tasks t JOIN ${WORKER_SCHEMA}.jobs j ON j.key = t.id::text,
+       LATERAL ${WORKER_SCHEMA}.reschedule_jobs(ARRAY[j.id], run_at := greatest(now(), t.scheduled_for),
+         attempts := greatest(0, ${TRIES_MAX} - t.max_attempts + t.attempts)) AS r
+     WHERE t.id = ANY(CAST(? AS uuid[])) AND t.status = 'pending'`,
+    [[...ids]],
+  )
+}
+
+/** How somebody's wish to cancel found a task. */
+export interface CancelledTask {
+  id: string
+  /** It is over when its run has ended. */
+  isRunning: boolean
+}
+
+const CANCELLABLE = `(status = 'pending' OR (status = 'processing' AND (retry_requested OR NOT cancel_requested)))`
+
+/** Cancels waiting tasks, and asks running ones to end. */
+export async function cancelTasks(database: Knex, which: TasksOf | { id: string }): Promise<CancelledTask[]> {
+  const [condition, id] = conditionOf(which)
+  const { rows } = await database.raw(
+    `WITH picked AS (SELECT id, status FROM tasks WHERE ${condition} AND ${CANCELLABLE} ORDER BY id FOR UPDATE),
+     changed AS (
+       UPDATE tasks t SET status = CASE WHEN p.status = 'pending' THEN 'cancelled' ELSE t.status END, retry_requested = false,
+         cancel_requested = p.status = 'processing', completed_at = CASE WHEN p.status = 'pending' THEN now() END
+       FROM picked p WHERE t.id = p.id RETURNING t.id, p.status = 'processing' AS "isRunning"
+     ), forgotten AS (
+       SELECT count(*) AS count FROM ${WORKER_SCHEMA}.complete_jobs(ARRAY(
+         SELECT j.id FROM ${WORKER_SCHEMA}.jobs j JOIN changed c ON j.key = c.id::text WHERE NOT c."isRunning"))
+     ) SELECT id, "isRunning", (SELECT count FROM forgotten) FROM changed`,
+    { id, type: 'type' in which ? which.type : '' },
+  )
+  return rows.map(({ id, isRunning }: CancelledTask) => ({ id, isRunning }))
+}
+
+function conditionOf(which: TasksOf | { id: string }): [condition: string, id: string] {
+  if (!('type' in which)) return ['id = CAST(:id AS uuid) AND :type = :type', which.id]
+  if ('parentId' in which) return ['type = :type AND parent_id = CAST(:id AS uuid)', which.parentId]
+  if ('libraryId' in which) return ['type = :type AND library_id = CAST(:id AS uuid)', which.libraryId]
+  return ['type = :type AND :id = :id', '']
+}
+
+/**
+ * Puts a failed or cancelled task back in line with all its tries, unless another task of its key waits already. One whose cancelled run has not
+ * ended yet waits for that. Answers its type; null when there is nothing to put back.
+ */
+export async function retryTask(database: Knex, id: string): Promise<TaskType | null> {
+  const { rows } = await database.raw(
+    `WITH picked AS (
+       SELECT id, status FROM tasks t WHERE id = :id
+         AND (status IN ('failed', 'cancelled') OR (status = 'processing' AND cancel_requested AND NOT retry_requested))
+         AND NOT EXISTS (SELECT 1 FROM tasks w WHERE w.type = t.type AND w.dedupe_key = t.dedupe_key AND w.status = 'pending')
+       FOR UPDATE
+     ), changed AS (
+       UPDATE tasks t SET status = CASE WHEN p.status = 'processing' THEN 'processing' ELSE 'pending' END, retry_requested = p.status = 'processing',
+         -- So that it is no task that was never begun, see tasks_waiting.
+         runs = t.runs + CASE WHEN p.status = 'processing' THEN 0 ELSE 1 END,
+         max_attempts = t.attempts + ${TRIES_MAX}, scheduled_for = now(), completed_at = NULL, last_error = NULL, result = NULL
+       FROM picked p WHERE t.id = p.id RETURNING t.id, t.type, t.priority, t.scheduled_for, t.status
+     ), queued AS (SELECT count(*) AS count FROM ${WORKER_SCHEMA}.add_jobs(${jobsOf(`changed WHERE status = 'pending'`)}))
+     SELECT type, (SELECT count FROM queued) FROM changed`,
+    { id },
+  )
+  return rows[0]?.type ?? null
+}
+
+/** Of whom the type is not known any more: nobody. */
+export async function findTaskType(database: Knex, taskId: string): Promise<TaskType | null> {
+  return (await database('tasks').where('id', taskId).first('type'))?.type ?? null
+}
+
+/** Whether somebody cancelled the task. */
+export async function isCancelled(database: Knex, taskId: string): Promise<boolean> {
+  const row = await database('tasks').where('id', taskId).first('status', 'cancel_requested')
+  return row !== undefined && (row.status === 'cancelled' || row.cancel_requested)
 }
 
 /** How the parts of a task stand. Of parts that are forgotten nothing is counted. */
 export async function countParts(database: Knex, parentId: string): Promise<{ waiting: number; failed: number; cancelled: number }> {
   const { rows } = await database.raw(
-    `SELECT count(*) FILTER (WHERE state IN ('created', 'retry', 'active')) AS waiting, count(*) FILTER (WHERE state = 'failed') AS failed,
-       count(*) FILTER (WHERE state = 'cancelled') AS cancelled
-     FROM ${QUEUE_SCHEMA}.job WHERE data ->> 'parentId' = ?`,
+    `SELECT count(*) FILTER (WHERE status IN ('pending', 'processing'))::int AS waiting, count(*) FILTER (WHERE status = 'failed')::int AS failed,
+       count(*) FILTER (WHERE status = 'cancelled')::int AS cancelled FROM tasks WHERE parent_id = ?`,
     [parentId],
   )
-  const [{ waiting, failed, cancelled }] = rows as [Record<'waiting' | 'failed' | 'cancelled', string>]
-  return { waiting: Number(waiting), failed: Number(failed), cancelled: Number(cancelled) }
-}
-
-/** The key's waiting task, if there is one. pg-boss keeps keys apart only among jobs that were never tried, hence the second half. */
-export async function findWaiting(database: Knex, type: TaskType, key: string): Promise<string | null> {
-  const { rows } = await database.raw(
-    `SELECT id FROM ${QUEUE_SCHEMA}.job WHERE name = :type AND coalesce(singleton_key, '') = :key AND state = 'created' AND policy = 'short'
-     UNION ALL SELECT id FROM ${QUEUE_SCHEMA}.job WHERE name = :type AND singleton_key = :key AND state = 'retry' LIMIT 1`,
-    { type, key },
-  )
-  return rows[0]?.id ?? null
-}
-
-/** Which of these keys wait for another try. */
-export async function listRetrying(database: Knex, type: TaskType, keys: string[]): Promise<Set<string>> {
-  const { rows } = await database.raw(
-    `SELECT singleton_key FROM ${QUEUE_SCHEMA}.job WHERE name = ? AND state = 'retry' AND singleton_key = ANY(?::text[])`,
-    [type, keys],
-  )
-  return new Set(rows.map((row: { singleton_key: string }) => row.singleton_key))
-}
-
-export async function findTaskType(database: Knex, taskId: string): Promise<TaskType | null> {
-  const { rows } = await database.raw(`SELECT name FROM ${QUEUE_SCHEMA}.job WHERE id = ?`, [taskId])
-  return rows[0]?.name ?? null
-}
-
-/** Whether somebody cancelled the task. */
-export async function isCancelled(database: Knex, taskId: string): Promise<boolean> {
-  const { rows } = await database.raw(`SELECT 1 FROM ${QUEUE_SCHEMA}.job WHERE id = ? AND state = 'cancelled'`, [taskId])
-  return rows.length > 0
-}
-
-/** Forgets runs that have ended and remembers those that begin, in one statement. */
-export async function replaceRuns(
-  database: Knex,
-  runs: { ended: string[]; begun: string[]; type: TaskType; nodeId: string; nodeLock: number },
-): Promise<void> {
-  await database.raw(
-    `WITH gone AS (DELETE FROM task_runs WHERE task_id = ANY(CAST(:ended AS uuid[])))
-     INSERT INTO task_runs (task_id, task_type, node_id, node_lock)
-     SELECT id, :type, :nodeId, CAST(:nodeLock AS bigint) FROM unnest(CAST(:begun AS uuid[])) AS id
-     ON CONFLICT (task_id) DO UPDATE SET node_id = excluded.node_id, node_lock = excluded.node_lock, claimed_at = now(),
-       progress_current = NULL, progress_total = NULL, progress_message = NULL`,
-    // A task may end and begin in one turn (cancelled, then retried); one statement cannot delete and insert the same row.
-    { ...runs, ended: runs.ended.filter((id) => !runs.begun.includes(id)) },
-  )
-}
-
-/** Remembers runs again that another node forgot while our lock was held by nobody, except those it has taken over. */
-export async function restoreRuns(database: Knex, runs: { claims: Claim[]; nodeId: string; nodeLock: number }): Promise<void> {
-  await database.raw(
-    `INSERT INTO task_runs (task_id, task_type, node_id, node_lock)
-     SELECT id, name, ?, ?::bigint FROM ${QUEUE_SCHEMA}.job WHERE id = ANY(?::uuid[]) AND state = 'active' AND ${PAIRS}
-     ON CONFLICT (task_id) DO NOTHING`,
-    [runs.nodeId, runs.nodeLock, runs.claims.map((claim) => claim.id), pairsOf(runs.claims)],
-  )
+  return rows[0]
 }
 
 export interface Progress {
   id: string
   current: number
   total: number
-  /** Empty for none. */
   message: string
 }
 
-export async function recordProgress(database: Knex, all: Progress[]): Promise<void> {
+export async function recordProgress(database: Knex, all: readonly Progress[]): Promise<void> {
   await database.raw(
-    `UPDATE task_runs r SET progress_current = p.current, progress_total = p.total, progress_message = nullif(p.message, '')
-     FROM unnest(?::uuid[], ?::int[], ?::int[], ?::text[]) AS p (id, current, total, message) WHERE r.task_id = p.id`,
+    `WITH told AS (SELECT * FROM unnest(CAST(? AS uuid[]), CAST(? AS int[]), CAST(? AS int[]), CAST(? AS text[])) AS p (id, current, total, message)),
+     picked AS (SELECT id FROM tasks WHERE id IN (SELECT id FROM told) AND status = 'processing' ORDER BY id FOR UPDATE)
+     UPDATE tasks t SET progress_current = p.current, progress_total = p.total, progress_message = nullif(p.message, '')
+     FROM told p JOIN picked USING (id) WHERE t.id = p.id`,
     [all.map((p) => p.id), all.map((p) => p.current), all.map((p) => p.total), all.map((p) => p.message)],
   )
 }
 
-const PAIRS = `(id::text || ':' || retry_count) = ANY(?::text[])`
-const pairsOf = (claims: Claim[]) => claims.map((claim) => `${claim.id}:${claim.retryCount}`)
-
-/**
- * Puts running tasks back in line as if they had never been claimed. pg-boss' own restore() makes them `created`, which collides
- * with a newer task of the same key; among retries keys may repeat, and without a start time the next claim does not count as a further try.
- */
-export async function handBack(database: Knex, type: TaskType, claims: Claim[]): Promise<void> {
-  await database.raw(
-    `UPDATE ${QUEUE_SCHEMA}.job SET state = 'retry', started_on = NULL, heartbeat_on = NULL, start_after = now()
-     WHERE name = ? AND id = ANY(?::uuid[]) AND state = 'active' AND ${PAIRS}`,
-    [type, claims.map((claim) => claim.id), pairsOf(claims)],
-  )
-}
-
-/** Takes the remaining tries from a running task. */
-export async function spendTries(database: Knex, type: TaskType, claim: Claim): Promise<void> {
-  await database.raw(
-    `UPDATE ${QUEUE_SCHEMA}.job SET retry_limit = retry_count WHERE name = ? AND id = ? AND state = 'active' AND ${PAIRS}`,
-    [type, claim.id, pairsOf([claim])],
-  )
-}
-
-/** Cancels every waiting and running one of these tasks; answers their ids. */
-export async function cancelMatching(database: Knex, which: TasksOf): Promise<string[]> {
-  const [condition, id] =
-    'all' in which
-      ? ['true', '']
-      : 'parentId' in which
-        ? [`data ->> 'parentId' = :id`, which.parentId]
-        : [`data ->> 'libraryId' = :id`, which.libraryId]
-  const { rows } = await database.raw(
-    `UPDATE ${QUEUE_SCHEMA}.job SET state = 'cancelled', completed_on = now()
-     WHERE name = :type AND state IN ('created', 'retry', 'active') AND ${condition} RETURNING id`,
-    { type: which.type, id },
-  )
-  return rows.map((row: { id: string }) => row.id)
-}
-
-/**
- * Puts a failed or cancelled task back in line with all its tries, unless another task of its key waits already.
- * The count of tries goes on, so that a run that has not noticed its cancellation yet cannot settle the new one.
- */
-export async function requeue(database: Knex, type: TaskType, task: { id: string; retries: number }): Promise<boolean> {
-  const { rows } = await database.raw(
-    `UPDATE ${QUEUE_SCHEMA}.job j SET state = 'retry', completed_on = NULL, output = NULL, start_after = now(),
-       keep_until = now() + interval '14 days', retry_limit = retry_count + CAST(:retries AS integer) + CASE WHEN started_on IS NULL THEN 0 ELSE 1 END
-     WHERE name = :type AND id = :id AND state IN ('failed', 'cancelled')
-       AND NOT EXISTS (SELECT 1 FROM ${QUEUE_SCHEMA}.job o WHERE o.name = :type AND o.state = 'created' AND o.policy = 'short'
-         AND coalesce(o.singleton_key, '') = coalesce(j.singleton_key, ''))
-       AND NOT EXISTS (SELECT 1 FROM ${QUEUE_SCHEMA}.job o WHERE o.name = :type AND o.state = 'retry' AND o.singleton_key = j.singleton_key)
-     RETURNING id`,
-    { type, ...task },
-  )
-  return rows.length > 0
-}
-
-/**
- * Takes back what dead nodes were running, however often that happened: a kill, a power cut or a full machine says nothing about the task, and
- * a scan of days must come to its end. It needs no waiting and costs no try: the next claim counts one more, so that a node which was only
- * cut off cannot settle it, and the limit goes up with it. Files that stop the server are found by their name (see suspect-store.ts).
- * Answers how many were taken back.
- * @param own what this node has claimed or runs: it lives, even when it has lost the connection that holds its lock. Of its rows only
- *   those are taken back that have been there for a while without being among `ids` (their claim was never answered).
- */
-export async function takeBackLost(database: Knex, types: TaskType[], own: { nodeLock: number; ids: string[] }): Promise<number> {
-  // Rows whose task has ended in the meantime (a cancelled one, say) are simply forgotten.
-  const { rows } = await database.raw(
-    `WITH live AS (
-       SELECT (classid::bigint << 32) | objid::bigint AS node_lock FROM pg_locks
-       WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-     ), dead AS (
-       DELETE FROM task_runs WHERE task_id <> ALL(CAST(:ids AS uuid[])) AND CASE WHEN node_lock = :nodeLock
-         THEN claimed_at < now() - make_interval(secs => CAST(:orphan AS integer))
-         ELSE node_lock NOT IN (SELECT node_lock FROM live) END
-       RETURNING task_id
-     )
-     SELECT j.id, j.retry_count AS "retryCount"
-     FROM ${QUEUE_SCHEMA}.job j WHERE j.name = ANY(CAST(:types AS text[])) AND j.state = 'active' AND j.id <> ALL(CAST(:ids AS uuid[])) AND (
-       j.id IN (SELECT task_id FROM dead)
-       OR (j.started_on < now() - make_interval(secs => CAST(:orphan AS integer)) AND NOT EXISTS (SELECT 1 FROM task_runs r WHERE r.task_id = j.id)))`,
-    { types, ...own, orphan: ORPHAN_SECONDS },
-  )
-  const lost = rows as Claim[]
-  if (lost.length > 0) {
-    await database.raw(
-      `UPDATE ${QUEUE_SCHEMA}.job SET state = 'retry', heartbeat_on = NULL, start_after = now(),
-         retry_limit = retry_limit + CASE WHEN started_on IS NULL THEN 0 ELSE 1 END
-       WHERE name = ANY(?) AND id = ANY(?::uuid[]) AND state = 'active' AND ${PAIRS}`,
-      [types, lost.map((claim) => claim.id), pairsOf(lost)],
+/** Deletes what ended that long ago. */
+export async function deleteOldTasks(database: Knex, kept: { type: TaskType; seconds: number; otherSeconds: number }): Promise<void> {
+  for (;;) {
+    const { rowCount } = await database.raw(
+      `DELETE FROM tasks WHERE id IN (SELECT id FROM tasks WHERE status IN ('completed', 'failed', 'cancelled')
+         AND completed_at < now() - make_interval(secs => CASE WHEN type = :type THEN :seconds ELSE :otherSeconds END) LIMIT ${STEP})`,
+      kept,
     )
+    if (rowCount < STEP) return
   }
-  return lost.length
 }
 
-export async function sendSignal(database: Knex, signal: Signal): Promise<void> {
-  await database.raw('SELECT pg_notify(?, ?)', [CHANNEL, JSON.stringify(signal)])
-}
-
-/** A connection of our own that hears the other nodes, and by holding a lock shows them that this node lives. */
-export type Presence = Channel
-
-/**
- * @param options.nodeLock positive, below 2^53, unlike that of any other process
- * @param options.onSignal what other nodes (and this one) said
- * @param options.onReturn the connection is back after a loss, during which signals were missed
- */
-export async function openPresence(
-  database: Knex,
-  options: { nodeLock: number; onSignal: (signal: Signal) => void; onReturn: () => void; onLoss: (error: unknown) => void },
-): Promise<Presence> {
-  const { nodeLock, onSignal, onReturn, onLoss } = options
-  return await openChannel(database, {
-    name: CHANNEL,
-    prepare: (client) => client.query('SELECT pg_advisory_lock($1)', [nodeLock]),
-    onPayload: (payload) => onSignal(JSON.parse(payload) as Signal),
-    onReturn,
-    onLoss,
-  })
+export async function sendTaskSignal(database: Knex, signal: Signal): Promise<void> {
+  if ('wake' in signal) return await sendSignal(database, signal)
+  for (let at = 0; at < signal.cancel.length; at += SIGNAL_IDS_MAX)
+    await sendSignal(database, { cancel: signal.cancel.slice(at, at + SIGNAL_IDS_MAX) })
 }

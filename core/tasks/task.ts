@@ -1,5 +1,5 @@
 /**
- * Background work as the rest of the code sees it. The queue itself (pg-boss) stands in task-queue.ts; everything long is a
+ * Background work as the rest of the code sees it. The queue itself stands in task-queue.ts; everything long is a
  * task with progress, cancel, retry and a history that a person can read.
  */
 

@@ -54,7 +54,7 @@ function placeOf(path: string): number | null {
 const SOLE_IMPORTERS: Record<string, RegExp> = {
   knex: /^core\/database\/|^(core|plugins)\/.*(database|-store|-query)\.ts$|^migrations\//,
   pg: /^core\/database\/|^core\/.*(database|-store|-query)\.ts$/,
-  'pg-boss': /^core\/tasks\/task-queue\.ts$/,
+  'graphile-worker': /^core\/tasks\/graphile-worker\.ts$|^migrations\//,
   piscina: /^workers\/pool\/(thread-pool|moved)\.ts$/,
   commander: /^core\/settings\/command-line\.ts$/,
   'node-unrar-js': /^workers\/formats\/rar\//,

@@ -37,7 +37,7 @@ export async function openDocumentedServer(t: Test, page: string, files: Files =
   // The file with the key is there as soon as a server has been started.
   await credentialKeys(services.settings)
   const { way } = await openRepositoryServer(t, files)
-  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test', retryDelaySeconds: 1 })
+  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const exports = await openExports({ database, tasks, dataFolder, log: silentLog })
   const opened = await openPlugins({
     ...{ settings: services.settings, log: silentLog, database, tasks, egress: openEgress(way) },

@@ -15,7 +15,7 @@ import { addCaller, addLibrary } from '#test/support/library-rows.ts'
 export async function openOffice(t: Test, options: { limits?: Partial<typeof EXPORT_LIMITS>; manual?: boolean } = {}) {
   const { database, url } = await openTestDatabase(t)
   const dataFolder = mkdtempSync(join(tmpdir(), 'carrel-exports-'))
-  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test', retryDelaySeconds: 1 })
+  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const exports = await openExports({ database, tasks, dataFolder, log: silentLog, ...(options.limits && { limits: options.limits }) })
   t.teardown(async () => {
     await tasks.stop()

@@ -71,7 +71,7 @@ export async function openHouse(t: Test, options: { analyse?: Analyse; files?: s
   const { database, url } = await openTestDatabase(t, { poolMax: 10 })
   const analyse = options.analyse ?? findPool().analyse
   const analysed = new Map<string, number>()
-  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test', retryDelaySeconds: 1 })
+  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const scans = await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder, purgeAfterSeconds: PURGE_AFTER_SECONDS })
   openAnalyses({
     database,
@@ -113,7 +113,7 @@ export async function openHouse(t: Test, options: { analyse?: Analyse; files?: s
         const status = await scans.getStatus(libraryId)
         const ended = status.taskId === taskId && ['completed', 'failed', 'cancelled'].includes(status.status)
         const { rows } = await database.raw(
-          `SELECT count(*)::int AS count FROM pgboss.job WHERE name = 'analyze_book' AND state IN ('created', 'retry', 'active')`,
+          `SELECT count(*)::int AS count FROM tasks WHERE type = 'analyze_book' AND status IN ('pending', 'processing')`,
         )
         return ended && rows[0].count === 0 ? status : null
       }, 30_000)

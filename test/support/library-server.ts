@@ -49,7 +49,7 @@ export async function openLibraryServer(t: Test, files: Readonly<Record<string, 
     await ended(taskId)
     await until(async () => {
       const { rows } = await database.raw(
-        `SELECT count(*)::int AS count FROM pgboss.job WHERE name = 'analyze_book' AND state IN ('created', 'retry', 'active')`,
+        `SELECT count(*)::int AS count FROM tasks WHERE type = 'analyze_book' AND status IN ('pending', 'processing')`,
       )
       return rows[0].count === 0
     })

@@ -50,7 +50,7 @@ export async function openMatchingServer(t: Test, options: { settings?: Partial<
     response.setHeader('content-type', 'image/jpeg')
     response.end(picture)
   })
-  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test', retryDelaySeconds: 1 })
+  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const plugins = await openPlugins({
     ...{ settings: services.settings, log: silentLog, database, tasks, egress: openEgress(way) },
     ...{ supervisor: findSupervisor(), rules: findRules() },

@@ -55,7 +55,7 @@ export async function openReaderServer(
   const resolve = way.resolve
   way.resolve = async (name, signal) => options.addresses?.[name] ?? (await resolve(name, signal))
   const openNode = async () => {
-    const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test', retryDelaySeconds: 1 })
+    const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
     const userPlugins = openUserPlugins({ database, plugins: host, egress: openEgress(way), tasks })
     const providers = openProviderClient({ database, plugins: host })
     const recommendations = openRecommendations({ database, providers, tasks, log: silentLog, rateLimitSeconds: 0.05 })

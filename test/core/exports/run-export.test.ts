@@ -13,6 +13,7 @@ import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { readCsv } from '#test/support/csv-reader.ts'
 import { addManySeries, openOffice } from '#test/support/export-office.ts'
 import { until } from '#test/support/house.ts'
+import { hastenTries } from '#test/support/task-queues.ts'
 
 t.setTimeout(240_000)
 
@@ -55,7 +56,7 @@ t.test('a server that stops goes on later; one that fails says so', { timeout: 2
   await tasks.stop()
   t.match(await exports.get(caller, id), { status: 'pending' })
   t.same(files(), [])
-  const next = await openTaskQueue({ database, log: silentLog, nodeId: 'next', retryDelaySeconds: 1 })
+  const next = await openTaskQueue({ database, log: silentLog, nodeId: 'next' })
   const again = await openExports({ database, tasks: next, dataFolder, log: silentLog })
   t.teardown(async () => {
     await next.stop()
@@ -68,8 +69,7 @@ t.test('a server that stops goes on later; one that fails says so', { timeout: 2
   // The folder is not one.
   rmSync(join(dataFolder, 'exports'), { recursive: true })
   writeFileSync(join(dataFolder, 'exports'), '')
-  // How long tries wait is the queue's business.
-  await database('pgboss.queue').update({ retry_delay: 0, retry_backoff: false })
+  hastenTries(t, database)
   const broken = await again.create(caller, wish())
   const failed = await ended(broken.id)
   t.match(failed, { status: 'failed', error: /could not be made/ })
@@ -115,7 +115,7 @@ t.test('kill -9 in the middle', { timeout: 240_000 }, async (t) => {
 t.test('an export without a task, and one whose task is gone', { timeout: 240_000 }, async (t) => {
   const { database, exports, caller, wish } = await openOffice(t, { manual: true })
   const { id } = await exports.create(caller, wish())
-  await database('pgboss.job').delete()
+  await database('tasks').delete()
   t.match(await exports.get(caller, id), { status: 'pending' }, 'its task may be on its way')
   await database('series_exports').update({ created_at: new Date(Date.now() - 61_000) })
   t.match(await exports.get(caller, id), { status: 'failed', error: /Ask for it again/ })

@@ -341,7 +341,9 @@ t.test('a moved book and its analysis are written together', async (t) => {
   renameSync(join(house.root, 'a/1.cbz'), join(house.root, 'b/1.cbz'))
   await house.scans.start(house.libraryId)
   await until(async () => {
-    const { rows } = await house.database.raw(`SELECT 1 FROM pgboss.job WHERE name = 'analyze_book' AND state = 'retry'`)
+    const { rows } = await house.database.raw(
+      `SELECT 1 FROM tasks WHERE type = 'analyze_book' AND status = 'pending' AND last_error IS NOT NULL`,
+    )
     return rows.length > 0
   })
   // The analysis may be quicker than the end of the scan, which finds what is gone.

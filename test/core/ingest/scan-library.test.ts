@@ -331,7 +331,7 @@ t.test('a scan that waits or walks is cancelled too', async (t) => {
   await sleep(300)
   t.equal((await house.books()).size, count, 'and no further')
   const { rows } = await house.database.raw(
-    `SELECT count(*)::int AS count FROM pgboss.job WHERE name = 'analyze_book' AND state IN ('created', 'retry', 'active')`,
+    `SELECT count(*)::int AS count FROM tasks WHERE type = 'analyze_book' AND status IN ('pending', 'processing')`,
   )
   t.equal(rows[0].count, 0)
 })

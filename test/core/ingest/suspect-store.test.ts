@@ -120,9 +120,7 @@ t.test("a person's retry is one try, not one for each restart of the server", as
   await noteSuspects(house.database, { bookIds: [bad.id] }, 'server_stalled')
   await house.tasks.cancel(taskId)
   await until(async () => await house.tasks.retry(taskId))
-  await until(
-    async () => (await house.database.raw(`SELECT 1 FROM pgboss.job WHERE id = ? AND state = 'completed'`, [taskId])).rows.length > 0,
-  )
+  await until(async () => (await house.database.raw(`SELECT 1 FROM tasks WHERE id = ? AND status = 'completed'`, [taskId])).rows.length > 0)
   t.match(await suspectsOf(house), [{ file_name: 'bad.cbz', times: 3 }])
   t.match(await bookOf(house, 'bad.cbz'), { state: 'failed' })
 

@@ -31,7 +31,7 @@ t.test('one task at a time, which can be canceled', async (t) => {
 
   const begun = performance.now()
   t.match(await rita('POST', `plugins/${pluginId}/disable`), { status: 200 })
-  await until(async () => (await database('pgboss.job').where('id', taskId).first()).state === 'cancelled', 'it to be canceled')
+  await until(async () => (await database('tasks').where('id', taskId).first()).status === 'cancelled', 'it to be cancelled')
   t.ok(performance.now() - begun < 30_000)
   await rita('POST', `plugins/${pluginId}/enable`)
   setAnswer({ value: { recommendations: [item('2', 1)] } })
@@ -65,13 +65,10 @@ t.test('a list stays while no task runs, and an interrupted task runs again', as
     0,
   )
 
-  t.test('also when its server was killed', async (t) => {
-    // What a killed server leaves: an active task that no live node runs.
-    const [job] = await database('pgboss.job')
-      .where('id', taskId)
-      .update({ state: 'active', completed_on: null, output: null })
-      .returning('id')
-    await database('task_runs').insert({ task_id: job.id, task_type: 'refresh_recommendations', node_id: 'dead', node_lock: 12_345 })
+  t.test('as does one whose server was killed', async (t) => {
+    // What a killed server leaves: an active task that no living node runs.
+    await database('task_workers').insert({ worker: 'dead', node_id: 'dead', node_lock: 12_345 })
+    await database('tasks').where('id', taskId).update({ status: 'processing', completed_at: null, result: null, worker: 'dead' })
     setAnswer({ value: { recommendations: [item('3', 1)] } })
     t.match(await get(), { taskId, taskStatus: 'running', recommendations: [{ externalId: '2' }] })
     t.equal((await rita('POST', 'recommendations/refresh')).status, 409)
@@ -157,7 +154,7 @@ t.test('the next server continues the task of a killed one', async (t) => {
     return now.taskId === undefined && now
   }, 'the next server to find it')
   t.match(list.recommendations, [{ externalId: '2' }])
-  t.equal((await database('pgboss.job').where('name', 'refresh_recommendations')).length, 1, 'as the same task')
+  t.equal((await database('tasks').where('type', 'refresh_recommendations')).length, 1, 'as the same task')
 })
 
 t.test('text of a plugin that no column can store does no harm', async (t) => {

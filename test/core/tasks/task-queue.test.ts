@@ -5,8 +5,9 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { FinalFailure, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
 import { countTasks, getTask, listTasks } from '#core/tasks/task-query.ts'
-import { takeBackLost } from '#core/tasks/task-store.ts'
-import { openQueues, task, until } from '#test/support/task-queues.ts'
+import { beginTasks } from '#core/tasks/task-store.ts'
+import { takeBackLost } from '#core/tasks/task-worker-store.ts'
+import { hastenTries, openQueues, task, until } from '#test/support/task-queues.ts'
 
 // Retries, a killed process and a connection that stays away: each waits some seconds.
 t.setTimeout(240_000)
@@ -36,8 +37,8 @@ t.test('a backlog is worked off at once, by priority, with bounded concurrency',
   await until(async () => (await countTasks(database)).completed === 501)
   const stats = await countTasks(database)
   t.match(stats, { pending: 0, processing: 0, failed: 0, stale: 0, total: 501, byType: { analyze_book: { completed: 501 } } })
-  const { rows } = await database.raw('SELECT count(*)::int AS count FROM task_runs')
-  t.equal(rows[0].count, 0, 'no run is remembered when nothing runs')
+  await until(async () => (await database('graphile_worker.jobs')).length === 0)
+  t.pass('no job is left of what is done')
 })
 
 t.test('two waiting tasks of one key are one; one that runs is none', async (t) => {
@@ -89,14 +90,11 @@ t.test('failures are tried again with back-off, then stay failed, and can be ret
     'waiting for its next try it is still the one of its key',
   )
   t.equal(await queue.addMany([{ type: 'analyze_library', dedupeKey: 'p' }]), 0)
-  // Four tries would take 15 s; two show the back-off, the rest is made to come due.
+  // Four tries would take 30 s; two show the back-off, the rest is made to come due.
   await until(() => tries.length === 2)
   const gap = (tries[1]?.at ?? 0) - (tries[0]?.at ?? 0)
-  t.ok(gap >= 900, `the second try waited ${gap} ms`)
-  while (tries.length < 4) {
-    await database.raw(`UPDATE pgboss.job SET start_after = now() WHERE id = ? AND state = 'retry'`, [taskId])
-    await sleep(50)
-  }
+  t.ok(gap >= 2_500, `the second try waited ${gap} ms`)
+  hastenTries(t, database)
   await until(async () => (await getTask(database, taskId)).status === 'failed')
   t.same(
     tries.map((one) => one.attempt),
@@ -261,20 +259,18 @@ t.test('a task whose server was killed many times still has all its tries', asyn
   })
   const { taskId } = await queue.add({ type: 'scan_library', dedupeKey: 'long', libraryId: randomUUID() })
   for (let kill = 0; kill < 9; kill++) {
-    // Claimed as pg-boss does it, by a node that is gone.
-    await database.raw(
-      `UPDATE pgboss.job SET state = 'active', started_on = now(), retry_count = CASE WHEN started_on IS NULL THEN retry_count ELSE retry_count + 1 END
-       WHERE id = ?`,
-      [taskId],
-    )
-    await database('task_runs').insert({ task_id: taskId, task_type: 'scan_library', node_id: 'dead', node_lock: 7 })
-    t.equal(await takeBackLost(database, ['scan_library'], { nodeLock: 1, ids: [] }), 1, 'it comes back')
+    // Claimed as graphile-worker does it and begun, by a node that is gone.
+    await database('task_workers').insert({ worker: `dead ${kill}`, node_id: 'dead', node_lock: 7 })
+    await database('graphile_worker._private_jobs')
+      .where('key', taskId)
+      .update({ locked_by: `dead ${kill}`, locked_at: new Date(), attempts: database.raw('attempts + 1') })
+    t.equal((await beginTasks(database, [{ id: taskId, worker: `dead ${kill}` }])).length, 1)
+    t.equal(await takeBackLost(database, []), 1, 'it comes back')
+    t.match(await database('graphile_worker.jobs').where('key', taskId).first(), { attempts: 0, locked_by: null })
   }
+  hastenTries(t, database)
   await queue.start()
-  await until(async () => {
-    await database.raw(`UPDATE pgboss.job SET start_after = now() WHERE id = ? AND state = 'retry'`, [taskId])
-    return (await getTask(database, taskId)).status === 'completed'
-  })
+  await until(async () => (await getTask(database, taskId)).status === 'completed')
   t.same(attempts, [1, 2, 3, 4], 'tries count from 1, whatever was killed before')
 })
 
@@ -317,21 +313,18 @@ t.test('a node that loses its connection keeps what it runs', { timeout: 240_000
   t.equal(begun, 1, 'it was not begun a second time')
   t.match(await getTask(database, taskId), { status: 'processing', attempts: 1 })
 
-  await database('task_runs').delete()
+  // As another node does, which sees our lock held by nobody.
+  await database('task_workers').update({ node_lock: 7 })
+  t.equal(await takeBackLost(database, []), 1)
+  await until(async () => (await database('tasks').where('id', taskId).first('runs')).runs === 2)
+  t.equal((await database('task_workers')).length, 0)
   await cut()
-  await until(async () => (await database('task_runs').pluck('task_id')).includes(taskId))
-  t.pass('what it runs is remembered again when the connection is back')
-
-  // As another node would have done, which saw our lock held by nobody.
-  await database.raw(`UPDATE pgboss.job SET state = 'retry', start_after = now() WHERE id = ?`, [taskId])
-  await until(async () => (await getTask(database, taskId)).attempts === 2)
-  await sleep(300)
+  await until(async () => (await database('task_workers')).length === 1)
+  t.pass('its workers are known again when the connection is back')
   t.equal(begun, 1, 'a run that lives takes its task back instead of beginning again')
   finish()
   await until(async () => (await getTask(database, taskId)).status === 'completed')
   t.match(await getTask(database, taskId), { result: { fine: true } })
-  // The run is forgotten after its task is completed.
-  await until(async () => (await database('task_runs').pluck('task_id')).length === 0)
 })
 
 t.test('a cancelled run that is slow to end does not stand in for its retry', async (t) => {
@@ -372,21 +365,24 @@ t.test('a task that is cancelled between its claim and its begin never begins', 
     begun.push(run.id)
   })
   await queue.start()
-  let taskId = ''
+  let [taskId, next] = ['', '']
   await database.transaction(async (trx) => {
-    // The claim stands in pg-boss' table, the run in ours: between them the queue waits for us.
-    await trx.raw('LOCK TABLE task_runs IN EXCLUSIVE MODE')
-    taskId = (await queue.add(task('early'))).taskId
-    const stateOf = async () => (await database('pgboss.job').where('id', taskId).first('state')).state
-    await until(async () => (await stateOf()) === 'active')
-    t.equal(await queue.cancel(taskId), true)
+    taskId = (await queue.add({ ...task('early'), scheduledFor: new Date(Date.now() + 3_600_000) })).taskId
+    // The claim stands in the table of jobs, the begin in ours: between them the queue waits for us.
+    await trx('tasks').where('id', taskId).forUpdate()
+    const job = () => database('graphile_worker.jobs').where('key', taskId).first()
+    await database.raw('SELECT count(*) FROM graphile_worker.reschedule_jobs(ARRAY[CAST(? AS bigint)], run_at := now())', [
+      (await job()).id,
+    ])
+    // Has the worker look.
+    next = (await queue.add(task('next'))).taskId
+    await until(async () => (await job()).locked_by !== null)
+    await trx('tasks').where('id', taskId).update({ status: 'cancelled', completed_at: new Date() })
   })
-  const { taskId: next } = await queue.add(task('next'))
   await until(() => begun.includes(next))
   await sleep(200)
   t.same(begun, [next])
   t.equal((await getTask(database, taskId)).status, 'cancelled')
-  await until(async () => (await database('task_runs').pluck('task_id')).length === 0)
   t.equal(await queue.retry(taskId), true)
   await until(() => begun.includes(taskId))
 })

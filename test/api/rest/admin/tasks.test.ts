@@ -13,7 +13,7 @@ import { findRules } from '#test/support/supervisor.ts'
 t.test('tasks over HTTP', { timeout: 240_000 }, async (t) => {
   const server = await openTestServer(t, { routes: taskRoutes })
   const { database, adminToken: token } = server
-  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'node-1', retryDelaySeconds: 1 })
+  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'node-1' })
   const scans = await openScans({
     database,
     tasks,
@@ -165,9 +165,7 @@ t.test('who may not see a series sees none of its tasks', { timeout: 240_000 }, 
   }
   // A scan that fails names the first file that it could not read.
   const scan = await scans.start(libraryId)
-  await database('pgboss.job')
-    .where('id', scan.taskId)
-    .update({ state: 'failed', output: JSON.stringify({ message: '"Hidden Saga/1.cbz" is damaged' }) })
+  await database('tasks').where('id', scan.taskId).update({ status: 'failed', last_error: '"Hidden Saga/1.cbz" is damaged' })
 
   for (const { token } of [denied, allowed]) {
     const ask = <T = never>(path: string, method = 'GET') => server.request<T>(method, `/api/v1/tasks${path}`, { token })

@@ -7,7 +7,7 @@ test('analyse once more: one, many, all with errors', async (t) => {
   const { ask, one, two, other, batman, libraryId, database } = await openShelves(t)
   const unknown = '00000000-0000-4000-8000-000000000000'
   t.match(await ask('POST', '/api/v1/books/bulk/analyze', { bookIds: [one, unknown], force: true }), { status: 404 })
-  const { rows } = await database.raw(`SELECT count(*)::int AS count FROM pgboss.job WHERE name = 'analyze_book'`)
+  const { rows } = await database.raw(`SELECT count(*)::int AS count FROM tasks WHERE type = 'analyze_book'`)
   t.equal(rows[0].count, 0, 'one unknown id and none is put in line')
   t.match(
     await ask('POST', '/api/v1/books/bulk/analyze', { bookIds: [one, two] }),
@@ -60,7 +60,7 @@ test('work on several books is one task, with progress and an end, and is cancel
 
   t.ok(await tasks.cancel(String(everything.json.taskId)))
   t.match(await until(({ status }) => status === 'cancelled', everything.json.taskId), { status: 'cancelled' })
-  const statuses = async () => (await database('pgboss.job').where({ name: 'analyze_book' }).distinct('state').pluck('state')).join()
+  const statuses = async () => (await database('tasks').where({ type: 'analyze_book' }).distinct('status').pluck('status')).join()
   while ((await statuses()) !== 'cancelled') await sleep(100)
   t.equal(begun.length, 1, 'what waited is not analysed')
 

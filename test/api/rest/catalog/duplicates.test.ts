@@ -5,6 +5,7 @@ import { listDuplicateIds } from '#core/catalog/duplicates.ts'
 import { addWalker } from '#test/support/composed-server.ts'
 import { comic } from '#test/support/house.ts'
 import { openLibraryServer } from '#test/support/library-server.ts'
+import { plantRunningTask } from '#test/support/task-queues.ts'
 
 interface Duplicates {
   duplicates: { id: string; fileHash: string; bookIds: string[]; duplicateCount: number }[]
@@ -46,15 +47,9 @@ t.test('books that hold the same file', { timeout: 240_000 }, async (t) => {
   })
 
   await t.test('one at a time', async (t) => {
-    await database('pgboss.job').insert({ name: 'find_duplicates', state: 'active', started_on: new Date() })
-    await database('task_runs').insert({
-      task_id: (await database('pgboss.job').where({ name: 'find_duplicates', state: 'active' }).first('id')).id,
-      task_type: 'find_duplicates',
-      node_id: 'x',
-      node_lock: 1,
-    })
+    const [{ id }] = await plantRunningTask(database, { type: 'find_duplicates' })
     t.match(await ask('POST', 'duplicates/scan'), { status: 409 })
-    await database('pgboss.job').where({ name: 'find_duplicates', state: 'active' }).update({ state: 'failed', completed_on: new Date() })
+    await database('tasks').where({ id }).update({ status: 'failed', completed_at: new Date() })
   })
 
   await t.test('of what is hidden nobody hears', async (t) => {

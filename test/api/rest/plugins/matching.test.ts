@@ -290,7 +290,7 @@ t.test('who may not, what is not there, and what makes no sense', async (t) => {
     t.equal((await ask(method, path, body, reader.token)).status, 403, `${method} ${path} as a reader`)
   for (const [method, path, body] of ofSeries) t.equal((await ask(method, path, body, key.key)).status, 403, `${path} by a key for books`)
   for (const [method, path, body] of ofBooks) t.not((await ask(method, path, body, key.key)).status, 403, `${path} by a key for books`)
-  const waiting = async () => Number((await database('pgboss.job').count({ count: '*' }).first())?.['count'])
+  const waiting = async () => Number((await database('tasks').count({ count: '*' }).first())?.['count'])
   const before = await waiting()
   const words = async (id: string, [method, path, body]: [string, string, object | undefined]) => {
     const { status, json } = await ask<{ message: string }>(method, path, body, mira.token)

@@ -45,6 +45,8 @@ class ListeningChannel implements Channel {
   }
 
   async open(): Promise<this> {
+    // knex asks how to connect when its pool connects for the first time; until then a connection of our own goes to a default address.
+    await this.#database.raw('SELECT 1')
     await this.#connect()
     return this
   }

@@ -1,0 +1,55 @@
+import type { TaskRun, TaskType } from '#core/tasks/task.ts'
+import { attemptOf } from '#core/tasks/task-ending.ts'
+import type { BegunTask, Progress } from '#core/tasks/task-store.ts'
+
+/** A task that runs on this node. */
+export class RunningTask {
+  readonly id: string
+  /** Of the begin that counts; another one when a node that took this one for dead had given it back. */
+  run: number
+  isCancelled = false
+  /** Its handler has ended. */
+  isEnding = false
+  /** Who took its job; who took it last, where it was begun again. */
+  worker: string
+  readonly #abort = new AbortController()
+  readonly #written = Promise.withResolvers<void>()
+
+  constructor({ id, run }: BegunTask, worker: string) {
+    this.id = id
+    this.run = run
+    this.worker = worker
+  }
+
+  /** When all about it has been written. */
+  get written(): Promise<void> {
+    return this.#written.promise
+  }
+
+  close(): void {
+    this.#written.resolve()
+  }
+
+  cancel(): void {
+    this.isCancelled = true
+    this.#abort.abort(new DOMException('The task was cancelled', 'AbortError'))
+  }
+
+  stop(): void {
+    this.#abort.abort(new DOMException('The server is stopping', 'AbortError'))
+  }
+
+  /** What its handler is given. */
+  describe(type: TaskType, task: BegunTask, tell: (progress: Progress) => void): TaskRun {
+    const { id, libraryId, seriesId, bookId, userId, parentId, params, waitedMs } = task
+    return {
+      ...{ id, type, waitedMs, params: params ?? {}, attempt: attemptOf(task), signal: this.#abort.signal },
+      ...(libraryId && { libraryId }),
+      ...(seriesId && { seriesId }),
+      ...(bookId && { bookId }),
+      ...(userId && { userId }),
+      ...(parentId && { parentId }),
+      progress: (current, total, message) => tell({ id, current: Math.round(current), total: Math.round(total), message: message ?? '' }),
+    }
+  }
+}

@@ -1,0 +1,194 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Knex } from 'knex'
+import { duringWork } from '#core/foundation/current-work.ts'
+import type { Log } from '#core/foundation/log.ts'
+import { RunningTask } from '#core/tasks/running-task.ts'
+import { StatementBatch } from '#core/tasks/statement-batch.ts'
+import { FinalFailure, type TaskHandler, type TaskType } from '#core/tasks/task.ts'
+import type { TaskAnnouncer } from '#core/tasks/task-announcer.ts'
+import { attemptOf, backoffSeconds, cleanText, type Ending, judgeEnding } from '#core/tasks/task-ending.ts'
+import type { TakenJob } from '#core/tasks/task-lane.ts'
+import {
+  addJobs,
+  type BegunTask,
+  beginTasks,
+  type Progress,
+  recordProgress,
+  resetJobs,
+  type Settled,
+  type SettledRun,
+  settleRuns,
+} from '#core/tasks/task-store.ts'
+
+const RETRY_MS = 1_000
+
+/** Thrown to graphile-worker: it tries the job again, later. */
+class TryAgain extends Error {}
+
+/** Runs the handlers of tasks on this node, and writes how the tasks get on. What it cannot write it writes when the database is back. */
+export class TaskRunner {
+  readonly #database: Knex
+  readonly #log: Log
+  readonly #announcer: TaskAnnouncer
+  readonly #running = new Map<string, RunningTask>()
+  /** Of those whose begin is under way: whether somebody has cancelled it since. */
+  readonly #beginning = new Map<string, boolean>()
+  readonly #handedBack = new Set<string>()
+  readonly #types = new Map<string, TaskType>()
+  #progress = new Map<string, Progress>()
+  #isStopping = false
+  readonly #begins: StatementBatch<{ id: string; worker: string }, BegunTask | null>
+  readonly #ends: StatementBatch<SettledRun, Settled>
+
+  constructor({ database, log, announcer }: { database: Knex; log: Log; announcer: TaskAnnouncer }) {
+    this.#database = database
+    this.#log = log
+    this.#announcer = announcer
+    const retries = (error: unknown) => this.#awaitDatabase(error)
+    this.#begins = new StatementBatch({ run: (asked) => beginTasks(database, asked), retries })
+    this.#ends = new StatementBatch({ run: (ends) => settleRuns(database, ends), retries })
+  }
+
+  /** Runs the task of a job, unless it is over or runs elsewhere: then its job is not needed. @throws TryAgain */
+  async perform(type: TaskType, job: TakenJob, handler: TaskHandler): Promise<void> {
+    try {
+      const task = await this.#begin(job)
+      if (task) await this.#runBegun(type, { task, job, handler })
+    } finally {
+      this.#beginning.delete(job.taskId)
+    }
+  }
+
+  /** When everything has been written that jobs of this worker came to. */
+  async written(worker: string): Promise<void> {
+    await Promise.all([...this.#running.values()].filter((running) => running.worker === worker).map((running) => running.written))
+  }
+
+  async #runBegun(type: TaskType, { task, job, handler }: { task: BegunTask; job: TakenJob; handler: TaskHandler }): Promise<void> {
+    for (;;) {
+      const live = this.#running.get(task.id)
+      if (!live) break
+      if (!live.isCancelled && !live.isEnding) {
+        // Another node took us for dead while we were cut off: the run that lives settles what was begun again.
+        live.run = task.run
+        live.worker = job.worker
+        return await live.written
+      }
+      await live.written
+    }
+    const running = new RunningTask(task, job.worker)
+    this.#running.set(task.id, running)
+    this.#types.set(task.id, type)
+    if (this.#beginning.get(task.id)) running.cancel()
+    this.#beginning.delete(task.id)
+    if (this.#isStopping) running.stop()
+    this.#announcer.changed(type, [task.id])
+    await this.#run(type, { task, job, running, handler })
+  }
+
+  /** Aborts the run, if it is here. */
+  cancel(taskId: string): void {
+    if (this.#beginning.has(taskId)) this.#beginning.set(taskId, true)
+    this.#running.get(taskId)?.cancel()
+  }
+
+  /** Aborts all runs; what they are given back as costs no try. */
+  stop(): void {
+    this.#isStopping = true
+    for (const running of this.#running.values()) running.stop()
+  }
+
+  /** After everything has ended: what was handed back may begin at once, elsewhere. */
+  async releaseHandedBack(): Promise<void> {
+    await resetJobs(this.#database, [...this.#handedBack])
+    this.#handedBack.clear()
+  }
+
+  async writeProgress(): Promise<void> {
+    if (this.#progress.size === 0) return
+    const all = [...this.#progress.values()]
+    this.#progress = new Map()
+    await recordProgress(this.#database, all)
+    for (const { id } of all) {
+      const type = this.#types.get(id)
+      if (type) this.#announcer.changed(type, [id])
+    }
+  }
+
+  async #begin(job: TakenJob): Promise<BegunTask | null> {
+    if (this.#isStopping) {
+      this.#handedBack.add(job.taskId)
+      throw new TryAgain('The server is stopping')
+    }
+    this.#beginning.set(job.taskId, false)
+    return await this.#begins.add({ id: job.taskId, worker: job.worker })
+  }
+
+  async #run(type: TaskType, run: { task: BegunTask; job: TakenJob; running: RunningTask; handler: TaskHandler }): Promise<void> {
+    const { task, job, running, handler } = run
+    const given = running.describe(type, task, (progress) => {
+      if (!running.isEnding) this.#progress.set(progress.id, progress)
+    })
+    let ending: Ending
+    try {
+      ending = { result: await duringWork('task', `${type} ${task.id}`, () => handler(given)) }
+    } catch (error) {
+      ending = { error, isCancelled: running.isCancelled, isStopping: this.#isStopping }
+    }
+    running.isEnding = true
+    this.#progress.delete(task.id)
+    const written = this.#finish(type, { task, job, running, ending })
+    // What is done needs its worker no more; a job that is to be tried again must say so.
+    if ('result' in ending) written.catch(() => {})
+    else await written
+  }
+
+  async #finish(type: TaskType, end: { task: BegunTask; job: TakenJob; running: RunningTask; ending: Ending }): Promise<void> {
+    try {
+      this.#report(type, end.task, end.ending)
+      await this.#settle(type, end)
+    } finally {
+      this.#running.delete(end.task.id)
+      this.#types.delete(end.task.id)
+      end.running.close()
+    }
+  }
+
+  async #settle(
+    type: TaskType,
+    { task, job, running, ending }: { task: BegunTask; job: TakenJob; running: RunningTask; ending: Ending },
+  ): Promise<void> {
+    const verdict = judgeEnding(ending, attemptOf(task))
+    const end = { ...verdict, id: task.id, run: running.run, delaySeconds: backoffSeconds(job.attempts) }
+    const settled = await this.#write(end)
+    this.#announcer.changed(type, [task.id])
+    if (settled === 'lost') throw new TryAgain('Another node has this task by now')
+    // Its job is over, whatever comes of it: the next run has one of its own.
+    if (settled === 'again') return await addJobs(this.#database, [task.id])
+    if (verdict.isHandedBack) this.#handedBack.add(task.id)
+    if (verdict.status === 'pending' && !running.isCancelled) throw new TryAgain(verdict.lastError ?? 'The server is stopping')
+  }
+
+  async #write(end: SettledRun): Promise<Settled> {
+    try {
+      return await this.#ends.add(end)
+    } catch (error) {
+      if (this.#isStopping) throw new TryAgain('The database is away')
+      this.#log.warn({ err: error, taskId: end.id }, 'The result of a task could not be written')
+      const lastError = `Its result could not be written: ${cleanText(error instanceof Error ? error.message : '')}`
+      return await this.#ends.add({ ...end, status: 'failed', result: undefined, lastError, isFinal: true })
+    }
+  }
+
+  #report(type: TaskType, task: BegunTask, ending: Ending): void {
+    if ('result' in ending || ending.isCancelled || ending.isStopping || ending.error instanceof FinalFailure) return
+    this.#log.warn({ err: ending.error, taskId: task.id, taskType: type, attempt: attemptOf(task) }, 'A task failed')
+  }
+
+  async #awaitDatabase(error: unknown): Promise<boolean> {
+    if (this.#isStopping) return false
+    this.#log.warn({ err: error }, 'The task queue cannot reach its database; it will try again')
+    await sleep(RETRY_MS)
+    return true
+  }
+}

@@ -1,0 +1,91 @@
+import type { Knex } from 'knex'
+import { LIVE_NODES } from '#core/cluster/presence-store.ts'
+import { addJobs, resetJobs } from '#core/tasks/task-store.ts'
+import { WORKER_SCHEMA } from '#core/tasks/worker-connections-store.ts'
+
+/** A subquery: workers whose node lives. */
+export const LIVE_WORKERS = `SELECT worker FROM task_workers WHERE node_lock IN (${LIVE_NODES})`
+
+/** Says which node works where, before it takes anything. */
+export async function registerWorkers(
+  database: Knex,
+  node: { workers: readonly string[]; nodeId: string; nodeLock: number },
+): Promise<void> {
+  await database.raw(
+    `INSERT INTO task_workers (worker, node_id, node_lock) SELECT worker, :nodeId, CAST(:nodeLock AS bigint) FROM unnest(CAST(:workers AS text[])) AS worker
+     ON CONFLICT (worker) DO NOTHING`,
+    { ...node, workers: [...node.workers] },
+  )
+}
+
+/** Workers that have ended; nothing of theirs runs any more. What they hold is due again. */
+export async function retireWorkers(database: Knex, workers: readonly string[]): Promise<void> {
+  if (workers.length === 0) return
+  await database.transaction(async (trx) => {
+    await trx('task_workers')
+      .whereIn('worker', [...workers])
+      .delete()
+    await giveBackTasks(trx, workers)
+  })
+}
+
+/**
+ * Gives back what workers of dead nodes held, however often that happened: a kill, a power cut or a full machine says nothing about the task, and
+ * a scan of days must come to its end. It costs no try. Files that stop the server are found by their name (see suspect-store.ts).
+ * Answers how many tasks were given back.
+ * @param own workers of this node: it lives, even when it has lost the connection that holds its lock
+ */
+export async function takeBackLost(database: Knex, own: readonly string[]): Promise<number> {
+  return await database.transaction(async (trx) => {
+    const { rows } = await trx.raw(
+      `DELETE FROM task_workers WHERE worker <> ALL(CAST(? AS text[])) AND node_lock NOT IN (${LIVE_NODES}) RETURNING worker`,
+      [[...own]],
+    )
+    return await giveBackTasks(
+      trx,
+      rows.map((row: { worker: string }) => row.worker),
+    )
+  })
+}
+
+/** Takes the tasks of workers that nobody knows; a job that they hold is unlocked. */
+async function giveBackTasks(trx: Knex.Transaction, workers: readonly string[]): Promise<number> {
+  const { rows } = await trx.raw(
+    `WITH picked AS (
+       SELECT id FROM tasks t WHERE status = 'processing' AND NOT EXISTS (SELECT 1 FROM task_workers w WHERE w.worker = t.worker) ORDER BY id FOR UPDATE
+     ) UPDATE tasks t SET status = CASE WHEN cancel_requested AND NOT retry_requested THEN 'cancelled' ELSE 'pending' END, worker = NULL,
+       completed_at = CASE WHEN cancel_requested AND NOT retry_requested THEN now() END, cancel_requested = false, retry_requested = false,
+       attempts = attempts - 1, progress_current = NULL, progress_total = NULL, progress_message = NULL
+     FROM picked WHERE t.id = picked.id RETURNING t.id, t.status`,
+  )
+  if (rows.length === 0 && workers.length === 0) return 0
+  const waiting = (rows as { id: string; status: string }[]).filter(({ status }) => status === 'pending').map(({ id }) => id)
+  if (workers.length > 0) await trx.raw(`SELECT ${WORKER_SCHEMA}.force_unlock_workers(CAST(? AS text[]))`, [[...workers]])
+  const { rows: queued } = await trx.raw(`SELECT key FROM ${WORKER_SCHEMA}.jobs WHERE key = ANY(CAST(? AS text[])) AND locked_at IS NULL`, [
+    waiting,
+  ])
+  const known = new Set(queued.map((row: { key: string }) => row.key))
+  await resetJobs(trx, waiting)
+  await addJobs(
+    trx,
+    waiting.filter((id) => !known.has(id)),
+  )
+  return rows.length
+}
+
+/** How a task stands that somebody wants taken from its node. */
+export type Unlocked = 'taken back' | 'not running' | 'node lives'
+
+/** Puts a running task back in line whose node is gone; it costs no try. */
+export async function takeFromLostNode(database: Knex, taskId: string): Promise<Unlocked> {
+  return await database.transaction(async (trx) => {
+    const task = await trx('tasks')
+      .where({ id: taskId, status: 'processing' })
+      .first('worker', trx.raw(`coalesce(worker IN (${LIVE_WORKERS}), false) AS lives`))
+    if (!task) return 'not running'
+    if (task.lives) return 'node lives'
+    await trx('task_workers').where('worker', task.worker).delete()
+    await giveBackTasks(trx, [task.worker])
+    return 'taken back'
+  })
+}

@@ -1,0 +1,11 @@
+import type { Log } from '#core/foundation/log.ts'
+import { Logger } from '#core/tasks/graphile-worker.ts'
+
+/** What graphile-worker has to say, in our log. That a task failed we say ourselves, and that one was done nobody. */
+export const workerLog = (log: Log) =>
+  new Logger((scope) => (level, message, meta) => {
+    if (meta?.failure || meta?.success) return
+    if (level === 'error' || level === 'warning')
+      log.warn({ ...(meta?.error instanceof Error && { err: meta.error }), ...scope }, `task queue: ${message}`)
+    else if (level === 'info') log.debug({ ...scope }, `task queue: ${message}`)
+  })

@@ -1,0 +1,42 @@
+import t from 'tap'
+import { LIVE_NODES, newNodeLock, openPresence, sendSignal } from '#core/cluster/presence-store.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { until } from '#test/support/task-queues.ts'
+
+t.test('a node is heard and lives as long as its connection, and again after a loss', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const live = async () => (await database.raw(LIVE_NODES)).rows.map((row: object) => Number(Object.values(row)[0]))
+  const nodeLock = newNodeLock()
+  const heard: unknown[] = []
+  let returns = 0
+  let losses = 0
+  const presence = await openPresence(database, {
+    nodeLock,
+    onSignal: (signal) => heard.push(signal),
+    onReturn: () => {
+      returns += 1
+    },
+    onLoss: () => {
+      losses += 1
+    },
+  })
+  t.same(await live(), [nodeLock])
+  await sendSignal(database, { hello: 'world' })
+  await database
+    .transaction(async (trx) => {
+      await sendSignal(trx, 'never told')
+      throw new Error('rolled back')
+    })
+    .catch(() => {})
+  await sendSignal(database, 2)
+  await until(() => heard.length === 2)
+  t.same(heard, [{ hello: 'world' }, 2])
+
+  await database.raw(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()`)
+  await until(() => losses === 1)
+  t.same(await live(), [], 'others take it for dead meanwhile')
+  await until(() => returns === 1)
+  t.same(await live(), [nodeLock])
+  await presence.close()
+  await until(async () => (await live()).length === 0)
+})

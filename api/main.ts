@@ -11,34 +11,18 @@ import { NAME, VERSION } from '#api/http/version.ts'
 import { FolderInUse } from '#core/database/data-folder.ts'
 import { StartProblem } from '#core/database/start-problem.ts'
 import { CarrelError } from '#core/foundation/errors.ts'
+import { openStopSignal, QUIT_AT_ONCE } from '#core/foundation/stop-signal.ts'
 import { splitFlags } from '#core/settings/command-line.ts'
 import { readSettings, SettingsRefused, settingFlags } from '#core/settings/read-settings.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
-/** One Ctrl-C reaches us from the terminal and again from npm and the launcher: what comes this soon is the same one. */
-const SAME_SIGNAL_MS = 700
-/** 128 + SIGINT, as shells say it. */
-const QUIT_AT_ONCE = 130
-
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
-const stop = new AbortController()
-let stoppedAt = 0
+const stop = openStopSignal()
 /** What the sentences about faults name, once the settings are read. */
 let place: Place | null = null
 
-function askToStop(): void {
-  const now = Date.now()
-  if (stoppedAt === 0) {
-    stoppedAt = now
-    stop.abort()
-  } else if (now - stoppedAt > SAME_SIGNAL_MS) process.exit(QUIT_AT_ONCE)
-}
-for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, askToStop)
 // Node opens its inspector at this signal where it was started without the launcher's --disable-sigusr1.
 process.on('SIGUSR1', () => {})
-// The launcher was killed outright: nobody would ever stop us.
-process.on('disconnect', askToStop)
-process.channel?.unref()
 // A terminal that was closed, or a reader that has seen enough, takes no more lines; that is no reason to fall.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 
@@ -102,7 +86,7 @@ async function run(argv: readonly string[]): Promise<number> {
     cwd: findUserFolder(),
     out,
     log,
-    stop: stop.signal,
+    stop,
   })
 }
 
@@ -110,7 +94,7 @@ try {
   process.exitCode = await run(process.argv.slice(2))
 } catch (error) {
   // A command that was asked to stop while it waited.
-  const interrupted = stop.signal.aborted && (error as Error).name === 'AbortError'
+  const interrupted = stop.aborted && (error as Error).name === 'AbortError'
   // What a person can mend is said in a sentence; the rest is a bug and shows where it is.
   const expected =
     error instanceof CommandProblem ||

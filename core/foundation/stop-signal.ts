@@ -1,0 +1,25 @@
+/** One Ctrl-C reaches a program from the terminal and again from npm and the launcher: what comes this soon is the same one. */
+const SAME_SIGNAL_MS = 700
+/** 128 + SIGINT, as shells say it. */
+export const QUIT_AT_ONCE = 130
+
+/**
+ * Aborts when this process is asked to stop by a signal, or when the launcher that it speaks with was killed. Whoever asks a second time does not want to
+ * wait: the process ends at once.
+ */
+export function openStopSignal(): AbortSignal {
+  const stop = new AbortController()
+  let stoppedAt = 0
+  const askToStop = () => {
+    const now = Date.now()
+    if (stoppedAt === 0) {
+      stoppedAt = now
+      stop.abort()
+    } else if (now - stoppedAt > SAME_SIGNAL_MS) process.exit(QUIT_AT_ONCE)
+  }
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, askToStop)
+  process.on('disconnect', askToStop)
+  // A launcher that listens is no reason to stay.
+  process.channel?.unref()
+  return stop.signal
+}

@@ -3,7 +3,7 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { listFileNames } from '#core/catalog/series-file-query.ts'
 import { announceBooks } from '#core/events/event-store.ts'
-import { refuse } from '#core/foundation/errors.ts'
+import { getVisible } from '#core/ingest/named-records.ts'
 import { listPlaces } from '#core/ingest/title-store.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
 import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
@@ -11,7 +11,6 @@ import { isSameRecord } from '#core/metadata/edit-records.ts'
 import type { MetadataRecord } from '#core/metadata/field.ts'
 import { readFileName } from '#core/metadata/file-name.ts'
 import { loadRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
-import { listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
 import type { TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
 
 /** Books of one transaction: short enough that nobody waits for their rows. */
@@ -34,7 +33,7 @@ interface Tally {
 
 /** Puts the books of a series in line to be numbered by the names of their files again. @throws not_found */
 export async function renumberSeries(parts: Parts, caller: Caller, seriesId: string): Promise<{ taskId: string }> {
-  const [id = ''] = await getVisible(parts.database, caller, [seriesId])
+  const [id = ''] = await getVisible(parts.database, caller, { kind: 'series', ids: [seriesId] })
   const [place] = await listPlaces(parts.database, [id])
   const { taskId } = await parts.tasks.add({
     type: 'renumber_series',
@@ -51,7 +50,7 @@ export async function renumberManySeries(
   caller: Caller,
   seriesIds: readonly string[],
 ): Promise<{ taskId: string; message: string }> {
-  const ids = await getVisible(parts.database, caller, seriesIds)
+  const ids = await getVisible(parts.database, caller, { kind: 'series', ids: seriesIds })
   const dedupeKey = createHash('sha256').update(ids.join()).digest('hex')
   const { taskId } = await parts.tasks.add({ type: 'renumber_series_batch', dedupeKey, params: { seriesIds: ids } })
   return { taskId, message: `The books of ${ids.length} series are in line to be numbered.` }
@@ -113,13 +112,4 @@ function numbersOf(records: ReadonlyMap<string, MetadataRecord>, names: Readonly
     else if (outcomes.some(({ field, result }) => field === 'number' && (result === 'locked' || result === 'outranked'))) skipped++
   }
   return { changed, skipped }
-}
-
-/** The ids as the database writes them, in their order. @throws not_found when one is unknown or hidden */
-async function getVisible(database: Knex, caller: Caller, given: readonly string[]): Promise<string[]> {
-  const ids = [...new Set(given.map((id) => id.toLowerCase()))].sort()
-  const visible = await listVisibleSeriesIds(database, caller, ids)
-  const missing = ids.find((id) => !visible.has(id))
-  if (missing) refuse('not_found', `There is no series ${missing}, or you may not see it. Nothing was put in line.`)
-  return ids
 }

@@ -1,11 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { findLibraryRow } from '#core/catalog/library-store.ts'
-import { refuse } from '#core/foundation/errors.ts'
+import { getLibraryRow, getVisible } from '#core/ingest/named-records.ts'
 import type { ThumbnailOrder } from '#core/ingest/thumbnails.ts'
-import { listVisibleBookIds } from '#core/metadata/book-metadata-query.ts'
-import { listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 
 interface Dependencies {
@@ -47,7 +44,7 @@ export async function requestThumbnails(
 ): Promise<{ taskId: string; message: string }> {
   const { database } = dependencies
   const { of, bookIds, seriesIds, libraryId, force = false } = request
-  const library = libraryId ? await getLibrary(database, libraryId) : undefined
+  const library = libraryId ? await getLibraryRow(database, libraryId) : undefined
   const scope = {
     ...(bookIds && { bookIds: await getVisible(database, caller, { kind: 'book', ids: bookIds }) }),
     ...(seriesIds && { seriesIds: await getVisible(database, caller, { kind: 'series', ids: seriesIds }) }),
@@ -76,21 +73,4 @@ export async function requestThumbnails(
 async function add({ tasks }: Dependencies, task: Parameters<TaskQueue['add']>[0]): Promise<{ taskId: string }> {
   const { taskId } = await tasks.add(task)
   return { taskId }
-}
-
-async function getLibrary(database: Knex, libraryId: string) {
-  return (await findLibraryRow(database, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
-}
-
-/** The ids as the database writes them, each once. @throws not_found when one is unknown or hidden */
-async function getVisible(
-  database: Knex,
-  caller: Caller,
-  { kind, ids }: { kind: 'book' | 'series'; ids: readonly string[] },
-): Promise<string[]> {
-  const given = [...new Set(ids.map((id) => id.toLowerCase()))].sort()
-  const visible = await (kind === 'book' ? listVisibleBookIds : listVisibleSeriesIds)(database, caller, given)
-  const missing = given.find((id) => !visible.has(id))
-  if (missing) refuse('not_found', `There is no ${kind} ${missing}, or you may not see it. Nothing was put in line.`)
-  return given
 }

@@ -12,20 +12,7 @@ import {
   type ZipEntryPlan,
   zipLength,
 } from '#core/foundation/zip-format.ts'
-
-/** A file that goes into an archive, as its record describes it. */
-export interface ArchivedFile {
-  /** In the archive: safe, and unlike all others. */
-  name: string
-  /** Absolute; the file must really lie in `inside`. */
-  path: string
-  inside: string
-  bytes: number
-  /** Nanoseconds since the epoch, decimal. */
-  mtimeNs: string
-  /** Asked when its turn comes. */
-  isAllowed: () => Promise<boolean>
-}
+import type { ArchivedFile } from '#core/reading/download-series.ts'
 
 /** A zip of files, made while it is sent. */
 export interface ArchiveReply {

@@ -21,18 +21,24 @@ const LOOK_STEP = 50
 /** Before somebody tries again. */
 const RETRY_SECONDS = 30
 
-/** The files of a series as they go into an archive. Sizes in bytes. */
+/** A file that goes into an archive, as its record describes it. */
+export interface ArchivedFile {
+  /** In the archive: safe, and unlike all others. */
+  name: string
+  /** Absolute; the file must really lie in `inside`. */
+  path: string
+  inside: string
+  bytes: number
+  /** Nanoseconds since the epoch, decimal. */
+  mtimeNs: string
+  /** Asked when its turn comes: a download takes hours, and who may see a book changes meanwhile. */
+  isAllowed: () => Promise<boolean>
+}
+
+/** The files of a series as they go into an archive. */
 export interface SeriesDownload {
   archiveName: string
-  files: {
-    name: string
-    path: string
-    inside: string
-    bytes: number
-    mtimeNs: string
-    /** Whether it may still be sent: a download takes hours, and who may see a book changes meanwhile. */
-    isAllowed: () => Promise<boolean>
-  }[]
+  files: ArchivedFile[]
   /** Gives the place free; call it once. */
   done: () => void
 }

@@ -11,13 +11,13 @@ import { NAME, VERSION } from '#api/http/version.ts'
 import { FolderInUse } from '#core/database/data-folder.ts'
 import { StartProblem } from '#core/database/start-problem.ts'
 import { CarrelError } from '#core/foundation/errors.ts'
-import { QUIT_AT_ONCE, stopOnSignals } from '#core/foundation/stop-signals.ts'
+import { openStopSignal, QUIT_AT_ONCE } from '#core/foundation/stop-signal.ts'
 import { splitFlags } from '#core/settings/command-line.ts'
 import { readSettings, SettingsRefused, settingFlags } from '#core/settings/read-settings.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
-const stop = stopOnSignals()
+const stop = openStopSignal()
 /** What the sentences about faults name, once the settings are read. */
 let place: Place | null = null
 

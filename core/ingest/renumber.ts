@@ -3,8 +3,8 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { listFileNames } from '#core/catalog/series-file-query.ts'
 import { announceBooks } from '#core/events/event-store.ts'
+import { getVisible } from '#core/ingest/named-records.ts'
 import { listPlaces } from '#core/ingest/title-store.ts'
-import { getVisibleIds } from '#core/ingest/visible-ids.ts'
 import { applyChange, isSameContent, type MetadataState } from '#core/metadata/apply-change.ts'
 import { readFileName } from '#core/metadata/file-name.ts'
 import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
@@ -30,7 +30,7 @@ interface Tally {
 
 /** Puts the books of a series in line to be numbered by the names of their files again. @throws not_found */
 export async function renumberSeries(parts: Parts, caller: Caller, seriesId: string): Promise<{ taskId: string }> {
-  const [id = ''] = await getVisibleIds(parts.database, caller, { kind: 'series', ids: [seriesId] })
+  const [id = ''] = await getVisible(parts.database, caller, { kind: 'series', ids: [seriesId] })
   const [place] = await listPlaces(parts.database, [id])
   const { taskId } = await parts.tasks.add({
     type: 'renumber_series',
@@ -47,7 +47,7 @@ export async function renumberManySeries(
   caller: Caller,
   seriesIds: readonly string[],
 ): Promise<{ taskId: string; message: string }> {
-  const ids = await getVisibleIds(parts.database, caller, { kind: 'series', ids: seriesIds })
+  const ids = await getVisible(parts.database, caller, { kind: 'series', ids: seriesIds })
   const dedupeKey = createHash('sha256').update(ids.join()).digest('hex')
   const { taskId } = await parts.tasks.add({ type: 'renumber_series_batch', dedupeKey, params: { seriesIds: ids } })
   return { taskId, message: `The books of ${ids.length} series are in line to be numbered.` }

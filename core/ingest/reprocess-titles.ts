@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { findLibraryRow } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { announceSeries } from '#core/events/event-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { titleOfPlace } from '#core/ingest/group-series.ts'
+import { getLibraryRow, getVisible } from '#core/ingest/named-records.ts'
 import { listPlaces, listSeriesOfLibrary, listVisibleSeriesOfLibrary, type TitledPlace } from '#core/ingest/title-store.ts'
-import { getVisibleIds } from '#core/ingest/visible-ids.ts'
 import { applyChange, isSameContent, type MetadataState } from '#core/metadata/apply-change.ts'
 import { lockRecords } from '#core/metadata/metadata-record-store.ts'
 import { loadStates, readStates, storeStates } from '#core/metadata/metadata-state-store.ts'
@@ -67,7 +66,7 @@ export async function reprocessTitle(
   caller: Caller,
   request: ReprocessRequest & { seriesId: string },
 ): Promise<Reprocessing> {
-  const [seriesId] = await getVisibleIds(parts.database, caller, { kind: 'series', ids: [request.seriesId] })
+  const [seriesId] = await getVisible(parts.database, caller, { kind: 'series', ids: [request.seriesId] })
   const [place] = await listPlaces(parts.database, [seriesId as string])
   const dryRun = request.dryRun ?? false
   const { taskId, created } = await parts.tasks.add({
@@ -83,7 +82,7 @@ export async function reprocessTitle(
 /** The same for all series of a library. @throws not_found */
 export async function reprocessLibraryTitles(parts: Parts, request: ReprocessRequest & { libraryId: string }): Promise<Reprocessing> {
   const { libraryId, dryRun = false } = request
-  const library = await getLibrary(parts.database, libraryId)
+  const library = await getLibraryRow(parts.database, libraryId)
   const task = { type: 'reprocess_series_titles', libraryId: library.id, dedupeKey: `${library.id}:${dryRun}`, params: { dryRun } } as const
   return describe([await parts.tasks.add(task)], null)
 }
@@ -99,9 +98,9 @@ export async function reprocessTitles(
 ): Promise<Reprocessing> {
   const { seriesIds, libraryId } = request
   if (!seriesIds && !libraryId) refuse('invalid_request', 'Name the series in seriesIds, or their library in libraryId.')
-  const library = libraryId ? await getLibrary(parts.database, libraryId) : null
+  const library = libraryId ? await getLibraryRow(parts.database, libraryId) : null
   const ids = seriesIds
-    ? await getVisibleIds(parts.database, caller, { kind: 'series', ids: seriesIds })
+    ? await getVisible(parts.database, caller, { kind: 'series', ids: seriesIds })
     : await listVisibleSeriesOfLibrary(parts.database, caller, library?.id as string)
   if (seriesIds && library) {
     const places = await listPlaces(parts.database, ids)
@@ -210,10 +209,6 @@ function changesOf(states: ReadonlyMap<string, MetadataState>, titles: ReadonlyM
     told.push({ seriesId, ...shown, changed: result === 'set', skipped, skipReason: skipped ? result : null })
   }
   return { changed, told }
-}
-
-async function getLibrary(database: Knex, libraryId: string) {
-  return (await findLibraryRow(database, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
 }
 
 function describe(added: readonly { taskId: string; created: boolean }[], series: number | null): Reprocessing {

@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { findLibraryRow } from '#core/catalog/library-store.ts'
-import { refuse } from '#core/foundation/errors.ts'
+import { getLibraryRow, getVisible } from '#core/ingest/named-records.ts'
 import type { ThumbnailOrder } from '#core/ingest/thumbnails.ts'
-import { getVisibleIds } from '#core/ingest/visible-ids.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 
 interface Dependencies {
@@ -31,10 +29,10 @@ export async function requestThumbnail(
   const force = request.force ?? false
   const params = { force, since: new Date().toISOString() }
   if ('bookId' in request) {
-    const [bookId = ''] = await getVisibleIds(dependencies.database, caller, { kind: 'book', ids: [request.bookId] })
+    const [bookId = ''] = await getVisible(dependencies.database, caller, { kind: 'book', ids: [request.bookId] })
     return await add(dependencies, { type: 'generate_thumbnail', bookId, dedupeKey: `${bookId}:${force}`, params })
   }
-  const [seriesId = ''] = await getVisibleIds(dependencies.database, caller, { kind: 'series', ids: [request.seriesId] })
+  const [seriesId = ''] = await getVisible(dependencies.database, caller, { kind: 'series', ids: [request.seriesId] })
   return await add(dependencies, { type: 'generate_series_thumbnail', seriesId, dedupeKey: `${seriesId}:${force}`, params })
 }
 
@@ -46,10 +44,10 @@ export async function requestThumbnails(
 ): Promise<{ taskId: string; message: string }> {
   const { database } = dependencies
   const { of, bookIds, seriesIds, libraryId, force = false } = request
-  const library = libraryId ? await getLibrary(database, libraryId) : undefined
+  const library = libraryId ? await getLibraryRow(database, libraryId) : undefined
   const scope = {
-    ...(bookIds && { bookIds: await getVisibleIds(database, caller, { kind: 'book', ids: bookIds }) }),
-    ...(seriesIds && { seriesIds: await getVisibleIds(database, caller, { kind: 'series', ids: seriesIds }) }),
+    ...(bookIds && { bookIds: await getVisible(database, caller, { kind: 'book', ids: bookIds }) }),
+    ...(seriesIds && { seriesIds: await getVisible(database, caller, { kind: 'series', ids: seriesIds }) }),
     ...(library && { libraryId: library.id }),
   }
   const dedupeKey = createHash('sha256')
@@ -75,8 +73,4 @@ export async function requestThumbnails(
 async function add({ tasks }: Dependencies, task: Parameters<TaskQueue['add']>[0]): Promise<{ taskId: string }> {
   const { taskId } = await tasks.add(task)
   return { taskId }
-}
-
-async function getLibrary(database: Knex, libraryId: string) {
-  return (await findLibraryRow(database, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
 }

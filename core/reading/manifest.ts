@@ -65,8 +65,25 @@ export async function getManifest(
   return epubManifest(book, metadata, { addresses, publication })
 }
 
-type Made = { mediaType: string; manifest: WebPublication }
+interface Made {
+  mediaType: string
+  manifest: WebPublication
+}
 type Metadata = Record<string, unknown>
+
+const CONTEXT = 'https://readium.org/webpub-manifest/context.jsonld'
+
+interface Parts extends Omit<WebPublication, '@context' | 'links' | 'resources'>, Partial<Pick<WebPublication, 'resources'>> {
+  mediaType: string
+  /** As {@link linksOf} takes it. */
+  fileType?: string
+}
+
+/** What the manifests of all profiles have, and what one has of its own. */
+function manifestOf(addresses: PublicationAddresses, { mediaType, fileType, metadata, readingOrder, ...rest }: Parts): Made {
+  const links = linksOf(addresses, mediaType, fileType ?? null)
+  return { mediaType, manifest: { '@context': CONTEXT, metadata, links, readingOrder, resources: [coverLink(addresses)], ...rest } }
+}
 
 function epubManifest(
   book: FullBook,
@@ -76,25 +93,22 @@ function epubManifest(
   const { isFixedLayout, readingProgression, spine, resources } = publication
   const contents = (entries: readonly TocEntry[]) => contentLinks(entries, addresses)
   const cover: WebLink[] = resources.some(({ rel }) => rel === 'cover') ? [] : [coverLink(addresses)]
-  return {
+  return manifestOf(addresses, {
     mediaType: WEBPUB_TYPE,
-    manifest: {
-      '@context': CONTEXT,
-      metadata: {
-        ...metadata,
-        conformsTo: `${PROFILES}/epub`,
-        layout: isFixedLayout ? 'fixed' : 'reflowable',
-        ...progressionOf(readingProgression ?? book.readingDirection),
-        ...(isFixedLayout && { numberOfPages: spine.length }),
-      },
-      links: linksOf(addresses, WEBPUB_TYPE, 'application/epub+zip'),
-      readingOrder: unique(spine.map((item) => itemLink(item, addresses))),
-      resources: unique([...cover, ...resources.map((item) => itemLink(item, addresses))]),
-      toc: contents(publication.toc),
-      ...(publication.landmarks.length > 0 && { landmarks: contents(publication.landmarks) }),
-      ...(publication.pageList.length > 0 && { pageList: contents(publication.pageList) }),
+    fileType: 'application/epub+zip',
+    metadata: {
+      ...metadata,
+      conformsTo: `${PROFILES}/epub`,
+      layout: isFixedLayout ? 'fixed' : 'reflowable',
+      ...progressionOf(readingProgression ?? book.readingDirection),
+      ...(isFixedLayout && { numberOfPages: spine.length }),
     },
-  }
+    readingOrder: unique(spine.map((item) => itemLink(item, addresses))),
+    resources: unique([...cover, ...resources.map((item) => itemLink(item, addresses))]),
+    toc: contents(publication.toc),
+    ...(publication.landmarks.length > 0 && { landmarks: contents(publication.landmarks) }),
+    ...(publication.pageList.length > 0 && { pageList: contents(publication.pageList) }),
+  })
 }
 
 function divinaManifest(
@@ -103,43 +117,31 @@ function divinaManifest(
   { addresses, pages }: { addresses: PublicationAddresses; pages: readonly BookPage[] },
 ): Made {
   const isScrolled = book.readingDirection === 'webtoon'
-  return {
+  return manifestOf(addresses, {
     mediaType: DIVINA_TYPE,
-    manifest: {
-      '@context': CONTEXT,
-      metadata: {
-        ...metadata,
-        conformsTo: `${PROFILES}/divina`,
-        layout: isScrolled ? 'scrolled' : 'fixed',
-        ...progressionOf(book.readingDirection),
-        ...(pages.length > 0 && { numberOfPages: pages.length }),
-      },
-      links: linksOf(addresses, DIVINA_TYPE, null),
-      readingOrder: pages.map((page) => pageLink(page, addresses)),
-      resources: [coverLink(addresses)],
+    metadata: {
+      ...metadata,
+      conformsTo: `${PROFILES}/divina`,
+      layout: isScrolled ? 'scrolled' : 'fixed',
+      ...progressionOf(book.readingDirection),
+      ...(pages.length > 0 && { numberOfPages: pages.length }),
     },
-  }
+    readingOrder: pages.map((page) => pageLink(page, addresses)),
+  })
 }
 
 function pdfManifest(book: FullBook, metadata: Metadata, addresses: PublicationAddresses): Made {
-  return {
+  return manifestOf(addresses, {
     mediaType: WEBPUB_TYPE,
-    manifest: {
-      '@context': CONTEXT,
-      metadata: {
-        ...metadata,
-        conformsTo: `${PROFILES}/pdf`,
-        ...progressionOf(book.readingDirection),
-        ...(book.pageCount > 0 && { numberOfPages: book.pageCount }),
-      },
-      links: linksOf(addresses, WEBPUB_TYPE, null),
-      readingOrder: [{ href: addresses.file, type: 'application/pdf', title: book.title }],
-      resources: [coverLink(addresses)],
+    metadata: {
+      ...metadata,
+      conformsTo: `${PROFILES}/pdf`,
+      ...progressionOf(book.readingDirection),
+      ...(book.pageCount > 0 && { numberOfPages: book.pageCount }),
     },
-  }
+    readingOrder: [{ href: addresses.file, type: 'application/pdf', title: book.title }],
+  })
 }
-
-const CONTEXT = 'https://readium.org/webpub-manifest/context.jsonld'
 
 /** The manifest knows no other directions; top to bottom is what all readers do with pages that do not turn. */
 const progressionOf = (direction: string | null) => (direction === 'rtl' || direction === 'ltr' ? { readingProgression: direction } : {})

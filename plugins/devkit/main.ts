@@ -1,4 +1,4 @@
-import { stopOnSignals } from '#core/foundation/stop-signals.ts'
+import { openStopSignal } from '#core/foundation/stop-signal.ts'
 import { openOut } from './command.ts'
 import { runCommandLine } from './command-line.ts'
 
@@ -8,7 +8,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   cwd: process.cwd(),
   out: openOut(process.stdout),
   complain: (text) => void process.stderr.write(`${text}\n`),
-  stop: stopOnSignals(),
+  stop: openStopSignal(),
 })
 clearInterval(alive)
 // Everything was closed; what a library may have left open must not keep us.

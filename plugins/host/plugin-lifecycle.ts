@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
-import { compare } from 'semver'
+import compare from 'semver/functions/compare.js'
 import { CarrelError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { listIdNames, prefixNewNames } from '#core/metadata/id-name-query.ts'

@@ -1,4 +1,4 @@
-import { compare } from 'semver'
+import compare from 'semver/functions/compare.js'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { compare } from 'semver'
+import compare from 'semver/functions/compare.js'
 import { refuse } from '#core/foundation/errors.ts'
 import { type Manifest, PLUGIN_API } from '#plugins/packages/manifest.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'

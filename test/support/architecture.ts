@@ -64,6 +64,10 @@ const SOLE_IMPORTERS: Record<string, RegExp> = {
   'fast-xml-parser': /^(workers\/metadata|plugin-sdk)\/xml\.ts$/,
   htmlparser2: /^plugin-sdk\/html\.ts$/,
   'css-select': /^plugin-sdk\/html\.ts$/,
+  busboy: /^api\/http\/upload\.ts$/,
+  'http-cache-semantics': /^plugins\/network\/cache\.ts$/,
+  oauth4webapi: /^plugins\/credentials\/sign-in(-tokens)?\.ts$/,
+  semver: /^plugins\/(packages|repositories|host)\//,
   // Servers do not have it.
   esbuild: /^(plugin-sdk\/(build\.mjs|create\/.*)|plugins\/((bundled|templates\/guest\/rules)\/build\.mjs|devkit\/.*))$/,
   sharp: /^workers\/images\/image\.ts$/,

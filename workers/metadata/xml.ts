@@ -51,6 +51,9 @@ const OPTIONS = {
 } as const
 
 /**
+ * The one reader of the server. The kit of plugins wraps the same parser (`plugin-sdk/xml.ts`) and shares nothing with it: that one runs in isolates, takes
+ * text, and refuses what files are forgiven here.
+ *
  * Parses XML of any common encoding into a plain tree, text included, in document order.
  * DOCTYPEs are cut out unread. Stray ampersands are forgiven; anything else not well formed, too large or too deep throws
  * {@link XmlError}.

@@ -185,6 +185,56 @@ function descriptionOf(media) {
   return plain === "" ? null : plain;
 }
 
+// kept-recommendations.ts
+var KEPT_LENGTH_MAX = 24e4;
+var KEPT_SECONDS = 30 * 86400;
+var DISMISSED_MAX = 5e3;
+var KEPT = "kept";
+var DISMISSED = "dismissed";
+function keptRecommendations(compute2) {
+  let dismissing = Promise.resolve();
+  return {
+    async get({ limit, exclude }, ctx) {
+      const kept = await ctx.storage.get(KEPT);
+      const dismissed = /* @__PURE__ */ new Set([...await readDismissed(ctx), ...exclude]);
+      return shownOf(Array.isArray(kept) ? kept : await gather(ctx, compute2), limit, (id) => dismissed.has(id));
+    },
+    async refresh({ limit }, ctx) {
+      return shownOf(await gather(ctx, compute2), limit, () => false);
+    },
+    async dismiss({ externalId }, ctx) {
+      const add = async () => {
+        const before = await readDismissed(ctx);
+        if (!before.includes(externalId)) await ctx.storage.set(DISMISSED, [...before, externalId].slice(-DISMISSED_MAX));
+      };
+      const added = dismissing.then(add);
+      dismissing = added.catch(() => {
+      });
+      await added;
+      return null;
+    }
+  };
+}
+async function readDismissed(ctx) {
+  const kept = await ctx.storage.get(DISMISSED);
+  return Array.isArray(kept) ? kept.filter((id) => typeof id === "string") : [];
+}
+async function gather(ctx, compute2) {
+  const found = await compute2(ctx, new Set(await readDismissed(ctx)));
+  let kept = found;
+  while (kept.length > 0 && JSON.stringify(kept).length > KEPT_LENGTH_MAX) kept = kept.slice(0, Math.floor(kept.length * 0.8));
+  try {
+    await ctx.storage.set(KEPT, kept, { ttlSeconds: KEPT_SECONDS });
+  } catch (error) {
+    ctx.log.warn("What was found could not be kept", String(error));
+  }
+  ctx.progress(1);
+  return found;
+}
+var shownOf = (recommendations, limit, isExcluded) => ({
+  recommendations: recommendations.filter(({ externalId }) => !isExcluded(externalId)).slice(0, Math.max(0, Math.floor(limit)))
+});
+
 // anilist-recommendations/seeds.ts
 var LIBRARY_PAGES_MAX = 125;
 var LIST_CHUNKS_MAX = 6;
@@ -296,8 +346,8 @@ var DETAILS_EACH = 50;
 var VOTES_MAX = 25;
 var FRESH_MS = 7 * 864e5;
 var KEPT_MAX = 3 * SEEDS_MAX;
-var KEPT = "communities";
-var KEPT_SECONDS = 30 * 86400;
+var KEPT2 = "communities";
+var KEPT_SECONDS2 = 30 * 86400;
 var ENOUGH_VOTES = 20;
 var SEEDS_NAMED_MAX = 5;
 var VOTES = `query ($ids: [Int], $perPage: Int) {
@@ -335,7 +385,7 @@ function readKept(kept) {
 }
 async function findCommunities(seeds, ctx) {
   const now = Date.now();
-  const known = readKept(await ctx.storage.get(KEPT));
+  const known = readKept(await ctx.storage.get(KEPT2));
   const isFresh = (one) => one !== void 0 && one.at <= now && now - one.at < FRESH_MS;
   const wanted = seeds.filter(({ id }) => !isFresh(known.get(id))).map(({ id }) => id);
   let asked = 0;
@@ -358,7 +408,7 @@ async function findCommunities(seeds, ctx) {
 }
 async function keep(communities, ctx) {
   try {
-    await ctx.storage.set(KEPT, Object.fromEntries(communities), { ttlSeconds: KEPT_SECONDS });
+    await ctx.storage.set(KEPT2, Object.fromEntries(communities), { ttlSeconds: KEPT_SECONDS2 });
   } catch (error) {
     ctx.log.warn("What others recommend could not be kept", String(error));
   }
@@ -404,19 +454,10 @@ async function findDetails(ids, ctx) {
 
 // anilist-recommendations/main.ts
 var KEPT_MAX2 = 150;
-var KEPT_LENGTH_MAX = 24e4;
-var KEPT_SECONDS2 = 30 * 86400;
-var DISMISSED_MAX = 5e3;
-var KEPT2 = "kept";
-var DISMISSED = "dismissed";
 var SUMMARY_LENGTH_MAX = 1e3;
 var TAGS_MAX = 15;
 var TAG_RANK_MIN = 60;
 var NAMES_IN_REASON = 3;
-async function readDismissed(ctx) {
-  const kept = await ctx.storage.get(DISMISSED);
-  return Array.isArray(kept) ? kept.filter((id) => typeof id === "string") : [];
-}
 var listed = (names) => names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 var reasonOf = (seeds) => {
   const named = seeds.slice(0, NAMES_IN_REASON);
@@ -455,7 +496,7 @@ function recommend({ id, score, seeds }, media, isPlanned, ctx) {
     externalIds: { anilist: String(id), ...idsOf(media) }
   };
 }
-async function compute(ctx) {
+async function compute(ctx, dismissed) {
   const signIn = await ctx.auth.status();
   const withList = signIn === "connected" || signIn === "expired";
   const { seeds, known, planned } = await readTaste(ctx, withList);
@@ -467,7 +508,6 @@ async function compute(ctx) {
       );
     return [];
   }
-  const dismissed = new Set(await readDismissed(ctx));
   const isExcluded = (id) => known.has(id) || dismissed.has(String(id));
   const candidates = await findCandidates(seeds, { isExcluded, max: KEPT_MAX2 }, ctx);
   const details = await findDetails(
@@ -480,45 +520,7 @@ async function compute(ctx) {
     return one === null ? [] : [one];
   });
 }
-async function gather(ctx) {
-  const found = await compute(ctx);
-  let kept = found;
-  while (kept.length > 0 && JSON.stringify(kept).length > KEPT_LENGTH_MAX) kept = kept.slice(0, Math.floor(kept.length * 0.8));
-  try {
-    await ctx.storage.set(KEPT2, kept, { ttlSeconds: KEPT_SECONDS2 });
-  } catch (error) {
-    ctx.log.warn("What was found could not be kept", String(error));
-  }
-  ctx.progress(1);
-  return found;
-}
-var shownOf = (recommendations, limit, isExcluded) => ({
-  recommendations: recommendations.filter(({ externalId }) => !isExcluded(externalId)).slice(0, Math.max(0, Math.floor(limit)))
-});
-var dismissing = Promise.resolve();
-var main_default = definePlugin({
-  recommendations: {
-    async get({ limit, exclude }, ctx) {
-      const kept = await ctx.storage.get(KEPT2);
-      const dismissed = /* @__PURE__ */ new Set([...await readDismissed(ctx), ...exclude]);
-      return shownOf(Array.isArray(kept) ? kept : await gather(ctx), limit, (id) => dismissed.has(id));
-    },
-    async refresh({ limit }, ctx) {
-      return shownOf(await gather(ctx), limit, () => false);
-    },
-    async dismiss({ externalId }, ctx) {
-      const add = async () => {
-        const before = await readDismissed(ctx);
-        if (!before.includes(externalId)) await ctx.storage.set(DISMISSED, [...before, externalId].slice(-DISMISSED_MAX));
-      };
-      const added = dismissing.then(add);
-      dismissing = added.catch(() => {
-      });
-      await added;
-      return null;
-    }
-  }
-});
+var main_default = definePlugin({ recommendations: keptRecommendations(compute) });
 export {
   main_default as default
 };

@@ -1,4 +1,4 @@
-import { AuthError, type Context, definePlugin, type Json, type Recommendation, type Recommendations } from '../../../plugin-sdk/index.ts'
+import { AuthError, type Context, definePlugin, type Recommendation } from '../../../plugin-sdk/index.ts'
 import { numberOf, type Rec } from '../anilist-metadata/graphql.ts'
 import {
   countOf,
@@ -17,6 +17,7 @@ import {
   titleOf,
   yearOf,
 } from '../anilist-metadata/media.ts'
+import { keptRecommendations } from '../kept-recommendations.ts'
 import { type Candidate, findCandidates, findDetails } from './community.ts'
 import { readTaste, type Seed } from './seeds.ts'
 
@@ -27,22 +28,10 @@ import { readTaste, type Seed } from './seeds.ts'
 
 /** Kept for `get`: what a reader dismisses leaves enough. Three requests. */
 const KEPT_MAX = 150
-/** A value of the storage holds 256 K characters. */
-const KEPT_LENGTH_MAX = 240_000
-/** Longer than a server that refreshes every day needs it, and not for ever. */
-const KEPT_SECONDS = 30 * 86_400
-const DISMISSED_MAX = 5_000
-const KEPT = 'kept'
-const DISMISSED = 'dismissed'
 const SUMMARY_LENGTH_MAX = 1_000
 const TAGS_MAX = 15
 const TAG_RANK_MIN = 60
 const NAMES_IN_REASON = 3
-
-async function readDismissed(ctx: Context): Promise<string[]> {
-  const kept = await ctx.storage.get<unknown[]>(DISMISSED)
-  return Array.isArray(kept) ? kept.filter((id): id is string => typeof id === 'string') : []
-}
 
 /** `A`, `A and B`, `A, B and C`. */
 const listed = (names: readonly string[]): string =>
@@ -89,7 +78,7 @@ function recommend({ id, score, seeds }: Candidate, media: Rec, isPlanned: boole
   }
 }
 
-async function compute(ctx: Context): Promise<Recommendation[]> {
+async function compute(ctx: Context, dismissed: ReadonlySet<string>): Promise<Recommendation[]> {
   const signIn = await ctx.auth.status()
   // One that has run out is told to AniList too: it says best whether it is still good.
   const withList = signIn === 'connected' || signIn === 'expired'
@@ -102,7 +91,6 @@ async function compute(ctx: Context): Promise<Recommendation[]> {
       )
     return []
   }
-  const dismissed = new Set(await readDismissed(ctx))
   const isExcluded = (id: number) => known.has(id) || dismissed.has(String(id))
   const candidates = await findCandidates(seeds, { isExcluded, max: KEPT_MAX }, ctx)
   const details = await findDetails(
@@ -116,48 +104,4 @@ async function compute(ctx: Context): Promise<Recommendation[]> {
   })
 }
 
-/** Computes afresh and keeps what it found; a storage that is full takes nothing from the answer. */
-async function gather(ctx: Context): Promise<Recommendation[]> {
-  const found = await compute(ctx)
-  let kept = found
-  while (kept.length > 0 && JSON.stringify(kept).length > KEPT_LENGTH_MAX) kept = kept.slice(0, Math.floor(kept.length * 0.8))
-  try {
-    await ctx.storage.set(KEPT, kept as unknown as Json, { ttlSeconds: KEPT_SECONDS })
-  } catch (error) {
-    ctx.log.warn('What was found could not be kept', String(error))
-  }
-  ctx.progress(1)
-  return found
-}
-
-const shownOf = (recommendations: readonly Recommendation[], limit: number, isExcluded: (id: string) => boolean): Recommendations => ({
-  recommendations: recommendations.filter(({ externalId }) => !isExcluded(externalId)).slice(0, Math.max(0, Math.floor(limit))),
-})
-
-/** Dismissals of one reader come one after the other, for each is read, added to and written. */
-let dismissing: Promise<unknown> = Promise.resolve()
-
-export default definePlugin({
-  recommendations: {
-    async get({ limit, exclude }, ctx) {
-      const kept = await ctx.storage.get<Recommendation[]>(KEPT)
-      const dismissed = new Set([...(await readDismissed(ctx)), ...exclude])
-      return shownOf(Array.isArray(kept) ? kept : await gather(ctx), limit, (id) => dismissed.has(id))
-    },
-
-    async refresh({ limit }, ctx) {
-      return shownOf(await gather(ctx), limit, () => false)
-    },
-
-    async dismiss({ externalId }, ctx) {
-      const add = async () => {
-        const before = await readDismissed(ctx)
-        if (!before.includes(externalId)) await ctx.storage.set(DISMISSED, [...before, externalId].slice(-DISMISSED_MAX))
-      }
-      const added = dismissing.then(add)
-      dismissing = added.catch(() => {})
-      await added
-      return null
-    },
-  },
-})
+export default definePlugin({ recommendations: keptRecommendations(compute) })

@@ -2,6 +2,56 @@
 // biome-ignore-all format: built from main.ts
 // biome-ignore-all assist: built from main.ts
 
+// kept-recommendations.ts
+var KEPT_LENGTH_MAX = 24e4;
+var KEPT_SECONDS = 30 * 86400;
+var DISMISSED_MAX = 5e3;
+var KEPT = "kept";
+var DISMISSED = "dismissed";
+function keptRecommendations(compute2) {
+  let dismissing = Promise.resolve();
+  return {
+    async get({ limit, exclude }, ctx) {
+      const kept = await ctx.storage.get(KEPT);
+      const dismissed = /* @__PURE__ */ new Set([...await readDismissed(ctx), ...exclude]);
+      return shownOf(Array.isArray(kept) ? kept : await gather(ctx, compute2), limit, (id) => dismissed.has(id));
+    },
+    async refresh({ limit }, ctx) {
+      return shownOf(await gather(ctx, compute2), limit, () => false);
+    },
+    async dismiss({ externalId }, ctx) {
+      const add = async () => {
+        const before = await readDismissed(ctx);
+        if (!before.includes(externalId)) await ctx.storage.set(DISMISSED, [...before, externalId].slice(-DISMISSED_MAX));
+      };
+      const added = dismissing.then(add);
+      dismissing = added.catch(() => {
+      });
+      await added;
+      return null;
+    }
+  };
+}
+async function readDismissed(ctx) {
+  const kept = await ctx.storage.get(DISMISSED);
+  return Array.isArray(kept) ? kept.filter((id) => typeof id === "string") : [];
+}
+async function gather(ctx, compute2) {
+  const found = await compute2(ctx, new Set(await readDismissed(ctx)));
+  let kept = found;
+  while (kept.length > 0 && JSON.stringify(kept).length > KEPT_LENGTH_MAX) kept = kept.slice(0, Math.floor(kept.length * 0.8));
+  try {
+    await ctx.storage.set(KEPT, kept, { ttlSeconds: KEPT_SECONDS });
+  } catch (error) {
+    ctx.log.warn("What was found could not be kept", String(error));
+  }
+  ctx.progress(1);
+  return found;
+}
+var shownOf = (recommendations, limit, isExcluded) => ({
+  recommendations: recommendations.filter(({ externalId }) => !isExcluded(externalId)).slice(0, Math.max(0, Math.floor(limit)))
+});
+
 // ../../plugin-sdk/normalize-text.ts
 var MARKS_IN_A_ROW_MAX = 30;
 var MARKS = /[\p{M}\uff9e\uff9f]+/gu;
@@ -474,18 +524,8 @@ function meritReason({ series, countOf }, one) {
 var KEPT_MAX = 150;
 var STATUSES = ["ongoing", "ended", "hiatus", "abandoned", "unknown"];
 var PAGES_MAX = 125;
-var KEPT_LENGTH_MAX = 24e4;
-var DISMISSED_MAX = 5e3;
-var KEPT_SECONDS = 30 * 86400;
-var KEPT = "kept";
-var DISMISSED = "dismissed";
 var NAMES_SHOWN = 20;
-async function readDismissed(ctx) {
-  const kept = await ctx.storage.get(DISMISSED);
-  return Array.isArray(kept) ? kept.filter((id) => typeof id === "string") : [];
-}
-async function compute(ctx) {
-  const dismissed = new Set(await readDismissed(ctx));
+async function compute(ctx, dismissed) {
   const open = new CatalogueBuilder();
   let cursor = null;
   for (let page = 0; page < PAGES_MAX; page++) {
@@ -519,45 +559,7 @@ async function compute(ctx) {
   ctx.log.info("Compared the library", { series: catalogue.series.length, known: catalogue.series.filter(isKnown).length });
   return recommendations;
 }
-async function gather(ctx) {
-  const found = await compute(ctx);
-  let kept = found;
-  while (kept.length > 0 && JSON.stringify(kept).length > KEPT_LENGTH_MAX) kept = kept.slice(0, kept.length >> 1);
-  try {
-    await ctx.storage.set(KEPT, kept, { ttlSeconds: KEPT_SECONDS });
-  } catch (error) {
-    ctx.log.warn("What was found could not be kept", String(error));
-  }
-  ctx.progress(1);
-  return found;
-}
-var shownOf = (recommendations, limit, isExcluded) => ({
-  recommendations: recommendations.filter(({ externalId }) => !isExcluded(externalId)).slice(0, Math.max(0, Math.floor(limit)))
-});
-var dismissing = Promise.resolve();
-var main_default = {
-  recommendations: {
-    async get({ limit, exclude }, ctx) {
-      const kept = await ctx.storage.get(KEPT);
-      const dismissed = /* @__PURE__ */ new Set([...await readDismissed(ctx), ...exclude]);
-      return shownOf(Array.isArray(kept) ? kept : await gather(ctx), limit, (id) => dismissed.has(id));
-    },
-    async refresh({ limit }, ctx) {
-      return shownOf(await gather(ctx), limit, () => false);
-    },
-    async dismiss({ externalId }, ctx) {
-      const add = async () => {
-        const before = await readDismissed(ctx);
-        if (!before.includes(externalId)) await ctx.storage.set(DISMISSED, [...before, externalId].slice(-DISMISSED_MAX));
-      };
-      const added = dismissing.then(add);
-      dismissing = added.catch(() => {
-      });
-      await added;
-      return null;
-    }
-  }
-};
+var main_default = { recommendations: keptRecommendations(compute) };
 export {
   main_default as default
 };

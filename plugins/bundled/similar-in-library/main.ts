@@ -1,4 +1,5 @@
-import type { Context, Json, Plugin, Recommendation, Recommendations } from '../../../plugin-sdk/types.ts'
+import type { Context, Plugin, Recommendation } from '../../../plugin-sdk/types.ts'
+import { keptRecommendations } from '../kept-recommendations.ts'
 import { CatalogueBuilder } from './catalogue.ts'
 import { pick, rank } from './ranking.ts'
 import { explain } from './reason.ts'
@@ -14,24 +15,11 @@ const KEPT_MAX = 150
 const STATUSES = ['ongoing', 'ended', 'hiatus', 'abandoned', 'unknown'] as const
 /** 200 series each. Comparing 25,000 takes half of the memory and time that a refresh has: a busy machine needs the other half. */
 const PAGES_MAX = 125
-/** A value of the storage holds 256 K characters. */
-const KEPT_LENGTH_MAX = 240_000
-const DISMISSED_MAX = 5_000
-/** Kept longer than a server that refreshes every day needs it, and not for ever. */
-const KEPT_SECONDS = 30 * 86_400
-const KEPT = 'kept'
-const DISMISSED = 'dismissed'
 const NAMES_SHOWN = 20
 
 type Ctx = Context
 
-async function readDismissed(ctx: Ctx): Promise<string[]> {
-  const kept = await ctx.storage.get<unknown[]>(DISMISSED)
-  return Array.isArray(kept) ? kept.filter((id): id is string => typeof id === 'string') : []
-}
-
-async function compute(ctx: Ctx): Promise<Recommendation[]> {
-  const dismissed = new Set(await readDismissed(ctx))
+async function compute(ctx: Ctx, dismissed: ReadonlySet<string>): Promise<Recommendation[]> {
   const open = new CatalogueBuilder()
   let cursor: string | null = null
   for (let page = 0; page < PAGES_MAX; page++) {
@@ -68,48 +56,4 @@ async function compute(ctx: Ctx): Promise<Recommendation[]> {
   return recommendations
 }
 
-/** Computes afresh and keeps what it found; a storage that is full takes nothing from the answer. */
-async function gather(ctx: Ctx): Promise<Recommendation[]> {
-  const found = await compute(ctx)
-  let kept = found
-  while (kept.length > 0 && JSON.stringify(kept).length > KEPT_LENGTH_MAX) kept = kept.slice(0, kept.length >> 1)
-  try {
-    await ctx.storage.set(KEPT, kept as unknown as Json, { ttlSeconds: KEPT_SECONDS })
-  } catch (error) {
-    ctx.log.warn('What was found could not be kept', String(error))
-  }
-  ctx.progress(1)
-  return found
-}
-
-const shownOf = (recommendations: readonly Recommendation[], limit: number, isExcluded: (id: string) => boolean): Recommendations => ({
-  recommendations: recommendations.filter(({ externalId }) => !isExcluded(externalId)).slice(0, Math.max(0, Math.floor(limit))),
-})
-
-/** Dismissals of one reader come one after the other, for each is read, added to and written. */
-let dismissing: Promise<unknown> = Promise.resolve()
-
-export default {
-  recommendations: {
-    async get({ limit, exclude }, ctx) {
-      const kept = await ctx.storage.get<Recommendation[]>(KEPT)
-      const dismissed = new Set([...(await readDismissed(ctx)), ...exclude])
-      return shownOf(Array.isArray(kept) ? kept : await gather(ctx), limit, (id) => dismissed.has(id))
-    },
-
-    async refresh({ limit }, ctx) {
-      return shownOf(await gather(ctx), limit, () => false)
-    },
-
-    async dismiss({ externalId }, ctx) {
-      const add = async () => {
-        const before = await readDismissed(ctx)
-        if (!before.includes(externalId)) await ctx.storage.set(DISMISSED, [...before, externalId].slice(-DISMISSED_MAX))
-      }
-      const added = dismissing.then(add)
-      dismissing = added.catch(() => {})
-      await added
-      return null
-    },
-  },
-} satisfies Plugin
+export default { recommendations: keptRecommendations(compute) } satisfies Plugin

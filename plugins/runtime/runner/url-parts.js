@@ -1,6 +1,9 @@
 /**
  * Reads addresses as the URL Standard does (https://url.spec.whatwg.org/): text behind percent signs, hosts, paths, and the whole. A script whose
  * value is a function that answers the functions that url.js makes its classes of.
+ *
+ * Not the URL of the runner by a callback: that takes 76 µs for each address instead of 20, for the isolate waits for the main thread of the runner, and
+ * what it takes there no limit of the guest counts (1.8 s for 8 million characters).
  */
 ;(function makeAddressParts() {
   // biome-ignore lint/suspicious/noRedundantUseStrict: it runs as a classic script

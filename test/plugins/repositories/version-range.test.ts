@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { compare } from 'semver'
+import compare from 'semver/functions/compare.js'
 import t from 'tap'
 import { RANGE_LENGTH_MAX, readRange } from '#plugins/repositories/version-range.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'

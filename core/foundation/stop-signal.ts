@@ -3,8 +3,11 @@ const SAME_SIGNAL_MS = 700
 /** 128 + SIGINT, as shells say it. */
 export const QUIT_AT_ONCE = 130
 
-/** Aborts at the first signal that asks this process to stop, or when the launcher is gone. A second request ends the process at once. */
-export function stopOnSignals(): AbortSignal {
+/**
+ * Aborts when this process is asked to stop by a signal, or when the launcher that it speaks with was killed. Whoever asks a second time does not want to
+ * wait: the process ends at once.
+ */
+export function openStopSignal(): AbortSignal {
   const stop = new AbortController()
   let stoppedAt = 0
   const askToStop = () => {
@@ -15,8 +18,8 @@ export function stopOnSignals(): AbortSignal {
     } else if (now - stoppedAt > SAME_SIGNAL_MS) process.exit(QUIT_AT_ONCE)
   }
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, askToStop)
-  // The launcher was killed outright: nobody else would stop this process.
   process.on('disconnect', askToStop)
+  // A launcher that listens is no reason to stay.
   process.channel?.unref()
   return stop.signal
 }

@@ -1,11 +1,14 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
+import { findLibraryRow } from '#core/catalog/library-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { listVisibleBookIds } from '#core/metadata/book-metadata-query.ts'
 import { listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
 
-/** The ids as the database writes them, each once, in their order. @throws not_found when one is unknown or hidden */
-export async function getVisibleIds(
+/** Checks what a request for tasks names: one unknown or hidden id, and no task is added. */
+
+/** The ids as the database writes them, in their order, each once. @throws not_found when one is unknown or hidden */
+export async function getVisible(
   database: Knex,
   caller: Caller,
   { kind, ids }: { kind: 'book' | 'series'; ids: readonly string[] },
@@ -15,4 +18,9 @@ export async function getVisibleIds(
   const missing = given.find((id) => !visible.has(id))
   if (missing) refuse('not_found', `There is no ${kind} ${missing}, or you may not see it. Nothing was queued.`)
   return given
+}
+
+/** @throws not_found */
+export async function getLibraryRow(database: Knex, libraryId: string) {
+  return (await findLibraryRow(database, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
 }

@@ -1,0 +1,54 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+
+const PROGRAM = `
+  import { openStopSignal } from ${JSON.stringify(new URL('../../../core/foundation/stop-signal.ts', import.meta.url).href)}
+  const stop = openStopSignal()
+  const alive = setInterval(() => {}, 1_000)
+  stop.addEventListener('abort', () => {
+    console.log('stopping')
+    if (process.argv[1] !== 'slow') clearInterval(alive)
+  })
+  console.log('ready')`
+
+async function start(kind: string): Promise<{ child: ChildProcess; line: () => Promise<string> }> {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM, kind], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
+  const line = async () => String((await once(child.stdout!, 'data'))[0]).trim()
+  t.equal(await line(), 'ready')
+  return { child, line }
+}
+
+t.test('a signal asks to stop, and the program ends when it has', async (t) => {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    const { child, line } = await start('quick')
+    const ended = once(child, 'exit')
+    const said = line()
+    child.kill(signal)
+    t.equal(await said, 'stopping')
+    t.same(await ended, [0, null], signal)
+  }
+})
+
+t.test('a launcher that is gone asks to stop', async (t) => {
+  const { child, line } = await start('quick')
+  const ended = once(child, 'exit')
+  const said = line()
+  child.disconnect()
+  t.equal(await said, 'stopping')
+  t.same(await ended, [0, null])
+})
+
+t.test('the same Ctrl-C twice is one, a later one ends at once', async (t) => {
+  const { child, line } = await start('slow')
+  const ended = once(child, 'exit')
+  const said = line()
+  child.kill('SIGINT')
+  t.equal(await said, 'stopping')
+  child.kill('SIGINT')
+  await sleep(1_000)
+  t.equal(child.exitCode, null)
+  child.kill('SIGINT')
+  t.same(await ended, [130, null])
+})

@@ -1,5 +1,3 @@
-import { PERMISSIONS } from '#core/account/permission.ts'
-
 /** A request that works, and what it may be answered. */
 export interface Example {
   /** Path parameters and query, by name. */
@@ -80,7 +78,14 @@ const PROGRESS = {
   updatedAt: CHANGED,
   completedAt: null,
 }
-const ME = { id: user, username: 'ada', email: 'ada@example.org', role: 'admin', emailVerified: true, permissions: [...PERMISSIONS] }
+const ME = {
+  id: user,
+  username: 'ada',
+  email: 'ada@example.org',
+  role: 'admin',
+  emailVerified: true,
+  permissions: ['libraries-read', 'series-read', 'books-read'],
+}
 const pageOf = (path: string, entries: readonly unknown[], total: number) => {
   const link = (page: number) => `${path}?page=${page}&pageSize=${entries.length}`
   const links = { self: link(1), first: link(1), last: link(total), next: link(2), prev: null }
@@ -94,22 +99,10 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     status: 200,
     answer: { accessToken: 'eyJhbGciOiJIUzI1NiJ9…', refreshToken: 'q3v…', tokenType: 'Bearer', expiresIn: 3600, user: ME },
   },
-  getMe: { status: 200, answer: ME },
+  getMe: { status: 200 },
   createApiKey: {
     body: { name: 'Panels on the iPad', permissions: ['libraries-read', 'series-read', 'books-read', 'pages-read'] },
     status: 201,
-    answer: {
-      id: record,
-      userId: user,
-      name: 'Panels on the iPad',
-      keyPrefix: 'carrel_1f3a51c2',
-      permissions: ['libraries-read', 'series-read', 'books-read', 'pages-read'],
-      isActive: true,
-      expiresAt: null,
-      lastUsedAt: null,
-      ...times,
-      key: 'carrel_1f3a51c2_…',
-    },
   },
   createLibrary: { body: { name: 'Comics', path: EXAMPLE_FOLDER, bookStrategy: 'smart' }, status: 201 },
   scanLibrary: {
@@ -138,7 +131,6 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       fullTextSearch: 'saga',
     },
     status: 200,
-    answer: pageOf('/api/v1/books/list', [BOOK], 42),
   },
   getBook: { parameters: { bookId: book }, status: 200 },
   patchBookMetadata: {
@@ -150,10 +142,9 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   markBookRead: {
     parameters: { bookId: book },
     status: 200,
-    answer: { ...PROGRESS, currentPage: 44, progressPercentage: 1, completed: true, completedAt: CHANGED },
   },
   listSeries: { parameters: { pageSize: 1 }, status: 200, answer: pageOf('/api/v1/series', [SERIES], 310) },
-  searchSeries: { body: { query: 'saga' }, status: 200, answer: [SERIES] },
+  searchSeries: { body: { query: 'saga' }, status: 200 },
   putSeriesRating: {
     parameters: { seriesId: series },
     body: { rating: 90, notes: 'Again, one day.' },
@@ -168,7 +159,6 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   createReadList: {
     body: { name: 'Where to begin', bookIds: [book] },
     status: 201,
-    answer: { id: record, name: 'Where to begin', summary: null, ordered: true, bookCount: 1, ...times },
   },
   putSetting: {
     parameters: { key: 'application.name' },

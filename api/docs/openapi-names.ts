@@ -159,9 +159,6 @@ export function operationName(
 
 const findFamily = (path: string) => FAMILIES.find(([beginning]) => beginning.test(path)) ?? ([/^/, ''] as const)
 
-/** What names of components begin with that only one family of addresses has, such as `Komga`; nothing for this server's own. */
-export const familyOf = (path: string): string => capital(findFamily(path)[1])
-
 function nameOf(route: Parameters<typeof operationName>[0], parts: readonly string[]): string {
   const isEvents = route.mediaTypes?.includes('text/event-stream') === true
   const words = isEvents ? parts.filter((part, index) => index === 0 || !['stream', 'live'].includes(part)) : parts

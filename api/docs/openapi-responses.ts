@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox'
 import Type from 'typebox'
 import type { Components, Json } from '#api/docs/openapi-components.ts'
 import type { Example } from '#api/docs/openapi-examples.ts'
-import { familyOf } from '#api/docs/openapi-names.ts'
+import { HEADERS_OF_ALL } from '#api/docs/openapi-headers.ts'
 import type { Route } from '#api/http/endpoint.ts'
 
 /** A refusal of this server's own. */
@@ -21,43 +21,55 @@ const RATE_LIMITED = Type.Object(
   { title: 'RateLimited' },
 )
 
-/** Refusals, by status: the name of the component and what it tells. */
-const REFUSALS: Readonly<Record<string, readonly [name: string, description: string]>> = {
-  400: ['BadRequest', 'The request has not the form that is described here.'],
-  401: ['Unauthorized', 'No credential, or one that is not good.'],
-  403: ['Forbidden', 'The caller has not the permission that is needed.'],
-  404: ['NotFound', 'There is no such thing, or the caller may not see it.'],
-  412: ['PreconditionFailed', 'The condition of the request does not hold.'],
-  413: ['PayloadTooLarge', 'The body is larger than is taken.'],
-  415: ['UnsupportedMediaType', 'The body is of a kind that is not taken.'],
-  416: ['RangeNotSatisfiable', 'The range lies outside of the file.'],
-  422: ['UnprocessableContent', 'The body has the right form, and a value breaks a rule.'],
-  429: ['TooManyRequests', 'The caller asks too often; Retry-After says for how many seconds to wait.'],
-  500: ['InternalError', 'Something went wrong in the server; its log knows the requestId.'],
-  503: ['Unavailable', 'The server is shutting down, or what it needs does not answer.'],
-  default: ['Refused', 'Any other refusal, such as 409 where the state of things does not allow what was asked for.'],
+/** Statuses of this server's own refusals, with what each tells. */
+const REFUSALS: Readonly<Record<number, string>> = {
+  400: 'the request has not the form that is described here',
+  401: 'no credential, or one that is not good; of every operation but public ones',
+  403: 'the caller has not the permission that the operation needs',
+  404: 'there is no such thing, or the caller may not see it',
+  405: 'the address does not answer this method',
+  409: 'the state of things does not allow what was asked for',
+  412: 'the condition of the request does not hold',
+  413: 'the body is larger than is taken',
+  415: 'the body is of a kind that is not taken',
+  416: 'the range lies outside of the file',
+  422: 'the body has the right form, and a value breaks a rule',
+  429: 'the caller asks too often; Retry-After says for how many seconds to wait',
+  500: 'something went wrong in the server; its log knows the requestId',
+  503: 'the server is shutting down, or what it needs does not answer',
 }
+const REFUSED = `What is refused: ${Object.entries(REFUSALS)
+  .map(([status, meaning]) => `${status} ${meaning}`)
+  .join('; ')}.`
 
-/** What a route answers, by status; refusals are components. */
+/** What a route answers, by status. All refusals are one component: their statuses are alike everywhere, and so is their shape. */
 export function describeResponses(route: Route<never>, components: Components, example: Example | undefined): Json {
-  const responses = route.kind === 'stream' ? describeBytes(route, components) : describeReply(route, components, example)
-  for (const status of refusalsOf(route)) responses[status] = describeRefusal(route, status, components)
-  return responses
+  const responses = route.kind === 'stream' ? withSharedBytes(describeBytes(route, components), components) : describeReply(route, components, example)
+  return { ...responses, default: describeRefusal(components) }
 }
 
-/** A refusal has the shape of this server, or that of the foreign protocol to which the route belongs; too many requests have one shape everywhere. */
-function describeRefusal(route: Route<never>, status: string, components: Components): Json {
-  const [name = '', description] = REFUSALS[status] ?? []
-  const isBusy = status === '429'
-  const dialect = isBusy ? undefined : route.mount?.dialect
-  return components.response(dialect ? `${familyOf(route.path) || 'Foreign'}${name}` : name, () => {
-    const { schema, mediaType = 'application/json' } = dialect?.shapeOf(Number(status) || 409) ?? { schema: isBusy ? RATE_LIMITED : ERROR }
-    return {
-      description,
-      ...(isBusy && { headers: { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } } } }),
-      content: { [mediaType]: { schema: components.ofAnswer(schema) } },
-    }
-  })
+function describeRefusal(components: Components): Json {
+  return components.response('Error', () => ({
+    description: REFUSED,
+    headers: { 'Retry-After': components.header('Retry-After'), ...headersOfAll(components) },
+    content: { 'application/json': { schema: components.schema(Type.Union([ERROR, RATE_LIMITED])) } },
+  }))
+}
+
+const headersOfAll = (components: Components): Json => Object.fromEntries(HEADERS_OF_ALL.map((name) => [name, components.header(name)]))
+
+/** What streams answer beside the whole is alike everywhere. */
+function withSharedBytes(responses: Json, components: Components): Json {
+  const { 200: whole, 206: part, 304: _same, ...others } = responses as Record<string, Json>
+  if (part === undefined) return responses
+  return {
+    ...others,
+    200: { ...whole, headers: { ETag: components.header('ETag') } },
+    206: components.response('Part', () => ({
+      description: 'The part that was asked for, of the media type of the whole.',
+      headers: { 'Content-Range': components.header('Content-Range') },
+    })),
+  }
 }
 
 function describeReply(route: Extract<Route<never>, { kind: 'endpoint' }>, components: Components, example: Example | undefined): Json {
@@ -67,8 +79,16 @@ function describeReply(route: Extract<Route<never>, { kind: 'endpoint' }>, compo
     if (!reply || status === 204) return { description: STATUS_CODES[one] }
     const shown = example?.status === one && example.answer !== undefined && { example: example.answer }
     const types = (route.mediaTypes ?? ['application/json']) as readonly string[]
-    const body = { schema: components.ofAnswer(reply), ...shown }
-    return { description: STATUS_CODES[one], content: Object.fromEntries(types.map((type) => [type, body])) }
+    const body = { schema: components.schema(reply), ...shown }
+    const headers = {
+      ...(one === 201 && { Location: components.header('Location') }),
+      ...(route.setsCookie && { 'Set-Cookie': components.header('Set-Cookie') }),
+    }
+    return {
+      description: STATUS_CODES[one],
+      ...(Object.keys(headers).length > 0 && { headers }),
+      content: Object.fromEntries(types.map((type) => [type, body])),
+    }
   }
   const described = Object.fromEntries((route.mayCreate ? [status, 201] : [status]).map((one) => [one, describe(one)]))
   return { ...described, ...(route.mayBeEmpty && { 204: { description: STATUS_CODES[204] } }) }
@@ -77,7 +97,7 @@ function describeReply(route: Extract<Route<never>, { kind: 'endpoint' }>, compo
 function describeBytes(route: Extract<Route<never>, { kind: 'stream' }>, components: Components): Json {
   if (route.redirects) return { 302: { description: STATUS_CODES[302] } }
   if (route.reply) {
-    const content = Object.fromEntries(route.mediaTypes.map((type) => [type, { schema: components.ofAnswer(route.reply as TSchema) }]))
+    const content = Object.fromEntries(route.mediaTypes.map((type) => [type, { schema: components.schema(route.reply as TSchema) }]))
     return { 200: { description: STATUS_CODES[200], content }, 304: { description: STATUS_CODES[304] } }
   }
   const content = Object.fromEntries(route.mediaTypes.map((type) => [type, {}]))
@@ -88,17 +108,3 @@ function describeBytes(route: Extract<Route<never>, { kind: 'stream' }>, compone
 
 /** Events have neither ranges nor a state to compare with. */
 const isEvents = (route: Route<never>): boolean => route.kind === 'stream' && route.mediaTypes.includes('text/event-stream')
-
-function refusalsOf(route: Route<never>): string[] {
-  const { allow } = route
-  const refusals = new Set([429, 500, 503])
-  const add = (...statuses: number[]) => statuses.forEach((status) => void refusals.add(status))
-  // Preconditions and ranges, as the sender understands them.
-  if (route.kind === 'stream' && !route.redirects && !isEvents(route)) add(412, 416)
-  if (route.params || route.query) add(400, 404)
-  if (route.kind === 'endpoint' && (route.body || route.upload)) add(400, 413, 415, 422)
-  if (allow.who !== 'public') add(401)
-  if (allow.who !== 'public' && allow.who !== 'user') add(403)
-  const statuses = [...refusals].sort((a, b) => a - b).map(String)
-  return route.method === 'GET' ? statuses : [...statuses, 'default']
-}

@@ -2,11 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import type { TSchema } from 'typebox'
-import Type from 'typebox'
 import { type Components, type Json, openComponents } from '#api/docs/openapi-components.ts'
 import { EXAMPLES, type Example } from '#api/docs/openapi-examples.ts'
 import { operationName } from '#api/docs/openapi-names.ts'
+import { meaningOf } from '#api/docs/openapi-parameters.ts'
 import { describeResponses } from '#api/docs/openapi-responses.ts'
+import { shareParts } from '#api/docs/openapi-shared.ts'
 import { TAGS } from '#api/docs/openapi-tags.ts'
 import { AUTH_COOKIE } from '#api/http/authentication.ts'
 import { etagOf } from '#api/http/conditional.ts'
@@ -22,15 +23,20 @@ export interface OpenApi extends Json {
   components: { schemas: Record<string, Json>; responses: Record<string, Json>; parameters: Record<string, Json> } & Json
 }
 
-/** Describes routes as an OpenAPI document. Object schemas with a title become components of that name. */
-export function describeRoutes(routes: readonly Route<never>[]): OpenApi {
+/** The interface of this server itself: foreign protocols are described elsewhere, and pages are for people. */
+export const isDescribed = ({ mount, tag }: Pick<Route<never>, 'mount' | 'tag'>): boolean => mount === undefined && tag !== 'docs'
+
+/** Describes routes as an OpenAPI document, as far as they are of this server's own interface. Schemas with a title become components of that name. */
+export function describeRoutes(all: readonly Route<never>[]): OpenApi {
+  const routes = all.filter(isDescribed)
   const parts = openParts()
   for (const route of routes) addRoute(parts, route)
   return documentOf(parts, routes)
 }
 
 /** As {@link describeRoutes}, with turns of the event loop between the routes: all of them at a stretch take a tenth of a second. */
-async function describeInTurns(routes: readonly Route<never>[]): Promise<OpenApi> {
+async function describeInTurns(all: readonly Route<never>[]): Promise<OpenApi> {
+  const routes = all.filter(isDescribed)
   const parts = openParts()
   for (const route of routes) {
     addRoute(parts, route)
@@ -53,7 +59,8 @@ function addRoute({ components, paths }: Parts, route: Route<never>): void {
 }
 
 function documentOf({ components, paths }: Parts, routes: readonly Route<never>[]): OpenApi {
-  const { schemas, responses, parameters } = components.finish()
+  const { schemas, responses, parameters, headers } = components.finish()
+  shareParts({ paths, schemas, responses, parameters })
   return {
     openapi: '3.1.0',
     info: {
@@ -61,30 +68,21 @@ function documentOf({ components, paths }: Parts, routes: readonly Route<never>[
       version: VERSION,
       license: { name: 'MIT', identifier: 'MIT' },
       description:
-        'Digital library server for comics, manga and ebooks. Texts of request bodies lose the white space at their ends, unless their schema says `x-untrimmed` or `x-exact`.',
+        'Digital library server for comics, manga and ebooks. Texts of request bodies lose the white space at their ends, unless their schema says `x-untrimmed` or `x-exact`. They take no members that are not described, unless `additionalProperties` says so. Operations say which permissions they need. Every answer has the headers that refusals are described with, but Retry-After.',
     },
     servers: [{ url: '/', description: 'The server that this document is from.' }],
     tags: [...new Set(routes.map(({ tag }) => tag))].sort().map((name) => ({ name, ...(TAGS[name] && { description: TAGS[name] }) })),
+    security: SIGNED_IN,
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
     components: {
-      schemas,
-      responses,
+      schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
+      responses: Object.fromEntries(Object.entries(responses).sort(([a], [b]) => (a < b ? -1 : 1))),
       parameters,
+      headers,
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
         bearer: { type: 'http', scheme: 'bearer', description: 'An access token, or an API key.' },
         cookie: { type: 'apiKey', in: 'cookie', name: AUTH_COOKIE, description: 'Set by login; for pictures and files.' },
-        ...(routes.some(({ allow }) => allow.basic) && {
-          basic: { type: 'http', scheme: 'basic', description: 'User name and password, or an API key as the password.' },
-        }),
-        ...(routes.some(({ allow }) => allow.userHeader) && {
-          userHeader: {
-            type: 'apiKey',
-            in: 'header',
-            name: 'X-Auth-User',
-            description: 'An API key, where e-readers send the name of a user.',
-          },
-        }),
       },
     },
   }
@@ -103,7 +101,7 @@ export function openApiRoute<Services>(routes: () => readonly Route<Services>[])
   })
 }
 
-/** Everybody may ask for it, and it is a megabyte: nothing is done for the second who asks. */
+/** Everybody may ask for it, and it is a third of a megabyte: nothing is done for the second who asks. */
 async function writeOnce(routes: readonly Route<never>[]): Promise<StreamReply> {
   const bytes = Buffer.from(JSON.stringify(await describeInTurns(routes)))
   return {
@@ -126,24 +124,21 @@ function describeRoute(route: Route<never>, components: Components): Json {
     summary: route.summary,
     tags: [route.tag],
     ...(needed.length > 0 && {
-      description: `Needs the permission${needed.length > 1 ? 's' : ''} ${needed.map((name) => `\`${name}\``).join(' and ')}.`,
+      description: `Needs ${needed.map((name) => `\`${name}\``).join(' and ')}`,
     }),
-    security: describeSecurity(route),
+    ...describeSecurity(route),
     ...describeParameters(route, components, example),
     ...describeBody(route, components, example),
     responses: describeResponses(route, components, example),
   }
 }
 
-function describeSecurity({ allow }: Route<never>): Json[] {
-  if (allow.who === 'public') return []
-  return [
-    { bearer: [] },
-    { apiKey: [] },
-    ...(allow.cookie ? [{ cookie: [] }] : []),
-    ...(allow.basic ? [{ basic: [] }] : []),
-    ...(allow.userHeader ? [{ userHeader: [] }] : []),
-  ]
+/** How one signs in everywhere, unless an operation says otherwise. */
+const SIGNED_IN: Json[] = [{ bearer: [] }, { apiKey: [] }]
+
+function describeSecurity({ allow }: Route<never>): Json {
+  if (allow.who === 'public') return { security: [] }
+  return allow.cookie ? { security: [...SIGNED_IN, { cookie: [] }] } : {}
 }
 
 function describeParameters(route: Route<never>, components: Components, example: Example | undefined): Json {
@@ -151,26 +146,23 @@ function describeParameters(route: Route<never>, components: Components, example
   for (const [place, given] of [
     ['path', route.params],
     ['query', route.query],
-  ] as [string, TSchema | undefined][]) {
+  ] as ['path' | 'query', TSchema | undefined][]) {
     const { properties: named = {}, required = [] } = (given ?? {}) as { properties?: Record<string, TSchema>; required?: string[] }
-    const properties = place === 'path' ? { ...mountParameters(route), ...named } : named
-    for (const [name, member] of Object.entries(properties)) {
-      const { description, ...rest } = components.ofAnswer(member)
-      const described = description !== undefined && { description }
+    for (const [name, member] of Object.entries(named)) {
+      const { description: _, ...schema } = components.schema(member)
+      const description = (member as { description?: string }).description ?? meaningOf(place, name)
       const value = example?.parameters?.[name]
       const shown = value !== undefined && { example: value }
       const isRequired = place === 'path' || required.includes(name)
-      parameters.push(components.parameter({ name, in: place, required: isRequired, ...described, schema: rest, ...shown }))
+      parameters.push(
+        components.parameter(
+          { name, in: place, ...(isRequired && { required: true }), ...(description && { description }), schema, ...shown },
+          route.tag,
+        ),
+      )
     }
   }
   return parameters.length > 0 ? { parameters } : {}
-}
-
-/** Parts of a path by which a mount is found, and of which its routes know nothing. */
-function mountParameters({ path, mount }: Route<never>): Record<string, TSchema> {
-  return mount && path.startsWith('/:prefix/')
-    ? { prefix: Type.String({ description: 'As the setting `compatibilityApi.prefix` says; "komga" unless it was changed.' }) }
-    : {}
 }
 
 function describeBody(route: Route<never>, components: Components, example: Example | undefined): Json {
@@ -181,6 +173,6 @@ function describeBody(route: Route<never>, components: Components, example: Exam
     return { requestBody: { required: true, content: { 'multipart/form-data': { schema } } } }
   }
   if (!route.body) return {}
-  const body = { schema: components.ofRequest(route.body), ...(example?.body !== undefined && { example: example.body }) }
-  return { requestBody: { required: route.bodyOptional !== true, content: { 'application/json': body } } }
+  const body = { schema: components.schema(route.body), ...(example?.body !== undefined && { example: example.body }) }
+  return { requestBody: { ...(route.bodyOptional !== true && { required: true }), content: { 'application/json': body } } }
 }

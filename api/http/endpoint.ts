@@ -100,6 +100,8 @@ export interface Endpoint<
   reply?: R
   /** Kinds of JSON that the success body may be sent as; `application/json` unless said. */
   mediaTypes?: readonly [string, ...string[]]
+  /** Its answer sets or takes back a cookie; for OpenAPI. */
+  setsCookie?: true
   /** Answers 204 where there is nothing to tell. */
   mayBeEmpty?: true
   run: (call: Call<Services, C>, input: { params: Read<P>; query: Read<Q>; body: Read<B>; upload: Upload }) => Promise<Read<R> | undefined>

@@ -1,8 +1,8 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { PERMISSIONS } from '#core/account/permission.ts'
-import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { PermissionName } from '#core/account/user.ts'
+import { Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 /** 64 bits find the row without ever colliding in practice; they are not secret. */
 const PREFIX_BYTES = 8
@@ -17,7 +17,7 @@ export const ApiKey = Type.Object(
     userId: Uuid,
     name: Type.String(),
     keyPrefix: Type.String(),
-    permissions: Type.Array(OneOf(PERMISSIONS)),
+    permissions: Type.Array(PermissionName),
     isActive: Type.Boolean(),
     expiresAt: Nullable(Timestamp),
     lastUsedAt: Nullable(Timestamp),

@@ -16,10 +16,14 @@ const UNSEEN =
  * Basic; no invisible characters; no white space at the ends.
  */
 export const Username = Type.String({
+  title: 'Username',
   minLength: 1,
   maxLength: 100,
   pattern: `^[^\\s@:${UNSEEN}]([^@:${UNSEEN}]*[^\\s@:${UNSEEN}])?$`,
 })
+/** What a user may do, as the API says it. */
+export const PermissionName = Type.Enum([...PERMISSIONS], { type: 'string', title: 'Permission' })
+
 /** 254: the longest address that SMTP carries (RFC 5321). */
 export const Email = Type.String({ format: 'email', maxLength: 254 })
 export const Password = Secret({ minLength: PASSWORD_LENGTH_MIN, maxLength: PASSWORD_LENGTH_MAX })
@@ -31,7 +35,7 @@ export const User = Type.Object(
     username: Type.String(),
     email: Type.String(),
     role: OneOf(ROLES),
-    permissions: Type.Array(OneOf(PERMISSIONS)),
+    permissions: Type.Array(PermissionName),
     isActive: Type.Boolean(),
     lastLoginAt: Nullable(Timestamp),
     createdAt: Timestamp,
@@ -75,7 +79,7 @@ export const UserInfo = Type.Object(
     email: Type.String(),
     role: OneOf(ROLES),
     emailVerified: Type.Boolean(),
-    permissions: Type.Array(OneOf(PERMISSIONS)),
+    permissions: Type.Array(PermissionName),
   },
   { title: 'UserInfo' },
 )

@@ -72,7 +72,7 @@ export type BookPage = Static<typeof BookPage>
 export const AdjacentBooks = Noun('AdjacentBooks')({ prev: Nullable(Book), next: Nullable(Book) })
 export type AdjacentBooks = Static<typeof AdjacentBooks>
 
-export const BookErrorType = OneOf(BOOK_ERROR_TYPES)
+export const BookErrorType = Type.Enum([...BOOK_ERROR_TYPES], { type: 'string', title: 'BookErrorType' })
 
 export const BookError = Noun('BookError')({
   errorType: BookErrorType,

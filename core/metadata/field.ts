@@ -99,6 +99,7 @@ export type Award = Static<typeof Award>
 export const Authors = Type.Array(Author, { maxItems: AUTHORS_MAX })
 export const CustomMetadata = {
   ...FreeObject({ description: 'Free-form JSON, kept as it is sent: names, order of members, digits of numbers.' }),
+  title: 'CustomMetadata',
   'x-as-sent': CUSTOM_BYTES_MAX,
 }
 

@@ -12,7 +12,9 @@ export function listDifferences(reference: InterfaceReference, described: OpenAp
   const differences = new Map<string, string>()
   const ours = new Map(
     Object.entries(described.paths).flatMap(([path, operations]) =>
-      Object.entries(operations).map(([method, operation]) => [nameOfRoute(method.toUpperCase(), path), operation as unknown as Operation]),
+      Object.entries(operations)
+        .filter(([method]) => method !== 'parameters')
+        .map(([method, operation]) => [nameOfRoute(method.toUpperCase(), path), operation as unknown as Operation]),
     ),
   )
   const find = {
@@ -131,7 +133,12 @@ function alternatives(given: SchemaObject, find: (schema: SchemaObject) => Schem
       },
     ]
   }
-  const types = Array.isArray(schema['type']) ? schema['type'] : [schema['type']]
+  // A list of words has no type beside them; null may be one of them.
+  const words = schema['enum'] as unknown[] | undefined
+  const wordTypes = words?.includes(null) ? ['string', 'null'] : words && ['string']
+  const types = Array.isArray(schema['type'])
+    ? schema['type']
+    : [schema['type'] ?? (words && typeof words[0] === 'string' ? wordTypes : undefined)].flat()
   return types.map((type) => ({ schema: { ...schema, type }, ...(name !== undefined && { name }) }))
 }
 

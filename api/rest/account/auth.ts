@@ -23,6 +23,7 @@ export const authRoutes: Route<Services>[] = [
   endpoint({
     method: 'POST',
     path: '/api/v1/auth/login',
+    setsCookie: true,
     summary: 'Sign in with a user name or an e-mail address; also sets the cookie for pictures and files.',
     tag: 'auth',
     allow: { who: 'public' },
@@ -40,6 +41,7 @@ export const authRoutes: Route<Services>[] = [
   endpoint({
     method: 'POST',
     path: '/api/v1/auth/refresh',
+    setsCookie: true,
     summary: 'Trade a refresh token for new tokens. Each works once; using one twice ends the session.',
     tag: 'auth',
     allow: { who: 'public' },
@@ -50,6 +52,7 @@ export const authRoutes: Route<Services>[] = [
   endpoint({
     method: 'POST',
     path: '/api/v1/auth/logout',
+    setsCookie: true,
     summary: 'End this session: its tokens die and the cookie is taken back.',
     tag: 'auth',
     allow: { who: 'user' },

@@ -12,6 +12,7 @@ export const registrationRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/auth/register',
+    setsCookie: true,
     summary:
       'Make an account of my own, as a reader, and sign in. Where auth.registration_enabled is on; while sharing tags rule who sees what, only with auth.registration_tags.',
     tag: 'auth',

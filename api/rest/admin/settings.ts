@@ -15,6 +15,7 @@ const tag = 'settings'
 const allow = { who: 'system-admin' } as const
 const Key = Type.Object({ key: Type.String({ minLength: 1, maxLength: 100 }) })
 export const SettingValue = Type.Union([Type.String({ ...UNTRIMMED, maxLength: VALUE_LENGTH_MAX }), Type.Boolean(), Type.Number()], {
+  title: 'SettingValue',
   description: 'A text, or JSON of the type of the setting. Templates are kept to the last space; other texts are trimmed.',
 })
 const Reason = Type.Optional(Nullable(Type.String({ maxLength: 1_000 })))

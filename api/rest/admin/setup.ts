@@ -25,6 +25,7 @@ export const setupRoutes: Route<Services>[] = [
   endpoint({
     method: 'POST',
     path: '/api/v1/setup/initialize',
+    setsCookie: true,
     summary: 'Make the first administrator and sign in. Only while there is no user.',
     tag: 'setup',
     allow: { who: 'public' },

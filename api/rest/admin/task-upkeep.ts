@@ -21,7 +21,9 @@ const tag = 'tasks'
 const OTHER_MEMBERS = Object.fromEntries(
   ['source', 'sourceId', 'sourceScope', 'jobId', 'pluginId', 'userId', 'exportId', 'externalId', 'reason', 'thumbnailPath'].map((name) => [
     name,
-    Type.Optional(Nullable(Type.String({ maxLength: 1_000, description: 'Of types that cannot be started here.' }))),
+    Type.Optional(
+      Nullable(Type.String({ title: 'OtherTaskMember', maxLength: 1_000, description: 'Of types that cannot be started here.' })),
+    ),
   ]),
 )
 

@@ -6,7 +6,7 @@ import type { Needs } from '#api/http/services.ts'
 import { withSourceName } from '#api/views/legacy-names.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { described, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
 import { addEntry, type EntrySet, editEntry, removeEntry } from '#core/metadata/edit-entries.ts'
 import { listIdNames } from '#core/metadata/id-name-query.ts'
@@ -35,10 +35,11 @@ const endpoint = endpointOf<Services>()
 /** Services have short names, with `plugin:` or `api:` in front; identifiers and addresses are lines. */
 const Source = Type.String({ minLength: 1, maxLength: 107, pattern: '^[A-Za-z0-9][A-Za-z0-9:._-]*$', description: 'Name of the service.' })
 /** Identifiers and ratings are kept under keys, which contexts have too. */
-const KeySource = described(
-  Source,
-  'Key of the service: `plugin:` and the name that a plugin has for it (`idSource`, or the id of the plugin), or any other name. Where an installed plugin has this name for its service, `plugin:` is put in front of it.',
-)
+const KeySource = Type.String({
+  ...{ minLength: 1, maxLength: 107, pattern: '^[A-Za-z0-9][A-Za-z0-9:._-]*$', title: 'ServiceKey' },
+  description:
+    'Key of the service: `plugin:` and the name that a plugin has for it (`idSource`, or the id of the plugin), or any other name. Where an installed plugin has this name for its service, `plugin:` is put in front of it.',
+})
 const Line = Type.String({ minLength: 1, maxLength: 500 })
 const Url = Type.String({ maxLength: 2_000, pattern: '^https?://[^\\s]+$' })
 /** What clients call these members too. */
@@ -188,7 +189,7 @@ function addRoute(kind: Kind) {
     params: ownerParams,
     body: Type.Object(kind.body, {
       additionalProperties: false,
-      title: `New${(shape as { title?: string }).title}`,
+      title: `New${(shape as { title?: string }).title?.replace(/^Book/, '')}`,
       ...(isOfService && { description: 'Takes `sourceName` and `source_name` for `source`, and `external_id` for `externalId`, too.' }),
     }),
     ...(isOfService && { bodyAliases: ALIASES }),

@@ -9,7 +9,9 @@ type Services = Needs<'database' | 'tasks'>
 const endpoint = endpointOf<Services>()
 
 const LibraryId = Type.Object({ libraryId: Uuid })
-const force = Type.Optional(Type.Boolean({ description: 'Also those that are there; false unless said: only what is missing is drawn.' }))
+const force = Type.Optional(
+  Type.Boolean({ title: 'DrawAnew', description: 'Also those that are there; false unless said: only what is missing is drawn.' }),
+)
 const Force = Type.Object({ force }, { additionalProperties: false })
 const BookIds = Type.Array(Uuid, { minItems: 1, maxItems: BULK_BOOKS_MAX })
 const SeriesIds = Type.Array(Uuid, { minItems: 1, maxItems: BULK_SERIES_MAX })

@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { type Call, endpointOf, madeAt } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
+import { SkippedField } from '#api/rest/plugins/matching.ts'
 import { getLibrary } from '#core/catalog/library-query.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { FIELD_GROUPS, JobConfig, LibraryJob } from '#core/matching/library-job.ts'
@@ -137,7 +138,7 @@ export const libraryJobRoutes = [
           seriesId: Uuid,
           seriesName: Type.String(),
           changes: Type.Record(Type.String(), Type.Object({ before: Type.Unknown(), after: Type.Unknown() })),
-          skipped: Type.Array(Type.Object({ field: Type.String(), reason: Type.String() })),
+          skipped: Type.Array(SkippedField),
         }),
       ),
     }),

@@ -43,7 +43,8 @@ const Preview = Noun('MetadataPreview')({
   ),
   summary: Type.Object({ willApply: Count, locked: Count, noPermission: Count, unchanged: Count, notProvided: Count }),
 })
-const Skipped = Type.Array(Type.Object({ field: Type.String(), reason: Type.String() }))
+export const SkippedField = Noun('SkippedField')({ field: Type.String(), reason: Type.String() })
+const Skipped = Type.Array(SkippedField)
 const outcome = {
   success: Type.Boolean({ description: 'False when the provider did not answer; nothing was changed then.' }),
   message: Type.String(),

@@ -2,15 +2,15 @@ import t from 'tap'
 import Type from 'typebox'
 import { openComponents } from '#api/docs/openapi-components.ts'
 import { Paginated } from '#api/http/pagination.ts'
-import { Noun } from '#core/foundation/schema.ts'
+import { FreeJson, Noun, Nullable, OneOf, Timestamp } from '#core/foundation/schema.ts'
 
 const Author = Noun('Author')({ name: Type.String() })
 const Book = Noun('Book')({ title: Type.String(), authors: Type.Array(Author) })
 
 t.test('what has a title is said once, wherever it stands', async (t) => {
   const components = openComponents()
-  t.same(components.ofAnswer(Book), { $ref: '#/components/schemas/Book' })
-  t.same(components.ofAnswer(Type.Object({ book: Type.Union([Book, Type.Null()]) })), {
+  t.same(components.schema(Book), { $ref: '#/components/schemas/Book' })
+  t.same(components.schema(Type.Object({ book: Type.Union([Book, Type.Null()]) })), {
     type: 'object',
     required: ['book'],
     properties: { book: { anyOf: [{ $ref: '#/components/schemas/Book' }, { type: 'null' }] } },
@@ -22,58 +22,68 @@ t.test('what has a title is said once, wherever it stands', async (t) => {
 
 t.test('pages are named after what is on them', async (t) => {
   const components = openComponents()
-  t.same(components.ofAnswer(Paginated(Book)), { $ref: '#/components/schemas/PaginatedBook' })
-  t.match(components.ofAnswer(Paginated(Type.Object({}))), { type: 'object' })
+  t.same(components.schema(Paginated(Book)), { $ref: '#/components/schemas/PaginatedBook' })
+  t.match(components.schema(Paginated(Type.Object({}))), { type: 'object' })
   t.ok(components.finish().schemas['Links'])
 })
 
-t.test('what requests close and answers leave open has two names, and what is closed anyhow one', async (t) => {
+t.test('one title for two shapes is refused', async (t) => {
   const components = openComponents()
-  const Closed = Type.Object({ name: Type.String() }, { additionalProperties: false, title: 'Closed' })
-  const request = components.ofRequest(Type.Object({ book: Book, closed: Closed }, { title: 'NewBook' }))
-  components.ofAnswer(Type.Array(Book))
-  components.ofAnswer(Closed)
-  const { schemas } = components.finish()
-  t.same(request, { $ref: '#/components/schemas/NewBook' })
-  t.same(Object.keys(schemas), ['Author', 'AuthorInput', 'Book', 'BookInput', 'Closed', 'NewBook'])
-  t.match(schemas['BookInput'], {
-    additionalProperties: false,
-    properties: { authors: { items: { $ref: '#/components/schemas/AuthorInput' } } },
+  components.schema(Book)
+  t.throws(() => components.schema(Noun('Book')({ title: Type.Integer() })), /Two different schemas have the title Book/)
+})
+
+t.test('bodies and answers have one shape under one name, closed or not', async (t) => {
+  const components = openComponents()
+  components.schema(Type.Object({ name: Type.String() }, { additionalProperties: false, title: 'Closed' }))
+  components.schema(Noun('Closed')({ name: Type.String() }))
+  t.same(components.finish().schemas['Closed'], { type: 'object', required: ['name'], properties: { name: { type: 'string' } } })
+})
+
+t.test('a plain value that may be null has two types, and words have none of their own', async (t) => {
+  const components = openComponents()
+  t.same(components.schema(Nullable(Type.Integer({ minimum: 1, description: 'inner' }), { description: 'outer' })), {
+    type: ['integer', 'null'],
+    minimum: 1,
+    description: 'outer',
   })
-  t.notOk('additionalProperties' in (schemas['Book'] ?? {}))
+  t.same(components.schema(Nullable(OneOf(['a', 'b']))), { enum: ['a', 'b', null] })
+  t.same(components.schema(Nullable(Author)), { anyOf: [{ $ref: '#/components/schemas/Author' }, { type: 'null' }] })
+  t.same(components.schema(Timestamp), { type: 'string', format: 'date-time' })
 })
 
-t.test('one title for two shapes is refused, of answers and of requests', async (t) => {
-  const Other = Noun('Book')({ title: Type.Integer() })
-  const answers = openComponents()
-  answers.ofAnswer(Book)
-  t.throws(() => answers.ofAnswer(Other), /Two different schemas have the title Book/)
-  const both = openComponents()
-  both.ofAnswer(Book)
-  both.ofRequest(Other)
-  t.throws(() => both.finish(), /Two different schemas have the title Book/)
-  const requests = openComponents()
-  requests.ofRequest(Book)
-  requests.ofRequest(Other)
-  t.throws(() => requests.finish(), /Two different schemas have the title Book/)
-})
-
-t.test('parameters that many routes have are said once', async (t) => {
+t.test('any JSON has one name', async (t) => {
   const components = openComponents()
-  const page = (maximum: number) => ({ name: 'page', in: 'query', required: false, schema: { type: 'integer', maximum } })
-  const places = [9, 9, 9, 5].map((maximum) => components.parameter(page(maximum)))
+  t.same(components.schema(Type.Object({ kept: FreeJson })), {
+    type: 'object',
+    required: ['kept'],
+    properties: { kept: { $ref: '#/components/schemas/Json' } },
+  })
+})
+
+t.test('parameters that several routes have are said once, those of another shape with their place or area', async (t) => {
+  const components = openComponents()
+  const page = (maximum: number) => ({ name: 'page', in: 'query', schema: { type: 'integer', maximum } })
+  const places = [9, 9, 9, 5, 5, 4, 4, 3].map((maximum) => components.parameter(page(maximum), 'books'))
   const { parameters } = components.finish()
-  t.same(parameters, { 'query.page': page(9) })
-  t.same(places, [...Array(3).fill({ $ref: '#/components/parameters/query.page' }), page(5)])
+  t.same(parameters, { page: page(9), 'page.query': page(4), 'page.books': page(5) })
+  const to = (name: string) => ({ $ref: `#/components/parameters/${name}` })
+  t.same(places, [...Array(3).fill(to('page')), ...Array(2).fill(to('page.books')), ...Array(2).fill(to('page.query')), page(3)])
+})
+
+t.test('headers are said once', async (t) => {
+  const components = openComponents()
+  t.same(components.header('ETag'), { $ref: '#/components/headers/ETag' })
+  t.match(components.finish().headers, { ETag: { description: /If-None-Match/, schema: { type: 'string' } } })
 })
 
 t.test('any name is said so that generators of clients read it', async (t) => {
-  const schema = openComponents().ofAnswer(Type.Record(Type.String(), Type.Integer()))
+  const schema = openComponents().schema(Type.Record(Type.String(), Type.Integer()))
   t.same(schema, { type: 'object', additionalProperties: { type: 'integer' } })
 })
 
 t.test('data that is called title is no name', async (t) => {
   const components = openComponents()
-  components.ofAnswer(Type.Object({ title: Type.String() }, { default: { title: 'Dune' } }))
+  components.schema(Type.Object({ title: Type.String() }, { default: { title: 'Dune' } }))
   t.same(components.finish().schemas, {})
 })

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import t from 'tap'
-import { describeRoutes } from '#api/docs/openapi.ts'
+import { describeRoutes, isDescribed } from '#api/docs/openapi.ts'
 import { EXAMPLE_FOLDER, EXAMPLE_IDS, EXAMPLES, type Example } from '#api/docs/openapi-examples.ts'
 import { operationName } from '#api/docs/openapi-names.ts'
 import { describedPath } from '#api/http/route-path.ts'
@@ -21,7 +21,7 @@ interface Operation {
 }
 
 const operations = new Map(
-  routes.map((route) => {
+  routes.filter(isDescribed).map((route) => {
     const path = describedPath(route.path)
     return [operationName(route), { path, method: route.method, operation: described.paths[path][route.method.toLowerCase()] as Operation }]
   }),

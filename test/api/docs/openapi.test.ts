@@ -4,7 +4,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import t from 'tap'
 import Type from 'typebox'
-import { describeRoutes, type OpenApi } from '#api/docs/openapi.ts'
+import { describeRoutes, isDescribed, type OpenApi } from '#api/docs/openapi.ts'
+import type { Json } from '#api/docs/openapi-components.ts'
+import { STATUS_OF_KIND } from '#api/http/errors.ts'
+import { describedPath } from '#api/http/route-path.ts'
 import { routes } from '#api/routes.ts'
 import { endpoint } from '#test/support/route.ts'
 import { get, openTestServer } from '#test/support/server.ts'
@@ -28,9 +31,13 @@ t.test('it is served, and every operation in it is sound', async (t) => {
   const ids = new Set<string>()
   const compiled = new Set<string>()
   for (const [path, operations] of Object.entries(described.paths)) {
-    for (const [method, operation] of Object.entries(operations)) {
+    const { parameters: shared = [], ...methods } = operations as unknown as Record<string, Json> & { parameters?: object[] }
+    for (const [method, operation] of Object.entries(methods)) {
       const { operationId, responses } = operation as { operationId: string; responses: object }
-      const parameters = ((operation['parameters'] ?? []) as object[]).map(findParameter)
+      const parameters = [...shared, ...((operation['parameters'] ?? []) as object[])].map(findParameter)
+      for (const { name, description } of parameters) if (!description) t.fail(`${operationId} describes ${name}`)
+      for (const { schema = {} } of contentsOf(operation))
+        if ('properties' in schema || 'allOf' in schema) t.fail(`${operationId} has a shape without a name: ${JSON.stringify(schema)}`)
       t.notOk(ids.has(operationId), `${operationId} is unique`)
       ids.add(operationId)
       const inPath = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name)
@@ -44,23 +51,69 @@ t.test('it is served, and every operation in it is sound', async (t) => {
         compiled.add(text)
       }
       t.ok(Object.keys(responses).some((status) => status < '400'))
-      t.match(responses, { 429: { $ref: '#/components/responses/TooManyRequests' } })
+      t.match(responses, { default: { $ref: '#/components/responses/Error' } })
       for (const reference of JSON.stringify(responses).matchAll(/"\$ref":"#\/components\/responses\/(\w+)"/g)) {
         if (!described.components.responses[reference[1] ?? '']) t.fail(`${operationId} refers to ${reference[1]}`)
       }
     }
   }
-  t.match(described.paths['/api/v1/auth/login']?.['post'], { security: [], responses: { 200: {}, 400: {}, 413: {}, 415: {}, 422: {} } })
-  t.match(described.paths['/api/v1/users/{userId}']?.['delete'], { responses: { 204: {}, 401: {}, 403: {}, 404: {} } })
+  t.match(described.paths['/api/v1/auth/login']?.['post'], { security: [], responses: { 200: { headers: { 'Set-Cookie': {} } } } })
+  t.match(described.paths['/api/v1/users/{userId}']?.['delete'], { description: 'Needs `users-delete`', responses: { 204: {} } })
 })
 
-t.test('refusals say what they are of', async (t) => {
-  const { responses } = described.components
-  t.match(responses['TooManyRequests'], {
-    headers: { 'Retry-After': {} },
-    content: { 'application/json': { schema: { $ref: '#/components/schemas/RateLimited' } } },
+t.test('refusals have one shape, statuses that are told, and headers', async (t) => {
+  const { Error: refusal } = described.components.responses
+  t.match(refusal, {
+    headers: { 'Retry-After': {}, 'X-Request-Id': {}, 'X-RateLimit-Limit': {} },
+    content: {
+      'application/json': { schema: { anyOf: [{ $ref: '#/components/schemas/Error' }, { $ref: '#/components/schemas/RateLimited' }] } },
+    },
   })
-  t.match(responses['NotFound'], { content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } })
+  for (const status of Object.values(STATUS_OF_KIND))
+    t.match(String(refusal?.['description']), new RegExp(`\\b${status} `), `${status} is told`)
+})
+
+/** As it is sent, before it is compressed. Pages that show it read it whole. */
+const BYTES_MAX = 350 * 1024
+
+t.test('it stays small enough to be read at once', async (t) => {
+  const bytes = Buffer.byteLength(JSON.stringify(described))
+  t.ok(bytes < BYTES_MAX, `${bytes} bytes: give what stands in several places a title`)
+})
+
+t.test('it tells of every route but foreign protocols and pages', async (t) => {
+  const told = Object.values(described.paths).flatMap((item) => Object.keys(item).filter((key) => key !== 'parameters'))
+  t.equal(told.length, routes.filter(isDescribed).length)
+  for (const { path, mount } of routes.filter((route) => !isDescribed(route)))
+    t.ok(mount || path === '/' || path.startsWith('/api/docs'), path)
+})
+
+t.test('what a client meets has the name that it knows', async (t) => {
+  const names = [
+    'Author',
+    'Book',
+    'BookMetadata',
+    'BookMetadataLocks',
+    'Error',
+    'FullBook',
+    'FullSeries',
+    'Library',
+    'ReadProgress',
+    'Series',
+    'Task',
+  ]
+  t.same(
+    names.filter((name) => !(name in described.components.schemas)),
+    [],
+  )
+})
+
+t.test('a body is needed only where it may not be left out', async (t) => {
+  for (const route of routes.filter(isDescribed)) {
+    if (route.kind !== 'endpoint' || !route.body) continue
+    const operation = described.paths[describedPath(route.path)]?.[route.method.toLowerCase()] as { requestBody: { required?: boolean } }
+    t.equal(operation.requestBody.required === true, route.bodyOptional !== true, `${route.method} ${route.path}`)
+  }
 })
 
 /** Smaller objects than this need no name: a reference is no shorter. */
@@ -114,10 +167,22 @@ t.test('two shapes cannot have one title', async (t) => {
   })
 })
 
-function findParameter(given: object): { name: string; in: string } {
+interface Content {
+  schema?: object
+}
+
+/** What the requests and answers of an operation hold, by media type. */
+function contentsOf(node: unknown): Content[] {
+  if (typeof node !== 'object' || node === null) return []
+  return Object.entries(node).flatMap(([key, member]) =>
+    key === 'content' ? Object.values(member as Record<string, Content>) : contentsOf(member),
+  )
+}
+
+function findParameter(given: object): { name: string; in: string; description?: string } {
   const { $ref } = given as { $ref?: string }
   const shared = $ref === undefined ? given : described.components.parameters[$ref.slice('#/components/parameters/'.length)]
-  return shared as { name: string; in: string }
+  return shared as ReturnType<typeof findParameter>
 }
 
 function schemasOf(node: unknown): unknown[] {

@@ -1,0 +1,203 @@
+import type { Json } from '#api/docs/openapi-components.ts'
+
+/**
+ * Shapes whose members others have as well: the name of what they have in common, and a shape that has all of it. A book has its metadata in six
+ * shapes, each of 5 KB.
+ */
+const COMMON: readonly (readonly [name: string, of: string])[] = [
+  ['BookFields', 'BookMetadataPatch'],
+  ['BookMetadataFields', 'BookMetadataPatch'],
+  ['BookLocks', 'BookMetadataLocks'],
+  ['BookLockChanges', 'BookMetadataLocksPatch'],
+  ['SeriesFields', 'SeriesMetadataPatch'],
+  ['SeriesMetadataFields', 'SeriesMetadataPatch'],
+  ['SeriesLocks', 'SeriesMetadataLocks'],
+  ['SeriesLockChanges', 'SeriesMetadataLocksPatch'],
+  ['LibraryFields', 'LibraryEdit'],
+  ['Page', 'PaginatedListedBook'],
+  ['MetadataOutcome', 'MetadataApplied'],
+]
+/** Shapes that are another one and more. */
+const EXTENDED: readonly (readonly [name: string, of: string])[] = [
+  ['EditedPlugin', 'Plugin'],
+  ['EditedUser', 'User'],
+  ['FirstSignIn', 'SignedIn'],
+  ['FullBook', 'Book'],
+  ['FullSeries', 'Series'],
+  ['NewApiKeyAnswer', 'ApiKey'],
+  ['PluginCall', 'PluginCallSummary'],
+  ['PluginStorageDetail', 'PluginStorageStats'],
+  ['UserDetail', 'User'],
+]
+/** A shape with fewer of the members than this share is another one. */
+const SHARE_MIN = 0.4
+/** Fewer are not worth a name. */
+const MEMBERS_MIN = 3
+
+interface Shape extends Json {
+  properties: Record<string, unknown>
+  required?: string[]
+  allOf?: Json[]
+}
+type Schemas = Record<string, Json>
+
+/** The parts of a document that refer to each other. */
+export interface Described {
+  paths: Record<string, Record<string, Json>>
+  schemas: Schemas
+  responses: Record<string, Json>
+  parameters: Record<string, Json>
+}
+
+/** Gives all that a client meets a name, and says once what is the same in several places. Changes what it is given. */
+export function shareParts(document: Described): void {
+  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods)) as unknown as Operation[]
+  for (const item of Object.values(document.paths)) shareParameters(item, document.parameters)
+  for (const operation of operations) nameShapes(operation, document.schemas)
+  for (const shape of shapesIn(document.schemas)) sayLocksOnce(shape)
+  for (const [name, of] of COMMON) shareCommon(document.schemas, name, of)
+  for (const [name, of] of EXTENDED) extendOther(document.schemas, name, of)
+  dropLimitsOfAnswers(operations, document.schemas)
+  shareAnswers(operations, document.responses)
+}
+
+/** What stands in the path is the same for everything that is done there. */
+function shareParameters(item: Record<string, Json>, components: Record<string, Json>): void {
+  const operations = Object.values(item) as unknown as Operation[]
+  const isInPath = (parameter: Json) => {
+    const name = String(parameter['$ref'] ?? '').replace('#/components/parameters/', '')
+    return (components[name] ?? parameter)['in'] === 'path'
+  }
+  const [first, ...others] = operations.map(({ parameters = [] }) => parameters.filter(isInPath).map((one) => textOf(one)))
+  const common = new Set(first?.filter((text) => others.every((texts) => texts.includes(text))))
+  if (others.length === 0 || common.size === 0) return
+  for (const operation of operations) {
+    operation.parameters = operation.parameters?.filter((parameter) => !common.has(textOf(parameter))) ?? []
+    if (operation.parameters.length === 0) delete operation.parameters
+  }
+  item['parameters'] = [...common].map((text) => JSON.parse(text ?? '')) as unknown as Json
+}
+
+type Content = Record<string, { schema?: Json }>
+interface Operation {
+  operationId: string
+  requestBody?: { content: Content }
+  parameters?: Json[]
+  responses: Record<string, { description: string; content?: Content; headers?: Json }>
+}
+
+/** A body or an answer that has no name of its own is called after what is done; those that are alike have one name. */
+function nameShapes({ operationId, requestBody, responses }: Operation, schemas: Schemas): void {
+  const known = new Map(Object.entries(schemas).map(([name, schema]) => [textOf(schema), name]))
+  const nameIn = (content: Content = {}, suffix: string) => {
+    for (const media of Object.values(content)) {
+      const { schema } = media
+      if (schema === undefined || (schema['type'] !== 'object' && !Array.isArray(schema['anyOf']))) continue
+      const name = known.get(textOf(schema)) ?? `${operationId.slice(0, 1).toUpperCase()}${operationId.slice(1)}${suffix}`
+      if (name in schemas && textOf(schemas[name]) !== textOf(schema)) throw new Error(`There are two schemas ${name}: give one a title.`)
+      schemas[name] = schema
+      media.schema = { $ref: `#/components/schemas/${name}` }
+    }
+  }
+  nameIn(requestBody?.content, 'Body')
+  for (const { content } of Object.values(responses)) nameIn(content, 'Answer')
+}
+
+const LOCK = /^Whether \w+ is kept from being changed by machines\.$/
+
+/** What a lock does is the same of every field, and said by the shape that has all of them. */
+function sayLocksOnce({ properties }: Shape): void {
+  for (const member of Object.values(properties) as Json[])
+    if (member['type'] === 'boolean' && LOCK.test(String(member['description']))) delete member['description']
+}
+
+const LIMITS = ['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems', 'maxProperties', 'pattern', 'uniqueItems']
+
+/** Limits are for those who send. What is only answered keeps them as well, and nobody has to know. */
+function dropLimitsOfAnswers(operations: readonly Operation[], schemas: Schemas): void {
+  const sent = new Set<string>()
+  const follow = (node: unknown): void => {
+    for (const [, name = ''] of (textOf(node) ?? '').matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      if (sent.has(name)) continue
+      sent.add(name)
+      follow(schemas[name])
+    }
+  }
+  for (const { requestBody, parameters } of operations) follow({ requestBody, parameters })
+  const drop = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) return
+    // Of an object of schemas the names are members, which may be called like a limit.
+    for (const [key, member] of Object.entries(node)) {
+      if (key === 'properties') for (const schema of Object.values(member as Json)) drop(schema)
+      else if (LIMITS.includes(key)) delete (node as Json)[key]
+      else if (key !== 'enum' && key !== 'const') drop(member)
+    }
+  }
+  for (const [name, schema] of Object.entries(schemas)) if (!sent.has(name)) drop(schema)
+}
+
+/** Answers of several operations are components, called by their schema. */
+function shareAnswers(operations: readonly Operation[], components: Record<string, Json>): void {
+  const uses = new Map<string, number>()
+  const all = operations.flatMap(({ responses }) => Object.entries(responses).map(([status, answer]) => ({ responses, status, answer })))
+  for (const { answer } of all) uses.set(JSON.stringify(answer), (uses.get(JSON.stringify(answer)) ?? 0) + 1)
+  for (const { responses, status, answer } of all) {
+    const { $ref, items } = (answer.content?.['application/json']?.schema ?? {}) as { $ref?: string; items?: { $ref?: string } }
+    const [mediaType = ''] = Object.keys(answer.content ?? {})
+    const reference = $ref ?? items?.$ref ?? mediaType
+    if (reference === '' || reference === 'application/json' || (uses.get(JSON.stringify(answer)) ?? 0) < 2) continue
+    const word = status === '200' ? '' : answer.description.replaceAll(' ', '')
+    const [subject = ''] = reference.split('/').slice(-1)
+    const name = `${subject.slice(0, 1).toUpperCase()}${subject.slice(1)}${items?.$ref ? 'List' : ''}${word}`
+    if (name in components && textOf(components[name]) !== textOf(answer)) continue
+    components[name] = answer as unknown as Json
+    responses[status] = { $ref: `#/components/responses/${name}` } as never
+  }
+}
+
+/** Members that all shapes like one have just as it has them become a component; so does which of them all need. */
+function shareCommon(schemas: Schemas, name: string, of: string): void {
+  const model = schemas[of]
+  if (model === undefined || !isShape(model)) return
+  const members = Object.keys(model.properties)
+  const sharesOf = (shape: Shape) => members.filter((member) => textOf(shape.properties[member]) === textOf(model.properties[member]))
+  const alike = shapesIn(schemas).filter((shape) => sharesOf(shape).length >= members.length * SHARE_MIN)
+  const common = members.filter((member) => alike.every((shape) => sharesOf(shape).includes(member)))
+  if (alike.length < 2 || common.length < MEMBERS_MIN) return
+  if (name in schemas) throw new Error(`There is a schema ${name}: call what ${of} and others have in common otherwise.`)
+  const required = common.filter((member) => alike.every((shape) => shape.required?.includes(member)))
+  const properties = Object.fromEntries(common.map((member) => [member, model.properties[member]]))
+  for (const shape of alike) leaveOut(shape, name, common, required)
+  schemas[name] = { type: 'object', ...(required.length > 0 && { required }), properties }
+}
+
+/** A shape that has all of another and more refers to it. */
+function extendOther(schemas: Schemas, name: string, of: string): void {
+  const [shape, inner] = [schemas[name], schemas[of]]
+  if (shape === undefined || inner === undefined || !isShape(shape) || !isShape(inner)) return
+  const members = Object.keys(inner.properties)
+  const needs = (one: Shape, member: string) => one.required?.includes(member) === true
+  const differing = members.filter(
+    (member) => textOf(shape.properties[member]) !== textOf(inner.properties[member]) || needs(shape, member) !== needs(inner, member),
+  )
+  if (differing.length > 0) throw new Error(`${name} has not all of ${of}: ${differing.join(', ')}`)
+  leaveOut(shape, of, members, members)
+}
+
+/** Refers to another shape for some members, and for some of those also for that they must be there. */
+function leaveOut(shape: Shape, name: string, members: readonly string[], needed: readonly string[]): void {
+  shape.allOf = [...(shape.allOf ?? []), { $ref: `#/components/schemas/${name}` }]
+  for (const member of members) delete shape.properties[member]
+  if (Object.keys(shape.properties).length === 0) delete (shape as Json)['properties']
+  if (shape.required) shape.required = shape.required.filter((member) => !needed.includes(member))
+  if (shape.required?.length === 0) delete shape.required
+}
+
+const isShape = (node: Json): node is Shape => node['type'] === 'object' && typeof node['properties'] === 'object'
+const textOf = (node: unknown): string | undefined => JSON.stringify(node)
+
+function shapesIn(node: unknown): Shape[] {
+  if (typeof node !== 'object' || node === null) return []
+  const inner = Object.entries(node).flatMap(([key, member]) => (key === 'example' ? [] : shapesIn(member)))
+  return isShape(node as Json) ? [node as Shape, ...inner] : inner
+}

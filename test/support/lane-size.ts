@@ -3,8 +3,8 @@ import type { Lane } from '#test/support/lanes.ts'
 
 const lane = (process.env['TEST_LANE'] ?? 'main') as Lane
 
-/** For the option `skip` of a test that takes minutes: only the lane `full` runs it, and the others say so. */
-export const skipUnlessFull: false | string = lane === 'full' ? false : 'left to npm run test:full'
+/** Options of a test that takes long: only the lane `full` runs it, and the others say so. */
+export const onlyFull: { skip: false | string } = { skip: lane === 'full' ? false : 'left to npm run test:full' }
 
 /** How many of something a test tries: all in the lane `full`, else the smaller number, which the output of the run then tells. */
 export function sizeOf(what: string, size: { main: number; full: number }): number {

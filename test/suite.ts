@@ -1,5 +1,6 @@
 // Every file of a run as one test of tap, each in a plain process. test/run.ts has tap's own runner start this file alone: the hooks that it loads into
 // what it starts (source maps, coverage, mocks) are of no use to code that runs as it stands, and cost each process, and each that it starts, a second.
+import type { ChildProcess } from 'node:child_process'
 import path from 'node:path'
 
 /** Two cores; some tests wait. */
@@ -15,17 +16,31 @@ const environment = Object.fromEntries(Object.entries(process.env).filter(([name
 for (const name of ['TAP_GREP', 'TAP_INVERT', 'TAP_ONLY']) delete process.env[name]
 const { default: t } = await import('tap')
 
+const running = new Set<ChildProcess>()
+let ending: NodeJS.Signals | null = null
+// Whoever ends the run ends its tests, those that would start now too.
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+  process.on(signal, () => {
+    ending = signal
+    for (const child of running) child.kill(signal)
+  })
+
 t.setTimeout(0)
 t.jobs = Math.min(JOBS, entries.length)
-for (const files of entries) {
+for (const [number, files] of entries.entries()) {
   const [first = ''] = files
-  const program = files.length > 1 ? [path.join('test', 'support', 'batch.ts'), ...files] : [first]
+  const program = files.length > 1 ? [path.join('test', 'support', 'batch.ts'), String(number)] : [first]
   // tap adds its hooks to NODE_OPTIONS of every Node that it starts.
-  t.spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, ...program], {
+  const { subtest } = t.spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, ...program], {
     name: files.length > 1 ? `${first} and ${files.length - 1} more` : first,
     ...{ at: null, stack: '', cwd: root },
-    env: environment,
+    env: { ...environment, TEST_FILES: JSON.stringify(files) },
     buffered: entries.length > 1,
     timeout: PROCESS_MS_MAX,
+  })
+  subtest?.on('process', (child: ChildProcess) => {
+    running.add(child)
+    child.once('close', () => running.delete(child))
+    if (ending) child.kill(ending)
   })
 }

@@ -1,4 +1,5 @@
-// Runs test files one after the other in this process: node test/support/batch.ts FILE…
+// Runs test files one after the other in this process: TEST_FILES='["test/…"]' node test/support/batch.ts NUMBER
+// tap names the folder of a test's fixtures by the arguments of its process: the number tells processes apart, and names of files would be too long.
 import path from 'node:path'
 import t from 'tap'
 
@@ -6,7 +7,7 @@ import t from 'tap'
 const FILE_MS_MAX = 300_000
 
 const root = path.resolve(import.meta.dirname, '..', '..')
-const files = process.argv.slice(2)
+const files: string[] = JSON.parse(process.env['TEST_FILES'] as string)
 
 // The tests of a file stand below its name. Loading the next one is a test as well, that comes after them: tap ends as soon as there is none.
 const load = (at: number): void => {

@@ -15,6 +15,7 @@ import { type Filled, fill, type Known } from '#test/support/filled-request.ts'
 import { comic } from '#test/support/house.ts'
 import { KNOWING, KNOWING_MANIFEST } from '#test/support/knowing-plugin.ts'
 import { KOMGA_NAMES, switchKomgaOn } from '#test/support/komga-switch.ts'
+import { someOf } from '#test/support/lane-size.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 
@@ -23,10 +24,16 @@ import { pluginOf } from '#test/support/plugins.ts'
  * nothing that is hidden may come back: neither its id nor any of the words that only it holds, nor that there is such an id at all.
  */
 
-const WALKERS: readonly Walker[] = [
-  ...ROLES.map((role) => ({ role, mode: 'deny' as const })),
-  { role: 'reader' as const, mode: 'allow' as const },
-]
+const WALKERS: readonly Walker[] = someOf(
+  'users, of every role',
+  [
+    { role: 'reader', mode: 'deny' },
+    { role: 'admin', mode: 'deny' },
+    ...ROLES.filter((role) => role !== 'reader' && role !== 'admin').map((role) => ({ role, mode: 'deny' as const })),
+    { role: 'reader', mode: 'allow' },
+  ],
+  2,
+)
 
 /** Stands in every text of the hidden series, its book and all that belongs to them, and nowhere else. */
 const SECRET = 'Zyxwvut'

@@ -1,12 +1,15 @@
-// npm test: all tests by tap on this very Node, arguments passed through, nothing left running afterwards.
+// Runs tests by tap on this very Node, in one of the lanes of test/support/lanes.ts; nothing is left running afterwards.
+//   npm test, npm run test:quick, npm run test:full          a lane
+//   npm test -- FILE… FOLDER… [options of tap]               these, in the size of the lane
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
+import { globSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import net from 'node:net'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { arrangeFiles } from '#test/support/batches.ts'
-import { KEEPER_SOCKET } from '#test/support/database.ts'
+import { KEEPER_SOCKET } from '#test/support/cluster-folder.ts'
+import { describeLeftOut, filesOf, groupFiles, LANES, type Lane } from '#test/support/lanes.ts'
 
 /** The keeper's PostgreSQL shuts down in well under a second. */
 const KEEPER_PATIENCE_MS = 10_000
@@ -38,15 +41,39 @@ function closeKeeper(): Promise<void> {
   })
 }
 
+/** The test files that a word of the command line names: a file, a folder or a pattern; none when it is an option of tap or the value of one. */
+function findFiles(word: string): string[] {
+  if (word.startsWith('-')) return []
+  const place = path.resolve(root, word)
+  const pattern = statSync(place, { throwIfNoEntry: false })?.isDirectory() ? path.join(place, '**', '*.test.ts') : place
+  const files = globSync(pattern).map((file) => path.relative(root, file))
+  if (files.length === 0 && /^test\/|\.test\.ts$/.test(word)) {
+    console.error(`There is no test file ${word}`)
+    process.exit(1)
+  }
+  return files.sort()
+}
+
+/** Which processes run which files. Named files and those whose tests are filtered run one by one. */
+function listEntries(lane: Lane, words: readonly string[]): { entries: string[][]; options: string[] } {
+  const named = words.map((word) => ({ word, files: findFiles(word) }))
+  const files = [...new Set(named.flatMap((each) => each.files))]
+  const options = named.filter((each) => each.files.length === 0).map(({ word }) => word)
+  const isWhole = files.length === 0 && options.every((option) => /^-(-reporter|R)/.test(option))
+  if (isWhole && lane !== 'full') console.log(`# ${describeLeftOut(lane, root)}`)
+  if (isWhole) return { entries: groupFiles(filesOf(lane, root)), options }
+  return { entries: (files.length > 0 ? files : filesOf(lane, root)).map((file) => [file]), options }
+}
+
 /** The same seed makes the same random values again. */
 const seed = Number(process.env['TEST_SEED'] ?? randomInt(2 ** 31)) | 0
-const given = process.argv.slice(2)
-/** Files that were named run one by one. */
-const files = given.every((word) => word.startsWith('-')) ? arrangeFiles(root) : []
-const child = spawn(process.execPath, [tap, ...given, ...files], {
+const words = process.argv.slice(2)
+const lane = LANES.find((name) => words[0] === `--lane=${name}`) ?? 'main'
+const { entries, options } = listEntries(lane, words[0] === `--lane=${lane}` ? words.slice(1) : words)
+const child = spawn(process.execPath, [tap, ...options, path.join('test', 'suite.ts')], {
   cwd: root,
   stdio: 'inherit',
-  env: { ...cleanEnvironment(), TEST_SEED: String(seed) },
+  env: { ...cleanEnvironment(), TEST_SEED: String(seed), TEST_LANE: lane, TEST_ENTRIES: JSON.stringify(entries) },
 })
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
 process.on('disconnect', () => child.kill('SIGTERM'))

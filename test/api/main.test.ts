@@ -7,6 +7,7 @@ import t from 'tap'
 import { findPostmaster } from '#core/database/postmaster.ts'
 import { ADMIN, makeRoom, root, runCommand, spawnCarrel, startCarrel, stopCarrel } from '#test/support/carrel-process.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 
 // Each command is a process of its own, and some make a database, beside other tests.
 t.setTimeout(300_000)
@@ -161,7 +162,7 @@ t.test('starts that cannot work say why', async (t) => {
   )
 })
 
-t.test('as it is typed under npm: a folder, and flags without the two dashes', async (t) => {
+t.test('as it is typed under npm: a folder, and flags without the two dashes', onlyFull, async (t) => {
   const room = await makeRoom(t)
   const data = path.join(room, 'data')
   const npm = (...words: string[]) => ({ run: ['npm', '--silent', ...words], cwd: root })

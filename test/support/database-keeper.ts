@@ -5,7 +5,7 @@ import net from 'node:net'
 import { openDataFolder } from '#core/database/data-folder.ts'
 import { openEmbeddedPostgres } from '#core/database/embedded-postgres.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { CLUSTER_FOLDER, KEEPER_SOCKET } from '#test/support/database.ts'
+import { CLUSTER_FOLDER, KEEPER_SOCKET } from '#test/support/cluster-folder.ts'
 
 /** Between two test files of one run there is a moment in which nobody is connected. */
 const LINGER_MS = 8_000
@@ -18,7 +18,17 @@ const postgres = await openEmbeddedPostgres({
   onExit: () => process.exit(1),
   mayCreateDatabases: true,
   // Nothing here outlives the run, so nothing need reach the disk.
-  settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200', autovacuum: 'off' },
+  settings: {
+    ...{
+      fsync: 'off',
+      synchronous_commit: 'off',
+      full_page_writes: 'off',
+      wal_level: 'minimal',
+      max_wal_senders: '0',
+      max_wal_size: '256MB',
+    },
+    ...{ max_connections: '200', autovacuum: 'off' },
+  },
 })
 
 await rm(KEEPER_SOCKET, { force: true })

@@ -1,14 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import net from 'node:net'
-import os from 'node:os'
-import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import type { Knex } from 'knex'
-import type { Test } from 'tap'
+import tap, { type Test } from 'tap'
 import { closeDatabase, hashMigrations, migrate, openDatabase } from '#core/database/database.ts'
 import { silentLog } from '#core/foundation/log.ts'
+import { openTaskQueue } from '#core/tasks/task-queue.ts'
+import { CLUSTER_FOLDER, KEEPER, KEEPER_SOCKET } from '#test/support/cluster-folder.ts'
 
 /** First use on a machine runs initdb, beside other tests. */
 const CLUSTER_PATIENCE_MS = 60_000
@@ -17,21 +16,33 @@ const LEAK_PATIENCE_MS = 30_000
 /** Any constant of our own: whoever holds it makes the template. */
 const TEMPLATE_LOCK = 7_201_884_314
 
-const keeper = fileURLToPath(new URL('database-keeper.ts', import.meta.url))
-const repository = createHash('sha256').update(keeper).digest('hex').slice(0, 12)
-/** One cluster for all test processes of one checkout and user. Under the temporary folder: PostgreSQL's user must reach it. */
-export const CLUSTER_FOLDER = path.join(os.tmpdir(), `carrel-test-${process.getuid?.() ?? 0}-${repository}`)
-/** The keeper lives while somebody is connected here, and some seconds more. */
-export const KEEPER_SOCKET = path.join(CLUSTER_FOLDER, 'keeper.sock')
-
-let cluster: Promise<(database: string) => string> | null = null
-
-/** Connects to the keeper of the cluster, starting one when there is none; answers how to address a database in it. */
-function findCluster(): Promise<(database: string) => string> {
-  cluster ??= connectToKeeper()
-  return cluster
+/** What makes and drops databases, for all tests of this process. */
+interface Maker {
+  urlOf: (database: string) => string
+  admin: Knex
+  findTemplate: () => Promise<string>
 }
 
+let maker: Promise<Maker> | null = null
+
+function findMaker(): Promise<Maker> {
+  maker ??= openMaker()
+  return maker
+}
+
+async function openMaker(): Promise<Maker> {
+  const urlOf = await connectToKeeper()
+  const admin = openDatabase({ url: urlOf('postgres'), poolMax: 2, log: silentLog })
+  tap.teardown(() => closeDatabase(admin))
+  let template: Promise<string> | null = null
+  const findTemplate = () => {
+    template ??= prepareTemplate(admin, urlOf)
+    return template
+  }
+  return { urlOf, admin, findTemplate }
+}
+
+/** Connects to the keeper of the cluster, starting one when there is none; answers how to address a database in it. */
 async function connectToKeeper(): Promise<(database: string) => string> {
   const until = Date.now() + CLUSTER_PATIENCE_MS
   let started: ChildProcess | null = null
@@ -39,7 +50,7 @@ async function connectToKeeper(): Promise<(database: string) => string> {
     const template = await askKeeper()
     if (template) return (database) => template.replace('__name__', database)
     if (started === null || started.exitCode !== null) {
-      started = spawn(process.execPath, [keeper], { detached: true, stdio: 'ignore', cwd: '/' })
+      started = spawn(process.execPath, [KEEPER], { detached: true, stdio: 'ignore', cwd: '/' })
       started.unref()
     }
     await sleep(50)
@@ -74,6 +85,9 @@ async function prepareTemplate(admin: Knex, urlOf: (database: string) => string)
     const database = openDatabase({ url: urlOf(half), poolMax: 2, log: silentLog })
     try {
       await migrate(database)
+      // It makes its tables when it is opened first.
+      const queue = await openTaskQueue({ database, log: silentLog, nodeId: 'template' })
+      await queue.stop()
     } finally {
       await closeDatabase(database)
     }
@@ -96,18 +110,16 @@ export async function openTestDatabase(
   t: Test,
   options: { empty?: boolean; poolMax?: number } = {},
 ): Promise<{ database: Knex; url: string }> {
-  const urlOf = await findCluster()
-  const admin = openDatabase({ url: urlOf('postgres'), poolMax: 2, log: silentLog })
+  const { urlOf, admin, findTemplate } = await findMaker()
   const name = `test_${randomUUID().replaceAll('-', '')}`
   if (options.empty) await admin.raw('CREATE DATABASE ?? STRATEGY file_copy', [name])
-  else await admin.raw('CREATE DATABASE ?? TEMPLATE ?? STRATEGY file_copy', [name, await prepareTemplate(admin, urlOf)])
+  else await admin.raw('CREATE DATABASE ?? TEMPLATE ?? STRATEGY file_copy', [name, await findTemplate()])
   const url = urlOf(name)
   const database = openDatabase({ url, poolMax: options.poolMax ?? 8, log: silentLog })
   t.teardown(async () => {
     await closeDatabase(database)
     const leaks = await findLeaks(admin, name)
     await admin.raw('DROP DATABASE ?? WITH (FORCE)', [name])
-    await closeDatabase(admin)
     if (leaks.length > 0) throw new Error(`Connections to the test database were left open:\n${leaks.join('\n')}`)
   })
   return { database, url }

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
+import { openTestDatabase } from '#test/support/database.ts'
 import { buildEpub } from '#test/support/epub-builder.ts'
 import { numberedPages } from '#test/support/pictures.ts'
 import { ADMIN, awaitScan, type RunningServer, startServer } from '#test/support/running-server.ts'
@@ -50,7 +51,8 @@ export async function openKomgaServer(t: Test, given: { library?: string } = {})
   const folder = mkdtempSync(join(tmpdir(), 'carrel-komga-'))
   if (given.library === undefined) await fillLibrary(join(folder, 'library'))
   const library = given.library ?? join(folder, 'library')
-  const server = await startServer({ dataFolder: join(folder, 'data'), args: ['--library', library] })
+  const { url } = await openTestDatabase(t)
+  const server = await startServer({ dataFolder: join(folder, 'data'), args: ['--library', library], env: { DATABASE_URL: url } })
   t.teardown(async () => {
     await server.stop()
     rmSync(folder, { recursive: true, force: true })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import type { Test } from 'tap'
+import tap, { type Test } from 'tap'
 import { buildKit } from '../../plugin-sdk/build.mjs'
 
 /** The kit for authors of plugins, as they get it: built, packed and installed into a folder of theirs. */
@@ -66,6 +66,21 @@ export async function bundle(folder: string, entry = 'src/main.ts'): Promise<str
   return outputFiles[0]?.text ?? ''
 }
 
+let built: Promise<string> | undefined
+
+/** The folder of the built kit: the same sources give the same bytes, so all tests of this process share one. */
+function findBuiltKit(): Promise<string> {
+  built ??= buildOnce()
+  return built
+}
+
+async function buildOnce(): Promise<string> {
+  const home = await mkdtemp(path.join(tmpdir(), 'carrel-sdk-'))
+  tap.teardown(() => rm(home, { recursive: true, force: true }))
+  await buildKit(path.join(home, 'dist'))
+  return path.join(home, 'dist')
+}
+
 interface InstalledKit {
   /** A folder with the kit in its `node_modules`. */
   folder: string
@@ -81,7 +96,7 @@ export async function installKit(t: Test): Promise<InstalledKit> {
   t.teardown(() => rm(home, { recursive: true, force: true }))
   const copy = path.join(home, 'plugin-sdk')
   await cp(KIT, copy, { recursive: true, filter: (from) => !['dist', 'create', 'node_modules'].includes(path.basename(from)) })
-  await buildKit(path.join(copy, 'dist'))
+  await cp(await findBuiltKit(), path.join(copy, 'dist'), { recursive: true })
   const report = JSON.parse(await succeeds('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', home], copy)) as {
     filename: string
     files: { path: string }[]
@@ -113,7 +128,7 @@ export async function placeKit(t: Test): Promise<string> {
   t.teardown(() => rm(place, { recursive: true, force: true }))
   const folder = path.join(place, 'plugin')
   const installed = path.join(folder, 'node_modules', '@carrel', 'plugin-sdk')
-  await buildKit(path.join(installed, 'dist'))
+  await cp(await findBuiltKit(), path.join(installed, 'dist'), { recursive: true })
   for (const name of ['package.json', 'manifest.schema.json']) await copyFile(path.join(KIT, name), path.join(installed, name))
   await writeFile(path.join(folder, 'package.json'), PACKAGE)
   await symlink(ROOT, path.join(place, 'carrel'))

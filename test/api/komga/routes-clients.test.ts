@@ -3,6 +3,7 @@ import { findCorpus } from '#test/support/corpus.ts'
 import { APPS, type App, type Scene } from '#test/support/komga-clients.ts'
 import { BOOK, PAGE, PUBLICATION, pageOf, SERIES } from '#test/support/komga-decoders.ts'
 import { choose, type Decoder, type KomgaServer, openKomgaServer, stumbles } from '#test/support/komga-server.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 
 interface Listed {
   content: { id: string; seriesId: string; media: { mediaProfile: string; status: string } }[]
@@ -60,7 +61,7 @@ t.test('the requests of every app are answered with what its decoder needs', { t
 })
 
 const corpus = findCorpus()
-t.test('a library of real books is decoded whole', { timeout: 600_000, skip: corpus === null }, async (t) => {
+t.test('a library of real books is decoded whole', { timeout: 600_000, skip: corpus === null || onlyFull.skip }, async (t) => {
   const komga = await openKomgaServer(t, { library: corpus?.folder as string })
   const { ask } = komga
   await choose(komga, 'compatibilityApi.enabled', 'true')

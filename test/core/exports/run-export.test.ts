@@ -13,6 +13,7 @@ import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { readCsv } from '#test/support/csv-reader.ts'
 import { addManySeries, openOffice } from '#test/support/export-office.ts'
 import { until } from '#test/support/house.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { hastenTries } from '#test/support/task-queues.ts'
 
 t.setTimeout(240_000)
@@ -78,7 +79,7 @@ t.test('a server that stops goes on later; one that fails says so', { timeout: 2
   t.equal(task.attempts, 4, 'it was tried again')
 })
 
-t.test('kill -9 in the middle', { timeout: 240_000 }, async (t) => {
+t.test('kill -9 in the middle', { timeout: 240_000, ...onlyFull }, async (t) => {
   const { database, url, exports, caller, wish, tasks, libraryId, files, dataFolder, ended } = await openOffice(t, { manual: true })
   await addManySeries(database, libraryId, 3_000)
   const { id } = await exports.create(caller, wish({ format: 'csv', exportType: 'both', fields: Object.keys(SERIES_EXPORT_FIELDS) }))

@@ -7,6 +7,7 @@ import type { Knex } from 'knex'
 import t from 'tap'
 import { addRepository, addRevocations } from '#plugins/repositories/plugin-repository-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { openHostOn, openTestHost, SECRETS } from '#test/support/plugin-hosts.ts'
 import { pluginOf, updateOf } from '#test/support/plugins.ts'
 
@@ -280,7 +281,7 @@ t.test('what a repository says a package is, it is', async (t) => {
   t.same(await host.list(), [])
 })
 
-t.test('killed at any moment of an update or a step back, one whole version is there with its own data', async (t) => {
+t.test('killed at any moment of an update or a step back, one whole version is there with its own data', onlyFull, async (t) => {
   const { database, url } = await openTestDatabase(t)
   const { host } = await openHostOn(t, database)
   const { plugin, sha256 } = await host.install(updateOf(2), { userId: null })

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { sizeOf } from '#test/support/lane-size.ts'
 
 t.setTimeout(120_000)
 
-const TURNS = 30
+const TURNS = sizeOf('turns of a debugger', { main: 10, full: 30 })
 const sandboxUrl = new URL('../../../../plugins/runtime/runner/sandbox.mjs', import.meta.url).href
 
 /** Opens isolates one after another, has each debugged as `debug` says, closes it, and prints how many there were. */

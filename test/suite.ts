@@ -1,0 +1,46 @@
+// Every file of a run as one test of tap, each in a plain process. test/run.ts has tap's own runner start this file alone: the hooks that it loads into
+// what it starts (source maps, coverage, mocks) are of no use to code that runs as it stands, and cost each process, and each that it starts, a second.
+import type { ChildProcess } from 'node:child_process'
+import path from 'node:path'
+
+/** Two cores; some tests wait. */
+const JOBS = 3
+/** Of one process. The longest takes 110 s on two quiet cores, and half as much again for each program beside it. */
+const PROCESS_MS_MAX = 600_000
+
+const root = path.resolve(import.meta.dirname, '..')
+const entries: string[][] = JSON.parse(process.env['TEST_ENTRIES'] as string)
+const HOOKS = /^(NODE_OPTIONS$|_TAPJS_|TEST_ENTRIES$)/
+const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !HOOKS.test(name)))
+// Which tests of a file run is for the file to choose.
+for (const name of ['TAP_GREP', 'TAP_INVERT', 'TAP_ONLY']) delete process.env[name]
+const { default: t } = await import('tap')
+
+const running = new Set<ChildProcess>()
+let ending: NodeJS.Signals | null = null
+// Whoever ends the run ends its tests, those that would start now too.
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+  process.on(signal, () => {
+    ending = signal
+    for (const child of running) child.kill(signal)
+  })
+
+t.setTimeout(0)
+t.jobs = Math.min(JOBS, entries.length)
+for (const [number, files] of entries.entries()) {
+  const [first = ''] = files
+  const program = files.length > 1 ? [path.join('test', 'support', 'batch.ts'), String(number)] : [first]
+  // tap adds its hooks to NODE_OPTIONS of every Node that it starts.
+  const { subtest } = t.spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, ...program], {
+    name: files.length > 1 ? `${first} and ${files.length - 1} more` : first,
+    ...{ at: null, stack: '', cwd: root },
+    env: { ...environment, TEST_FILES: JSON.stringify(files) },
+    buffered: entries.length > 1,
+    timeout: PROCESS_MS_MAX,
+  })
+  subtest?.on('process', (child: ChildProcess) => {
+    running.add(child)
+    child.once('close', () => running.delete(child))
+    if (ending) child.kill(ending)
+  })
+}

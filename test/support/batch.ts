@@ -1,0 +1,21 @@
+// Runs test files one after the other in this process: TEST_FILES='["test/…"]' node test/support/batch.ts NUMBER
+// tap names the folder of a test's fixtures by the arguments of its process: the number tells processes apart, and names of files would be too long.
+import path from 'node:path'
+import t from 'tap'
+
+/** Of a file that does not say how long it takes. */
+const FILE_MS_MAX = 300_000
+
+const root = path.resolve(import.meta.dirname, '..', '..')
+const files: string[] = JSON.parse(process.env['TEST_FILES'] as string)
+
+// The tests of a file stand below its name. Loading the next one is a test as well, that comes after them: tap ends as soon as there is none.
+const load = (at: number): void => {
+  const file = files[at] as string
+  t.test(file, async () => {
+    t.setTimeout(FILE_MS_MAX)
+    await import(path.join(root, file))
+    if (at + 1 < files.length) load(at + 1)
+  })
+}
+load(0)

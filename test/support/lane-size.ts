@@ -1,0 +1,19 @@
+import tap from 'tap'
+import type { Lane } from '#test/support/lanes.ts'
+
+const lane = (process.env['TEST_LANE'] ?? 'main') as Lane
+
+/** Options of a test that takes long: only the lane `full` runs it, and the others say so. */
+export const onlyFull: { skip: false | string } = { skip: lane === 'full' ? false : 'left to npm run test:full' }
+
+/** How many of something a test tries: all in the lane `full`, else the smaller number, which the output of the run then tells. */
+export function sizeOf(what: string, size: { main: number; full: number }): number {
+  if (lane === 'full') return size.full
+  tap.comment(`smaller than in test:full: ${size.main} instead of ${size.full} ${what}`)
+  return size.main
+}
+
+/** All of them in the lane `full`, else the first, which the output of the run then tells. */
+export function someOf<Item>(what: string, all: readonly Item[], count: number): readonly Item[] {
+  return all.slice(0, sizeOf(what, { main: Math.min(count, all.length), full: all.length }))
+}

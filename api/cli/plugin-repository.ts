@@ -199,7 +199,7 @@ const installCommand = (way: EgressWay | undefined): Command => ({
   usage: '<address> <plugin> [version]',
   summary: 'installs or updates a plugin from a repository',
   about:
-    'Fetches a package from a repository, checks it, starts it once in its sandbox, and stores it: the newest compatible version, unless you give another. It runs after consent to what it asks for.',
+    'Fetches a package from a repository, checks it, starts it once in its sandbox, and stores it: the newest version that can be installed, unless you give another. It runs after consent to what it asks for.',
   flags: [{ name: 'yes', isSwitch: true, repeatable: false, about: 'Consents to what the package asks for.' }],
   wordsMin: 2,
   wordsMax: 3,

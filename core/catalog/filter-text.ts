@@ -1,12 +1,12 @@
 import { type Family, OPERATORS } from '#core/catalog/condition.ts'
 import { FILTER_FIELDS } from '#core/catalog/filter-query.ts'
 
-/** What stands beside an operator, by family. */
+/** Members beside the operator, by family. */
 const VALUES: Record<Family, string> = {
-  text: '`value`: a text; case does not count',
+  text: '`value`: a text, case-insensitive',
   word: '`value`: one of the words below',
   uuid: '`value`: an id, or `values`: a list of ids for `in` and `notIn`',
-  bool: 'nothing',
+  bool: 'none',
   number: '`value`: a number, or `min`, `max` or both for `between`',
   date: '`value`: a day such as `2024-02-29` or a time such as `2024-02-29T12:00:00Z`, or `start`, `end` or both for `between`',
 }
@@ -23,7 +23,7 @@ export function renderConditionTables(): string {
     })
   const head = ['| Field | Kind | |', '|---|---|---|']
   return [
-    ...['| Kind | Operators | Beside the operator |', '|---|---|---|', ...families, ''],
+    ...['| Kind | Operators | Members beside `operator` |', '|---|---|---|', ...families, ''],
     ...['Fields of books:', '', ...head, ...fieldsOf('books'), ''],
     ...['Fields of series:', '', ...head, ...fieldsOf('series')],
   ].join('\n')

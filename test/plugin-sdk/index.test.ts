@@ -119,7 +119,7 @@ t.test('the kit is packed, installed into an empty folder, and the plugin of its
   }
   for (const time of ['first', 'second']) t.same(await call('metadata.book.get', { externalId: 'OL893415W' }), work, time)
   t.equal(way.asked.filter(({ url }) => url === '/works/OL893415W.json').length, 1, 'kept from the first time to the second')
-  await t.rejects(call('metadata.book.get', { externalId: 'dune' }), { code: 'not_found', message: /no work of Open Library/ })
+  await t.rejects(call('metadata.book.get', { externalId: 'dune' }), { code: 'not_found', message: /not a work of Open Library/ })
   await t.rejects(call('metadata.book.get', { externalId: 'OL1W' }), { code: 'not_found' })
   t.equal((await host.get(id)).state, 'enabled')
   t.same(unmatched, [])

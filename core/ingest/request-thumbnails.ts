@@ -13,17 +13,17 @@ interface Dependencies {
   tasks: TaskQueue
 }
 
-/** Whose thumbnails. All that is named must hold; where nothing is, it is everything there is. */
+/** Which thumbnails. All given conditions must hold; without any, all thumbnails. */
 export interface ThumbnailRequest {
   of: 'books' | 'series'
   bookIds?: readonly string[] | null | undefined
   seriesIds?: readonly string[] | null | undefined
   libraryId?: string | null | undefined
-  /** Also those that are there. */
+  /** Existing ones too. */
   force?: boolean | undefined
 }
 
-/** Puts the thumbnails of one book or series in line. @throws not_found */
+/** Queues the thumbnails of one book or series. @throws not_found */
 export async function requestThumbnail(
   dependencies: Dependencies,
   caller: Caller,
@@ -39,7 +39,7 @@ export async function requestThumbnail(
   return await add(dependencies, { type: 'generate_series_thumbnail', seriesId, dedupeKey: `${seriesId}:${force}`, params })
 }
 
-/** Puts many in line as one task; one unknown or hidden id and none is. @throws not_found */
+/** Queues many as one task; if one id is unknown or hidden, nothing is queued. @throws not_found */
 export async function requestThumbnails(
   dependencies: Dependencies,
   caller: Caller,
@@ -70,7 +70,7 @@ export async function requestThumbnails(
       : library
         ? `"${library.name}"`
         : 'all libraries'
-  return { taskId, message: `The ${force ? '' : 'missing '}thumbnails of ${whose} are in line.` }
+  return { taskId, message: `The ${force ? '' : 'missing '}thumbnails of ${whose} are queued.` }
 }
 
 async function add({ tasks }: Dependencies, task: Parameters<TaskQueue['add']>[0]): Promise<{ taskId: string }> {
@@ -82,7 +82,7 @@ async function getLibrary(database: Knex, libraryId: string) {
   return (await findLibraryRow(database, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
 }
 
-/** The ids as the database writes them, each once. @throws not_found when one is unknown or hidden */
+/** The ids in the database's spelling, each once. @throws not_found when one is unknown or hidden */
 async function getVisible(
   database: Knex,
   caller: Caller,
@@ -91,6 +91,6 @@ async function getVisible(
   const given = [...new Set(ids.map((id) => id.toLowerCase()))].sort()
   const visible = await (kind === 'book' ? listVisibleBookIds : listVisibleSeriesIds)(database, caller, given)
   const missing = given.find((id) => !visible.has(id))
-  if (missing) refuse('not_found', `There is no ${kind} ${missing}, or you may not see it. Nothing was put in line.`)
+  if (missing) refuse('not_found', `There is no ${kind} ${missing}, or you may not see it. Nothing was queued.`)
   return given
 }

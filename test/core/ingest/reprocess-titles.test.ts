@@ -10,7 +10,7 @@ import { findRules } from '#test/support/supervisor.ts'
 
 t.setTimeout(240_000)
 
-t.test('titles follow the rules of today, but for what is locked or given by somebody', async (t) => {
+t.test('titles follow the current rules, unless they are locked or given by a user', async (t) => {
   const house = await openHouse(t, {
     manual: true,
     files: ['The Boys [HQ]/1.cbz', 'Deep/Saga [HQ]/1.cbz', 'Alone [HQ].cbz', 'Plain/1.cbz'],

@@ -1,9 +1,9 @@
 import { type Family, OPERATORS } from '#core/catalog/condition.ts'
 import { FILTER_FIELDS } from '#core/catalog/filter-query.ts'
 
-/** What stands beside an operator, by family. */
+/** The members beside an operator, by family. */
 const VALUES: Record<Family, string> = {
-  text: '`value`: a text; case does not count',
+  text: '`value`: a text; case does not matter',
   word: '`value`: one of the words below',
   uuid: '`value`: an id, or `values`: a list of ids for `in` and `notIn`',
   bool: 'nothing',

@@ -4,7 +4,7 @@ import { openBookLookup } from '#core/catalog/book-lookup.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 
-t.test('one statement answers many questions about a book, for each user their own', async (t) => {
+t.test('one statement serves many requests for a book, for each user their own', async (t) => {
   const { database } = await openTestDatabase(t)
   const caller = await addCaller(database)
   const other = await addCaller(database)

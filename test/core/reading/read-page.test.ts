@@ -78,9 +78,9 @@ t.test('books that cannot be read say why', async (t) => {
   await t.rejects(first(), { code: 'not_analyzed', message: /"comic.cbz" waits/ })
   await t.rejects(list(), { code: 'not_analyzed' })
   await database('books').where({ id: comic.id }).update({ state: 'failed' })
-  await t.rejects(first(), { code: 'not_analyzed', message: /could not be analysed\.$/ })
+  await t.rejects(first(), { code: 'not_analyzed', message: /could not be analyzed\.$/ })
   await database('book_errors').insert({ book_id: comic.id, error_type: 'parser', message: 'The archive is cut off.', fatal: true })
-  await t.rejects(first(), { code: 'not_analyzed', message: /could not be analysed: The archive is cut off\./ })
+  await t.rejects(first(), { code: 'not_analyzed', message: /could not be analyzed: The archive is cut off\./ })
   await database('books').where({ id: comic.id }).update({ state: 'analyzed' })
 
   await shareSeries(database, { seriesId: comic.series_id, caller: await addCaller(database), mode: 'deny' })

@@ -178,7 +178,7 @@ t.test('messages say what is wrong and what is valid', async (t) => {
   }
   t.throws(
     () => readWith({ env: { DATABASE_URL: '   ' } }),
-    /DATABASE_URL must be text that is not empty, not what is given/,
+    /DATABASE_URL must be text that is not empty, not the given value/,
     'a secret is not repeated',
   )
 })

@@ -177,7 +177,8 @@ class StoredAccounts implements Accounts {
   }
 
   async register({ username, email, password }: Pick<NewUser, 'username' | 'email' | 'password'>, address: string): Promise<SignedIn> {
-    if (!(await hasUsers(this.#options.database))) refuse('conflict', 'Carrel has not been set up yet; create its first administrator first.')
+    if (!(await hasUsers(this.#options.database)))
+      refuse('conflict', 'Carrel has not been set up yet; create its first administrator first.')
     this.#registrations.count(address)
     return this.#signIn.begin(await registerUser(this.#options.database, { username, email, password }))
   }

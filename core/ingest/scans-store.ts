@@ -166,7 +166,7 @@ export async function endLostScans(database: Knex): Promise<number> {
        errors = CASE WHEN cancel_requested THEN errors ELSE '["The server was stopped in the middle of this scan: start it again."]'::jsonb || errors END
      WHERE status IN ('pending', 'processing') AND (cancel_requested OR started_at < now() - interval '10 seconds')
        AND NOT EXISTS (SELECT 1 FROM ${QUEUE_SCHEMA}.job j WHERE j.id = s.id AND j.name = 'scan_library' AND j.state IN ('created', 'retry', 'active'))
-       -- A cancelled task may still be writing.
+       -- A canceled task may still be writing.
        AND NOT EXISTS (SELECT 1 FROM task_runs r WHERE r.task_id = s.id)
      RETURNING id`,
     )

@@ -29,7 +29,7 @@ t.test('one statement serves many requests for a book, for each user their own',
   const deny = { user_id: caller.userId, sharing_tag_id: tag.sharing_tag_id, access_mode: 'deny' }
   await database('user_sharing_grants').insert(deny)
   lookup.forget()
-  t.equal(await lookup.find(caller, book), null, 'a right taken away counts at once after forgetting')
+  t.equal(await lookup.find(caller, book), null, 'a revoked permission counts immediately after clearing the cache')
   await database('user_sharing_grants').where(deny).delete()
   t.equal((await lookup.find(caller, book))?.id, book, 'what may not be seen is never remembered')
   await database('user_sharing_grants').insert(deny)

@@ -28,7 +28,7 @@ t.test('runs of combining marks block neither documents nor searches, however th
     await soon(t, `people of ${length} marks`, () => change({ authors: JSON.stringify([{ name: marks, role: 'writer' }]) }))
     await soon(t, `a search of ${length} marks`, () => database.raw('SELECT carrel_search_query(CAST(? AS text))', [`before ${marks}`]))
   }
-  t.same(await find(database, caller, 'after'), ['He comes'], 'what stands behind the marks is found')
+  t.same(await find(database, caller, 'after'), ['He comes'], 'text after the marks is found')
   t.same(await find(database, caller, 'zalgo'), ['He comes'])
 })
 

@@ -97,7 +97,7 @@ t.test('the total follows every change of the matching books', async (t) => {
   }
   t.equal(await total(), 4)
   await database('books').where('id', ids[0]).update({ deleted_at: new Date() })
-  t.equal(await total(), 3, 'a book that has gone')
+  t.equal(await total(), 3, 'a book with a missing file')
   t.equal(await total({ includeDeleted: true }), 4)
   await database('books').where('id', ids[0]).update({ deleted_at: null })
   t.equal(await total(), 4, 'and came back')

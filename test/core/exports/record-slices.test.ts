@@ -20,7 +20,7 @@ for (const format of ['json', 'csv', 'md'] as const)
     const slices: string[] = []
     for await (const slice of recordSlices(openExportWriter(format, columns), page)) slices.push(slice)
     isDone = true
-    t.equal(slices.join(''), whole, 'as it is at once')
+    t.equal(slices.join(''), whole, 'the same text as in one piece')
     t.ok(slices.length >= 20, `in ${slices.length} slices`)
     t.ok(turns >= slices.length - 1, `with ${turns} turns for others`)
   })

@@ -74,7 +74,7 @@ t.test('an export continues after a server stop; a failed one says so', { timeou
   const failed = await ended(broken.id)
   t.match(failed, { status: 'failed', error: /The export failed/ })
   const task = await getTask(database, failed.taskId)
-  t.notMatch(JSON.stringify([failed, task]), dataFolder, 'no path of the server is told')
+  t.notMatch(JSON.stringify([failed, task]), dataFolder, 'no path of the server is shown')
   t.equal(task.attempts, 4, 'it was tried again')
 })
 

@@ -161,7 +161,7 @@ t.test('every field shows the data of the library, in each format', { timeout: 2
     ],
   )
   t.match((await office.make({ format: 'md', fields: ['summary'] })).text, '- **Summary:** Two soldiers.\\\n  One child.\n')
-  t.same(office.files().length, 5, 'and nothing else lies there')
+  t.same(office.files().length, 5, 'and there is no other file')
 })
 
 t.test('pages neither lose nor repeat records', { timeout: 240_000 }, async (t) => {
@@ -284,7 +284,7 @@ t.test('expiry', { timeout: 240_000 }, async (t) => {
   await database('series_exports')
     .where({ id: gone.id })
     .update({ expires_at: new Date(Date.now() - 1000) })
-  await t.rejects(exports.get(caller, gone.id), { code: 'not_found' }, 'at once')
+  await t.rejects(exports.get(caller, gone.id), { code: 'not_found' }, 'immediately')
   await t.rejects(exports.findFile(caller, gone.id), { code: 'not_found' })
   t.equal((await exports.list(caller)).length, 1)
   const folder = join(dataFolder, 'exports')

@@ -48,7 +48,7 @@ t.test('a missing disk, and a stray book on its mount point', async (t) => {
   rmSync(house.root, { recursive: true })
   renameSync(away, house.root)
   t.match(await house.scan(), { status: 'completed', guard: null, errors: [] })
-  t.equal(await present(house), 9, 'the stray one is gone, which is no mass')
+  t.equal(await present(house), 9, 'the stray one is missing, which is not a mass loss')
 })
 
 t.test('more than half, all together or in a folder that remains', async (t) => {
@@ -183,7 +183,7 @@ t.test('books in a folder that may not be read are not missing', async (t) => {
   t.same(await markMissing(parts, everywhere), { missing: 0, guard: null })
   t.equal(await present(house), 30)
   const half = { ...nothing, unreadable: new Set(['0', '1', '2']) }
-  t.same(await markMissing(parts, half), { missing: 0, guard: { known: 12, missing: 12 } }, 'of what can be looked at everything is gone')
+  t.same(await markMissing(parts, half), { missing: 0, guard: { known: 12, missing: 12 } }, 'all books in readable folders are missing')
   t.equal(await present(house), 30)
   t.match(
     await markMissing(parts, { ...half, confirmed: true }),

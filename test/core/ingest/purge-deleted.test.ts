@@ -85,11 +85,11 @@ t.test('books are purged automatically only after two complete scans found them 
   await passTime(house, 24, 'both')
 
   house.put('s/0.cbz')
-  t.equal(await scan(), 1, 'one of them came back, the other has been gone for long enough')
+  t.equal(await scan(), 1, 'one of them was restored, the other has been missing long enough')
   t.same((await house.books()).get('s/0.cbz')?.deleted_at, null)
 
   unlinkSync(join(house.root, 's/0.cbz'))
-  t.equal(await scan(), 0, 'the count begins anew')
+  t.equal(await scan(), 0, 'the count starts again')
 })
 
 t.test('most of a library is never purged automatically', async (t) => {
@@ -119,7 +119,7 @@ t.test('books that a user confirmed as gone are purged like the others', async (
   t.equal(await scan(), 0)
   await passTime(house, 48)
   t.equal(await scan(), 0)
-  t.equal((await house.books()).get('s/0.cbz')?.deleted_at, null, 'nothing is marked while nobody has confirmed it')
+  t.equal((await house.books()).get('s/0.cbz')?.deleted_at, null, 'nothing is marked without confirmation')
   await scan({ confirm: true })
   t.equal(await scan(), 0)
   await passTime(house, 25)

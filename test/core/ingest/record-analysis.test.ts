@@ -67,7 +67,7 @@ t.test('everything that the analysis found is written', async (t) => {
   ])
   const cover = coverPath(house.dataFolder, book?.id as string)
   t.equal(readFileSync(cover).subarray(0, 2).toString('hex'), 'ffd8')
-  t.same(readdirSync(join(cover, '..')), [`${book?.id}.jpg`], 'nothing half-written lies beside it')
+  t.same(readdirSync(join(cover, '..')), [`${book?.id}.jpg`], 'no incomplete file is beside it')
 
   unlinkSync(join(house.root, 'a/Book v02 c5.5.cbz'))
   await house.scan()
@@ -144,7 +144,7 @@ t.test('a file that vanishes or changes during the analysis', async (t) => {
   })
   await house.scan()
   const books = await house.books()
-  t.match(books.get('vanishes.cbz'), { state: 'pending', deleted_at: null }, 'whether it is gone is for a scan to say')
+  t.match(books.get('vanishes.cbz'), { state: 'pending', deleted_at: null }, 'only a scan decides whether it is missing')
   t.same(await errorsOf(house, 'vanishes.cbz'), [])
   t.match(books.get('grows.cbz'), { state: 'analyzed', page_count: 2, deleted_at: null }, 'it was analysed again')
   t.equal(house.analysed.get('never-ends.cbz'), 4, 'a bounded number of times')
@@ -154,7 +154,7 @@ t.test('a file that vanishes or changes during the analysis', async (t) => {
   writeFileSync(join(house.root, 'never-ends.cbz'), 'the end')
   t.match(await house.scan(), { status: 'completed', filesTotal: 3 })
   t.ok(house.analysed.has('never-ends.cbz'), 'the next scan tries again')
-  t.ok((await house.books()).get('vanishes.cbz')?.deleted_at, 'and says that the other one is gone')
+  t.ok((await house.books()).get('vanishes.cbz')?.deleted_at, 'and marks the other one as deleted')
 })
 
 t.test('when the whole library goes missing, its books are not marked as deleted', async (t) => {
@@ -249,7 +249,7 @@ t.test('after a temporary failure the book keeps its data, and is retried', asyn
   fault = { code: 'EACCES', syscall: 'open' }
   await house.scan('deep')
   const kept = { ...good, updated_at: Date, file_mtime_ns: String }
-  t.match(await find('a/good.cbz'), kept, 'what is known of it stays')
+  t.match(await find('a/good.cbz'), kept, 'its data stays')
   t.ok(existsSync(coverPath(house.dataFolder, good.id)))
   t.match(await errorsOf(house, 'good.cbz'), [{ error_type: 'other', fatal: false, message: 'It could not be read.' }])
 

@@ -285,7 +285,7 @@ t.test('one scan at a time, and canceling stops it and its analyses', async (t) 
   t.teardown(() => release())
   const [one, two] = await Promise.allSettled([house.scans.start(house.libraryId), house.scans.start(house.libraryId)])
   const refused = [one, two].filter((result) => result.status === 'rejected')
-  t.equal(refused.length, 1, 'of two at once one is refused')
+  t.equal(refused.length, 1, 'one of two concurrent requests is refused')
   t.match(refused[0], { reason: { code: 'scan_running' } })
   await until(async () => (await house.scans.getStatus(house.libraryId)).status === 'completed')
   await until(() => started >= 5)
@@ -299,7 +299,7 @@ t.test('one scan at a time, and canceling stops it and its analyses', async (t) 
   t.equal(rows.filter((row) => row.state === 'analyzed').length, 2, 'finished books stay')
   t.equal(rows.filter((row) => row.state === 'pending').length, 48, 'the others wait')
   release()
-  t.match(await house.scan(), { status: 'completed', pendingAnalysis: 0 }, 'the next scan takes up what was left')
+  t.match(await house.scan(), { status: 'completed', pendingAnalysis: 0 }, 'the next scan continues with the rest')
   t.equal([...(await house.books()).values()].filter((row) => row.state === 'pending').length, 0)
 })
 
@@ -360,7 +360,7 @@ t.test('patterns, formats and an inactive library', async (t) => {
   t.equal((await present(house)).length, 4)
   await house.database('libraries').update({ excluded_patterns: '*sample*\nextras', allowed_formats: ['cbz'] })
   t.match(await house.scan(), { status: 'completed', filesTotal: 1 })
-  t.same(await present(house), ['a/1.cbz'], 'what is excluded now counts as gone')
+  t.same(await present(house), ['a/1.cbz'], 'newly excluded files count as missing')
   await house.database('libraries').update({
     excluded_patterns: null,
     allowed_formats: null,

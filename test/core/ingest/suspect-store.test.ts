@@ -77,7 +77,7 @@ t.test('a file that stops the server repeatedly is analyzed alone, and then not 
   house.analysed.clear()
   await house.scan('deep')
   t.notOk(house.analysed.has('a/bad.cbz'), 'it is not opened any more')
-  t.match(await bookOf(house, 'a/bad.cbz'), { state: 'analyzed', page_count: 3 }, 'what is known of it stays')
+  t.match(await bookOf(house, 'a/bad.cbz'), { state: 'analyzed', page_count: 3 }, 'its data stays')
   t.match(await errorsOf(house, 'bad.cbz'), [{ error_type: 'other', message: /stopped the whole server, 3 times/, details: { times: 3 } }])
   house.analysed.clear()
   await house.scan()

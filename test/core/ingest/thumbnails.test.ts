@@ -107,7 +107,7 @@ t.test('an analysis of an older version writes neither its cover nor its row', a
     put('a.cbz', 'the third file, longer')
   })
   t.same(seen, ['the second file', 'the third file, longer'], 'it was analyzed again')
-  await shows('the third file, longer', 'the cover of what lies there')
+  await shows('the third file, longer', 'the cover of the current file')
 
   // Both for one file concurrently, and one of them late: the cover that is stored last is the one that is shown.
   put('a.cbz', 'the fourth')

@@ -34,7 +34,7 @@ t.test('a picture is made once and stays cached after a restart', async (t) => {
   }
   const cache = await open()
   const both = await Promise.all([1, 2, 3].map(() => cache.picture({ hash: HASH, name: '0-a' }, never, make)))
-  t.equal(made, 1, 'three at once, made once')
+  t.equal(made, 1, 'three concurrent requests, made once')
   for (const one of both) t.same(one, picture(7))
   t.same(await cache.picture({ hash: HASH, name: '0-a' }, never, make), picture(7))
   await cache.picture({ hash: HASH, name: '1-a' }, never, make)
@@ -80,7 +80,7 @@ t.test('a damaged file is made again', async (t) => {
   await mkdir(join(folder, 'ee', OTHER, 'pages'), { recursive: true })
   await writeFile(join(folder, 'ee', OTHER, 'pages', '0'), 'no manifest')
   const again = await openPageCache({ folder, bytesMax: 1e6, log: silentLog })
-  t.same(await filesIn(folder), [path], 'what is not whole is swept at start')
+  t.same(await filesIn(folder), [path], 'incomplete entries are deleted at startup')
   await again.close()
 })
 
@@ -155,7 +155,7 @@ t.test('refusals and failures leave nothing', async (t) => {
     }),
     /renderer died/,
   )
-  t.same(await cache.picture(key, never, async () => picture(3)), picture(3), 'and do not stand in the way')
+  t.same(await cache.picture(key, never, async () => picture(3)), picture(3), 'and do not block later requests')
 
   const book = { hash: OTHER, index: 0, count: 2, bytes: 20 }
   const half = async (into: string) => {
@@ -200,7 +200,7 @@ t.test('a book is extracted once for all its pages', async (t) => {
   const again = await open()
   t.same([await read(again, 2), runs], ['page 2', 1], 'kept over a restart')
   await writeFile(join(folder, HASH.slice(0, 2), HASH, 'pages', '2'), 'pagf 2')
-  t.same([await read(again, 2), runs], ['page 2', 2], 'a damaged page is noticed and the book extracted anew')
+  t.same([await read(again, 2), runs], ['page 2', 2], 'a damaged page is noticed and the book extracted again')
 
   const partial = async (into: string) => {
     runs++
@@ -242,7 +242,7 @@ t.test('a caller that leaves does not cancel the work for the others', async (t)
   const alone = cache.picture({ ...key, name: '1-a' }, only.signal, slow('alone'))
   setTimeout(() => only.abort(), 10)
   await t.rejects(alone, { name: 'AbortError' })
-  t.same(aborted, ['alone'], 'nobody waits: the work is stopped')
+  t.same(aborted, ['alone'], 'without waiting callers, the work is aborted')
   t.same(await cache.picture({ ...key, name: '1-a' }, never, async () => picture(6)), picture(6))
 
   const waiting = cache.picture({ ...key, name: '2-a' }, never, slow('closing'))

@@ -359,7 +359,7 @@ t.test('pages of a PDF are rendered once and cached', async (t) => {
   t.ok(Buffer.from((await read(again, 1)).bytes).equals(Buffer.from(both[0].bytes)), 'kept over a restart')
   t.equal(counts.rendered, 4)
   await utimes(book.path, 1, 1)
-  t.ok(await read(again, 1), 'what was rendered belongs to the content and stays good')
+  t.ok(await read(again, 1), 'rendered pages belong to the content and stay valid')
   await t.rejects(read(again, 1, 960), { code: 'conflict' }, 'a changed file is not rendered under the old name')
   await rm(book.path)
   await t.rejects(read(again, 2, 960), { code: 'not_found' })

@@ -10,7 +10,11 @@ t.test('pages', async (t) => {
   t.match(placeOfDocument(comic, { progress: '7', percentage: 0.35 }, null), { currentPage: 7, percentage: 0.35, completed: false })
   t.match(placeOfDocument(comic, { progress: '20', percentage: 1 }, null), { currentPage: 20, completed: true })
   for (const progress of ['99', '0', '-1', 'x', ''])
-    t.match(placeOfDocument(comic, { progress, percentage: 0.5 }, null), { currentPage: 10 }, 'what is no page is counted')
+    t.match(
+      placeOfDocument(comic, { progress, percentage: 0.5 }, null),
+      { currentPage: 10 },
+      'without a page number, the percentage counts',
+    )
   t.match(placeOfDocument({ analyzed: false, pageCount: 0 }, { progress: '3', percentage: 1 }, null), { currentPage: 3, completed: false })
 })
 

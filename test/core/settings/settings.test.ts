@@ -174,7 +174,7 @@ t.test('messages say what is wrong and what is valid', async (t) => {
     t.fail('must refuse')
   } catch (error) {
     t.ok(error instanceof SettingsRefused)
-    t.equal((error as SettingsRefused).mistakes.length, 4, 'all mistakes at once')
+    t.equal((error as SettingsRefused).mistakes.length, 4, 'all mistakes together')
   }
   t.throws(
     () => readWith({ env: { DATABASE_URL: '   ' } }),

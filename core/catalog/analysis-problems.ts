@@ -1,6 +1,6 @@
 import { type Analysis, BOOK_ERROR_TYPES, type BookErrorType, type Problem } from '#core/metadata/analysis.ts'
 
-/** One row per type: the fatal one if there is one, else the first. */
+/** One row per type: the fatal one if there is one, otherwise the first. */
 export function uniqueByType(problems: readonly Problem[]): Problem[] {
   const byType = new Map<BookErrorType, Problem>()
   for (const problem of problems) {
@@ -10,7 +10,7 @@ export function uniqueByType(problems: readonly Problem[]): Problem[] {
   return [...byType.values()]
 }
 
-/** The steps of an analysis in their order; a fatal problem keeps the later ones from being tried. */
+/** The steps of an analysis in order; a fatal problem prevents the later ones. */
 const STEPS: readonly BookErrorType[] = [
   'other',
   'format_detection',
@@ -22,7 +22,7 @@ const STEPS: readonly BookErrorType[] = [
   'thumbnail',
 ]
 
-/** Error types that this analysis disproves: those of the steps it came through. */
+/** Error types that this analysis disproves: those of the successful steps. */
 export function clearedBy(analysis: Analysis): BookErrorType[] {
   const fatal = analysis.problems.find((problem) => problem.fatal)
   return fatal ? STEPS.slice(0, STEPS.indexOf(fatal.type)) : BOOK_ERROR_TYPES

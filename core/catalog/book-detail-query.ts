@@ -8,11 +8,11 @@ export interface Person {
   role: string
 }
 
-/** What a reader app shows of a book beside its record. */
+/** What client apps show of a book besides its record. */
 export interface BookDetail {
-  /** As exact as it is known. */
+  /** The exact number, if known. */
   number: number | null
-  /** From 1, in the reading order of its series; null where there is a number. */
+  /** From 1, in the reading order of its series; null if the book has a number. */
   position: number | null
   /** ISO 8601. */
   fileModifiedAt: string
@@ -46,7 +46,7 @@ type DetailRow = Pick<BookDetail, 'state' | 'isbns' | 'summary' | 'year' | 'mont
   metadata_updated: Date
 }
 
-/** Of books by id, in one statement, or two where some have no number. The caller of this has already decided that they are visible. */
+/** Details of books by id, in one statement, or two if some have no number. The caller must have checked that they are visible. */
 export async function listBookDetails(database: Knex, ids: readonly string[]): Promise<Map<string, BookDetail>> {
   if (ids.length === 0) return new Map()
   const { rows } = (await database.raw(
@@ -67,7 +67,7 @@ export async function listBookDetails(database: Knex, ids: readonly string[]): P
   return new Map(rows.map((row) => [row.id, detailOf(row, positions.get(row.id) ?? null)]))
 }
 
-/** Places in the reading order of their series, each of which is put in order once. */
+/** Positions in the reading order of their series; each series is sorted once. */
 async function listPositions(database: Knex, books: readonly Pick<DetailRow, 'id' | 'series_id'>[]): Promise<Map<string, number>> {
   if (books.length === 0) return new Map()
   const { rows } = (await database.raw(

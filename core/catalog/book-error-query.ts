@@ -14,10 +14,10 @@ interface ErrorRow {
 }
 
 /**
- * Books that carry errors, grouped by error type; a book with two types stands in both groups. Every number in the answer, the
- * counts included, is about the books that the filter leaves.
- * @param list.page from 0. Each group shows its own window of `pageSize` books; `totalPages` is that of the largest group, so
- *   walking them all shows every book of every group
+ * Books with errors, grouped by error type; a book with two types is in both groups. Every number in the result, including the
+ * counts, refers to the books that match the filter.
+ * @param list.page from 0. Each group has its own window of `pageSize` books; `totalPages` is that of the largest group, so
+ *   walking through all pages returns every book of every group
  */
 export async function listBooksWithErrors(
   database: Knex,
@@ -31,7 +31,7 @@ export async function listBooksWithErrors(
     .modify(matches(filter, caller))
   if (filter.errorType !== undefined) matching.where('book_errors.error_type', filter.errorType)
 
-  // The last row, of no type, counts the books themselves.
+  // The last row, without a type, counts the books themselves.
   const counting = matching
     .clone()
     .select('book_errors.error_type', database.raw('count(DISTINCT books.id) AS count'))

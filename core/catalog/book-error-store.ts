@@ -5,8 +5,8 @@ import type { Problem } from '#core/metadata/analysis.ts'
 const storableMember = (_key: string, value: unknown) => (typeof value === 'string' ? storable(value) : value)
 
 /**
- * Remembers a page that could not be shown among the errors of its book; the next analysis clears it. One error per book and type is
- * kept: what analysis found before stays as it is, since it says more than the one page does.
+ * Records a page that could not be shown as an error of its book; the next analysis clears it. One error per book and type is
+ * stored: an error that the analysis found stays unchanged, since it says more than the one page does.
  */
 export async function recordPageProblem(database: Knex, bookId: string, problem: Problem): Promise<void> {
   await database('book_errors')
@@ -15,7 +15,7 @@ export async function recordPageProblem(database: Knex, bookId: string, problem:
       error_type: problem.type,
       message: storable(problem.message),
       details: problem.details ? JSON.stringify(problem.details, storableMember) : null,
-      // The book was analysed, so its other pages can be read.
+      // The book was analyzed, so its other pages can be read.
       fatal: false,
     })
     .onConflict(['book_id', 'error_type'])

@@ -6,7 +6,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import type { BookFormat } from '#core/metadata/analysis.ts'
 import { coverPath } from '#core/metadata/cover.ts'
 
-/** Registered names; browsers hand them to the right reader. */
+/** Registered names; browsers choose the application by them. */
 export const MEDIA_TYPE_OF_FORMAT: Readonly<Record<BookFormat, string>> = {
   cbz: 'application/vnd.comicbook+zip',
   cbr: 'application/vnd.comicbook-rar',
@@ -16,7 +16,7 @@ export const MEDIA_TYPE_OF_FORMAT: Readonly<Record<BookFormat, string>> = {
 
 export const BOOK_MEDIA_TYPES = Object.values(MEDIA_TYPE_OF_FORMAT)
 
-/** The file of a book, to be sent as it lies on disk. @throws not_found also when the file has gone */
+/** The file of a book, to be sent unchanged. @throws not_found also when the file is missing */
 export async function findBookFile(
   database: Knex,
   caller: Caller,
@@ -26,8 +26,8 @@ export async function findBookFile(
   if (!book) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
   const facts = await lstat(book.path, { bigint: true }).catch(() => null)
   if (!facts?.isFile()) refuse('not_found', `The file "${book.fileName}" is no longer where it was. Put it back, or scan its library.`)
-  // The hash names the content only as long as the file is the one that was hashed: a download is resumed by this tag, and must
-  // not be put together from two files. A pending book still has the hash of what was there before it changed.
+  // The hash identifies the content only while the file is the hashed version: clients resume downloads by this tag, and must not
+  // combine two versions. A pending book still has the hash of the version before its change.
   const known = book.state !== 'pending' && facts.size === BigInt(book.fileBytes) && String(facts.mtimeNs) === book.mtimeNs
   const hashed = known ? book.fileHash : null
   return {
@@ -39,7 +39,7 @@ export async function findBookFile(
   }
 }
 
-/** The cover of a book as a JPEG file; or, in a sentence, why it has none. @throws not_found when the book is hidden or unknown */
+/** The cover of a book as a JPEG file, or a sentence that says why it has none. @throws not_found when the book is hidden or unknown */
 export async function findCover(
   database: Knex,
   caller: Caller,
@@ -50,8 +50,8 @@ export async function findCover(
   const path = coverPath(cover.dataFolder, book.id)
   if (book.coverHash === null)
     return {
-      missing: book.state === 'pending' ? `The cover of "${book.fileName}" has not been made yet.` : `"${book.fileName}" has no cover.`,
+      missing: book.state === 'pending' ? `The cover of "${book.fileName}" does not exist yet.` : `"${book.fileName}" has no cover.`,
     }
-  if (!(await stat(path).catch(() => null))) return { missing: `The cover of "${book.fileName}" is lost; a deep scan makes it again.` }
+  if (!(await stat(path).catch(() => null))) return { missing: `The cover of "${book.fileName}" is missing; a deep scan restores it.` }
   return { path, etag: book.coverHash }
 }

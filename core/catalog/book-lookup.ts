@@ -5,29 +5,29 @@ import { openFreshCache } from '#core/database/fresh-cache.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
 /**
- * How long an answer is believed. A reader that fetches ahead asks for a dozen pages of one book at once, and each statement costs
- * as much as half the reading of a page; a right taken away by another process still counts within a fifth of a second.
+ * How long a result is cached. A client that prefetches requests a dozen pages of one book at the same time, and each statement costs
+ * as much as half the reading of a page; a permission that another process revokes still counts within a fifth of a second.
  */
 const FRESH_MS = 200
-/** More user and book pairs than are read in one fifth of a second; an entry is about half a kilobyte. */
+/** More pairs of user and book than are read in a fifth of a second; an entry takes about half a kilobyte. */
 const REMEMBERED_MAX = 10_000
 
-/** Looks books up with the rights that held a moment ago. */
+/** Finds books, with permissions cached for a moment. */
 export interface BookLookup {
-  /** The book when the caller may see it, else null. */
+  /** The book if the caller may see it, else null. */
   find(caller: Caller, bookId: string): Promise<ReadableBook | null>
   /** @throws not_found (no such book, or hidden), not_analyzed */
   getAnalysed(ask: { caller: Caller; bookId: string }): Promise<ReadableBook>
-  /** The very next question is asked anew. */
+  /** Clears the cache. */
   forget(): void
 }
 
-/** @param options.freshMs how long an answer is believed; 200 unless said */
+/** @param options.freshMs how long a result is cached; 200 by default */
 export function openBookLookup(database: Knex, options: { freshMs?: number | undefined } = {}): BookLookup {
   const books = openFreshCache<ReadableBook>({
     max: REMEMBERED_MAX,
     freshMs: options.freshMs ?? FRESH_MS,
-    // Whoever waits for an analysis shall not wait longer than it takes.
+    // A client that waits for an analysis must not wait longer than it takes.
     keep: (book) => book.state === 'analyzed',
     load: async (key) => {
       const [userId = '', bookId = ''] = key.split(' ')
@@ -43,7 +43,7 @@ export function openBookLookup(database: Knex, options: { freshMs?: number | und
       if (book.state === 'pending') refuse('not_analyzed', `"${book.fileName}" waits for its analysis; try again when it is done.`)
       if (book.state === 'failed') {
         const message = await findFatalMessage(database, book.id)
-        refuse('not_analyzed', `"${book.fileName}" could not be analysed${message ? `: ${message}` : '.'}`)
+        refuse('not_analyzed', `"${book.fileName}" could not be analyzed${message ? `: ${message}` : '.'}`)
       }
       return book
     },

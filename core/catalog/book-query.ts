@@ -12,7 +12,7 @@ import { readSort, type Sort } from '#core/foundation/sort.ts'
 import type { BookFormat } from '#core/metadata/analysis.ts'
 import { READING_ORDER, READING_TERMS, TITLE_ORDER } from '#core/metadata/reading-order.ts'
 
-/** A book with what its series and library add, as {@link selectBooks} reads it. Numbers wider than a double's integers come as text. */
+/** A book with columns of its series and library, as {@link selectBooks} reads it. Numbers beyond a double's integers are text. */
 interface BookRow {
   id: string
   library_id: string
@@ -60,10 +60,10 @@ const BOOK_SORT_NAMES: Record<string, BookSortField> = {
   read_date: 'read',
 }
 
-/** ORDER BY of each field. All end with the id, turned with the rest so that one index serves both directions. */
+/** ORDER BY of each field. All end with the id, which is reversed with the rest, so that one index serves both directions. */
 const BOOK_ORDER: Record<BookSortField, (direction: 'ASC' | 'DESC') => OrderTerm[]> = {
   title: (d) => [`${TITLE_ORDER} ${d}`, `books.id ${d}`],
-  // The series' own id keeps two series of one name apart; inside a series the reading order never turns round.
+  // The series id separates two series with the same name; inside a series the reading order is never reversed.
   series: (d) => [`${SERIES_TITLE} ${d}`, `series.id ${d}`, ...READING_TERMS],
   created: (d) => [`books.created_at ${d}`, `books.id ${d}`],
   updated: (d) => [`books.updated_at ${d}`, `books.id ${d}`],
@@ -76,7 +76,7 @@ const BOOK_ORDER: Record<BookSortField, (direction: 'ASC' | 'DESC') => OrderTerm
   shuffled: (d) => [`${SHUFFLED('books.id')} ${d}`, `books.id ${d}`],
 }
 
-/** What a sort field needs besides the books themselves. */
+/** Joins the tables that a sort field needs. */
 function joinForSort(query: Knex.QueryBuilder, field: BookSortField, caller: Caller): void {
   if (field === 'series') query.join('series', 'series.id', 'books.series_id')
   else if (field === 'released') query.leftJoin('book_metadata', 'book_metadata.book_id', 'books.id')
@@ -88,7 +88,7 @@ export type BookSort = Sort<BookSortField>
 
 const termsOf = ({ field, direction }: BookSort): OrderTerm[] => BOOK_ORDER[field](direction === 'asc' ? 'ASC' : 'DESC')
 
-/** Books of another order of their own, in the order that a client asks for. @param matching selects their ids */
+/** Books in the order that a client requests, for queries with another default order. @param matching selects their ids */
 export function sortedBooks(
   database: Knex,
   caller: Caller,
@@ -102,37 +102,37 @@ export function sortedBooks(
 
 const DEFAULT_SORT: BookSort = { field: 'title', direction: 'asc' }
 
-/** Null when nothing is said. @throws invalid_request for an unknown field */
+/** Null if absent. @throws invalid_request for an unknown field */
 export const readBookSort = (text: string | undefined): BookSort | null =>
   text?.trim() ? readSort<BookSortField>(text, BOOK_SORT_NAMES, DEFAULT_SORT) : null
 
 export interface BookFilter {
   libraryId?: string | undefined
   seriesId?: string | undefined
-  /** Books whose file has gone are left out unless asked for. */
+  /** Without it, books with a missing file are omitted. */
   includeDeleted?: boolean | undefined
   /** Only books that the caller has begun, or begun and not finished. */
   reading?: 'begun' | 'unfinished' | undefined
   /** Of a list request; compiled. */
   condition?: Fragment | undefined
-  /** Words that the book, its people or its series must have. */
+  /** Words that the book, its people or its series must contain. */
   search?: string | null | undefined
 }
 
 interface BookList {
   filter: BookFilter
-  /** Null: the best match first when words are looked for, else by title. */
+  /** Null: the best match first in a search, otherwise by title. */
   sort: BookSort | null
   offset: number
   limit: number
 }
 
-/** One page of the books the caller may see, and how many there are. */
+/** One page of the books that the caller may see, and the total. */
 export async function listBooks(database: Knex, caller: Caller, list: BookList): Promise<{ items: Book[]; total: number }> {
   return await pageOfBooks(database, caller, bookPage(database, caller, list))
 }
 
-/** As {@link listBooks}, the ids alone. */
+/** Like {@link listBooks}, but only the ids. */
 export async function listIdsOfBooks(database: Knex, caller: Caller, list: BookList): Promise<IdPage> {
   return await pageOfIds(database, bookPage(database, caller, list))
 }
@@ -147,7 +147,7 @@ function bookPage(database: Knex, caller: Caller, list: BookList): Parameters<ty
   return { matching, counting: hitsOf(database, caller, filter), order, offset: list.offset, limit: list.limit }
 }
 
-/** As many rows as the filter lets through, of the documents alone where they know all that it asks. */
+/** As many rows as match the filter; only search documents, if they suffice for the filter. */
 function hitsOf(database: Knex, caller: Caller, filter: BookFilter): Knex.QueryBuilder | undefined {
   const { search, condition, reading } = filter
   if (!search || condition !== undefined || reading !== undefined) return undefined
@@ -173,8 +173,8 @@ export async function pageOfBooks(
 }
 
 /**
- * What to read next: of each series of which the caller has finished a book and has none open, the first book not begun; the series read last
- * comes first unless a sort is named.
+ * What to read next: for each series of which the caller has finished a book and has none in progress, the first book not begun; the series read
+ * last comes first unless a sort is given.
  */
 export async function listOnDeck(
   database: Knex,
@@ -204,19 +204,19 @@ export async function listOnDeck(
   return await pageOfBooks(database, caller, { ...ordered, offset: list.offset, limit: list.limit })
 }
 
-/** @throws not_found for an unknown library: an empty list of books would hide the mistake */
+/** @throws not_found for an unknown library: an empty list would hide the mistake */
 export async function checkLibrary(database: Knex, libraryId: string): Promise<void> {
   const library = await database('libraries').where({ id: libraryId }).first('id')
   if (!library) refuse('not_found', `There is no library ${libraryId}.`)
 }
 
-/** A book by id, deleted or not. @throws not_found when there is none or the caller may not see it */
+/** A book by id, deleted or not. @throws not_found when it does not exist or the caller may not see it */
 export async function getBook(database: Knex, caller: Caller, bookId: string): Promise<Book> {
   const [row] = (await selectBooks(database, caller).where('books.id', bookId).modify(visibleTo(caller, 'books.series_id'))) as BookRow[]
   return row ? bookOf(row, caller) : refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
 }
 
-/** Books by id, in no particular order. The caller of this has already decided that they are visible. */
+/** Books by id, in no particular order. The caller must have checked that they are visible. */
 export async function listBooksByIds(database: Knex, caller: Caller, ids: readonly string[]): Promise<Map<string, Book>> {
   if (ids.length === 0) return new Map()
   const rows = (await selectBooks(database, caller).whereRaw('books.id = ANY(?::uuid[])', [[...ids]])) as BookRow[]
@@ -224,12 +224,12 @@ export async function listBooksByIds(database: Knex, caller: Caller, ids: readon
 }
 
 /**
- * All in one answer, since the interface knows no pages here: more than this is asked for through the paginated list. Weekly magazines
- * of forty years fit. The answer is made in one go, about 50 ms and 1.5 MB for so many books, while everybody else waits.
+ * All in one response, because this operation has no pages: clients get more through the paginated list. Weekly magazines
+ * of forty years fit. The response is made in one step, about 50 ms and 1.5 MB for this many books, which delays all other requests.
  */
 export const SERIES_BOOKS_MAX = 2_000
 
-/** The books of one series, in reading order unless a sort is named; all of them without a limit. @throws not_found for a hidden or unknown series */
+/** The books of one series, in reading order unless a sort is given; all of them without a limit. @throws not_found for a hidden or unknown series */
 export async function listSeriesBooks(
   database: Knex,
   caller: Caller,
@@ -239,19 +239,19 @@ export async function listSeriesBooks(
   if (!found) refuse('not_found', `There is no series ${series.seriesId}, or you may not see it.`)
   const { seriesId, includeDeleted, sort, limit = SERIES_BOOKS_MAX + 1 } = series
   const query = selectBooks(database, caller).modify(matches({ seriesId, includeDeleted }, caller)).limit(limit)
-  // What the other fields need is selected already.
+  // The columns for the other fields are selected already.
   if (sort?.field === 'released') joinForSort(query, 'released', caller)
   const rows = (await query.orderByRaw((sort ? termsOf(sort) : READING_TERMS).join(', '))) as BookRow[]
   if (rows.length > SERIES_BOOKS_MAX) {
     refuse(
       'invalid_value',
-      `This series holds more than ${SERIES_BOOKS_MAX} books: take a limit, or read them with /api/v1/books?seriesId=${series.seriesId}.`,
+      `This series has more than ${SERIES_BOOKS_MAX} books: set a limit, or use /api/v1/books?seriesId=${series.seriesId}.`,
     )
   }
   return rows.map((row) => bookOf(row, caller))
 }
 
-/** The books before and after this one in its series, in reading order; deleted ones are stepped over. */
+/** The books before and after this one in its series, in reading order; skips deleted ones. */
 export async function findAdjacentBooks(database: Knex, caller: Caller, bookId: string): Promise<AdjacentBooks> {
   const self = await database('books').where('books.id', bookId).modify(visibleTo(caller, 'books.series_id')).first('series_id')
   if (!self) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
@@ -287,7 +287,7 @@ export function matches(filter: BookFilter, caller: Caller): (query: Knex.QueryB
   }
 }
 
-/** Books with the columns of {@link BookRow}, among them what the caller has read. */
+/** Books with the columns of {@link BookRow}, including the caller's progress. */
 function selectBooks(database: Knex, caller: Caller): Knex.QueryBuilder {
   return database('books')
     .join('series', 'series.id', 'books.series_id')

@@ -3,7 +3,7 @@ import type { Suspicion } from '#core/catalog/suspect.ts'
 import { announce, announceSeries, announceSeriesGone, bookEvent } from '#core/events/event-store.ts'
 import type { Analysis, BookErrorType, Page, Problem } from '#core/metadata/analysis.ts'
 
-/** What analysis needs to know of a book before it opens the file. */
+/** What analysis needs of a book before it opens the file. */
 export interface BookToAnalyse {
   id: string
   library_id: string
@@ -18,11 +18,11 @@ export interface BookToAnalyse {
   deleted: boolean
   library_path: string
   book_strategy: string
-  /** Whether metadata is kept that an analysis has to compare with. */
+  /** Whether metadata is stored that the analysis must compare with. */
   described: boolean
-  /** Whether the extracted cover must stay as it is. */
+  /** Whether the extracted cover must not change. */
   cover_locked: boolean
-  /** What its file is suspected of; null for nothing, as nearly always. */
+  /** The suspicion against its file; null for none, as nearly always. */
   suspicion: Suspicion | null
 }
 
@@ -41,26 +41,26 @@ export async function findBookToAnalyse(database: Knex, bookId: string): Promise
 }
 
 /**
- * The time of a file as a row remembers it after an analysis that failed for a passing reason: no file has this time, so every scan tries
- * again; and applied twice it gives the true one, so the file is not taken for a changed one. Nanoseconds.
+ * The time of a file in its row after an analysis that failed temporarily: no file has this time, so every scan retries; and applied
+ * twice it returns the true one, so the file does not count as changed. Nanoseconds.
  */
 export const markUnread = (mtimeNs: string | bigint): string => String(~BigInt(mtimeNs))
 
-/** Whether a row carries such a mark. Files from before 1970 look as if, which costs them an analysis more. */
+/** Whether a row has such a mark. Files from before 1970 look marked, which costs them an extra analysis. */
 export const isMarkedUnread = (mtimeNs: string): boolean => mtimeNs.startsWith('-')
 
-/** Of the file as it was when it was looked at, marked or not. */
+/** The time of the file at its last analysis, marked or not. */
 export const trueMtimeNs = (mtimeNs: string): string => (isMarkedUnread(mtimeNs) ? markUnread(mtimeNs) : mtimeNs)
 
-/** Another row with the content of a book. */
+/** Another row with the same content as a book. */
 export interface Duplicate {
   id: string
   path: string
 }
 
 /**
- * Other books of the library with this content: those marked as deleted first, since a scan has missed them already, and of those the one of
- * the same name, so that equal files in a renamed folder stay the books they were.
+ * Other books of the library with this content: those marked as deleted first, since a scan has found them missing already, and among those the one
+ * with the same name, so that equal files in a renamed folder stay the same books.
  */
 export async function listBooksWithContent(
   database: Knex,
@@ -74,8 +74,8 @@ export async function listBooksWithContent(
 }
 
 /**
- * Gives the place of a newly found book to the row of its duplicate; the new row goes. Answers the series both stood in, or null when one of the
- * rows has changed meanwhile.
+ * Gives the path of a new book to the row of its duplicate; deletes the new row. Returns the series of both, or null when one of the
+ * rows has changed in the meantime.
  */
 export async function relinkBook(trx: Knex.Transaction, found: BookToAnalyse, duplicate: Duplicate): Promise<SeriesIds | null> {
   // One move at a time in a library: several books of one renamed folder would wait for each other's rows in a circle.
@@ -139,7 +139,7 @@ export async function lockSeriesPair(trx: Knex.Transaction, libraryId: string, i
   return scan && fresh.created_at >= scan.started_at ? { old, fresh } : null
 }
 
-/** The old series takes the folder and the books of the new one, whose row goes; what it is called is for the caller to say. */
+/** The old series takes the folder and the books of the new one, whose row is deleted; the caller decides its title. */
 export async function joinSeries(trx: Knex.Transaction, { old, fresh }: SeriesPair): Promise<void> {
   await trx('books').where('series_id', fresh.id).update({ series_id: old.id })
   const [moved] = await trx('series').where('id', old.id).select('library_id')
@@ -151,51 +151,51 @@ export async function joinSeries(trx: Knex.Transaction, { old, fresh }: SeriesPa
   await announceSeries(trx, [old.id], ['path', 'books'])
 }
 
-/** Has whoever else changes the series of a book wait until the transaction ends. */
+/** Locks the series of a book against other changes until the transaction ends. */
 export async function lockSeriesOf(trx: Knex, bookId: string): Promise<void> {
   await trx.raw('SELECT 1 FROM series WHERE id = (SELECT series_id FROM books WHERE id = ?) FOR NO KEY UPDATE', [bookId])
 }
 
-/** Has whoever else writes a book, or its cover, wait until the transaction ends; false when the book is gone. */
+/** Locks a book and its cover against other changes until the transaction ends; false when the book was deleted. */
 export async function lockBook(trx: Knex, bookId: string): Promise<boolean> {
   const { rows } = await trx.raw('SELECT 1 FROM books WHERE id = ? FOR NO KEY UPDATE', [bookId])
   return rows.length > 0
 }
 
-/** What one analysis writes into the row of a book. */
+/** The columns that one analysis writes to the row of a book. */
 export interface AnalysedBook {
   bookId: string
   bytes: string
   mtimeNs: string
-  /** Has the next scan try again, because the file could not be read for a reason that may pass. */
+  /** Makes the next scan retry, because the file could not be read for a temporary reason. */
   unread: boolean
-  /** Null keeps the hashes when the file is the one that was hashed, and clears them when not. */
+  /** Null keeps the hashes if the file is the hashed version, and clears them otherwise. */
   sha256: string | null
   readerHash: string | null
   format: Analysis['format']
   pageSource: Analysis['pageSource']
   pageCount: number
   pages: Page[]
-  /** Counts for a book without metadata of its own; with it, its title is compared source by source. */
+  /** Used for a book without metadata of its own; otherwise its title is compared source by source. */
   title: string
-  /** `keep` leaves the cover that there is. */
+  /** `keep` does not change the cover. */
   coverHash: string | null | 'keep'
   state: 'analyzed' | 'failed'
   problems: Problem[]
-  /** Error types whose step went well, or is no longer of this file. */
+  /** Error types whose step succeeded, or that no longer belong to this file. */
   cleared: BookErrorType[]
 }
 
 export interface Recorded {
   /** Of the book. */
   seriesId: string
-  /** Whether books of its series have said something that the series does not know yet. */
+  /** Whether books of its series have data that is not aggregated yet. */
   aggregateDue: boolean
-  /** Members of the book that are not what they were, its metadata excepted. */
+  /** Members of the book that have changed, except its metadata. */
   changed: string[]
 }
 
-/** Writes an analysis in one statement: everything or nothing. Null when the book is gone. */
+/** Writes an analysis in one statement: everything or nothing. Null when the book was deleted. */
 export async function recordAnalysed(database: Knex, book: AnalysedBook): Promise<Recorded | null> {
   const { problems } = book
   const { rows } = await database.raw(
@@ -220,7 +220,7 @@ export async function recordAnalysed(database: Knex, book: AnalysedBook): Promis
        ON CONFLICT (book_id, error_type) DO UPDATE
          SET message = excluded.message, details = excluded.details, fatal = excluded.fatal, occurred_at = now()
      )
-     -- The row of the book as it was: a statement sees nothing of what it writes.
+     -- The row of the book before the change: a statement does not see what it writes.
      SELECT s.id AS "seriesId", s.seed_due AS "aggregateDue", array_remove(ARRAY[
        CASE WHEN b.state <> :state THEN 'analyzed' END, CASE WHEN b.page_count <> :pageCount THEN 'pageCount' END,
        CASE WHEN b.file_hash IS DISTINCT FROM coalesce(CAST(:sha256 AS text), b.file_hash) THEN 'fileHash' END,
@@ -246,7 +246,7 @@ export async function recordAnalysed(database: Knex, book: AnalysedBook): Promis
       cleared: book.cleared.filter((type) => !problems.some((problem) => problem.type === type)),
       types: problems.map((problem) => problem.type),
       messages: problems.map((problem) => storable(problem.message)),
-      // The driver's types know no null inside an array, PostgreSQL does.
+      // The driver's types do not allow null inside an array; PostgreSQL does.
       details: problems.map(({ details }) => (details ? JSON.stringify(details, storableMember) : null)) as string[],
       fatals: problems.map((problem) => problem.fatal),
     },
@@ -255,13 +255,13 @@ export async function recordAnalysed(database: Knex, book: AnalysedBook): Promis
 }
 
 /**
- * Writes that a book which was analysed before could not be read this time: all that is known of it stays, its state too, since the file is
- * the same. False when the book is gone.
- * @param failure.mtimeNs the true one, or marked for another try
+ * Records that an analyzed book could not be read this time: all of its data stays, including its state, since the file is
+ * the same. False when the book was deleted.
+ * @param failure.mtimeNs the true one, or marked for a retry
  */
 export async function recordUnreadable(database: Knex, failure: { bookId: string; mtimeNs: string; problem: Problem }): Promise<boolean> {
   const { bookId, mtimeNs, problem } = failure
-  // Why a failed book is one must not be lost: that row stays as it is.
+  // The reason why a book failed must not be lost: that row does not change.
   const { rows } = await database.raw(
     `WITH updated AS (
        UPDATE books SET file_mtime_ns = CAST(:mtimeNs AS bigint), deleted_at = NULL, updated_at = now() WHERE id = :bookId RETURNING id
@@ -283,12 +283,12 @@ export async function recordUnreadable(database: Knex, failure: { bookId: string
   return rows.length > 0
 }
 
-/** A text as PostgreSQL takes it: it knows neither the NUL character nor half of a surrogate pair, which names in archives do have. */
+/** A text that PostgreSQL can store: without the NUL character and halves of surrogate pairs, which names in archives do contain. */
 export const storable = (text: string) => text.toWellFormed().replaceAll('\0', '\uFFFD')
 
 const storableMember = (_key: string, value: unknown) => (typeof value === 'string' ? storable(value) : value)
 
-/** A file turned out to be another than the scan saw: its folder is compared in full at the next scan. */
+/** A file turned out to be a different version than the scan saw: the next scan compares its folder in full. */
 export async function forgetFolder(database: Knex, book: BookToAnalyse): Promise<void> {
   await database('scanned_folders')
     .where({ library_id: book.library_id, path: folderOf(book.library_path, book.path) })

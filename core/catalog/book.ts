@@ -10,7 +10,7 @@ const INT32 = { minimum: -2147483648, maximum: 2147483647 }
 const Int32 = Type.Integer(INT32)
 const Count = Type.Integer({ minimum: 0 })
 
-/** What the current user has read of a book. */
+/** The current user's read progress in a book. */
 export const ReadProgress = Noun('ReadProgress')({
   id: Uuid,
   userId: Uuid,
@@ -23,7 +23,7 @@ export const ReadProgress = Noun('ReadProgress')({
   completedAt: Type.Optional(Nullable(Timestamp)),
 })
 
-/** A book as lists and records show it. */
+/** A book in lists and records. */
 export const Book = Noun('Book')({
   id: Uuid,
   libraryId: Uuid,
@@ -39,7 +39,7 @@ export const Book = Noun('Book')({
     minLength: 1,
     description: 'SHA-256 of the file, lower-case hex; `unhashed:<id>` until the file has been hashed.',
   }),
-  readerHash: Nullable(Type.String({ description: 'Partial MD5 by which e-readers know the file.' })),
+  readerHash: Nullable(Type.String({ description: 'Partial MD5 by which e-readers identify the file.' })),
   koreaderHash: Type.Optional(Nullable(Type.String({ description: 'Same as readerHash; only with compatibility.legacyNames.' }))),
   pageCount: Type.Integer({ minimum: 0, maximum: 2147483647 }),
   number: Nullable(Type.Integer({ ...INT32, description: 'Null when the book has no number or a fractional one.' })),
@@ -55,7 +55,7 @@ export const Book = Noun('Book')({
 })
 export type Book = Static<typeof Book>
 
-/** One page of a book, as clients list them. */
+/** One page of a book in lists of pages. */
 export const BookPage = Noun('BookPage')({
   id: Uuid,
   bookId: Uuid,
@@ -68,7 +68,7 @@ export const BookPage = Noun('BookPage')({
 })
 export type BookPage = Static<typeof BookPage>
 
-/** Neighbours of a book in its series; null at the ends. */
+/** Neighbors of a book in its series; null at the ends. */
 export const AdjacentBooks = Noun('AdjacentBooks')({ prev: Nullable(Book), next: Nullable(Book) })
 export type AdjacentBooks = Static<typeof AdjacentBooks>
 
@@ -82,7 +82,7 @@ export const BookError = Noun('BookError')({
 })
 export type BookError = Static<typeof BookError>
 
-/** Books that carry errors, in one group per error type. */
+/** Books with errors, in one group per error type. */
 export const BooksWithErrors = Noun('BooksWithErrors')({
   errorCounts: Type.Record(Type.String(), Count),
   groups: Type.Array(
@@ -101,20 +101,20 @@ export const BooksWithErrors = Noun('BooksWithErrors')({
 export type BooksWithErrors = Static<typeof BooksWithErrors>
 
 /**
- * The number as the wire knows it, where it is an integer. A book 1.5 has none: rounding would give two books one number.
- * Its exact place shows in `chapter` and in the order of the series.
+ * The number for the API, if it is an integer. A book 1.5 has none: rounding would give two books one number.
+ * Its exact position shows in `chapter` and in the order of the series.
  */
 export function wholeNumber(number: number | null): number | null {
   return number !== null && Number.isInteger(number) && Math.abs(number) <= 2147483647 ? number : null
 }
 
-/** `fileHash` promises never to be empty, so a file that has not been hashed yet is named by its book: no two such books look like duplicates. */
+/** `fileHash` is never empty, so a file that has not been hashed yet is named by its book's id: no two such books look like duplicates. */
 export function fileHashOf(book: { id: string; fileHash: string | null }): string {
   return book.fileHash ?? `unhashed:${book.id}`
 }
 
 /**
- * The ids of the pages of a book, by number from 1: name-based UUIDs (RFC 9562, version 5) of book and number, so they need no row and
+ * The ids of the pages of a book, by number from 1: name-based UUIDs (RFC 9562, version 5) of book and number, so that they need no row and
  * never change. A list may have 100,000 of them, so each costs one hash over one buffer and no object of its own.
  */
 export function pageIdsOf(bookId: string): (pageNumber: number) => string {

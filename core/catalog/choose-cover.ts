@@ -34,7 +34,7 @@ interface Parts {
 }
 type Reading = Omit<Parts, 'drawCover'>
 
-/** A JPEG on the disk. */
+/** A JPEG file on disk. */
 export interface CoverFile {
   path: string
   etag: string
@@ -47,8 +47,8 @@ export async function listCovers({ database }: Reading, caller: Caller, owner: C
 }
 
 /**
- * Keeps a picture that a person gave and shows it from now on.
- * @throws not_found; unsupported_media_type, invalid_value when it is no picture that is taken; conflict when there are too many
+ * Stores a picture that a user uploaded and selects it.
+ * @throws not_found; unsupported_media_type, invalid_value when it is not a supported picture; conflict when there are too many
  */
 export async function uploadCover(parts: Parts, caller: Caller, cover: { owner: CoverOwner; bytes: Uint8Array }): Promise<CoverRow> {
   await checkOwner(parts.database, caller, cover.owner)
@@ -62,7 +62,7 @@ export async function chooseCover({ database }: Reading, caller: Caller, cover: 
   return (await findCoverRow(database, cover.owner, { id: cover.coverId })) ?? refuseUnknown(cover)
 }
 
-/** Shows what the file brings again; nothing is deleted. @throws not_found */
+/** Selects the cover from the file again; deletes nothing. @throws not_found */
 export async function dropChoice({ database }: Reading, caller: Caller, owner: CoverOwner): Promise<void> {
   await checkOwner(database, caller, owner)
   await selectCover(database, owner, null)
@@ -90,11 +90,11 @@ export async function getCoverFile(parts: Reading, caller: Caller, cover: { owne
   await checkOwner(parts.database, caller, cover.owner)
   const row = (await findCoverRow(parts.database, cover.owner, { id: cover.coverId })) ?? refuseUnknown(cover)
   const path = chosenCoverPath(parts.settings.dataFolder, cover.owner, { id: row.id, size: 'large' })
-  if (!(await stat(path).catch(() => null))) refuse('not_found', 'The file of this cover is lost; delete it and upload it again.')
+  if (!(await stat(path).catch(() => null))) refuse('not_found', 'The file of this cover is missing; delete the cover and upload it again.')
   return { path, etag: row.hash }
 }
 
-/** The selected cover; null when none is selected or its file is lost, which the extracted one then stands in for. */
+/** The selected cover; null when none is selected or its file is missing, in which case the extracted one is shown instead. */
 export async function findChosenCover(
   { database, settings }: Reading,
   owner: CoverOwner,
@@ -107,8 +107,8 @@ export async function findChosenCover(
 }
 
 /**
- * Chooses by name where the cover of a series comes from: `default` (its first book), `book:<id>` (a copy of that book's cover as it is
- * now), or the newest cover there is of the source `custom` or `plugin:<name>`.
+ * Selects by name where the cover of a series comes from: `default` (its first book), `book:<id>` (a copy of that book's current
+ * cover), or the newest existing cover from the source `custom` or `plugin:<name>`.
  * @throws not_found; invalid_value for a book of another series, a book without a cover, or a source without covers
  */
 export async function chooseSource(parts: Parts, caller: Caller, choice: { seriesId: string; source: string }): Promise<void> {
@@ -138,9 +138,8 @@ async function bookCoverPath(parts: Parts, caller: Caller, bookId: string): Prom
 }
 
 /**
- * Keeps a picture from wherever it comes and shows it from now on.
- * @throws unsupported_media_type, invalid_value when it is no picture that is taken; conflict when there are too many, or when a plugin gives it
- *   and a lock or a chosen cover stands against it
+ * Stores a picture from any source and selects it.
+ * @throws unsupported_media_type, invalid_value when it is not a supported picture; conflict when there are too many
  */
 export async function keepCover(
   parts: Parts,

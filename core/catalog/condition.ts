@@ -1,7 +1,7 @@
 import { refuse } from '#core/foundation/errors.ts'
 import { isUuid } from '#core/foundation/schema.ts'
 
-/** Operators by family; what a field takes is said in the lists of fields. */
+/** Operators by family; the lists of fields say the family of each. */
 export const OPERATORS = {
   text: ['is', 'isNot', 'contains', 'doesNotContain', 'beginsWith', 'endsWith', 'isNull', 'isNotNull'],
   word: ['is', 'isNot'],
@@ -12,27 +12,27 @@ export const OPERATORS = {
 } as const
 export type Family = keyof typeof OPERATORS
 
-/** Deeper or larger than any rule editor makes, small enough to plan and run at once. */
+/** Deeper or larger than any rule editor produces, small enough to plan and execute fast. */
 export const DEPTH_MAX = 10
 export const LEAVES_MAX = 200
-/** Of allOf, anyOf and not. Empty ones count no comparison, but each is a piece of the statement. */
+/** Of allOf, anyOf and not. Empty groups contain no comparison, but each is a part of the statement. */
 export const GROUPS_MAX = 500
 /** Longer than any title; a set of ids is a page of a list. */
 export const VALUE_LENGTH_MAX = 500
 export const VALUES_MAX = 500
-/** Of all sets together: to read and send five times as many takes a tenth of a second, in which nobody else is answered. */
+/** Of all sets together: reading and sending five times as many takes a tenth of a second, which blocks all other requests. */
 export const VALUES_TOTAL_MAX = 5_000
 
-/** A field that conditions may name. `words` are the only values of a field of family `word`. */
+/** A field that conditions may use. `words` are the only values of a field of family `word`. */
 export interface FilterField {
   family: Family
   words?: readonly string[]
 }
 
-/** A moment as a filter means it: a day is a moment at its beginning and lasts until the next. */
+/** A moment in a filter: a day begins at its first moment and lasts until the next day. */
 export interface Moment {
   from: string
-  /** Same as `from` for a moment that was given to the second. */
+  /** Same as `from` for a moment with a time of day. */
   until: string
 }
 
@@ -50,14 +50,14 @@ export type Condition =
 
 const DAY = /^(\d{4})-(\d{2})-(\d{2})$/
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/
-/** What the database's clock knows, with room at both ends. */
+/** The range of the database's timestamps, with a margin at both ends. */
 const TIME_MIN = Date.UTC(-4000, 0, 1)
 const TIME_MAX = Date.UTC(9999, 11, 31)
 const DAY_MS = 86_400_000
 
 /**
- * Reads the condition of a list request (decisions.md 10).
- * @throws invalid_request with the path of the member for an unknown field or operator, a value of another family, too much depth or size
+ * Parses the condition of a list request.
+ * @throws invalid_request with the path of the member for an unknown field or operator, a value of another family, or a condition that is too large
  */
 export function readCondition(given: unknown, fields: Readonly<Record<string, FilterField>>): Condition {
   let leaves = 0
@@ -66,23 +66,23 @@ export function readCondition(given: unknown, fields: Readonly<Record<string, Fi
   return read(given, '/condition', 1)
 
   function read(value: unknown, path: string, depth: number): Condition {
-    if (depth > DEPTH_MAX) malformed(path, `lies deeper than ${DEPTH_MAX} levels`)
+    if (depth > DEPTH_MAX) malformed(path, `is nested deeper than ${DEPTH_MAX} levels`)
     const [key, member] = onlyMember(value, path)
     const at = `${path}/${key}`
     if ((key === 'allOf' || key === 'anyOf' || key === 'not') && ++groups > GROUPS_MAX)
-      malformed(at, `is one group too many: there may be ${GROUPS_MAX}`)
+      malformed(at, `exceeds the limit of ${GROUPS_MAX} groups`)
     if (key === 'allOf' || key === 'anyOf') {
       if (!Array.isArray(member)) malformed(at, 'must be a list of conditions')
       return { kind: key, parts: member.map((part, index) => read(part, `${at}/${index}`, depth + 1)) }
     }
     if (key === 'not') return { kind: 'not', part: read(member, at, depth + 1) }
     const field = Object.hasOwn(fields, key) ? fields[key] : undefined
-    if (!field) malformed(at, `is no field to filter by; there are ${Object.keys(fields).join(', ')}, and allOf, anyOf, not`)
-    if (++leaves > LEAVES_MAX) malformed(at, `is one comparison too many: there may be ${LEAVES_MAX}`)
-    // Counted before they are looked at.
+    if (!field) malformed(at, `is not a filter field; the fields are ${Object.keys(fields).join(', ')}, besides allOf, anyOf, not`)
+    if (++leaves > LEAVES_MAX) malformed(at, `exceeds the limit of ${LEAVES_MAX} comparisons`)
+    // Counted before they are checked.
     const own = isObject(member) && Array.isArray(member['values']) ? member['values'].length : 0
     values += Math.min(own, VALUES_MAX)
-    if (values > VALUES_TOTAL_MAX) malformed(`${at}/values`, `holds too many: in all sets together there may be ${VALUES_TOTAL_MAX}`)
+    if (values > VALUES_TOTAL_MAX) malformed(`${at}/values`, `has too many entries: all sets together may have ${VALUES_TOTAL_MAX}`)
     return { kind: 'leaf', field: key, operand: readOperand(member, field, at) }
   }
 }
@@ -101,7 +101,7 @@ function readOperand(given: unknown, field: FilterField, path: string): Operand 
   if (typeof operator !== 'string' || !operators.includes(operator)) malformed(`${path}/operator`, `must be one of ${operators.join(', ')}`)
   const member = (name: string, ...others: string[]) => {
     const extra = Object.keys(given).find((key) => key !== 'operator' && key !== name && !others.includes(key))
-    if (extra !== undefined) malformed(`${path}/${extra}`, `is not known beside ${operator}`)
+    if (extra !== undefined) malformed(`${path}/${extra}`, `is not allowed beside ${operator}`)
     return given[name]
   }
   const bare = operator === 'isNull' || operator === 'isNotNull' || field.family === 'bool'
@@ -116,7 +116,7 @@ function readOperand(given: unknown, field: FilterField, path: string): Operand 
       const many = operator === 'in' || operator === 'notIn'
       const values = many ? member('values') : [member('value')]
       if (!Array.isArray(values)) malformed(`${path}/values`, 'must be a list of UUIDs')
-      if (values.length > VALUES_MAX) malformed(`${path}/values`, `holds more than ${VALUES_MAX}`)
+      if (values.length > VALUES_MAX) malformed(`${path}/values`, `has more than ${VALUES_MAX} entries`)
       values.forEach((value, index) => {
         if (typeof value !== 'string' || !isUuid(value)) malformed(many ? `${path}/values/${index}` : `${path}/value`, 'must be a UUID')
       })
@@ -151,7 +151,7 @@ function readOperand(given: unknown, field: FilterField, path: string): Operand 
 
 function readText(value: unknown, field: FilterField, path: string): string {
   if (typeof value !== 'string') malformed(path, 'must be a text')
-  // Characters, as PostgreSQL and the schemas of requests count them: pictures among letters are two units each.
+  // Characters, as PostgreSQL and the schemas of requests count them: an emoji takes two UTF-16 code units.
   const isLong = value.length > VALUE_LENGTH_MAX && (value.length > 2 * VALUE_LENGTH_MAX || [...value].length > VALUE_LENGTH_MAX)
   if (isLong) malformed(path, `is longer than ${VALUE_LENGTH_MAX} characters`)
   if (field.words && !field.words.includes(value)) malformed(path, `must be one of ${field.words.join(', ')}`)
@@ -167,9 +167,9 @@ function readMoment(value: unknown, path: string): Moment {
   if (typeof value !== 'string' || !(DAY.test(value) || TIME.test(value)))
     malformed(path, 'must be a day such as 2024-02-29 or a time such as 2024-02-29T12:00:00Z')
   const from = Date.parse(value)
-  // Date.parse takes the 30th of February for the 1st of March.
+  // Date.parse treats February 30 as March 1.
   const isReal = !Number.isNaN(from) && new Date(Date.parse(value.slice(0, 10))).toISOString().slice(0, 10) === value.slice(0, 10)
-  if (!isReal || from < TIME_MIN || from > TIME_MAX) malformed(path, `is no day of the calendar`)
+  if (!isReal || from < TIME_MIN || from > TIME_MAX) malformed(path, `is not a valid date`)
   return { from: new Date(from).toISOString(), until: new Date(DAY.test(value) ? from + DAY_MS : from).toISOString() }
 }
 

@@ -10,10 +10,10 @@ interface Parts {
   settings: { dataFolder: string }
 }
 
-/** The cover of something that the caller may see; or, in a sentence, why it has none. */
+/** The cover of a book or series that the caller may see, or a sentence that says why it has none. */
 export type ShownCover = CoverFile | { missing: string }
 
-/** The cover that stands for a book, small: the chosen one, else the one its file brings. @throws not_found for a hidden or unknown book */
+/** The thumbnail of a book: of the selected cover, otherwise of the extracted one. @throws not_found for a hidden or unknown book */
 export async function findBookThumbnail(parts: Parts, caller: Caller, bookId: string): Promise<ShownCover> {
   await checkOwner(parts.database, caller, { kind: 'book', id: bookId })
   const chosen = await findChosenCover(parts, { kind: 'book', id: bookId.toLowerCase() })
@@ -21,7 +21,7 @@ export async function findBookThumbnail(parts: Parts, caller: Caller, bookId: st
 }
 
 /**
- * The cover that stands for a series, small: the chosen one, else that of its first book with one.
+ * The thumbnail of a series: of the selected cover, otherwise of its first book with a cover.
  * @throws not_found for a hidden or unknown series
  */
 export async function findSeriesThumbnail(parts: Parts, caller: Caller, seriesId: string): Promise<ShownCover> {

@@ -2,10 +2,10 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 
-/** Ids told of one group; `duplicateCount` tells how many there are. */
+/** How many ids of one group are returned; `duplicateCount` has the full number. */
 const BOOKS_TOLD_MAX = 500
 
-/** Books that hold the same file. Times are ISO 8601. */
+/** Books with the same file. Times are ISO 8601. */
 export interface DuplicateGroup {
   id: string
   /** SHA-256 of the file. */
@@ -25,7 +25,7 @@ interface GroupRow {
   updated_at: Date
 }
 
-/** Groups of which the caller sees two books or more, of which one at least is not dismissed. */
+/** Groups with at least two books that the caller sees, of which at least one is not dismissed. */
 const groupsSeenBy = (database: Knex, caller: Caller): Knex.QueryBuilder =>
   database('duplicate_groups AS g')
     .join('books', 'books.file_hash', 'g.file_hash')
@@ -34,7 +34,7 @@ const groupsSeenBy = (database: Knex, caller: Caller): Knex.QueryBuilder =>
     .groupBy('g.id')
     .havingRaw('count(*) > 1 AND bool_or(books.id <> ALL(g.dismissed_books))')
 
-/** Some of the groups, the largest first, and how many groups and books there are in all. */
+/** Some of the groups, the largest first, and the total numbers of groups and books. */
 export async function listDuplicates(
   database: Knex,
   caller: Caller,
@@ -66,7 +66,7 @@ export async function listDuplicates(
   return { groups, totalGroups: totals.groups, totalBooks: totals.books }
 }
 
-/** The books of one group that the caller sees; null where they see no such group. */
+/** The books of one group that the caller sees; null when the caller sees no such group. */
 export async function findGroupBooks(database: Knex, caller: Caller, groupId: string): Promise<string[] | null> {
   const row = await groupsSeenBy(database, caller).where('g.id', groupId).first(database.raw('array_agg(books.id) AS book_ids'))
   return row?.book_ids ?? null

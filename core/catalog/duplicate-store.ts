@@ -1,11 +1,11 @@
 import type { Knex } from 'knex'
 
-/** Of hashes, by their first two digits: so few at a time that a million books are no long statement. */
+/** The number of pieces, by the first two digits of hashes: small enough that even a million books need no long statement. */
 export const PIECES = 256
 
 const digits = (piece: number) => (piece < PIECES ? piece.toString(16).padStart(2, '0') : 'g')
 
-/** Looks for books of one content anew, among the hashes of one piece, and remembers the groups; answers how many there are, and their books. */
+/** Finds books with the same content again, among the hashes of one piece, and stores the groups; returns how many there are, and their books. */
 export async function recordDuplicates(database: Knex, piece: number): Promise<{ groups: number; books: number }> {
   const { rows } = await database.raw(
     `WITH found AS (
@@ -23,7 +23,7 @@ export async function recordDuplicates(database: Knex, piece: number): Promise<{
   return rows[0]
 }
 
-/** Remembers that these books of a group are meant to be there more than once. */
+/** Records that these books of a group are meant to exist more than once. */
 export async function dismissBooks(database: Knex, groupId: string, bookIds: readonly string[]): Promise<void> {
   await database.raw(
     `UPDATE duplicate_groups SET updated_at = now(),

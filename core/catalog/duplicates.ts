@@ -9,7 +9,7 @@ import { hasOpenTask } from '#core/tasks/task-admin-store.ts'
 const TYPE = 'find_duplicates'
 /** Some 100 KB each time. */
 const GROUPS_AT_ONCE = 1_000
-/** Of books that are listed by themselves: nobody looks through more, and what stands before a page is read to find it. */
+/** Limit of the plain list of books: nobody looks through more, and reading a page requires reading everything before it. */
 const BOOKS_LISTED_MAX = 10_000
 
 interface Dependencies {
@@ -17,7 +17,7 @@ interface Dependencies {
   tasks: TaskQueue
 }
 
-/** Registers the handler at the queue; call before its start(). */
+/** Registers the handler with the queue; call before its start(). */
 export function openDuplicates({ database, tasks }: Dependencies): void {
   tasks.handle(TYPE, { concurrency: 1 }, async (run) => {
     const found = { groups: 0, books: 0 }
@@ -32,17 +32,17 @@ export function openDuplicates({ database, tasks }: Dependencies): void {
   })
 }
 
-/** Looks for books that hold the same file, in all libraries. @throws conflict while that is being done */
+/** Searches all libraries for books with the same file. @throws conflict while a search runs */
 export async function scanDuplicates({ database, tasks }: Dependencies): Promise<{ taskId: string; message: string }> {
   const isOpen = await hasOpenTask(database, TYPE)
   const added = isOpen ? null : await tasks.add({ type: TYPE, dedupeKey: TYPE })
-  if (!added?.created) refuse('conflict', 'Duplicates are being looked for already: wait until that task has ended, or cancel it.')
-  return { taskId: added.taskId, message: 'Duplicates are looked for by a task.' }
+  if (!added?.created) refuse('conflict', 'A search for duplicates is running already: wait until that task has ended, or cancel it.')
+  return { taskId: added.taskId, message: 'The search for duplicates is queued.' }
 }
 
 /**
- * Takes a group from the list until it has a book more; of the books nothing changes.
- * @throws not_found for a group of which the caller does not see two books
+ * Removes a group from the list until another book joins it; the books do not change.
+ * @throws not_found for a group in which the caller does not see two books
  */
 export async function dismissDuplicates(database: Knex, caller: Caller, groupId: string): Promise<void> {
   const bookIds = await findGroupBooks(database, caller, groupId)
@@ -50,7 +50,7 @@ export async function dismissDuplicates(database: Knex, caller: Caller, groupId:
   await dismissBooks(database, groupId, bookIds)
 }
 
-/** Books of the groups, one group after the other, and how many there are in all; the first 10,000 are listed. */
+/** Books of the groups, one group after the other, and the total; the first 10,000 are listed. */
 export async function listDuplicateIds(
   database: Knex,
   caller: Caller,

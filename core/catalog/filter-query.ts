@@ -6,19 +6,19 @@ import { refuse } from '#core/foundation/errors.ts'
 import { BOOK_TYPES } from '#core/metadata/book-metadata.ts'
 import { SERIES_STATUSES } from '#core/metadata/series-metadata.ts'
 
-/** A piece of a WHERE clause. Every value is a binding; the text comes from this file alone. */
+/** A part of a WHERE clause. Every value is a binding; the text comes only from this file. */
 export interface Fragment {
   sql: string
   bindings: unknown[]
 }
 
-/** A field in SQL: an expression to compare, a set of rows in which a name is looked for, or a test of its own. */
+/** A field in SQL: an expression to compare, a set of rows with names, or a special test. */
 type Column = FilterField & {
-  /** Who else may not ask. */
+  /** The permission that a caller needs to use the field. */
   needs?: Permission
-} /** `shownExpression` for callers who are not shown what the expression tells: to compare with it would be to ask for it. */ & (
+} /** `shownExpression` is for callers who may not see the value of the expression: comparing with it would reveal it. */ & (
     | { expression: string; shownExpression?: string; callerBinding?: true }
-    /** Where names are looked for: the column of the record, and `SELECT id FROM … WHERE` of the rows that belong to it. */
+    /** The sources of names: the column of the record, and `SELECT id FROM … WHERE` of the rows that belong to it. */
     | { sets: [column: string, select: string][]; name: string }
     | { test: (value: string) => Fragment; needsCaller?: true }
   )
@@ -28,11 +28,11 @@ const seriesMetadata = (column: string) => `(SELECT m.${column} FROM series_meta
 const bookMetadata = (column: string) => `(SELECT m.${column} FROM book_metadata m WHERE m.book_id = books.id)`
 const people = (table: 'book' | 'series') =>
   `SELECT m.${table}_id FROM ${table}_metadata m CROSS JOIN LATERAL jsonb_array_elements(m.authors) AS person WHERE true`
-/** A person with the role, as `writer:Alan Moore`: both are asked of the same entry. */
+/** A person with the role, as `writer:Alan Moore`: both must match the same entry. */
 const PERSON = "((person ->> 'role') || ':' || (person ->> 'name'))"
 const PEOPLE_OF_BOOKS =
   'SELECT b.series_id FROM books b JOIN book_metadata m ON m.book_id = b.id CROSS JOIN LATERAL jsonb_array_elements(m.authors) AS person WHERE b.deleted_at IS NULL'
-/** The day that a book came out. Metadata knows no calendar: the 31st of February is the 2nd or 3rd of March. */
+/** The release date. Metadata may contain dates that do not exist: February 31 becomes March 2 or 3. */
 const released = (of: string) =>
   `(SELECT min((make_date(m.year, coalesce(m.month, 1), 1) + (coalesce(m.day, 1) - 1))::timestamp AT TIME ZONE 'UTC')
     FROM book_metadata m ${of} AND m.year BETWEEN 1 AND 9999)`
@@ -91,7 +91,7 @@ const SERIES: Record<string, Column> = {
   readStatus: { family: 'word', words: READ_STATUS, test: seriesReadStatus, needsCaller: true, needs: 'progress-read' },
   completion: {
     family: 'bool',
-    // Null where the total is not known: such a series is neither.
+    // Null if the total is unknown: such a series is neither complete nor incomplete.
     expression: `((SELECT count(*) ${present}) >= ${seriesMetadata('total_volume_count')})`,
   },
   hasExternalSourceId: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM series_external_ids e WHERE e.series_id = series.id)' },
@@ -160,17 +160,17 @@ const BOOKS: Record<string, Column> = {
 
 const COLUMNS = { books: BOOKS, series: SERIES }
 
-/** What conditions may name, and who may: for the page that describes them. */
+/** The fields of conditions with their permissions, for the page that describes them. */
 export const FILTER_FIELDS: Readonly<Record<keyof typeof COLUMNS, Readonly<Record<string, FilterField & { needs?: Permission }>>>> = COLUMNS
 
 /**
- * The WHERE clause of a condition over `books` or `series`: one statement, whatever its shape. Comparisons of text know no case; a value that
- * is missing is not equal to anything, so `isNot`, `ne` and `doesNotContain` hold for it.
- * @throws invalid_request as {@link readCondition}, forbidden for fields that need a permission which the caller has not
+ * The WHERE clause of a condition over `books` or `series`, for one statement. Text comparisons ignore case; a missing value is not equal to
+ * anything, so `isNot`, `ne` and `doesNotContain` match it.
+ * @throws invalid_request like {@link readCondition}, forbidden for fields whose permission the caller does not have
  */
 export function compileFilter(given: unknown, target: keyof typeof COLUMNS, caller: Caller): Fragment {
   const columns = COLUMNS[target]
-  // A list of words is what a person may say; what the operators of a text take beside them is any text.
+  // A list of words restricts the values of a field; the operators of text accept any text beside them.
   const fields = Object.fromEntries(
     Object.entries(columns).map(([name, { family, words }]) => [name, family === 'word' && words ? { family, words } : { family }]),
   )
@@ -210,7 +210,7 @@ function compileLeaf(column: Column, operand: Operand, caller: Caller): Fragment
     const { operator } = operand
     const negated = NEGATIONS[operator]
     const { sql, bindings } = compare(column.name, negated ? ({ ...operand, operator: negated } as Operand) : operand)
-    // No name at all is what "is null" means of a set.
+    // A set is null if it contains no name.
     const isBare = operator === 'isNull' || operator === 'isNotNull'
     const within = column.sets.map(([of, select]) => `${of} IN (${select}${isBare ? '' : ` AND ${sql}`})`)
     const negative = negated !== undefined || operator === 'isNull'
@@ -223,10 +223,10 @@ function compileLeaf(column: Column, operand: Operand, caller: Caller): Fragment
   return { sql, bindings: [...Array.from({ length: times }, () => own).flat(), ...bindings] }
 }
 
-/** Of a set of names the opposite is asked of the whole set. */
+/** For a set of names, the negation applies to the whole set. */
 const NEGATIONS: Record<string, string | undefined> = { isNot: 'is', doesNotContain: 'contains', notIn: 'in' }
 
-/** One comparison; the expression stands before every binding. */
+/** One comparison; the expression precedes every binding. */
 function compare(expression: string, operand: Operand): Fragment {
   const { operator } = operand
   if (operator === 'isNull') return { sql: `${expression} IS NULL`, bindings: [] }
@@ -277,7 +277,7 @@ function compare(expression: string, operand: Operand): Fragment {
   }
 }
 
-/** Stands in a test's bindings for the user who asks. */
+/** Marks the place of the caller's id in the bindings of a test. */
 const CALLER = Symbol('caller')
 
 function bookReadStatus(value: string): Fragment {

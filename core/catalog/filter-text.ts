@@ -1,7 +1,7 @@
 import { type Family, OPERATORS } from '#core/catalog/condition.ts'
 import { FILTER_FIELDS } from '#core/catalog/filter-query.ts'
 
-/** Members beside the operator, by family. */
+/** The members beside an operator, by family. */
 const VALUES: Record<Family, string> = {
   text: '`value`: a text, case-insensitive',
   word: '`value`: one of the words below',

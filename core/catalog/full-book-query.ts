@@ -7,7 +7,7 @@ import { listNamesOf, type Named } from '#core/metadata/taxonomy-query.ts'
 
 export type FullBook = Book & { genres: Named[]; tags: Named[]; metadata: FullBookMetadata }
 
-/** Books with all that is known of them, by three statements. The caller of this has already decided that they are visible. @param books at most {@link FULL_AT_ONCE} */
+/** Books with all of their data, in three statements. The caller must have checked that they are visible. @param books at most {@link FULL_AT_ONCE} */
 export async function fullBooks(database: Knex, caller: Caller, books: readonly Book[]): Promise<FullBook[]> {
   const ids = books.map(({ id }) => id)
   const [stored, genres, tags] = await Promise.all([

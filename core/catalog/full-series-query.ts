@@ -3,7 +3,7 @@ import type { Caller } from '#core/account/caller.ts'
 import type { Series } from '#core/catalog/series.ts'
 import { fullSeriesMetadata } from '#core/metadata/series-metadata-query.ts'
 
-/** Series with all that is known of them. @param series at most {@link FULL_AT_ONCE} */
+/** Series with all of their data. @param series at most {@link FULL_AT_ONCE} */
 export async function fullSeries(database: Knex, caller: Caller, series: readonly Series[]): Promise<Record<string, unknown>[]> {
   const full = await fullSeriesMetadata(
     database,

@@ -14,7 +14,7 @@ const {
   ...metadata
 } = FullSeriesMetadata.properties
 
-/** A series with all that is known of it. */
+/** A series with all of its data. */
 export const FullSeries = Noun('FullSeries')({
   ...Series.properties,
   metadata: Type.Object(metadata),

@@ -3,7 +3,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 
-/** What there is, in numbers; of books and series what the caller may see, without deleted ones. Sizes in bytes. */
+/** The size of the libraries, in numbers; only books and series that the caller may see, without deleted ones. Sizes in bytes. */
 export interface Inventory {
   libraryCount: number
   seriesCount: number
@@ -11,7 +11,7 @@ export interface Inventory {
   pageCount: number
   totalBookSize: number
   userCount: number
-  /** 0 for callers from whom a series is kept: it would tell of it. */
+  /** 0 for callers from whom a series is hidden: it would reveal that. */
   databaseSize: number
   libraries: LibraryInventory[]
 }

@@ -3,15 +3,15 @@ import { runForSeveral } from '#core/database/statement-scope.ts'
 import { announce, announceSeriesGone } from '#core/events/event-store.ts'
 
 /**
- * Books or series of one statement. Each may carry two hundred genres and two hundred tags, which go with it: a hundred thousand rows are a second's work,
- * where a whole library at once outlasts the limit of a statement, however often it is tried.
+ * Books or series per statement. Each may have two hundred genres and two hundred tags, which are deleted too: a hundred thousand rows take a second,
+ * but deleting a whole library in one statement would exceed the statement timeout with every retry.
  */
 export const PIECE = 250
 
-/** Before every id there is. */
+/** Before every id. */
 const FIRST = '00000000-0000-0000-0000-000000000000'
 
-/** The ids of all books of a library, in their order, some at a time. */
+/** The ids of all books of a library, in order, some at a time. */
 async function* eachBook(trx: Knex, libraryId: string): AsyncGenerator<string[]> {
   let after = FIRST
   for (;;) {
@@ -22,24 +22,24 @@ async function* eachBook(trx: Knex, libraryId: string): AsyncGenerator<string[]>
   }
 }
 
-/** Books keep the path of their file: when the folder of the library has moved, so have they. */
+/** Rows of books contain the path of their file: moving the folder of the library changes all of them. */
 export async function moveBookPaths(trx: Knex, library: { id: string; from: string; to: string }): Promise<void> {
   for await (const ids of eachBook(trx, library.id)) {
     await trx('books')
       .whereRaw('id = ANY(CAST(? AS uuid[]))', [ids])
-      // Of the new folder no scan has said yet that something is missing.
+      // No scan has found anything missing in the new folder yet.
       .update({ path: trx.raw('? || substr(path, ?)', [library.to, [...library.from].length + 1]), missed_by: null })
   }
 }
 
 /**
- * Takes the row away, and with it those of its series and books, all or nothing; answers whether there was such a library. Goes on when its client
- * has left: who asks again after some minutes finds it done.
+ * Deletes the row of a library, and the rows of its series and books, all or nothing; returns whether the library existed. Continues when its client
+ * disconnects: a request some minutes later finds it done.
  */
 export async function deleteLibraryRows(database: Knex, libraryId: string): Promise<boolean> {
   return await runForSeveral(() =>
     database.transaction(async (trx) => {
-      // Locked first: what is added from now on waits, and then finds no library.
+      // Locked first: concurrent inserts wait, and then find no library.
       if (!(await trx('libraries').where('id', libraryId).forUpdate().first('id'))) return false
       for await (const ids of eachBook(trx, libraryId)) await trx('books').whereRaw('id = ANY(CAST(? AS uuid[]))', [ids]).delete()
       await eachSeries(trx, libraryId, 'true', (ids) => trx('series').whereRaw('id = ANY(CAST(? AS uuid[]))', [ids]).delete())
@@ -54,7 +54,7 @@ const EMPTY = 'NOT EXISTS (SELECT 1 FROM books WHERE series_id = s.id)'
 /** Deletes the series of a library that have no books, not even deleted ones. */
 export async function deleteEmptySeries(database: Knex, libraryId: string): Promise<void> {
   await database.transaction((trx) =>
-    // Locked first and looked at again after: a scan that adds a book to the series holds its row until the book is there.
+    // Locked first and checked again afterwards: a scan that adds a book to the series locks its row until the book is inserted.
     eachSeries(trx, libraryId, EMPTY, (ids) =>
       announceSeriesGone(trx, { libraryId, ids }, async () => {
         const { rows } = await trx.raw(`DELETE FROM series s WHERE id = ANY(CAST(? AS uuid[])) AND ${EMPTY} RETURNING id`, [ids])
@@ -76,7 +76,7 @@ export async function deleteSeriesWhenEmpty(database: Knex, seriesId: string): P
   })
 }
 
-/** Locks series of a library, some at a time in the order of their paths, and does something with them. @param condition over `s` */
+/** Locks series of a library, some at a time in the order of their paths, and calls a function with them. @param condition over `s` */
 async function eachSeries(trx: Knex, libraryId: string, condition: string, run: (ids: string[]) => PromiseLike<unknown>): Promise<void> {
   let after = ''
   for (;;) {

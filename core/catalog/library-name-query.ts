@@ -6,7 +6,7 @@ export interface LibraryName {
   name: string
 }
 
-/** Names alone, in order: to count what is in the libraries costs as much as a list of books. */
+/** Only names, in order: counting what is in the libraries costs as much as a list of books. */
 export async function listLibraryNames(database: Knex, limit: number): Promise<LibraryName[]> {
   return await database('libraries').orderByRaw('name COLLATE carrel_natural, id').limit(limit).select('id', 'name')
 }

@@ -11,7 +11,7 @@ interface CountedRow extends LibraryRow {
   series_count: string | number
 }
 
-/** One page of the libraries by name, and how many there are. Counts are of what the caller may see. */
+/** One page of the libraries by name, and the total. Counts include only what the caller may see. */
 export async function listLibraries(
   database: Knex,
   caller: Caller,

@@ -2,10 +2,10 @@ import type { Knex } from 'knex'
 import { announce, announcePurged } from '#core/events/event-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
-/** Rows of one step through a library. */
+/** Rows per step through a library. */
 const STEP = 2_000
 const UNIQUE_VIOLATION = '23505'
-/** Any constant of our own: libraries are made and moved one at a time, so that two cannot come to lie inside each other. */
+/** Any constant of our own: libraries are created and moved one at a time, so that two can never be inside each other. */
 const LIBRARY_LOCK = 7_201_884_316
 
 export interface LibraryRow {
@@ -54,12 +54,12 @@ export async function findLibraryRow(database: Knex, libraryId: string): Promise
   return await database('libraries').where('id', libraryId).first()
 }
 
-/** Where all libraries lie. */
+/** The folders of all libraries. */
 export async function listLibraryPaths(database: Knex): Promise<{ id: string; name: string; path: string }[]> {
   return await database('libraries').select('id', 'name', 'path')
 }
 
-/** Runs `work` while no other process makes or moves a library. */
+/** Runs `work` while no other process creates or moves a library. */
 export async function withLibraryLock<T>(database: Knex, work: (trx: Knex.Transaction) => Promise<T>): Promise<T> {
   return await database.transaction(async (trx) => {
     await trx.raw('SELECT pg_advisory_xact_lock(?)', [LIBRARY_LOCK])
@@ -67,7 +67,7 @@ export async function withLibraryLock<T>(database: Knex, work: (trx: Knex.Transa
   })
 }
 
-/** Answers the id of the new row. @throws conflict when another library has the path */
+/** Returns the id of the new row. @throws conflict when another library has the path */
 export async function insertLibrary(trx: Knex.Transaction, row: LibraryChange & { name: string; path: string }): Promise<string> {
   try {
     const [inserted] = await trx('libraries').insert(columnsOf(row), ['id'])
@@ -87,7 +87,7 @@ export async function updateLibrary(trx: Knex.Transaction, libraryId: string, ch
   await announce(trx, [{ event: { type: 'library_updated', libraryId, fields } }])
 }
 
-/** Books that are there, some thousand at a time. */
+/** Existing books, some thousand at a time. */
 export async function* listBooksToAnalyse(database: Knex, libraryId: string, scope: 'all' | 'unanalyzed'): AsyncGenerator<string[]> {
   let after = '00000000-0000-0000-0000-000000000000'
   for (;;) {
@@ -100,10 +100,10 @@ export async function* listBooksToAnalyse(database: Knex, libraryId: string, sco
   }
 }
 
-/** Which deleted books a scan may remove for good: those that another complete scan found gone as well, long enough before it. */
+/** Which deleted books a scan may purge: those that another complete scan also found missing, long enough before it. */
 export interface LongMissed {
   scanId: string
-  /** Between the beginnings of the two scans, by the wall clock and, within one boot of the machine, by the clock that nobody sets. */
+  /** Between the starts of the two scans, by the wall clock and, within one boot of the machine, by the boot clock. */
   secondsApart: number
 }
 
@@ -112,14 +112,14 @@ const EARLIER_SCANS = `SELECT s.id FROM scans s JOIN scans c ON c.id = :scanId A
   WHERE s.complete AND s.started_at <= c.started_at - make_interval(secs => :secondsApart)
     AND (s.boot_id IS NULL OR s.boot_id IS DISTINCT FROM c.boot_id OR s.boot_seconds <= c.boot_seconds - :secondsApart)`
 
-/** Deletes the rows of books that are marked as deleted, at most `limit`; answers their ids. */
+/** Deletes the rows of books that are marked as deleted, at most `limit`; returns their ids. */
 export async function deleteMarkedBooks(
   trx: Knex.Transaction,
   of: { libraryId: string } | { seriesId: string },
   which: { limit: number; longMissed?: LongMissed },
 ): Promise<string[]> {
   const [column, id] = 'libraryId' in of ? ['library_id', of.libraryId] : ['series_id', of.seriesId]
-  // A book that came back in this very moment is no longer deleted when its row is locked, and stays.
+  // A book that is restored at this moment is no longer deleted when its row is locked, and stays.
   const { rows } = await trx.raw(
     `DELETE FROM books WHERE deleted_at IS NOT NULL AND id IN (
        SELECT id FROM books WHERE ${column} = :id AND deleted_at IS NOT NULL ${which.longMissed ? `AND missed_by IN (${EARLIER_SCANS})` : ''}
@@ -131,7 +131,7 @@ export async function deleteMarkedBooks(
   return rows.map((row: { id: string }) => row.id)
 }
 
-/** How many books of a library there are, deleted ones included, and how many of them a scan would remove of which nobody has said that they are gone. */
+/** How many books a library has, including deleted ones, and how many of them a scan would purge without a user's confirmation. */
 export async function countLongMissed(
   database: Knex,
   libraryId: string,

@@ -5,7 +5,7 @@ import { described, FreeJson, FreeObject, Noun, Nullable, OneOf, Timestamp, UNTR
 import { BOOK_FORMATS } from '#core/metadata/analysis.ts'
 import { READING_DIRECTIONS } from '#core/metadata/series-metadata.ts'
 
-/** How files become series. The interface knows more ways than are built: those are kept, and a scan says what is used instead. */
+/** How files become series. The API has more strategies than are implemented: others are stored, and a scan reports what it uses instead. */
 export const SERIES_STRATEGIES = ['series_volume', 'series_volume_chapter', 'flat', 'publisher_hierarchy', 'calibre', 'custom'] as const
 export const BUILT_SERIES_STRATEGIES: readonly string[] = ['series_volume']
 /** Where a book's title comes from. */
@@ -15,49 +15,49 @@ export const BUILT_BOOK_STRATEGIES: readonly string[] = ['filename', 'metadata_f
 export const NUMBER_STRATEGIES = ['file_order', 'metadata', 'filename', 'smart'] as const
 export const BUILT_NUMBER_STRATEGIES: readonly string[] = ['filename']
 
-/** What each of a library's strategies is, and which are built, the one that others are replaced by first. */
+/** Each strategy of a library, and which are implemented; the first one replaces the others. */
 const STRATEGIES = [
   { member: 'seriesStrategy', does: 'How files become series', built: BUILT_SERIES_STRATEGIES, instead: 'series_volume' },
   { member: 'bookStrategy', does: 'Where titles of books come from', built: BUILT_BOOK_STRATEGIES, instead: 'filename' },
   { member: 'numberStrategy', does: 'Where numbers of books come from', built: BUILT_NUMBER_STRATEGIES, instead: 'filename' },
 ] as const
 
-/** What a library asks for that this version does not do, each in a sentence. */
+/** Strategies of a library that this version does not implement, each in a sentence. */
 export function describeReplaced(library: Record<(typeof STRATEGIES)[number]['member'], string>): string[] {
   return STRATEGIES.filter(({ member, built }) => !built.includes(library[member])).map(
     ({ member, does, instead }) =>
-      `${does}: "${library[member]}" (${member}) is kept, and "${instead}" is used instead until this version of Carrel knows it.`,
+      `${does}: "${library[member]}" (${member}) is stored, but this version of Carrel uses "${instead}" instead.`,
   )
 }
 
-/** When and how a library scans itself. */
+/** When and how a library is scanned automatically. */
 export const ScanningConfig = Noun('ScanningConfig')({
   enabled: Type.Boolean(),
   scanMode: OneOf(['normal', 'deep']),
   scanOnStart: Type.Optional(Type.Boolean()),
   purgeDeletedOnScan: Type.Optional(
     Type.Boolean({
-      description: 'A scan removes books for good whose file two complete scans, a day or more apart (purgeAfterHours), have found gone.',
+      description: 'A scan purges books whose file two complete scans, a day or more apart (purgeAfterHours), have found missing.',
     }),
   ),
   cronSchedule: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
   cronTimezone: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
 })
 
-const Config = described(FreeJson, 'Settings of the strategy; kept as given.')
+const Config = described(FreeJson, 'Settings of the strategy; stored unchanged.')
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 const Path = Type.String({ ...UNTRIMMED, minLength: 1, maxLength: 2000, description: 'Absolute path of a folder on the server.' })
 const Formats = Type.Array(Type.String({ maxLength: 20, description: `In any case: ${BOOK_FORMATS.join(', ')}.` }), { maxItems: 20 })
-const Patterns = Type.String({ maxLength: 20_000, description: 'Globs, one a line; without a slash they match a name at any depth.' })
+const Patterns = Type.String({ maxLength: 20_000, description: 'Globs, one per line; without a slash they match a name at any depth.' })
 const Description = Type.String({ maxLength: 10_000 })
 
-/** A library as lists and records show it. */
+/** A library in lists and records. */
 export const Library = Noun('Library')({
   id: Uuid,
   name: Type.String(),
   path: Type.String({
     description:
-      'Absolute path of its folder on the server for callers with the permission books-write; for everybody else the name of the folder.',
+      'Absolute path of its folder on the server for callers with the permission books-write; for others only the name of the folder.',
   }),
   description: Nullable(Type.String()),
   isActive: Type.Boolean(),
@@ -95,7 +95,7 @@ const editable = {
   autoMatchConditions: Type.Optional(
     Nullable(
       FreeObject({
-        description: 'Which series are matched by themselves: { mode: "all" | "any", rules: [{ field, operator, value? }] }.',
+        description: 'Which series are matched automatically: { mode: "all" | "any", rules: [{ field, operator, value? }] }.',
       }),
     ),
   ),
@@ -111,7 +111,7 @@ export const CreateLibraryRequest = Noun('NewLibrary')({
 })
 export type CreateLibraryRequest = Static<typeof CreateLibraryRequest>
 
-/** Absent keeps; null clears what may be empty and keeps the rest. How files become series is settled when the library is made. */
+/** Absent members do not change; null clears members that may be empty and leaves the others. The series strategy never changes. */
 export const UpdateLibraryRequest = Noun('LibraryEdit')({
   name: Type.Optional(Nullable(Name)),
   path: Type.Optional(Nullable(Path)),

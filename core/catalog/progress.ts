@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import type { ReadProgress } from '#core/catalog/book.ts'
 
-/** A row of read_progress, as a table or as jsonb gives it. */
+/** A row of read_progress, from the table or from jsonb. */
 export interface ProgressRow {
   id: string
   user_id: string
@@ -14,9 +14,9 @@ export interface ProgressRow {
   completed_at: Date | string | null
 }
 
-/** The same with what was told of the place beside its page. */
+/** The same with the position besides its page. */
 export interface PlaceRow extends ProgressRow {
-  /** Device and locator of the last progression, as long as the page is that of the locator. */
+  /** Device and locator of the last progression, as long as the page matches the locator. */
   locator: unknown
   progression_at: Date | string | null
   sync_place: SyncPlace | null
@@ -38,33 +38,33 @@ export function progressOf(row: ProgressRow): Static<typeof ReadProgress> {
   }
 }
 
-/** What an e-reader said of its place, for it and its like to come back to. */
+/** The position that an e-reader reported, for itself and similar ones to resume at. */
 export interface SyncPlace {
-  /** In words of the e-reader: a page, or a path to an element of the text. */
+  /** In the format of the e-reader: a page, or a path to an element of the text. */
   progress: string
   device: string
   deviceId: string
 }
 
-/** What of a book decides how far a page is in it. */
+/** The properties of a book that decide how far along a page is. */
 export interface Extent {
   analyzed: boolean
   /** Pages of a comic, positions of an EPUB; 0 when unknown. */
   pageCount: number
-  /** Its places are those of a text, in which nobody reaches the very last one. */
+  /** Its positions are those of a text, in which nobody reaches the very last one. */
   isText?: boolean
 }
 
-/** A part that was divided out of a page is a hair less or more than the page when it is multiplied. */
+/** Tolerates floating-point error: a fraction that was computed from a page may be slightly less or more than the page when multiplied. */
 const ROUNDING = 1e-6
 
-/** The page, from 1, in which a part of a book lies; its beginning counts to it. Beyond the last page is the last. */
+/** The page, from 1, that contains a fraction of a book; the beginning of a page belongs to it. Fractions beyond the end are on the last page. */
 export const pageFrom = (part: number, pageCount: number): number =>
   Math.max(1, Math.min(Math.floor(part * pageCount + ROUNDING) + 1, pageCount))
 
-/** The page, from 1, up to whose end a part of a book was read. */
+/** The page, from 1, at whose end a fraction of a book is read. */
 export const pageUpTo = (part: number, pageCount: number): number => Math.max(1, Math.ceil(part * pageCount - ROUNDING))
-/** A text is read when this part of it is: notes and advertisements follow, and no reader app shows the very last position. */
+/** A text counts as read at this fraction: notes and advertisements follow, and no client app reports the very last position. */
 export const TEXT_COMPLETE_FROM = 0.99
 
 export interface Place {
@@ -74,8 +74,8 @@ export interface Place {
 }
 
 /**
- * Where a reader is who says "page n": the last page completes the book, unless the reader says otherwise. A book that was not analysed has no
- * last page, so only the reader can say that it is done.
+ * The position of a user on page n: the last page completes the book, unless the client says otherwise. A book that was not analyzed has no
+ * last page, so only the client can say that it is completed.
  */
 export function placeOf(
   extent: Extent,

@@ -5,13 +5,13 @@ import { VALUE_LENGTH_MAX } from '#core/catalog/condition.ts'
 import { HAS_BOOKS } from '#core/catalog/series-query.ts'
 
 export interface Publisher {
-  /** As one of the series spells it; spellings that differ in case alone are one publisher, as in conditions. */
+  /** As one of the series spells it; spellings that differ only in case are one publisher, as in conditions. */
   name: string
-  /** Of those that the caller may see. */
+  /** Only series that the caller may see. */
   seriesCount: number
 }
 
-/** One page of the publishers of series that the caller may see, by name. What is longer than a condition takes is no name. */
+/** One page of the publishers of series that the caller may see, by name. Skips names that are longer than a condition allows. */
 export async function listPublishers(
   database: Knex,
   caller: Caller,

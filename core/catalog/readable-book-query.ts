@@ -4,11 +4,11 @@ import { visibleTo } from '#core/account/visibility.ts'
 import { trueMtimeNs } from '#core/catalog/book-store.ts'
 import type { BookFormat, Page, PageSource } from '#core/metadata/analysis.ts'
 
-/** What reading a page needs to know of its book. */
+/** What reading a page needs of its book. */
 export interface ReadableBook {
   id: string
   path: string
-  /** The library's folder, in which the file must really lie. */
+  /** The library's folder, which must contain the file. */
   libraryPath: string
   fileName: string
   format: BookFormat
@@ -41,7 +41,7 @@ interface ReadableRow {
   analyzed: string | null
 }
 
-/** The book when the caller may see it, else null. Asked for nearly every page, so it is a look-up by key and a prepared statement. */
+/** The book if the caller may see it, else null. Used for nearly every page, so it is a look-up by key and a prepared statement. */
 export async function findReadableBook(database: Knex, caller: Pick<Caller, 'userId'>, bookId: string): Promise<ReadableBook | null> {
   const [row] = (await database('books')
     .select('books.id', 'path', 'file_name', 'file_format', 'file_size', 'file_hash', 'state', 'page_source', 'page_count', 'cover_hash')
@@ -64,7 +64,7 @@ function readableOf(row: ReadableRow): ReadableBook {
     fileName: row.file_name,
     format: row.file_format,
     fileBytes: Number(row.file_size),
-    // A file that could not be read at the last try is still the one that was analysed before.
+    // A file that could not be read in the last attempt is still the version that was analyzed before.
     mtimeNs: trueMtimeNs(row.file_mtime_ns),
     fileHash: row.file_hash,
     state: row.state,
@@ -75,7 +75,7 @@ function readableOf(row: ReadableRow): ReadableBook {
   }
 }
 
-/** The pages of a book with the version they belong to, read together so that they cannot disagree; null when there are none. */
+/** The pages of a book with their version, read together so that they match; null when there are none. */
 export async function findPages(database: Knex, bookId: string): Promise<{ version: string; pages: Page[] } | null> {
   const row = await database('book_pages')
     .join('books', 'books.id', 'book_pages.book_id')
@@ -84,7 +84,7 @@ export async function findPages(database: Knex, bookId: string): Promise<{ versi
   return row ? { version: `${row.file_hash} ${row.analyzed}`, pages: row.pages as Page[] } : null
 }
 
-/** The message of what made the analysis of a book fail; null when nothing is recorded. */
+/** The message of the fatal error of a book's analysis; null when none is recorded. */
 export async function findFatalMessage(database: Knex, bookId: string): Promise<string | null> {
   const row = await database('book_errors').where({ book_id: bookId, fatal: true }).orderBy(['occurred_at', 'error_type']).first('message')
   return row?.message ?? null

@@ -2,16 +2,16 @@ import type { Knex } from 'knex'
 import type { Order, OrderTerm } from '#core/database/id-page-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
-/** Longer than any title with its author; every word costs a look into the index. */
+/** Longer than any title with its author; every word costs an index look-up. */
 export const SEARCH_LENGTH_MAX = 500
-/** More matches than this are not put in order of rank: whoever sees thousands looks for another word. */
+/** More matches than this are not sorted by rank: a user with thousands of matches searches for another word. */
 const RANKED_MAX = 2_000
-/** Of summary, people, series and the title itself. */
+/** For summary, people, series and the title itself. */
 const WEIGHTS = '{0.05, 0.2, 0.5, 1}'
 
 type Searched = 'book' | 'series'
 
-/** What is looked for; null when there is nothing but blanks. @throws invalid_value for a text beyond all reason */
+/** The search text; null when it is empty or white space. @throws invalid_value for a text that is too long */
 export function readSearch(text: string | null | undefined): string | null {
   const search = text?.trim()
   if (!search) return null
@@ -22,7 +22,7 @@ export function readSearch(text: string | null | undefined): string | null {
   return search
 }
 
-/** Adds "is found by this text" to a query of books or series: all words in any order, case and accents aside, the beginning of a word will do. */
+/** Adds "matches this text" to a query of books or series: all words in any order, ignoring case and accents; the beginning of a word suffices. */
 export function found(kind: Searched, search: string): (query: Knex.QueryBuilder) => void {
   return (query) => {
     query.joinRaw(
@@ -33,7 +33,7 @@ export function found(kind: Searched, search: string): (query: Knex.QueryBuilder
 }
 
 /**
- * The best match first, then the given order. Where thousands match, their rank is not worth what it costs to tell: then the given order alone.
+ * The best match first, then the given order. With thousands of matches, rank is not worth its cost: then only the given order.
  * For a query that {@link found} was applied to.
  */
 export function rankedOrder(kind: Searched, search: string, terms: readonly OrderTerm[]): (total: number) => Order {

@@ -2,11 +2,11 @@ import type { Knex } from 'knex'
 import { type Caller, isAdministrator, shownReader } from '#core/account/caller.ts'
 import type { Person } from '#core/catalog/book-detail-query.ts'
 
-/** What a reader app shows of a series beside its record. Books are those that are there. */
+/** What client apps show of a series besides its record. Only existing books count. */
 export interface SeriesDetail {
   path: string
   isOneshot: boolean
-  /** Of the series, else of its library. */
+  /** Of the series, otherwise of its library. */
   readingDirection: string | null
   ageRating: number | null
   language: string | null
@@ -16,7 +16,7 @@ export interface SeriesDetail {
   tags: string[]
   alternateTitles: { label: string; title: string }[]
   links: { source: string; url: string }[]
-  /** Names of the tags that rule who sees it; for administrators alone. */
+  /** Names of the sharing tags that restrict it; for administrators only. */
   sharingTags: string[]
   /** Names of locked fields. */
   locks: ReadonlySet<string>
@@ -29,7 +29,7 @@ export interface SeriesDetail {
   books: {
     authors: Person[]
     tags: string[]
-    /** The earliest, `2024-02-29`; null where no book tells. */
+    /** The earliest, `2024-02-29`; null if no book has one. */
     releaseDate: string | null
     /** Of the first book that has one. */
     summary: string | null
@@ -74,10 +74,10 @@ interface DetailRow {
 const names = (table: string, column: string, from: string) =>
   `ARRAY(SELECT DISTINCT n.name FROM ${from} JOIN ${table} n ON n.id = x.${column} ORDER BY n.name)`
 const PRESENT = 'b.library_id = s.library_id AND b.series_id = s.id AND b.deleted_at IS NULL'
-/** Dates of metadata know no calendar: the 31st of February is the 2nd or 3rd of March. */
+/** Dates of metadata may not exist: February 31 becomes March 2 or 3. */
 const RELEASED = `CASE WHEN m.year BETWEEN 1 AND 9999 THEN make_date(m.year, coalesce(m.month, 1), 1) + (coalesce(m.day, 1) - 1) END`
 
-/** Of series by id, in one statement. The caller of this has already decided that they are visible. */
+/** Details of series by id, in one statement. The caller must have checked that they are visible. */
 export async function listSeriesDetails(database: Knex, caller: Caller, ids: readonly string[]): Promise<Map<string, SeriesDetail>> {
   if (ids.length === 0) return new Map()
   const { rows } = (await database.raw(
@@ -145,7 +145,7 @@ function detailOf(row: DetailRow): SeriesDetail {
   }
 }
 
-/** Those of its books, and those that are known of the series alone. */
+/** The people of its books, and those of the series itself. */
 function peopleOf({ authors, people }: DetailRow): Person[] {
   const all = [...(authors ?? []), ...(people ?? [])].map(({ name, role }) => ({ name, role }))
   return [...new Map(all.map((person) => [JSON.stringify(person), person])).values()]

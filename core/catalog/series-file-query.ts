@@ -4,7 +4,7 @@ import { visibleTo } from '#core/account/visibility.ts'
 import { trueMtimeNs } from '#core/catalog/book-store.ts'
 import { READING_ORDER } from '#core/metadata/reading-order.ts'
 
-/** Books of a series whose files are there, behind the id `after`, by id. */
+/** Books of a series whose files exist, after the id `after`, by id. */
 export async function listFileNames(
   database: Knex,
   seriesId: string,
@@ -25,14 +25,14 @@ export interface SeriesFile {
   fileName: string
   /** Absolute. */
   path: string
-  /** The folder in which it must really lie. */
+  /** The folder that must contain it. */
   libraryPath: string
   bytes: number
   /** Nanoseconds since the epoch, decimal. */
   mtimeNs: string
 }
 
-/** The files of a series in reading order, without those that have gone, at most `limit`; null for a hidden or unknown series. */
+/** The files of a series in reading order, without missing ones, at most `limit`; null for a hidden or unknown series. */
 export async function listSeriesFiles(
   database: Knex,
   caller: Caller,

@@ -31,11 +31,11 @@ interface SeriesRow {
   updated_at: Date
 }
 
-/** Spelled exactly as the index series_order. */
+/** Written exactly as in the index series_order. */
 const NAME = 'coalesce(series.title_sort, series.title) COLLATE carrel_natural'
-/** The books that are there; the library is named too because the index books_present begins with it. */
+/** The existing books; includes the library because the index books_present begins with it. */
 const PRESENT_BOOKS = 'FROM books WHERE books.library_id = series.library_id AND books.series_id = series.id AND books.deleted_at IS NULL'
-/** A series without a book that is there would be an empty shelf; lists leave it out. */
+/** A series without existing books would be an empty shelf; lists omit it. */
 export const HAS_BOOKS = `EXISTS (SELECT 1 ${PRESENT_BOOKS})`
 const BOOK_COUNT = `(SELECT count(*) ${PRESENT_BOOKS})`
 
@@ -58,7 +58,7 @@ const SERIES_SORT_NAMES: Record<string, SeriesSortField> = {
   external_rating: 'external',
 }
 
-/** What to order by. All but the name may be missing, and then come last. */
+/** The sort expressions. All but the name may be null, and nulls come last. */
 const SERIES_ORDER: Record<SeriesSortField, string> = {
   name: NAME,
   created: 'series.created_at',
@@ -72,29 +72,29 @@ const SERIES_ORDER: Record<SeriesSortField, string> = {
   external: '(SELECT avg(r.rating) FROM series_external_ratings r WHERE r.series_id = series.id)',
   shuffled: SHUFFLED('series.id'),
 }
-/** Columns with an index, which knows its own order of what is missing. */
+/** Columns with an index, whose order of nulls applies. */
 const NEVER_NULL = new Set<SeriesSortField>(['name', 'created', 'updated', 'books', 'shuffled'])
 
 export type SeriesSort = Sort<SeriesSortField>
 
 const DEFAULT_SORT: SeriesSort = { field: 'name', direction: 'asc' }
 
-/** Null when nothing is said. @throws invalid_request for an unknown field */
+/** Null if absent. @throws invalid_request for an unknown field */
 export const readSeriesSort = (text: string | undefined): SeriesSort | null =>
   text?.trim() ? readSort<SeriesSortField>(text, SERIES_SORT_NAMES, DEFAULT_SORT) : null
 
 export interface SeriesFilter {
   libraryId?: string | undefined
-  /** Only series of which the caller has begun and not finished the books that are there. */
+  /** Only series of which the caller has begun but not finished the existing books. */
   inProgress?: boolean | undefined
   /** Only series that the caller wants to read. */
   wanted?: boolean | undefined
-  /** Names of genres and tags, all of which the series has. */
+  /** Names of genres and tags; the series must have all of them. */
   genres?: readonly string[] | undefined
   tags?: readonly string[] | undefined
   /** Of a list request; compiled. */
   condition?: Fragment | undefined
-  /** Words that the series or its people must have. */
+  /** Words that the series or its people must contain. */
   search?: string | null | undefined
 }
 
@@ -138,18 +138,18 @@ export function seriesOrder(caller: Caller, { field, direction }: SeriesSort): {
 
 interface SeriesList {
   filter: SeriesFilter
-  /** Null: the best match first when words are looked for, else by name. */
+  /** Null: the best match first in a search, otherwise by name. */
   sort: SeriesSort | null
   offset: number
   limit: number
 }
 
-/** One page of the series the caller may see, and how many there are. */
+/** One page of the series that the caller may see, and the total. */
 export async function listSeries(database: Knex, caller: Caller, list: SeriesList): Promise<{ items: Series[]; total: number }> {
   return await pageOfSeries(database, caller, seriesPage(database, caller, list))
 }
 
-/** As {@link listSeries}, the ids alone. */
+/** Like {@link listSeries}, but only the ids. */
 export async function listIdsOfSeries(database: Knex, caller: Caller, list: SeriesList): Promise<IdPage> {
   return await pageOfIds(database, seriesPage(database, caller, list))
 }
@@ -191,7 +191,7 @@ export async function listSeriesByIds(database: Knex, caller: Caller, ids: reado
   return ids.flatMap((id) => series.get(id) ?? [])
 }
 
-/** Series by id, in no particular order. The caller of this has already decided that they are visible. */
+/** Series by id, in no particular order. The caller must have checked that they are visible. */
 export async function readSeriesRecords(database: Knex, caller: Caller, ids: readonly string[]): Promise<Map<string, Series>> {
   if (ids.length === 0) return new Map()
   const rows = (await selectSeries(database, caller).whereRaw('series.id = ANY(CAST(? AS uuid[]))', [[...ids]])) as SeriesRow[]
@@ -199,8 +199,8 @@ export async function readSeriesRecords(database: Knex, caller: Caller, ids: rea
 }
 
 /**
- * How many series begin with each letter (in lower case) or digit, of those a list request would answer. What begins with anything else is under "#", accents
- * aside; groups come in order, "#" first.
+ * How many series begin with each letter (in lower case) or digit, among those that a list request would return. All other initials are under "#",
+ * ignoring accents; groups come in order, "#" first.
  */
 export async function listAlphabeticalGroups(
   database: Knex,
@@ -224,13 +224,13 @@ export async function listAlphabeticalGroups(
     .sort((a, b) => (a.group === '#' ? -1 : b.group === '#' ? 1 : a.group.localeCompare(b.group)))
 }
 
-/** A series by id, also one whose books have all gone. @throws not_found when there is none or the caller may not see it */
+/** A series by id, also one without existing books. @throws not_found when it does not exist or the caller may not see it */
 export async function getSeries(database: Knex, caller: Caller, seriesId: string): Promise<Series> {
   const [row] = (await selectSeries(database, caller).where('series.id', seriesId).modify(visibleTo(caller, 'series.id'))) as SeriesRow[]
   return row ? seriesOf(row, caller) : refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
 }
 
-/** The book whose cover stands for the series: the first in reading order that has one; null when none has. @throws not_found */
+/** The book whose cover represents the series: the first in reading order that has one; null when none has. @throws not_found */
 export async function findSeriesCoverBook(database: Knex, caller: Caller, seriesId: string): Promise<string | null> {
   const series = await database('series').where('series.id', seriesId).modify(visibleTo(caller, 'series.id')).first('id')
   if (!series) refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
@@ -243,7 +243,7 @@ export async function findSeriesCoverBook(database: Knex, caller: Caller, series
   return book?.id ?? null
 }
 
-/** Series with the columns of {@link SeriesRow}: the facts of the books are gathered once per shown series, in the same statement. */
+/** Series with the columns of {@link SeriesRow}: aggregates over the books are computed once per returned series, in the same statement. */
 function selectSeries(database: Knex, caller: Caller): Knex.QueryBuilder {
   return database('series')
     .join('libraries', 'libraries.id', 'series.library_id')

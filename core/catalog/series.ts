@@ -6,7 +6,7 @@ import { Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 
-/** A series as lists and records show it. Counts leave out books whose file has gone. */
+/** A series in lists and records. Counts omit books with a missing file. */
 export const Series = Noun('Series')({
   id: Uuid,
   libraryId: Uuid,
@@ -21,17 +21,15 @@ export const Series = Noun('Series')({
   unreadCount: Nullable(Count),
   localMaxVolume: Nullable(Type.Integer({ description: 'Highest volume number among the books.' })),
   localMaxChapter: Nullable(Type.Number({ description: 'Highest chapter number among the books.' })),
-  volumesOwned: Nullable(Type.Integer({ minimum: 0, description: 'How many different volumes the books make up.' })),
-  hasCustomCover: Type.Boolean({ description: 'Whether somebody chose a cover; otherwise that of the first book stands for the series.' }),
-  selectedCoverSource: Nullable(
-    Type.String({ description: 'Where the chosen cover came from: `custom`, `book:<id>` or `plugin:<name>`.' }),
-  ),
+  volumesOwned: Nullable(Type.Integer({ minimum: 0, description: 'How many distinct volumes the books contain.' })),
+  hasCustomCover: Type.Boolean({ description: 'Whether a user selected a cover; otherwise the first book provides it.' }),
+  selectedCoverSource: Nullable(Type.String({ description: 'Source of the selected cover: `custom`, `book:<id>` or `plugin:<name>`.' })),
   createdAt: Timestamp,
   updatedAt: Timestamp,
 })
 export type Series = Static<typeof Series>
 
-/** Where a series lies on disk; the table keeps it relative to the library. */
+/** The path of a series on disk; the table stores it relative to the library. */
 export function seriesFolder(place: { libraryPath: string; seriesPath: string }): string {
   return join(place.libraryPath, place.seriesPath)
 }

@@ -1,24 +1,24 @@
 import type { Problem } from '#core/metadata/analysis.ts'
 
-/** What happened while a file was at work. */
+/** What happened while a file was being processed. */
 export type SuspectReason = 'server_stalled' | 'thread_died' | 'child_died'
 
-/** What is remembered of a file that was at work when something went wrong. */
+/** The record of a file that was being processed when something went wrong. */
 export interface Suspicion {
   times: number
   reason: SuspectReason
-  /** The task that analyzed it with nothing else beside it; null before that. */
+  /** The task that analyzed it alone; null before that. */
   aloneTask: string | null
 }
 
-/** Named this often, a file is analyzed alone: the first time others may have been the cause. */
+/** After this many times, a file is analyzed alone: the first time others may have been the cause. */
 export const TIMES_BEFORE_ALONE = 2
-/** Reached only by a file that was alone. */
+/** Reached only by a file that was analyzed alone. */
 export const TIMES_BEFORE_REFUSED = TIMES_BEFORE_ALONE + 1
 
 /**
  * How a file may be analyzed: `beside` others, `alone`, or not at all (`refused`).
- * @param run.retry whether a person asked for this analysis; it is one further try, alone, and not one more for each restart of the server
+ * @param run.retry whether a user requested this analysis; it is one further attempt, alone, and not one more for each restart of the server
  */
 export function mannerOf(suspicion: Suspicion | null, run: { taskId: string; retry: boolean }): 'beside' | 'alone' | 'refused' {
   if (suspicion === null || suspicion.times < TIMES_BEFORE_ALONE) return 'beside'
@@ -32,17 +32,17 @@ const DONE: Record<SuspectReason, string> = {
   child_died: 'ended the process that drew it',
 }
 
-/** The error of a book whose file did it again with nothing else at work. */
+/** The error of a book whose file caused the failure again while it was processed alone. */
 export function describeRefusal({ times, reason }: Suspicion): Problem {
   return {
     type: 'other',
-    message: `Reading this file ${DONE[reason]}, ${times} times, at last with nothing else at work. It is not tried again until the file changes or somebody asks for it.`,
+    message: `Reading this file ${DONE[reason]}, ${times} times, the last time with no other work running. The server does not retry it until the file changes or a user requests it.`,
     details: { suspected: reason, times },
     fatal: true,
   }
 }
 
-/** The problem of an analysis that ended because its thread or child process died, for the pool to answer with. */
+/** The problem in the answer of an analysis whose thread or child process died, made by the pool. */
 export function deathProblem(died: 'thread' | 'child', reason: string): Problem {
   return {
     type: 'other',
@@ -52,7 +52,7 @@ export function deathProblem(died: 'thread' | 'child', reason: string): Problem 
   }
 }
 
-/** Whether a thread or child died over the file, by the problems that came back; null when none did. */
+/** Whether a thread or child died while processing the file, by the reported problems; null when none did. */
 export function deathAmong(problems: readonly Problem[]): SuspectReason | null {
   const death = problems.find(({ details }) => details?.died === 'thread' || details?.died === 'child')
   if (!death) return null

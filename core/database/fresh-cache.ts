@@ -2,20 +2,20 @@ import { LRUCache } from 'lru-cache'
 import { openSingleFlight } from '#core/database/single-flight.ts'
 import { bounded } from '#core/foundation/bounded.ts'
 
-/** Remembers what was loaded, for a short time; one load at a time per key. */
+/** Caches loaded values for a short time; one load at a time per key. */
 export interface FreshCache<T extends object> {
   get(key: string): Promise<T | null>
-  /** Forgets everything; loads under way are answered but not remembered. */
+  /** Removes all entries; loads that are running are returned but not cached. */
   clear(): void
-  /** Forgets what this is true of; loads under way, of which nobody knows yet, are not remembered either. */
+  /** Removes matching entries; loads that are running, whose values are not known yet, are not cached either. */
   forget(isMeant: (value: T) => boolean): void
 }
 
 /**
- * @param options.max entries; the least used go first
- * @param options.freshMs how long an entry is believed without asking again
- * @param options.keep whether a value may be remembered; without it every one may
- * @param options.load answers null when there is nothing; that is not remembered, so that a flood of unknown keys pushes nobody out
+ * @param options.max entries; the least recently used are evicted first
+ * @param options.freshMs how long an entry is used without loading it again
+ * @param options.keep whether a value may be cached; by default every value
+ * @param options.load returns null when there is nothing; that is not cached, so that a flood of unknown keys evicts nothing
  */
 export function openFreshCache<T extends object>(options: {
   max: number

@@ -1,10 +1,10 @@
 import { runForSeveral } from '#core/database/statement-scope.ts'
 
-/** Runs the work of one key once, however many ask for it meanwhile. */
+/** Runs the work for a key once for all concurrent callers. */
 export interface SingleFlight {
   /**
-   * Joins the running work of `key` or starts it. A caller that goes away stops waiting at once; the work itself is aborted when
-   * nobody waits for it any more.
+   * Joins the running work of `key` or starts it. A caller whose signal aborts stops waiting immediately; the work itself is aborted when
+   * no caller waits for it any more.
    */
   join<T>(key: string, signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T>
   /** Nobody joins the work that is under way any more: the next who asks starts it afresh. Those who wait get their answer. */
@@ -25,7 +25,7 @@ export function openSingleFlight(): SingleFlight {
   function start(key: string, work: (signal: AbortSignal) => Promise<unknown>): Flight {
     const abort = new AbortController()
     const flight: Flight = { abort, waiting: 0, promise: Promise.resolve() }
-    // Whoever asked first may be the first to leave.
+    // The caller that started the work may be the first to leave.
     flight.promise = runForSeveral(() => work(abort.signal)).finally(() => {
       if (flights.get(key) === flight) flights.delete(key)
     })
@@ -52,7 +52,7 @@ export function openSingleFlight(): SingleFlight {
         if (leave) signal?.removeEventListener('abort', leave)
         flight.waiting--
         if (flight.waiting === 0 && flights.get(key) === flight) {
-          // Still running and wanted by nobody; a newcomer starts afresh instead of joining work that is being abandoned.
+          // Still running without any caller; a new caller starts again instead of joining work that is being aborted.
           flights.delete(key)
           flight.abort.abort()
         }

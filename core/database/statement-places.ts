@@ -1,9 +1,9 @@
 /** Gives a place back; calling it again does nothing. */
 export type Release = () => void
 
-/** A number of places, of which one owner gets only some. Whoever waits longest comes first, unless that one has its share. */
+/** A number of places with a limit per owner. The owner who waits longest comes first, except owners at their limit. */
 export interface Places {
-  /** A place at once, or null. */
+  /** A place without waiting, or null. */
   tryTake(owner: string): Release | null
   /** A place within the time, or null. */
   take(owner: string, waitMs: number): Promise<Release | null>

@@ -2,19 +2,19 @@ import type { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
 import type { ExportedBy } from '#core/metadata/field.ts'
 import type { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 
-/** One column of an export, as people choose it. */
+/** One column of an export that users can choose. */
 export interface ExportField {
   label: string
-  /** Holds several values. */
+  /** Has several values. */
   many?: true
-  /** Differs from user to user; `progress` tells what they have read. */
+  /** Differs between users; `progress` shows what they have read. */
   own?: 'progress' | 'rating'
 }
 
-/** A column for every field that says that it is told in one, and others. */
+/** A column for every metadata field that is marked as exported, and others. */
 type Columns<Exported extends string> = Record<Exported, ExportField> & Record<string, ExportField>
 
-/** What can be told of a series; the first stands in every export, or nobody would know what a row is about. */
+/** The columns for series; every export contains the first, which identifies the rows. */
 export const SERIES_EXPORT_FIELDS = {
   series_name: { label: 'Series' },
   series_id: { label: 'Series ID' },
@@ -37,19 +37,19 @@ export const SERIES_EXPORT_FIELDS = {
   tags: { label: 'Tags', many: true },
   alternate_titles: { label: 'Other titles', many: true },
   external_ids: { label: 'IDs at other services', many: true },
-  expected_book_count: { label: 'Books there should be' },
-  expected_chapter_count: { label: 'Chapters there should be' },
+  expected_book_count: { label: 'Expected books' },
+  expected_chapter_count: { label: 'Expected chapters' },
   actual_book_count: { label: 'Books' },
-  unread_book_count: { label: 'Books I have not read', own: 'progress' },
+  unread_book_count: { label: 'Unread books', own: 'progress' },
   progress: { label: 'Read, in percent of the books', own: 'progress' },
   user_rating: { label: 'My rating', own: 'rating' },
   user_notes: { label: 'My notes', own: 'rating' },
-  community_avg_rating: { label: 'Average rating of all readers' },
+  community_avg_rating: { label: 'Average rating of all users' },
   external_ratings: { label: 'Ratings at other services', many: true },
 } as const satisfies Columns<ExportedBy<typeof SERIES_FIELDS>>
 export type SeriesExportField = keyof typeof SERIES_EXPORT_FIELDS
 
-/** What can be told of a book; the first stands in every export of books. */
+/** The columns for books; every export of books contains the first. */
 export const BOOK_EXPORT_FIELDS = {
   book_name: { label: 'Book' },
   book_id: { label: 'Book ID' },
@@ -78,14 +78,14 @@ export const BOOK_EXPORT_FIELDS = {
   imprint: { label: 'Imprint' },
   edition: { label: 'Edition' },
   language: { label: 'Language' },
-  release_date: { label: 'Came out' },
+  release_date: { label: 'Release date' },
   isbns: { label: 'ISBNs', many: true },
   genres: { label: 'Genres', many: true },
   tags: { label: 'Tags', many: true },
   subjects: { label: 'Subjects', many: true },
-  current_page: { label: 'Page I am on', own: 'progress' },
+  current_page: { label: 'Current page', own: 'progress' },
   progress: { label: 'Read, in percent', own: 'progress' },
-  completed: { label: 'Read to the end', own: 'progress' },
+  completed: { label: 'Completed', own: 'progress' },
   last_read_at: { label: 'Last read', own: 'progress' },
 } as const satisfies Columns<ExportedBy<typeof BOOK_FIELDS>>
 export type BookExportField = keyof typeof BOOK_EXPORT_FIELDS
@@ -93,7 +93,7 @@ export type BookExportField = keyof typeof BOOK_EXPORT_FIELDS
 export const SERIES_ANCHOR = 'series_name' satisfies SeriesExportField
 export const BOOK_ANCHOR = 'book_name' satisfies BookExportField
 
-/** What a language model, or a person, needs to choose the next read: who reads it, what it is, how it was liked; no ids and paths. */
+/** What a language model, or a person, needs to choose the next read: audience, content and ratings; no ids and paths. */
 export const CHOICE_OF_SERIES: readonly SeriesExportField[] = [
   ...(['series_name', 'summary', 'status', 'year', 'language', 'authors', 'genres', 'tags', 'actual_book_count'] as const),
   ...(['unread_book_count', 'progress', 'user_rating', 'user_notes', 'community_avg_rating', 'external_ratings'] as const),
@@ -109,14 +109,14 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 export const EXPORT_TYPES = ['series', 'books', 'both'] as const
 export type ExportType = (typeof EXPORT_TYPES)[number]
 
-/** What is told, in this order; the anchor comes first. */
+/** The columns, in this order; the anchor comes first. */
 export interface ExportColumns {
   type: ExportType
   fields: readonly SeriesExportField[]
   bookFields: readonly BookExportField[]
 }
 
-/** Of the fields that an export tells, those of what its owner has read. */
+/** The chosen fields that show what the owner of the export has read. */
 export const progressFields = (told: { fields: readonly SeriesExportField[]; bookFields: readonly BookExportField[] }): string[] => [
   ...told.fields.filter((name) => isProgress(SERIES_EXPORT_FIELDS[name])),
   ...told.bookFields.filter((name) => isProgress(BOOK_EXPORT_FIELDS[name])),

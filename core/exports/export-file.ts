@@ -4,25 +4,25 @@ import path from 'node:path'
 import type { ExportFile } from '#core/exports/series-export-store.ts'
 
 const folderOf = (dataFolder: string) => path.join(dataFolder, 'exports')
-/** Of files that are not whole; nothing else ends so. */
+/** The ending of incomplete files; nothing else has it. */
 const HALF = '.part'
 
 export const exportPath = (dataFolder: string, { id, format }: ExportFile) => path.join(folderOf(dataFolder), `${id}.${format}`)
 
-/** A file on its way. It has its name only once it is whole. */
+/** A file being written. It gets its name only when it is complete. */
 export interface ExportDraft {
   /** Written so far. */
   bytes: number
   write(text: string): Promise<void>
-  /** Makes it whole: on the disk, under its name. */
+  /** Completes it: syncs it to disk and gives it its name. */
   keep(): Promise<void>
-  /** Ends it; what was not kept is gone. */
+  /** Closes it; deletes it unless it was kept. */
   close(): Promise<void>
 }
 
 export async function openExportDraft(dataFolder: string, which: ExportFile): Promise<ExportDraft> {
   const whole = exportPath(dataFolder, which)
-  // Two runs of one export may overlap for a moment when one was taken for lost.
+  // Two runs of one export may overlap for a moment when one was considered lost.
   const half = `${whole}.${randomUUID()}${HALF}`
   await mkdir(folderOf(dataFolder), { recursive: true, mode: 0o700 })
   let file: FileHandle | null = await open(half, 'wx', 0o600)
@@ -55,14 +55,14 @@ export async function removeExportFiles(dataFolder: string, files: readonly Expo
   for (const file of files) await rm(exportPath(dataFolder, file), { force: true })
 }
 
-/** What a killed server left half-written. Only before anything is written: the folder is ours alone. */
+/** Deletes incomplete files of a killed server. Call before anything is written: the folder is ours alone. */
 export async function removeHalfFiles(dataFolder: string): Promise<void> {
   for (const name of await listFolder(dataFolder)) {
     if (name.endsWith(HALF)) await rm(path.join(folderOf(dataFolder), name), { force: true })
   }
 }
 
-/** Whole files that have not changed since. */
+/** Complete files that have not changed since. */
 export async function listOldFiles(dataFolder: string, since: Date): Promise<ExportFile[]> {
   const old: ExportFile[] = []
   for (const name of await listFolder(dataFolder)) {
@@ -78,7 +78,7 @@ async function listFolder(dataFolder: string): Promise<string[]> {
   try {
     return await readdir(folderOf(dataFolder))
   } catch (error) {
-    // Nothing was exported yet.
+    // Nothing has been exported yet.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
     throw error
   }

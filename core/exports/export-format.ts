@@ -8,13 +8,13 @@ import {
   SERIES_EXPORT_FIELDS,
 } from '#core/exports/export-field.ts'
 
-/** A series or book as the database tells it: by field; a field of several values holds an array, of texts or of small objects. */
+/** A series or book from the database: by field; a field with several values is an array of texts or of small objects. */
 export type ExportRow = Readonly<Record<string, unknown>>
 
 /** One record of an export. In an export of both, a series is followed by its books. */
 export type ExportRecord = { kind: 'series' | 'book'; row: ExportRow }
 
-/** Makes a file piece by piece, so that no more than a piece is ever in memory. */
+/** Produces a file piece by piece, so that no more than a piece is ever in memory. */
 export interface ExportWriter {
   start(): string
   add(record: ExportRecord): string
@@ -31,7 +31,7 @@ export const openExportWriter = (format: ExportFormat, columns: ExportColumns): 
 
 const WRITERS: Record<ExportFormat, (columns: ExportColumns) => ExportWriter> = { json: writeJson, csv: writeCsv, md: writeMarkdown }
 
-/** An array of records, one a line; in an export of both each series has its books as a member. */
+/** An array of records, one per line; in an export of both each series has its books as a member. */
 function writeJson({ type, fields, bookFields }: ExportColumns): ExportWriter {
   let count = 0
   let open = false
@@ -53,13 +53,13 @@ function writeJson({ type, fields, bookFields }: ExportColumns): ExportWriter {
   }
 }
 
-/** Fields of a series that its books repeat in a table of both, so that each line says where it belongs. */
+/** Fields of a series that its books repeat in a table of both, so that each row shows its series. */
 const REPEATED: ReadonlySet<string> = new Set([SERIES_ANCHOR, 'series_id', 'library_id', 'library_name'])
 
 /**
- * RFC 4180: lines end with CRLF, and a cell with a comma, quote or line break stands in quotes. Spreadsheets take a text that begins like a
- * formula for one and run it, so such a text gets an apostrophe in front, which says "text" there; so does one whose apostrophes stand in front
- * of such a beginning, which is why taking away one gives every text back.
+ * RFC 4180: lines end with CRLF, and a cell with a comma, quote or line break is quoted. Spreadsheets evaluate a text that begins like a
+ * formula, so such a text gets an apostrophe in front, which marks it as text; so does one that already has apostrophes before
+ * such a beginning, so that removing one apostrophe restores every text.
  */
 function writeCsv({ type, fields, bookFields }: ExportColumns): ExportWriter {
   const line = (cells: readonly string[]) => `${cells.join(',')}\r\n`
@@ -72,7 +72,7 @@ function writeCsv({ type, fields, bookFields }: ExportColumns): ExportWriter {
         : ['record_type', ...fields, ...bookFields.map((key) => (key.startsWith('book_') ? key : `book_${key}`))]
   let series: ExportRow = {}
   return {
-    // Excel takes a file without the mark for one in the alphabet of the country.
+    // Without the byte order mark, Excel uses the code page of the country.
     start: () => `\uFEFF${line(header)}`,
     add({ kind, row }) {
       if (type !== 'both') return line(told(kind === 'series' ? fields : bookFields, row))
@@ -87,7 +87,7 @@ function writeCsv({ type, fields, bookFields }: ExportColumns): ExportWriter {
   }
 }
 
-/** Also what looks like an operator only to some spreadsheets (full width), and behind what they pass over. */
+/** Also characters that only some spreadsheets treat as operators (full width), after characters that they skip. */
 const FORMULA = /^['\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]|^'*[\t\r\n]/u
 
 export function csvCell(value: unknown): string {
@@ -97,7 +97,7 @@ export function csvCell(value: unknown): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
-/** A heading for each record and a list of what is told of it. */
+/** A heading for each record and a list of its fields. */
 function writeMarkdown({ type, fields, bookFields }: ExportColumns): ExportWriter {
   const told = (depth: string, anchor: string, keys: readonly string[], labels: Record<string, ExportField>, row: ExportRow) => {
     const lines = keys
@@ -121,7 +121,7 @@ const headingOf = (value: unknown) => escapeMarkdown(plain(value).replaceAll(LIN
 
 function markdownOf(value: unknown): string {
   const text = Array.isArray(value) ? value.map(itemText).join(', ') : plain(value)
-  // An empty line would end the list, and a line of its own may begin a heading or another list: lines are broken inside the item.
+  // An empty line would end the list, and a new line may begin a heading or another list: line breaks stay inside the item.
   return text
     .split(LINE_BREAKS)
     .map(escapeMarkdown)
@@ -131,7 +131,7 @@ function markdownOf(value: unknown): string {
 
 const LINE_BREAKS = /[\r\n\v\f\u0085\u2028\u2029]+/g
 
-/** One line of text that stands for itself wherever it is put: no markup, no HTML, no link that was not one. */
+/** One line of text that renders literally in any place: no markup, no HTML, no link that was not one. */
 export function escapeMarkdown(line: string): string {
   return (
     line
@@ -141,13 +141,13 @@ export function escapeMarkdown(line: string): string {
       // Only at the beginning do these make a list, a line or a heading of the line above.
       .replace(/^[-+=]/, '\\$&')
       .replace(/^(\d{1,9})([.)])/, '$1\\$2')
-      // Addresses become links by themselves where they stand.
+      // Renderers turn addresses into links automatically.
       .replaceAll(/:(?=\/\/)/g, '\\:')
       .replaceAll(/\bwww\./gi, (found) => `${found.slice(0, -1)}\\.`)
   )
 }
 
-/** Several values in one cell: between bars, with a backslash before a bar or backslash of a value itself. */
+/** Several values in one cell: separated by bars, with a backslash before a bar or backslash inside a value. */
 function textOf(value: unknown): string {
   if (!Array.isArray(value)) return plain(value)
   return value.map((item) => itemText(item).replaceAll(/[\\|]/g, '\\$&')).join(' | ')
@@ -158,7 +158,7 @@ function plain(value: unknown): string {
   return given === null ? '' : typeof given === 'object' ? itemText(given) : String(given)
 }
 
-/** What a person would write of one of several values. */
+/** How a person would write one of several values. */
 function itemText(item: unknown): string {
   if (typeof item !== 'object' || item === null) return plain(item)
   const { name, role, label, title, source, rating, voteCount, externalId } = item as Record<string, unknown>

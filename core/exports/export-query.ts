@@ -4,13 +4,13 @@ import { visibleTo } from '#core/account/visibility.ts'
 import { BOOK_ANCHOR, type BookExportField, type ExportColumns, SERIES_ANCHOR, type SeriesExportField } from '#core/exports/export-field.ts'
 import type { ExportRecord, ExportRow } from '#core/exports/export-format.ts'
 
-/** Rows of one statement: as many of the largest are some megabytes, which are read in 50 ms of the main thread; mostly they are some 20 KB. */
+/** Rows per statement: as many of the largest are some megabytes, read in 50 ms of the main thread; usually they are about 20 KB. */
 const SERIES_PAGE = 25
 const BOOK_PAGE = 50
 
-/** Spelled exactly as the index series_order. */
+/** Written exactly as in the index series_order. */
 const SERIES_NAME = 'coalesce(series.title_sort, series.title) COLLATE carrel_natural'
-/** As lists do: what has no book that is there is left out, and so is a book whose file has gone. */
+/** As in lists: omits series without existing books, and books with a missing file. */
 const PRESENT_BOOKS = 'FROM books WHERE books.library_id = series.library_id AND books.series_id = series.id AND books.deleted_at IS NULL'
 const READ = 'EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = books.id AND p.user_id = :userId AND p.completed)'
 
@@ -22,7 +22,7 @@ const factsOf = (table: string, members: string) =>
 const myRating = (column: 'rating' | 'notes') =>
   `(SELECT r.${column} FROM series_user_ratings r WHERE r.series_id = series.id AND r.user_id = :userId)`
 
-/** Only what was chosen is asked for. */
+/** The query selects only the chosen ones. */
 const SERIES_COLUMNS: Record<SeriesExportField, string> = {
   series_name: 'series.title',
   series_id: 'series.id',
@@ -84,7 +84,7 @@ const BOOK_COLUMNS: Record<BookExportField, string> = {
   imprint: 'm.imprint',
   edition: 'm.edition',
   language: 'm.language_iso',
-  // As exactly as it is known: 2012, 2012-03, 2012-03-14.
+  // As precise as known: 2012, 2012-03, 2012-03-14.
   release_date: `CASE WHEN m.year > 0 THEN concat_ws('-', lpad(m.year::text, 4, '0'), lpad(m.month::text, 2, '0'),
     CASE WHEN m.month IS NOT NULL THEN lpad(m.day::text, 2, '0') END) END`,
   isbns: `regexp_split_to_array(nullif(trim(m.isbns), ''), '\\s*,\\s*')`,
@@ -98,7 +98,7 @@ const BOOK_COLUMNS: Record<BookExportField, string> = {
   last_read_at: 'p.updated_at',
 }
 
-/** In place of those above, for who may know where the folders of the libraries lie. */
+/** Replacements for those above, for users who may see the folders of the libraries. */
 const WHOLE_PATHS = { series: `rtrim(libraries.path || '/' || series.path, '/')`, books: shownFilePathSql(true) }
 
 const columnsOf = (kind: 'series' | 'books', { wholePaths }: ExportView): Record<string, string> => {
@@ -109,11 +109,11 @@ const columnsOf = (kind: 'series' | 'books', { wholePaths }: ExportView): Record
 const selected = (columns: Record<string, string>, keys: Iterable<string>) =>
   [...new Set(keys)].map((key) => `${columns[key]} AS ${key}`).join(', ')
 
-/** Whose eyes it is seen with, and where. */
+/** For which user, and how paths are shown. */
 export interface ExportView {
   userId: string
   libraryIds: readonly string[]
-  /** Paths as they are on the server; without it those of readers. */
+  /** Absolute paths on the server; otherwise relative ones. */
   wholePaths: boolean
 }
 
@@ -126,7 +126,7 @@ export async function listKnownLibraries(database: Knex, ids: readonly string[])
   )
 }
 
-/** Reads an export as of one moment: what changes meanwhile neither loses a record nor tells one twice. */
+/** Reads an export from one snapshot: concurrent changes neither lose nor repeat a record. */
 export async function readExport<T>(database: Knex, read: (snapshot: Knex.Transaction) => Promise<T>): Promise<T> {
   return await database.transaction(read, { isolationLevel: 'repeatable read', readOnly: true })
 }
@@ -135,11 +135,11 @@ const visibleSeries = (snapshot: Knex, { userId, libraryIds }: ExportView): Knex
   snapshot('series')
     .whereRaw('series.library_id = ANY(CAST(? AS uuid[]))', [[...libraryIds]])
     .modify(visibleTo({ userId }, 'series.id'))
-    // OFFSET keeps it a look into the index for each series: joined, a planner that does not know yet how much a scan has just added reads all
+    // OFFSET forces an index look-up for each series: with a join, a planner without statistics on the rows of a new scan reads all
     // books for each series (a page took 22 seconds).
     .whereRaw(`EXISTS (SELECT 1 ${PRESENT_BOOKS} OFFSET 0)`)
 
-/** How many records {@link listRecords} will tell. */
+/** How many records {@link listRecords} will return. */
 export async function countRecords(snapshot: Knex, view: ExportView, type: ExportColumns['type']): Promise<number> {
   const counts = { series: 'count(*)', books: 'sum(owned.count)', both: 'count(*) + sum(owned.count)' }
   const counting = visibleSeries(snapshot, view).select(snapshot.raw(`coalesce(${counts[type]}, 0) AS count`))
@@ -147,7 +147,7 @@ export async function countRecords(snapshot: Knex, view: ExportView, type: Expor
   return Number((await counting.first())?.count ?? 0)
 }
 
-/** All records in pages, series by name and books in the order they are read in. */
+/** All records in pages, series by name and books in reading order. */
 export async function* listRecords(snapshot: Knex, view: ExportView, columns: ExportColumns): AsyncGenerator<ExportRecord[]> {
   const { type, fields, bookFields } = columns
   let after: SeriesRow | null = null
@@ -188,7 +188,7 @@ async function* withBooks(
   }
 }
 
-/** Beside the fields, what the next page begins behind. */
+/** Besides the fields, the key after which the next page begins. */
 type SeriesRow = ExportRow & { key_name: string; key_id: string }
 type BookRow = ExportRow & {
   /** Which of the series, from 1. */
@@ -211,7 +211,7 @@ async function listSeriesPage(
     .orderByRaw(`${SERIES_NAME}, series.id`)
     .limit(SERIES_PAGE)
   if (page.after) choice.whereRaw(`(${SERIES_NAME}, series.id) > (?, CAST(? AS uuid))`, [page.after.key_name, page.after.key_id])
-  // In two steps: in one, the facts of all series may be gathered for every page.
+  // In two steps: in one, the aggregates of all series might be computed for every page.
   const chosen: { id: string; key_name: string }[] = await choice
   const { rows } = await snapshot.raw(
     `SELECT ${selected(columnsOf('series', view), [SERIES_ANCHOR, ...page.fields])}, series.id AS key_id
@@ -223,7 +223,7 @@ async function listSeriesPage(
   return chosen.map(({ id, key_name }) => ({ ...(told.get(id) as SeriesRow), key_name }))
 }
 
-/** The reading order of a series with nothing missing in it, so that a page can begin behind any book. */
+/** The reading order of a series as complete keys, so that a page can begin after any book. */
 const BOOK_KEYS = [
   'array_position(CAST(:seriesIds AS uuid[]), books.series_id)',
   '(books.number IS NULL)',

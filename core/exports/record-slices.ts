@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ExportRecord, ExportWriter } from '#core/exports/export-format.ts'
 
-/** As long as one slice may keep the event loop. */
+/** How long one slice may block the event loop. */
 const SLICE_MS = 10
-/** Characters of one slice: to encode and write more would take as long again. */
+/** Characters per slice: encoding and writing more would take as long again. */
 const SLICE_LENGTH = 256 * 1024
 
-/** The text of a page of records in slices, with a turn for others after each: a record may have a third of a megabyte, and a page has 50 of them. */
+/** The text of a page of records in slices, with pauses for other work: a record may have a third of a megabyte, and a page has 50 of them. */
 export async function* recordSlices(writer: Pick<ExportWriter, 'add'>, page: readonly ExportRecord[]): AsyncGenerator<string> {
   let begun = performance.now()
   let text = ''

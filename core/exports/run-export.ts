@@ -14,14 +14,14 @@ interface Parts {
 }
 
 /**
- * Makes the file of one export, from its beginning however often it was begun. Nothing has the name of the file before it is whole, and nobody
- * is given it before the database says that it is complete.
+ * Writes the file of one export, from its beginning with every attempt. No file has its final name before it is complete, and nobody
+ * gets it before the database says that it is complete.
  */
 export function runExport(parts: Parts): TaskHandler {
   const { database, dataFolder } = parts
   return async (run) => {
     const row = await beginExport(database, run.id)
-    // Deleted, or completed by a run whose end was not heard of.
+    // Deleted, or completed by a run whose result was lost.
     if (row === null) return { exported: false }
     try {
       const made = await makeFile(parts, row, run)
@@ -31,7 +31,7 @@ export function runExport(parts: Parts): TaskHandler {
     } catch (error) {
       const told = describeFailure(error)
       await handBackExport(database, row.id, run.signal.aborted ? null : told)
-      // Its owner reads this among the tasks: no path and no statement of the database.
+      // Its owner reads this in the list of tasks: no path and no SQL.
       if (run.signal.aborted || error instanceof FinalFailure) throw error
       throw new Error(told, { cause: error })
     }
@@ -71,7 +71,7 @@ async function writeRecords(
     run.progress(rows, total)
     if (draft.bytes > room) {
       throw new FinalFailure(
-        'The exports of everybody would take more room than they may. Delete exports that you do not need, or choose fewer fields or libraries.',
+        'The exports of all users would exceed the storage limit. Delete exports that you do not need, or choose fewer fields or libraries.',
       )
     }
   }
@@ -82,7 +82,6 @@ async function writeRecords(
 function describeFailure(error: unknown): string {
   if (error instanceof FinalFailure) return error.message
   const code = (error as NodeJS.ErrnoException | null)?.code
-  if (code === 'ENOSPC' || code === 'EDQUOT')
-    return 'The disk of the server is full. Tell its administrator, then ask for the export again.'
-  return 'The export could not be made. Ask for it again; if it fails again, tell the administrator, who finds the reason in the log.'
+  if (code === 'ENOSPC' || code === 'EDQUOT') return 'The disk of the server is full. Tell its administrator, then create the export again.'
+  return 'The export failed. Create it again; if it fails again, tell the administrator, who finds the reason in the log.'
 }

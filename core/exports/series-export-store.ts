@@ -9,11 +9,11 @@ export interface ExportRequest {
   libraryIds: readonly string[]
   fields: readonly SeriesExportField[]
   bookFields: readonly BookExportField[]
-  /** Paths as they are on the server; without it those of readers. */
+  /** Absolute paths on the server; otherwise relative ones. */
   wholePaths: boolean
 }
 
-/** An export as it lies in the database; its task has the same id. */
+/** An export in the database; its task has the same id. */
 export interface ExportRecordRow {
   id: string
   user_id: string
@@ -39,15 +39,15 @@ export type ExportFile = Pick<ExportRecordRow, 'id' | 'format'>
 
 const TABLE = 'series_exports'
 const PRESENT = 'expires_at > now()'
-/** Between the row and its task lie milliseconds; a row without one for longer has lost it to a kill. */
+/** The row and its task are added within milliseconds; a row that has no task after this time has lost it to a kill. */
 const TASK_PATIENCE = `interval '1 minute'`
 
 type Added = { row: ExportRecordRow; removed: ExportFile[] } | { busy: number } | { full: number }
 
 /**
- * Adds an export, unless too many of the user's are on their way or all files together are too large already. The oldest of the user's that
- * have ended make room for it. Two requests at once wait for each other.
- * @returns how many are on their way (`busy`) or how much there is (`full`) where that forbids it
+ * Adds an export, unless too many of the user's are running or all files together are too large already. The oldest finished exports of the
+ * user are deleted to make room. Concurrent requests wait for each other.
+ * @returns the number of running ones (`busy`) or the bytes in use (`full`) if that prevents it
  */
 export async function addExport(
   database: Knex,
@@ -88,15 +88,15 @@ export async function addExport(
   })
 }
 
-/** Of all files that are kept, some of them left out. */
+/** The size of all stored files, without the given ones. */
 export async function countBytes(database: Knex, without: readonly string[] = []): Promise<number> {
   const sum = await database(TABLE).where({ status: 'completed' }).whereNotIn('id', without).sum({ bytes: 'file_bytes' }).first()
   return Number(sum?.['bytes'] ?? 0)
 }
 
 /**
- * Ends what nobody works on any more: exports whose task was cancelled, has used up its tries or is gone.
- * @param userId of everybody without it
+ * Ends abandoned exports: those whose task was canceled, has used up its attempts or is gone.
+ * @param userId without it, of all users
  */
 export async function settleExports(database: Knex, userId?: string): Promise<void> {
   await database.raw(
@@ -111,24 +111,24 @@ export async function settleExports(database: Knex, userId?: string): Promise<vo
   )
 }
 
-/** Those of a user that have not expired, the latest first. */
+/** The exports of a user that have not expired, latest first. */
 export async function listExports(database: Knex, userId: string): Promise<ExportRecordRow[]> {
   return await database(TABLE).where({ user_id: userId }).whereRaw(PRESENT).orderBy('created_at', 'desc').orderBy('id')
 }
 
-/** Null when there is none, it has expired or is somebody else's. */
+/** Null when it does not exist, has expired or belongs to another user. */
 export async function findExport(database: Knex, which: { id: string; userId: string }): Promise<ExportRecordRow | null> {
   const row = await database(TABLE).where({ id: which.id, user_id: which.userId }).whereRaw(PRESENT).first()
   return row ?? null
 }
 
-/** Null when there was none, as above. */
+/** Null when it did not exist, as above. */
 export async function deleteExport(database: Knex, which: { id: string; userId: string }): Promise<ExportRecordRow | null> {
   const [row] = await database(TABLE).where({ id: which.id, user_id: which.userId }).whereRaw(PRESENT).delete().returning('*')
   return row ?? null
 }
 
-/** Its run begins, or begins once more. Null when it is not wanted any more or is done. */
+/** Starts its run, or starts it again. Null when it was deleted or is complete. */
 export async function beginExport(database: Knex, id: string): Promise<ExportRecordRow | null> {
   const [row] = await database(TABLE)
     .where({ id })
@@ -139,18 +139,18 @@ export async function beginExport(database: Knex, id: string): Promise<ExportRec
   return row ?? null
 }
 
-/** Its run has ended without success, and may begin once more. @param error for its owner to read; null when it was only stopped */
+/** Ends its run without success; it may start again. @param error for its owner to read; null when it was only stopped */
 export async function handBackExport(database: Knex, id: string, error: string | null): Promise<void> {
   await database(TABLE).where({ id, status: 'running' }).update({ status: 'pending', error })
 }
 
-/** False when it was deleted or cancelled meanwhile. */
+/** False when it was deleted or canceled in the meantime. */
 export async function completeExport(database: Knex, id: string, made: { rows: number; bytes: number }): Promise<boolean> {
   const change = { status: 'completed', row_count: made.rows, file_bytes: made.bytes, completed_at: database.fn.now() }
   return (await database(TABLE).where({ id, status: 'running' }).update(change)) > 0
 }
 
-/** Forgets those whose time is over; answers whose files are to go. */
+/** Deletes expired exports; returns those whose files must be deleted. */
 export async function deleteExpired(database: Knex): Promise<ExportFile[]> {
   return await database(TABLE).whereRaw(`NOT (${PRESENT})`).delete().returning(['id', 'format'])
 }

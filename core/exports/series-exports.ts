@@ -34,21 +34,21 @@ import type { Log } from '#core/foundation/log.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 
 export const EXPORT_LIMITS = {
-  /** On their way for one user. Each reads a whole library; a person who waits for three has a mistake on the screen. */
+  /** Running exports per user. Each reads a whole library; a user who waits for three has probably made a mistake. */
   atOnceMax: 3,
-  /** For one user: as many as a list without pages shows, and old ones tell of a library that has changed. */
+  /** Stored exports per user: as many as a list without pages shows, and old ones describe an outdated library. */
   keptMax: 10,
-  /** Long enough to come back for a file after a weekend. */
+  /** Long enough to fetch a file after a weekend. */
   keptDays: 7,
-  /** Of everybody: about twenty times all that is known of 100,000 books, and little beside the books themselves. */
+  /** Of all users: about twenty times all metadata of 100,000 books, and little compared with the books themselves. */
   bytesMax: 2 * 1024 ** 3,
 }
-/** At a time on this server: one reads as fast as the database tells, two would only take it from those who read books. */
+/** Running exports on this server: one reads as fast as the database allows, two would only slow down users who read books. */
 const CONCURRENCY = 1
-/** Files are kept for days; an hour more is nobody's harm. */
+/** Files are stored for days; an extra hour harms nobody. */
 const CLEAN_MS = 3_600_000
 
-/** What somebody wants exported. Fields are names of the catalogue; those that are missing are chosen as {@link Exports.create} says. */
+/** The request for an export. Fields are names of the catalog; {@link Exports.create} describes the defaults. */
 export interface ExportWish {
   format: ExportFormat
   exportType?: ExportType | undefined
@@ -76,22 +76,22 @@ export interface SeriesExport {
   expiresAt: string
 }
 
-/** Exports of the series and books that somebody may see, each for its owner alone. */
+/** Exports of the series and books that a user may see, each for its owner only. */
 export interface Exports {
   /**
-   * Puts an export in line.
-   * @throws not_found for an unknown library; invalid_value for an unknown field or books without a field; conflict when too many are on their
-   *   way or the files take too much room; forbidden when the caller may not read what is asked for
+   * Queues an export.
+   * @throws not_found for an unknown library; invalid_value for an unknown field or books without a field; conflict when too many are
+   *   running or the files exceed the storage limit; forbidden when the caller may not read the requested data
    */
   create(caller: Caller, wish: ExportWish): Promise<SeriesExport>
   list(caller: Caller): Promise<SeriesExport[]>
-  /** @throws not_found also for somebody else's */
+  /** @throws not_found also for another user's */
   get(caller: Caller, id: string): Promise<SeriesExport>
-  /** Takes it away, cancelling it where it is on its way. @throws not_found */
+  /** Deletes it, and cancels it if it is running. @throws not_found */
   remove(caller: Caller, id: string): Promise<void>
   /** @throws not_found; conflict when there is no file yet, or will be none */
   findFile(caller: Caller, id: string): Promise<{ path: string; mediaType: string; etag: string; fileName: string }>
-  /** Stops the cleaning. */
+  /** Stops the periodic cleanup. */
   close(): Promise<void>
 }
 
@@ -103,7 +103,7 @@ interface ExportsOptions {
   limits?: Partial<typeof EXPORT_LIMITS>
 }
 
-/** Registers the handler at the queue and cleans up; call before the queue's start(). */
+/** Registers the handler with the queue and cleans up; call before the queue's start(). */
 export async function openExports(options: ExportsOptions): Promise<Exports> {
   return await new StoredExports(options).open()
 }
@@ -126,7 +126,7 @@ class StoredExports implements Exports {
 
   async open(): Promise<this> {
     await removeHalfFiles(this.#options.dataFolder).catch((error: unknown) =>
-      this.#options.log.error({ err: error }, 'Half-written exports could not be removed'),
+      this.#options.log.error({ err: error }, 'Could not delete incomplete exports'),
     )
     this.#cleaning = this.#cleanQuietly()
     this.#timer = setInterval(() => {
@@ -138,7 +138,7 @@ class StoredExports implements Exports {
   async #clean(): Promise<void> {
     await settleExports(this.#options.database)
     await removeExportFiles(this.#options.dataFolder, await deleteExpired(this.#options.database))
-    // Their users are gone, or the server was killed between the row and the file.
+    // Their users were deleted, or the server was killed between the row and the file.
     const old = await listOldFiles(this.#options.dataFolder, new Date(Date.now() - this.#limits.keptDays * 24 * 3_600_000))
     const known = await listKnownExports(
       this.#options.database,
@@ -151,7 +151,7 @@ class StoredExports implements Exports {
   }
 
   #cleanQuietly() {
-    return this.#clean().catch((error: unknown) => this.#options.log.error({ err: error }, 'Old exports could not be removed'))
+    return this.#clean().catch((error: unknown) => this.#options.log.error({ err: error }, 'Could not delete old exports'))
   }
 
   async #find(caller: Caller, id: string): Promise<ExportRecordRow> {
@@ -169,13 +169,13 @@ class StoredExports implements Exports {
     const id = randomUUID()
     const added = await addExport(this.#options.database, { id, userId: caller.userId, request }, this.#limits)
     if ('busy' in added) {
-      const many = `${added.busy} of your exports are on their way; more than ${this.#limits.atOnceMax} at once are not made.`
+      const many = `${added.busy} of your exports are running; the limit is ${this.#limits.atOnceMax}.`
       refuse('conflict', `${many} Wait for one, or delete it.`)
     }
     if ('full' in added) {
       refuse(
         'conflict',
-        'The exports of everybody take all the room they may. Delete those you do not need, or wait until some have expired.',
+        'The exports of all users have reached the storage limit. Delete those you do not need, or wait until some have expired.',
       )
     }
     await removeExportFiles(this.#options.dataFolder, added.removed)
@@ -206,7 +206,7 @@ class StoredExports implements Exports {
     checkProgress(caller, { fields: row.fields, bookFields: row.book_fields })
     if (row.status !== 'completed') {
       const why =
-        row.status === 'failed' ? `it failed. ${row.error}` : row.status === 'cancelled' ? 'it was cancelled.' : 'it is being made.'
+        row.status === 'failed' ? `it failed. ${row.error}` : row.status === 'cancelled' ? 'it was canceled.' : 'it is still running.'
       refuse('conflict', `This export has no file: ${why}`)
     }
     const file = exportPath(this.#options.dataFolder, row)
@@ -214,7 +214,7 @@ class StoredExports implements Exports {
       () => true,
       () => false,
     )
-    if (!there) refuse('not_found', 'The file of this export is gone. Ask for the export again.')
+    if (!there) refuse('not_found', 'The file of this export is missing. Create the export again.')
     const day = row.created_at.toISOString().slice(0, 10)
     const fileName = `${row.export_type === 'books' ? 'books' : 'series'}-${day}.${row.format}`
     return { path: file, mediaType: EXPORT_MEDIA_TYPES[row.format], etag: row.id, fileName }
@@ -226,17 +226,17 @@ class StoredExports implements Exports {
   }
 }
 
-/** A key that may not read books may not read them this way either. */
+/** An API key that may not read books may not read them in an export either. */
 function checkPermission(caller: Caller, exportType: ExportType): void {
   const needed = exportType === 'series' ? 'series-read' : 'books-read'
   if (!caller.permissions.has(needed)) refuse('forbidden', `This needs the permission ${needed}.`, { details: { permission: needed } })
 }
 
-/** Nor where the files lie, where another key of the same user was told. */
+/** Nor may it see the paths of files that another key of the same user exported. */
 function checkPaths(caller: Caller, row: ExportRecordRow): void {
   const tellsPaths = row.whole_paths && [...row.fields, ...row.book_fields].some((field) => field === 'path')
   if (!tellsPaths || seesWholePaths(caller)) return
-  const why = 'This export tells where files lie on the server, and this needs the permission books-write: ask for the export again.'
+  const why = 'This export contains paths of files on the server, which requires the permission books-write: create the export again.'
   refuse('forbidden', why, { details: { permission: 'books-write' } })
 }
 
@@ -244,7 +244,7 @@ function checkPaths(caller: Caller, row: ExportRecordRow): void {
 function checkProgress(caller: Caller, told: Parameters<typeof progressFields>[0]): void {
   const fields = progressFields(told)
   if (fields.length > 0 && shownReader(caller) === null)
-    refuse('forbidden', `${fields.join(', ')}: to export this needs the permission progress-read.`, {
+    refuse('forbidden', `${fields.join(', ')}: exporting this requires the permission progress-read.`, {
       details: { permission: 'progress-read' },
     })
 }
@@ -256,7 +256,7 @@ async function checkLibraries(database: Knex, given: readonly string[]): Promise
   return missing === undefined ? ids : refuse('not_found', `There is no library ${missing}.`)
 }
 
-/** The anchors come first; what an export does not tell is not asked for. */
+/** The anchors come first; fields of kinds that the export does not contain are skipped. */
 function readFields(exportType: ExportType, wish: ExportWish) {
   const fields = readNames<SeriesExportField>(wish.fields, { field: 'fields', catalogue: SERIES_EXPORT_FIELDS, anchor: SERIES_ANCHOR })
   const bookFields = readNames<BookExportField>(wish.bookFields ?? [], {
@@ -276,7 +276,7 @@ function readNames<Name extends string>(
   if (unknown !== undefined) {
     refuse(
       'invalid_value',
-      `${field} names "${unknown.slice(0, 100)}", which is no field. There are: ${Object.keys(catalogue).join(', ')}.`,
+      `${field} contains "${unknown.slice(0, 100)}", which is not a field. There are: ${Object.keys(catalogue).join(', ')}.`,
     )
   }
   return [...new Set([anchor, ...given.filter(isKnown)])]

@@ -11,9 +11,9 @@ import type { Settings } from '#core/settings/settings.ts'
 const NAME_LENGTH_MAX = 200
 
 /**
- * Makes a folder a library unless it is one already, also by another way to the same folder; then its disk may even be away.
- * @param wanted.name the folder's own name when not given
- * @throws invalid_value, conflict as createLibrary does
+ * Adds a folder as a library unless it is one already, also under another path to the same folder; the disk of an existing library may be missing.
+ * @param wanted.name the folder's own name by default
+ * @throws invalid_value, conflict like createLibrary
  */
 export async function addLibrary(
   parts: { database: Knex; scans: Scans; rules: Rules; settings: Pick<Settings, 'dataFolder'> },

@@ -8,14 +8,14 @@ import type { Analyse } from '#core/metadata/analysis.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 
-/** Bulks of analyses that are waited for at once; people begin a few. */
+/** Bulk analyses that are awaited at the same time; people start only a few. */
 const AWAITED_MAX = 100
 
-/** Registers the handlers of analyses at the queue; call before its start(). */
+/** Registers the handlers of analyses with the queue; call before its start(). */
 export function openAnalyses(parts: {
   database: Knex
   tasks: TaskQueue
-  /** Nobody is told where it is missing. */
+  /** Without it, no events are sent. */
   announcer?: Announcer
   analyse: Analyse
   log: Log
@@ -23,10 +23,10 @@ export function openAnalyses(parts: {
 }): void {
   const { database, tasks, announcer = silentAnnouncer, analyse, log, settings } = parts
   const { dataFolder, workers } = settings
-  // More than there are threads: while some books are in them, others are looked up or written, which is mostly waiting for the disk.
+  // More than there are threads: while threads analyze some books, others are read or written, which is mostly waiting for the disk.
   const concurrency = workers * 2 + 4
   tasks.handle('analyze_book', { concurrency }, analyzeBook({ database, analyse, log, dataFolder, announcer }))
-  // They only wait: one that did not begin could not cancel its parts either.
+  // They only wait; but a task that has not started could not cancel its parts.
   tasks.handle('analyze_books', { concurrency: AWAITED_MAX }, awaitAnalyses({ database, tasks }))
   tasks.handle('analyze_library', { concurrency: 1 }, analyzeLibrary({ database, tasks }))
 }

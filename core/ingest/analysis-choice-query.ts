@@ -4,7 +4,7 @@ import { visibleTo } from '#core/account/visibility.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { BookErrorType } from '#core/metadata/analysis.ts'
 
-/** A book that could be put in line for analysis. */
+/** A book that can be queued for analysis. */
 export interface AnalysableBook {
   id: string
   libraryId: string
@@ -13,7 +13,7 @@ export interface AnalysableBook {
   deleted: boolean
 }
 
-/** Ids told back in a refusal; a client that sent 500 wrong ones knows which list it took. */
+/** How many ids a message names; a client that sent 500 wrong ones knows which list it used. */
 const IDS_TOLD_MAX = 5
 
 const COLUMNS = ['books.id', 'books.library_id AS libraryId', 'books.file_name AS fileName', 'books.state'] as const
@@ -23,14 +23,14 @@ const selectBooks = (database: Knex, caller: Caller): Knex.QueryBuilder =>
     .modify(visibleTo(caller, 'books.series_id'))
     .select(...COLUMNS, database.raw('books.deleted_at IS NOT NULL AS deleted'))
 
-/** @throws not_found naming the ids of which there is no book, or none that the caller may see */
+/** @throws not_found naming the ids of books that do not exist or that the caller may not see */
 export async function getAnalysableBooks(database: Knex, caller: Caller, bookIds: readonly string[]): Promise<AnalysableBook[]> {
   const found: AnalysableBook[] = await selectBooks(database, caller).whereRaw('books.id = ANY(?::uuid[])', [[...bookIds]])
   refuseMissing('book', bookIds, found)
   return found
 }
 
-/** The books of these series whose files are there. @throws not_found naming the series that do not exist or are hidden */
+/** The books of these series whose files exist. @throws not_found naming the series that do not exist or are hidden */
 export async function getAnalysableBooksOfSeries(database: Knex, caller: Caller, seriesIds: readonly string[]): Promise<AnalysableBook[]> {
   const series: { id: string }[] = await database('series')
     .whereRaw('series.id = ANY(?::uuid[])', [[...seriesIds]])
@@ -47,7 +47,7 @@ export async function listErrorTypes(database: Knex, bookId: string): Promise<Bo
   return await database('book_errors').where('book_id', bookId).pluck('error_type')
 }
 
-/** All books with errors that the caller may see and whose files are there. */
+/** All books with errors that the caller may see and whose files exist. */
 export async function listBooksToRetry(
   database: Knex,
   caller: Caller,

@@ -4,10 +4,10 @@ import { queueAnalyses } from '#core/ingest/queue-analyses.ts'
 import type { TaskHandler, TaskQueue } from '#core/tasks/task.ts'
 import { isCancelled } from '#core/tasks/task-store.ts'
 
-/** Which books of a library are analysed: all once more, or those that have not been analysed, failed ones included. */
+/** Which books of a library are analyzed: all of them again, or those that have not been analyzed, including failed ones. */
 export type AnalysisScope = 'all' | 'unanalyzed'
 
-/** The handler of `analyze_library`: puts the books in line, some thousand at a time. */
+/** The handler of `analyze_library`: queues the books, some thousand at a time. */
 export function analyzeLibrary({ database, tasks }: { database: Knex; tasks: TaskQueue }): TaskHandler {
   return async (run) => {
     const libraryId = run.libraryId as string
@@ -20,7 +20,7 @@ export function analyzeLibrary({ database, tasks }: { database: Knex; tasks: Tas
         run.progress(queued, queued)
       }
     } finally {
-      // Stopped with the server it goes on later, and what stands in line stays there. Cancelled, it may have put books in line since.
+      // If the server stops, this continues later, and queued books stay queued. If canceled, it may have queued books in the meantime.
       if (await isCancelled(database, run.id)) await tasks.cancelAll({ type: 'analyze_book', libraryId })
     }
     return { queued }

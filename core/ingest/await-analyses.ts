@@ -3,12 +3,12 @@ import type { Knex } from 'knex'
 import type { TaskHandler, TaskQueue } from '#core/tasks/task.ts'
 import { countParts, isCancelled } from '#core/tasks/task-store.ts'
 
-/** As often a person sees a bar move; each look is one count over an index. */
+/** Often enough for a moving progress bar; each check is one count over an index. */
 const LOOK_MS = 1_000
 
 /**
- * The handler of `analyze_books`, of which the analyses of many books are the parts: tells how many are done, and ends with the last of them.
- * Cancelled it cancels those that are left; stopped with the server it goes on with it.
+ * The handler of `analyze_books`, whose parts are the analyses of many books: reports how many are done, and ends with the last of them.
+ * If canceled, it cancels the remaining ones; if the server stops, it continues with the next start.
  */
 export function awaitAnalyses({ database, tasks }: { database: Knex; tasks: TaskQueue }): TaskHandler {
   return async (run) => {

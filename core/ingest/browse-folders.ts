@@ -12,13 +12,13 @@ import { Nullable } from '#core/foundation/schema.ts'
 import { compareNames } from '#core/ingest/walk.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
-/** Where people put books, beside the folders of the libraries and the home folder. */
+/** Where people usually keep books, besides the folders of the libraries and the home folder. */
 const USUAL_ROOTS = ['/media', '/mnt', '/srv']
-/** More than anybody looks through; who has more types the path. */
+/** More than anybody looks through; with more entries, a user types the path. */
 const ENTRIES_MAX = 2_000
-/** A folder of files by the hundred thousand takes a second to read; folders among the rest are not found. */
+/** A folder with hundreds of thousands of files takes a second to read; folders beyond this are not listed. */
 const READ_MAX = 200_000
-/** Entries that are looked at together: each is a call in the thread pool, which others need too. */
+/** Entries that are read concurrently: each is a call in the thread pool, which others need too. */
 const AT_ONCE = 8
 
 export const FileSystemEntry = Type.Object(
@@ -30,9 +30,9 @@ export type FileSystemEntry = Static<typeof FileSystemEntry>
 export const BrowsedFolder = Type.Object(
   {
     currentPath: Type.String(),
-    parentPath: Nullable(Type.String(), { description: 'Null where the folder above may not be looked at.' }),
+    parentPath: Nullable(Type.String(), { description: 'Null if the parent folder may not be browsed.' }),
     entries: Type.Array(FileSystemEntry, {
-      description: `Folders first, by name; without hidden ones, devices and links that lead out of what may be looked at. ${ENTRIES_MAX} at most.`,
+      description: `Folders first, by name; without hidden ones, devices and links that lead out of the allowed folders. At most ${ENTRIES_MAX}.`,
     }),
   },
   { title: 'BrowsedFolder' },
@@ -46,11 +46,11 @@ interface Parts {
 
 const isAtOrBelow = (path: string, folder: string) => path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`)
 
-/** Which folders may be looked at. */
+/** Which folders may be browsed. */
 interface Jail {
-  /** As they were named, and that are there. */
+  /** As given, if they exist. */
   roots: string[]
-  /** Whether a path that has no links in it may be looked at. */
+  /** Whether a path without links may be browsed. */
   allows(realPath: string): boolean
 }
 
@@ -66,13 +66,13 @@ async function openJail({ database, settings }: Parts): Promise<Jail> {
   }
 }
 
-/** Null where it is no folder. */
+/** Null when it is not a folder. */
 async function realRoot(root: string): Promise<string | null> {
   const facts = await stat(root).catch(() => null)
   return facts?.isDirectory() ? await realpath(root).catch(() => null) : null
 }
 
-/** The folders at which looking for a library begins. */
+/** The folders where the search for a library begins. */
 export async function listRootFolders(parts: Parts): Promise<FileSystemEntry[]> {
   const { roots } = await openJail(parts)
   const entries = await Promise.all(
@@ -82,22 +82,22 @@ export async function listRootFolders(parts: Parts): Promise<FileSystemEntry[]> 
 }
 
 /**
- * What lies in a folder.
- * @param wanted absolute; the home folder unless said, or the first that may be looked at
- * @throws invalid_request for what is no absolute path; forbidden outside of the roots; not_found; unavailable where it cannot be read
+ * The entries of a folder.
+ * @param wanted absolute; by default the home folder, or the first folder that may be browsed
+ * @throws invalid_request for a path that is not absolute; forbidden outside of the roots; not_found; unavailable when it cannot be read
  */
 export async function browseFolder(parts: Parts, wanted: string | undefined): Promise<BrowsedFolder> {
   const jail = await openJail(parts)
   const home = os.homedir()
   const path = resolve(wanted ?? (jail.allows(home) ? home : (jail.roots[0] ?? home)))
   if (wanted !== undefined && (!isAbsolute(wanted) || wanted.includes('\0')))
-    refuse('invalid_request', 'The path must be an absolute one, such as /srv/media.', {
+    refuse('invalid_request', 'The path must be absolute, such as /srv/media.', {
       details: [{ path: '/path', message: 'is not absolute' }],
     })
   const isNamed = (one: string) => jail.allows(one) || jail.roots.some((root) => isAtOrBelow(one, root))
-  // Before anything is asked of the disk: what lies elsewhere is nobody's business, not even whether it is there.
+  // Before any access to the disk: a caller must not learn whether other paths exist.
   if (!isNamed(path))
-    refuse('forbidden', `"${path}" lies outside of the folders that may be looked at: ${jail.roots.join(', ') || 'there are none'}.`)
+    refuse('forbidden', `"${path}" is outside of the folders that may be browsed: ${jail.roots.join(', ') || 'there are none'}.`)
   const folder = await openFolderInside(path, jail.allows).catch((error: unknown) => refuseFolder(path, error))
   try {
     const entries = await readEntries(folder.path, path, jail)
@@ -120,13 +120,13 @@ function refuseFolder(path: string, error: unknown): never {
     code === 'ENAMETOOLONG' ||
     code === 'ENXIO'
   )
-    refuse('not_found', `There is no folder "${path}" that may be looked at.`, { cause: error })
+    refuse('not_found', `There is no folder "${path}" that may be browsed.`, { cause: error })
   if (code === 'EACCES' || code === 'EPERM')
-    refuse('forbidden', `"${path}" may not be read by the server: check its rights.`, { cause: error })
-  refuse('unavailable', `"${path}" cannot be read at the moment.`, { cause: error })
+    refuse('forbidden', `The server may not read "${path}": check its permissions.`, { cause: error })
+  refuse('unavailable', `The server cannot read "${path}" at the moment.`, { cause: error })
 }
 
-/** @param openPath by which the open folder is read @param path how it is called */
+/** @param openPath the path of the open folder @param path its path for messages */
 async function readEntries(openPath: string, path: string, jail: Jail): Promise<FileSystemEntry[]> {
   const folders: Dirent[] = []
   const others: Dirent[] = []
@@ -148,7 +148,7 @@ async function readEntries(openPath: string, path: string, jail: Jail): Promise<
   return entries.sort((a, b) => Number(b.isDirectory) - Number(a.isDirectory) || compareNames(a.name, b.name))
 }
 
-/** Null for what is not shown: a link to elsewhere or to nothing, and the data folder. */
+/** Null for entries that are not listed: a link to elsewhere or to nothing, and the data folder. */
 async function describeEntry(openPath: string, path: string, entry: Dirent, jail: Jail): Promise<FileSystemEntry | null> {
   const realPath = await realpath(openPath).catch(() => null)
   if (realPath === null || !jail.allows(realPath)) return null

@@ -23,8 +23,8 @@ import { clearCoverOrphans } from '#core/metadata/clear-cover-orphans.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
 /**
- * Makes a library of a folder; answers its id. With `scanImmediately` its first scan is put in line.
- * @throws invalid_value when the folder cannot be one or a value is not understood; conflict when it overlaps another library
+ * Creates a library for a folder; returns its id. With `scanImmediately` its first scan is queued.
+ * @throws invalid_value when the folder cannot be a library or a value is invalid; conflict when it overlaps another library
  */
 export async function createLibrary(
   parts: { database: Knex; scans: Scans; rules: Rules; settings: Pick<Settings, 'dataFolder'> },
@@ -70,11 +70,11 @@ export async function editLibrary(
     }
     await updateLibrary(trx, libraryId, change)
   }
-  // All or nothing, and to its end though its client has left: a move changes every book.
+  // All or nothing, and to its end even if its client disconnects: a move changes every book.
   await runForSeveral(() => withLibraryLock(database, edit))
 }
 
-/** Takes a library away: its scan, its rows and its covers. The files stay. @throws not_found */
+/** Removes a library: its scan, its rows and its covers. The files stay. @throws not_found */
 export async function removeLibrary(parts: { database: Knex; scans: Scans; dataFolder: string }, libraryId: string): Promise<void> {
   const { database, scans, dataFolder } = parts
   await scans.cancel(libraryId)
@@ -93,7 +93,7 @@ async function checkRules(
   if (request.titlePreprocessingRules) await rules.checkTitleRules(request.titlePreprocessingRules)
 }
 
-/** The members that both requests have. Null clears what may be empty, and keeps the rest. */
+/** The members that both requests have. Null clears members that may be empty, and leaves the others unchanged. */
 function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActive'>): LibraryChange {
   const { bookStrategy, numberStrategy, defaultReadingDirection, allowedFormats, excludedPatterns } = request
   if (excludedPatterns) {
@@ -107,7 +107,7 @@ function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActiv
     ...(request.description === undefined ? {} : { description: request.description }),
     ...(request.bookConfig === undefined ? {} : { book_config: request.bookConfig }),
     ...(request.numberConfig === undefined ? {} : { number_config: request.numberConfig }),
-    // An empty list would allow nothing at all, which nobody means.
+    // An empty list would allow no format at all, which nobody means.
     ...(allowedFormats === undefined ? {} : { allowed_formats: allowedFormats?.length ? formatsOf(allowedFormats) : null }),
     ...(excludedPatterns === undefined ? {} : { excluded_patterns: excludedPatterns }),
     ...(request.scanningConfig === undefined ? {} : { scanning_config: request.scanningConfig }),
@@ -120,39 +120,40 @@ function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActiv
   return change
 }
 
-/** Clients send CBZ as well as cbz. @throws invalid_value */
+/** Accepts CBZ as well as cbz, because clients send both. @throws invalid_value */
 function formatsOf(given: readonly string[]): string[] {
   const formats = given.map((format) => format.toLowerCase())
   const stranger = formats.findIndex((format) => !(BOOK_FORMATS as readonly string[]).includes(format))
   if (stranger !== -1)
-    refuse('invalid_value', `"${given[stranger]}" is no format of books; there are ${BOOK_FORMATS.join(', ')}.`, {
-      details: [{ path: `/allowedFormats/${stranger}`, message: 'is no format of books' }],
+    refuse('invalid_value', `"${given[stranger]}" is not a book format; the formats are ${BOOK_FORMATS.join(', ')}.`, {
+      details: [{ path: `/allowedFormats/${stranger}`, message: 'is not a book format' }],
     })
   return [...new Set(formats)]
 }
 
-/** Answers the path as it is kept. @throws invalid_value with what is wrong with it */
+/** Returns the path as it is stored. @throws invalid_value with what is wrong with it */
 export async function checkFolder(given: string, { dataFolder }: Pick<Settings, 'dataFolder'>): Promise<string> {
   const fail = (message: string): never => refuseValue('/path', message)
-  if (given.includes('\0')) fail('A path cannot hold a NUL character.')
+  if (given.includes('\0')) fail('A path cannot contain a NUL character.')
   if (!isAbsolute(given)) fail(`"${given}" is not an absolute path: it must begin with "/".`)
   const path = resolve(given)
-  if (path === '/') fail('The whole file system cannot be a library: name a folder.')
+  if (path === '/') fail('The whole file system cannot be a library: choose a folder.')
   const facts = await stat(path).catch((error: NodeJS.ErrnoException) => error)
   if (facts instanceof Error) {
-    const reason = facts.code === 'EACCES' ? 'may not be looked at by the server: check the rights of the folders above it' : 'is not there'
+    const reason =
+      facts.code === 'EACCES' ? 'cannot be accessed by the server: check the permissions of its parent folders' : 'does not exist'
     return fail(`"${path}" ${reason}.`)
   }
   if (!facts.isDirectory()) fail(`"${path}" is not a folder.`)
-  await access(path, constants.R_OK | constants.X_OK).catch(() => fail(`"${path}" may not be read by the server: check its rights.`))
+  await access(path, constants.R_OK | constants.X_OK).catch(() => fail(`The server may not read "${path}": check its permissions.`))
   const problem = await findPlaceProblem(path, dataFolder)
   if (problem) fail(problem)
   return path
 }
 
-/** Two libraries over one file would fight for it. @throws conflict */
+/** Two libraries must not share files. @throws conflict */
 export async function refuseOverlap(trx: Knex, path: string, libraryId: string | null): Promise<void> {
-  // Where the folders really are: a link into a library is inside it.
+  // Compares real paths: a link into a library is inside it.
   const real = await realpath(path)
   for (const other of await listLibraryPaths(trx)) {
     if (other.id === libraryId) continue
@@ -161,8 +162,8 @@ export async function refuseOverlap(trx: Knex, path: string, libraryId: string |
       [real, await realpath(other.path).catch(() => other.path)],
     ] as [string, string][]) {
       if (one === two) refuse('conflict', `The library "${other.name}" has this folder already.`)
-      if (`${one}/`.startsWith(`${two}/`)) refuse('conflict', `"${path}" lies inside the library "${other.name}" (${other.path}).`)
-      if (`${two}/`.startsWith(`${one}/`)) refuse('conflict', `"${path}" holds the library "${other.name}" (${other.path}).`)
+      if (`${one}/`.startsWith(`${two}/`)) refuse('conflict', `"${path}" is inside the library "${other.name}" (${other.path}).`)
+      if (`${two}/`.startsWith(`${one}/`)) refuse('conflict', `"${path}" contains the library "${other.name}" (${other.path}).`)
     }
   }
 }

@@ -1,6 +1,6 @@
 import { stemOf } from '#core/metadata/file-name.ts'
 
-/** The series that a file belongs to. `path`, relative to the library's root, is its identity: two folders of one name are two series. */
+/** The series of a file. `path`, relative to the library's root, is its identity: two folders with the same name are two series. */
 export interface SeriesPlace {
   path: string
   title: string
@@ -8,7 +8,7 @@ export interface SeriesPlace {
 }
 
 /**
- * The default strategy: a folder that holds books is a series, and a file in the root is one by itself.
+ * The default strategy: a folder with books is a series, and a file in the root is a series by itself.
  * @param relativePath path of the file below the library's root, with `/`
  */
 export function seriesOf(relativePath: string): SeriesPlace {
@@ -18,6 +18,6 @@ export function seriesOf(relativePath: string): SeriesPlace {
   return { path, title: path.slice(path.lastIndexOf('/') + 1), oneshot: false }
 }
 
-/** The title that the scan gave a series before any rule of the library, from its path alone. */
+/** The title of a series from its path alone, before any rule of the library. */
 export const titleOfPlace = ({ path, oneshot }: Pick<SeriesPlace, 'path' | 'oneshot'>): string =>
   seriesOf(oneshot ? path : `${path}/`).title

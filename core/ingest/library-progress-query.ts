@@ -1,18 +1,18 @@
 import type { Knex } from 'knex'
 
-/** Files named of one kind of failure in a summary: a screen holds no more. */
+/** How many files of one kind of failure a summary names: a screen has no room for more. */
 const ERROR_EXAMPLES_MAX = 3
 const UNRELATED_EXAMPLES_MAX = 3
 
-/** How far scanning and analysing have come, over all libraries. */
+/** The progress of scans and analyses, over all libraries. */
 export interface LibraryProgress {
   /** Scans that wait or run. */
   scans: { library: string; filesTotal: number; filesProcessed: number }[]
   books: number
   failed: number
-  /** Analyses of books that wait or run, those of books that were analysed before included. */
+  /** Analyses of books that wait or run, including books that were analyzed before. */
   analyses: number
-  /** Libraries whose books are being put in line for analysis. */
+  /** Libraries whose books are being queued for analysis. */
   libraryAnalyses: number
 }
 
@@ -24,18 +24,18 @@ export interface LibrarySummary {
     series: number
     scanStatus: string | null
     scanErrors: unknown[]
-    /** Some of the series whose folders hold many unrelated titles, by path, and how many there are. */
+    /** Some of the series whose folders contain many unrelated titles, by path, and how many there are. */
     unrelated: string[]
     unrelatedCount: number
   }[]
   books: number
-  /** Books that have not been analysed as they are now; without a task of its own such a book waits for the next scan. */
+  /** Books that have not been analyzed since they changed; without a task of its own such a book waits for the next scan. */
   pending: number
   /** Books that cannot be read, by kind of failure, most first. */
   failures: { errorType: string; count: number; examples: { path: string; message: string }[] }[]
 }
 
-/** A library as far as a person at a terminal needs to tell it from others. */
+/** A library with what a person at a terminal needs to recognize it. */
 export interface ListedLibrary {
   id: string
   name: string
@@ -49,11 +49,11 @@ export async function listLibraries(database: Knex): Promise<ListedLibrary[]> {
 }
 
 /**
- * What the tasks say, which a book cannot: a deep scan analyses books that are analysed, and a pending one need not be in line.
- * One pass over books and tasks: with 100,000 of them some 50 ms, so ask at most once a second.
+ * What the tasks report, which books cannot: a deep scan analyzes books that are analyzed already, and a pending book need not be queued.
+ * One pass over books and tasks: with 100,000 of them about 50 ms, so call it at most once a second. Needs an open task queue.
  */
 export async function getLibraryProgress(database: Knex): Promise<LibraryProgress> {
-  // Before the tasks: a scan has put everything in line when it ends.
+  // Before the tasks: a scan has queued everything when it ends.
   const { rows: scans } = await database.raw(
     `SELECT l.name AS library, s.files_total AS "filesTotal", s.files_processed AS "filesProcessed"
      FROM scans s JOIN libraries l ON l.id = s.library_id WHERE s.status IN ('pending', 'processing') ORDER BY l.name`,
@@ -69,7 +69,7 @@ export async function getLibraryProgress(database: Knex): Promise<LibraryProgres
   return { scans, ...rows[0] }
 }
 
-/** What is there after a scan: books, those that wait, and those that failed and why. */
+/** The state after a scan: books, those that wait, and those that failed and why. */
 export async function getLibrarySummary(database: Knex): Promise<LibrarySummary> {
   const { rows: libraries } = await database.raw(
     `SELECT l.name, l.path, scan.status AS "scanStatus", coalesce(scan.errors, '[]') AS "scanErrors",

@@ -9,7 +9,7 @@ async function checkLibrary(database: Knex, libraryId: string): Promise<void> {
   if (!(await findLibraryRow(database, libraryId))) refuse('not_found', `There is no library ${libraryId}.`)
 }
 
-/** Puts the analysis of a library's books in line; answers the task that does so. @throws not_found */
+/** Queues the analysis of a library's books; returns the task that does this. @throws not_found */
 export async function requestAnalysis(
   parts: { database: Knex; tasks: TaskQueue },
   libraryId: string,
@@ -20,14 +20,14 @@ export async function requestAnalysis(
   return { taskId }
 }
 
-/** Forgets the deleted books of a library by a task. @throws not_found */
+/** Purges the deleted books of a library in a task. @throws not_found */
 export async function requestPurge(parts: { database: Knex; tasks: TaskQueue }, libraryId: string): Promise<{ taskId: string }> {
   await checkLibrary(parts.database, libraryId)
   const { taskId } = await parts.tasks.add({ type: 'purge_deleted', libraryId, dedupeKey: libraryId })
   return { taskId }
 }
 
-/** Forgets the deleted books of a library at once; answers how many. @throws not_found */
+/** Purges the deleted books of a library immediately; returns how many. @throws not_found */
 export async function purgeDeletedOf(parts: { database: Knex; dataFolder: string }, libraryId: string): Promise<number> {
   await checkLibrary(parts.database, libraryId)
   return await purgeDeleted(parts, libraryId)

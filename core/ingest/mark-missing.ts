@@ -13,25 +13,25 @@ import {
 } from '#core/ingest/scan-store.ts'
 import type { TaskRun } from '#core/tasks/task.ts'
 
-/** What the walk has seen, and what is known of the library. */
+/** What the walk has seen, and what was recorded of the library before. */
 export interface Walked {
   run: TaskRun
   library: ScannedLibrary
   unchangedFolders: ReadonlySet<string>
-  /** Hashes of the paths seen in folders that changed. */
+  /** Hashes of the paths in changed folders. */
   seen: ReadonlySet<number>
   /** What could not be read; nothing at or below it counts as missing. */
   unreadable: ReadonlySet<string>
   counts: { filesTotal: number }
-  /** Books that were known before the scan. */
+  /** Books that were recorded before the scan. */
   known: number
-  /** Whether a person has said that they may be gone. */
+  /** Whether a user has confirmed that the files are gone. */
   confirmed: boolean
 }
 
 /**
- * Marks the books whose file was not seen, unless it lies where the walk could not look. When they are so many that the disk is the likelier
- * reason, and nobody has confirmed it, none is marked, and the answer says what was held back.
+ * Marks the books whose files are missing, except in places that the walk could not read. When they are so many that the disk is the likelier
+ * reason, and nobody has confirmed it, none is marked, and the result says what was withheld.
  */
 export async function markMissing(
   { database, log }: { database: Knex; log: Log },
@@ -51,14 +51,14 @@ export async function markMissing(
   }
   const present = await countPresentBooks(database, library.id)
   if (present - loss.kept !== walked.counts.filesTotal) {
-    // Something else than the scan changed rows: an analysis just now, or a hand in the database. The next scan looks at every file.
+    // Rows were changed by something other than the scan: an analysis just now, or a manual change. The next scan compares every file.
     log.debug({ libraryId: library.id, present, kept: loss.kept, files: walked.counts.filesTotal }, 'Rows and files differ after a scan')
     await forgetFolders(database, library.id)
   }
   return { missing, guard: null }
 }
 
-/** Looks at all before any is marked. `kept`: books that lie where the walk could not look. */
+/** Counts all before marking any. `kept`: books in places that the walk could not read. */
 async function countLoss(database: Knex, walked: Walked): Promise<{ guard: Guard; kept: number }> {
   const newFiles = await countNewFiles(database, walked.library.id)
   let missing = 0
@@ -77,7 +77,7 @@ async function countLoss(database: Knex, walked: Walked): Promise<{ guard: Guard
   return { guard: { known: walked.known - unseen, missing }, kept }
 }
 
-/** Whether a new file of this size has come: analysis finds out by its hash. Each new file stands for one book only. */
+/** Whether a new file of this size was found: analysis compares the hashes. Each new file counts for one book only. */
 function hasMoved(book: PresentBook, newFiles: Map<number, number>): boolean {
   const bytes = Number(book.file_size)
   const left = newFiles.get(bytes) ?? 0
@@ -90,7 +90,7 @@ function placeOf({ library, unchangedFolders, seen, unreadable }: Walked, { path
   const slash = relative.lastIndexOf('/')
   if (unchangedFolders.has(slash === -1 ? '' : relative.slice(0, slash)) || seen.has(hashText(relative))) return 'there'
   if (unreadable.has(relative)) return 'hidden'
-  // Each folder above, not each unreadable place: of both there may be a hundred thousand.
+  // Each parent folder, not each unreadable place: of the latter there may be a hundred thousand.
   for (let end = slash; end > 0; end = relative.lastIndexOf('/', end - 1)) if (unreadable.has(relative.slice(0, end))) return 'hidden'
   return 'gone'
 }

@@ -6,22 +6,22 @@ import { countHangingThreads, streamWalk } from '#core/ingest/walk-stream.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
 const PREVIEW_LIMITS = {
-  /** Enough to see whether the folder is laid out as one thinks. */
+  /** Enough to see whether the folder has the expected layout. */
   seriesMax: 1_000,
   filesMax: 200_000,
-  /** Somebody waits before a form; a network drive may take minutes for all of it. */
+  /** A user waits at a form; reading all of a network drive may take minutes. */
   ms: 10_000,
   samples: 5,
-  /** One person looks at one form, perhaps at two. */
+  /** A user fills in one form, perhaps two. */
   ofOneMax: 2,
-  /** Each has threads of its own, and asks of a disk what the server's pool of threads for files waits for: those of scans and pages must be left some. */
+  /** Each has threads of its own, and disk requests that occupy the server's thread pool for files: scans and pages need some of it. */
   inAllMax: 4,
-  /** The threads of a walk or two that a drive does not let go: a further walk would most likely leave there some more. */
+  /** The threads of one or two walks that wait for a drive: a further walk would most likely leave more threads there. */
   hangingMax: 4,
 }
-/** Ended after ten seconds at most, unless a disk hangs. */
+/** A preview ends after ten seconds at most, unless a disk hangs. */
 const RETRY_SECONDS = 10
-/** Previews that are under way, by user. */
+/** Running previews by user. */
 const running = new Map<string, number>()
 
 export interface PreviewParts {
@@ -50,21 +50,18 @@ export interface DetectedSeries {
 }
 
 /**
- * What a scan of a folder would find, without keeping any of it.
- * @throws invalid_value when the folder cannot be a library; conflict when it overlaps one; rate_limit_exceeded and unavailable where too many are under way
+ * What a scan of a folder would find, without storing anything.
+ * @throws invalid_value when the folder cannot be a library; conflict when it overlaps one; rate_limit_exceeded and unavailable when too many run
  */
 export async function previewScan(parts: PreviewParts, { userId, folder }: PreviewAsk, signal: AbortSignal): Promise<Preview> {
   const mine = running.get(userId) ?? 0
   const all = [...running.values()].reduce((sum, count) => sum + count, 0)
   if (mine >= PREVIEW_LIMITS.ofOneMax)
-    refuse('rate_limit_exceeded', `${mine} previews of yours are under way; wait for one of them.`, { retryAfterSeconds: RETRY_SECONDS })
+    refuse('rate_limit_exceeded', `${mine} of your previews are running; wait for one of them.`, { retryAfterSeconds: RETRY_SECONDS })
   if (all >= PREVIEW_LIMITS.inAllMax)
-    refuse('unavailable', `${all} previews are under way; try again in some seconds.`, { retryAfterSeconds: RETRY_SECONDS })
+    refuse('unavailable', `${all} previews are running; try again in some seconds.`, { retryAfterSeconds: RETRY_SECONDS })
   if (countHangingThreads() > PREVIEW_LIMITS.hangingMax)
-    refuse(
-      'unavailable',
-      'A disk of the server does not answer: no folder is looked through until it does. Check the drives of the network.',
-    )
+    refuse('unavailable', 'A disk of the server does not answer; previews are refused until it does. Check the network drives.')
   running.set(userId, mine + 1)
   try {
     return await preview(parts, folder, signal)
@@ -103,7 +100,7 @@ async function preview({ database, settings }: PreviewParts, folder: string, sig
   return { series, totalFiles, isTruncated }
 }
 
-/** False when there are as many series as are told. */
+/** False when the limit of series is reached. */
 function addTo(found: Map<string, DetectedSeries>, relativePath: string, name: string): boolean {
   const { path, title } = seriesOf(relativePath)
   const known = found.get(path)

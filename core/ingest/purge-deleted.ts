@@ -11,9 +11,9 @@ interface Parts {
 }
 
 /**
- * Removes for good what is marked as deleted, and the series that are empty then; covers too, the files of people never.
- * Answers how many books went.
- * @param options.longMissed takes only what two complete scans found gone; without it a person wants all of them gone at once
+ * Purges books that are marked as deleted, and series that are then empty; also their covers, but never users' files.
+ * Returns how many books were purged.
+ * @param options.longMissed purges only books that two complete scans found missing; otherwise all of them, because a user requested it
  */
 export async function purgeDeleted(
   { database, dataFolder }: Parts,
@@ -27,7 +27,7 @@ export async function purgeDeleted(
   return purged
 }
 
-/** The same for one series, on a person's word; answers how many books went. @throws not_found */
+/** The same for one series, at a user's request; returns how many books were purged. @throws not_found */
 export async function purgeDeletedOfSeries({ database, dataFolder }: Parts, caller: Caller, seriesId: string): Promise<number> {
   const id = await checkSeries(database, caller, seriesId)
   const purged = await deleteAll(database, { seriesId: id }, {})

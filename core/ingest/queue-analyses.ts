@@ -1,9 +1,9 @@
 import type { TaskQueue } from '#core/tasks/task.ts'
 
 /**
- * Puts books in line for analysis; answers how many were not in it already.
- * @param options.deep analyses even what has not changed, and reads every page. It has a place in line of its own, or it would be lost
- *   behind an ordinary one.
+ * Queues books for analysis; returns how many were not queued already.
+ * @param options.deep analyzes unchanged books too, and reads every page. It has its own queue entry, otherwise an ordinary one would
+ *   replace it.
  */
 export async function queueAnalyses(
   tasks: TaskQueue,

@@ -33,11 +33,11 @@ import { removeCovers, writeCover } from '#core/metadata/cover-store.ts'
 import type { Embedded } from '#core/metadata/embedded.ts'
 import type { TaskHandler, TaskRun } from '#core/tasks/task.ts'
 
-/** Disks that wake up, shares that come back and descriptors that are closed again: worth another try within seconds. */
+/** Waking disks, returning network shares and temporarily missing descriptors: a retry within seconds is worthwhile. */
 const PASSING_CODES = new Set<unknown>(['EIO', 'ESTALE', 'ETIMEDOUT', 'EMFILE', 'ENFILE'])
-/** As many as the queue gives; at the last the failure is written down. */
+/** The queue's number of attempts; the last failure is recorded. */
 const TRIES_MAX = 4
-/** A file that changes under the analysis is analysed again this often; one that is still being copied is left for the next scan. */
+/** A file that changes during analysis is analyzed again this many times; one that is still being copied is left to the next scan. */
 const CHANGES_MAX = 3
 
 interface Parts {
@@ -49,15 +49,15 @@ interface Parts {
   announcer: Announcer
 }
 
-/** Size and time by which a file is known. */
+/** Size and time that identify the version of a file. */
 interface Facts {
   bytes: string
   mtimeNs: string
 }
 
 /**
- * The handler of `analyze_book`: analyses one file and writes what came out. A bad file is a result, never a failed task; only a disk that does
- * not deliver at the moment fails a try. A file that is suspected of having stopped the server or a thread is analysed with nothing beside it.
+ * The handler of `analyze_book`: analyzes one file and writes the result. A bad file is a result, never a failed task; only a disk that does
+ * not answer at the moment fails an attempt. A file suspected of having stopped the server or a thread is analyzed alone.
  */
 export function analyzeBook(given: Omit<Parts, 'announcer'> & { announcer?: Announcer }): TaskHandler {
   const parts: Parts = { announcer: silentAnnouncer, ...given }
@@ -67,19 +67,19 @@ export function analyzeBook(given: Omit<Parts, 'announcer'> & { announcer?: Anno
       const analyze = () => analyzeOnce(parts, run, alone)
       const outcome: Outcome = await (alone ? lock.exclusive(analyze, run.signal) : lock.shared(analyze, run.signal))
       if (outcome === 'done') return
-      // Every turn raises what stands against the file, or takes it alone, until it is refused.
+      // Every turn adds to the suspicion against the file, or analyzes it alone, until it is refused.
       alone = outcome === 'alone'
     }
   }
 }
 
-/** `alone`: it must not be analysed beside others; `again`: a thread died over it, which has been noted. */
+/** `alone`: it must not be analyzed concurrently with others; `again`: a thread died while analyzing it, which was recorded. */
 type Outcome = 'done' | 'alone' | 'again'
 
 async function analyzeOnce(parts: Parts, run: TaskRun, alone: boolean): Promise<Outcome> {
   const book = await findBookToAnalyse(parts.database, run.bookId as string)
   if (!book) return 'done'
-  // A deep scan forces too, but nobody asked for this one file.
+  // A deep scan forces too, but nobody requested this file in particular.
   const retry = run.params.force === true && run.params.verifyPages !== true
   const manner = mannerOf(book.suspicion, { taskId: run.id, retry })
   if (manner === 'alone' && !alone) return 'alone'
@@ -87,7 +87,7 @@ async function analyzeOnce(parts: Parts, run: TaskRun, alone: boolean): Promise<
   return await duringWork('file', nameOfFile(book), () => analyzeFound(parts, run, { book, refused: manner === 'refused' }))
 }
 
-/** By which a file is named to whoever asks what the server stood still over; long names lose their beginning, so the id stands last. */
+/** The name of a file in the report of a stall; long names lose their beginning, so the id comes last. */
 const nameOfFile = ({ path, id }: BookToAnalyse) => `${path} (book ${id})`
 
 async function analyzeFound(parts: Parts, run: TaskRun, { book, refused }: { book: BookToAnalyse; refused: boolean }): Promise<Outcome> {
@@ -97,19 +97,19 @@ async function analyzeFound(parts: Parts, run: TaskRun, { book, refused }: { boo
   const before = book.deleted ? null : await readFacts(book.path, known)
   if (before === null && !book.deleted) return await reportVanished(parts, book)
   if (book.suspicion && refused) {
-    // Its series is not brought up to date here: what stopped the server may have been done with the file's data, not with the file.
+    // Its series is not aggregated here: the data of the file may have stopped the server, not the file itself.
     await recordRefused(database, book.id, describeRefusal(book.suspicion))
     parts.announcer.soon(newsOf(book, book.id, { seriesId: book.series_id, changed: ['analysisErrors'] }))
     return 'done'
   }
   const isFinished = before && run.params.force !== true && !marked && book.state !== 'pending' && isSame(before, known)
   if (before && !isFinished) return await analyzeUntilStill(parts, run, { book, known, before })
-  // Finished before a crash, or put in line twice: a server that was killed may have written the book and not its series.
+  // Finished before a crash, or queued twice: a server that was killed may have written the book and not its series.
   await aggregateSettled(database, book.series_id)
   return 'done'
 }
 
-/** Analyses the file until it has not changed meanwhile, and writes what came out. */
+/** Analyzes the file until it does not change in between, and writes the result. */
 async function analyzeUntilStill(
   parts: Parts,
   run: TaskRun,
@@ -120,7 +120,7 @@ async function analyzeUntilStill(
   let facts = before
   for (let change = 0; ; change++) {
     run.signal.throwIfAborted()
-    const analysis = await analyseOrDescribe(parts, { root: book.library_path, path: book.path, verifyPages }, run.signal)
+    const analysis = await analyzeOrDescribe(parts, { root: book.library_path, path: book.path, verifyPages }, run.signal)
     noteWork()
     const death = deathAmong(analysis.problems)
     if (death !== null) {
@@ -137,7 +137,7 @@ async function analyzeUntilStill(
         continue
       }
       const message =
-        'The file changed again and again while it was read, as one that is still being copied. Scan once more when it is complete.'
+        'The file changed several times while it was read, like a file that is still being copied. Scan again when it is complete.'
       await record(parts, book, { facts: after, known, analysis: failedAnalysis({ type: 'other', message, fatal: true }), isStill: false })
     }
     if (book.suspicion) await forgetSuspects(database, [book.id])
@@ -154,7 +154,7 @@ function refuseToGiveUp(analysis: Analysis, attempt: number): void {
 
 const isSame = (one: Facts, other: Facts) => one.bytes === other.bytes && one.mtimeNs === other.mtimeNs
 
-/** Null when there is no file at the path any more; what is known when the path cannot be looked at. */
+/** Null when there is no file at the path any more; the recorded facts when the path cannot be read. */
 async function readFacts(path: string, known: Facts): Promise<Facts | null> {
   try {
     const { size, mtimeNs } = await lstat(path, { bigint: true })
@@ -162,31 +162,31 @@ async function readFacts(path: string, known: Facts): Promise<Facts | null> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return null
-    // A folder above that may not be entered: analysis will say so of the file.
+    // A parent folder may not be entered: the analysis will report it.
     return known
   }
 }
 
 /**
- * Leaves a book whose file has gone to the next scan: only who looks at the whole library can tell a file that was deleted from a disk that is
- * away, which takes thousands of files with it while thousands of analyses stand in line.
+ * Leaves a book whose file is missing to the next scan: only a scan of the whole library can distinguish a deleted file from a missing
+ * disk, which affects thousands of files while thousands of analyses are queued.
  */
 async function reportVanished({ database }: Parts, book: BookToAnalyse): Promise<'done'> {
   await forgetFolder(database, book)
   return 'done'
 }
 
-/** @throws only when the task was cancelled or the server stops; whatever else goes wrong becomes a problem of the book */
-async function analyseOrDescribe(parts: Parts, request: AnalysisRequest, signal: AbortSignal): Promise<Analysis> {
+/** @throws only when the task was canceled or the server stops; any other error becomes a problem of the book */
+async function analyzeOrDescribe(parts: Parts, request: AnalysisRequest, signal: AbortSignal): Promise<Analysis> {
   try {
-    // It has its deadline and its limit of memory there, counted from when a thread takes the file.
+    // The pool applies the deadline and the memory limit, from the moment when a thread takes the file.
     return await parts.analyse(request, { signal })
   } catch (error) {
     if (signal.aborted) throw error
-    parts.log.error({ err: error, path: request.path }, 'Analysis broke down')
+    parts.log.error({ err: error, path: request.path }, 'An analysis failed unexpectedly')
     return failedAnalysis({
       type: 'other',
-      message: 'Analysis broke down on this file, which is a fault of the server.',
+      message: 'The analysis of this file failed because of an error in the server.',
       details: { reason: error instanceof Error ? error.message : String(error) },
       fatal: true,
     })
@@ -210,14 +210,14 @@ interface Done {
   /** Of the row, before it. */
   known: Facts
   analysis: Analysis
-  /** False: of whatever file lies there; unless said it is written only while the file is the one that was analysed. */
+  /** False: write it for any file at the path; by default it is written only while the file is the analyzed version. */
   isStill?: boolean
 }
 
-/** Something else lies at the path than what was analysed; whatever was begun is rolled back. */
+/** The file at the path is not the analyzed version; the transaction is rolled back. */
 class FileChanged extends Error {}
 
-/** @returns false when the file has changed since it was analysed: nothing was written */
+/** @returns false when the file has changed since the analysis: nothing was written */
 async function record(parts: Parts, book: BookToAnalyse, done: Done): Promise<boolean> {
   try {
     await recordStill(parts, book, done)
@@ -235,7 +235,7 @@ async function recordStill(parts: Parts, book: BookToAnalyse, done: Done): Promi
   const problem = file === null ? analysis.problems.find(({ fatal }) => fatal) : undefined
   const unread = problem !== undefined && !hasReachedLimit(problem)
   if (problem && isKnownContent(book, facts, known)) {
-    // The file is the one that was analysed: what is known of it is worth more than what could not be learned now.
+    // The file has not changed: its recorded data is worth more than what could not be read now.
     await recordUnreadable(database, { bookId: book.id, mtimeNs: unread ? markUnread(facts.mtimeNs) : facts.mtimeNs, problem })
     parts.announcer.soon(newsOf(book, book.id, { seriesId: book.series_id, changed: ['analysisErrors'] }))
   } else {
@@ -245,13 +245,13 @@ async function recordStill(parts: Parts, book: BookToAnalyse, done: Done): Promi
     parts.announcer.soon(news)
     for (const seriesId of due) await aggregateSettled(database, seriesId)
   }
-  // After the row, so that a scan which notes the folder in between still finds the mark there.
+  // After the row, so that a scan which records the folder in between still finds the mark there.
   if (unread || !isSame(facts, known)) await forgetFolder(database, book)
 }
 
-/** What an analysis leaves behind. */
+/** The consequences of writing an analysis. */
 interface Written {
-  /** Series that are to be aggregated when they are settled. */
+  /** Series to aggregate when all of their analyses have ended. */
   due: string[]
   /** To be announced after the commit. */
   news: NewAnnouncement[]
@@ -264,28 +264,28 @@ function newsOf(book: BookToAnalyse, bookId: string, { seriesId, changed }: Pick
   return changed.includes('cover') ? [...news, coverEvent('book', place)] : news
 }
 
-/** The same file would need as much time or memory the next time: trying at every scan would only cost them again. */
+/** The same file would need as much time or memory again: retrying with every scan would only cost that again. */
 const hasReachedLimit = ({ details = {} }: Problem) => 'deadlineMs' in details || 'memoryMbMax' in details
 
-/** Whether the row's hash is that of the file as it lies there now. A pending book has the hash of what was there before it changed. */
+/** Whether the row's hash is that of the current file. A pending book has the hash of the version before its change. */
 const isKnownContent = (book: BookToAnalyse, facts: Facts, known: Facts) =>
   book.file_hash !== null && book.state !== 'pending' && isSame(facts, known)
 
-/** When the file is a book that was moved here, its row takes the place and the analysis, both or neither; null when it is not. */
+/** If the file is a book that was moved here, updates its row with the new path and the analysis, both or neither; otherwise null. */
 async function recordMoved(parts: Parts, book: BookToAnalyse, done: Done): Promise<Written | null> {
   const { file } = done.analysis
-  // Only a file that was never analysed can be one that was moved here.
+  // Only a file that was never analyzed can be a moved one.
   if (book.file_hash !== null || file === null) return null
   for (const duplicate of await listGoneDuplicates(parts.database, book, file.sha256)) {
     const adopted = await parts.database.transaction(async (trx) => {
       const moved = await relinkMoved(trx, book, duplicate)
       if (!moved) return null
-      // What is known of the book came with its row, and so did the locks.
+      // The book's data came with its row, and so did the locks.
       const known = await findBookToAnalyse(trx, duplicate.id)
       const { described = true, cover_locked = false } = known ?? {}
       const written = await write(parts, trx, { ...done, book: { ...book, described, cover_locked }, bookId: duplicate.id, unread: false })
       if (moved.leftSeriesId === null) return written
-      // It speaks for that one no longer.
+      // It no longer contributes to the series that it left.
       if (described) await aggregateAfter(trx, moved.leftSeriesId)
       return { ...written, due: [...written.due, moved.leftSeriesId] }
     })
@@ -294,7 +294,7 @@ async function recordMoved(parts: Parts, book: BookToAnalyse, done: Done): Promi
   return null
 }
 
-/** One transaction; the row is locked before the file of its cover is written, so that of two analyses the later never has the cover of the other. */
+/** One transaction; it locks the row before writing the cover file, so that of two analyses the later one never has the cover of the other. */
 async function write(
   parts: Parts,
   database: Knex,
@@ -303,7 +303,7 @@ async function write(
   const { book, bookId, facts, known, analysis, isStill = true } = what
   const withMetadata = isToCompare(book, analysis)
   const written = await database.transaction(async (trx) => {
-    // Before the book: a change of the series goes on to its books, and the two would wait for each other.
+    // Before the book: a change of the series is followed by changes of its books, and the two would wait for each other.
     if (withMetadata) await lockSeriesOf(trx, bookId)
     if (!(await lockBook(trx, bookId))) return null
     const now = isStill ? await readFacts(book.path, known) : facts
@@ -318,7 +318,7 @@ async function write(
   return { due: [], news: [] }
 }
 
-/** What is written of an analysis; its cover lies in the data folder then. */
+/** The columns of an analysis; its cover is then in the data folder. */
 async function rowOf({ dataFolder, log }: Parts, what: Parameters<typeof write>[2]): Promise<AnalysedBook> {
   const { book, bookId, facts, analysis, unread } = what
   const problems = uniqueByType(analysis.problems)
@@ -327,10 +327,10 @@ async function rowOf({ dataFolder, log }: Parts, what: Parameters<typeof write>[
     try {
       coverHash = await writeCover(dataFolder, bookId, analysis.cover.jpeg)
     } catch (error) {
-      log.error({ err: error, bookId }, 'A cover could not be written')
+      log.error({ err: error, bookId }, 'Could not write a cover')
       const reason = (error as NodeJS.ErrnoException).code ?? String(error)
       if (!problems.some((problem) => problem.type === 'thumbnail')) {
-        problems.push({ type: 'thumbnail', message: `The cover could not be kept in the data folder (${reason}).`, fatal: false })
+        problems.push({ type: 'thumbnail', message: `The server could not store the cover in the data folder (${reason}).`, fatal: false })
       }
     }
   }
@@ -353,8 +353,8 @@ async function rowOf({ dataFolder, log }: Parts, what: Parameters<typeof write>[
 }
 
 /**
- * Books without any metadata, most of a large library, have nothing to be compared. A file whose metadata cannot be read now does not say that there is
- * none: what is known of it stays.
+ * Books without any metadata, most of a large library, need no comparison. A file whose metadata cannot be read now does not say that there is
+ * none: the recorded data stays.
  */
 function isToCompare(book: BookToAnalyse, { embedded, problems }: Analysis): boolean {
   if (problems.some(({ fatal }) => fatal)) return false
@@ -370,12 +370,12 @@ async function writeWithMetadata(
 ): Promise<Recorded | null> {
   const recorded = await recordAnalysed(trx, row)
   if (recorded === null) return null
-  // A series beside nothing but the library itself is made of one book: what lies there speaks of them all.
+  // A series directly in the root of the library is made of one book: the sidecar files there belong to all of them.
   const { seriesSidecar, ...own } = embedded
   const said = seriesSidecar && dirname(book.path) !== book.library_path ? { ...own, seriesSidecar } : own
   const record = { bookId: row.bookId, fileName: book.file_name, bookStrategy: book.book_strategy, embedded: said }
   const changed = await recordEmbedded(trx, record)
-  // A book that was moved speaks for another series now.
+  // A moved book now contributes to another series.
   if (!changed && row.bookId === book.id) return recorded
   return { ...recorded, changed: [...recorded.changed, ...(changed ?? [])], aggregateDue: await aggregateAfter(trx, recorded.seriesId) }
 }

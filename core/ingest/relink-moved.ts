@@ -13,7 +13,7 @@ import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
 import { withSortTitle } from '#core/metadata/sort-title.ts'
 
-/** Books with the content of a newly found one whose own files are gone: one of them was moved here. */
+/** Books with the same content as a new one whose own files are missing: one of them was moved here. */
 export async function listGoneDuplicates(database: Knex, found: BookToAnalyse, sha256: string): Promise<Duplicate[]> {
   const duplicates = await listBooksWithContent(database, { id: found.id, libraryId: found.library_id, fileName: found.file_name, sha256 })
   const gone: Duplicate[] = []
@@ -22,9 +22,9 @@ export async function listGoneDuplicates(database: Knex, found: BookToAnalyse, s
 }
 
 /**
- * A new file with the content of a book whose own file is gone is that book, moved: the old row takes the new place and keeps its id, and with
- * it progress, locks and metadata; the new row goes. Null when another copy of the file was quicker; else the series that the book has left,
- * if it has left one.
+ * A new file with the content of a book whose own file is missing is that book, moved: the old row gets the new path and keeps its id,
+ * progress, locks and metadata; the new row is deleted. Null when another copy of the file was faster; else the series that the book has left,
+ * if any.
  */
 export async function relinkMoved(
   trx: Knex.Transaction,
@@ -42,7 +42,7 @@ export async function relinkMoved(
   return { leftSeriesId: null }
 }
 
-/** The new name of the folder is its title, unless a file or a person has given a better one. */
+/** The new folder name becomes its title, unless a file or a user has given a better one. */
 async function renameSeries(trx: Knex, seriesId: string, title: string): Promise<void> {
   const before = (await loadStates(trx, 'series', [seriesId], [])).get(seriesId)
   if (!before) return

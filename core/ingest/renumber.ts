@@ -10,9 +10,9 @@ import { readFileName } from '#core/metadata/file-name.ts'
 import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import type { TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
 
-/** Books of one transaction: short enough that nobody waits for their rows. */
+/** Books per transaction: short enough that nobody waits for their rows. */
 const STEP = 200
-/** What the name of a file says beside the title. */
+/** The fields that a file name gives besides the title. */
 const NUMBERS = ['number', 'volume', 'chapter']
 const FIRST = '00000000-0000-0000-0000-000000000000'
 
@@ -21,14 +21,14 @@ interface Parts {
   tasks: TaskQueue
 }
 
-/** What a task came to, in books. `skipped`: a lock, a person, a plugin or the file itself says otherwise. */
+/** The result of a task, in books. `skipped`: a lock, a user, a plugin or the file itself says otherwise. */
 interface Tally {
   processed: number
   changed: number
   skipped: number
 }
 
-/** Puts the books of a series in line to be numbered by the names of their files again. @throws not_found */
+/** Queues the renumbering of the books of a series from their file names. @throws not_found */
 export async function renumberSeries(parts: Parts, caller: Caller, seriesId: string): Promise<{ taskId: string }> {
   const [id = ''] = await getVisible(parts.database, caller, { kind: 'series', ids: [seriesId] })
   const [place] = await listPlaces(parts.database, [id])
@@ -41,7 +41,7 @@ export async function renumberSeries(parts: Parts, caller: Caller, seriesId: str
   return { taskId }
 }
 
-/** The same for many series; one that is unknown or hidden and none is. @throws not_found */
+/** The same for many series; if one is unknown or hidden, none is queued. @throws not_found */
 export async function renumberManySeries(
   parts: Parts,
   caller: Caller,
@@ -50,10 +50,10 @@ export async function renumberManySeries(
   const ids = await getVisible(parts.database, caller, { kind: 'series', ids: seriesIds })
   const dedupeKey = createHash('sha256').update(ids.join()).digest('hex')
   const { taskId } = await parts.tasks.add({ type: 'renumber_series_batch', dedupeKey, params: { seriesIds: ids } })
-  return { taskId, message: `The books of ${ids.length} series are in line to be numbered.` }
+  return { taskId, message: `Renumbering of the books of ${ids.length} series is queued.` }
 }
 
-/** Registers the handlers at the queue; call before its start(). */
+/** Registers the handlers with the queue; call before its start(). */
 export function openRenumbering({ database, tasks }: Parts): void {
   const renumber = (idsOf: (run: TaskRun) => string[]): TaskHandler => {
     return async (run) => {
@@ -93,7 +93,7 @@ async function renumberOne(database: Knex, seriesId: string, { run, tally }: { r
       )
       return done
     })
-    // Counted when it is written: what a transaction loses has not happened.
+    // Counted after writing: what a transaction rolls back must not count.
     tally.processed += books.length
     tally.changed += changed.length
     tally.skipped += skipped
@@ -102,7 +102,7 @@ async function renumberOne(database: Knex, seriesId: string, { run, tally }: { r
   }
 }
 
-/** What changes when the names of files say number, volume and chapter once more. */
+/** The changes that follow from parsing number, volume and chapter from the file names again. */
 function numbersOf(states: ReadonlyMap<string, MetadataState>, names: ReadonlyMap<string, string>) {
   const changed: { before: MetadataState; next: MetadataState }[] = []
   let skipped = 0

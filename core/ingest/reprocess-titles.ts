@@ -15,11 +15,11 @@ import { listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
 import { withSortTitle } from '#core/metadata/sort-title.ts'
 import type { TaskHandler, TaskQueue } from '#core/tasks/task.ts'
 
-/** Series of one transaction: nobody waits for their rows, and as many of the largest records are compared in 50 ms of the main thread. */
+/** Series per transaction: nobody waits for their rows, and comparing as many of the largest records takes 50 ms of the main thread. */
 const STEP = 50
-/** Series of one task: their ids lie in its row. */
+/** Series per task: their ids are stored in its row. */
 const TASK_SERIES_MAX = 500
-/** Changes that a task tells one by one; people look at some, and correct their rules. */
+/** Changes that a task lists; users look at some of them, and correct their rules. */
 const RESULTS_MAX = 100
 
 interface Parts {
@@ -27,12 +27,12 @@ interface Parts {
   tasks: TaskQueue
 }
 
-/** `dryRun`: the task tells what it would change, and changes nothing. */
+/** `dryRun`: the task reports what it would change, and changes nothing. */
 interface ReprocessRequest {
   dryRun?: boolean | undefined
 }
 
-/** What was put in line, and the same in words. */
+/** What was queued, and a sentence about it. */
 export interface Reprocessing {
   success: boolean
   message: string
@@ -40,18 +40,18 @@ export interface Reprocessing {
   tasksEnqueued: number
 }
 
-/** What became of one title. */
+/** The result for one title. */
 interface TitleResult {
   seriesId: string
   originalTitle: string
   newTitle: string
   changed: boolean
   skipped: boolean
-  /** `locked`, or `outranked` by a title that a person or a file has given. */
+  /** `locked`, or `outranked` by a title that a user or a file has given. */
   skipReason: string | null
 }
 
-/** What a task came to. `results` are the first of those that changed, or of all where it was for one series. */
+/** The result of a task. `results` are the first changes, or all results if the task was for one series. */
 interface Tally {
   dryRun: boolean
   processed: number
@@ -60,7 +60,7 @@ interface Tally {
   results: TitleResult[]
 }
 
-/** Puts the title of one series in line to be made from its folder's name again. @throws not_found */
+/** Queues making the title of one series from its folder name again. @throws not_found */
 export async function reprocessTitle(
   parts: Parts,
   caller: Caller,
@@ -88,8 +88,8 @@ export async function reprocessLibraryTitles(parts: Parts, request: ReprocessReq
 }
 
 /**
- * The same for chosen series, or for those of a library that the caller may see; with both for chosen ones that must be of that library.
- * @throws not_found, all or nothing; invalid_request when neither is named
+ * The same for chosen series, or for those of a library that the caller may see; with both, the chosen series must be in that library.
+ * @throws not_found, all or nothing; invalid_request when neither is given
  */
 export async function reprocessTitles(
   parts: Parts,
@@ -97,7 +97,7 @@ export async function reprocessTitles(
   request: { seriesIds?: readonly string[] | null | undefined; libraryId?: string | null | undefined },
 ): Promise<Reprocessing> {
   const { seriesIds, libraryId } = request
-  if (!seriesIds && !libraryId) refuse('invalid_request', 'Name the series in seriesIds, or their library in libraryId.')
+  if (!seriesIds && !libraryId) refuse('invalid_request', 'Give the series in seriesIds, or their library in libraryId.')
   const library = libraryId ? await getLibraryRow(parts.database, libraryId) : null
   const ids = seriesIds
     ? await getVisible(parts.database, caller, { kind: 'series', ids: seriesIds })
@@ -105,7 +105,7 @@ export async function reprocessTitles(
   if (seriesIds && library) {
     const places = await listPlaces(parts.database, ids)
     const stranger = places.find((place) => place.libraryId !== library.id)
-    if (stranger) refuse('not_found', `The series ${stranger.id} is not of the library "${library.name}". Nothing was queued.`)
+    if (stranger) refuse('not_found', `The series ${stranger.id} is not in the library "${library.name}". Nothing was queued.`)
   }
   const added: { taskId: string; created: boolean }[] = []
   for (let start = 0; start < ids.length; start += TASK_SERIES_MAX) {
@@ -116,7 +116,7 @@ export async function reprocessTitles(
   return describe(added, ids.length)
 }
 
-/** Registers the handlers at the queue; call before its start(). */
+/** Registers the handlers with the queue; call before its start(). */
 export function openReprocessing({ database, tasks, rules }: Parts & { rules: Rules }): void {
   const reprocess = reprocessWith(database, rules)
   const one: TaskHandler = async (run) => {
@@ -144,10 +144,10 @@ const newTally = (params: Record<string, unknown>): Tally => ({
   results: [],
 })
 
-/** Gives series the titles that a scan with the rules of today would give them, where nothing better stands and no lock forbids. */
+/** Gives series the titles that a scan with the current rules would give them, unless they have a better one or a lock forbids it. */
 const reprocessWith = (database: Knex, rules: Rules) => async (ids: readonly string[], tally: Tally, tell: { all: boolean }) => {
   const titles = await titlesOf(rules, await listPlaces(database, ids))
-  // Counted when it is written: what a transaction loses has not happened.
+  // Counted after writing: what a transaction rolls back must not count.
   const told = tally.dryRun
     ? changesOf(await readStates(database, 'series', ids, []), titles).told
     : await database.transaction(async (trx) => {
@@ -169,7 +169,7 @@ const reprocessWith = (database: Knex, rules: Rules) => async (ids: readonly str
   }
 }
 
-/** Brings the titles that series have by their folders up to the rules of today, for who gives up the one that stands. Hidden ones are left. */
+/** Updates the titles that come from folder names to the current rules, for series that give up their present title. Hidden ones are not changed. */
 export async function refreshFolderTitles(
   { database, rules }: { database: Knex; rules: Rules },
   caller: Caller,
@@ -177,14 +177,14 @@ export async function refreshFolderTitles(
 ): Promise<void> {
   const visible = await listVisibleSeriesIds(database, caller, seriesIds)
   const titles = await titlesOf(rules, await listPlaces(database, [...visible]))
-  // Locked in one order before they are written, as everywhere.
+  // Locked in one order before writing, as everywhere.
   await database.transaction(async (trx) => {
     await lockRecords(trx, 'series', [...visible])
     await storeFolderTitles(trx, titles)
   })
 }
 
-/** By series, as the rules of their libraries make them. */
+/** Titles by series, according to the rules of their libraries. */
 async function titlesOf(rules: Rules, places: readonly TitledPlace[]): Promise<Map<string, string>> {
   const titles = new Map<string, string>()
   for (const mine of Map.groupBy(places, ({ libraryId }) => libraryId).values()) {
@@ -214,6 +214,6 @@ function changesOf(states: ReadonlyMap<string, MetadataState>, titles: ReadonlyM
 function describe(added: readonly { taskId: string; created: boolean }[], series: number | null): Reprocessing {
   const fresh = added.filter(({ created }) => created).length
   const what = series === null ? 'The titles of the library are' : series === 1 ? 'One title is' : `${series} titles are`
-  const message = added.length === 0 ? 'There is no series to do this for.' : `${what} in line${fresh === 0 ? ' already' : ''}.`
+  const message = added.length === 0 ? 'There is no series to do this for.' : `${what}${fresh === 0 ? ' already' : ''} queued.`
   return { success: true, message, taskIds: [...new Set(added.map(({ taskId }) => taskId))], tasksEnqueued: fresh }
 }

@@ -13,7 +13,7 @@ import { queueAnalyses } from '#core/ingest/queue-analyses.ts'
 import type { BookErrorType } from '#core/metadata/analysis.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 
-/** One call stays one short transaction of the queue. */
+/** So that one call is one short transaction of the queue. */
 export const BULK_BOOKS_MAX = 500
 export const BULK_SERIES_MAX = 100
 
@@ -22,26 +22,26 @@ interface Parts {
   tasks: TaskQueue
 }
 
-/** How many books were put in line that were not in it already, the same in words, and the task that ends when all of them are done. */
+/** How many books were newly queued, a sentence about it, and the task that ends when all of them are done. */
 export interface Enqueued {
   taskId: string
   message: string
   tasksEnqueued: number
 }
 
-/** Which of the chosen books: `all`, also those that were analysed before; `unanalyzed`, the waiting and the failed ones. */
+/** Which of the chosen books: `all`, including analyzed ones; `unanalyzed`, the waiting and the failed ones. */
 export type Choice = 'all' | 'unanalyzed'
 
-/** Puts one book in line and answers its task. @throws not_found; invalid_request when there is nothing to analyse */
+/** Queues one book and returns its task. @throws not_found; invalid_request when there is nothing to analyze */
 export async function requestBookAnalysis(
   { database, tasks }: Parts,
   caller: Caller,
   request: { bookId: string; choice: Choice },
 ): Promise<{ taskId: string }> {
   const [book] = await getAnalysableBooks(database, caller, [request.bookId])
-  if (!book || book.deleted) refuse('invalid_request', `The file of the book ${request.bookId} has gone: there is nothing to analyse.`)
+  if (!book || book.deleted) refuse('invalid_request', `The file of the book ${request.bookId} is missing: there is nothing to analyze.`)
   if (request.choice === 'unanalyzed' && book.state === 'analyzed') {
-    refuse('invalid_request', `"${book.fileName}" has been analysed; ask for /analyze to do it once more.`)
+    refuse('invalid_request', `"${book.fileName}" has been analyzed already; use /analyze to do it again.`)
   }
   const { taskId } = await tasks.add({
     type: 'analyze_book',
@@ -53,7 +53,7 @@ export async function requestBookAnalysis(
   return { taskId }
 }
 
-/** All or nothing: one unknown or hidden id and no book is put in line. @throws not_found */
+/** All or nothing: if one id is unknown or hidden, no book is queued. @throws not_found */
 export async function requestAnalysesOfBooks(
   parts: Parts,
   caller: Caller,
@@ -71,7 +71,7 @@ export async function requestAnalysesOfSeries(
   return await enqueue(parts, choose(await getAnalysableBooksOfSeries(parts.database, caller, request.seriesIds), request.choice))
 }
 
-/** Analyses a book with errors once more, which is what may clear them. @throws not_found; invalid_request without such errors */
+/** Analyzes a book with errors again, which may clear them. @throws not_found; invalid_request without such errors */
 export async function retryBook(
   parts: Parts,
   caller: Caller,
@@ -81,12 +81,12 @@ export async function retryBook(
   const types = await listErrorTypes(parts.database, request.bookId)
   const meant = request.errorTypes?.length ? types.filter((type) => request.errorTypes?.includes(type)) : types
   const [book] = books
-  if (meant.length === 0) refuse('invalid_request', `"${book?.fileName}" has no such errors to try again.`)
-  if (book?.deleted) refuse('invalid_request', `The file "${book.fileName}" has gone: put it back and scan its library.`)
+  if (meant.length === 0) refuse('invalid_request', `"${book?.fileName}" has no such errors to retry.`)
+  if (book?.deleted) refuse('invalid_request', `The file "${book.fileName}" is missing: put it back and scan its library.`)
   return await enqueue(parts, books)
 }
 
-/** Analyses every book with errors once more that the caller may see. */
+/** Analyzes every book with errors that the caller may see again. */
 export async function retryBooks(
   parts: Parts,
   caller: Caller,
@@ -107,8 +107,8 @@ async function enqueue({ tasks }: Parts, books: readonly Pick<AnalysableBook, 'i
     tasksEnqueued += await queueAnalyses(tasks, libraryId, ids, { deep: false, force: true, parentId })
   }
   const waiting = books.length - tasksEnqueued
-  const message = `Put ${tasksEnqueued} of ${books.length} books in line for analysis${waiting > 0 ? `; ${waiting} stood in it already` : ''}.`
-  // After its parts: it ends as soon as it finds none that wait.
+  const message = `Queued ${tasksEnqueued} of ${books.length} books for analysis${waiting > 0 ? `; ${waiting} were queued already` : ''}.`
+  // After its parts: it ends as soon as none of them waits.
   const { taskId } = await tasks.add({ id: parentId, type: 'analyze_books', dedupeKey: parentId, params: { books: tasksEnqueued } })
   return { message, tasksEnqueued, taskId }
 }

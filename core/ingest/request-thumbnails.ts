@@ -10,17 +10,17 @@ interface Dependencies {
   tasks: TaskQueue
 }
 
-/** Whose thumbnails. All that is named must hold; where nothing is, it is everything there is. */
+/** Which thumbnails. All given conditions must hold; without any, all thumbnails. */
 export interface ThumbnailRequest {
   of: 'books' | 'series'
   bookIds?: readonly string[] | null | undefined
   seriesIds?: readonly string[] | null | undefined
   libraryId?: string | null | undefined
-  /** Also those that are there. */
+  /** Existing ones too. */
   force?: boolean | undefined
 }
 
-/** Puts the thumbnails of one book or series in line. @throws not_found */
+/** Queues the thumbnails of one book or series. @throws not_found */
 export async function requestThumbnail(
   dependencies: Dependencies,
   caller: Caller,
@@ -36,7 +36,7 @@ export async function requestThumbnail(
   return await add(dependencies, { type: 'generate_series_thumbnail', seriesId, dedupeKey: `${seriesId}:${force}`, params })
 }
 
-/** Puts many in line as one task; one unknown or hidden id and none is. @throws not_found */
+/** Queues many as one task; if one id is unknown or hidden, nothing is queued. @throws not_found */
 export async function requestThumbnails(
   dependencies: Dependencies,
   caller: Caller,
@@ -67,7 +67,7 @@ export async function requestThumbnails(
       : library
         ? `"${library.name}"`
         : 'all libraries'
-  return { taskId, message: `The ${force ? '' : 'missing '}thumbnails of ${whose} are in line.` }
+  return { taskId, message: `The ${force ? '' : 'missing '}thumbnails of ${whose} are queued.` }
 }
 
 async function add({ tasks }: Dependencies, task: Parameters<TaskQueue['add']>[0]): Promise<{ taskId: string }> {

@@ -31,11 +31,11 @@ import { streamWalk, type WalkBatch } from '#core/ingest/walk-stream.ts'
 import { aggregateDue } from '#core/metadata/aggregate-series.ts'
 import { FinalFailure, type TaskHandler, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
 
-/** Errors told one by one; the rest is a number. A broken disk would fill the answer otherwise. */
+/** Errors that are listed; the others are counted. A broken disk would otherwise fill the response. */
 const ERRORS_MAX = 100
-/** An index entry of PostgreSQL holds 2,704 bytes; the library's id stands in it too. */
+/** An index entry of PostgreSQL holds 2,704 bytes; it also contains the library's id. */
 const PATH_BYTES_MAX = 2_500
-/** Progress rows are for people. */
+/** The interval of progress updates, which are for people. */
 const COUNTS_MS = 300
 
 export interface ScanParts {
@@ -45,11 +45,11 @@ export interface ScanParts {
   log: Log
   /** Absolute. */
   dataFolder: string
-  /** At least so much time lies between two scans that both must find a book gone before it is purged by itself. */
+  /** The least time between two scans that must both find a book missing before it is purged automatically. */
   purgeAfterSeconds: number
 }
 
-/** What one scan knows while it runs. Memory: a number per changed file and a string per folder. */
+/** The state of one running scan. Memory: a number per changed file and a string per folder. */
 interface Scan {
   run: TaskRun
   library: ScannedLibrary
@@ -63,7 +63,7 @@ interface Scan {
   errorCount: number
   symlinks: number
   unchangedFolders: Set<string>
-  /** Hashes of the paths seen in folders that changed. */
+  /** Hashes of the paths in changed folders. */
   seen: Set<number>
   /** What could not be read; nothing at or below it counts as missing. */
   unreadable: Set<string>
@@ -74,7 +74,7 @@ interface Scan {
 export function scanLibrary(parts: ScanParts): TaskHandler {
   return async (run) => {
     const begun = await beginScan(parts.database, run.id, readBootClock())
-    // Cancelled before it began, or its library is gone.
+    // Canceled before it began, or its library was deleted.
     if (!begun) return { skipped: true }
     try {
       const library = await findScannedLibrary(parts.database, begun.libraryId)
@@ -87,20 +87,20 @@ export function scanLibrary(parts: ScanParts): TaskHandler {
       })
     } catch (error) {
       if (run.signal.aborted) {
-        // Stopped with the server, the task comes back, and the row with it.
+        // If the server stops, the task runs again, and the row is continued.
         if (await isCancelRequested(parts.database, run.id)) {
           await parts.tasks.cancelAll({ type: 'analyze_book', libraryId: begun.libraryId })
-          // Last, for whoever reads this relies on it that nothing more is written.
+          // Last, because clients may rely on it that nothing more is written.
           await endScan(parts.database, run.id, { status: 'cancelled' })
         }
         throw error
       }
       parts.log.warn({ err: error, libraryId: begun.libraryId }, 'A scan failed')
-      // What else stopped it speaks of statements and addresses, to be read in the log.
+      // Other errors mention statements and addresses, which belong in the log.
       const message =
         error instanceof FinalFailure
           ? error.message
-          : 'The scan broke down, which is a fault of the server; its log says more. Start it again.'
+          : 'The scan failed because of an error in the server; see its log. Start the scan again.'
       await endScan(parts.database, run.id, { status: 'failed', errors: [message] })
       throw new FinalFailure(message, { cause: error })
     }
@@ -138,10 +138,12 @@ async function scan(parts: ScanParts, run: TaskRun, begun: Begun): Promise<unkno
   if (state.unreadable.has('')) throw new FinalFailure(`${state.counts.errors[0]}. No book was marked as deleted.`)
   const after = await checkPlacedRoot(library.path, parts.dataFolder)
   if (rootKey(after) !== rootKey(root)) {
-    throw new FinalFailure(`"${library.path}" became another folder during the scan. Is its disk mounted? No book was marked as deleted.`)
+    throw new FinalFailure(
+      `"${library.path}" was replaced by another folder during the scan. Is its disk mounted? No book was marked as deleted.`,
+    )
   }
   const { missing, guard } = await markMissing(parts, { ...state, known: knownBooks, confirmed: begun.confirmedRoot === rootKey(root) })
-  // A folder noted without its missing books would look as if it held all that is known.
+  // A folder recorded without its missing books would look complete.
   if (guard) await forgetFolders(database, library.id)
   else {
     const gone = [...known.keys()].filter((folder) => !state.unchangedFolders.has(folder) && !state.seen.has(hashText(`${folder}/`)))
@@ -153,12 +155,12 @@ async function scan(parts: ScanParts, run: TaskRun, begun: Begun): Promise<unkno
   return await finish(parts, state, { missing, guard })
 }
 
-/** Books that no task stands in line for, though they need one. */
+/** Queues books that need analysis but have no task. */
 async function queuePending({ database, tasks }: ScanParts, state: Scan): Promise<void> {
   const { library } = state
   const unread = await listUnreadPaths(database, library.id)
   if (unread.length > 0) {
-    // An analysis may have failed before its folder was noted.
+    // An analysis may have failed before its folder was recorded.
     const folders = new Set(unread.map((path) => folderOf(library.path, path)))
     await forgetFolders(database, library.id, [...folders])
   }
@@ -168,14 +170,14 @@ async function queuePending({ database, tasks }: ScanParts, state: Scan): Promis
   }
 }
 
-/** Purges where that may be, and says how the scan went. @throws FinalFailure when a mass deletion was held back: somebody has to look */
+/** Purges if allowed, and reports the result of the scan. @throws FinalFailure when a mass deletion was withheld: a user must check it */
 async function finish(parts: ScanParts, state: Scan, { missing, guard }: { missing: number; guard: Guard | null }): Promise<unknown> {
   const { database } = parts
   const { library, run } = state
-  // What could not be looked at may be what is missed elsewhere.
+  // A book that is missing elsewhere may have been moved to an unreadable place.
   const complete = !guard && state.unreadable.size === 0
   if (complete) await noteMissed(database, library.id, run.id)
-  // Before the scan ends, so that no other one adds books meanwhile.
+  // Before the scan ends, so that no other one adds books in between.
   const purged = complete && library.scanning_config?.purgeDeletedOnScan ? await purgeSettled(parts, state) : 0
   await aggregateDue(database, library.id, run.signal)
   const counts = withErrorCount(state)
@@ -190,14 +192,17 @@ async function finish(parts: ScanParts, state: Scan, { missing, guard }: { missi
 }
 
 /**
- * Purges what two complete scans, long enough apart, have found gone. What is missed may have been moved: only when every new file is analysed
- * is it known which of them is an old book, and until then none goes. Nor does it happen by itself that most of a library goes.
+ * Purges books that two complete scans, long enough apart, have found missing. A missing book may have been moved: only when every new file is
+ * analyzed is it known which of them are old books, and until then none is purged. Nor is most of a library ever purged automatically.
  */
 async function purgeSettled(parts: ScanParts, state: Scan): Promise<number> {
   const { database, log } = parts
   const { library, run } = state
   if (await hasUnhashedBooks(database, library.id)) {
-    log.info({ libraryId: library.id }, 'Deleted books are kept until all new ones have been analysed: one of them may be one that moved')
+    log.info(
+      { libraryId: library.id },
+      'Deleted books are kept until all new ones have been analyzed: a new one may be a deleted one that was moved',
+    )
     return 0
   }
   const longMissed = { scanId: run.id, secondsApart: parts.purgeAfterSeconds }
@@ -210,10 +215,10 @@ async function purgeSettled(parts: ScanParts, state: Scan): Promise<number> {
   return await purgeDeleted(parts, library.id, run.signal, { longMissed })
 }
 
-/** A folder by what it is, not by what it is called. */
+/** The identity of a folder, independent of its name. */
 export const rootKey = ({ dev, ino }: { dev: number; ino: number }): string => `${dev}:${ino}`
 
-/** @throws FinalFailure also when the folder must not be a library, or has become one that must not since it was made one */
+/** @throws FinalFailure also when the folder must not be a library, or no longer may be */
 async function checkPlacedRoot(path: string, dataFolder: string): Promise<{ dev: number; ino: number }> {
   const facts = await checkRoot(path)
   const problem = await findPlaceProblem(path, dataFolder)
@@ -231,8 +236,8 @@ async function checkRoot(path: string): Promise<{ dev: number; ino: number }> {
   } catch (error) {
     if (error instanceof FinalFailure) throw error
     const { code } = error as NodeJS.ErrnoException
-    const reason = code === 'ENOENT' ? 'is not there' : code === 'EACCES' ? 'may not be read by the server' : `cannot be read (${code})`
-    throw new FinalFailure(`"${path}" ${reason}. Is its disk mounted, and are its rights as they should be? Nothing was changed.`, {
+    const reason = code === 'ENOENT' ? 'does not exist' : code === 'EACCES' ? 'may not be read by the server' : `cannot be read (${code})`
+    throw new FinalFailure(`"${path}" ${reason}. Is its disk mounted, and are its permissions correct? Nothing was changed.`, {
       cause: error,
     })
   }
@@ -268,12 +273,12 @@ async function recordBatch(parts: ScanParts, state: Scan, batch: WalkBatch): Pro
   }
   state.symlinks += batch.symlinks
   counts.filesTotal += files.length + batch.unchangedFiles
-  // One-shots of an unchanged root count one by one; told apart here because the walk knows folders, not series.
+  // Each one-shot of an unchanged root counts as a series; counted here because the walk knows folders, not series.
   counts.seriesFound += batch.unchanged.length
   if (batch.unchangedRootFiles > 0) counts.seriesFound += batch.unchangedRootFiles - 1
 
   const ids = files.length > 0 ? await recordFiles(database, { library, deep, provisional: state.hadBooks, rules: parts.rules }, files) : []
-  // After the rows, never before: a digest says that they are there. The last part of a folder may have no files, only the digest.
+  // After the rows, never before: a digest says that they exist. The last part of a folder may have no files, only the digest.
   await recordFolders(database, library.id, folders)
   run.signal.throwIfAborted()
   state.queued += await queueAnalyses(tasks, library.id, ids, { deep })

@@ -11,11 +11,11 @@ import { readFileName } from '#core/metadata/file-name.ts'
 import { markBooksChanged } from '#core/metadata/series-aggregate-store.ts'
 import { sortTitleOf } from '#core/metadata/sort-title.ts'
 
-/** Rows of one step through a library; keeps a statement around a megabyte. */
+/** Rows per step through a library; keeps a statement around a megabyte. */
 const PAGE = 2_000
 const FOREIGN_KEY_VIOLATION = '23503'
 
-/** A file as the walk saw it. */
+/** A file as the walk found it. */
 export interface SeenFile {
   /** Relative to the library's root. */
   path: string
@@ -34,10 +34,10 @@ export interface ScannedLibrary {
   title_preprocessing_rules: unknown
 }
 
-/** What is asked of a scan when files are recorded. */
+/** Options for recording files. */
 export interface RecordedScan {
   library: ScannedLibrary
-  /** Answers every book, changed or not. */
+  /** Returns every book, changed or not. */
   deep: boolean
   /** New books do not count as known until a scan is accepted. */
   provisional?: boolean
@@ -50,25 +50,25 @@ export async function findScannedLibrary(database: Knex, libraryId: string): Pro
     .first('id', 'name', 'path', 'is_active', 'allowed_formats', 'excluded_patterns', 'scanning_config', 'title_preprocessing_rules')
 }
 
-/** The folders that stood in the database as on the disk when they were last scanned, and their digests. */
+/** The folders whose database rows matched the disk at their last scan, with their digests. */
 export async function listFolderDigests(database: Knex, libraryId: string): Promise<Map<string, string>> {
   const rows = await database('scanned_folders').where('library_id', libraryId).select('path', 'digest')
   return new Map(rows.map((row: { path: string; digest: string }) => [row.path, row.digest]))
 }
 
-/** Whether a book that is there has no hash yet but may get one: a moved book could still be told by it. */
+/** Whether a book that exists has no hash yet but may get one: its file could still turn out to be a moved book. */
 export async function hasUnhashedBooks(database: Knex, libraryId: string): Promise<boolean> {
   const book = await database('books')
     .where('library_id', libraryId)
     .whereNull('deleted_at')
     .whereNull('file_hash')
-    // Below zero: could not be read, and is tried again (markUnread).
+    // Below zero: could not be read, and will be retried (markUnread).
     .where((either) => either.where('state', 'pending').orWhere('file_mtime_ns', '<', 0))
     .first('id')
   return book !== undefined
 }
 
-/** Paths of books that are there and could not be read at their last analysis, which every scan tries again. */
+/** Paths of existing books that could not be read in their last analysis; every scan retries them. */
 export async function listUnreadPaths(database: Knex, libraryId: string): Promise<string[]> {
   return await database('books').where('library_id', libraryId).whereNull('deleted_at').where('file_mtime_ns', '<', 0).pluck('path')
 }
@@ -78,7 +78,7 @@ export async function countPresentBooks(database: Knex, libraryId: string): Prom
   return Number(row?.count)
 }
 
-/** Books that are there and were there when the last scan was accepted: what came since cannot make up for what is gone. */
+/** Books that existed when the last scan was accepted and still exist: newer ones do not compensate for missing ones. */
 export async function countKnownBooks(database: Knex, libraryId: string): Promise<number> {
   const row = await database('books')
     .where({ library_id: libraryId, provisional: false })
@@ -88,7 +88,7 @@ export async function countKnownBooks(database: Knex, libraryId: string): Promis
   return Number(row?.count)
 }
 
-/** How many new files there are of each size in bytes that no analysis has looked at yet: each may be a book that moved. */
+/** How many new, unanalyzed files there are of each size in bytes: each may be a moved book. */
 export async function countNewFiles(database: Knex, libraryId: string): Promise<Map<number, number>> {
   const rows = (await database('books')
     .where({ library_id: libraryId, provisional: true })
@@ -100,9 +100,9 @@ export async function countNewFiles(database: Knex, libraryId: string): Promise<
   return new Map(rows.map((row) => [Number(row.file_size), Number(row.count)]))
 }
 
-/** A scan was accepted: what it found is known from now on. */
+/** Accepts a scan: the books that it found count as known from now on. */
 export async function acceptFound(database: Knex, libraryId: string): Promise<void> {
-  // Analyses that relink books lock several in an order of their own, so this never waits: what it leaves out is for the next scan.
+  // Analyses that relink books lock several in an order of their own, so this never waits: skipped rows are left to the next scan.
   await database.raw(
     `UPDATE books SET provisional = false WHERE id = ANY(ARRAY(
        SELECT id FROM books WHERE library_id = ? AND provisional ORDER BY id FOR NO KEY UPDATE SKIP LOCKED))`,
@@ -110,7 +110,7 @@ export async function acceptFound(database: Knex, libraryId: string): Promise<vo
   )
 }
 
-/** A complete scan has found these books gone; those of which an earlier one said so keep that one. */
+/** A complete scan has found these books missing; books that an earlier scan found missing keep that scan. */
 export async function noteMissed(database: Knex, libraryId: string, scanId: string): Promise<void> {
   await database.raw(
     `UPDATE books SET missed_by = ? WHERE deleted_at IS NOT NULL AND id = ANY(ARRAY(
@@ -129,18 +129,18 @@ interface KnownFile {
 }
 
 /**
- * Brings the rows of these files up to date: new ones are added as pending, changed ones become pending again, deleted ones come back.
- * Answers the books that need analysis, in the order of the files.
+ * Updates the rows of these files: new ones are added as pending, changed ones become pending again, deleted ones are restored.
+ * Returns the books that need analysis, in the order of the files.
  */
 export async function recordFiles(database: Knex, scan: RecordedScan, files: SeenFile[]): Promise<string[]> {
   for (let attempt = 1; ; attempt++) {
     try {
       const { wanted, arrived } = await database.transaction(async (trx) => await recordOnce(trx, scan, files))
-      // After the transaction, whose locks of books an analysis may wait for while it holds their series.
+      // After the transaction, whose locks on books an analysis may wait for while it locks their series.
       await markBooksChanged(database, arrived)
       return wanted
     } catch (error) {
-      // A series row may vanish between finding and using it, when a renamed folder gets its old row back (see adopt-moved.ts).
+      // A series row may vanish between finding and using it, when a renamed folder gets its old row back (see relink-moved.ts).
       if ((error as { code?: string }).code !== FOREIGN_KEY_VIOLATION || attempt === 3) throw error
     }
   }
@@ -164,13 +164,13 @@ async function recordOnce(
     }
     const { bytes } = file
     const sameSize = Number(row.bytes) === bytes
-    // Could not be read last time, and has not changed since: tried again, but what is known of it stays.
+    // Could not be read last time, and has not changed since: retried, but its recorded data stays.
     const unread = sameSize && row.mtime === markUnread(file.mtimeNs)
     const mtime = unread ? row.mtime : String(file.mtimeNs)
     const again = !sameSize || row.mtime !== mtime
     if (again || row.deleted) changed.push({ id: row.id, bytes, mtime, again })
     if (row.deleted) arrived.push(row.id)
-    // A book that comes back may have been pending when it went.
+    // A restored book may have been pending when it was deleted.
     if (again || unread || deep || row.pending) wanted.set(row.n, row.id)
   }
   if (changed.length > 0) {
@@ -181,7 +181,7 @@ async function recordOnce(
       [changed.map((row) => row.id), changed.map((row) => row.bytes), changed.map((row) => row.mtime), changed.map((row) => row.again)],
     )
     await announceBooks(trx, arrived, ['deleted'])
-    // What the old file did is not held against the new one.
+    // Suspicion against the old version does not apply to the new one.
     const again = changed.filter((row) => row.again).map((row) => row.id)
     if (again.length > 0) await forgetSuspects(trx, again)
   }
@@ -198,7 +198,7 @@ async function listDifferent(
   { library, deep }: { library: ScannedLibrary; deep: boolean },
   files: SeenFile[],
 ): Promise<KnownFile[]> {
-  // OFFSET 0 keeps the lookup a lookup: the planner would read the whole library for every batch (80 ms instead of 10 at 100,000 books).
+  // OFFSET 0 prevents a join: the planner would read the whole library for every batch (80 ms instead of 10 at 100,000 books).
   const { rows } = await trx.raw(
     `SELECT f.n::int, b.id, b.file_size::text AS bytes, b.file_mtime_ns::text AS mtime, b.deleted_at IS NOT NULL AS deleted,
        b.state = 'pending' AS pending
@@ -223,7 +223,7 @@ async function insertBooks(
 ): Promise<Set<string>> {
   const places = new Map(fresh.map(({ file }) => [file.path, seriesOf(file.path)]))
   const series = new Map([...places.values()].map((place) => [place.path, place]))
-  // Several scans and analyses write series; one order of locking keeps them from waiting for each other in a circle.
+  // Several scans and analyses write series; one order of locking prevents deadlocks.
   const ordered = [...series.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
   const titles = await rules.rewriteTitles(
     library.title_preprocessing_rules,
@@ -237,7 +237,7 @@ async function insertBooks(
       library.id,
       ordered.map((one) => one.path),
       titles,
-      // The driver's types know no null inside an array, PostgreSQL does.
+      // The driver's types do not allow null inside an array; PostgreSQL does.
       titles.map((title) => sortTitleOf(title, null)) as string[],
       ordered.map((one) => one.oneshot),
     ],
@@ -263,7 +263,7 @@ async function insertBooks(
       rows.map((row) => row.file.bytes),
       rows.map((row) => String(row.file.mtimeNs)),
       rows.map((row) => row.title),
-      // The driver's types know no null inside an array, PostgreSQL does.
+      // The driver's types do not allow null inside an array; PostgreSQL does.
       rows.map((row) => row.number) as number[],
       rows.map((row) => row.volume) as number[],
       rows.map((row) => row.chapter) as number[],
@@ -277,7 +277,7 @@ async function insertBooks(
   return new Set(inserted.map((row: { id: string }) => row.id))
 }
 
-/** Remembers that these folders now stand in the database as on the disk. */
+/** Records that the database rows of these folders now match the disk. */
 export async function recordFolders(
   database: Knex,
   libraryId: string,
@@ -292,14 +292,14 @@ export async function recordFolders(
   )
 }
 
-/** Forgets folders, all of them when none are named, so that the next scan compares every book in them. */
+/** Deletes the digests of folders, of all when none are given, so that the next scan compares every book in them. */
 export async function forgetFolders(database: Knex, libraryId: string, paths?: string[]): Promise<void> {
   const query = database('scanned_folders').where('library_id', libraryId)
   if (paths) query.whereRaw('path = ANY(?::text[])', [paths])
   await query.delete()
 }
 
-/** A book that a scan may miss. */
+/** A book that a scan may find missing. */
 export interface PresentBook {
   id: string
   path: string
@@ -307,7 +307,7 @@ export interface PresentBook {
   provisional: boolean
 }
 
-/** Walks through the books that are not deleted, some thousand at a time. */
+/** Iterates over the books that are not deleted, some thousand at a time. */
 export async function* eachPresentBook(database: Knex, libraryId: string): AsyncGenerator<PresentBook[]> {
   let after = '00000000-0000-0000-0000-000000000000'
   for (;;) {
@@ -325,7 +325,7 @@ export async function* eachPresentBook(database: Knex, libraryId: string): Async
 }
 
 /**
- * Marks books whose file has gone; answers how many. A book that has another path by now is not one of them: an analysis has found its file
+ * Marks books whose files are missing; returns how many. Skips a book that has another path by now: an analysis has found its file
  * elsewhere while the scan was looking.
  */
 export async function markDeleted(database: Knex, books: readonly { id: string; path: string }[]): Promise<number> {
@@ -351,7 +351,7 @@ export async function markDeleted(database: Knex, books: readonly { id: string; 
   return marked
 }
 
-/** Books that wait for analysis since before the given time: their task was lost or cancelled. */
+/** Books that have waited for analysis since before the given time: their task was lost or canceled. */
 export async function* eachForgottenBook(database: Knex, libraryId: string, before: Date): AsyncGenerator<string[]> {
   let after = '00000000-0000-0000-0000-000000000000'
   for (;;) {

@@ -46,7 +46,7 @@ export async function insertScan(
   })
 }
 
-/** Changes scans and tells those who follow how they stand then. */
+/** Changes scans and announces their new state. */
 async function announcing<T>(database: Knex, change: (trx: Knex.Transaction) => Promise<{ ids: string[]; result: T }>): Promise<T> {
   return await database.transaction(async (trx) => {
     const { ids, result } = await change(trx)
@@ -80,7 +80,7 @@ async function announceScans(trx: Knex.Transaction, ids: readonly string[]): Pro
   )
 }
 
-/** The scan begins, or begins again after a crash; null when it has ended or its library is gone. */
+/** Starts the scan, or continues it after a crash; null when it has ended or its library was deleted. */
 export async function beginScan(database: Knex, scanId: string, clock: BootClock): Promise<BegunScan | null> {
   return await announcing(database, async (trx) => {
     const { rows } = await trx.raw(
@@ -98,7 +98,7 @@ export interface BegunScan {
   libraryId: string
   mode: ScanMode
   startedAt: Date
-  /** Device and inode of the folder of which a person said that its books may be gone. */
+  /** Device and inode of the folder for which a user confirmed that its books may be gone. */
   confirmedRoot: string | null
 }
 
@@ -118,7 +118,7 @@ export async function writeScanCounts(database: Knex, scanId: string, counts: Sc
   })
 }
 
-/** Ends a scan that has not ended yet; false when it had. Errors, when given, are put before those of its files. */
+/** Ends a scan that has not ended yet; false when it had. Errors, if given, precede those of its files. */
 export async function endScan(
   database: Knex,
   scanId: string,
@@ -155,8 +155,8 @@ export async function endScan(
 }
 
 /**
- * Ends active scans that no task will ever finish: cancelled ones whose task runs nowhere any more, and those whose server died between two
- * steps. Of the latter the newest seconds are left alone: their task may be on its way. Answers how many.
+ * Ends active scans that no task will ever finish: canceled ones whose task no longer runs anywhere, and those whose server died between two
+ * steps. Skips the newest of the latter for some seconds: their task may be about to be added. Returns how many.
  */
 export async function endLostScans(database: Knex): Promise<number> {
   return await announcing(database, async (trx) => {
@@ -171,12 +171,12 @@ export async function endLostScans(database: Knex): Promise<number> {
   })
 }
 
-/** Notes that somebody wants the scan to stop; false when it had ended. It is cancelled when it has stopped, not before. */
+/** Records a request to cancel the scan; false when it had ended. The scan is canceled when it has stopped, not before. */
 export async function requestCancel(database: Knex, scanId: string): Promise<boolean> {
   return (await database('scans').where('id', scanId).whereIn('status', ['pending', 'processing']).update({ cancel_requested: true })) > 0
 }
 
-/** Whether somebody wants the scan to stop. */
+/** Whether a request to cancel the scan is recorded. */
 export async function isCancelRequested(database: Knex, scanId: string): Promise<boolean> {
   return (await database('scans').where({ id: scanId, cancel_requested: true }).first('id')) !== undefined
 }
@@ -196,12 +196,12 @@ export interface LibraryState {
   created_at: Date
 }
 
-/** What scanning needs to know of a library before it begins; undefined when there is none. */
+/** What a scan needs of a library before it begins; undefined when the library does not exist. */
 export async function findLibraryState(database: Knex, libraryId: string): Promise<LibraryState | undefined> {
   return await database('libraries').where('id', libraryId).first('name', 'path', 'is_active', 'created_at')
 }
 
-/** How a library makes series and books of its files. */
+/** How a library makes series and books from its files. */
 export async function findStrategies(
   database: Knex,
   libraryId: string,
@@ -219,14 +219,14 @@ export async function listActiveScans(database: Knex): Promise<ScanRow[]> {
   return await database('scans').whereIn('status', ['pending', 'processing']).orderBy('started_at')
 }
 
-/** Books of the library that wait for their first analysis, or for one since they changed. @param by counts only what this caller may see */
+/** Books of the library that wait for their first analysis, or for one after a change. @param by counts only what this caller may see */
 export async function countPendingBooks(database: Knex, libraryId: string, by: Caller | null = null): Promise<number> {
   const pending = database('books').where('library_id', libraryId).where('state', 'pending').whereNull('deleted_at')
   if (by) pending.modify(visibleTo(by, 'books.series_id'))
   return Number((await pending.count({ count: '*' }).first())?.count)
 }
 
-/** Analyses of the library that wait or run, those of books that were analysed before included. @param by as in `countPendingBooks` */
+/** Analyses of the library that wait or run, including books that were analyzed before. @param by as in `countPendingBooks` */
 export async function countQueuedAnalyses(database: Knex, libraryId: string, by: Caller | null = null): Promise<number> {
   const queued = database('tasks AS t')
     .where({ 't.type': 'analyze_book', 't.library_id': libraryId })
@@ -237,7 +237,7 @@ export async function countQueuedAnalyses(database: Knex, libraryId: string, by:
   return Number((await queued.count({ count: '*' }).first())?.['count'])
 }
 
-/** Paths of series, relative to the library, whose folders hold many unrelated titles. */
+/** Paths of series, relative to the library, whose folders contain many unrelated titles. */
 export async function listUnrelatedFolders(database: Knex, libraryId: string, limit: number): Promise<string[]> {
   return await database('series').where({ library_id: libraryId, unrelated: true }).orderBy('path').limit(limit).pluck('path')
 }

@@ -30,32 +30,32 @@ import {
 } from '#core/ingest/scans-store.ts'
 
 const Count = Type.Integer({ minimum: 0 })
-/** A scan stops between two batches, which takes a fraction of a second; a disk that hangs may take longer, and then the answer comes before. */
+/** A scan stops between two batches, after a fraction of a second; if a disk hangs, the response comes before the scan has stopped. */
 const CANCEL_WAIT_MS = 5_000
 const CANCEL_LOOK_MS = 20
 
-/** Folders told one by one; who has more looks at some and finds the others. */
+/** Folders that are listed; users with more look at some and find the others. */
 const WARNINGS_MAX = 100
 
-/** How a scan stands. */
+/** The state of a scan. */
 export const ScanStatus = Noun('ScanStatus')({
   libraryId: Uuid,
   taskId: Type.Optional(Nullable(Uuid)),
   mode: Type.Optional(OneOf(['normal', 'deep'])),
   status: Type.Enum(['idle', 'pending', 'processing', 'completed', 'failed', 'cancelled'], {
-    description: '`idle`: never scanned; `startedAt` is then when the library was made.',
+    description: '`idle`: never scanned; `startedAt` is then the time when the library was created.',
   }),
   filesTotal: Type.Integer({
     minimum: 0,
     description:
-      'Book files found so far. This and the next three are 0 for whoever does not see every series: they count hidden ones too.',
+      'Book files found so far. This and the next three are 0 for callers who do not see every series, because they count hidden ones too.',
   }),
   filesProcessed: Count,
   booksFound: Count,
   seriesFound: Count,
   pendingAnalysis: Type.Integer({
     minimum: 0,
-    description: 'Books of the library that wait for analysis at this moment, whatever the scan does; only those that the caller may see.',
+    description: 'Books of the library that wait for analysis now, independent of the scan; only those that the caller may see.',
   }),
   guard: Type.Optional(
     Nullable(
@@ -63,18 +63,18 @@ export const ScanStatus = Noun('ScanStatus')({
         { known: Count, missing: Count },
         {
           description:
-            'So many of the known books were missing that nothing was marked as deleted, and the scan failed: a disk may be away. Scan with `confirm=true` when they are gone for good.',
+            'So many of the known books were missing that nothing was marked as deleted, and the scan failed: a disk may be missing. Scan with `confirm=true` if they are gone for good.',
         },
       ),
     ),
   ),
   errors: Type.Array(Type.String(), {
-    description: 'They name files: empty for whoever may not change libraries or does not see every series.',
+    description: 'They name files: empty for callers who may not change libraries or do not see every series.',
   }),
   warnings: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'What somebody should look at, as it is now: strategies of the library that this version does not know, and what is used instead; folders that hold many unrelated titles, told to whoever is told errors. Absent where there is none.',
+        'Current problems to check: strategies of the library that this version does not know, and what it uses instead; folders that contain many unrelated titles, listed for callers who also see errors. Absent if there are none.',
     }),
   ),
   startedAt: Timestamp,
@@ -84,13 +84,13 @@ export type ScanStatus = Static<typeof ScanStatus>
 
 /**
  * Scans of libraries. Their work is the task `scan_library`, whose id is the scan's.
- * `by` is who asks; null = the house itself. The answer to a caller leaves out what they may not know.
+ * `by` is the caller; null = the server itself. A response to a caller omits what they may not see.
  */
 export interface Scans {
   /**
-   * @param options.confirm a person says that the books missing from the folder, as it is now, are gone: even all of them are marked as deleted.
-   *   It holds for this one scan, and only while the folder is the one that it is now; scans that begin by themselves never confirm
-   * @throws not_found; conflict when the library is switched off; scan_running
+   * @param options.confirm the user confirms that the books missing from the folder are gone: even all of them are marked as deleted.
+   *   Valid for this one scan, and only while the folder is the same one as now; automatic scans never confirm
+   * @throws not_found; conflict when the library is disabled; scan_running
    */
   start(
     libraryId: string,
@@ -101,16 +101,16 @@ export interface Scans {
   /** The latest scan of the library. @throws not_found */
   getStatus(libraryId: string, by?: Caller | null): Promise<ScanStatus>
   /**
-   * Stops the scan and the analyses of the library; finished books stay, the others wait for the next scan. Waits a while until the scan has
-   * stopped: its status says `cancelled` when nothing more is written, and not before. @throws not_found
+   * Cancels the scan and the analyses of the library; finished books stay, the others wait for the next scan. Waits some seconds for the scan to
+   * stop: its status is `cancelled` when nothing more is written, and not before. @throws not_found
    */
   cancel(libraryId: string): Promise<void>
-  /** Stops the one scan likewise; false when it had ended. */
+  /** Cancels the one scan in the same way; false when it had ended. */
   cancelOne(scanId: string): Promise<boolean>
   listActive(by?: Caller | null): Promise<ScanStatus[]>
 }
 
-/** Registers the handler of scans at the queue; call before its start(). */
+/** Registers the handler of scans with the queue; call before its start(). */
 export async function openScans(parts: ScanParts): Promise<Scans> {
   return await new QueuedScans(parts).open()
 }
@@ -120,7 +120,7 @@ class QueuedScans implements Scans {
 
   constructor(parts: ScanParts) {
     this.#parts = parts
-    // Two: one that waits for a slow disk need not hold up another.
+    // Two: one that waits for a slow disk need not delay another.
     parts.tasks.handle('scan_library', { concurrency: 2 }, scanLibrary(parts))
   }
 
@@ -155,7 +155,7 @@ class QueuedScans implements Scans {
         ? { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0 }
         : { filesTotal: row.files_total, filesProcessed: row.files_processed, booksFound: row.books_found, seriesFound: row.series_found }),
       pendingAnalysis: await count(this.#parts.database, row.library_id, restricted ? by : null),
-      // They name paths of any series, and nothing tells which: whoever might not see one of them is told none.
+      // They name paths of any series, without their ids: a caller who might not see one of them gets none.
       guard: restricted ? null : row.guard,
       errors: tellsPaths ? row.errors.map((error) => (by === null ? error : shownMessage(by, error))) : [],
       ...(warnings.length > 0 && { warnings }),
@@ -164,7 +164,7 @@ class QueuedScans implements Scans {
     }
   }
 
-  /** Asks the scan to stop and waits until it has; false when it had ended. */
+  /** Requests that the scan stops and waits until it has; false when it had ended. */
   async #stop(scanId: string): Promise<boolean> {
     if (!(await requestCancel(this.#parts.database, scanId))) return false
     await this.#parts.tasks.cancel(scanId)
@@ -183,9 +183,9 @@ class QueuedScans implements Scans {
     { confirm = false }: { confirm?: boolean | undefined } = {},
   ): Promise<ScanStatus & { taskId: string }> {
     const library = await this.#getLibrary(libraryId)
-    if (!library.is_active) refuse('conflict', `The library "${library.name}" is switched off: switch it on (isActive) to scan it.`)
+    if (!library.is_active) refuse('conflict', `The library "${library.name}" is disabled: enable it (isActive) to scan it.`)
     const id = randomUUID()
-    // A folder that is not there now is none that somebody has looked at: the scan will say so.
+    // Nobody can confirm a folder that does not exist now: the scan will report it.
     const confirmedRoot = confirm ? await stat(library.path).then(rootKey, () => null) : null
     const scan = { id, libraryId, mode, confirmedRoot }
     if (!(await insertScan(this.#parts.database, scan))) {
@@ -195,17 +195,17 @@ class QueuedScans implements Scans {
     try {
       await this.#parts.tasks.add({ id, type: 'scan_library', libraryId, dedupeKey: id, params: { mode } })
     } catch (error) {
-      await endScan(this.#parts.database, id, { status: 'failed', errors: ['The scan could not be put in line.'] })
+      await endScan(this.#parts.database, id, { status: 'failed', errors: ['The scan could not be queued.'] })
       throw error
     }
     const row = await findScan(this.#parts.database, id)
-    return row ? await this.#describe(row, by) : refuse('not_found', `The library ${libraryId} was deleted meanwhile.`)
+    return row ? await this.#describe(row, by) : refuse('not_found', `The library ${libraryId} was deleted in the meantime.`)
   }
 
   async getStatus(libraryId: string, by: Caller | null = null): Promise<ScanStatus> {
     const library = await this.#getLibrary(libraryId)
     let row = await findLatestScan(this.#parts.database, libraryId)
-    // Whoever ran it may have died over stopping.
+    // The process that ran it may have died while stopping.
     if (row?.cancel_requested && row.status !== 'cancelled' && (await endLostScans(this.#parts.database)) > 0)
       row = await findLatestScan(this.#parts.database, libraryId)
     if (row) return await this.#describe(row, by)
@@ -234,9 +234,9 @@ class QueuedScans implements Scans {
   }
 }
 
-/** What is to be done about a folder of many unrelated titles. */
+/** What to do about a folder of many unrelated titles. */
 export const describeUnrelatedFolder = (path: string): string =>
-  `"${path}": this folder holds many unrelated titles; the series has only its name. Give each series a folder of its own.`
+  `"${path}": this folder contains many unrelated titles, and its series has only the folder's name. Give each series a folder of its own.`
 
 function describeUnrelated(paths: readonly string[]): string[] {
   const told = paths.slice(0, WARNINGS_MAX).map(describeUnrelatedFolder)

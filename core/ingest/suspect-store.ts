@@ -3,7 +3,7 @@ import { type SuspectReason, TIMES_BEFORE_ALONE, TIMES_BEFORE_REFUSED } from '#c
 import { isUuid } from '#core/foundation/schema.ts'
 import type { Problem } from '#core/metadata/analysis.ts'
 
-/** What was at work, in either spelling; what is unknown by now is passed over. */
+/** The files that were being analyzed, in either form; unknown ones are skipped. */
 export interface Suspects {
   /** Absolute paths of files, as their books have them. */
   paths?: readonly string[]
@@ -11,17 +11,17 @@ export interface Suspects {
 }
 
 /**
- * Counts that these files were being analyzed when something went wrong; answers how many books were named. Only what was at work on the file is
- * to be named, not a task that waits for its turn: the work register names each with the id of its book.
+ * Counts that these files were being analyzed when something went wrong; returns how many books were named. Name only files that were actually being
+ * analyzed, not tasks that wait for their turn: the work register names each file with the id of its book.
  *
- * Who calls it:
- * - the server when it starts, with what its watchdog wrote down before it ended the process (`server_stalled`). All that was at work is named,
- *   since nobody knows which it was. A process that was killed from outside wrote nothing down, and nothing is counted;
+ * Callers:
+ * - the server when it starts, with what its watchdog recorded before it ended the process (`server_stalled`). All files that were being analyzed are
+ *   named, because nobody knows which one was the cause. A process that was killed from outside recorded nothing, and nothing is counted;
  * - the task that analyzes a book, when a problem in its answer carries `details.died` (see `deathProblem`). The pool only has to mark the
- *   problem so, whether it is fatal or not; it does not call this itself, or the death would count twice.
+ *   problem with this, whether it is fatal or not; it does not call this itself, or the death would count twice.
  *
- * What follows: a file that is named twice is analyzed once more with no other analysis at that time. Comes it through, all is forgotten.
- * If it does it again, that becomes an error of the book, and it is left alone until the file changes or a person asks for a retry.
+ * Consequences: a file that was named twice is analyzed once more, alone. If that succeeds, all is deleted.
+ * If it fails in the same way, that becomes an error of the book, which is not analyzed again until its file changes or a user requests a retry.
  */
 export async function noteSuspects(database: Knex, suspects: Suspects, reason: SuspectReason): Promise<number> {
   const { rowCount } = await database.raw(
@@ -42,14 +42,14 @@ export async function noteSuspects(database: Knex, suspects: Suspects, reason: S
   return rowCount
 }
 
-/** What a dying process wrote down may be cut off. */
+/** A dying process may have written only part of a record. */
 
-/** Remembers that the task analyzes the file with nothing else beside it: whatever is noted from now on is the file's. */
+/** Records that the task analyzes the file alone: whatever is counted from now on was caused by this file. */
 export async function beginAlone(database: Knex, bookId: string, taskId: string): Promise<void> {
   await database('book_suspects').where('book_id', bookId).update({ alone_task: taskId, times: TIMES_BEFORE_ALONE })
 }
 
-/** Forgets what was noted of books: their files came through, or are others now. */
+/** Deletes the counts of books: their files were analyzed successfully, or have changed. */
 export async function forgetSuspects(database: Knex, bookIds: readonly string[]): Promise<void> {
   await database('book_suspects')
     .whereRaw('book_id = ANY(CAST(? AS uuid[]))', [[...bookIds]])
@@ -57,14 +57,14 @@ export async function forgetSuspects(database: Knex, bookIds: readonly string[])
 }
 
 /**
- * Writes that the file of a book is not analyzed any more. What is known of a book that was analyzed before stays; another one has failed. No
- * scan tries it again, unless it finds the file changed.
+ * Records that the file of a book is not analyzed any more. The data of a book that was analyzed before stays; otherwise the book has failed. No
+ * scan retries it, unless the file has changed.
  */
 export async function recordRefused(database: Knex, bookId: string, problem: Problem): Promise<void> {
   await database.raw(
     `WITH refused AS (
        UPDATE books SET state = CASE WHEN state = 'analyzed' THEN state ELSE 'failed' END, updated_at = now(),
-         -- Below zero: marked for another try with each scan (see markUnread).
+         -- Below zero: marked for a retry with each scan (see markUnread).
          file_mtime_ns = CASE WHEN file_mtime_ns < 0 THEN ~file_mtime_ns ELSE file_mtime_ns END
        WHERE id = :bookId RETURNING id, state
      )

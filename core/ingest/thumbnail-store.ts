@@ -2,20 +2,20 @@ import type { Knex } from 'knex'
 import { announceCover } from '#core/events/event-store.ts'
 import { READING_ORDER } from '#core/metadata/reading-order.ts'
 
-/** A book whose thumbnail may be drawn: its file was there and could be read when it was looked at last. */
+/** A book whose thumbnail can be rendered: its file existed and was readable at its last analysis. */
 export interface ThumbnailBook {
   id: string
   path: string
   libraryPath: string
   bytes: string
-  /** As the row has it: marked where the last try to read the file failed. */
+  /** As in the row: marked if the last attempt to read the file failed. */
   mtimeNs: string
   coverHash: string | null
-  /** Whether a person wants the cover to stay as it is. */
+  /** Whether the cover is locked. */
   isLocked: boolean
 }
 
-/** Which books or series; what is absent is not asked for. */
+/** Which books or series; absent members do not restrict. */
 export interface ThumbnailScope {
   bookIds?: readonly string[] | undefined
   seriesIds?: readonly string[] | undefined
@@ -37,7 +37,7 @@ function booksOf(database: Knex, { bookIds, seriesIds, libraryId }: ThumbnailSco
   return query
 }
 
-/** Series that show the cover of a book, not one that somebody chose for them. */
+/** Series that show the cover of a book, not one that a user chose for them. */
 function seriesOf(database: Knex, { seriesIds, libraryId }: ThumbnailScope): Knex.QueryBuilder {
   const query = database('series').whereRaw('NOT EXISTS (SELECT 1 FROM covers c WHERE c.series_id = series.id AND c.is_selected)')
   if (seriesIds) query.whereRaw(...any('series.id', seriesIds))
@@ -45,14 +45,14 @@ function seriesOf(database: Knex, { seriesIds, libraryId }: ThumbnailScope): Kne
   return query
 }
 
-/** How many of them there are. */
+/** How many of them exist. */
 export async function countThumbnails(database: Knex, of: 'books' | 'series', scope: ThumbnailScope): Promise<number> {
   const query = of === 'books' ? booksOf(database, scope) : seriesOf(database, scope)
   const row = await query.count({ count: '*' }).first()
   return Number(row?.count)
 }
 
-/** Some ids behind `after`, by id. */
+/** Some ids after `after`, by id. */
 export async function listThumbnailIds(
   database: Knex,
   of: 'books' | 'series',
@@ -62,7 +62,7 @@ export async function listThumbnailIds(
   return await query.where(`${of}.id`, '>', after).orderBy(`${of}.id`).limit(limit).pluck(`${of}.id`)
 }
 
-/** Of each series the book whose cover stands for it, or would if it had one. */
+/** For each series the book whose cover represents it, or would if it had one. */
 export async function listCoverBookIds(database: Knex, seriesIds: readonly string[]): Promise<string[]> {
   const { rows } = await database.raw(
     `SELECT first.id FROM unnest(CAST(? AS uuid[])) AS s (id) CROSS JOIN LATERAL (
@@ -85,7 +85,7 @@ export async function listThumbnailBooks(database: Knex, bookIds: readonly strin
     )
 }
 
-/** Writes down the cover of a book whose file has not changed since; false where it has, or the book is gone. */
+/** Records the cover of a book whose file has not changed in the meantime; false if it has, or if the book was deleted. */
 export async function recordThumbnail(
   trx: Knex.Transaction,
   { book, coverHash, isWhole }: { book: ThumbnailBook; coverHash: string; isWhole: boolean },

@@ -16,7 +16,7 @@ import { coverPath } from '#core/metadata/cover.ts'
 import { coverHashOf, writeCover } from '#core/metadata/cover-store.ts'
 import type { TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
 
-/** Books or series that are looked up at a time: the list of a huge library is never held whole. */
+/** Books or series per step: the list of a huge library is never held in memory. */
 const PAGE = 200
 const FIRST = '00000000-0000-0000-0000-000000000000'
 
@@ -27,7 +27,7 @@ interface Dependencies {
   settings: { dataFolder: string; workers: number }
 }
 
-/** What a task is to do; `since` is when it was asked for, so that a server that was stopped meanwhile does not begin anew. */
+/** What a task must do; `since` is the time of the request, so that a restarted server does not begin again. */
 export interface ThumbnailOrder {
   of: 'books' | 'series'
   scope: ThumbnailScope
@@ -35,7 +35,7 @@ export interface ThumbnailOrder {
   since: string
 }
 
-/** What a task came to, in thumbnails. `kept`: there already, or locked; `failed`: the file gives none, or is not the one that is known. */
+/** The result of a task, in thumbnails. `kept`: present already, or locked; `failed`: the file gives none, or has changed. */
 interface Tally {
   processed: number
   made: number
@@ -43,7 +43,7 @@ interface Tally {
   failed: number
 }
 
-/** Registers the handlers at the queue; call before its start(). */
+/** Registers the handlers with the queue; call before its start(). */
 export function openThumbnails(dependencies: Dependencies): void {
   const one = generate(dependencies, ({ bookId, seriesId, params }) => ({
     ...(bookId === undefined
@@ -71,7 +71,7 @@ const generate =
       run.signal.throwIfAborted()
       const ids = await listThumbnailIds(database, of, { scope, after, limit: PAGE })
       const books = (await listThumbnailBooks(database, of === 'books' ? ids : await listCoverBookIds(database, ids))).values()
-      // As many at a time as there are threads that draw.
+      // As many concurrently as there are rendering threads.
       await Promise.all(Array.from({ length: settings.workers }, drawSome))
       if (ids.length < PAGE) return tally
       after = ids.at(-1) as string
@@ -87,7 +87,7 @@ const generate =
     }
   }
 
-/** @param how.madeAfter covers from before are drawn again; null: only what is missing is drawn */
+/** @param how.madeAfter covers from before this time are rendered again; null: only missing ones are rendered */
 async function makeThumbnail(
   { database, drawBookCover, settings }: Dependencies,
   book: ThumbnailBook,
@@ -96,14 +96,14 @@ async function makeThumbnail(
   if (book.isLocked) return 'kept'
   const drawnAt = book.coverHash === null ? null : await timeOf(coverPath(settings.dataFolder, book.id))
   if (drawnAt !== null && (how.madeAfter === null || drawnAt >= how.madeAfter)) return 'kept'
-  // Another file than the one that is known waits for the next scan.
+  // A file that has changed since its analysis is left to the next scan.
   if (!(await isKnownFile(book))) return 'failed'
   const { cover, problem } = await drawBookCover({ root: book.libraryPath, path: book.path }, { signal: how.signal })
   if (problem) await recordPageProblem(database, book.id, { ...problem, type: 'thumbnail', fatal: false })
   if (!cover) return 'failed'
   const coverHash = coverHashOf(cover.jpeg)
   const isRecorded = await database.transaction(async (trx) => {
-    // Whoever writes the cover of a newer file waits, and writes it after this one.
+    // A process that writes the cover of a newer version waits, and writes it after this one.
     const isStill = (await lockBook(trx, book.id)) && (await isKnownFile(book))
     if (!isStill || !(await recordThumbnail(trx, { book, coverHash, isWhole: problem === null }))) return false
     await writeCover(settings.dataFolder, book.id, cover.jpeg)
@@ -113,7 +113,7 @@ async function makeThumbnail(
   return 'made'
 }
 
-/** Null where there is no file. */
+/** Null when there is no file. */
 const timeOf = async (path: string): Promise<Date | null> => (await stat(path).catch(() => null))?.mtime ?? null
 
 async function isKnownFile(book: ThumbnailBook): Promise<boolean> {

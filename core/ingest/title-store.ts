@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 
-/** Where a series lies, and the rules by which its library makes titles. */
+/** The path of a series, and the title rules of its library. */
 export interface TitledPlace {
   id: string
   libraryId: string

@@ -2,25 +2,25 @@ import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import type { FolderPart, WalkOptions } from '#core/ingest/walk.ts'
 
-/** Books of one batch; the comparison in the database is one statement per batch. */
+/** Files per batch; the comparison in the database is one statement per batch. */
 export const BATCH_FILES = 500
-/** Batches of a thread that may wait to be read: a walk is faster than the database, and must not fill the memory with its lead. */
+/** Batches per thread that may wait to be read: a walk is faster than the database, and must not fill the memory. */
 export const BATCHES_AHEAD = 1
-/** Places in the shared array. */
+/** Indexes of the shared array. */
 export const READ = 0
 export const STOP = 1
 
 export interface WalkBatch {
   changed: FolderPart[]
-  /** Folders that are as they were at the last scan. */
+  /** Folders that have not changed since the last scan. */
   unchanged: string[]
   unchangedFiles: number
-  /** Those of them that lie in the root. */
+  /** How many of them are in the root. */
   unchangedRootFiles: number
   unreadable: { path: string; message: string }[]
   /** Links that might have been books or folders of books. */
   symlinks: number
-  /** The last of its thread. */
+  /** The last batch of its thread. */
   done: boolean
 }
 
@@ -30,11 +30,11 @@ export interface WalkOrder {
 }
 
 /**
- * Walks share a library by its top folders: two cores take 0.6 of the time of one, and a network drive answers several at once. More than four
- * would only make a disk seek.
+ * Walks share a library by its top folders: two cores take 0.6 of the time of one, and a network drive serves several requests at once. More than
+ * four would only make a disk seek.
  */
 const THREADS = Math.min(4, availableParallelism())
-/** A thread costs 40 to 90 ms to start, as much as walking 20,000 files: the last ones wait this long for another walk. */
+/** A thread takes 40 to 90 ms to start, as long as walking 20,000 files: idle ones wait this long for another walk. */
 const IDLE_MS = 60_000
 const idle: { thread: Worker; forget: () => void }[] = []
 
@@ -45,7 +45,7 @@ function takeThread(): Worker {
     waiting.thread.ref()
     return waiting.thread
   }
-  // Lists of one folder at a time and a few batches need no more; a small nursery costs a tenth of speed and saves 30 MB a thread.
+  // One folder listing at a time and a few batches need no more; a small young generation costs a tenth of speed and saves 30 MB per thread.
   return new Worker(new URL('./walk-thread.ts', import.meta.url), {
     resourceLimits: { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 8 },
   })
@@ -57,7 +57,7 @@ function keepThread(thread: Worker): void {
     return
   }
   const timer = setTimeout(() => void thread.terminate(), IDLE_MS).unref()
-  // Whatever befalls an idle thread, the next walk starts another.
+  // If an idle thread fails, the next walk starts another one.
   const onError = () => {}
   const onExit = () => {
     clearTimeout(timer)
@@ -69,7 +69,7 @@ function keepThread(thread: Worker): void {
   thread.unref()
   const forget = () => {
     clearTimeout(timer)
-    // One by one: removeAllListeners() takes away what the worker itself needs to hear its thread.
+    // One by one: removeAllListeners() would also remove the worker's own listeners.
     thread.off('error', onError)
     thread.off('exit', onExit)
   }
@@ -78,10 +78,10 @@ function keepThread(thread: Worker): void {
 
 let left = 0
 
-/** Threads of walks that were left and have not ended yet: for a moment, or as long as a disk does not answer the call that they wait for. */
+/** Abandoned threads that have not ended yet: for a moment, or for as long as a disk does not complete the call that they wait for. */
 export const countHangingThreads = (): number => left
 
-/** A thread in a call of the system ends with that call, whatever is asked of it. */
+/** A thread in a system call ends only when that call ends. */
 function leaveThread(thread: Worker): void {
   thread.on('error', () => {})
   left++
@@ -89,7 +89,7 @@ function leaveThread(thread: Worker): void {
   void thread.terminate()
 }
 
-/** One thread at work on its share. */
+/** One thread with its share of the library. */
 interface Walker {
   thread: Worker
   release: () => void
@@ -98,9 +98,9 @@ interface Walker {
 }
 
 /**
- * Walks in threads, because a slow or hanging disk must not stop the server, and hands the batches over one by one; asking for the next
- * says that the last has been dealt with.
- * @throws the signal's reason when aborted, and what stopped the walk
+ * Walks in threads, because a slow or hanging disk must not block the server, and yields the batches one by one; requesting the next one
+ * confirms that the last one was processed.
+ * @throws the signal's reason when aborted, and any error of the walk
  */
 export async function* streamWalk(options: WalkOptions, signal: AbortSignal): AsyncGenerator<WalkBatch> {
   signal.throwIfAborted()
@@ -155,7 +155,7 @@ export async function* streamWalk(options: WalkOptions, signal: AbortSignal): As
       release()
       Atomics.store(shared, STOP, 1)
       Atomics.notify(shared, READ)
-      // A walk that was left may hang in a system call for long: its thread is not waited for.
+      // An abandoned walk may hang in a system call for a long time: its thread is not awaited.
       if (finished) keepThread(thread)
       else leaveThread(thread)
     }

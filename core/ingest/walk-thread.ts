@@ -1,10 +1,10 @@
-/** The thread of walks, started by walk-stream.ts: does one walk after the other, and waits while too many batches are unread. */
+/** The thread of walks, started by walk-stream.ts: runs one walk after the other, and waits while too many batches are unread. */
 import { parentPort } from 'node:worker_threads'
 import { walk } from '#core/ingest/walk.ts'
 import { BATCH_FILES, BATCHES_AHEAD, READ, STOP, type WalkBatch, type WalkOrder } from '#core/ingest/walk-stream.ts'
 
 const port = parentPort as NonNullable<typeof parentPort>
-/** Even a long stretch without news is reported, so that people see the walk move. */
+/** A batch is sent at least this often, even if empty, so that users see progress. */
 const QUIET_MS = 250
 
 const emptyBatch = (): WalkBatch => ({

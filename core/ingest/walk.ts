@@ -7,8 +7,8 @@ import { boundMarks } from '#core/foundation/text.ts'
 import type { BookFormat } from '#core/metadata/analysis.ts'
 
 /**
- * What each extension promises; analysis decides by content. 7z and tar comics can not be read, but a person who has some is told so
- * by an error on the book rather than by its absence.
+ * The expected format of each extension; analysis decides by content. 7z and tar comics cannot be read, but a user who has some sees an
+ * error on the book instead of missing it.
  */
 const FORMAT_OF_EXTENSION = new Map<string, BookFormat>(
   Object.entries({
@@ -22,12 +22,12 @@ const FORMAT_OF_EXTENSION = new Map<string, BookFormat>(
     pdf: 'pdf',
   }),
 )
-/** Folders that systems and NAS boxes put beside people's files. Everything with a leading dot is skipped too. */
+/** Folders that systems and NAS devices create beside users' files. Names with a leading dot are skipped too. */
 const FOREIGN_FOLDERS = new Set(['@eadir', '__macosx', '#recycle', '@recycle', '$recycle.bin', 'system volume information', 'lost+found'])
-/** Files of one part; bounds the memory of a step, and of the SQL statement made of it. */
+/** Files per part; limits the memory of a step, and the size of its SQL statement. */
 export const PART_FILES_MAX = 500
 
-/** The format that the name promises; null for a file that is no book. */
+/** The format according to the name; null for a file that is not a book. */
 export function formatOfName(name: string): BookFormat | null {
   const dot = name.lastIndexOf('.')
   if (dot < 1) return null
@@ -40,13 +40,13 @@ export interface WalkOptions {
   root: string
   excludedPatterns: string | null
   allowedFormats: readonly string[] | null
-  /** Digests of the last scan by folder: folders that are still the same are not told file by file. Empty tells everything. */
+  /** Digests of the last scan by folder: the files of unchanged folders are not listed. With an empty map, all files are listed. */
   known: ReadonlyMap<string, string>
-  /** When several walks share a library: this one takes the files of the root if it is the first, and its share of the folders in it. */
+  /** When several walks share a library: the first one takes the files of the root, and each its share of the folders in it. */
   share?: { index: number; of: number }
 }
 
-/** Some or all books of one folder. A folder of more than {@link PART_FILES_MAX} comes in several parts, the last with its digest. */
+/** Some or all books of one folder. A folder with more than {@link PART_FILES_MAX} comes in several parts, the last with its digest. */
 export interface FolderPart {
   /** Relative to the root; '' is the root itself. */
   folder: string
@@ -63,13 +63,13 @@ export interface FolderPart {
 export type WalkStep =
   | { kind: 'changed'; part: FolderPart }
   | { kind: 'unchanged'; folder: string; files: number }
-  /** `path` relative to the root. What is below it was not seen, and may be there all the same. */
+  /** `path` relative to the root. The files below it were not seen, but may exist. */
   | { kind: 'unreadable'; path: string; message: string }
   | { kind: 'symlink'; path: string }
 
 /**
  * Walks a library folder by folder, synchronously: in a thread this is three times as fast as with promises. Symbolic links are not followed, so
- * that no link leads out of the library, or in a circle; nor is one that takes the place of a folder meanwhile.
+ * that no link leads out of the library, or in a circle; nor is a link that replaces a folder during the walk.
  */
 export function* walk(options: WalkOptions): Generator<WalkStep> {
   const isExcluded = compileExcludes(options.excludedPatterns)
@@ -91,7 +91,7 @@ export function* walk(options: WalkOptions): Generator<WalkStep> {
         continue
       }
       const below = yield* walkFolder({ folder, at: opened.path, entries }, choice)
-      // The stack gives back the last first.
+      // The stack returns the last one first.
       if (below.length > 1) below.sort(compareNames).reverse()
       stack.push(...below)
     } finally {
@@ -100,21 +100,21 @@ export function* walk(options: WalkOptions): Generator<WalkStep> {
   }
 }
 
-/** Which files and folders a walk takes. */
+/** Which files and folders a walk includes. */
 interface Choice extends Pick<WalkOptions, 'known'> {
   isExcluded: Excludes
   allowed: ReadonlySet<string> | null
   share: { index: number; of: number }
 }
 
-/** An open folder: `folder` is relative to the root, `at` leads to what is open. */
+/** An open folder: `folder` is relative to the root, `at` is the path of the open descriptor. */
 interface Place {
   folder: string
   at: string
   entries: Dirent[]
 }
 
-/** Tells the books of one folder; answers the folders in it. */
+/** Yields the books of one folder; returns the folders in it. */
 function* walkFolder({ folder, at, entries }: Place, choice: Choice): Generator<WalkStep, string[]> {
   const { isExcluded, allowed, known } = choice
   const { index, of } = choice.share
@@ -137,7 +137,7 @@ function* walkFolder({ folder, at, entries }: Place, choice: Choice): Generator<
     }
     if (format === null || !entry.isFile() || (allowed !== null && !allowed.has(format)) || isExcluded(prefix, name)) continue
     try {
-      // The folder's listing says that it is no link, and stat is a third faster here than lstat. This one only tells whether something changed.
+      // The folder's listing says that it is not a link, and stat is a third faster here than lstat. This only detects changes.
       const stat = statSync(`${at}/${name}`)
       if (!stat.isFile()) continue
       books.names.push(name)
@@ -152,7 +152,7 @@ function* walkFolder({ folder, at, entries }: Place, choice: Choice): Generator<
   return below
 }
 
-/** By name, so that walks agree on who takes a folder even while folders come and go. */
+/** By name, so that concurrent walks agree on the share of each folder even while folders appear and disappear. */
 function shareOf(name: string, of: number): number {
   let sum = 0
   for (let at = 0; at < name.length; at++) sum = (sum * 31 + name.charCodeAt(at)) % 65_521
@@ -161,7 +161,7 @@ function shareOf(name: string, of: number): number {
 
 const NATURAL = new Intl.Collator('en-u-kn-true')
 
-/** In natural order. Runs of marks are bounded: a comparison takes a time that grows with the square of their length. */
+/** In natural order. Runs of combining marks are limited: comparing them takes quadratic time. */
 export function compareNames(a: string, b: string): number {
   return NATURAL.compare(boundMarks(a), boundMarks(b)) || (a < b ? -1 : a > b ? 1 : 0)
 }
@@ -169,13 +169,13 @@ export function compareNames(a: string, b: string): number {
 interface Listing {
   names: string[]
   sizes: number[]
-  /** A double: exact to a quarter of a microsecond, enough to see that nothing changed, and a third cheaper to get than nanoseconds. */
+  /** A double: exact to a quarter of a microsecond, enough to detect changes, and a third cheaper than nanoseconds. */
   mtimesMs: number[]
 }
 
 const LATER_VOLUME = /\.part(\d+)\.(?:rar|cbr)$/i
 
-/** A later volume of a multi-volume RAR is no book when its first volume lies beside it. */
+/** A later volume of a multi-volume RAR is not a book if its first volume is in the same folder. */
 function dropLaterVolumes({ names, sizes, mtimesMs }: Listing): Listing {
   const volumes = names.map((name) => {
     const match = LATER_VOLUME.exec(name)
@@ -195,7 +195,7 @@ function dropLaterVolumes({ names, sizes, mtimesMs }: Listing): Listing {
 
 function* tellFolder(place: { folder: string; at: string; known: string | undefined }, listing: Listing): Generator<WalkStep> {
   const { folder, at } = place
-  // Names in the order of the file system, which stays while nothing changes; if not, the folder is merely compared in full.
+  // Names in the order of the file system, which stays the same while nothing changes; otherwise the folder is merely compared in full.
   const digest = digestOf(listing)
   if (digest === place.known) {
     yield { kind: 'unchanged', folder, files: listing.names.length }
@@ -224,7 +224,7 @@ let scratch = Buffer.alloc(65_536)
 
 function digestOf({ names, sizes, mtimesMs }: Listing): string {
   const text = names.join('/')
-  // Three bytes of UTF-8 for a UTF-16 unit at most, and two doubles for each file.
+  // At most three bytes of UTF-8 per UTF-16 code unit, and two doubles per file.
   const needed = text.length * 3 + names.length * 16
   if (scratch.length < needed) scratch = Buffer.alloc(needed * 2)
   let at = scratch.write(text, 0)
@@ -236,13 +236,13 @@ function digestOf({ names, sizes, mtimesMs }: Listing): string {
   return hash('sha1', scratch.subarray(0, at), 'base64')
 }
 
-const EXCHANGED = 'it was exchanged for a link or something else during the scan'
+const EXCHANGED = 'it was replaced by a link or something else during the scan'
 
 const REASONS: Record<string, string> = {
-  EACCES: 'the server may not read it (check its owner and rights)',
-  EPERM: 'the server may not read it (check its owner and rights)',
+  EACCES: 'the server may not read it (check its owner and permissions)',
+  EPERM: 'the server may not read it (check its owner and permissions)',
   ENOENT: 'it vanished during the scan',
-  ENOTDIR: 'it is no folder any more',
+  ENOTDIR: 'it is not a folder any more',
   EIO: 'the disk reported a read error',
   ELOOP: EXCHANGED,
   ENAMETOOLONG: 'its path is too long',
@@ -254,7 +254,7 @@ const REASONS: Record<string, string> = {
 function reasonOf(error: unknown, name: string): string {
   if (error instanceof OutsideError) return EXCHANGED
   const { code = '', message } = error as NodeJS.ErrnoException
-  // Node decodes names as UTF-8 and writes U+FFFD where it cannot, and a path with that in it does not lead back to the file.
+  // Node decodes names as UTF-8 and replaces invalid bytes with U+FFFD; such a path does not lead back to the file.
   if (code === 'ENOENT' && name.includes('\uFFFD')) return 'its name is not valid UTF-8: rename it'
   return REASONS[code] ?? message
 }

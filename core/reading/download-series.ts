@@ -7,18 +7,18 @@ import { safeFileName, uniqueFileNames } from '#core/foundation/archive-names.ts
 import { refuse } from '#core/foundation/errors.ts'
 
 export const DOWNLOAD_LIMITS = {
-  /** Weekly magazines of forty years; more is copied by other means. */
+  /** Weekly magazines of forty years; larger series are copied by other means. */
   booksMax: 2_000,
-  /** Two hours at 100 Mbit/s; whoever is cut off begins again. */
+  /** Two hours at 100 Mbit/s; an interrupted download starts again from the beginning. */
   bytesMax: 100 * 1024 ** 3,
-  /** Of one person at a time: a disk reads two files in turns, and others want to read too. */
+  /** Concurrent downloads per user: a disk alternates between two files, and others want to read too. */
   perUser: 2,
-  /** At a time in all: each keeps a file open and a chunk of it in memory. */
+  /** Concurrent downloads in total: each keeps a file open and a chunk of it in memory. */
   inAll: 20,
 }
-/** Files that are asked for their size at a time. */
+/** Files whose size is read concurrently. */
 const LOOK_STEP = 50
-/** Before somebody tries again. */
+/** The pause before a retry. */
 const RETRY_SECONDS = 30
 
 /** A file that goes into an archive, as its record describes it. */
@@ -35,19 +35,19 @@ export interface ArchivedFile {
   isAllowed: () => Promise<boolean>
 }
 
-/** The files of a series as they go into an archive. */
+/** The files of a series for an archive. */
 export interface SeriesDownload {
   archiveName: string
   files: ArchivedFile[]
-  /** Gives the place free; call it once. */
+  /** Frees the place; call it once. */
   done: () => void
 }
 
-/** Archives of series that people download. */
+/** Archives of series for download. */
 export interface SeriesDownloads {
   /**
-   * @throws not_found for a series that is unknown, hidden, or of which no file is there; conflict when a file has gone or changed that no scan has
-   *   looked at since; invalid_value when it is too large; unavailable when too many are under way
+   * @throws not_found for a series that is unknown, hidden, or without any file; conflict when a file is missing or has changed since the last
+   *   scan; invalid_value when it is too large; unavailable when too many downloads are running
    */
   open(caller: Caller, seriesId: string): Promise<SeriesDownload>
 }
@@ -77,7 +77,7 @@ class LimitedSeriesDownloads implements SeriesDownloads {
     if (own >= this.#limits.perUser || all >= this.#limits.inAll) {
       const why =
         own >= this.#limits.perUser
-          ? `${own} series are being downloaded for you already; more at a time are not sent.`
+          ? `You are downloading ${own} series already, the most at the same time.`
           : 'Too many series are being downloaded at the moment.'
       refuse('unavailable', `${why} Try again when one is done.`, { retryAfterSeconds: RETRY_SECONDS })
     }
@@ -98,9 +98,9 @@ class LimitedSeriesDownloads implements SeriesDownloads {
       const found = await listSeriesFiles(this.#options.database, caller, seriesId, this.#limits.booksMax + 1)
       if (found === null) refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
       const { title, files: books } = found
-      if (books.length === 0) refuse('not_found', `No file of "${title}" is there.`)
+      if (books.length === 0) refuse('not_found', `All files of "${title}" are missing.`)
       if (books.length > this.#limits.booksMax)
-        refuse('invalid_value', `"${title}" holds more than ${this.#limits.booksMax} books: download them one by one.`)
+        refuse('invalid_value', `"${title}" has more than ${this.#limits.booksMax} books: download them one by one.`)
       const names = uniqueFileNames(books.map(({ fileName }) => fileName))
       const files: SeriesDownload['files'] = []
       for (let start = 0; start < books.length; start += LOOK_STEP) {
@@ -125,12 +125,12 @@ class LimitedSeriesDownloads implements SeriesDownloads {
   }
 }
 
-/** @throws conflict naming the first file, in reading order, that has gone or is not the one that was scanned */
+/** @throws conflict naming the first file, in reading order, that is missing or has changed since the scan */
 async function checkPresent(books: readonly SeriesFile[]): Promise<void> {
   const found = await Promise.all(books.map(({ path }) => lstat(path, { bigint: true }).catch(() => null)))
   for (const [index, { fileName, bytes, mtimeNs }] of books.entries()) {
     const facts = found[index]
-    // An archive that lacks a book without saying so would be taken for the whole series.
+    // An archive without one of the books would be taken for the whole series.
     if (!facts?.isFile()) refuse('conflict', `The file "${fileName}" is no longer where it was. Put it back, or scan its library.`)
     if (facts.size !== BigInt(bytes) || String(facts.mtimeNs) !== mtimeNs)
       refuse('conflict', `The file "${fileName}" has changed since it was scanned. Scan its library, then download the series.`)

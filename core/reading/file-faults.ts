@@ -5,16 +5,16 @@ import { OutsideError, openInside } from '#core/foundation/open-inside.ts'
 import type { Problem } from '#core/metadata/analysis.ts'
 
 /**
- * Whether a problem of a page says something about this machine (its disks, its limits, its load) and nothing about the book. Such a
- * problem passes, so it must not stay with the book. Too little memory is not among them: the same page needs as much the next time.
+ * Whether a problem of a page is caused by this machine (its disks, its limits, its load) and not by the book. Such a
+ * problem is temporary, so it must not be recorded with the book. Too little memory is not among them: the same page needs as much the next time.
  */
 export function isPassing({ type, details = {} }: Problem): boolean {
   if ('deadlineMs' in details || isRefusal(details)) return true
-  // What is wrong with content has a type of its own; the pool tells in this one why a thread ended.
+  // Problems of the content have types of their own; with this type the pool reports why a thread ended.
   return type === 'other' && 'reason' in details
 }
 
-/** Whether the operating system refused something. */
+/** Whether the operating system refused the operation. */
 export function isSystemError(cause: unknown): cause is NodeJS.ErrnoException {
   return cause instanceof Error && isRefusal(cause)
 }
@@ -24,8 +24,8 @@ function isRefusal(facts: object): boolean {
 }
 
 /**
- * @throws not_found when the file has gone, conflict when it is not the one that was analysed; the next scan puts both right.
- *   unavailable when the system does not tell
+ * @throws not_found when the file is missing, conflict when it has changed since its analysis; the next scan corrects both.
+ *   unavailable when the system reports another error
  */
 export async function checkUnchanged(book: ReadableBook): Promise<void> {
   const facts = await withOpened(book, (file) => file.stat({ bigint: true })).catch((cause) => {
@@ -36,13 +36,13 @@ export async function checkUnchanged(book: ReadableBook): Promise<void> {
     refuseForNow(book, cause)
   })
   if (facts.size !== BigInt(book.fileBytes) || String(facts.mtimeNs) !== book.mtimeNs) {
-    refuse('conflict', `The file "${book.fileName}" has changed since it was analysed. Scan its library, then read on.`)
+    refuse('conflict', `The file "${book.fileName}" has changed since it was analyzed. Scan its library, then continue reading.`)
   }
 }
 
 /**
- * Readers of archives and PDFs tell a disk that does not deliver as a damaged file; whether its first byte can be had tells them apart.
- * @throws unavailable when it cannot
+ * Format readers of archives and PDFs report a failing disk as a damaged file; reading its first byte distinguishes the two.
+ * @throws unavailable when it cannot be read
  */
 export async function checkReadable(book: ReadableBook): Promise<void> {
   try {
@@ -61,13 +61,13 @@ async function withOpened<Result>(book: ReadableBook, use: (file: FileHandle) =>
   }
 }
 
-/** @throws unavailable for what the system refused; anything else as it is */
+/** @throws unavailable for errors of the system; any other error unchanged */
 export function refuseForNow(book: ReadableBook, cause: unknown): never {
   if (!isSystemError(cause)) throw cause
   const { code, syscall } = cause
   throw new CarrelError(
     'unavailable',
-    `"${book.fileName}" cannot be read at the moment: the system refused it (${code}). Try again; if it stays so, the disks, rights and limits of the server want a look.`,
+    `"${book.fileName}" cannot be read at the moment: the system refused it (${code}). Try again; if the error persists, check the server's disks, permissions and limits.`,
     { details: { code, syscall }, cause },
   )
 }

@@ -7,10 +7,10 @@ import { dayOf, issuedOf } from '#core/metadata/release-date.ts'
 
 type Contributor = string | { name: string; sortAs?: string; role?: string }
 
-/** More than any publication names; a manifest is for reading, not for cataloging. */
+/** More than any publication has; a manifest is for reading, not for cataloging. */
 const SUBJECTS_MAX = 200
 
-/** The metadata of a web publication, from what is known of the book here: whoever corrected it finds it corrected. */
+/** The metadata of a web publication, from the book's record here, so that corrections by users appear in it. */
 export function manifestMetadata(book: FullBook): Record<string, unknown> {
   const known = book.metadata as Record<string, unknown>
   const text = (name: string) => (typeof known[name] === 'string' && known[name] !== '' ? (known[name] as string) : undefined)
@@ -45,7 +45,7 @@ function contributorsOf(authors: readonly Author[]): Record<string, Contributor[
   return Object.fromEntries(Object.entries(members).map(([member, people]) => [member, [...people.values()]]))
 }
 
-/** An ISBN is the same for every copy; a book without one is known by its record here. */
+/** An ISBN is the same for every copy; a book without one is identified by its record here. */
 function identifierOf(bookId: string, isbns: string | undefined): string {
   const [isbn] = readIsbns(isbns ?? '').valid
   return isbn === undefined ? `urn:uuid:${bookId}` : `urn:isbn:${isbn}`
@@ -63,7 +63,7 @@ function numberOf(text: string | undefined): number | undefined {
   return Number.isFinite(number) ? number : undefined
 }
 
-/** Without members that have no value. */
+/** Omits members without a value. */
 function present<T extends Record<string, unknown>>(members: T): { [Name in keyof T]: NonNullable<T[Name]> } {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null)) as never
 }

@@ -20,7 +20,7 @@ import {
   type WebPublication,
 } from '#core/reading/web-publication.ts'
 
-/** What reading by manifests needs. */
+/** The services that manifests need. */
 export interface ReadingParts {
   database: Knex
   publications: Publications
@@ -34,15 +34,15 @@ export interface BookAsk {
 }
 
 const PROFILES = 'https://readium.org/webpub-manifest/profiles'
-/** What a manifest may be asked for as, of the profiles of Readium. */
+/** The profiles of Readium in which a client may request a manifest. */
 export type Profile = 'epub' | 'divina' | 'pdf'
-/** Kinds of pictures that every client shows. */
+/** Picture formats that every client can show. */
 const KNOWN_PICTURES = new Set(['jpeg', 'png', 'gif', 'webp'])
 
 /**
- * The web-publication manifest of a book: its chapters where it is a text, its pages where they are pictures (Divina), its file where it is a PDF.
- * @param asked the profile, where the client knows no other; the nearest one unless said
- * @throws not_found, not_analyzed, page_unreadable, conflict, unavailable; invalid_value for a profile that the book does not fit
+ * The web-publication manifest of a book: its chapters for a text, its pages for pictures (Divina), its file for a PDF.
+ * @param asked the profile that the client requests; by default the one that fits the book
+ * @throws not_found, not_analyzed, page_unreadable, conflict, unavailable; invalid_value for a profile that does not fit the book
  */
 export async function getManifest(
   parts: ReadingParts,
@@ -56,7 +56,7 @@ export async function getManifest(
   const nearest = readable.format === 'pdf' ? 'pdf' : hasPages ? 'divina' : 'epub'
   const profile = asked ?? nearest
   if (profile !== nearest && !(profile === 'divina' && readable.format === 'pdf') && !(profile === 'epub' && readable.format === 'epub'))
-    refuse('invalid_value', `This book is a ${readable.format}, which the profile ${profile} does not fit.`)
+    refuse('invalid_value', `The profile ${profile} does not fit this book, which is a ${readable.format}.`)
   const [book] = (await fullBooks(database, ask.caller, [await getBook(database, ask.caller, ask.bookId)])) as [FullBook]
   const metadata = manifestMetadata(book)
   if (profile === 'pdf') return pdfManifest(book, metadata, addresses)
@@ -143,10 +143,10 @@ function pdfManifest(book: FullBook, metadata: Metadata, addresses: PublicationA
   })
 }
 
-/** The manifest knows no other directions; top to bottom is what all readers do with pages that do not turn. */
+/** Manifests have no other directions; clients show pages that do not turn from top to bottom anyway. */
 const progressionOf = (direction: string | null) => (direction === 'rtl' || direction === 'ltr' ? { readingProgression: direction } : {})
 
-/** @param fileType of the book's file; null where the manifest tells the same by its reading order */
+/** @param fileType of the book's file; null if the reading order of the manifest contains the same link */
 function linksOf(addresses: PublicationAddresses, type: string, fileType: string | null): WebLink[] {
   return [
     { rel: 'self', href: addresses.manifest, type },
@@ -179,7 +179,7 @@ function pageLink(page: BookPage, addresses: PublicationAddresses): WebLink {
   }
 }
 
-/** An entry that leads nowhere leads to the first below it; one without any is left out. */
+/** An entry without a target gets the target of the first entry below it; entries without any are omitted. */
 function contentLinks(entries: readonly TocEntry[], addresses: PublicationAddresses): WebLink[] {
   return entries.flatMap(({ title, href, children }) => {
     const below = contentLinks(children, addresses)
@@ -189,7 +189,7 @@ function contentLinks(entries: readonly TocEntry[], addresses: PublicationAddres
   })
 }
 
-/** By their addresses: packages list things twice, manifests may not. */
+/** Unique by address: packages may list files twice, manifests may not. */
 function unique(links: readonly WebLink[]): WebLink[] {
   const seen = new Map<string, WebLink>()
   for (const link of links) if (!seen.has(link.href)) seen.set(link.href, link)

@@ -7,20 +7,20 @@ export interface StoredPicture {
   mediaType: string
 }
 
-/** One thing that comes and goes as a whole: a picture file, or the folder of an extracted book with what is in it. */
+/** One unit of the cache: a picture file, or the folder of an extracted book with its files. */
 export interface Entry {
   bytes: number
   usedAt: number
   files?: Extracted[]
 }
 
-/** One extracted page; null where there is none, so that a damaged page does not have the whole book extracted again and again. */
+/** One extracted page; null if extraction failed, so that a damaged page does not cause repeated extractions of the whole book. */
 export type Extracted = { bytes: number; crc32: number } | null
 
 const MAGIC = 0x4361_5231
-/** Behind the picture: magic, CRC-32, length, media type. Told apart from a file that a power cut left short or empty. */
+/** After the picture: magic, CRC-32, length, media type. Distinguishes a whole file from one that a power cut left short or empty. */
 export const TRAILER_BYTES = 4 + 4 + 8 + 32
-/** Name of the folder of an extracted book, and of the list of what it must hold. */
+/** Name of the folder of an extracted book, and of the list of its files. */
 export const EXTRACTED = 'pages'
 const MANIFEST = 'manifest.json'
 export const TEMPORARY = 'temporary'
@@ -33,7 +33,7 @@ export function trailerOf(picture: StoredPicture): Buffer {
   return trailer
 }
 
-/** The picture in front of its trailer; null when the file is not whole. */
+/** The picture before its trailer; null when the file is not whole. */
 export function readTrailer(file: Buffer | null): StoredPicture | null {
   if (!file || file.length < TRAILER_BYTES) return null
   const bytes = file.subarray(0, file.length - TRAILER_BYTES)
@@ -45,7 +45,7 @@ export function readTrailer(file: Buffer | null): StoredPicture | null {
 
 export const totalBytes = (files: readonly Extracted[]) => files.reduce((sum, file) => sum + (file?.bytes ?? 0), 0)
 
-/** Notes size and checksum of every extracted file beside them. */
+/** Writes size and checksum of every extracted file to a list beside them. */
 export async function writeManifest(folder: string, count: number): Promise<Extracted[]> {
   const files: Extracted[] = []
   for (let index = 0; index < count; index++) {
@@ -59,7 +59,7 @@ export async function writeManifest(folder: string, count: number): Promise<Extr
   return files
 }
 
-/** Everything an earlier run left: `<2 hex>/<hash>/<picture>` and `<2 hex>/<hash>/pages/`. What is not whole is removed. */
+/** All entries of an earlier run: `<2 hex>/<hash>/<picture>` and `<2 hex>/<hash>/pages/`. Deletes incomplete ones. */
 export async function readFolder(folder: string): Promise<[key: string, entry: Entry][]> {
   const found: [string, Entry][] = []
   for (const prefix of await readdir(folder)) {
@@ -78,14 +78,14 @@ export async function readFolder(folder: string): Promise<[key: string, entry: E
   return found
 }
 
-/** Removes this folder of the cache and those above it, as far as they are empty: millions of them would slow down every start. */
+/** Removes this folder of the cache and its parents, as far as they are empty: millions of them would slow down every start. */
 export async function removeEmpty(folder: string, path: string): Promise<void> {
   for (let below = path; below !== '.'; below = dirname(below)) {
     try {
       await rmdir(join(folder, below))
     } catch (cause) {
       const code = codeOf(cause)
-      // Somebody else may have removed it first. EEXIST is how some systems say ENOTEMPTY; ENOTDIR: a stranger's file.
+      // Another call may have removed it first. Some systems report EEXIST for ENOTEMPTY; ENOTDIR: a file that is not ours.
       if (code === 'ENOENT') continue
       if (code === 'ENOTEMPTY' || code === 'EEXIST' || code === 'ENOTDIR') return
       throw cause

@@ -2,20 +2,20 @@ import type { PageCache } from '#core/reading/page-cache.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 
 const TYPE = 'cleanup_pdf_cache'
-/** A book that nobody has opened for a month is not being read. What is used goes by the limit of bytes alone. */
+/** A book that nobody has opened for a month is not being read. Entries in use are limited only by bytes. */
 export const UNUSED_DAYS_MAX = 30
 const DAY_MS = 86_400_000
 
-/** Registers the handler at the queue; call before its start(). The cache is that of the node that runs the task. */
+/** Registers the handler with the queue; call before its start(). The cache is that of the node that runs the task. */
 export function openPageCacheUpkeep({ tasks, cache }: { tasks: TaskQueue; cache: Pick<PageCache, 'drop'> }): void {
   tasks.handle(TYPE, { concurrency: 1 }, (run) => cache.drop(UNUSED_DAYS_MAX * DAY_MS, run))
 }
 
-/** Removes by a task what nobody has used for long. */
+/** Queues a task that deletes cache entries which nobody has used for a long time. */
 export async function requestPageCacheCleanup({ tasks }: { tasks: TaskQueue }): Promise<{ taskId: string; message: string }> {
   const { taskId, created } = await tasks.add({ type: TYPE, dedupeKey: TYPE })
   const message = created
-    ? `Pages that nobody has used for ${UNUSED_DAYS_MAX} days are removed by a task.`
-    : 'A task that removes old pages waits already.'
+    ? `A task that deletes pages unused for ${UNUSED_DAYS_MAX} days is queued.`
+    : 'A task that deletes old pages is queued already.'
   return { taskId, message }
 }

@@ -23,20 +23,20 @@ import {
 } from '#core/reading/page-cache-files.ts'
 
 /**
- * Pictures that cost something to make, kept on disk below a limit of bytes; the longest unused goes first. Everything is named by
- * the hash of the file it was made from, so nothing in here is ever out of date. One answer is made once, however many ask.
+ * Pictures that are costly to make, cached on disk below a limit of bytes; the least recently used are evicted first. Entries are named by
+ * the hash of the file that they were made from, so none is ever outdated. Concurrent requests for one entry make it once.
  */
 export interface PageCache {
-  /** The picture `name` made from the content `hash`; made by `make` and kept when it is not there. What is no picture (a refusal) is handed on and not kept. */
+  /** The picture `name` for the content `hash`; if absent, `make` creates it. A result without a picture (a refusal) is returned and not cached. */
   picture<R>(
     key: { hash: string; name: string },
     signal: AbortSignal,
     make: (signal: AbortSignal) => Promise<StoredPicture | R>,
   ): Promise<StoredPicture | R>
   /**
-   * Page `index` of a book whose pages can only be had together: `extract` fills a folder with files "0", "1", … once. A refusal of
-   * it (anything but null) is handed on, and nothing of its folder stays. Null when `extract` left out this one page.
-   * @param key.bytes what all pages take, as far as known
+   * Page `index` of a book whose pages can only be extracted together: `extract` fills a folder with files "0", "1", … once. Its
+   * refusal (any result but null) is returned, and its folder is deleted. Null when `extract` skipped this one page.
+   * @param key.bytes the size of all pages, as far as known
    * @throws unavailable when that is more than the cache may hold
    */
   extracted<R extends object>(
@@ -46,26 +46,26 @@ export interface PageCache {
   ): Promise<Uint8Array | R | null>
   /** Bytes on disk. */
   size(): number
-  /** What lies in it, counted. */
+  /** Counts its entries. */
   count(): Promise<PageCacheCount>
   /**
-   * Removes what was not used for so long, 0 for all of it; readers find the rest meanwhile, and what they miss is made anew.
-   * @param run.progress of the things that were looked at
+   * Deletes entries that were not used for this long, 0 for all; reading continues meanwhile, and missing entries are made again.
+   * @param run.progress in entries checked
    */
   drop(unusedMs: number, run?: { signal?: AbortSignal; progress?: (current: number, total: number) => void }): Promise<DroppedPages>
-  /** Stops what runs and waits for the disk. */
+  /** Stops running work and waits for the disk. */
   close(): Promise<void>
 }
 
 export interface PageCacheCount {
   folder: string
-  /** Whether it may hold anything. */
+  /** Whether its limit is above 0. */
   isEnabled: boolean
   files: number
   bytes: number
-  /** Files that pages were made from: books, equal ones counted once. */
+  /** Files with cached pages: books, equal ones counted once. */
   books: number
-  /** Since the longest unused was used; null when there is nothing. */
+  /** Milliseconds since the least recently used entry was used; null when the cache is empty. */
   oldestMs: number | null
 }
 
@@ -74,13 +74,13 @@ export interface DroppedPages {
   bytes: number
 }
 
-/** Last use is remembered on disk (as mtime) no more often than this: order after a restart needs no better. */
+/** The last use is written to disk (as mtime) no more often than this: the order after a restart needs no more precision. */
 const TOUCH_EVERY_MS = 3_600_000
-/** Looked at in one go: a full cache has a hundred thousand things, and others are served meanwhile. */
+/** Entries checked without a pause: a full cache has a hundred thousand, and other requests must be served in between. */
 const LOOK_STEP = 2_000
-/** Removals under way at a time: each is a call of the system. */
+/** Concurrent deletions: each is a system call. */
 const DROP_STEP = 200
-/** Each attempt fails only when another neighbour goes at that very moment. */
+/** Each attempt fails only when another entry of the folder is deleted at that very moment. */
 const PLACE_ATTEMPTS_MAX = 5
 
 interface PageCacheOptions {
@@ -89,7 +89,7 @@ interface PageCacheOptions {
   log: Log
 }
 
-/** Opens the cache in `folder`, which belongs to it alone: takes over what an earlier run left whole and removes the rest. */
+/** Opens the cache in `folder`, which belongs to it alone: reads the complete entries of an earlier run and deletes the rest. */
 export async function openPageCache(options: PageCacheOptions): Promise<PageCache> {
   return await new DiskPageCache(options).open()
 }
@@ -107,7 +107,7 @@ class DiskPageCache implements PageCache {
     this.#entries = new LRUCache<string, Entry>({
       maxSize: options.bytesMax,
       sizeCalculation: (entry) => Math.max(1, entry.bytes),
-      // Only what leaves the cache goes from disk; a replaced entry is the same file anew.
+      // Only entries that leave the cache are deleted from disk; a replaced entry is the same file again.
       dispose: (_, key, reason) => {
         if (reason === 'evict' || reason === 'delete') this.#remove(key)
       },
@@ -126,7 +126,7 @@ class DiskPageCache implements PageCache {
     const gone = rm(join(this.#options.folder, key), { recursive: true, force: true })
       .then(() => removeEmpty(this.#options.folder, dirname(key)))
       .catch((cause) =>
-        this.#options.log.warn({ err: cause, path: join(this.#options.folder, key) }, 'A file of the page cache could not be removed.'),
+        this.#options.log.warn({ err: cause, path: join(this.#options.folder, key) }, 'Could not delete a file of the page cache.'),
       )
       .then(() => {
         if (this.#removals.get(key) === gone) this.#removals.delete(key)
@@ -134,7 +134,7 @@ class DiskPageCache implements PageCache {
     this.#removals.set(key, gone)
   }
 
-  /** Puts a finished file or folder in its place, all at once. */
+  /** Moves a finished file or folder to its place, atomically. */
   async #place(from: string, key: string, entry: Entry): Promise<void> {
     const to = join(this.#options.folder, key)
     await this.#removals.get(key)
@@ -145,7 +145,7 @@ class DiskPageCache implements PageCache {
         await rename(from, to)
         break
       } catch (cause) {
-        // The last neighbour may have gone between the two, and its empty folder with it.
+        // The last other entry may have been deleted between the two calls, and its empty folder too.
         if (codeOf(cause) !== 'ENOENT' || attempt === PLACE_ATTEMPTS_MAX) throw cause
       }
     }
@@ -169,7 +169,7 @@ class DiskPageCache implements PageCache {
     return stored
   }
 
-  /** Undefined when the book is not there, null when it is but lacks this page. */
+  /** Undefined when the book is not cached, null when it is but lacks this page. */
   async #findExtracted(key: string, index: number): Promise<Buffer | null | undefined> {
     const files = this.#use(key)?.files
     if (!files) return undefined
@@ -185,7 +185,7 @@ class DiskPageCache implements PageCache {
     if (bytes <= this.#options.bytesMax) return
     refuse(
       'unavailable',
-      `The pages of this book can only be unpacked together and take ${bytes} bytes; the page cache may hold ${this.#options.bytesMax}. Raise its limit.`,
+      `The pages of this book can only be extracted together and take ${bytes} bytes; the page cache may hold ${this.#options.bytesMax}. Raise its limit.`,
     )
   }
 
@@ -197,8 +197,8 @@ class DiskPageCache implements PageCache {
       await writeFile(from, [picture.bytes, trailerOf(picture)])
       await this.#place(from, key, { bytes, usedAt: Date.now() })
     } catch (cause) {
-      // A full disk makes the next reader wait again; it does not take the page from this one.
-      this.#options.log.warn({ err: cause, folder: this.#options.folder }, 'A page could not be kept in the page cache.')
+      // With a full disk, the next request must make the page again; this one still gets it.
+      this.#options.log.warn({ err: cause, folder: this.#options.folder }, 'Could not store a page in the page cache.')
       await rm(from, { force: true }).catch(() => {})
     }
   }
@@ -212,7 +212,7 @@ class DiskPageCache implements PageCache {
     const stored = await this.#findPicture(path)
     if (stored) return stored
     return await this.#flights.join(path, signal, async (running) => {
-      // Whoever made it a moment ago may have finished between our look and now.
+      // Another call may have finished between our check and now.
       const meanwhile = await this.#findPicture(path)
       if (meanwhile) return meanwhile
       const made = await make(running)
@@ -249,7 +249,7 @@ class DiskPageCache implements PageCache {
     if (refusal !== null) return refusal
     const extracted = await this.#findExtracted(path, key.index)
     if (extracted !== undefined) return extracted
-    refuse('unavailable', 'The page cache is too busy to keep the pages of this book; try again shortly.', { retryAfterSeconds: 5 })
+    refuse('unavailable', 'The page cache is too busy to store the pages of this book; try again shortly.', { retryAfterSeconds: 5 })
   }
 
   size(): number {
@@ -287,7 +287,7 @@ class DiskPageCache implements PageCache {
     const keys = [...this.#entries.keys()]
     for (const [index, key] of keys.entries()) {
       if (index % DROP_STEP === 0) {
-        // So many removals at a time, and not all at once.
+        // Waits for these deletions before it starts more.
         await Promise.all(this.#removals.values())
         signal?.throwIfAborted()
         progress?.(index, keys.length)

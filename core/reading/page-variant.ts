@@ -1,20 +1,20 @@
 import { refuse } from '#core/foundation/errors.ts'
 
-/** Widths a page may be asked in. A list, because every width is a picture to make and keep: free choice would let one client fill the cache. */
+/** The widths of pages. A list, because each width is a picture to make and cache: free choice would let one client fill the cache. */
 export const PAGE_WIDTHS = [320, 480, 640, 960, 1280, 1600, 2000] as const
 export const PAGE_FORMATS = ['jpeg', 'png', 'webp'] as const
 export type PageFormat = (typeof PAGE_FORMATS)[number]
 
-/** Longer side of a rendered PDF page when no width is asked: sharp on a tablet, and 16 MB of pixels while it is made. */
+/** Longer side of a rendered PDF page without a requested width: sharp on a tablet, and 16 MB of pixels during rendering. */
 export const PDF_LONGEST_SIDE = 2000
-/** A tall strip asked at full width would otherwise be rendered at any height: 4000 × 4000 pixels are 64 MB. */
+/** A tall strip in full width would otherwise be rendered at any height: 4000 × 4000 pixels are 64 MB. */
 export const PDF_LONGEST_SIDE_MAX = 4000
-/** "As wide as it is" for the resizer, which never enlarges. WebP ends at 16,383 pixels. */
+/** "Unchanged width" for the resizer, which never enlarges. The limit of WebP is 16,383 pixels. */
 export const WIDTH_UNCHANGED = 16_383
-/** Goes into ETags and cache names: raise it when rendering or resizing makes other bytes than before. */
+/** Part of ETags and cache names: increase it when rendering or resizing makes different bytes than before. */
 const RENDERING = 1
 
-/** How the bytes of a page come about. `name` is unique within a book's content and page. */
+/** How to make the bytes of a page. `name` is unique within a book's content and page. */
 export type PageVariant =
   | { kind: 'original'; name: string }
   | { kind: 'rendered'; name: string; longestSide: number }
@@ -23,7 +23,7 @@ export type PageVariant =
 /** @throws invalid_request for a width that is not offered */
 export function checkPageWidth(width: number | undefined): void {
   if (width === undefined || PAGE_WIDTHS.some((known) => known === width)) return
-  refuse('invalid_request', `Pages are not offered ${width} pixels wide. Known widths: ${PAGE_WIDTHS.join(', ')}.`)
+  refuse('invalid_request', `Pages are not offered in a width of ${width} pixels. Known widths: ${PAGE_WIDTHS.join(', ')}.`)
 }
 
 /** @throws invalid_request for a format that is not offered */
@@ -33,7 +33,7 @@ export function readPageFormat(text: string | undefined): PageFormat | undefined
   return format ?? refuse('invalid_request', `Pages are not offered as "${text}". Known formats: ${PAGE_FORMATS.join(', ')}.`)
 }
 
-/** What to do for a page of this kind so that it fits what was asked, and never enlarges. @param asked.keeps media types that need no other format */
+/** How to make a page of this kind match the request, without enlarging it. @param asked.keeps media types that need no other format */
 export function chooseVariant(
   page: { mediaType: string; width: number | null; height: number | null },
   asked: { isPdf: boolean; width?: number | undefined; format?: PageFormat | undefined; keeps?: readonly string[] | undefined },
@@ -61,7 +61,7 @@ export function chooseVariant(
 
 function longestSideOf(page: { width: number | null; height: number | null }, width: number | undefined): number {
   if (width === undefined) return PDF_LONGEST_SIDE
-  // Sizes are known but for damaged pages; then the picture is at most as wide as asked.
+  // Sizes are known except for damaged pages; then the picture is at most as wide as requested.
   const ratio = page.width && page.height ? Math.max(1, page.height / page.width) : 1
   return Math.min(Math.round(width * ratio), PDF_LONGEST_SIDE_MAX)
 }

@@ -1,7 +1,7 @@
-/** As much of a file's beginning as tells its kind. */
+/** How many first bytes of a file determine its type. */
 export const PICTURE_HEAD_BYTES = 32
 
-/** Sizes of the header that follows "BM" and twelve bytes of file header: two letters alone begin many a text. */
+/** Sizes of the header that follows "BM" and twelve bytes of file header: many texts begin with these two letters. */
 const BITMAP_HEADERS = new Set([12, 16, 40, 52, 56, 64, 108, 124])
 
 /** Brands of ISO base media files (ISO/IEC 23008-12, AV1 image format) that are pictures. */
@@ -30,8 +30,8 @@ const SIGNATURES: [signature: RegExp, mediaType: string][] = [
 ]
 
 /**
- * The kind of a bitmap by its first bytes (at least {@link PICTURE_HEAD_BYTES}, or all there are); null when they are no picture's. Whether it
- * can be decoded is another question: kinds that only browsers know are pictures too. SVG is none: it can run scripts.
+ * The type of a bitmap by its first bytes (at least {@link PICTURE_HEAD_BYTES}, or all of them); null when it is not a picture. Whether it
+ * can be decoded is another question: formats that only browsers support are pictures too. SVG is not: it can run scripts.
  */
 export function pictureTypeOf(bytes: Uint8Array): string | null {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(PICTURE_HEAD_BYTES, bytes.byteLength))
@@ -40,7 +40,7 @@ export function pictureTypeOf(bytes: Uint8Array): string | null {
   if (known) return known[1]
   if (text.startsWith('BM') && head.length >= 18 && BITMAP_HEADERS.has(head.readUInt32LE(14))) return 'image/bmp'
   if (text.slice(4, 8) !== 'ftyp') return null
-  // The major brand, then a version, then the compatible ones: some writers name only there what it is.
+  // The major brand, then a version, then the compatible ones: some writers name the format only there.
   for (const at of [8, 16, 20, 24, 28]) {
     const type = PICTURE_BRANDS[text.slice(at, at + 4)]
     if (type) return type

@@ -10,7 +10,7 @@ import { saveProgress } from '#core/reading/progress-store.ts'
 import { type Locator, type Progression, placeOfLocator, progressionOf } from '#core/reading/progression.ts'
 import { type PublicationAddresses, relativeAddresses } from '#core/reading/web-publication.ts'
 
-/** Where a reader is in a book: pages and progressions tell of one place. */
+/** The position of a user in a book: pages and progressions describe the same position. */
 export type PlaceParts = Pick<ReadingParts, 'database' | 'publications'>
 
 export interface PlaceAsk {
@@ -24,7 +24,7 @@ export interface SaidPage {
   completed?: boolean | null | undefined
 }
 
-/** Writes the page on which a reader is. @throws not_found, invalid_value for a page that the book has not */
+/** Records the page of a user. @throws not_found, invalid_value for a page that the book does not have */
 export async function recordPage(parts: Pick<PlaceParts, 'database'>, { caller, bookId }: PlaceAsk, said: SaidPage): Promise<ProgressRow> {
   const { database } = parts
   const reading = await getReading(database, caller, bookId)
@@ -38,7 +38,7 @@ export async function recordPage(parts: Pick<PlaceParts, 'database'>, { caller, 
   return row ?? refuse('conflict')
 }
 
-/** Where a reader is, as Readium readers say it; null when nothing is known. @throws not_found */
+/** The position of a user as a Readium progression; null when none is recorded. @throws not_found */
 export async function getProgression(
   parts: PlaceParts,
   { caller, bookId }: PlaceAsk,
@@ -49,9 +49,9 @@ export async function getProgression(
 }
 
 /**
- * Writes where a reader is, as Readium readers say it.
- * @param options.mustBeLater refuses one of the same time as the last too
- * @throws not_found, invalid_value, conflict for one that is older than the last progression; pages that were told in between do not count
+ * Records the position of a user from a Readium progression.
+ * @param options.mustBeLater also refuses one with the same time as the last
+ * @throws not_found, invalid_value, conflict for one that is older than the last progression; pages recorded in between do not matter
  */
 export async function recordProgression(
   parts: PlaceParts,
@@ -63,19 +63,19 @@ export async function recordProgression(
   const { extent } = reading
   const known = await findPosition(parts, { caller, reading }, progression.locator)
   const { modified, ...told } = progression
-  const at = readInstant(modified) ?? refuseMember('/modified', 'is no time of the years 1 to 9999, such as 2026-01-02T10:00:00Z')
+  const at = readInstant(modified) ?? refuseMember('/modified', 'is not a time of the years 1 to 9999, such as 2026-01-02T10:00:00Z')
   const row = await saveProgress(parts.database, {
     ...{ userId: caller.userId, bookId: reading.bookId, pageCount: extent.pageCount },
     place: placeOfLocator(extent, progression.locator, known),
     saidPercentage: progression.locator.locations?.totalProgression,
     progression: { locator: told, at: at.toISOString(), mustBeLater: options.mustBeLater ?? false },
   })
-  return row ?? refuse('conflict', 'A progression of a later time is stored already; get it first, then send where the reader is since.')
+  return row ?? refuse('conflict', 'A later progression is stored already; get it first, then send your position.')
 }
 
 /**
- * The position of a locator that tells only how far it is in a part of the text; null where it tells more, or the text cannot be read at the moment.
- * @throws invalid_value where it names no part: the reader would be put back to the beginning
+ * The position for a locator that contains only a progression within a part of the text; null if it contains more, or if the text cannot be read now.
+ * @throws invalid_value when it names no part: the user would be moved back to the beginning
  */
 async function findPosition(parts: PlaceParts, at: { caller: Caller; reading: Reading }, locator: Locator): Promise<number | null> {
   const { position, totalProgression, progression = 0 } = locator.locations ?? {}
@@ -87,7 +87,7 @@ async function findPosition(parts: PlaceParts, at: { caller: Caller; reading: Re
     const found = positionWithin(publication, { item, progression })
     if (found !== null) return found
   }
-  return refuseMember('/locator/href', 'names no part of the text, and the locator tells no position in the whole')
+  return refuseMember('/locator/href', 'names no part of the text, and the locator has no position in the whole')
 }
 
 async function locate(
@@ -102,7 +102,7 @@ async function locate(
   return publication === null ? { href: addresses.manifest, type: 'application/xhtml+xml' } : locateText(publication, position, addresses)
 }
 
-/** Null where the file cannot be read at the moment: where somebody is in it is known all the same. */
+/** Null if the file cannot be read now: the recorded position of a user is available all the same. */
 export async function findPublication(parts: PlaceParts, ask: PlaceAsk) {
   try {
     return (await parts.publications.get(ask)).publication

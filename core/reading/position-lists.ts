@@ -9,18 +9,18 @@ import { getPositions } from '#core/reading/positions.ts'
 import type { Locator } from '#core/reading/progression.ts'
 import { type PublicationAddresses, placesKey } from '#core/reading/web-publication.ts'
 
-/** A list of 11,000 positions is 2.6 MB, and 100 KB compressed: hundreds of such books, or all short ones that are read at the same time. */
+/** A list of 11,000 positions takes 2.6 MB, and 100 KB compressed: enough for hundreds of such books, or for all short ones read at the same time. */
 const MEMORY_BYTES_MAX = 32 * 1024 * 1024
-/** Locators that are written in one turn of the event loop: two milliseconds. */
+/** Locators written per turn of the event loop: two milliseconds. */
 const LOCATORS_PER_TURN = 500
-/** 128 bits tell lists apart. */
+/** 128 bits distinguish lists. */
 const ETAG_DIGITS = 32
-/** Part of every ETag: another number when locators are written in another way. */
+/** Part of every ETag: increase it when locators are written differently. */
 const SHAPE = 1
 
 /** The positions of a book as JSON (`PositionList`), compressed. */
 export interface PackedPositions {
-  /** Names this list of this version of the book's file; without quotes. */
+  /** Identifies this list of this version of the book's file; without quotes. */
   etag: string
   /** @throws what `getPositions` throws */
   gzipped(): Promise<Uint8Array>
@@ -28,7 +28,7 @@ export interface PackedPositions {
 
 type Parts = Pick<ReadingParts, 'publications' | 'pageReader'>
 
-/** Lists of positions: made once for each version of a file, kept compressed. Apps ask for the whole list whenever a book is opened. */
+/** Position lists: made once for each version of a file, kept compressed. Apps request the whole list whenever a book is opened. */
 export class PositionLists {
   readonly #parts: Parts
   readonly #flights = openSingleFlight()
@@ -58,7 +58,7 @@ export class PositionLists {
     })
   }
 
-  /** Stops what is being made. */
+  /** Cancels lists that are being made. */
   close(): Promise<void> {
     return this.#flights.close()
   }
@@ -78,7 +78,7 @@ async function* positionListText(total: number, locators: Iterable<Locator>): As
   yield `${text}]}`
 }
 
-/** Compressed in the thread pool. */
+/** Compresses in the thread pool. */
 async function gzipText(text: AsyncIterable<string>, signal: AbortSignal): Promise<Uint8Array> {
   const chunks: Buffer[] = []
   await pipeline(

@@ -4,12 +4,12 @@ import type { Locator } from '#core/reading/progression.ts'
 import { normalizeArchivePath, type Publication, type TocEntry } from '#core/reading/publication.ts'
 import { encodePath, type PublicationAddresses } from '#core/reading/web-publication.ts'
 
-/** A text of a hundred megabytes; longer lists are megabytes of JSON that no reader keeps. */
+/** A text of a hundred megabytes; longer lists are megabytes of JSON that no client can use. */
 const POSITIONS_MAX = 100_000
 
 /**
- * Every position of a book, in order: a kilobyte of a text as it is packed, a page of pictures, a page of a PDF. As many as the book says it has.
- * @throws as `getManifest`, and invalid_value for a book with more positions than are listed
+ * Every position of a book, in order: a kilobyte of compressed text, a page of pictures, a page of a PDF. As many as the book says it has.
+ * @throws like `getManifest`, and invalid_value for a book with too many positions
  */
 export async function getPositions(
   parts: Pick<ReadingParts, 'publications' | 'pageReader'>,
@@ -33,7 +33,7 @@ export async function getPositions(
 }
 
 function refuseTooMany(total: number): void {
-  if (total > POSITIONS_MAX) refuse('invalid_value', `This book has ${total} positions; at most ${POSITIONS_MAX} are listed.`)
+  if (total > POSITIONS_MAX) refuse('invalid_value', `This book has ${total} positions; lists have at most ${POSITIONS_MAX}.`)
 }
 
 export const countPositions = ({ spine }: Pick<Publication, 'spine'>): number => spine.reduce((sum, { positions }) => sum + positions, 0)
@@ -82,7 +82,7 @@ function titlesOf(entries: readonly TocEntry[], titles = new Map<string, string>
   return titles
 }
 
-/** Where a position of a text lies; positions past the end are the last one. */
+/** The locator of a position of a text; positions past the end count as the last one. */
 export function locateText(publication: Publication, position: number, addresses: PublicationAddresses): Locator {
   const total = countPositions(publication)
   let before = 0
@@ -101,7 +101,7 @@ export function locateText(publication: Publication, position: number, addresses
 }
 
 /**
- * The position of a place that is told by a part of the text and how far it is in it. Null where the book has no such part.
+ * The position for a part of the text and a progression within it. Null if the book has no such part.
  * @param place.item a path in the archive, or the number of the part from 0
  */
 export function positionWithin(publication: Publication, place: { item: string | number; progression: number }): number | null {
@@ -113,7 +113,7 @@ export function positionWithin(publication: Publication, place: { item: string |
   return null
 }
 
-/** The part of a text, counted from 0, in which a position lies, and the first and last position of it. */
+/** The part of a text, counted from 0, that contains a position, and its first and last position. */
 export function partAt(publication: Publication, position: number): { index: number; first: number; last: number } {
   let before = 0
   for (const [index, { positions }] of publication.spine.entries()) {
@@ -124,8 +124,8 @@ export function partAt(publication: Publication, position: number): { index: num
 }
 
 /**
- * The paths in the archive that clients may mean by the address of a file in it: absolute or relative, encoded or not, with a fragment or without. A folder
- * of the archive may have the name that stands before the path in our addresses.
+ * The paths in the archive that clients may mean by an address of a file: absolute or relative, encoded or not, with a fragment or without. A folder
+ * of the archive may have the same name as the segment before the path in our addresses.
  */
 export function pathsOfHref(href: string): string[] {
   const bare = decoded(href.split(/[?#]/, 1)[0] as string)

@@ -5,7 +5,7 @@ import type { Extent, PlaceRow, ProgressRow } from '#core/catalog/progress.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { BookFormat, PageSource } from '#core/metadata/analysis.ts'
 
-/** What is known of a caller's reading of one book. */
+/** The recorded progress of a caller in one book. */
 export interface Reading {
   bookId: string
   format: BookFormat
@@ -36,10 +36,10 @@ export async function getReading(database: Knex, caller: Caller, bookId: string)
   return readingOf({ ...book, progress: progress ?? null })
 }
 
-/** Readers send no page numbers here; whoever has read more books than this asks the lists. */
+/** This operation has no pages; users who have read more books than this use the lists. */
 export const PROGRESS_MAX = 5_000
 
-/** All that the caller has begun to read and may see, the latest first. */
+/** All books that the caller has begun and may see, latest first. */
 export async function listProgress(database: Knex, caller: Caller): Promise<{ items: ProgressRow[]; total: number }> {
   const mine = database('read_progress')
     .join('books', 'books.id', 'read_progress.book_id')
@@ -53,8 +53,8 @@ export async function listProgress(database: Knex, caller: Caller): Promise<{ it
 }
 
 /**
- * The books that are there of the given books and series. All of them are the caller's to see, or none is answered.
- * @throws not_found with the first that is not
+ * The existing books among the given books and series. Returns all of them, or refuses if the caller may not see one.
+ * @throws not_found with the first that the caller may not see
  */
 export async function listBookIds(
   database: Knex,
@@ -86,7 +86,7 @@ export async function listBookIds(
   return [...books, ...inSeries]
 }
 
-/** Which of these books the caller has begun, and whether each is read to its end. The caller of this has already decided that they are visible. */
+/** Which of these books the caller has begun, and whether each is completed. The caller must have checked that they are visible. */
 export async function listCompletion(
   database: Knex,
   caller: Pick<Caller, 'userId' | 'permissions'>,
@@ -99,15 +99,15 @@ export async function listCompletion(
   return new Map(rows.map(({ book_id, completed }) => [book_id, completed]))
 }
 
-/** Copies of one file that are moved together; nobody keeps more, and each is a row to write. */
+/** Copies of one file that are updated together; nobody keeps more, and each is a row to write. */
 const COPIES_MAX = 50
 
-/** The books that are there and have this file by its partial MD5, with what the caller has read of each; in one order, so that two never wait for each other. */
+/** Existing books with this file by its partial MD5, with the caller's progress; in one order, so that two updates never wait for each other. */
 export async function listCopies(database: Knex, caller: Caller, readerHash: string): Promise<Reading[]> {
   const rows = await database('books')
     .joinRaw('LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?', [shownReader(caller)])
     .where('books.reader_hash', readerHash)
-    // All empty files have one hash, that of nothing; they are no copies of one book.
+    // All empty files have the same hash; they are not copies of one book.
     .where('books.file_size', '>', 0)
     .whereNull('books.deleted_at')
     .modify(visibleTo(caller, 'books.series_id'))

@@ -2,31 +2,31 @@ import type { Knex } from 'knex'
 import type { Place, ProgressRow, SyncPlace } from '#core/catalog/progress.ts'
 import { announceProgress } from '#core/events/event-store.ts'
 
-/** Where a user is in a book, as one of the ways to tell it says. */
+/** The position of a user in a book, in one of its forms. */
 export interface SavedPlace {
   userId: string
   bookId: string
   place: Place
-  /** Part of the book that was told with a page, rather than counted from it. */
+  /** The fraction of the book that the client sent with a page, if any. */
   saidPercentage?: number | null | undefined
   /** Pages of the book, 0 when unknown. */
   pageCount: number
-  /** What a progression tells beside the page. Of two progressions the later one stands, whatever page was told in between. */
+  /** Additional data of a progression. Of two progressions the later one counts, whatever page was recorded in between. */
   progression?: {
     locator: unknown
-    /** When the reader was there. */
+    /** The time of the position. */
     at: string
-    /** Refuses one of the very same time too. */
+    /** Also refuses one with the very same time. */
     mustBeLater: boolean
   }
-  /** What an e-reader tells beside the page. */
+  /** Additional data of an e-reader. */
   syncPlace?: SyncPlace
 }
 
 /**
- * Writes where a user is in a book. Whoever tells a page tells less than what was told of the same place before: that is kept. Half a position of a
- * text is the same place, for readers round in different ways.
- * @returns null for a progression that is older than the one that stands
+ * Records the position of a user in a book. A page alone says less than an earlier record of the same position: that is kept. Half a position of a
+ * text is the same position, because clients round differently.
+ * @returns null for a progression that is older than the recorded one
  */
 export async function saveProgress(database: Knex, saved: SavedPlace): Promise<ProgressRow | null> {
   const { place, progression, syncPlace } = saved
@@ -73,8 +73,8 @@ export async function saveProgress(database: Knex, saved: SavedPlace): Promise<P
 }
 
 /**
- * Where the pages are not counted, nothing can be counted from a page or a part: only the same part, or the same page where no part was told, is the same
- * place. Parts are compared to half a position of a text of 1,000.
+ * Without a page count, nothing can be computed from a page or a fraction: only the same fraction, or the same page without a fraction, is the same
+ * position. Fractions are compared to half a position of a text of 1,000.
  */
 const SAME_PLACE = `CASE WHEN :pageCount > 0
          THEN p.current_page = excluded.current_page
@@ -82,10 +82,10 @@ const SAME_PLACE = `CASE WHEN :pageCount > 0
          ELSE abs(p.percentage - CAST(:said AS double precision)) < 0.0005
            OR (p.percentage IS NULL AND CAST(:said AS double precision) IS NULL AND p.current_page = excluded.current_page) END`
 
-/** Marks books as read to the end; those that are stay as they are. Answers how many were changed. */
+/** Marks books as completed; completed ones do not change. Returns how many were changed. */
 export async function completeBooks(database: Knex, userId: string, bookIds: readonly string[]): Promise<number> {
   return await database.transaction(async (trx) => {
-    // In one order, so that two calls never wait for each other in a circle.
+    // In one order, so that two calls never deadlock.
     const { rows } = await trx.raw(
       `INSERT INTO read_progress AS p (user_id, book_id, current_page, percentage, completed, completed_at)
      SELECT ?, b.id, greatest(b.page_count, 1), 1, true, now() FROM books b WHERE b.id = ANY(CAST(? AS uuid[])) ORDER BY b.id
@@ -104,7 +104,7 @@ export async function completeBooks(database: Knex, userId: string, bookIds: rea
   })
 }
 
-/** Forgets what a user has read of books. Answers of how many something was known. */
+/** Deletes a user's progress in books. Returns how many books had progress. */
 export async function forgetProgress(database: Knex, userId: string, bookIds: readonly string[]): Promise<number> {
   return await database.transaction(async (trx) => {
     const rows = await trx('read_progress')
@@ -121,7 +121,7 @@ export async function forgetProgress(database: Knex, userId: string, bookIds: re
   })
 }
 
-/** Puts a series on a user's list, or takes it off. */
+/** Adds a series to a user's list, or removes it. */
 export async function saveWantToRead(database: Knex, want: { userId: string; seriesId: string; wanted: boolean }): Promise<void> {
   const row = { user_id: want.userId, series_id: want.seriesId }
   if (want.wanted) await database('want_to_read').insert(row).onConflict(['user_id', 'series_id']).ignore()

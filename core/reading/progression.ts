@@ -6,13 +6,13 @@ import { Timestamp } from '#core/foundation/schema.ts'
 
 const Fraction = Type.Number({ minimum: 0, maximum: 1 })
 
-/** Addresses inside a book are short; a text before and after is a sentence. */
+/** Addresses inside a book are short; the text before and after is a sentence. */
 const HREF_LENGTH_MAX = 4_000
 const QUOTE_LENGTH_MAX = 1_000
-/** Readers send a handful of members. */
+/** Clients send a handful of members. */
 const MEMBERS_MAX = 100
 
-/** A place in a publication, as Readium readers write it. Members that are not known here are kept for the reader that sent them. */
+/** A position in a publication, as Readium clients write it. Unknown members are stored for the client that sent them. */
 export const Locator = Type.Object(
   {
     href: Type.String({ maxLength: HREF_LENGTH_MAX }),
@@ -59,16 +59,16 @@ export const Progression = Type.Object(
 export type Progression = Static<typeof Progression>
 
 /**
- * The page on which a locator stands. @throws invalid_value when it names none of the book's places
- * @param known the position where the book's own list tells it, of a locator that tells only how far it is in a part of the book
+ * The page of a locator. @throws invalid_value when it matches no position of the book
+ * @param known the position from the book's own list, for a locator with only a progression within a part of the book
  */
 export function placeOfLocator(extent: Extent, locator: Locator, known: number | null = null): Place {
   const { position, totalProgression } = locator.locations ?? {}
   if (position !== undefined && extent.analyzed && extent.pageCount > 0 && position > extent.pageCount)
-    refuse('invalid_value', `The position ${position} lies behind the last of ${extent.pageCount}.`, {
+    refuse('invalid_value', `The position ${position} is after the last one, ${extent.pageCount}.`, {
       details: [{ path: '/locator/locations/position', message: `must be at most ${extent.pageCount}` }],
     })
-  // A place inside a chapter, without a place in the book: at least the reader has begun.
+  // A position inside a chapter, without a position in the book: at least the user has begun.
   const { pageCount } = extent
   const counted = totalProgression === undefined ? Math.max(1, Math.min(known ?? 1, pageCount)) : pageFrom(totalProgression, pageCount)
   const currentPage = position ?? counted
@@ -79,8 +79,8 @@ export function placeOfLocator(extent: Extent, locator: Locator, known: number |
 }
 
 /**
- * What a reader sent last, or, when the place came from elsewhere, one made from the page. Null without progress.
- * @param locatorOf where a page lies in the book
+ * The last progression that a client sent, or, when the position came from another source, one made from the page. Null without progress.
+ * @param locatorOf returns the locator of a page
  */
 export async function progressionOf(
   { progress, extent }: { extent: Extent; progress: PlaceRow | null },

@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { PageSource } from '#core/metadata/analysis.ts'
 import { AUTHORS_MAX, type Author, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/field.ts'
 
-/** What catalogs tell of a book beside its record. */
+/** What catalogs show of a book besides its record. */
 export interface PublicationMetadata {
   pageSource: PageSource
   /** In its series; may be a fraction. */
@@ -19,19 +19,19 @@ export interface PublicationMetadata {
   authors: Author[]
 }
 
-/** How much of a book is told: people and characters of each text. */
+/** How much of a book is shown: the number of people and the length of each text. */
 interface Extent {
   summary: number
   text: number
   authors: number
 }
 
-/** In a list: what a reader sees of a book on one screen. A hundred of them are a few hundred kilobytes, where whole ones could be twenty megabytes. */
+/** In a list: what fits on one screen. A hundred of them take some hundred kilobytes, where whole ones could take twenty megabytes. */
 export const IN_LIST: Extent = { summary: 500, text: 200, authors: 10 }
-/** All there may be. */
+/** Without limits. */
 export const WHOLE: Extent = { summary: SUMMARY_LENGTH_MAX, text: TEXT_LENGTH_MAX, authors: AUTHORS_MAX }
 
-/** Metadata of books for catalogs, by one statement. The caller of this has already decided that they are visible. */
+/** Metadata of books for catalogs, in one statement. The caller must have checked that they are visible. */
 export async function listPublicationMetadata(
   database: Knex,
   ids: readonly string[],

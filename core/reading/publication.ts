@@ -1,14 +1,14 @@
 /**
- * The contract across the worker thread: what an EPUB holds for those who read it by its web-publication manifest. Every path is that of a file in the
- * archive, without `..`, and every media type one that may stand in a header.
+ * The contract with the worker thread: the content of an EPUB for clients that read by its manifest. Every path is that of a file in the
+ * archive, without `..`, and every media type is valid in a header.
  */
 import type { LibraryFile, Problem, ZipLocation } from '#core/metadata/analysis.ts'
 
-/** A file in the archive. `zip` is null where its data cannot be had: it is encrypted, or packed in a way that is not known. */
+/** A file in the archive. `zip` is null if its data cannot be read: it is encrypted, or uses an unknown compression. */
 export interface PublicationFile {
   path: string
   mediaType: string
-  /** Unpacked. */
+  /** Uncompressed. */
   bytes: number
   zip: ZipLocation | null
 }
@@ -16,7 +16,7 @@ export interface PublicationFile {
 export const SPREAD_SIDES = ['left', 'right', 'center'] as const
 export type SpreadSide = (typeof SPREAD_SIDES)[number]
 
-/** What the package says of a file beside its media type. */
+/** What the package declares of a file besides its media type. */
 export const CONTENTS = ['mathml', 'remote-resources', 'js', 'svg'] as const
 export type Content = (typeof CONTENTS)[number]
 
@@ -30,7 +30,7 @@ export interface SpineItem {
   contains?: Content[]
 }
 
-/** What else the package lists. */
+/** Other files that the package lists. */
 export interface PublicationResource {
   path: string
   mediaType: string
@@ -38,7 +38,7 @@ export interface PublicationResource {
   contains?: Content[]
 }
 
-/** An entry of a table of contents. `href` is a path with a fragment or without; empty where it leads nowhere in the book. */
+/** An entry of a table of contents. `href` is a path with or without a fragment; empty if it leads nowhere in the book. */
 export interface TocEntry {
   title: string
   href: string
@@ -58,39 +58,39 @@ export interface Publication {
 
 export type PublicationOutcome = { publication: Publication } | { problem: Problem }
 
-/** Reads what the package of an EPUB says, in the pool. A bad file is a problem, as in an analysis. */
+/** Reads the package of an EPUB, in the pool. A bad file is a problem, as in an analysis. */
 export type ReadPublication = (request: LibraryFile, options?: { signal?: AbortSignal }) => Promise<PublicationOutcome>
 
 export interface EntryRequest extends LibraryFile {
   name: string
-  /** Unpacked. */
+  /** Uncompressed. */
   bytes: number
   zip: ZipLocation
-  /** Gzip is made of the deflated data as it lies there, which is not unpacked a second time; where it cannot be, the plain bytes are answered. */
+  /** A gzip is made from the deflated data in the archive without decompressing it; if that is impossible, the plain bytes are returned. */
   asGzip: boolean
 }
 
-/** What a gzip has beside the deflated data: its header and its trailer (RFC 1952). */
+/** What a gzip has besides the deflated data: its header and its trailer (RFC 1952). */
 export const GZIP_EXTRA_BYTES = 18
 
-/** An entry whose size and checksum were found right in this version of its file. */
+/** An entry whose size and checksum were verified for this version of its file. */
 export interface OpenedEntry {
   isGzip: boolean
-  /** Of what is sent. */
+  /** Of the bytes that are sent. */
   bytes: number
-  /** All of it, where it is short enough to be kept in memory. */
+  /** All of it, if it is short enough to be held in memory. */
   whole: Uint8Array | null
   /**
-   * Its bytes in order, from `start` up to `end`; a gzip only as a whole. Read while they are taken, and no further.
-   * @throws Error when the file has changed meanwhile: what was taken so far is worth nothing then
+   * Its bytes in order, from `start` up to `end`; a gzip only as a whole. Reads no further than the consumer requests.
+   * @throws Error when the file has changed in the meantime: the bytes so far are then invalid
    */
   read(part: { start: number; end: number }): AsyncIterable<Uint8Array>
 }
 
-/** Opens one entry of a zip by its place. Runs in the server process. */
+/** Opens one entry of a zip by its location. Runs in the server process. */
 export type OpenZipEntry = (request: EntryRequest) => Promise<{ entry: OpenedEntry } | { problem: Problem }>
 
-/** As URLs do it: `..` at the top stays at the top, so no path leaves the archive. */
+/** As in URLs: `..` at the top stays at the top, so no path leaves the archive. */
 export function normalizeArchivePath(path: string): string {
   const parts: string[] = []
   for (const part of path.replaceAll('\\', '/').split('/')) {

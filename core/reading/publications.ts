@@ -21,7 +21,7 @@ import {
   type ReadPublication,
 } from '#core/reading/publication.ts'
 
-/** An EPUB as its package describes it, with its files by their paths. */
+/** An EPUB as its package describes it, with its files by path. */
 export interface OpenPublication extends Publication {
   find(path: string): PublicationFile | undefined
 }
@@ -30,16 +30,16 @@ export interface OpenPublication extends Publication {
 export interface FoundResource {
   path: string
   mediaType: string
-  /** Names the content; without quotes. */
+  /** Identifies the content; without quotes. */
   etag: string
   fileHash: string | null
   /** As the archive declares them. */
   bytes: number
-  /** Of a gzip, which costs less than the plain bytes where it lies there deflated; null elsewhere. */
+  /** Of a gzip, which costs less than the plain bytes if the archive stores the file deflated; otherwise null. */
   gzipBytes: number | null
   /**
-   * Its size and checksum are right. Whoever opens it calls `close`, once.
-   * @throws page_unreadable, not_found (the file has gone), conflict (it is no longer the one that was analyzed), unavailable (also when too
+   * Verifies size and checksum. The caller must call `close`, once.
+   * @throws page_unreadable, not_found (the file is missing), conflict (it has changed since its analysis), unavailable (also when too
    *   many are being sent)
    */
   open(options: { asGzip: boolean }): Promise<OpenedResource>
@@ -49,28 +49,28 @@ export interface OpenedResource extends OpenedEntry {
   close(): void
 }
 
-/** What all answers may hold in memory. */
+/** How much memory all responses together may use. */
 export const IN_FLIGHT_LIMITS = {
-  /** A thousand short files on their way to slow clients, or half as many long ones. */
+  /** A thousand short files being sent to slow clients, or half as many long ones. */
   bytesMax: 576 * 1024 * 1024,
   perUserMax: 288 * 1024 * 1024,
 }
-/** Of a file that is read while it is sent: a chunk that is read, one that is unpacked and two that the connection holds. */
+/** For a file that is read while it is sent: a chunk that is read, one that is decompressed and two in the connection. */
 const LONG_IN_FLIGHT_BYTES = 1024 * 1024
-/** A file takes a moment. */
+/** Sending a file takes a moment. */
 const RETRY_SECONDS = 2
 
-/** Serves what EPUBs hold to callers who may see them. */
+/** Serves the content of EPUBs to callers who may see them. */
 export interface Publications {
   /**
-   * @throws not_found (no such book, or hidden), not_analyzed, invalid_value (no EPUB), page_unreadable, conflict, unavailable
+   * @throws not_found (no such book, or hidden), not_analyzed, invalid_value (not an EPUB), page_unreadable, conflict, unavailable
    */
   get(ask: { caller: Caller; bookId: string; signal?: AbortSignal }): Promise<{ book: ReadableBook; publication: OpenPublication }>
-  /** @param ask.path in the archive; `..` leads nowhere @throws what `get` throws, and not_found for a path of nothing */
+  /** @param ask.path in the archive; `..` leads nowhere @throws what `get` throws, and not_found for an unknown path */
   getResource(ask: { caller: Caller; bookId: string; path: string; signal?: AbortSignal }): Promise<FoundResource>
   /** A book that may be read, EPUB or not. @throws not_found, not_analyzed */
   getReadable(ask: { caller: Caller; bookId: string }): Promise<ReadableBook>
-  /** Stops what runs. */
+  /** Cancels running work. */
   close(): Promise<void>
 }
 
@@ -78,19 +78,19 @@ export interface PublicationParts {
   database: Knex
   readPublication: ReadPublication
   openZipEntry: OpenZipEntry
-  /** How long an answer on who may see a book is believed; a fifth of a second unless said. */
+  /** How long permissions are cached; a fifth of a second by default. */
   rightsFreshMs?: number
   inFlight?: typeof IN_FLIGHT_LIMITS
 }
 
-/** Some 1,600 books of 100 files: more readers at once than one server feeds. */
+/** About 1,600 books of 100 files: more than one server's users read at the same time. */
 const MEMORY_BYTES_MAX = 64 * 1024 * 1024
-/** 128 bits tell contents apart. */
+/** 128 bits distinguish contents. */
 const ETAG_HASH_DIGITS = 32
 
 type Known = { publication: OpenPublication } | { problem: Problem }
 
-/** What the packages say is read once for each version of a file, in the pool; after that an entry is one look at a map and one read. */
+/** Packages are read once for each version of a file, in the pool; after that, an entry costs one map look-up and one read. */
 export function openPublications(parts: PublicationParts): Publications {
   return new CachedPublications(parts)
 }
@@ -121,7 +121,7 @@ class CachedPublications implements Publications {
         { signal: running },
       )
       const loaded: Known = 'problem' in outcome ? outcome : { publication: openFiles(outcome.publication) }
-      // What says something of this machine passes; the rest is found again only where it was read again.
+      // Problems of this machine are temporary; other results stay the same until the file changes.
       if (!('problem' in loaded) || !isPassing(loaded.problem)) this.#known.set(key, loaded)
       return loaded
     })
@@ -129,7 +129,7 @@ class CachedPublications implements Publications {
 
   async get(ask: { caller: Caller; bookId: string; signal?: AbortSignal }) {
     const book = await this.#lookup.getAnalysed(ask)
-    if (book.format !== 'epub') refuse('invalid_value', `"${book.fileName}" is no EPUB; it has no files of its own to ask for.`)
+    if (book.format !== 'epub') refuse('invalid_value', `"${book.fileName}" is not an EPUB; it has no files inside.`)
     const loaded = await this.#load(book, ask.signal)
     if ('problem' in loaded) await refuseFile(book, loaded.problem, `"${book.fileName}" cannot be read`)
     else return { book, publication: loaded.publication }
@@ -158,9 +158,9 @@ class CachedPublications implements Publications {
   async getResource(ask: { caller: Caller; bookId: string; path: string; signal?: AbortSignal }): Promise<FoundResource> {
     const { book, publication } = await this.get(ask)
     const file = publication.find(ask.path)
-    if (!file) refuse('not_found', `"${book.fileName}" holds no "${ask.path.slice(0, 200)}".`)
+    if (!file) refuse('not_found', `"${book.fileName}" contains no "${ask.path.slice(0, 200)}".`)
     const { path, zip } = file
-    if (zip === null) refuse('page_unreadable', `"${path}" of "${book.fileName}" is encrypted, or packed in a way that is not known here.`)
+    if (zip === null) refuse('page_unreadable', `"${path}" of "${book.fileName}" is encrypted, or uses an unsupported compression.`)
     return {
       path,
       mediaType: file.mediaType,
@@ -181,7 +181,7 @@ class CachedPublications implements Publications {
   }
 }
 
-/** Says why something cannot be had: because of the file as a whole, of this machine, or else of what it holds. */
+/** Refuses with the reason: the file as a whole, this machine, or else the content. */
 async function refuseFile(book: ReadableBook, problem: Problem, what: string): Promise<never> {
   await checkUnchanged(book)
   if (isPassing(problem)) refuse('unavailable', `${what} at the moment: ${problem.message}`, { details: problem.details })
@@ -189,12 +189,12 @@ async function refuseFile(book: ReadableBook, problem: Problem, what: string): P
   refuse('page_unreadable', `${what}: ${problem.message}`, { details: { errorType: problem.type, ...problem.details } })
 }
 
-/** Names one content of one file: a scan that found it changed by its bytes alone gave it another hash. */
+/** Identifies one content of one file: if a scan finds a change of the bytes alone, the hash changes. */
 function versionOf(book: ReadableBook): string {
   return `${book.libraryPath}\0${book.path}\0${book.fileBytes} ${book.mtimeNs} ${book.fileHash}`
 }
 
-/** What is unpacked is in memory beside what it is unpacked from. */
+/** The decompressed data is in memory together with the compressed data. */
 function inFlightBytes({ bytes, zip }: { bytes: number; zip: ZipLocation }): number {
   return Math.min(LONG_IN_FLIGHT_BYTES, zip.method === 0 ? bytes : bytes + zip.compressedBytes)
 }
@@ -202,11 +202,11 @@ function inFlightBytes({ bytes, zip }: { bytes: number; zip: ZipLocation }): num
 function memoryOf(known: Known): number {
   if ('problem' in known) return memoryBytes([known.problem])
   const { find: _, ...publication } = known.publication
-  // By their paths a second time, and a third when someone has asked for one in another spelling.
+  // The paths a second time, and a third after a request with another spelling.
   return memoryBytes([publication, publication.files.map(({ path }) => path), publication.files.map(({ path }) => path)])
 }
 
-/** By exact path, else ignoring case and Unicode form: books made on Windows and Macs differ in both from what they link. */
+/** By exact path, otherwise ignoring case and Unicode form: books made on Windows and Macs differ in both from their links. */
 function openFiles(publication: Publication): OpenPublication {
   const exact = new Map(publication.files.map((file) => [file.path, file]))
   let folded: Map<string, PublicationFile> | undefined
@@ -222,6 +222,6 @@ function openFiles(publication: Publication): OpenPublication {
   }
 }
 
-/** As long as the longest name that an archive is read with. */
+/** The longest name with which an archive is read. */
 const PATH_LENGTH_MAX = 4_096
 const fold = (path: string) => normalizeText(path, PATH_LENGTH_MAX).toLowerCase()

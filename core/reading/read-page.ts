@@ -29,25 +29,25 @@ export interface PageAsk {
   bookId: string
   /** From 1. */
   pageNumber: number
-  /** One of PAGE_WIDTHS; the page is made narrower, never wider. */
+  /** One of PAGE_WIDTHS; the page may become narrower, never wider. */
   width?: number | undefined
-  /** One of PAGE_FORMATS; without it the page stays as the file holds it, where it can. */
+  /** One of PAGE_FORMATS; without it the page keeps the format of its file, if possible. */
   format?: PageFormat | undefined
-  /** Media types of pages that stay in their own format, whatever `format` says. */
+  /** Media types of pages that keep their own format, whatever `format` says. */
   keeps?: readonly string[] | undefined
-  /** Looked at only where work can be given up on the way. */
+  /** Used only by work that can be canceled. */
   readonly signal: AbortSignal
 }
 
-/** A page that the caller may see. Nothing of its file has been touched yet. */
+/** A page that the caller may see. Nothing of its file has been read yet. */
 export interface FoundPage {
-  /** Names content, page and variant; without quotes. */
+  /** Identifies content, page and variant; without quotes. */
   etag: string
   fileHash: string
   /**
    * Reads, renders or resizes it.
-   * @throws page_unreadable, not_found (the file has gone), conflict (it is no longer the one that was analysed), unavailable (the
-   *   disk, the rights or the time do not allow it now)
+   * @throws page_unreadable, not_found (the file is missing), conflict (it has changed since its analysis), unavailable (the
+   *   disk, its permissions or a deadline prevent it now)
    */
   read(): Promise<PageImage>
 }
@@ -55,19 +55,19 @@ export interface FoundPage {
 /** Serves the pages of books to callers who may see them. */
 export interface PageReader {
   /**
-   * @throws not_found (no such book or page, or hidden), not_analyzed, not_paged (text EPUB), conflict (analysed again at this very
+   * @throws not_found (no such book or page, or hidden), not_analyzed, not_paged (text EPUB), conflict (being analyzed again at this
    *   moment), invalid_request (a width that is not offered)
    */
   getPage(ask: PageAsk): Promise<FoundPage>
   /** The pages of a book in order; empty for a text EPUB. @throws not_found, not_analyzed, conflict */
   listPages(ask: { caller: Caller; bookId: string }): Promise<BookPage[]>
-  /** Where rendered, resized and extracted pages are kept. */
+  /** The cache of rendered, resized and extracted pages. */
   cache: Pick<PageCache, 'count' | 'drop'>
-  /** Stops what runs. */
+  /** Cancels running work. */
   close(): Promise<void>
 }
 
-/** What reading pages needs of the workers and the disk. */
+/** The services that reading pages needs. */
 export interface PageReaderParts {
   database: Knex
   readZipPage: ReadZipPage
@@ -78,19 +78,19 @@ export interface PageReaderParts {
   /** Folder of the cache of rendered, resized and extracted pages; belongs to it alone. */
   cacheFolder: string
   cacheBytesMax: number
-  /** Puts what is wrong with a page into the errors of its book. */
+  /** Records a problem of a page as an error of its book. */
   recordPageProblem: (bookId: string, problem: Problem) => Promise<void>
   log: Log
-  /** How long an answer on who may see a book is believed; a fifth of a second unless said. */
+  /** How long permissions are cached; a fifth of a second by default. */
   rightsFreshMs?: number
 }
 
 /** A parsed page takes about this much memory, without its name. */
 const PAGE_MEMORY_BYTES = 400
-/** Page lists of about 800 books of 200 pages: more readers at once than one server feeds. */
+/** Page lists of about 800 books of 200 pages: more than one server's users read at the same time. */
 const PAGE_LISTS_BYTES_MAX = 64 * 1024 * 1024
 
-/** Opens the reader; takes over the page cache of an earlier run. */
+/** Opens the page reader with the page cache of an earlier run. */
 export async function openPageReader(parts: PageReaderParts): Promise<PageReader> {
   const cache = await openPageCache({ folder: parts.cacheFolder, bytesMax: parts.cacheBytesMax, log: parts.log })
   return new CachedPageReader(parts, cache)
@@ -112,7 +112,7 @@ class CachedPageReader implements PageReader {
     this.cache = cache
   }
 
-  /** The book and the pages of the same analysis: with the pages of one and the ETag of another a wrong picture would be kept for good. */
+  /** The book and the pages of the same analysis: the pages of one with the ETag of another would make clients cache wrong pictures for good. */
   async #getPagedBook(ask: { caller: Caller; bookId: string }): Promise<{ book: ReadableBook; pages: Page[] }> {
     const book = await this.#lookup.getAnalysed(ask)
     const known = this.#pageLists.get(book.id)
@@ -120,14 +120,14 @@ class CachedPageReader implements PageReader {
     const found = (await findPages(this.#parts.database, book.id)) ?? { version: book.version, pages: [] }
     this.#pageLists.set(book.id, found)
     if (found.version === book.version) return { book, pages: found.pages }
-    // It was analysed again after it was looked up.
+    // It was analyzed again since the look-up.
     this.#lookup.forget()
     const present = await this.#lookup.getAnalysed(ask)
     if (found.version === present.version) return { book: present, pages: found.pages }
-    refuse('conflict', `"${present.fileName}" is just being analysed again; try again in a moment.`)
+    refuse('conflict', `"${present.fileName}" is being analyzed again; try again in a moment.`)
   }
 
-  /** The bytes of one variant of a page, from the cache where they are kept. */
+  /** The bytes of one variant of a page, cached if the variant is costly. */
   async #produce(book: ReadableBook, target: Target, variant: PageVariant): Promise<PageOutcome> {
     if (variant.kind === 'original') return asPicture(target.page, await this.#readOriginal(book, target))
     const key = { hash: fileHashOf(book), name: `${target.index}-${variant.name}` }
@@ -140,10 +140,10 @@ class CachedPageReader implements PageReader {
       if ('problem' in source) return source
       const resized = await this.#parts.resizeImage({ bytes: source.bytes, width: variant.width, format: variant.format })
       if ('bytes' in resized) return resized
-      // The page itself was read and checked: a kind of picture that we cannot convert is no damage of the book.
+      // The page itself was read and verified: a picture format that we cannot convert is not a damage of the book.
       refuse(
         'page_unreadable',
-        `Page ${target.index + 1} of "${book.fileName}" cannot be converted: ask for it without width and format.`,
+        `Page ${target.index + 1} of "${book.fileName}" cannot be converted: request it without width and format.`,
         {
           details: resized.problem.details,
         },
@@ -154,7 +154,7 @@ class CachedPageReader implements PageReader {
   async #readOriginal(book: ReadableBook, { page, index, pages, ask }: Target): Promise<PageOutcome> {
     const request = { ...fileOf(book), index, page }
     if (book.pageSource === 'zip') return await this.#parts.readZipPage(request)
-    // Only a zip page is checked against what analysis noted; of other files we make sure that they are still the analysed ones.
+    // Only zip pages are verified against the analysis; of other files this checks that they are still the analyzed version.
     await checkUnchanged(book)
     if (book.pageSource === 'rar') return await this.#parts.readRarPage(request, { signal: ask.signal })
     const bytes = pages.reduce((sum, { bytes }) => sum + bytes, 0)
@@ -171,7 +171,7 @@ class CachedPageReader implements PageReader {
   }
 
   /**
-   * Says why a page cannot be had: because of the file as a whole, of this machine, or else of this page, and only that is remembered.
+   * Refuses with the reason: the file as a whole, this machine, or else this page, and only the last is recorded.
    */
   async #refusePage(book: ReadableBook, problem: Problem, pageNumber: number): Promise<never> {
     await checkUnchanged(book)
@@ -182,7 +182,7 @@ class CachedPageReader implements PageReader {
     }
     await checkReadable(book)
     await this.#parts.recordPageProblem(book.id, problem).catch((cause) => {
-      this.#parts.log.error({ err: cause, bookId: book.id }, 'The problem of a page could not be recorded.')
+      this.#parts.log.error({ err: cause, bookId: book.id }, 'Could not record the problem of a page.')
     })
     refuse('page_unreadable', `Page ${pageNumber} of "${book.fileName}" cannot be shown: ${problem.message}`, {
       details: { errorType: problem.type, ...problem.details },
@@ -195,9 +195,8 @@ class CachedPageReader implements PageReader {
       return 'problem' in outcome ? await this.#refusePage(book, outcome.problem, target.index + 1) : outcome
     } catch (cause) {
       if (cause instanceof CarrelError) {
-        // Nobody else would tell whoever runs this server: the reader is only told to try again.
-        if (cause.code === 'unavailable')
-          this.#parts.log.warn({ err: cause, bookId: book.id, path: book.path }, 'A page could not be read.')
+        // Only this log line informs the operator: the user is just asked to try again.
+        if (cause.code === 'unavailable') this.#parts.log.warn({ err: cause, bookId: book.id, path: book.path }, 'Could not read a page.')
         throw cause
       }
       if (target.ask.signal.aborted) throw cause
@@ -247,14 +246,14 @@ class CachedPageReader implements PageReader {
 
 const fileOf = (book: ReadableBook): LibraryFile => ({ root: book.libraryPath, path: book.path })
 
-/** A page that an earlier extraction could not unpack. */
+/** A page that an earlier extraction skipped as damaged. */
 function leftOut(page: Page): Problem {
-  return { type: 'page_extraction', message: `"${page.name}" cannot be unpacked from its archive.`, fatal: false }
+  return { type: 'page_extraction', message: `"${page.name}" cannot be extracted from its archive.`, fatal: false }
 }
 
 /**
- * What is no picture by its first bytes is not served as one, whatever the archive calls it: browsers would guess what else it is. Pictures are
- * served as what they are.
+ * A page whose first bytes are not those of a picture is not served as one, whatever the archive calls it: browsers would guess its type. Pictures
+ * are served with their true type.
  */
 function asPicture(page: Page, outcome: PageOutcome): PageOutcome {
   if ('problem' in outcome) return outcome
@@ -268,13 +267,13 @@ interface Target {
   page: Page
   index: number
   pages: Page[]
-  /** Its signal is made when it is first looked at, which a page of a zip never does. */
+  /** Its signal is created on first access, which a page of a zip never needs. */
   ask: { signal: AbortSignal }
 }
 
-/** A list of 100,000 pages takes a third of a second: others get their turn every ten milliseconds. */
+/** A list of 100,000 pages takes a third of a second: it pauses every ten milliseconds for other requests. */
 const LIST_SLICE = 3_000
-/** 128 bits tell contents apart. */
+/** 128 bits distinguish contents. */
 const ETAG_HASH_DIGITS = 32
 
 function refuseAbsent(book: ReadableBook, asked: { pageNumber: number; count: number }): never {

@@ -7,9 +7,9 @@ import { listCopies, type Reading } from '#core/reading/progress-query.ts'
 import { saveProgress } from '#core/reading/progress-store.ts'
 import type { OpenPublication } from '#core/reading/publications.ts'
 
-/** A place in a file as e-readers tell it to each other. */
+/** A position in a file as e-readers exchange it. */
 export interface DocumentPlace {
-  /** Where the file is paged the number of the page, else a path to an element of the text. */
+  /** For a paged file the number of the page, otherwise a path to an element of the text. */
   progress: string
   /** Part of the file, from 0 to 1. */
   percentage: number
@@ -17,16 +17,16 @@ export interface DocumentPlace {
   deviceId: string
 }
 
-/** The beginning of a part of an EPUB in the words of CREngine. @param number in the reading order, from 1 */
+/** The beginning of a part of an EPUB in the format of CREngine. @param number in the reading order, from 1 */
 const partName = (number: number): string => `/body/DocFragment[${number}].0`
 
-/** CREngine names the parts of an EPUB by their place in the reading order, from 1. */
+/** CREngine names the parts of an EPUB by their position in the reading order, from 1. */
 const TEXT_PART = /^\/body\/DocFragment(?:\[(\d{1,6})\])?/
 
 /**
- * Writes where an e-reader is in a file. Every copy of the file that the caller may see is moved: they are one book to whoever reads it.
- * @param document the partial MD5 of the file @returns when that was, milliseconds since the epoch
- * @throws not_found when no book that is there has this file
+ * Records the position of an e-reader in a file, for every copy of the file that the caller may see: to the user they are one book.
+ * @param document the partial MD5 of the file @returns the recorded time, milliseconds since the epoch
+ * @throws not_found when no existing book has this file
  */
 export async function recordDocumentPlace(parts: PlaceParts, caller: Caller, document: string, told: DocumentPlace): Promise<number> {
   const copies = await getCopies(parts, caller, document)
@@ -44,7 +44,7 @@ export async function recordDocumentPlace(parts: PlaceParts, caller: Caller, doc
   return Math.max(...rows.map((row) => new Date(row?.updated_at ?? 0).getTime()))
 }
 
-/** Where a reader is in a file, by whatever way it was told last of any copy of it; null when nothing is known. @throws not_found as above */
+/** The latest position of a user in any copy of a file, from any client; null when none is recorded. @throws not_found as above */
 export async function getDocumentPlace(
   parts: PlaceParts,
   caller: Caller,
@@ -71,11 +71,11 @@ export async function getDocumentPlace(
 
 async function getCopies(parts: PlaceParts, caller: Caller, document: string): Promise<Reading[]> {
   const copies = await listCopies(parts.database, caller, document.toLowerCase())
-  if (copies.length === 0) refuse('not_found', 'No book here has this file, or you may not see it.')
+  if (copies.length === 0) refuse('not_found', 'No book on this server has this file, or you may not see it.')
   return copies
 }
 
-/** The same file is described once, whichever copy is looked into; null for what has no parts. */
+/** Any copy gives the same publication of the file; null for a file without parts. */
 async function publicationOf(parts: PlaceParts, caller: Caller, copies: readonly Reading[]): Promise<OpenPublication | null> {
   for (const { bookId, extent } of copies) {
     const publication = extent.isText && extent.analyzed ? await findPublication(parts, { caller, bookId }) : null
@@ -84,7 +84,7 @@ async function publicationOf(parts: PlaceParts, caller: Caller, copies: readonly
   return null
 }
 
-/** Where the place that an e-reader tells lies here: e-readers lay out texts as they like, so of those only the part and the percentage mean something. */
+/** Our position for that of an e-reader: e-readers lay out texts in their own way, so only the part and the percentage are meaningful. */
 export function placeOfDocument(
   extent: Extent,
   { progress, percentage }: Pick<DocumentPlace, 'progress' | 'percentage'>,
@@ -101,14 +101,14 @@ export function placeOfDocument(
   return placeOf(extent, { currentPage, progressPercentage: percentage, completed })
 }
 
-/** The page that an e-reader names: of an EPUB that is made of pictures each is a part. 0 where it names none. */
+/** The page that an e-reader names: in an EPUB made of pictures each part is a page. 0 if it names none. */
 function pageNamed(progress: string): number {
   if (/^\d{1,9}$/.test(progress)) return Number(progress)
   const part = TEXT_PART.exec(progress)
   return part ? Number(part[1] ?? 1) : 0
 }
 
-/** The nearest position in the part that is named, where one is. */
+/** The nearest position in the named part, if any. */
 function withinPart(position: number, progress: string, publication: Pick<OpenPublication, 'spine'> | null): number {
   const match = TEXT_PART.exec(progress)
   if (!match || publication === null) return position
@@ -119,10 +119,10 @@ function withinPart(position: number, progress: string, publication: Pick<OpenPu
   return Math.min(Math.max(position, first), first + item.positions - 1)
 }
 
-/** Our place in words that an e-reader goes to: a page, or the beginning of a part of the text. Null where the text cannot be looked into now. */
+/** Our position in the e-reader's format: a page, or the beginning of a part of the text. Null if the text cannot be read now. */
 async function wordsOf(parts: PlaceParts, caller: Caller, { bookId, format, extent, progress }: Reading): Promise<string | null> {
   const page = progress?.current_page ?? 1
-  // E-readers lay out every EPUB as a text; one that is made of pictures has one in each part.
+  // E-readers lay out every EPUB as a text; an EPUB made of pictures has one in each part.
   if (!extent.isText) return format === 'epub' ? partName(page) : String(page)
   const publication = await findPublication(parts, { caller, bookId })
   return publication === null ? null : partName(partAt(publication, page).index + 1)

@@ -31,7 +31,7 @@ export interface WebLink {
 
 const Links = Type.Array(WebLink)
 
-/** A Readium web-publication manifest. Its links are relative to its own address, but for the one to itself. */
+/** A Readium web-publication manifest. Its links are relative to its own address, except the link to itself. */
 export const WebPublication = Type.Object(
   {
     '@context': Type.String(),
@@ -65,20 +65,20 @@ export const PROGRESSION_TYPE = 'application/vnd.readium.progression+json'
 export const PositionList = Type.Object({ total: Type.Integer({ minimum: 0 }), positions: Type.Array(Locator) }, { title: 'PositionList' })
 export type PositionList = Static<typeof PositionList>
 
-/** Where the parts of a publication are found: addresses as clients of one interface know them, relative to its manifest or absolute. */
+/** The addresses of the parts of a publication in one protocol: relative to its manifest or absolute. */
 export interface PublicationAddresses {
-  /** Of the manifest itself; absolute where the server knows how it is seen. */
+  /** Of the manifest itself; absolute if the server knows its own address. */
   manifest: string
   positions: string
   progression: string
   /** The file of the book. */
   file: string
   cover: string
-  /** @param path encoded for an address */
+  /** @param path encoded for a URL */
   resource(path: string): string
   /** @param number from 1 */
   page(number: number): string
-  /** A picture that every client knows. */
+  /** A picture format that every client supports. */
   pageAsJpeg(number: number): string
 }
 
@@ -94,22 +94,22 @@ export const relativeAddresses = (manifest: string): PublicationAddresses => ({
   pageAsJpeg: (number) => `pages/${number}?format=jpeg`,
 })
 
-/** Tells two kinds of addresses of places in a book apart. */
+/** Distinguishes the address styles of protocols, as a key for caches. */
 export const placesKey = (addresses: PublicationAddresses): string => [addresses.file, addresses.page(1), addresses.resource('')].join(' ')
 
-/** A path in an archive as a part of an address. */
+/** A path in an archive as part of a URL. */
 export const encodePath = (path: string): string =>
   path
     .split('/')
     .map((part) => encodeURIComponent(part.toWellFormed()))
     .join('/')
 
-/** A link out of a list of contents: the fragment may hold anything. */
+/** A link from a table of contents: the fragment may contain anything. */
 export function encodeHref(href: string, addresses: PublicationAddresses): string {
   const at = href.indexOf('#')
   const path = at < 0 ? href : href.slice(0, at)
   const fragment = at < 0 ? '' : href.slice(at + 1)
-  // What is encoded already stays; a lone percent sign is none.
+  // Encoded characters stay; a lone percent sign is encoded.
   const safe = fragment
     .toWellFormed()
     .replace(/%(?![0-9A-Fa-f]{2})/g, '%25')

@@ -89,7 +89,7 @@ t.test('commands without a server, and a server that finds its port taken', asyn
   const fresh = path.join(room, 'fresh')
   const firsts = [
     { flags: ['--port', String(port)], output: new RegExp(`Port ${port} on 127\\.0\\.0\\.1 is taken`) },
-    { flags: ['--port', '0', '--library', path.join(room, 'typo')], output: /typo" is not there/ },
+    { flags: ['--port', '0', '--library', path.join(room, 'typo')], output: /typo" does not exist/ },
   ]
   for (const { flags, output } of firsts) {
     t.match(await runCommand(['--data-dir', fresh, ...flags]), { code: 1, output })
@@ -230,5 +230,5 @@ t.test('on a database of one’s own', async (t) => {
     output: /DATABASE_URL cannot be used: database "absent_\w+" does not exist\. Check/,
   })
   const typo = await runCommand(['--data-dir', data, '--port', '0', '--library', path.join(data, 'Comisc')], { env })
-  t.match(typo, { code: 1, output: /Comisc" is not there/ })
+  t.match(typo, { code: 1, output: /Comisc" does not exist/ })
 })

@@ -26,7 +26,7 @@ t.test('the command makes no library of the data folder or a folder of the syste
     [`${room}/held/other/../data`, /data folder/],
     [path.join(room, 'held'), /data folder/],
     ['/', /whole file system/],
-    [path.join(room, 'processes/self/cwd/../../proc'), /is not there|\/proc/],
+    [path.join(room, 'processes/self/cwd/../../proc'), /does not exist|\/proc/],
     ['/dev/shm', /\/dev/],
   ]
   for (const [folder, problem] of bad) {

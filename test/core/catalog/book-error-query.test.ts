@@ -79,6 +79,6 @@ t.test('books with errors, grouped by type', async (t) => {
 
   const denied = await addCaller(database)
   await shareSeries(database, { seriesId: secret, caller: denied, mode: 'deny' })
-  t.same(await counts({}, denied), { parser: 5, thumbnail: 2, total: 6 }, 'what is hidden is not even counted')
+  t.same(await counts({}, denied), { parser: 5, thumbnail: 2, total: 6 }, 'hidden books are not counted')
   t.same(await counts({ seriesId: secret }, denied), { total: 0 })
 })

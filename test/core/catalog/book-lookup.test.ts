@@ -4,7 +4,7 @@ import { openBookLookup } from '#core/catalog/book-lookup.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 
-t.test('one statement answers many questions about a book, for each user their own', async (t) => {
+t.test('one statement serves many requests for a book, for each user their own', async (t) => {
   const { database } = await openTestDatabase(t)
   const caller = await addCaller(database)
   const other = await addCaller(database)
@@ -29,7 +29,7 @@ t.test('one statement answers many questions about a book, for each user their o
   const deny = { user_id: caller.userId, sharing_tag_id: tag.sharing_tag_id, access_mode: 'deny' }
   await database('user_sharing_grants').insert(deny)
   lookup.forget()
-  t.equal(await lookup.find(caller, book), null, 'a right taken away counts at once after forgetting')
+  t.equal(await lookup.find(caller, book), null, 'a revoked permission counts immediately after clearing the cache')
   await database('user_sharing_grants').where(deny).delete()
   t.equal((await lookup.find(caller, book))?.id, book, 'what may not be seen is never remembered')
   await database('user_sharing_grants').insert(deny)

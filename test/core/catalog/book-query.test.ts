@@ -32,7 +32,7 @@ async function walk(database: Knex, caller: Caller, options: { sort?: string; fi
   }
 }
 
-t.test('a book on the wire', async (t) => {
+t.test('a book in the API', async (t) => {
   const { database } = await openTestDatabase(t)
   const caller = await addCaller(database)
   const library_id = await addLibrary(database, { name: 'Comics', path: '/shelf', default_reading_direction: 'rtl' })
@@ -143,7 +143,7 @@ t.test('lists are sorted, and no page repeats or misses a book', async (t) => {
     t.throws(() => readBookSort(sort), { code: 'invalid_request' }, `sort=${sort} is refused`)
   }
 
-  // Everything equal: only the id keeps the pages apart.
+  // Everything equal: only the id distinguishes them.
   for (let i = 0; i < 60; i++) {
     await addBook(database, {
       library_id,
@@ -201,7 +201,7 @@ t.test('filters and who sees what', async (t) => {
   }
 })
 
-t.test('neighbours and the books of a series stand in reading order', async (t) => {
+t.test('neighbors and the books of a series are in reading order', async (t) => {
   const { database } = await openTestDatabase(t)
   const caller = await addCaller(database)
   const library_id = await addLibrary(database)
@@ -237,7 +237,7 @@ t.test('neighbours and the books of a series stand in reading order', async (t) 
   t.same([around.prev?.title, around.next?.title], ['Two again', 'Ten'], 'a deleted book still knows its place')
 })
 
-t.test('the books of a series end before they would keep everybody waiting', async (t) => {
+t.test('the list of books of a series is limited before it delays other requests', async (t) => {
   const { database } = await openTestDatabase(t)
   const caller = await addCaller(database)
   const library_id = await addLibrary(database)

@@ -12,7 +12,7 @@ t.setTimeout(120_000)
 
 const SERIES = 1_000
 const BOOKS = SERIES * 2
-/** What each row takes in these tests: all at once take longer than a statement may, a piece a quarter of that on a machine with nothing else to do. */
+/** The time for each row in these tests: all together exceed the statement timeout; a piece takes a quarter of it on an idle machine. */
 const ROW_MS = { books: 3, series: 6 }
 const REQUEST_MS = 5_000
 
@@ -49,7 +49,7 @@ const asRequest = <T>(work: () => Promise<T>, signal = new AbortController().sig
   runInScope({ owner: 'ada', signal: () => signal }, work)
 const count = async (database: Knex, table: string) => Number((await database(table).count({ n: '*' }).first())?.['n'])
 
-t.test('a library of any size is deleted, though a statement has a limit and the client does not wait', async (t) => {
+t.test('a library of any size is deleted, despite the statement timeout and a client that disconnects', async (t) => {
   const { database, limited } = await openSlow(t, { table: 'books', change: 'DELETE' })
   const libraryId = await fill(database, { books: true })
   const left = AbortSignal.abort()
@@ -67,7 +67,7 @@ t.test('so are its series', async (t) => {
   t.equal(await asRequest(() => deleteLibraryRows(limited, libraryId)), true)
 })
 
-t.test('series that have books stay', async (t) => {
+t.test('series with books stay', async (t) => {
   const { database } = await openTestDatabase(t)
   const libraryId = await fill(database, { books: true })
   await database.raw(`DELETE FROM books WHERE path LIKE '/old/s1%'`)

@@ -8,7 +8,7 @@ import { editLibrary } from '#core/ingest/edit-library.ts'
 import { openHouse } from '#test/support/house.ts'
 import { findRules } from '#test/support/supervisor.ts'
 
-t.test('the data folder and the folders of the system are no place for a library, by whatever path', async (t) => {
+t.test('the data folder and system folders cannot be libraries, by any path', async (t) => {
   const room = realpathSync(mkdtempSync(join(tmpdir(), 'carrel-place-')))
   t.teardown(() => rmSync(room, { recursive: true, force: true }))
   const data = join(room, 'carrel/data')
@@ -45,7 +45,7 @@ t.test('the data folder and the folders of the system are no place for a library
   t.match(await findPlaceProblem(join(room, 'carrel'), join(room, 'held/data')), /data folder/, 'a data folder behind a link')
 })
 
-t.test('libraries are refused there when they are made and changed, and at every scan', async (t) => {
+t.test('such libraries are refused on creation, on changes, and at every scan', async (t) => {
   const house = await openHouse(t, { files: ['Saga/1.cbz'] })
   mkdirSync(join(house.dataFolder, 'postgres'), { recursive: true })
   const parts = { database: house.database, scans: house.scans, rules: findRules(), settings: { dataFolder: house.dataFolder } }

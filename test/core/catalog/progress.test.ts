@@ -3,7 +3,7 @@ import t from 'tap'
 import { pageFrom, pageUpTo, placeOf } from '#core/catalog/progress.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
-t.test('where a reader is', async (t) => {
+t.test('the position of a user', async (t) => {
   const book = { analyzed: true, pageCount: 10 }
   t.same(placeOf(book, { currentPage: 3 }), { currentPage: 3, percentage: 0.3, completed: false })
   t.same(placeOf(book, { currentPage: 10 }), { currentPage: 10, percentage: 1, completed: true })
@@ -13,10 +13,10 @@ t.test('where a reader is', async (t) => {
   t.same(placeOf({ analyzed: true, pageCount: 0 }, { currentPage: 1 }), { currentPage: 1, percentage: null, completed: false })
 })
 
-t.test('pages and parts of a book lead to each other', async (t) => {
+t.test('pages and fractions of a book convert to each other', async (t) => {
   for (let pageCount = 1; pageCount <= 400; pageCount++) {
     for (let page = 1; page <= pageCount; page++) {
-      // As positions of web publications begin, and as e-readers say that they are on a page.
+      // As positions of web publications begin, and as e-readers report their page.
       if (pageFrom((page - 1) / pageCount, pageCount) !== page) t.fail(`the beginning of ${page} of ${pageCount}`)
       if (pageUpTo(page / pageCount, pageCount) !== page) t.fail(`the end of ${page} of ${pageCount}`)
     }
@@ -25,7 +25,7 @@ t.test('pages and parts of a book lead to each other', async (t) => {
   t.same([pageFrom(1, 7), pageUpTo(0, 7)], [7, 1])
 })
 
-t.test('a book that was not analysed is never completed by arithmetic', async () => {
+t.test('a book that was not analyzed is never completed by arithmetic', async () => {
   assertInTime(
     fc.property(
       fc.nat(1000),

@@ -3,7 +3,7 @@ import { listPublishers } from '#core/catalog/publisher-query.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 
-t.test('publishers, by name, once whatever their case, of what one may see', async (t) => {
+t.test('publishers by name, once in any case, with only what the caller may see', async (t) => {
   const { database } = await openTestDatabase(t)
   const caller = await addCaller(database)
   const library_id = await addLibrary(database)

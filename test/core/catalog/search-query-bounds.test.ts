@@ -6,7 +6,7 @@ import { quickestMs } from '#test/support/cpu-time.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
-/** What took seconds to minutes ends in less, on a machine that is busy with everything at once. */
+/** What once took seconds to minutes ends in less, even on a busy machine. */
 const SOON_MS = 8_000
 
 async function soon(t: Test, what: string, run: () => PromiseLike<unknown>): Promise<void> {
@@ -14,7 +14,7 @@ async function soon(t: Test, what: string, run: () => PromiseLike<unknown>): Pro
   t.ok(took < SOON_MS, `${what}: ${took.toFixed(0)} ms`)
 }
 
-t.test('runs of marks freeze neither documents nor searches, however they came into a row', async (t) => {
+t.test('runs of combining marks block neither documents nor searches, however they were written to a row', async (t) => {
   const { database } = await openTestDatabase(t)
   const caller = await addCaller(database)
   const library_id = await addLibrary(database)
@@ -28,11 +28,11 @@ t.test('runs of marks freeze neither documents nor searches, however they came i
     await soon(t, `people of ${length} marks`, () => change({ authors: JSON.stringify([{ name: marks, role: 'writer' }]) }))
     await soon(t, `a search of ${length} marks`, () => database.raw('SELECT carrel_search_query(CAST(? AS text))', [`before ${marks}`]))
   }
-  t.same(await find(database, caller, 'after'), ['He comes'], 'what stands behind the marks is found')
+  t.same(await find(database, caller, 'after'), ['He comes'], 'text after the marks is found')
   t.same(await find(database, caller, 'zalgo'), ['He comes'])
 })
 
-t.test('a text without spaces becomes a document in a time that grows with its length, and the same one as before', async (t) => {
+t.test('indexing a text without spaces takes linear time, and gives the same document as before', async (t) => {
   const { database } = await openTestDatabase(t)
   const caller = await addCaller(database)
   const library_id = await addLibrary(database)
@@ -50,7 +50,7 @@ t.test('a text without spaces becomes a document in a time that grows with its l
   t.equal(rows[0].document, `'a':4B 'b':6B 'tower':2B '々':7B '京':1B '東京':1B '漢':5B '각':3B '각각':3B`)
 })
 
-t.test('what is no long run is folded as before', async (t) => {
+t.test('text without long runs is folded as before', async (t) => {
   const { database } = await openTestDatabase(t)
   const fold = async (text: string) =>
     (await database.raw('SELECT carrel_fold(CAST(? AS text)) AS folded', [text])).rows[0].folded as string
@@ -60,7 +60,7 @@ t.test('what is no long run is folded as before', async (t) => {
   t.equal(await fold(`a${'\u{1d165}'.repeat(31)}b`), await fold(`a${'\u{1d165}'.repeat(30)}b`), 'marks beyond the first plane count too')
 })
 
-t.test('titles are put into documents once for each statement', async (t) => {
+t.test('titles are added to documents once per statement', async (t) => {
   const { database } = await openTestDatabase(t)
   const caller = await addCaller(database)
   const library_id = await addLibrary(database)
@@ -91,7 +91,7 @@ async function find(database: Knex, caller: Awaited<ReturnType<typeof addCaller>
   return items.map(({ title }) => title)
 }
 
-/** As `carrel_fold` does it, without a bound. */
+/** As `carrel_fold` does it, without a limit. */
 async function foldUnbounded(database: Knex, text: string): Promise<string> {
   const { rows } = await database.raw(
     String.raw`SELECT replace(replace(replace(translate(normalize(regexp_replace(

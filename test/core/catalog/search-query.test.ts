@@ -5,7 +5,7 @@ import { listSeries } from '#core/catalog/series-query.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 
-t.test('words are found whatever their case, accents, order and end', async (t) => {
+t.test('words are found in any case, with any accents, in any order, and by their beginning', async (t) => {
   const { database } = await openTestDatabase(t)
   const caller = await addCaller(database)
   const library_id = await addLibrary(database)
@@ -81,7 +81,7 @@ t.test('words are found whatever their case, accents, order and end', async (t) 
   t.same([await database('book_search'), await database('series_search')], [[], []])
 })
 
-t.test('the total follows every change of the books that are found', async (t) => {
+t.test('the total follows every change of the matching books', async (t) => {
   const { database } = await openTestDatabase(t)
   const caller = await addCaller(database)
   const library_id = await addLibrary(database)
@@ -97,7 +97,7 @@ t.test('the total follows every change of the books that are found', async (t) =
   }
   t.equal(await total(), 4)
   await database('books').where('id', ids[0]).update({ deleted_at: new Date() })
-  t.equal(await total(), 3, 'a book that has gone')
+  t.equal(await total(), 3, 'a book with a missing file')
   t.equal(await total({ includeDeleted: true }), 4)
   await database('books').where('id', ids[0]).update({ deleted_at: null })
   t.equal(await total(), 4, 'and came back')
@@ -111,7 +111,7 @@ t.test('the total follows every change of the books that are found', async (t) =
   t.equal(await total(), 1)
 })
 
-t.test('each field that is searched is found as it was changed last', async (t) => {
+t.test('each searched field is found with its latest value', async (t) => {
   const { database } = await openTestDatabase(t)
   const library_id = await addLibrary(database)
   const series_id = await addSeries(database, { library_id, title: 'Run' })

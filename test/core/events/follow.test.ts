@@ -131,7 +131,7 @@ t.test('a stream that accepts nothing has no buffer, and later receives the fold
   const last = other.taken.at(-1)?.id
   slow.resume()
   await until(() => slow.taken.at(-1)?.id === last)
-  t.ok(slow.taken.length <= 36, `six hundred books are told by ${slow.taken.length} events`)
+  t.ok(slow.taken.length <= 36, `six hundred books take ${slow.taken.length} events`)
   t.ok(slow.typesOf().every((type) => type === 'series_updated' || type === 'library_updated'))
   const again = await take(events, database, { after: slow.taken[1]?.id as string })
   await until(() => again.taken.at(-1)?.id === last)

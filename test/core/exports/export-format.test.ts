@@ -15,7 +15,7 @@ const write = (format: ExportFormat, columns: ExportColumns, records: ExportReco
 const series = (row: Record<string, unknown>): ExportRecord => ({ kind: 'series', row })
 const book = (row: Record<string, unknown>): ExportRecord => ({ kind: 'book', row })
 
-/** Titles that mean something else somewhere, with what stands for them in a cell of CSV and in Markdown. */
+/** Titles with a special meaning somewhere, with their form in a cell of CSV and in Markdown. */
 const HOSTILE: [title: string, cell: string, markdown: string][] = [
   ['Saga', 'Saga', 'Saga'],
   ['', '', ''],
@@ -60,7 +60,7 @@ t.test('hostile titles, one by one', async (t) => {
   }
 })
 
-t.test('values of other kinds', async (t) => {
+t.test('values of other types', async (t) => {
   const made = new Date('2026-01-02T03:04:05.678Z')
   const cells: [unknown, string][] = [
     [null, ''],
@@ -90,7 +90,7 @@ t.test('values of other kinds', async (t) => {
   t.equal(write('md', SERIES, [row]), '# Series\n\n## x\n\n- **Year:** 2012\n- **Tags:** a, b\\*\n')
 })
 
-t.test('nothing, and series with their books', async (t) => {
+t.test('an empty export, and series with their books', async (t) => {
   t.same(JSON.parse(write('json', SERIES, [])), [])
   t.same(JSON.parse(write('json', BOTH, [])), [])
   t.equal(write('csv', SERIES, []), '\uFEFFseries_name,summary,year,tags\r\n')
@@ -131,14 +131,14 @@ t.test('nothing, and series with their books', async (t) => {
   )
 })
 
-/** Texts that are mostly made of what could go wrong. */
+/** Texts that mostly consist of special characters. */
 const nasty = fc.oneof(
   fc.string({ unit: fc.constantFrom(...'",\r\n\t=+-@\'| \\a1é＝\u200b', '🗡️') }),
   fc.string({ unit: 'grapheme' }),
   fc.string({ unit: 'binary' }),
 )
 
-t.test('whatever stands in a table comes back from it, and no cell is a formula', async (t) => {
+t.test('every text in a table can be read back, and no cell is a formula', async (t) => {
   assertInTime(
     fc.property(
       fc.array(fc.record({ series_name: nasty, summary: nasty, tags: fc.array(nasty.filter((text) => text !== '')) })),
@@ -163,7 +163,7 @@ t.test('whatever stands in a table comes back from it, and no cell is a formula'
   )
 })
 
-t.test('whatever stands in JSON comes back; Markdown keeps every text inside its line', async (t) => {
+t.test('every text in JSON can be read back; Markdown keeps every text inside its line', async (t) => {
   assertInTime(
     fc.property(fc.array(fc.record({ series_name: nasty, summary: nasty })), (rows) => {
       const columns: ExportColumns = { type: 'series', fields: ['series_name', 'summary'], bookFields: [] }
@@ -172,7 +172,7 @@ t.test('whatever stands in JSON comes back; Markdown keeps every text inside its
       if (lines.filter((line) => line.startsWith('## ')).length !== rows.length) throw new Error('headings')
       const strange = lines.filter((line) => !/^(# Series|## .+|- \*\*Summary:\*\* .+| {2}\S.*|)$/u.test(line))
       if (strange.length > 0) throw new Error(`strange: ${JSON.stringify(strange)}`)
-      // Every character that could begin markup stands behind a backslash.
+      // Every character that could begin markup follows a backslash.
       for (const line of lines.slice(1)) {
         const text = line.replace(/^(## |- \*\*Summary:\*\* | {2})/, '').replaceAll(/\\./gu, '')
         if (/[`*_{}[\]<>#|~$&]/.test(text)) throw new Error(`bare: ${JSON.stringify(line)}`)

@@ -6,7 +6,7 @@ const large: ExportRecord = { kind: 'book', row: { book_name: 'x', summary: '*y*
 const columns = { type: 'books' as const, fields: [], bookFields: ['book_name', 'summary'] as never }
 
 for (const format of ['json', 'csv', 'md'] as const)
-  t.test(`a page of large records is written in turns: ${format}`, async (t) => {
+  t.test(`a page of large records is written in slices: ${format}`, async (t) => {
     const page = Array.from({ length: 40 }, () => large)
     const writer = openExportWriter(format, columns)
     const whole = page.map((record) => writer.add(record)).join('')
@@ -20,12 +20,12 @@ for (const format of ['json', 'csv', 'md'] as const)
     const slices: string[] = []
     for await (const slice of recordSlices(openExportWriter(format, columns), page)) slices.push(slice)
     isDone = true
-    t.equal(slices.join(''), whole, 'as it is at once')
+    t.equal(slices.join(''), whole, 'the same text as in one piece')
     t.ok(slices.length >= 20, `in ${slices.length} slices`)
     t.ok(turns >= slices.length - 1, `with ${turns} turns for others`)
   })
 
-t.test('small records come at once', async (t) => {
+t.test('small records are written in one slice', async (t) => {
   const page: ExportRecord[] = Array.from({ length: 20 }, () => ({ kind: 'book', row: { book_name: 'x', summary: 'y' } }))
   const slices: string[] = []
   for await (const slice of recordSlices({ add: () => 'x' }, page)) slices.push(slice)

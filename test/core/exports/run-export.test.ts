@@ -18,7 +18,7 @@ import { hastenTries } from '#test/support/task-queues.ts'
 
 t.setTimeout(240_000)
 
-t.test('cancelled and deleted on the way', { timeout: 240_000 }, async (t) => {
+t.test('canceled and deleted while running', { timeout: 240_000 }, async (t) => {
   const { database, exports, caller, wish, tasks, libraryId, files, ended } = await openOffice(t)
   await addManySeries(database, libraryId, 3_000)
   const all = { fields: Object.keys(SERIES_EXPORT_FIELDS) }
@@ -30,7 +30,7 @@ t.test('cancelled and deleted on the way', { timeout: 240_000 }, async (t) => {
   const { id, taskId } = await exports.create(caller, wish(all))
   await running(taskId)
   t.match(await exports.get(caller, id), { status: 'running', rowCount: null, fileSizeBytes: null })
-  await t.rejects(exports.findFile(caller, id), { code: 'conflict', message: /it is being made/ })
+  await t.rejects(exports.findFile(caller, id), { code: 'conflict', message: /it is still running/ })
   t.same(
     files().filter((name) => !name.endsWith('.part')),
     [],
@@ -49,7 +49,7 @@ t.test('cancelled and deleted on the way', { timeout: 240_000 }, async (t) => {
   await until(async () => (await getTask(database, second.taskId)).status === 'cancelled')
 })
 
-t.test('a server that stops goes on later; one that fails says so', { timeout: 240_000 }, async (t) => {
+t.test('an export continues after a server stop; a failed one says so', { timeout: 240_000 }, async (t) => {
   const { database, exports, caller, wish, tasks, libraryId, files, dataFolder, ended } = await openOffice(t)
   await addManySeries(database, libraryId, 3_000)
   const { id } = await exports.create(caller, wish({ format: 'csv', fields: ['genres', 'progress'] }))
@@ -67,15 +67,15 @@ t.test('a server that stops goes on later; one that fails says so', { timeout: 2
   t.match(await ended(id), { status: 'completed', rowCount: 3_000 })
   t.equal(readCsv(readFileSync((await exports.findFile(caller, id)).path, 'utf8').slice(1)).length, 3_001)
 
-  // The folder is not one.
+  // A file in place of the folder.
   rmSync(join(dataFolder, 'exports'), { recursive: true })
   writeFileSync(join(dataFolder, 'exports'), '')
   hastenTries(t, database)
   const broken = await again.create(caller, wish())
   const failed = await ended(broken.id)
-  t.match(failed, { status: 'failed', error: /could not be made/ })
+  t.match(failed, { status: 'failed', error: /The export failed/ })
   const task = await getTask(database, failed.taskId)
-  t.notMatch(JSON.stringify([failed, task]), dataFolder, 'no path of the server is told')
+  t.notMatch(JSON.stringify([failed, task]), dataFolder, 'no path of the server is shown')
   t.equal(task.attempts, 4, 'it was tried again')
 })
 
@@ -119,5 +119,5 @@ t.test('an export without a task, and one whose task is gone', { timeout: 240_00
   await database('tasks').delete()
   t.match(await exports.get(caller, id), { status: 'pending' }, 'its task may be on its way')
   await database('series_exports').update({ created_at: new Date(Date.now() - 61_000) })
-  t.match(await exports.get(caller, id), { status: 'failed', error: /Ask for it again/ })
+  t.match(await exports.get(caller, id), { status: 'failed', error: /Create it again/ })
 })

@@ -16,7 +16,7 @@ t.setTimeout(240_000)
 
 type Row = Record<string, unknown>
 
-/** Two series with books, one of which the reader has read a little, and one without books. */
+/** Two series with books, one of which the user has read a little, and one without books. */
 async function fillShelf(database: Knex, { libraryId, caller }: { libraryId: string; caller: Caller }) {
   const saga = await addSeries(database, { library_id: libraryId, title: 'Saga', path: 'Saga' })
   const zed = await addSeries(database, { library_id: libraryId, title: 'The Zed', title_sort: 'Zed, The', path: 'Zed' })
@@ -67,7 +67,7 @@ async function fillShelf(database: Knex, { libraryId, caller }: { libraryId: str
   return { saga, zed, one, two, extra }
 }
 
-t.test('every field tells what stands in the library, in each format', { timeout: 240_000 }, async (t) => {
+t.test('every field shows the data of the library, in each format', { timeout: 240_000 }, async (t) => {
   const office = await openOffice(t)
   const { saga, one, zed } = await fillShelf(office.database, office)
   const fields = Object.keys(SERIES_EXPORT_FIELDS)
@@ -161,10 +161,10 @@ t.test('every field tells what stands in the library, in each format', { timeout
     ],
   )
   t.match((await office.make({ format: 'md', fields: ['summary'] })).text, '- **Summary:** Two soldiers.\\\n  One child.\n')
-  t.same(office.files().length, 5, 'and nothing else lies there')
+  t.same(office.files().length, 5, 'and there is no other file')
 })
 
-t.test('pages neither lose nor repeat anything', { timeout: 240_000 }, async (t) => {
+t.test('pages neither lose nor repeat records', { timeout: 240_000 }, async (t) => {
   const { database, libraryId, make } = await openOffice(t)
   // More series than a page, one of them with more books than a page, all with keys that tie.
   await database.raw(
@@ -196,7 +196,7 @@ t.test('pages neither lose nor repeat anything', { timeout: 240_000 }, async (t)
   }
 })
 
-t.test('a reader is told only of what he may see, and of nobody else’s exports', { timeout: 240_000 }, async (t) => {
+t.test('a user sees only what they may, and no other user’s exports', { timeout: 240_000 }, async (t) => {
   const { database, libraryId, make, exports, caller, wish } = await openOffice(t)
   const shelf = await fillShelf(database, { libraryId, caller })
   const other = await addCaller(database)
@@ -222,7 +222,7 @@ t.test('a reader is told only of what he may see, and of nobody else’s exports
   await t.rejects(exports.findFile(narrow, id), { code: 'forbidden' })
 })
 
-t.test('what cannot be exported is refused, saying why', { timeout: 240_000 }, async (t) => {
+t.test('invalid requests are refused with the reason', { timeout: 240_000 }, async (t) => {
   const { exports, caller, wish } = await openOffice(t, { manual: true })
   const nowhere = '00000000-0000-4000-8000-000000000000'
   await t.rejects(exports.create(caller, wish({ libraryIds: [nowhere] })), { code: 'not_found', message: /no library 0000/ })
@@ -239,16 +239,16 @@ t.test('limits', { timeout: 240_000 }, async (t) => {
     manual: true,
     limits: { keptMax: 4, bytesMax: 4_000 },
   })
-  await t.test('three at once, also when they are asked for at the same moment', async (t) => {
+  await t.test('three at the same time, also with concurrent requests', async (t) => {
     const asked = await Promise.allSettled(Array.from({ length: 8 }, () => exports.create(caller, wish())))
     const refused = asked.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
     t.equal(refused.length, 5)
-    t.match(refused, Array(5).fill({ code: 'conflict', message: /3 of your exports are on their way/ }))
+    t.match(refused, Array(5).fill({ code: 'conflict', message: /3 of your exports are running/ }))
     t.match(await exports.create(await addCaller(database), wish()), { status: 'pending' }, 'others are not in the way')
     await tasks.start()
     for (const { id } of await exports.list(caller)) t.equal((await ended(id)).status, 'completed')
   })
-  await t.test('the oldest give way', async (t) => {
+  await t.test('the oldest are deleted', async (t) => {
     const oldest = (await exports.list(caller)).at(-1)?.id as string
     const before = await exports.findFile(caller, oldest)
     for (let times = 0; times < 2; times++) await make()
@@ -259,7 +259,7 @@ t.test('limits', { timeout: 240_000 }, async (t) => {
     await t.rejects(exports.findFile(caller, oldest), { code: 'not_found' })
     t.equal(files().length, 5, 'four, and the one of the other')
   })
-  await t.test('all the room there is', async (t) => {
+  await t.test('the storage limit', async (t) => {
     await database('series_exports').update({ file_bytes: 700 })
     const libraryId = await addLibrary(database, { name: 'Large' })
     const seriesId = await addSeries(database, { library_id: libraryId, title: 'x'.repeat(3_000) })
@@ -267,24 +267,24 @@ t.test('limits', { timeout: 240_000 }, async (t) => {
     const kept = files()
     const { id } = await exports.create(caller, wish({ libraryIds: [libraryId] }))
     const failed = await ended(id)
-    t.match(failed, { status: 'failed', error: /would take more room than they may/, rowCount: null, fileSizeBytes: null })
+    t.match(failed, { status: 'failed', error: /would exceed the storage limit/, rowCount: null, fileSizeBytes: null })
     t.equal((await getTask(database, failed.taskId)).attempts, 1, 'another try would not help')
     t.equal(files().length, kept.length - 1, 'nothing of it is left, and the oldest has made way')
     await t.rejects(exports.findFile(caller, id), { code: 'conflict', message: /it failed/ })
     await database('series_exports').where({ status: 'completed' }).update({ file_bytes: 2_000 })
-    await t.rejects(exports.create(caller, wish()), { code: 'conflict', message: /all the room/ })
+    await t.rejects(exports.create(caller, wish()), { code: 'conflict', message: /storage limit/ })
     t.equal((await exports.list(caller)).length, 4, 'a refusal takes nothing away')
   })
 })
 
-t.test('time goes by', { timeout: 240_000 }, async (t) => {
+t.test('expiry', { timeout: 240_000 }, async (t) => {
   const { database, exports, caller, make, dataFolder, files, tasks } = await openOffice(t)
   const gone = await make()
   const kept = await make()
   await database('series_exports')
     .where({ id: gone.id })
     .update({ expires_at: new Date(Date.now() - 1000) })
-  await t.rejects(exports.get(caller, gone.id), { code: 'not_found' }, 'at once')
+  await t.rejects(exports.get(caller, gone.id), { code: 'not_found' }, 'immediately')
   await t.rejects(exports.findFile(caller, gone.id), { code: 'not_found' })
   t.equal((await exports.list(caller)).length, 1)
   const folder = join(dataFolder, 'exports')
@@ -303,5 +303,5 @@ t.test('time goes by', { timeout: 240_000 }, async (t) => {
   t.equal(await database('series_exports').where({ id: gone.id }).first(), undefined)
   mkdirSync(folder, { recursive: true })
   rmSync(join(folder, `${kept.id}.json`))
-  await t.rejects(exports.findFile(caller, kept.id), { code: 'not_found', message: /The file of this export is gone/ })
+  await t.rejects(exports.findFile(caller, kept.id), { code: 'not_found', message: /The file of this export is missing/ })
 })

@@ -33,7 +33,7 @@ t.test('a folder becomes a library once', async (t) => {
   await symlink(folder, path.join(room, 'link'))
   t.match(await addLibrary(parts, { folder: path.join(room, 'link') }), { created: false, library: first.library }, 'by another way too')
   await t.rejects(addLibrary(parts, { folder: path.join(folder, 'Series') }), { code: 'conflict', message: /inside the library "Comics"/ })
-  await t.rejects(addLibrary(parts, { folder: path.join(room, 'absent') }), { code: 'invalid_value', message: /is not there/ })
+  await t.rejects(addLibrary(parts, { folder: path.join(room, 'absent') }), { code: 'invalid_value', message: /does not exist/ })
   t.match(await addLibrary(parts, { folder: shelf, name: 'x' }).catch((error) => error), { code: 'conflict' })
 
   await rm(folder, { recursive: true })

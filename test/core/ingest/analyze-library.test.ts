@@ -9,7 +9,7 @@ t.setTimeout(240_000)
 
 const BOOKS = 12_000
 
-/** A library of many rows without files, whose analyses wait for ever: nothing that analyses runs. */
+/** A library of many rows without files, whose analyses stay queued: there is no handler for them. */
 async function openLibrary(t: Test) {
   const house = await openHouse(t, { manual: true })
   const { database, libraryId, tasks } = house
@@ -19,7 +19,7 @@ async function openLibrary(t: Test) {
      SELECT ?, ?, '/srv/' || n, n || '.cbz', 'cbz', 1, 1, n::text FROM generate_series(1, ?::int) AS n`,
     [libraryId, series.id, BOOKS],
   )
-  // Never claimed: they stay in line.
+  // Never claimed: they stay queued.
   await database.raw(
     `CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.scheduled_for = 'infinity'; RETURN NEW; END $$`,
   )
@@ -31,7 +31,7 @@ async function openLibrary(t: Test) {
   return { ...house, taskId, queued }
 }
 
-t.test('cancelling the work of a library leaves nothing in line', async (t) => {
+t.test('canceling the work of a library leaves nothing queued', async (t) => {
   const { database, libraryId, scans, taskId, queued } = await openLibrary(t)
   await scans.cancel(libraryId)
   await until(async () => (await getTask(database, taskId)).status === 'cancelled')
@@ -40,7 +40,7 @@ t.test('cancelling the work of a library leaves nothing in line', async (t) => {
   t.equal(await queued(), 0, 'and nothing comes after')
 })
 
-t.test('cancelling the task alone takes back what it has put in line', async (t) => {
+t.test('canceling the task alone removes what it has queued', async (t) => {
   const { tasks, taskId, queued } = await openLibrary(t)
   t.equal(await tasks.cancel(taskId), true)
   await until(async () => (await queued()) === 0)
@@ -48,7 +48,7 @@ t.test('cancelling the task alone takes back what it has put in line', async (t)
   t.equal(await queued(), 0)
 })
 
-t.test('a server that stops leaves in line what is there, and the task goes on at the next start', async (t) => {
+t.test('when the server stops, queued analyses stay queued, and the task continues at the next start', async (t) => {
   const { database, tasks, taskId, queued } = await openLibrary(t)
   await tasks.stop()
   t.ok((await queued()) > 0)

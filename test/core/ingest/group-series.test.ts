@@ -1,7 +1,7 @@
 import t from 'tap'
 import { seriesOf } from '#core/ingest/group-series.ts'
 
-t.test('a folder that holds books is a series, a file in the root is one by itself', async (t) => {
+t.test('a folder with books is a series, a file in the root is a series by itself', async (t) => {
   t.same(seriesOf('Saga/Saga 1.cbz'), { path: 'Saga', title: 'Saga', oneshot: false })
   t.same(seriesOf('Image/Saga/Saga 1.cbz'), { path: 'Image/Saga', title: 'Saga', oneshot: false })
   t.same(seriesOf('Watchmen.v1.cbz'), { path: 'Watchmen.v1.cbz', title: 'Watchmen.v1', oneshot: true })

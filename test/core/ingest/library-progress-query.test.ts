@@ -5,7 +5,7 @@ import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/inge
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
-t.test('what a start tells of its libraries', async (t) => {
+t.test('the report on libraries at startup', async (t) => {
   const { database } = await openTestDatabase(t)
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   t.teardown(() => tasks.stop())
@@ -23,7 +23,7 @@ t.test('what a start tells of its libraries', async (t) => {
   const states = ['pending', 'analyzed', 'failed', 'failed', 'failed', 'failed', 'failed', 'analyzed']
   for (const [at, state] of states.entries()) {
     const file = { path: `/srv/comics/A/${at}.cbz`, file_name: `${at}.cbz`, file_format: 'cbz', file_size: 1, file_mtime_ns: '1' }
-    // The last one's file has gone.
+    // The file of the last one is missing.
     const gone = at === states.length - 1 ? { deleted_at: new Date() } : {}
     const [book] = await database('books')
       .insert({ ...file, ...gone, library_id: comics.id, series_id: series.id, title: `${at}`, state })
@@ -32,7 +32,7 @@ t.test('what a start tells of its libraries', async (t) => {
       const errorType = at === 6 ? 'zero_pages' : 'parser'
       await database('book_errors').insert({ book_id: book.id, error_type: errorType, message: `broken ${at}`, fatal: true })
     }
-    // A readable book may have a problem too, which is not a failure.
+    // A readable book may have a problem too, which does not count as a failure.
     if (at === 1) await database('book_errors').insert({ book_id: book.id, error_type: 'thumbnail', message: 'no cover', fatal: false })
   }
   const scan = { id: randomUUID(), library_id: comics.id, mode: 'normal', files_total: 9, files_processed: 4 }
@@ -44,7 +44,7 @@ t.test('what a start tells of its libraries', async (t) => {
     analyses: 0,
     libraryAnalyses: 0,
   })
-  // What goes on is told by the tasks: a deep scan analyses books that are analysed, and one that waits may wait for nobody.
+  // Tasks report current work: a deep scan analyzes books that are analyzed already, and a pending book may have no task.
   const { taskId } = await tasks.add({ type: 'analyze_book', libraryId: comics.id, dedupeKey: 'one' })
   await tasks.add({ type: 'analyze_book', libraryId: comics.id, dedupeKey: 'two' })
   await tasks.add({ type: 'analyze_library', libraryId: comics.id, dedupeKey: 'all' })

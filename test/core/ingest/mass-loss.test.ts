@@ -33,7 +33,7 @@ t.test('the rule', async (t) => {
   t.match(text, /^9,876 of the 12,345 known books are gone.*confirm=true.*--confirm/)
 })
 
-t.test('a disk that is away, and a stray book on its mount point', async (t) => {
+t.test('a missing disk, and a stray book on its mount point', async (t) => {
   const house = await open(t, 9)
   await house.scan()
   const away = `${house.root}-disk`
@@ -48,10 +48,10 @@ t.test('a disk that is away, and a stray book on its mount point', async (t) => 
   rmSync(house.root, { recursive: true })
   renameSync(away, house.root)
   t.match(await house.scan(), { status: 'completed', guard: null, errors: [] })
-  t.equal(await present(house), 9, 'the stray one is gone, which is no mass')
+  t.equal(await present(house), 9, 'the stray one is missing, which is not a mass loss')
 })
 
-t.test('more than half, at once or in a folder that stays behind', async (t) => {
+t.test('more than half, all together or in a folder that remains', async (t) => {
   const house = await open(t, 40)
   await house.scan()
   for (let index = 0; index < 20; index++) unlinkSync(join(house.root, `${index % 5}/${index}.cbz`))
@@ -67,7 +67,7 @@ t.test('more than half, at once or in a folder that stays behind', async (t) => 
   t.equal(await present(house), 19)
 })
 
-t.test('files that moved are not gone', async (t) => {
+t.test('moved files are not missing', async (t) => {
   const house = await open(t, 30)
   await house.scan()
   const before = [...(await house.books()).values()].map(({ id }) => id).sort()
@@ -78,25 +78,25 @@ t.test('files that moved are not gone', async (t) => {
   t.equal(await present(house), 30)
 })
 
-t.test('an empty folder is taken for empty when a person says so, and only that folder', async (t) => {
+t.test('an empty folder counts as empty if a user confirms it, and only that folder', async (t) => {
   const house = await open(t, 4)
   await house.scan()
   const away = `${house.root}-disk`
   renameSync(house.root, away)
   t.match(
     await house.scan('normal', { confirm: true }),
-    { status: 'failed', errors: [/is not there/] },
+    { status: 'failed', errors: [/does not exist/] },
     'what is missing changes nothing even so',
   )
   writeFileSync(house.root, 'a file')
   t.match(await house.scan('normal', { confirm: true }), { status: 'failed', errors: [/not a folder/] })
   unlinkSync(house.root)
   symlinkSync(`${house.root}-nowhere`, house.root)
-  t.match(await house.scan('normal', { confirm: true }), { status: 'failed', errors: [/is not there/] }, 'a link that leads nowhere')
+  t.match(await house.scan('normal', { confirm: true }), { status: 'failed', errors: [/does not exist/] }, 'a dangling link')
   unlinkSync(house.root)
   t.equal(await present(house), 4)
 
-  // Confirmed for the folder with the books; when the scan begins, the disk is away.
+  // Confirmed for the folder with the books; when the scan begins, the disk is missing.
   renameSync(away, house.root)
   await house.tasks.stop()
   const { taskId } = await house.scans.start(house.libraryId, 'normal', null, { confirm: true })
@@ -104,7 +104,7 @@ t.test('an empty folder is taken for empty when a person says so, and only that 
   t.match(confirmed_root, /^\d+:\d+$/)
 })
 
-t.test('an empty folder that a person has confirmed', async (t) => {
+t.test('an empty folder that a user has confirmed', async (t) => {
   const house = await open(t, 4)
   await house.scan()
   renameSync(house.root, `${house.root}-disk`)
@@ -119,7 +119,7 @@ t.test('an empty folder that a person has confirmed', async (t) => {
   t.equal(await present(house), 4, 'they come back as they were')
 })
 
-t.test('what was confirmed of one folder does not hold for another', async (t) => {
+t.test('a confirmation for one folder is not valid for another', async (t) => {
   const house = await open(t, 4)
   await house.scan()
   await house.database('scans').insert({
@@ -161,7 +161,7 @@ t.test('a library that was moved to the wrong folder', async (t) => {
   t.equal(await present(house), 4)
 })
 
-t.test('what lies in a folder that may not be read is not gone', async (t) => {
+t.test('books in a folder that may not be read are not missing', async (t) => {
   const house = await open(t, 30)
   await house.scan()
   const library = (await findScannedLibrary(house.database, house.libraryId)) as ScannedLibrary
@@ -183,7 +183,7 @@ t.test('what lies in a folder that may not be read is not gone', async (t) => {
   t.same(await markMissing(parts, everywhere), { missing: 0, guard: null })
   t.equal(await present(house), 30)
   const half = { ...nothing, unreadable: new Set(['0', '1', '2']) }
-  t.same(await markMissing(parts, half), { missing: 0, guard: { known: 12, missing: 12 } }, 'of what can be looked at everything is gone')
+  t.same(await markMissing(parts, half), { missing: 0, guard: { known: 12, missing: 12 } }, 'all books in readable folders are missing')
   t.equal(await present(house), 30)
   t.match(
     await markMissing(parts, { ...half, confirmed: true }),

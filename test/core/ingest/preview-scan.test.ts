@@ -9,7 +9,7 @@ import { until } from '#test/support/house.ts'
 
 t.setTimeout(120_000)
 
-t.test('previews are few at a time, and none begins where disks do not answer', async (t) => {
+t.test('few previews run at the same time, and none starts while disks do not answer', async (t) => {
   const { database } = await openTestDatabase(t)
   const folder = mkdtempSync(join(tmpdir(), 'carrel-previews-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -24,7 +24,7 @@ t.test('previews are few at a time, and none begins where disks do not answer', 
   await t.rejects(preview('ada', join(folder, 'nowhere')), { code: 'invalid_value' }, 'what fails gives its place back')
   t.same(codesOf(await Promise.allSettled([preview('ada'), preview('ada'), preview('cleo')])), ['done', 'done', 'done'])
 
-  // A thread that was left counts until it has ended, which takes a moment here and for ever in a call to a dead drive.
+  // An abandoned thread counts until it has ended, which takes a moment here, and forever in a call to a dead drive.
   const stop = new AbortController()
   const options = { root: folder, excludedPatterns: null, allowedFormats: null, known: new Map<string, string>() }
   const left = Array.from({ length: 5 }, () => streamWalk(options, stop.signal).next())

@@ -8,7 +8,7 @@ import { type House, openHouse, until } from '#test/support/house.ts'
 
 t.setTimeout(240_000)
 
-t.test('purging after a scan spares the books that moved', async (t) => {
+t.test('purging after a scan spares moved books', async (t) => {
   let release = () => {}
   let gate = Promise.resolve()
   const house: House = await openHouse(t, {
@@ -44,7 +44,7 @@ t.test('purging after a scan spares the books that moved', async (t) => {
   t.same([...(await house.books()).keys()].sort(), ['a/2.cbz', 'a/moved.cbz'])
 })
 
-/** As if all scans so far had been so many hours earlier. */
+/** As if all scans so far had run this many hours earlier. */
 async function passTime({ database }: House, hours: number, clocks: 'both' | 'wall' = 'both'): Promise<void> {
   const seconds = hours * 3600
   await database('scans').update({
@@ -73,7 +73,7 @@ async function openPurging(t: Test, count: number): Promise<{ house: House; scan
   }
 }
 
-t.test('what is purged by itself was found gone by two complete scans, a day apart', async (t) => {
+t.test('books are purged automatically only after two complete scans found them missing, a day apart', async (t) => {
   const { house, scan } = await openPurging(t, 6)
   const gone = ['s/0.cbz', 's/1.cbz']
   for (const path of gone) unlinkSync(join(house.root, path))
@@ -85,16 +85,16 @@ t.test('what is purged by itself was found gone by two complete scans, a day apa
   await passTime(house, 24, 'both')
 
   house.put('s/0.cbz')
-  t.equal(await scan(), 1, 'one of them came back, the other has been gone for long enough')
+  t.equal(await scan(), 1, 'one of them was restored, the other has been missing long enough')
   t.same((await house.books()).get('s/0.cbz')?.deleted_at, null)
 
   unlinkSync(join(house.root, 's/0.cbz'))
-  t.equal(await scan(), 0, 'the count begins anew')
+  t.equal(await scan(), 0, 'the count starts again')
 })
 
-t.test('most of a library never goes by itself', async (t) => {
+t.test('most of a library is never purged automatically', async (t) => {
   const { house, scan } = await openPurging(t, 45)
-  // In steps that are each too small for the guard of the scan.
+  // In steps that are each too small for the scan's limit.
   for (let index = 0; index < 44; index++) {
     unlinkSync(join(house.root, `s/${index}.cbz`))
     if (index % 11 === 10) await scan()
@@ -113,13 +113,13 @@ t.test('most of a library never goes by itself', async (t) => {
   )
 })
 
-t.test('what a person has confirmed is purged like the rest', async (t) => {
+t.test('books that a user confirmed as gone are purged like the others', async (t) => {
   const { house, scan } = await openPurging(t, 3)
   for (const index of [0, 1, 2]) unlinkSync(join(house.root, `s/${index}.cbz`))
   t.equal(await scan(), 0)
   await passTime(house, 48)
   t.equal(await scan(), 0)
-  t.equal((await house.books()).get('s/0.cbz')?.deleted_at, null, 'nothing is marked while nobody has confirmed it')
+  t.equal((await house.books()).get('s/0.cbz')?.deleted_at, null, 'nothing is marked without confirmation')
   await scan({ confirm: true })
   t.equal(await scan(), 0)
   await passTime(house, 25)

@@ -34,7 +34,7 @@ const errorsOf = async (house: House, fileName: string) => {
 
 const problem = (type: Problem['type'], fatal = false): Problem => ({ type, message: `${type} went wrong`, fatal })
 
-t.test('everything that analysis found is written', async (t) => {
+t.test('everything that the analysis found is written', async (t) => {
   const house = await openHouse(t)
   const page = await makePicture({ width: 600, height: 900 })
   house.put(
@@ -67,7 +67,7 @@ t.test('everything that analysis found is written', async (t) => {
   ])
   const cover = coverPath(house.dataFolder, book?.id as string)
   t.equal(readFileSync(cover).subarray(0, 2).toString('hex'), 'ffd8')
-  t.same(readdirSync(join(cover, '..')), [`${book?.id}.jpg`], 'nothing half-written lies beside it')
+  t.same(readdirSync(join(cover, '..')), [`${book?.id}.jpg`], 'no incomplete file is beside it')
 
   unlinkSync(join(house.root, 'a/Book v02 c5.5.cbz'))
   await house.scan()
@@ -76,7 +76,7 @@ t.test('everything that analysis found is written', async (t) => {
   t.equal(await purgeDeleted(house, house.libraryId), 0)
 })
 
-t.test('errors come and go with the steps they belong to', async (t) => {
+t.test('errors are added and removed with the steps they belong to', async (t) => {
   let answer = madeUpAnalysis()
   const house = await openHouse(t, { files: ['a.cbz'], analyse: async () => answer })
   const again = async (next: Analysis) => {
@@ -115,7 +115,7 @@ t.test('errors come and go with the steps they belong to', async (t) => {
   t.equal(storable('plain 📚'), 'plain 📚')
 })
 
-t.test('a fault of the analysis is an error of the book, never of the queue', async (t) => {
+t.test('an unexpected error of the analysis is an error of the book, never of the queue', async (t) => {
   const house = await openHouse(t, {
     files: ['crash.cbz', 'fine.cbz'],
     analyse: async ({ path }) => {
@@ -125,13 +125,13 @@ t.test('a fault of the analysis is an error of the book, never of the queue', as
   })
   await house.scan()
   t.match(await errorsOf(house, 'crash.cbz'), [
-    { error_type: 'other', fatal: true, message: /broke down/, details: { reason: /not a function/ } },
+    { error_type: 'other', fatal: true, message: /error in the server/, details: { reason: /not a function/ } },
   ])
   t.equal((await house.books()).get('fine.cbz')?.state, 'analyzed')
   t.match(await countTasks(house.database), { failed: 0, byType: { analyze_book: { completed: 2 } } })
 })
 
-t.test('a file that vanishes or changes under the analysis', async (t) => {
+t.test('a file that vanishes or changes during the analysis', async (t) => {
   const house: House = await openHouse(t, {
     files: ['vanishes.cbz', 'grows.cbz', 'never-ends.cbz', 'stays.cbz'],
     analyse: async ({ path }) => {
@@ -144,20 +144,20 @@ t.test('a file that vanishes or changes under the analysis', async (t) => {
   })
   await house.scan()
   const books = await house.books()
-  t.match(books.get('vanishes.cbz'), { state: 'pending', deleted_at: null }, 'whether it is gone is for a scan to say')
+  t.match(books.get('vanishes.cbz'), { state: 'pending', deleted_at: null }, 'only a scan decides whether it is missing')
   t.same(await errorsOf(house, 'vanishes.cbz'), [])
   t.match(books.get('grows.cbz'), { state: 'analyzed', page_count: 2, deleted_at: null }, 'it was analysed again')
   t.equal(house.analysed.get('never-ends.cbz'), 4, 'a bounded number of times')
-  t.match(await errorsOf(house, 'never-ends.cbz'), [{ error_type: 'other', message: /changed again and again/ }])
+  t.match(await errorsOf(house, 'never-ends.cbz'), [{ error_type: 'other', message: /changed several times/ }])
   t.equal(books.get('stays.cbz')?.state, 'analyzed')
   house.analysed.clear()
   writeFileSync(join(house.root, 'never-ends.cbz'), 'the end')
   t.match(await house.scan(), { status: 'completed', filesTotal: 3 })
   t.ok(house.analysed.has('never-ends.cbz'), 'the next scan tries again')
-  t.ok((await house.books()).get('vanishes.cbz')?.deleted_at, 'and says that the other one is gone')
+  t.ok((await house.books()).get('vanishes.cbz')?.deleted_at, 'and marks the other one as deleted')
 })
 
-t.test('when the whole library goes away its books are not taken for deleted', async (t) => {
+t.test('when the whole library goes missing, its books are not marked as deleted', async (t) => {
   const house: House = await openHouse(t, {
     files: ['a/1.cbz', 'a/2.cbz'],
     analyse: async () => {
@@ -176,7 +176,7 @@ t.test('when the whole library goes away its books are not taken for deleted', a
   )
 })
 
-t.test('what is analysed and unchanged is not opened again', async (t) => {
+t.test('an analyzed, unchanged file is not opened again', async (t) => {
   const house = await openHouse(t, { files: ['a.cbz'] })
   await house.scan()
   const { id } = (await house.books()).get('a.cbz') ?? { id: '' }
@@ -194,7 +194,7 @@ t.test('what is analysed and unchanged is not opened again', async (t) => {
   t.equal(house.analysed.get('a.cbz'), 2)
 })
 
-t.test('time spent waiting for a thread is no fault of a book, and a stop writes nothing', async (t) => {
+t.test('time spent waiting for a thread is no error of a book, and a stop writes nothing', async (t) => {
   const house = await openHouse(t, { files: ['slow.cbz'], manual: true })
   const library = await findScannedLibrary(house.database, house.libraryId)
   if (!library) throw new Error('no library')
@@ -203,7 +203,7 @@ t.test('time spent waiting for a thread is no fault of a book, and a stop writes
   ])
   const hanging: Analyse = (_, { signal } = {}) =>
     new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
-  // A deadline of the whole would be the caller's: settings once had one here.
+  // A total deadline would be the caller's: an earlier version of the settings had one.
   const parts = { database: house.database, analyse: hanging, dataFolder: house.dataFolder, log: silentLog, deadlineMs: 5 }
   const stop = new AbortController()
   const run = {
@@ -224,13 +224,13 @@ t.test('time spent waiting for a thread is no fault of a book, and a stop writes
   t.equal((await house.books()).get('slow.cbz')?.state, 'pending')
 })
 
-/** What the thread and the pool say of a file that they could not read at all. */
+/** What the thread and the pool report about a file that they could not read at all. */
 const unread = (details: Record<string, unknown>): Analysis => ({
   ...madeUpAnalysis({ format: null, pageCount: 0, pageSource: 'none' }),
   problems: [{ type: 'other', message: 'It could not be read.', details, fatal: true }],
 })
 
-t.test('a failure that passes costs no book, and is tried again', async (t) => {
+t.test('after a temporary failure the book keeps its data, and is retried', async (t) => {
   let fault: Record<string, unknown> | null = null
   const jpeg = await makePicture({ width: 60, height: 90 })
   const house: House = await openHouse(t, {
@@ -249,7 +249,7 @@ t.test('a failure that passes costs no book, and is tried again', async (t) => {
   fault = { code: 'EACCES', syscall: 'open' }
   await house.scan('deep')
   const kept = { ...good, updated_at: Date, file_mtime_ns: String }
-  t.match(await find('a/good.cbz'), kept, 'what is known of it stays')
+  t.match(await find('a/good.cbz'), kept, 'its data stays')
   t.ok(existsSync(coverPath(house.dataFolder, good.id)))
   t.match(await errorsOf(house, 'good.cbz'), [{ error_type: 'other', fatal: false, message: 'It could not be read.' }])
 
@@ -277,7 +277,7 @@ t.test('a failure that passes costs no book, and is tried again', async (t) => {
   await house.scan()
   t.equal(house.analysed.size, 0, 'and then there is peace')
 
-  // Time and memory: the same again would only cost the same again.
+  // Time and memory: a retry would cost the same again.
   fault = { deadlineMs: 60_000 }
   house.put('a/huge.cbz')
   await house.scan()
@@ -288,7 +288,7 @@ t.test('a failure that passes costs no book, and is tried again', async (t) => {
   await house.scan()
   t.equal(house.analysed.size, 0)
 
-  // Changed and unreadable: what is known belongs to another content.
+  // Changed and unreadable: the recorded data belongs to other content.
   fault = { code: 'EACCES', syscall: 'open' }
   house.put('a/good.cbz', 'longer than before, and something else')
   await house.scan()
@@ -299,7 +299,7 @@ t.test('a failure that passes costs no book, and is tried again', async (t) => {
   t.match(await find('a/good.cbz'), { state: 'failed' })
 })
 
-t.test('a disk that fails for a moment is asked again within seconds', async (t) => {
+t.test('a disk that fails for a moment is retried within seconds', async (t) => {
   const house: House = await openHouse(t, {
     files: ['a.cbz'],
     analyse: async ({ path }) =>
@@ -346,7 +346,7 @@ t.test('a moved book and its analysis are written together', async (t) => {
     )
     return rows.length > 0
   })
-  // The analysis may be quicker than the end of the scan, which finds what is gone.
+  // The analysis may be faster than the end of the scan, which finds missing files.
   await until(async () => (await house.books()).get('a/1.cbz')?.deleted_at != null)
   const halfway = await house.books()
   t.match(halfway.get('b/1.cbz'), { state: 'pending', file_hash: null }, 'the new row waits for the next try')

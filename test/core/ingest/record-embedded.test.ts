@@ -18,7 +18,7 @@ const comicInfo = (elements: Record<string, string>) =>
     .map(([name, text]) => `<${name}>${text}</${name}>`)
     .join('')}</ComicInfo>`
 
-/** A comic of one page with what its ComicInfo.xml says. */
+/** A comic of one page with this ComicInfo.xml. */
 function comicWith(page: Buffer, info: string | null): Buffer {
   const parts = [{ name: '1.jpg', data: page }]
   return buildZip(info === null ? parts : [...parts, { name: 'ComicInfo.xml', data: Buffer.from(info) }])
@@ -95,14 +95,14 @@ function version(which: 1 | 2): { comicInfo: Record<string, string>; opf: string
       subjects: [`Subject ${which}`],
       originalYear: n(1891, 1892),
       customMetadata: { shelf: `Shelf ${which}` },
-      // The first title of the file beside the book.
+      // The first title in the file beside the book.
       title: `Subtitle ${which}`,
       ...Object.fromEntries(Object.entries(people).map(([field, name]) => [field, `${name} ${which}`])),
     },
   }
 }
 
-/** No file says these: as if one had, they go with the next analysis, but for a lock. */
+/** No file has these: they are inserted as if one had, and removed by the next analysis, unless locked. */
 const UNSAID: Record<string, unknown> = {
   awards: [{ name: 'Prize', won: true }],
   originalTitle: 'Was sonst',
@@ -160,7 +160,7 @@ t.test('each of the 38 locks holds through a scan that changes everything', asyn
   }
 })
 
-t.test('what a file says comes, changes and goes; what a person says stays', async (t) => {
+t.test('data of a file is added, changed and removed; data of a user stays', async (t) => {
   const house = await openHouse(t)
   const page = await makePicture({ width: 40, height: 60 })
   house.put('plain/A 1.cbz', comicWith(page, null))
@@ -207,7 +207,7 @@ t.test('what a file says comes, changes and goes; what a person says stays', asy
   )
   t.match(await house.database('book_external_links').where('book_id', id), [{ source: 'comicinfo', url: 'https://a.example/1' }])
 
-  // A person sets one, clears another, and takes a tag away.
+  // A user sets one, clears another, and removes a tag.
   await house.database.transaction(async (trx) => {
     const record = (await loadRecords(trx, 'book', [id])).get(id) as MetadataRecord
     const { next } = applyPatch(fields, record, { publisher: 'Mine' }, 'user')
@@ -268,7 +268,7 @@ t.test('identifiers of files have the keys of their services', async (t) => {
   t.same([await ids('s/A.cbz'), await ids('s/B/B.cbz')], [{}, { kobo: '4' }])
 })
 
-t.test('a moved book keeps what is known of it, and takes the new name where nobody said more', async (t) => {
+t.test('a moved book keeps its data, and takes the new name unless a better source gave one', async (t) => {
   const house = await openHouse(t)
   const page = await makePicture({ width: 40, height: 60 })
   const bytes = comicWith(page, comicInfo({ Publisher: 'P' }))
@@ -346,7 +346,7 @@ t.test('files beside the book', async (t) => {
   t.match(error.message, /metadata\.opf beside the book cannot be read.*series\.json beside the book is not/)
 })
 
-t.test('what people gave stays when the file does not say it any more, and a file changes no link of theirs', async (t) => {
+t.test('what users gave stays when the file does not contain it any more, and a file changes none of their links', async (t) => {
   const house = await openHouse(t)
   const page = await makePicture({ width: 40, height: 60 })
   const put = (info: Record<string, string>) => house.put('Run/1.cbz', comicWith(page, comicInfo(info)))

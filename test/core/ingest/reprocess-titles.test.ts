@@ -10,7 +10,7 @@ import { findRules } from '#test/support/supervisor.ts'
 
 t.setTimeout(240_000)
 
-t.test('titles follow the rules of today, but for what is locked or given by somebody', async (t) => {
+t.test('titles follow the current rules, unless they are locked or given by a user', async (t) => {
   const house = await openHouse(t, {
     manual: true,
     files: ['The Boys [HQ]/1.cbz', 'Deep/Saga [HQ]/1.cbz', 'Alone [HQ].cbz', 'Plain/1.cbz'],
@@ -59,7 +59,7 @@ t.test('titles follow the rules of today, but for what is locked or given by som
 
   const done = await run(false)
   t.match(done, { dryRun: false, processed: 7, changed: 4, skipped: 3 })
-  t.same(done.results, asked.results, 'what was foretold came about')
+  t.same(done.results, asked.results, 'the results match the dry run')
   t.match(
     done.results.find((result) => (result as { newTitle: string }).newTitle === 'The Boys'),
     { originalTitle: 'The Boys [HQ]', changed: true, skipped: false, skipReason: null },
@@ -80,7 +80,7 @@ t.test('titles follow the rules of today, but for what is locked or given by som
   const stamps = () => database('series').orderBy('path').pluck('updated_at')
   const stamped = await stamps()
   t.match(await run(false), { processed: 7, changed: 0, skipped: 3, results: [] })
-  t.same(await stamps(), stamped, 'what is as it should be is not touched')
+  t.same(await stamps(), stamped, 'correct titles are not written')
 
   await database('libraries').update({ title_preprocessing_rules: null })
   await run(false)

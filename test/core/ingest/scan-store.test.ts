@@ -3,7 +3,7 @@ import { markDeleted } from '#core/ingest/scan-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
-t.test('a book whose file was found elsewhere meanwhile has not gone', async (t) => {
+t.test('a book whose file was found elsewhere in the meantime is not marked as deleted', async (t) => {
   const { database } = await openTestDatabase(t)
   const library_id = await addLibrary(database)
   const series_id = await addSeries(database, { library_id, title: 'Run' })

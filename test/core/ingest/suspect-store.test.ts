@@ -20,7 +20,7 @@ const suspectsOf = async (house: House) =>
   await house.database('book_suspects').join('books', 'books.id', 'book_id').orderBy('file_name').select('file_name', 'times')
 const bookOf = async (house: House, path: string) => (await house.books()).get(path)
 
-t.test('a file that stops the server again and again is analysed alone, and then left alone', async (t) => {
+t.test('a file that stops the server repeatedly is analyzed alone, and then not analyzed any more', async (t) => {
   let atWork = 0
   let beside: number | null = null
   let hang: string | null = null
@@ -30,7 +30,7 @@ t.test('a file that stops the server again and again is analysed alone, and then
       atWork += 1
       try {
         if (path.endsWith('bad.cbz')) beside = atWork - 1
-        // The file that would stop the server: here it waits until it is stopped with it.
+        // The file that would stop the server: here the analysis waits until it is stopped.
         if (hang !== null && path.endsWith(hang)) {
           await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }))
         }
@@ -45,7 +45,7 @@ t.test('a file that stops the server again and again is analysed alone, and then
   await house.scan()
   const everything = ['a/1.cbz', 'a/2.cbz', 'a/3.cbz', 'a/bad.cbz'].map(path)
 
-  // Twice the server stood still while all of them were at work.
+  // Twice the server was blocked while all of them were being analyzed.
   t.equal(await noteSuspects(house.database, { paths: [...everything, '/elsewhere/x.cbz', 'half a pa\0'] }, 'server_stalled'), 4)
   t.equal(await noteSuspects(house.database, { paths: everything, bookIds: ['cut of', ''] }, 'server_stalled'), 4)
   t.equal((await suspectsOf(house)).length, 4)
@@ -54,7 +54,7 @@ t.test('a file that stops the server again and again is analysed alone, and then
   t.equal(beside, 0, 'nothing was beside it')
   t.match(await bookOf(house, 'a/bad.cbz'), { state: 'analyzed', page_count: 3 })
 
-  // Now it does it alone, too.
+  // Now it blocks the server alone, too.
   for (const _ of [1, 2]) await noteSuspects(house.database, { paths: [path('a/bad.cbz')] }, 'server_stalled')
   hang = 'bad.cbz'
   writeFileSync(path('a/3.cbz'), comic('another'))
@@ -77,13 +77,13 @@ t.test('a file that stops the server again and again is analysed alone, and then
   house.analysed.clear()
   await house.scan('deep')
   t.notOk(house.analysed.has('a/bad.cbz'), 'it is not opened any more')
-  t.match(await bookOf(house, 'a/bad.cbz'), { state: 'analyzed', page_count: 3 }, 'what is known of it stays')
+  t.match(await bookOf(house, 'a/bad.cbz'), { state: 'analyzed', page_count: 3 }, 'its data stays')
   t.match(await errorsOf(house, 'bad.cbz'), [{ error_type: 'other', message: /stopped the whole server, 3 times/, details: { times: 3 } }])
   house.analysed.clear()
   await house.scan()
   t.equal(house.analysed.size, 0, 'nor does a scan try it again')
 
-  // Until a person asks for it.
+  // Until a user requests it.
   const params = { force: true, verifyPages: false }
   await house.tasks.add({ type: 'analyze_book', libraryId: house.libraryId, bookId: bad, dedupeKey: 'person', params })
   await until(async () => (await suspectsOf(house)).length === 0)
@@ -91,7 +91,7 @@ t.test('a file that stops the server again and again is analysed alone, and then
   t.same(await errorsOf(house, 'bad.cbz'), [])
 })
 
-t.test("a person's retry is one try, not one for each restart of the server", async (t) => {
+t.test("a user's retry is one attempt, not one for each restart of the server", async (t) => {
   const house: House = await openHouse(t, {
     files: ['bad.cbz', 'good.cbz'],
     analyse: async ({ path }, { signal } = {}) => {
@@ -116,7 +116,7 @@ t.test("a person's retry is one try, not one for each restart of the server", as
     params,
   })
   await until(async () => (await house.database('book_suspects').where('alone_task', taskId).first()) ?? null)
-  // The server stood still over it and was started again: the task comes back.
+  // The file blocked the server, which was restarted: the task runs again.
   await noteSuspects(house.database, { bookIds: [bad.id] }, 'server_stalled')
   await house.tasks.cancel(taskId)
   await until(async () => await house.tasks.retry(taskId))
@@ -130,7 +130,7 @@ t.test("a person's retry is one try, not one for each restart of the server", as
   t.pass('another file of that name is not suspected')
 })
 
-t.test('a thread or child that dies over a file', async (t) => {
+t.test('a thread or child process that dies while analyzing a file', async (t) => {
   let atWork = 0
   const beside: number[] = []
   let deaths = 0

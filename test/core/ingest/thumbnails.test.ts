@@ -16,7 +16,7 @@ t.setTimeout(240_000)
 
 const coverOf = (text: string) => ({ jpeg: Buffer.from(`cover of ${text}`), width: 1, height: 1 })
 
-/** What a file says is its cover; `seen` has what was read, in order, and `during` is done in the middle of the reading. */
+/** The cover of each file; `seen` lists what was read, in order, and `during` runs in the middle of reading. */
 function reading(seen: string[], during: () => Promise<void> = async () => {}) {
   return async (path: string) => {
     const text = readFileSync(path, 'utf8')
@@ -48,7 +48,7 @@ async function openShelf(t: Test) {
     const order = { force: true, since: new Date(Date.now() + 60_000).toISOString() }
     return () => run(handlers.get('generate_thumbnail') as TaskHandler, 'generate_thumbnail', order)
   }
-  /** The cover that lies there is that of this text, and the one that the row names. */
+  /** The stored cover is that of this text, and the one that the row names. */
   const shows = async (text: string, said: string) => {
     const bytes = readFileSync(coverPath(dataFolder, id))
     const { cover_hash: hash } = await database('books').where({ id }).first('cover_hash')
@@ -57,7 +57,7 @@ async function openShelf(t: Test) {
   return { ...house, id, analyse, analyzes, draws, shows }
 }
 
-/** Holds the row of a book until somebody waits for it, does what is given meanwhile, and lets it go. */
+/** Locks the row of a book until another connection waits for it, does what is given in the meantime, and releases the lock. */
 async function whileWaitedFor(database: Knex, bookId: string, work: () => Promise<unknown>, meanwhile: (trx: Knex) => Promise<void>) {
   const working: { done?: Promise<unknown> } = {}
   await database.transaction(async (trx) => {
@@ -72,7 +72,7 @@ async function whileWaitedFor(database: Knex, bookId: string, work: () => Promis
   return await working.done
 }
 
-t.test('a thumbnail that was drawn from an older file is not kept', async (t) => {
+t.test('a thumbnail that was rendered from an older version of the file is not stored', async (t) => {
   const { id, put, analyse, analyzes, draws, shows, database } = await openShelf(t)
   await shows('the first', 'as the analysis drew it')
   const seen: string[] = []
@@ -97,7 +97,7 @@ t.test('a thumbnail that was drawn from an older file is not kept', async (t) =>
   await shows('the third file, longer', 'drawn again')
 })
 
-t.test('an analysis of an older file writes neither its cover nor its row', async (t) => {
+t.test('an analysis of an older version writes neither its cover nor its row', async (t) => {
   const { id, put, analyse, analyzes, shows, database } = await openShelf(t)
   put('a.cbz', 'the second file')
   const seen: string[] = []
@@ -107,9 +107,9 @@ t.test('an analysis of an older file writes neither its cover nor its row', asyn
     put('a.cbz', 'the third file, longer')
   })
   t.same(seen, ['the second file', 'the third file, longer'], 'it was analyzed again')
-  await shows('the third file, longer', 'the cover of what lies there')
+  await shows('the third file, longer', 'the cover of the current file')
 
-  // Both of one file at once, and one of them late: what lies there last is what is shown.
+  // Both for one file concurrently, and one of them late: the cover that is stored last is the one that is shown.
   put('a.cbz', 'the fourth')
   let release = () => {}
   const held = new Promise<void>((resolve) => {

@@ -28,7 +28,7 @@ function makeFolder(t: Test, files: string[]): string {
   return root
 }
 
-/** Root may read everything, so for a moment it is somebody else. */
+/** Root may read everything, so this process runs as another user for a moment. */
 function asNobody<T>(work: () => T): T {
   if (process.getuid?.() !== 0) return work()
   process.seteuid?.(65534)
@@ -46,7 +46,7 @@ const paths = (found: WalkStep[]) =>
     step.kind === 'changed' ? step.part.names.map((name) => (step.part.folder === '' ? name : `${step.part.folder}/${name}`)) : [],
   )
 
-t.test('books are found by their extension, natural order within a folder, foreign folders left out', async (t) => {
+t.test('books are found by their extension, in natural order within a folder, without the folders of systems', async (t) => {
   const root = makeFolder(t, [
     'Saga/Saga 10.cbz',
     'Saga/Saga 2.cbz',
@@ -102,7 +102,7 @@ t.test('size and time are exact', async (t) => {
   t.equal(step.part.mtimesNs[0]! / 1000n, 1_700_000_000_123_456n)
 })
 
-t.test('later volumes are no books, a lost one is', async (t) => {
+t.test('later volumes are not books, except without their first volume', async (t) => {
   const root = makeFolder(t, [
     'v/x.part1.rar',
     'v/x.part2.rar',
@@ -116,14 +116,14 @@ t.test('later volumes are no books, a lost one is', async (t) => {
   t.same(paths(steps(root)).sort(), ['o/lost.part2.rar', 'v/x.part1.rar', 'w/y.part01.rar', 'z/old.rar'])
 })
 
-t.test('a folder or a file that is exchanged for a link during the walk gives nothing away', async (t) => {
+t.test('a folder or a file that is replaced by a link during the walk reveals nothing', async (t) => {
   const root = makeFolder(t, ['a/1.cbz', 'b/below/2.cbz', 'c/3.cbz'])
   const outside = makeFolder(t, ['below/secret.cbz', 'secret.cbz', '3.cbz'])
   const found: WalkStep[] = []
   for (const step of walk({ root, ...all })) {
     found.push(step)
     if (found.length > 1) continue
-    // The walk has seen that these are folders, and has not opened them yet.
+    // The walk has read that these are folders, and has not opened them yet.
     for (const folder of ['b', 'c']) {
       renameSync(join(root, folder), join(root, `.was-${folder}`))
       symlinkSync(outside, join(root, folder))
@@ -133,13 +133,13 @@ t.test('a folder or a file that is exchanged for a link during the walk gives no
   t.match(
     found.filter(({ kind }) => kind === 'unreadable'),
     [
-      { path: 'b', message: /replaced|no folder/ },
-      { path: 'c', message: /replaced|no folder/ },
+      { path: 'b', message: /replaced|not a folder/ },
+      { path: 'c', message: /replaced|not a folder/ },
     ],
   )
 })
 
-t.test('a folder above that becomes a link during the walk gives nothing away', async (t) => {
+t.test('a parent folder that becomes a link during the walk reveals nothing', async (t) => {
   const root = makeFolder(t, ['a/1.cbz', 'a/below/2.cbz'])
   const outside = makeFolder(t, ['below/secret.cbz'])
   const found: WalkStep[] = []
@@ -150,10 +150,10 @@ t.test('a folder above that becomes a link during the walk gives nothing away', 
     symlinkSync(outside, join(root, 'a'))
   }
   t.same(paths(found), ['a/1.cbz'])
-  t.match(found.at(-1), { kind: 'unreadable', path: 'a/below', message: /exchanged/ })
+  t.match(found.at(-1), { kind: 'unreadable', path: 'a/below', message: /replaced/ })
 })
 
-t.test('links are told of and not followed, circles end', async (t) => {
+t.test('links are counted but not followed, so circles end', async (t) => {
   const root = makeFolder(t, ['a/1.cbz'])
   symlinkSync('..', join(root, 'a', 'up'))
   symlinkSync('loop', join(root, 'loop'))
@@ -165,7 +165,7 @@ t.test('links are told of and not followed, circles end', async (t) => {
   t.same(found.flatMap((step) => (step.kind === 'symlink' ? [step.path] : [])).sort(), ['a/2.cbz', 'a/up', 'everything', 'loop'])
 })
 
-t.test('what cannot be read is told of with its reason', async (t) => {
+t.test('unreadable places are reported with their reason', async (t) => {
   const root = makeFolder(t, ['open/1.cbz', 'shut/2.cbz'])
   chmodSync(join(root, 'shut'), 0o000)
   chmodSync(root, 0o755)
@@ -175,7 +175,7 @@ t.test('what cannot be read is told of with its reason', async (t) => {
   t.match(found, [{}, { kind: 'unreadable', path: 'shut', message: /may not read/ }])
 })
 
-t.test('names that are not UTF-8 are told of', async (t) => {
+t.test('names that are not UTF-8 are reported', async (t) => {
   const root = makeFolder(t, ['a/1.cbz'])
   writeFileSync(Buffer.concat([Buffer.from(`${root}/a/caf`), Buffer.from([0xe9]), Buffer.from('.cbz')]), 'latin1')
   mkdirSync(Buffer.concat([Buffer.from(`${root}/f`), Buffer.from([0xff])]))
@@ -188,7 +188,7 @@ t.test('names that are not UTF-8 are told of', async (t) => {
   )
 })
 
-t.test('a folder that is as it was is told in one word, any change in full', async (t) => {
+t.test('an unchanged folder is reported as one entry, a changed one in full', async (t) => {
   const root = makeFolder(t, ['a/1.cbz', 'a/2.cbz', 'b/1.cbz'])
   const known = new Map<string, string>()
   for (const step of steps(root)) if (step.kind === 'changed') known.set(step.part.folder, step.part.digest as string)
@@ -257,7 +257,7 @@ t.test('patterns', async (t) => {
     t.throws(() => compileExcludes(costly), /pairs of braces|characters/)
   t.ok(threadCpuMs() - begun < 5_000)
   t.throws(() => compileExcludes('{a,b}'.repeat(20)), /variants/)
-  // Braces of nothing leave no characters to count.
+  // Empty braces leave no characters to count.
   t.throws(
     () => compileExcludes(Array.from({ length: 78 }, () => `{${','.repeat(98)}}${'{}'.repeat(49)}`).join('\n')),
     /too many braces together/,
@@ -278,7 +278,7 @@ async function collect(batches: AsyncIterable<WalkBatch>): Promise<WalkBatch[]> 
   return found
 }
 
-t.test('in its thread the walk finds the same, waits for its reader, and can be left', async (t) => {
+t.test('in its thread the walk finds the same, waits for its consumer, and can be abandoned', async (t) => {
   const names = Array.from({ length: 30 }, (_, folder) => Array.from({ length: 400 }, (_, index) => `f${folder}/${index}.cbz`)).flat()
   const root = makeFolder(t, names)
   const options = { root, ...all }

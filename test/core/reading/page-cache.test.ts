@@ -17,13 +17,13 @@ async function newFolder(t: Test): Promise<string> {
 }
 
 const picture = (byte: number, length = 1000) => ({ bytes: Buffer.alloc(length, byte), mediaType: 'image/webp' })
-/** Files below the folder, without the temporary ones' folder itself. */
+/** Files below the folder, except the folder of temporary ones. */
 const filesIn = async (folder: string) =>
   (await readdir(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
 
-t.test('a picture is made once and kept over a restart', async (t) => {
+t.test('a picture is made once and stays cached after a restart', async (t) => {
   const folder = await newFolder(t)
   const open = () => openPageCache({ folder, bytesMax: 1e6, log: silentLog })
   let made = 0
@@ -34,7 +34,7 @@ t.test('a picture is made once and kept over a restart', async (t) => {
   }
   const cache = await open()
   const both = await Promise.all([1, 2, 3].map(() => cache.picture({ hash: HASH, name: '0-a' }, never, make)))
-  t.equal(made, 1, 'three at once, made once')
+  t.equal(made, 1, 'three concurrent requests, made once')
   for (const one of both) t.same(one, picture(7))
   t.same(await cache.picture({ hash: HASH, name: '0-a' }, never, make), picture(7))
   await cache.picture({ hash: HASH, name: '1-a' }, never, make)
@@ -53,7 +53,7 @@ t.test('a picture is made once and kept over a restart', async (t) => {
   await again.close()
 })
 
-t.test('a damaged file is made anew', async (t) => {
+t.test('a damaged file is made again', async (t) => {
   const folder = await newFolder(t)
   const cache = await openPageCache({ folder, bytesMax: 1e6, log: silentLog })
   const path = join(folder, HASH.slice(0, 2), HASH, '0-a')
@@ -80,11 +80,11 @@ t.test('a damaged file is made anew', async (t) => {
   await mkdir(join(folder, 'ee', OTHER, 'pages'), { recursive: true })
   await writeFile(join(folder, 'ee', OTHER, 'pages', '0'), 'no manifest')
   const again = await openPageCache({ folder, bytesMax: 1e6, log: silentLog })
-  t.same(await filesIn(folder), [path], 'what is not whole is swept at start')
+  t.same(await filesIn(folder), [path], 'incomplete entries are deleted at startup')
   await again.close()
 })
 
-t.test('the limit of bytes holds, the longest unused goes first', async (t) => {
+t.test('the limit of bytes is kept, the least recently used are evicted first', async (t) => {
   const folder = await newFolder(t)
   const cache = await openPageCache({ folder, bytesMax: 5000, log: silentLog })
   let made = 0
@@ -109,7 +109,7 @@ t.test('the limit of bytes holds, the longest unused goes first', async (t) => {
   const bytes = (await Promise.all((await filesIn(folder)).map((path) => stat(path)))).reduce((sum, { size }) => sum + size, 0)
   t.equal(bytes, cache.size(), 'the disk agrees with the books')
 
-  // After a restart the order comes from the files' times, and a smaller limit is obeyed at once.
+  // After a restart the order comes from the files' times, and a smaller limit applies immediately.
   const names = (await readdir(join(folder, HASH.slice(0, 2), HASH))).sort()
   for (const [index, name] of names.entries()) await utimes(join(folder, HASH.slice(0, 2), HASH, name), 1000 + index, 1000 + index)
   const smaller = await openPageCache({ folder, bytesMax: 2500, log: silentLog })
@@ -117,7 +117,7 @@ t.test('the limit of bytes holds, the longest unused goes first', async (t) => {
   t.same((await readdir(join(folder, HASH.slice(0, 2), HASH))).sort(), names.slice(-2))
 })
 
-t.test('no empty folder stays behind', async (t) => {
+t.test('no empty folder remains', async (t) => {
   const folder = await newFolder(t)
   const cache = await openPageCache({ folder, bytesMax: 3000, log: silentLog })
   const hashes = Array.from({ length: 40 }, (_, index) => (index % 20).toString(16).padStart(2, '0').repeat(32))
@@ -132,7 +132,7 @@ t.test('no empty folder stays behind', async (t) => {
   await mkdir(join(folder, 'ee', OTHER), { recursive: true })
   const again = await openPageCache({ folder, bytesMax: 3000, log: silentLog })
   t.equal(await folders(), 5, 'and what an earlier run left empty is swept')
-  // Pictures of one book come and go at once: none is lost because its folder went with another.
+  // Pictures of one book are added and deleted concurrently: none is lost because its folder was deleted with another.
   let warnings = 0
   const busy = await openPageCache({ folder: await newFolder(t), bytesMax: 3000, log: { ...silentLog, warn: () => warnings++ } as Log })
   for (let round = 0; round < 10; round++) {
@@ -155,7 +155,7 @@ t.test('refusals and failures leave nothing', async (t) => {
     }),
     /renderer died/,
   )
-  t.same(await cache.picture(key, never, async () => picture(3)), picture(3), 'and do not stand in the way')
+  t.same(await cache.picture(key, never, async () => picture(3)), picture(3), 'and do not block later requests')
 
   const book = { hash: OTHER, index: 0, count: 2, bytes: 20 }
   const half = async (into: string) => {
@@ -200,7 +200,7 @@ t.test('a book is extracted once for all its pages', async (t) => {
   const again = await open()
   t.same([await read(again, 2), runs], ['page 2', 1], 'kept over a restart')
   await writeFile(join(folder, HASH.slice(0, 2), HASH, 'pages', '2'), 'pagf 2')
-  t.same([await read(again, 2), runs], ['page 2', 2], 'a damaged page is noticed and the book extracted anew')
+  t.same([await read(again, 2), runs], ['page 2', 2], 'a damaged page is noticed and the book extracted again')
 
   const partial = async (into: string) => {
     runs++
@@ -220,7 +220,7 @@ t.test('a book is extracted once for all its pages', async (t) => {
   await third.close()
 })
 
-t.test('whoever leaves does not take the work from the others', async (t) => {
+t.test('a caller that leaves does not cancel the work for the others', async (t) => {
   const folder = await newFolder(t)
   const cache = await openPageCache({ folder, bytesMax: 1e6, log: silentLog })
   const key = { hash: HASH, name: '0-a' }
@@ -242,7 +242,7 @@ t.test('whoever leaves does not take the work from the others', async (t) => {
   const alone = cache.picture({ ...key, name: '1-a' }, only.signal, slow('alone'))
   setTimeout(() => only.abort(), 10)
   await t.rejects(alone, { name: 'AbortError' })
-  t.same(aborted, ['alone'], 'nobody waits: the work is stopped')
+  t.same(aborted, ['alone'], 'without waiting callers, the work is aborted')
   t.same(await cache.picture({ ...key, name: '1-a' }, never, async () => picture(6)), picture(6))
 
   const waiting = cache.picture({ ...key, name: '2-a' }, never, slow('closing'))

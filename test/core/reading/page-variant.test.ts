@@ -1,7 +1,7 @@
 import t from 'tap'
 import { chooseVariant } from '#core/reading/page-variant.ts'
 
-t.test('kinds of picture that are kept, and others that become another', async (t) => {
+t.test('picture formats that are kept, and others that are converted', async (t) => {
   const page = (type: string) => ({ mediaType: `image/${type}`, width: 1000, height: 1500 })
   const asked = { isPdf: false, format: 'jpeg', keeps: ['image/jpeg', 'image/png'] } as const
   t.equal(chooseVariant(page('png'), asked).kind, 'original')

@@ -4,7 +4,7 @@ import { PICTURE_HEAD_BYTES, pictureTypeOf } from '#core/reading/picture-type.ts
 
 const latin1 = (text: string) => Buffer.from(text, 'latin1')
 
-t.test('pictures are known by their first bytes', async (t) => {
+t.test('pictures are recognized by their first bytes', async (t) => {
   for (const format of ['jpeg', 'png', 'gif', 'webp', 'tiff', 'avif'] as const) {
     const bytes = await sharp({ create: { width: 20, height: 10, channels: 3, background: '#f00' } })
       .toFormat(format)

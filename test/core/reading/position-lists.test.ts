@@ -11,7 +11,7 @@ import { get } from '#test/support/server.ts'
 
 t.setTimeout(240_000)
 
-/** Nine million characters that do not get shorter: more than 6,000 positions. */
+/** Nine million characters that do not compress: more than 6,000 positions. */
 const longNovel = () => buildEpub({ files: { 'c1.xhtml': textPage(randomBytes(6_750_000).toString('base64')) } })
 
 t.test('the list of a long book is made once, however many apps open it at the same time', async (t) => {
@@ -55,7 +55,7 @@ t.test('the list of a long book is made once, however many apps open it at the s
   t.not((await ask({ 'accept-encoding': 'gzip' })).headers.etag, headers.etag, 'another analysis may know more')
 })
 
-t.test('addresses of another interface make another list; what cannot be made is asked for again', async (t) => {
+t.test('addresses of another protocol make another list; a failed list is made again on request', async (t) => {
   const { server, addFile } = await openReadingServer(t, readingRoutes)
   const { positionLists } = server.services
   const book = await addFile('Short.epub', buildEpub())

@@ -9,7 +9,7 @@ const addresses = relativeAddresses('manifest')
 const publicationOf = (counts: readonly number[]) =>
   ({ spine: counts.map((positions, index) => ({ path: `c/${index}.xhtml`, mediaType: 'text/html', positions })) }) as unknown as Publication
 
-t.test('a position, the part it lies in, and the place in that part are one', async () => {
+t.test('a position converts to its part and the place in it, and back', async () => {
   assertInTime(
     fc.property(fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 20 }), fc.nat(), (counts, pick) => {
       const publication = publicationOf(counts)
@@ -30,7 +30,7 @@ t.test('a position, the part it lies in, and the place in that part are one', as
   )
 })
 
-t.test('places past the end, and of nothing', async (t) => {
+t.test('positions past the end, and in unknown parts', async (t) => {
   const publication = publicationOf([2, 3])
   t.match(locateText(publication, 99, addresses), { href: 'resource/c/1.xhtml', locations: { position: 5 } })
   t.equal(positionWithin(publication, { item: 'none', progression: 0 }), null)

@@ -3,7 +3,7 @@ import { IN_LIST, listPublicationMetadata, WHOLE } from '#core/reading/publicati
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
-t.test('a list tells the beginning, an entry all', async (t) => {
+t.test('a list contains the beginning of texts, an entry all of them', async (t) => {
   const { database } = await openTestDatabase(t)
   const library_id = await addLibrary(database)
   const series_id = await addSeries(database, { library_id, title: 'S' })

@@ -18,7 +18,7 @@ import { openZip } from '#workers/formats/zip/zip.ts'
 t.setTimeout(240_000)
 
 const LONG_BYTES = 30_000_000
-/** One file stored, far longer than the buffers of a connection. */
+/** One stored file, far longer than the buffers of a connection. */
 const longBook = () =>
   buildEpub({ files: { 'film.mp4': Buffer.concat([randomBytes(1_000_000), Buffer.alloc(LONG_BYTES - 1_000_000, 3)]) } })
 
@@ -31,7 +31,7 @@ function begin(url: string, token: string): Promise<{ request: http.ClientReques
   })
 }
 
-t.test('bytes in flight are bounded, for one person and for all', async (t) => {
+t.test('bytes in flight are limited, per user and in total', async (t) => {
   const { server, addFile } = await openReadingServer(t, readingRoutes, { inFlight: { bytesMax: 3_200_000, perUserMax: 2_200_000 } })
   const book = await addFile('Long.epub', longBook())
   const url = `${server.url}/api/v1/books/${book.id}/resource/OPS/film.mp4`
@@ -51,7 +51,7 @@ t.test('bytes in flight are bounded, for one person and for all', async (t) => {
   await until(async () => (await status(server.adminToken)).status === 200)
 })
 
-t.test('HEAD answers declared sizes and reads nothing', async (t) => {
+t.test('HEAD returns declared sizes and reads nothing', async (t) => {
   const { server, addFile, counts } = await openReadingServer(t, readingRoutes)
   const book = await addFile('Novel.epub', buildNovel())
   const url = `${server.url}/api/v1/books/${book.id}/resource/OPS/text/c1.xhtml`
@@ -66,7 +66,7 @@ t.test('HEAD answers declared sizes and reads nothing', async (t) => {
   }
 })
 
-t.test('a file that changes while it is sent ends in a broken transfer and a line in the log', async (t) => {
+t.test('a file that changes while it is sent breaks the transfer and is logged', async (t) => {
   const lines: string[] = []
   const { server, addFile } = await openReadingServer(t, readingRoutes, {
     log: { ...silentLog, warn: (_: object, message: string) => lines.push(message) } as typeof silentLog,
@@ -88,7 +88,7 @@ t.test('a file that changes while it is sent ends in a broken transfer and a lin
   t.match(lines, [/A transfer was broken off/])
 })
 
-t.test('what lies is a problem and never a file', async (t) => {
+t.test('false declarations are problems, never files', async (t) => {
   const { server, addFile } = await openReadingServer(t, readingRoutes)
   const text = Buffer.from('body { color: red }'.repeat(50))
   const chapter = Buffer.from('<html xmlns="http://www.w3.org/1999/xhtml"><body>x</body></html>')
@@ -136,7 +136,7 @@ t.test('what lies is a problem and never a file', async (t) => {
   t.equal((await ask('twice.css')).bytes.toString(), 'new')
 })
 
-t.test('no walk leads out of a book', async (t) => {
+t.test('no path leads out of a book', async (t) => {
   const { server, addFile, database } = await openReadingServer(t, readingRoutes)
   const [open, hidden] = [await addFile('Open.epub', buildNovel()), await addFile('Hidden.epub', buildNovel())]
   const reader = await server.signUp({ username: 'rita' })
@@ -170,7 +170,7 @@ t.test('no walk leads out of a book', async (t) => {
   )
 })
 
-/** Leaves what is encoded already, and encodes what no address may have. */
+/** Keeps what is encoded already, and encodes characters that a URL may not contain. */
 const encodeLoose = (piece: string) => piece.replace(/[^\x21-\x7e]/g, (character) => encodeURIComponent(character)).replaceAll('\\', '%5c')
 
 function* buildNovelContents(): Generator<Buffer> {
@@ -185,7 +185,7 @@ function* buildNovelContents(): Generator<Buffer> {
 }
 
 const corpus = findCorpus()
-t.test('every file that a manifest of the corpus lists is sent as it says', { skip: !corpus }, async (t) => {
+t.test('every file in the manifests of the corpus is sent as declared', { skip: !corpus }, async (t) => {
   const { server, addFile } = await openReadingServer(t, readingRoutes)
   const headers = { authorization: `Bearer ${server.adminToken}` }
   let count = 0

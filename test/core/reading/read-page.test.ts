@@ -13,7 +13,7 @@ import { addAnalysedFile, addPagedBook, damageQuietly, noisePicture } from '#tes
 import { buildPdf } from '#test/support/pdf-builder.ts'
 import { buildRar } from '#test/support/rar-builder.ts'
 
-// Many pictures are made here, on machines that may be busy with other tests.
+// Many pictures are made here, and machines may be busy with other tests.
 t.setTimeout(240_000)
 const signal = new AbortController().signal
 
@@ -22,7 +22,7 @@ const measured = async (bytes: Uint8Array) => {
   return { width, height, format }
 }
 
-t.test('pages of a zip are served as they are', async (t) => {
+t.test('pages of a zip are served unchanged', async (t) => {
   const reading = await openReading(t)
   const { reader, caller, database } = reading
   const comic = await addComic(reading)
@@ -67,7 +67,7 @@ t.test('pages of a zip are served as they are', async (t) => {
   )
 })
 
-t.test('books that cannot be read say why', async (t) => {
+t.test('unreadable books say why', async (t) => {
   const reading = await openReading(t)
   const { reader, caller, database, folder } = reading
   const comic = await addComic(reading)
@@ -78,9 +78,9 @@ t.test('books that cannot be read say why', async (t) => {
   await t.rejects(first(), { code: 'not_analyzed', message: /"comic.cbz" waits/ })
   await t.rejects(list(), { code: 'not_analyzed' })
   await database('books').where({ id: comic.id }).update({ state: 'failed' })
-  await t.rejects(first(), { code: 'not_analyzed', message: /could not be analysed\.$/ })
+  await t.rejects(first(), { code: 'not_analyzed', message: /could not be analyzed\.$/ })
   await database('book_errors').insert({ book_id: comic.id, error_type: 'parser', message: 'The archive is cut off.', fatal: true })
-  await t.rejects(first(), { code: 'not_analyzed', message: /could not be analysed: The archive is cut off\./ })
+  await t.rejects(first(), { code: 'not_analyzed', message: /could not be analyzed: The archive is cut off\./ })
   await database('books').where({ id: comic.id }).update({ state: 'analyzed' })
 
   await shareSeries(database, { seriesId: comic.series_id, caller: await addCaller(database), mode: 'deny' })
@@ -106,14 +106,14 @@ t.test('books that cannot be read say why', async (t) => {
   })
 })
 
-t.test('a file that is not what was analysed is never served', async (t) => {
+t.test('a file that has changed since its analysis is never served', async (t) => {
   const reading = await openReading(t)
   const { reader, caller, database } = reading
   const comic = await addComic(reading)
   const first = (pageNumber = 1) => readPage(reader, { caller, bookId: comic.id, pageNumber, signal })
   const errors = () => database('book_errors').where({ book_id: comic.id }).select('error_type', 'fatal')
 
-  // One byte in noise: whatever it was, it is another now.
+  // One byte in noise: whatever it was, it has changed now.
   await damageQuietly(database, comic, (bytes) => Buffer.from(bytes).fill(255 - (bytes[5000] as number), 5000, 5001), comic.bytes)
   await t.rejects(first(), { code: 'page_unreadable', message: /^Page 1 of "comic.cbz" cannot be shown: / })
   t.same(await errors(), [{ error_type: 'page_extraction', fatal: false }], 'the damage is remembered')
@@ -124,7 +124,7 @@ t.test('a file that is not what was analysed is never served', async (t) => {
   await database('book_errors').del()
 
   await writeFile(comic.path, Buffer.alloc(comic.bytes.length, 1))
-  await t.rejects(first(), { code: 'conflict', message: /has changed since it was analysed/ })
+  await t.rejects(first(), { code: 'conflict', message: /has changed since it was analyzed/ })
   await writeFile(comic.path, 'short')
   await t.rejects(first(), { code: 'conflict' })
   await rm(comic.path)
@@ -132,7 +132,7 @@ t.test('a file that is not what was analysed is never served', async (t) => {
   t.same(await errors(), [], 'none of that is an error of a page')
 })
 
-t.test('what this machine cannot do now is no fault of the book', async (t) => {
+t.test('a temporary problem of this machine is not recorded with the book', async (t) => {
   const reading = await openReading(t)
   const { reader, caller, database, folder } = reading
   const errors = () => database('book_errors').select('error_type', 'message')
@@ -145,7 +145,7 @@ t.test('what this machine cannot do now is no fault of the book', async (t) => {
     message: /"comic.cbz" is no longer where it was/,
   })
 
-  // The memory of a process is a file that opens, but its first byte cannot be read: so does a share that has failed.
+  // The memory of a process is a file that can be opened, but its first byte cannot be read: a failed network share does the same.
   const dead = `/proc/${process.pid}`
   const library_id = await addLibrary(database, { path: dead })
   const [page] = comic.pages
@@ -198,7 +198,7 @@ t.test('what this machine cannot do now is no fault of the book', async (t) => {
   t.same(await hurried.database('book_errors'), [])
 })
 
-t.test('pages of one analysis never go out under the name of another', async (t) => {
+t.test('pages of one analysis are never sent with the ETag of another', async (t) => {
   const reading = await openReading(t, { rightsFreshMs: 60_000 })
   const { reader, caller, database } = reading
   const comic = await addComic(reading)
@@ -216,13 +216,13 @@ t.test('pages of one analysis never go out under the name of another', async (t)
   t.equal(await width(other), 55, 'who asks for the first time sees the new book')
   t.equal(await tag(caller), `${fileHash.slice(0, 32)}-1-original`, 'and who remembers the old one does not put its tag on new pages')
 
-  // A book that is analysed again from one statement to the next.
+  // A book that is analyzed again between two statements.
   const { rows } = await database.raw("SELECT column_name AS name FROM information_schema.columns WHERE table_name = 'books'")
   const columns = (rows as { name: string }[]).map(({ name }) => (name === 'analyzed_at' ? 'clock_timestamp() AS analyzed_at' : name))
   await database.raw('ALTER TABLE books RENAME TO books_before')
   await database.raw(`CREATE VIEW books AS SELECT ${columns.join(', ')} FROM books_before`)
   const third = await addCaller(database)
-  await t.rejects(tag(third), { code: 'conflict', message: /"comic.cbz" is just being analysed again/ })
+  await t.rejects(tag(third), { code: 'conflict', message: /"comic.cbz" is being analyzed again/ })
 })
 
 t.test('pages are resized and converted, never enlarged', async (t) => {
@@ -261,9 +261,9 @@ t.test('pages are resized and converted, never enlarged', async (t) => {
   for (const format of ['avif', 'gif', '', 'JPEG']) t.throws(() => readPageFormat(format), { code: 'invalid_request' })
 })
 
-t.test('a picture that cannot be converted is served all the same, and is no damage', async (t) => {
+t.test('a picture that cannot be converted is served all the same, and does not count as damaged', async (t) => {
   const { reader, caller, database, folder } = await openReading(t)
-  // The signature of JPEG XL, which the resizer does not know.
+  // The signature of JPEG XL, which the resizer does not support.
   const jxl = Buffer.from([0xff, 0x0a, ...Array(100).fill(7)])
   const zip = { offset: 0, compressedBytes: jxl.length, method: 0, crc32: crc32(jxl) } as const
   const pages = [{ name: '1.jxl', mediaType: 'image/jxl', width: 1000, height: 1000, bytes: jxl.length, zip }]
@@ -277,7 +277,7 @@ t.test('a picture that cannot be converted is served all the same, and is no dam
   t.same(await database('book_errors'), [])
 })
 
-t.test('what is no picture by its first bytes is never served as one', async (t) => {
+t.test('a page without the first bytes of a picture is never served as one', async (t) => {
   const { reader, caller, database, folder } = await openReading(t)
   const strangers: [name: string, bytes: Buffer][] = [
     ['1.jpg', Buffer.from('<html><script>alert(1)</script></html>')],
@@ -326,7 +326,7 @@ t.test('what is no picture by its first bytes is never served as one', async (t)
   t.match(await database('book_errors').where({ book_id: zipped.id }), [{ error_type: 'page_extraction', fatal: false }])
 })
 
-t.test('pages of a PDF are rendered once and kept', async (t) => {
+t.test('pages of a PDF are rendered once and cached', async (t) => {
   const reading = await openReading(t)
   const { reader, caller, counts, database, folder } = reading
   const bytes = buildPdf({
@@ -359,7 +359,7 @@ t.test('pages of a PDF are rendered once and kept', async (t) => {
   t.ok(Buffer.from((await read(again, 1)).bytes).equals(Buffer.from(both[0].bytes)), 'kept over a restart')
   t.equal(counts.rendered, 4)
   await utimes(book.path, 1, 1)
-  t.ok(await read(again, 1), 'what was rendered belongs to the content and stays good')
+  t.ok(await read(again, 1), 'rendered pages belong to the content and stay valid')
   await t.rejects(read(again, 1, 960), { code: 'conflict' }, 'a changed file is not rendered under the old name')
   await rm(book.path)
   await t.rejects(read(again, 2, 960), { code: 'not_found' })

@@ -10,11 +10,15 @@ t.test('pages', async (t) => {
   t.match(placeOfDocument(comic, { progress: '7', percentage: 0.35 }, null), { currentPage: 7, percentage: 0.35, completed: false })
   t.match(placeOfDocument(comic, { progress: '20', percentage: 1 }, null), { currentPage: 20, completed: true })
   for (const progress of ['99', '0', '-1', 'x', ''])
-    t.match(placeOfDocument(comic, { progress, percentage: 0.5 }, null), { currentPage: 10 }, 'what is no page is counted')
+    t.match(
+      placeOfDocument(comic, { progress, percentage: 0.5 }, null),
+      { currentPage: 10 },
+      'without a page number, the percentage counts',
+    )
   t.match(placeOfDocument({ analyzed: false, pageCount: 0 }, { progress: '3', percentage: 1 }, null), { currentPage: 3, completed: false })
 })
 
-t.test('an EPUB that is made of pictures is laid out as a text by e-readers', async (t) => {
+t.test('e-readers lay out an EPUB made of pictures as a text', async (t) => {
   t.match(placeOfDocument(comic, { progress: '/body/DocFragment[7].0', percentage: 0.3 }, null), { currentPage: 7, percentage: 0.3 })
   t.match(placeOfDocument(comic, { progress: '/body/DocFragment/body/img', percentage: 0 }, null), { currentPage: 1 })
   t.match(placeOfDocument(comic, { progress: '/body/DocFragment[20].0', percentage: 0.99 }, null), { currentPage: 20, completed: true })

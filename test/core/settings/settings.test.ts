@@ -174,11 +174,11 @@ t.test('messages say what is wrong and what is valid', async (t) => {
     t.fail('must refuse')
   } catch (error) {
     t.ok(error instanceof SettingsRefused)
-    t.equal((error as SettingsRefused).mistakes.length, 4, 'all mistakes at once')
+    t.equal((error as SettingsRefused).mistakes.length, 4, 'all mistakes together')
   }
   t.throws(
     () => readWith({ env: { DATABASE_URL: '   ' } }),
-    /DATABASE_URL must be text that is not empty, not what is given/,
+    /DATABASE_URL must be text that is not empty, not the given value/,
     'a secret is not repeated',
   )
 })

@@ -31,7 +31,7 @@ t.test('what a scan would find', async (t) => {
   })
   t.equal(json.detectedSeries[1]?.sampleBooks.length, 5)
   t.match(await ask(join(folder, 'b')), { status: 200, json: { totalFiles: 0, detectedSeries: [] } })
-  t.match(await ask(join(folder, 'c')), { status: 422, json: { message: /is not there/ } })
+  t.match(await ask(join(folder, 'c')), { status: 422, json: { message: /does not exist/ } })
   t.match(await ask('relative'), { status: 422 })
   await addLibrary(server.database, { path: join(folder, 'a') })
   t.match(await ask(join(folder, 'a')), { status: 409 }, 'of a library only those hear who may see its books')

@@ -158,7 +158,7 @@ t.test('one book names no folder of unrelated titles, and the report says what s
   t.match(await series('Run'), { title: 'Miles Morales: Spider-Man', publisher: null, summary: 'Trial by spider.' }, 'two of three name it')
   t.same(await names((await series('Run')).id), ['Superhero', 'Web'])
   t.same(status.errors, [])
-  t.match(status.warnings, [/^"Mixed": this folder holds many unrelated titles/])
+  t.match(status.warnings, [/^"Mixed": this folder contains many unrelated titles/])
   t.equal(status.warnings?.length, 1)
 
   // Books that come and go change what most say, also those that say nothing.

@@ -255,7 +255,7 @@ t.test('covers', async (t) => {
     t.equal((await get(path, { 'if-none-match': String(answer.headers.etag) })).status, 304)
   }
   await database('books').where({ id: book.id }).update({ state: 'pending' })
-  t.match(await refused('/thumbnail'), [404, /has not been made yet/])
+  t.match(await refused('/thumbnail'), [404, /does not exist yet/])
 })
 
 t.test('books that have no pages to show', async (t) => {

@@ -20,7 +20,7 @@ import { listEpubEntries } from './epub-entries.ts'
 import { type EpubPackage, type ManifestItem, openPackage } from './epub-package.ts'
 import { readContents } from './publication-toc.ts'
 
-/** What the package of an EPUB says to those who read it, and where everything in it lies. Never throws for a file, however bad. */
+/** The package of an EPUB for clients, with the offset of every entry. Never throws for a bad file. */
 export async function readPublication(request: LibraryFile): Promise<PublicationOutcome> {
   let fd: number
   try {
@@ -39,7 +39,7 @@ export async function readPublication(request: LibraryFile): Promise<Publication
   }
 }
 
-/** @throws BookFault before anything is made of it */
+/** @throws BookFault before anything is built from it */
 function checkPathsLength(book: EpubPackage): void {
   const length = [...book.spine, ...book.manifest].reduce((sum, { path }) => sum + path.length, 0)
   if (length <= PACKAGE_PATHS_LENGTH_MAX) return
@@ -72,7 +72,7 @@ function publicationOf(archive: ZipArchive, book: EpubPackage): Publication {
   }
 }
 
-/** By EPUB 3's property, else by EPUB 2's meta, which names an id. */
+/** By EPUB 3's property, else by EPUB 2's meta, which has a manifest id. */
 function coverOf(book: EpubPackage): ManifestItem | undefined {
   return (
     book.manifest.find(({ properties }) => properties.includes('cover-image')) ??
@@ -89,7 +89,7 @@ function describe(item: ManifestItem): { path: string; mediaType: string; contai
   }
 }
 
-/** Every file of the archive, listed in the package or not: styles name fonts that nobody listed. Of equal names the last counts, as it does elsewhere. */
+/** Every file of the archive, in the manifest or not: styles refer to fonts that no manifest lists. Of equal names the last one counts, as elsewhere. */
 function filesOf(archive: ZipArchive, book: EpubPackage): PublicationFile[] {
   const said = new Map<ZipEntry, ManifestItem>()
   for (const item of book.manifest) if (item.entry !== undefined) said.set(item.entry, item)

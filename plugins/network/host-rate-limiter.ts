@@ -1,15 +1,15 @@
 import { covers } from '#plugins/network/request.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
-/** What the terms of a service allow, as the manifest of a plugin states it. */
+/** The rate that a service allows, according to the manifest of a plugin. */
 export interface HostRate {
   perMinute: number
-  /** Requests at once after a rest; what ten seconds allow unless said, so that the first minute is no worse than the next. */
+  /** Requests at once after a pause; default: the requests of ten seconds, so that the first minute is no worse than the next. */
   burst?: number | undefined
-  /** Requests under way. */
+  /** Requests in flight. */
   maxParallel?: number | undefined
 }
-/** By host, or by `*.` and what is above many. */
+/** By host, or by `*.` and a parent domain. */
 export type HostRates = Readonly<Record<string, HostRate>>
 
 interface Pace {
@@ -20,14 +20,14 @@ interface Pace {
 
 /** Of one host, by all plugins and users together: services bar whoever asks more. How many are under way is left to those who state it. */
 const PACE_MAX: Pace = { perSecond: 5, burst: 10, parallelMax: Number.POSITIVE_INFINITY }
-/** For so long a plugin that asks nothing keeps hosts at its rate: it may have been taken away since. */
+/** A plugin without requests for this long no longer limits its hosts: it may have been removed. */
 const STATED_MS = 3_600_000
 /** Hosts that are remembered before those are forgotten that have had their rest. */
 const HOSTS_MAX = 1_000
 const FORGET_EVERY_MS = 2_000
-/** Requests of one plugin under way, for all its readers: each may hold an answer of megabytes, and so many may wait for one host. */
+/** Requests of one plugin in flight, for all its users: each may hold a response of megabytes, and all may wait for one host. */
 const PARALLEL_MAX = 6
-/** Requests of one plugin that wait to be under way; as many as its calls can have. */
+/** Queued requests of one plugin; as many as its calls can make. */
 const WAITING_MAX = 64
 
 interface Waiting {
@@ -63,7 +63,7 @@ function stand(line: Waiting[], signal: AbortSignal, late: GuestError, onLeave: 
 
 export interface WantedTurn {
   host: string
-  /** Which plugin asks. */
+  /** The plugin. */
   caller: string
   /** By the clock of `performance.now()`. */
   deadline: number
@@ -85,9 +85,9 @@ interface Host {
   pace: Pace
   tokens: number
   at: number
-  /** Requests under way. */
+  /** Requests in flight. */
   inside: number
-  /** Lines by plugin, in the order of their next turns. */
+  /** Queues by plugin, in the order of their next requests. */
   lines: Map<string, Waiting[]>
   timer: NodeJS.Timeout | undefined
 }
@@ -170,7 +170,7 @@ class FairRateLimiter implements HostRateLimiter {
     host.at = time
   }
 
-  /** One that is rested and awaited by nobody is no different from one that was never asked: forgetting it gives nothing away. */
+  /** An idle host with a full bucket behaves like a new one, so it can be forgotten. */
   #forget(): void {
     const time = this.#now()
     if (this.#hosts.size <= HOSTS_MAX || time - this.#forgotAt < FORGET_EVERY_MS) return
@@ -189,7 +189,7 @@ class FairRateLimiter implements HostRateLimiter {
       this.#hosts.set(name, host)
       this.#forget()
     }
-    // What has passed since was at the rate of then.
+    // The time until now counts at the old rate.
     this.#refill(host)
     host.pace = pace
     host.tokens = Math.min(host.tokens, pace.burst)

@@ -14,20 +14,20 @@ var PluginError = class extends Error {
 };
 var RateLimitError = class extends PluginError {
   retryAfterSeconds;
-  constructor(message = "The service asks to wait.", retryAfterSeconds = 60) {
+  constructor(message = "The service has reached its rate limit.", retryAfterSeconds = 60) {
     super("rate_limited", message);
     this.name = "RateLimitError";
     this.retryAfterSeconds = retryAfterSeconds;
   }
 };
 var NotFoundError = class extends PluginError {
-  constructor(message = "There is nothing by this identifier.") {
+  constructor(message = "There is no entry with this identifier.") {
     super("not_found", message);
     this.name = "NotFoundError";
   }
 };
 var AuthError = class extends PluginError {
-  constructor(message = "The credentials were refused.") {
+  constructor(message = "The service rejected the credentials.") {
     super("auth", message);
     this.name = "AuthError";
   }
@@ -152,14 +152,15 @@ async function ask(ctx, query, variables) {
   const said = (textOf(fault?.["message"]) ?? "").replace(/\s+/g, " ").slice(0, SAID_LENGTH_MAX);
   const status = response.ok ? numberOf(fault?.["status"]) ?? response.status : response.status;
   const wait = response.headers.get("retry-after");
-  if (status === 429 || status === 503 && wait !== null) throw new RateLimitError("AniList asks to wait.", waitOf(wait));
+  if (status === 429 || status === 503 && wait !== null)
+    throw new RateLimitError("AniList has reached its rate limit. Try again later.", waitOf(wait));
   if (status === 401 || /\b(invalid token|unauthori[sz]ed)\b/i.test(said))
-    throw new AuthError("AniList does not accept the sign-in any more: connect your account again.");
-  if (status === 404) throw new NotFoundError("AniList has nothing by this identifier.");
+    throw new AuthError("AniList no longer accepts the sign-in. Connect your account again.");
+  if (status === 404) throw new NotFoundError("AniList has no entry with this identifier.");
   if (!response.ok) throw new UpstreamError(`AniList answered ${response.status}${said === "" ? "" : `: ${said}`}.`);
   const data = answer?.["data"];
-  if (fault !== void 0) throw new UpstreamError(`AniList could not answer${said === "" ? "" : `: ${said}`}.`);
-  if (!isRec(data)) throw new UpstreamError("AniList answered something else than what it documents.");
+  if (fault !== void 0) throw new UpstreamError(`AniList returned an error${said === "" ? "" : `: ${said}`}.`);
+  if (!isRec(data)) throw new UpstreamError("AniList returned an unexpected response.");
   return data;
 }
 function readJson(text) {
@@ -417,9 +418,10 @@ async function search({ query, limit, cursor }, ctx) {
 }
 async function get({ externalId }, ctx) {
   const id = idOf(externalId);
-  if (id === null) throw new NotFoundError(`"${externalId.slice(0, 100)}" is no identifier of AniList: those are numbers such as 30013.`);
+  if (id === null)
+    throw new NotFoundError(`"${externalId.slice(0, 100)}" is not an identifier of AniList. Identifiers are numbers such as 30013.`);
   const { Media: media } = await ask(ctx, WHOLE, { id });
-  if (!isRec(media)) throw new NotFoundError("AniList has nothing by this identifier.");
+  if (!isRec(media)) throw new NotFoundError("AniList has no entry with this identifier.");
   const title = titleOf(media, languageOf(ctx));
   const withAdult = ctx.config.adult === true;
   const score = scoreOf(media);

@@ -21,15 +21,15 @@ import { type Candidate, findCandidates, findDetails } from './community.ts'
 import { readTaste, type Seed } from './seeds.ts'
 
 /**
- * Recommends what people at AniList recommend to those who like what its reader has read: in the library here, as far as its series have identifiers
- * of AniList, and on the reader's list there, where that is connected.
+ * Recommends what AniList's users recommend to people who like what the user has read: series of this library that have AniList
+ * identifiers, and the user's AniList list, where the account is connected.
  */
 
-/** Kept for `get`: what a reader dismisses leaves enough. Three requests. */
+/** Stored for `get`: enough after the user dismisses some. Takes three requests. */
 const KEPT_MAX = 150
-/** A value of the storage holds 256 K characters. */
+/** A storage value has at most 256 K characters. */
 const KEPT_LENGTH_MAX = 240_000
-/** Longer than a server that refreshes every day needs it, and not for ever. */
+/** Longer than the daily refresh needs, but not forever. */
 const KEPT_SECONDS = 30 * 86_400
 const DISMISSED_MAX = 5_000
 const KEPT = 'kept'
@@ -60,7 +60,7 @@ function shorten(text: string | null): string | null {
   return `${end > SUMMARY_LENGTH_MAX / 2 ? cut.slice(0, end) : cut}…`
 }
 
-/** Null for what has no title, and for what is for adults where they have not asked for it. */
+/** Null for works without a title, and for adult works unless the configuration allows them. */
 function recommend({ id, score, seeds }: Candidate, media: Rec, isPlanned: boolean, ctx: Context): Recommendation | null {
   const withAdult = ctx.config['adult'] === true && ctx.userConfig['adult'] === true
   const title = titleOf(media, TITLE_LANGUAGES.find((one) => one === ctx.userConfig['titleLanguage']) ?? 'english')
@@ -91,14 +91,14 @@ function recommend({ id, score, seeds }: Candidate, media: Rec, isPlanned: boole
 
 async function compute(ctx: Context): Promise<Recommendation[]> {
   const signIn = await ctx.auth.status()
-  // One that has run out is told to AniList too: it says best whether it is still good.
+  // Send an expired token to AniList too: only AniList knows whether it is still valid.
   const withList = signIn === 'connected' || signIn === 'expired'
   const { seeds, known, planned } = await readTaste(ctx, withList)
-  ctx.log.info('Read what the reader knows', { seeds: seeds.length, known: known.size, planned: planned.size, withList })
+  ctx.log.info('Read the taste of the user', { seeds: seeds.length, known: known.size, planned: planned.size, withList })
   if (seeds.length === 0) {
     if (!withList)
       throw new AuthError(
-        'Nothing that you have read or rated here is known to AniList by its identifier. Connect your AniList account, and your list there is used.',
+        'Nothing that you have read or rated here has an AniList identifier. Connect your AniList account to use your list there.',
       )
     return []
   }
@@ -116,7 +116,7 @@ async function compute(ctx: Context): Promise<Recommendation[]> {
   })
 }
 
-/** Computes afresh and keeps what it found; a storage that is full takes nothing from the answer. */
+/** Computes new recommendations and stores them; they are returned even when the storage is full. */
 async function gather(ctx: Context): Promise<Recommendation[]> {
   const found = await compute(ctx)
   let kept = found
@@ -124,7 +124,7 @@ async function gather(ctx: Context): Promise<Recommendation[]> {
   try {
     await ctx.storage.set(KEPT, kept as unknown as Json, { ttlSeconds: KEPT_SECONDS })
   } catch (error) {
-    ctx.log.warn('What was found could not be kept', String(error))
+    ctx.log.warn('Could not store the recommendations', String(error))
   }
   ctx.progress(1)
   return found
@@ -134,7 +134,7 @@ const shownOf = (recommendations: readonly Recommendation[], limit: number, isEx
   recommendations: recommendations.filter(({ externalId }) => !isExcluded(externalId)).slice(0, Math.max(0, Math.floor(limit))),
 })
 
-/** Dismissals of one reader come one after the other, for each is read, added to and written. */
+/** Dismissals run one after another, because each reads, extends and writes the same value. */
 let dismissing: Promise<unknown> = Promise.resolve()
 
 export default definePlugin({

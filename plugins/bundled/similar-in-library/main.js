@@ -239,7 +239,7 @@ var CatalogueBuilder = class {
       countOf: (field, name) => spread2[this.#names.get(keyOf(field, name)) ?? spread2.length] ?? 0
     };
   }
-  /** Terms of one series, with how often each stands there. */
+  /** The terms of one series, with their counts. */
   #termsOf(series, { language, summary }) {
     const own = /* @__PURE__ */ new Map();
     const addNames = (field, names) => {
@@ -451,14 +451,14 @@ function explain(catalogue, picked) {
   return { reason: `Because ${did}`, basedOn };
 }
 function deedOf(cause, state) {
-  const rated = cause.rating === null ? null : `you rated ${titleOf(cause)} with ${shownRating(cause.rating)}`;
+  const rated = cause.rating === null ? null : `you rated ${titleOf(cause)} ${shownRating(cause.rating)}`;
   if (rated !== null && (cause.rating ?? 0) >= GOOD_RATING) return rated;
   if (state === "finished") return `you finished ${titleOf(cause)}`;
   if (state === "reading" && cause.bookCount > 0) return `you are reading ${titleOf(cause)}`;
   return rated ?? `you read ${titleOf(cause)}`;
 }
 function meritReason({ series, countOf }, one) {
-  if (one.readers > 0) return `${one.readers} readers of this library have begun it`;
+  if (one.readers > 0) return `${one.readers} users of this server have started it`;
   if (one.communityRating !== null && one.communityRating >= GOOD_RATING) return `Rated ${shownRating(one.communityRating)} on average`;
   const named = [
     ...one.genres.map((name) => ({ name, count: countOf("genre", name) })),
@@ -495,7 +495,7 @@ async function compute(ctx) {
     if (cursor === null) break;
     ctx.progress(0.9 * (1 - 1 / (1 + page / 20)), "Reading the library");
   }
-  if (cursor !== null) ctx.log.warn("The library is larger than what can be compared: the rest was left out.", { pages: PAGES_MAX });
+  if (cursor !== null) ctx.log.warn("The library is too large to compare completely; the rest was left out.", { pages: PAGES_MAX });
   ctx.progress(0.9, "Comparing");
   const catalogue = open.close();
   const likings = readTaste(catalogue.series);
@@ -526,7 +526,7 @@ async function gather(ctx) {
   try {
     await ctx.storage.set(KEPT, kept, { ttlSeconds: KEPT_SECONDS });
   } catch (error) {
-    ctx.log.warn("What was found could not be kept", String(error));
+    ctx.log.warn("Could not store the recommendations", String(error));
   }
   ctx.progress(1);
   return found;

@@ -5,19 +5,19 @@ import { explain } from './reason.ts'
 import { isKnown, readTaste } from './taste.ts'
 
 /**
- * Recommends unread series of the library by what its reader has read and rated. Everything is computed from the library as the server shows it to
- * this reader; nothing is asked of anybody else. An `externalId` is the id of the series in this library.
+ * Recommends unread series of the library by what the user has read and rated. Everything is computed from the library as this user may see
+ * it, without requests to other services. An `externalId` is the id of the series in this library.
  */
 
-/** Kept for `get`: what a reader dismisses or has in another list leaves enough. */
+/** Stored for `get`: enough after the user dismisses some or has them in another list. */
 const KEPT_MAX = 150
 const STATUSES = ['ongoing', 'ended', 'hiatus', 'abandoned', 'unknown'] as const
-/** 200 series each. Comparing 25,000 takes half of the memory and time that a refresh has: a busy machine needs the other half. */
+/** 200 series each. Comparing 25,000 takes half of the memory and time of a refresh: a busy machine needs the other half. */
 const PAGES_MAX = 125
-/** A value of the storage holds 256 K characters. */
+/** A storage value has at most 256 K characters. */
 const KEPT_LENGTH_MAX = 240_000
 const DISMISSED_MAX = 5_000
-/** Kept longer than a server that refreshes every day needs it, and not for ever. */
+/** Longer than the daily refresh needs, but not forever. */
 const KEPT_SECONDS = 30 * 86_400
 const KEPT = 'kept'
 const DISMISSED = 'dismissed'
@@ -39,10 +39,10 @@ async function compute(ctx: Ctx): Promise<Recommendation[]> {
     open.add(answer.entries)
     cursor = answer.nextCursor
     if (cursor === null) break
-    // How many pages there are is not told: it comes nearer to the end and never reaches it.
+    // The number of pages is unknown: the progress approaches the end and never reaches it.
     ctx.progress(0.9 * (1 - 1 / (1 + page / 20)), 'Reading the library')
   }
-  if (cursor !== null) ctx.log.warn('The library is larger than what can be compared: the rest was left out.', { pages: PAGES_MAX })
+  if (cursor !== null) ctx.log.warn('The library is too large to compare completely; the rest was left out.', { pages: PAGES_MAX })
 
   ctx.progress(0.9, 'Comparing')
   const catalogue = open.close()
@@ -68,7 +68,7 @@ async function compute(ctx: Ctx): Promise<Recommendation[]> {
   return recommendations
 }
 
-/** Computes afresh and keeps what it found; a storage that is full takes nothing from the answer. */
+/** Computes new recommendations and stores them; they are returned even when the storage is full. */
 async function gather(ctx: Ctx): Promise<Recommendation[]> {
   const found = await compute(ctx)
   let kept = found
@@ -76,7 +76,7 @@ async function gather(ctx: Ctx): Promise<Recommendation[]> {
   try {
     await ctx.storage.set(KEPT, kept as unknown as Json, { ttlSeconds: KEPT_SECONDS })
   } catch (error) {
-    ctx.log.warn('What was found could not be kept', String(error))
+    ctx.log.warn('Could not store the recommendations', String(error))
   }
   ctx.progress(1)
   return found
@@ -86,7 +86,7 @@ const shownOf = (recommendations: readonly Recommendation[], limit: number, isEx
   recommendations: recommendations.filter(({ externalId }) => !isExcluded(externalId)).slice(0, Math.max(0, Math.floor(limit))),
 })
 
-/** Dismissals of one reader come one after the other, for each is read, added to and written. */
+/** Dismissals run one after another, because each reads, extends and writes the same value. */
 let dismissing: Promise<unknown> = Promise.resolve()
 
 export default {

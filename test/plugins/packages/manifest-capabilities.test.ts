@@ -3,7 +3,7 @@ import { permissionGrowth, permissionsOf } from '#plugins/packages/permissions.t
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
-/** A value in the name of a test, whose reader takes some characters for the end of a line. */
+/** A value in the name of a test; the test reporter parses some characters as the end of a line. */
 const label = (value: unknown) => encodeURI(JSON.stringify(value)).slice(0, 60)
 const read = (change: Record<string, unknown>) => readManifest(Buffer.from(JSON.stringify(manifestOf(change))))
 const network = (...hosts: string[]) => ({ permissions: { network: hosts.map((host) => ({ host, reason: 'The service' })) } })
@@ -13,7 +13,7 @@ const bound = (bind: Record<string, unknown>) => ({
 })
 const refused = (path: string, message: RegExp) => ({ code: 'invalid_value', message, details: [{ path: `/manifest${path}` }] })
 
-t.test('capabilities and permissions that are not known, and what every object has', async (t) => {
+t.test('unknown capabilities and permissions, and names of Object.prototype', async (t) => {
   const given = { methods: ['search'] }
   for (const name of [
     'toString',
@@ -32,7 +32,7 @@ t.test('capabilities and permissions that are not known, and what every object h
       label(name.slice(0, 20)),
     )
   for (const name of ['sync', 'releases', 'notifications'])
-    t.throws(() => read({ capabilities: { [name]: given } }), refused(`/capabilities/${name}`, /kept for a later version/))
+    t.throws(() => read({ capabilities: { [name]: given } }), refused(`/capabilities/${name}`, /reserved for a later version/))
   t.throws(() => read({ capabilities: { valueOf: { methods: 5 } } }), { code: 'invalid_value' })
   t.throws(() => read({ capabilities: {} }), refused('/capabilities', /at least one/))
   for (const methods of [[], ['search', 'search'], ['toString'], ['__proto__'], ['refresh'], 'search', { length: 1 }, [['search']]])
@@ -51,7 +51,7 @@ t.test('capabilities and permissions that are not known, and what every object h
     t.throws(() => read({ capabilities: { 'metadata.series': { ...given, idSource } } }), { code: 'invalid_value' }, idSource)
 })
 
-t.test('credentials go where they are said to go, in a header that bends no request', async (t) => {
+t.test('credentials need a destination and a safe header', async (t) => {
   t.ok(read(bound({ header: 'X-Api-Key', format: '{token}' })))
   for (const host of ['evil.example.org', 'API.example.org', '*.example.org'])
     t.throws(() => read(bound({ host })), { code: 'invalid_value', message: /\/auth\/bind\/host/ }, host)
@@ -73,7 +73,7 @@ t.test('credentials go where they are said to go, in a header that bends no requ
     t.throws(() => read(bound({ format })), { code: 'invalid_value', message: /\/auth\/bind\/format/ }, label(format))
 })
 
-t.test('what a version asks for beyond another is told, in whatever order it asks', async (t) => {
+t.test('growth of permissions is reported in any order', async (t) => {
   const ask = (change: Record<string, unknown>) => permissionsOf(read(change))
   const host = (name: string, methods?: string[]) => ({ host: name, reason: 'x', ...(methods && { methods }) })
   const some = ask({ permissions: { network: [host('a.example.org')], library: ['ratings'], storage: { quotaKB: 16 } } })
@@ -96,7 +96,7 @@ t.test('what a version asks for beyond another is told, in whatever order it ask
   }
 })
 
-t.test('links, limits, sign-ins and hosts of the configuration name what is there', async (t) => {
+t.test('links, limits, sign-ins and configured hosts refer to existing members', async (t) => {
   const series = { 'metadata.series': { methods: ['search'] } }
   for (const search of ['https://a.example.org/s?q={title}', 'https://a.example.org/{id}/x'])
     t.ok(read({ capabilities: { ...series, webLinks: { search } } }), search)
@@ -111,7 +111,7 @@ t.test('links, limits, sign-ins and hosts of the configuration name what is ther
   t.ok(read({ permissions: { networkFromConfig: ['baseUrl'] }, config: { type: 'object', properties: { baseUrl: { type: 'string' } } } }))
   t.throws(
     () => read({ http: { rateLimit: { 'other.example.org': { perMinute: 5 } } } }),
-    refused('/http/rateLimit/other.example.org', /no host of/),
+    refused('/http/rateLimit/other.example.org', /not a host of/),
   )
   const bind = { host: 'api.example.org', header: 'Authorization', format: 'Bearer {token}' }
   const oauth2 = { authorizeUrl: 'https://login.example.org/a', tokenUrl: 'https://login.example.org/t' }

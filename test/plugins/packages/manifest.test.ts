@@ -7,10 +7,10 @@ import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
-/** A value in the name of a test, whose reader takes some characters for the end of a line. */
+/** A value in the name of a test; the test reporter parses some characters as the end of a line. */
 const label = (value: unknown) => encodeURI(JSON.stringify(value)).slice(0, 60)
 const read = (change: Record<string, unknown>) => readManifest(Buffer.from(JSON.stringify(manifestOf(change))))
-/** A manifest with text where JSON.stringify would not put it. */
+/** A manifest with text that JSON.stringify would not produce. */
 const readWith = (text: string) => readManifest(Buffer.from(JSON.stringify(manifestOf()).replace(/^\{/, `{${text},`)))
 const network = (...hosts: string[]) => ({ permissions: { network: hosts.map((host) => ({ host, reason: 'The service' })) } })
 const bound = (bind: Record<string, unknown>) => ({
@@ -19,7 +19,7 @@ const bound = (bind: Record<string, unknown>) => ({
 })
 const refused = (path: string, message: RegExp) => ({ code: 'invalid_value', message, details: [{ path: `/manifest${path}` }] })
 
-t.test('plain manifests are read', async (t) => {
+t.test('ordinary manifests are accepted', async (t) => {
   const manifest = read({
     description: 'Übersetzt, 日本語, العربية — “so”',
     author: { name: "Seán O'Hara", url: 'https://example.org:8443/a?b=c%20d#e' },
@@ -151,7 +151,7 @@ t.test('hosts', async (t) => {
   t.throws(() => read(network(...Array.from({ length: 21 }, (_, index) => `h${index}.example.org`))), { code: 'invalid_value' })
 })
 
-t.test('texts that people agree by', async (t) => {
+t.test('texts for consent', async (t) => {
   const texts = [
     ...[
       '',
@@ -206,10 +206,10 @@ t.test('texts that people agree by', async (t) => {
   t.throws(() => read({ author: { name: 'A', url: 'javascript:alert(1)' } }), refused('/author/url', /https address/))
 })
 
-t.test('JSON that readers read differently, or not at all', async (t) => {
+t.test('ambiguous and invalid JSON', async (t) => {
   const whole = JSON.stringify(manifestOf())
   const cases: [string, Buffer | string, RegExp][] = [
-    ['nothing', '', /it is no JSON/],
+    ['nothing', '', /it is not valid JSON/],
     ['a list', '[]', /manifest\.json/],
     ['null', 'null', /manifest\.json/],
     ['a text', '"manifest"', /manifest\.json/],
@@ -244,7 +244,7 @@ t.test('JSON that readers read differently, or not at all', async (t) => {
   )
 })
 
-t.test('whatever stands in a manifest, it is read or refused as a value, and soon', async (t) => {
+t.test('any manifest is accepted or refused fast, without exceptions', async (t) => {
   const value = fc.oneof(
     fc.jsonValue({ maxDepth: 4 }),
     fc.constantFrom('toString', '__proto__', 1e308, -0, null, [], {}, '\0', 'a'.repeat(60_000)),
@@ -299,7 +299,7 @@ t.test('whatever stands in a manifest, it is read or refused as a value, and soo
   }
 })
 
-t.test('what is wrong is said with what is allowed, and the nearest right name', async (t) => {
+t.test('errors name the allowed values and the closest name', async (t) => {
   const cases: [change: Record<string, unknown>, message: RegExp][] = [
     [{ manifestVersion: 2 }, /at \/manifestVersion: 2 is not allowed; it must be 1\./],
     [

@@ -165,7 +165,7 @@ t.test('sign-ins that are not what they seem', async (t) => {
     for (const kept of [[], [`${name}=`], [`${name}=${'A'.repeat(43)}`], [other], [`${name}=${other.split('=')[1]}`]]) {
       const { status, text } = await world.backFrom(kept, { state: mine, code: 'c' })
       t.equal(status, 400)
-      t.match(text, /begun in another browser/)
+      t.match(text, /started in another browser/)
     }
     t.equal(asked.length, 0, 'the service is not asked')
     t.equal((await back({ state: mine, code: 'c' })).status, 200, 'and the sign-in is there still for the browser that began it')

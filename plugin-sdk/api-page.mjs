@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { buildKit } from './build.mjs'
 
 /**
- * Generates docs/plugin-api.md from the declarations of the published SDK. A test compares both.
+ * Makes docs/plugin-api.md from the declarations that the kit gives away, so that nothing stands there that is not so. A test compares.
  *
  *     node plugin-sdk/api-page.mjs
  */

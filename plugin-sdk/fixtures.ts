@@ -52,9 +52,9 @@ const BODY_LENGTH_MAX = 5 * 1024 * 1024
 const FAILURES = ['timeout', 'upstream', 'rate_limited', 'too_large', 'permission']
 
 /**
- * Validates the content of a fixture file, parsed from JSON.
+ * Reads what a file of fixtures holds, parsed from JSON.
  * @param name of the file, for the message
- * @throws Error that names the wrong exchange and the problem
+ * @throws Error that says which exchange is wrong, and how
  */
 export function readFixtures(value: unknown, name = 'fixtures'): Fixtures {
   const wrong = (place: string, message: string): never => {
@@ -103,15 +103,15 @@ export interface ReplayRequest {
   body?: string | null
 }
 
-/** A replayed service. */
+/** A service that is played from a file. */
 export interface Replay {
-  /** The matching exchange, which counts as used; null when none matches, or all matches are used up. */
+  /** The exchange that fits, which counts as used; null when none does or all that do are used up. */
   next(request: ReplayRequest): Exchange | null
-  /** The required exchanges that were not requested yet. */
+  /** Those with `required` that nobody has asked for yet. */
   unused(): Exchange[]
 }
 
-/** Replays fixtures: the first matching exchange that is not used up answers. */
+/** Plays fixtures: the first that fits and is not used up answers. */
 export function openReplay({ exchanges }: Fixtures): Replay {
   const used = exchanges.map(() => 0)
   return {

@@ -114,7 +114,7 @@ const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', '
 const MONTH = '(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\\.?'
 const YEAR = '(\\d{4})'
 const DAY = '(\\d{1,2})(?:st|nd|rd|th)?'
-/** Unambiguous date formats: 01/08/1965 is August 1 or January 8, so only its year is read. */
+/** What catalogues write. Only what can be read in one way: 01/08/1965 is the first of August or the eighth of January, and so only a year. */
 const DATES: readonly [pattern: RegExp, read: (groups: string[]) => (string | undefined)[]][] = [
   [/^(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?:t.*)?$/, ([year, month, day]) => [year, month, day]],
   [/^(\d{4})(\d{2})(\d{2})$/, ([year, month, day]) => [year, month, day]],

@@ -1,4 +1,4 @@
-/** The functions of a plugin, and their input and output. All of it is transferred into and out of the sandbox as JSON. */
+/** What a plugin answers to and what it is given. All of it crosses the border of a sandbox as JSON. */
 
 /** A value that JSON can hold. */
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }

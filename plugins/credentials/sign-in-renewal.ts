@@ -57,7 +57,7 @@ interface RenewalGrant {
 
 class Renewal implements RenewedCredentials {
   readonly #options: RenewalOptions
-  /** By plugin and user: concurrent callers share one renewal. */
+  /** By plugin and reader: those who come meanwhile wait for the same. */
   readonly #underWay = new Map<string, Promise<void>>()
 
   constructor(options: RenewalOptions) {

@@ -105,13 +105,13 @@ class OAuthSignIns implements SignIns {
       return refuse('invalid_request', `${name} has no service to sign in to.`)
     const { clientId } = await this.#clientOf(plugin.id)
     if (clientId === undefined)
-      return refuse('conflict', `An administrator must first enter the client id of ${name}, which identifies this server at the service.`)
+      return refuse('conflict', `An administrator has to give the client id of ${name} first, which its service knows this server by.`)
     const state = random()
     const browserKey = random()
     const held: Held = { verifier: random(), redirectUri }
     await this.#keep({ state, browserKey, held, reader: { pluginId: plugin.id, userId } })
     const url = authorizationUrl(auth.oauth2, { clientId, state, held })
-    // Manifests allow only https; browsers are never redirected to anything else even if that changes.
+    // The manifest lets https through and nothing else; a browser is sent to nothing else even if that were to change.
     if (url.protocol !== 'https:') return refuse('conflict', `${name} has no valid URL for signing in.`)
     return { redirectUrl: url.href, cookieName: signInCookieName(state), browserKey, seconds: PENDING_SECONDS }
   }
@@ -193,7 +193,7 @@ const unknownSignIn = () =>
 
 const belongsTo = (stateHash: string, { pluginId, userId }: PluginReader) => ['sign-in', stateHash, pluginId, userId]
 
-/** The URL at which the user signs in (RFC 6749, 4.1.1, with RFC 7636). */
+/** Where the browser is sent to sign in (RFC 6749, 4.1.1, with RFC 7636). */
 function authorizationUrl(
   { authorizeUrl, scopes = [], pkce }: OAuth2,
   { clientId, state, held }: { clientId: string; state: string; held: Held },

@@ -127,9 +127,7 @@ export const bench: Command = {
       const { out, flag, stop } = input
       const calls = readCount(flag('calls'), { flag: 'calls', unless: CALLS, max: CALLS_MAX })
       if (call.fixtures === null)
-        throw new ToolProblem(
-          `${call.name} has no fixtures, so each of ${calls} calls would go to the real service. Add fixtures to the call.`,
-        )
+        throw new ToolProblem(`${call.name} has no fixtures, so each of ${calls} calls would ask the service itself. Give it some.`)
       const wall: number[] = []
       const cpu: number[] = []
       for (let turn = 0; turn < calls + WARM_UP && !stop.aborted; turn++) {

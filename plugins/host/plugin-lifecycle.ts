@@ -133,7 +133,7 @@ class Lifecycle implements PluginLifecycle {
         `There is no ${sha256 === undefined ? 'earlier version' : 'version with that hash'} of ${plugin.key} to roll back to.`,
       )
     if (compareVersions(version.version, plugin.version) >= 0)
-      refuse('conflict', `${plugin.key} ${version.version} is not older than ${plugin.version}. Grant its permissions instead.`)
+      refuse('conflict', `${plugin.key} ${version.version} is not older than ${plugin.version}; agree to it instead.`)
     const growth = plugin.granted ? permissionGrowth(plugin.granted, permissionsOf(version.manifest as Manifest)) : []
     if (growth.length > 0 && version.id !== plugin.previousVersionId)
       refuse(

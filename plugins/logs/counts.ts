@@ -31,7 +31,7 @@ export interface Percentiles {
   max: number
 }
 
-/** The last measurements, for exact recent percentiles; 4 KB. */
+/** The last measurements of something, for exact percentiles of how it is now; 4 KB. */
 export interface Measurements {
   add(value: number): void
   /** The number of stored measurements. */

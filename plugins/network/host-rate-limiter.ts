@@ -20,7 +20,7 @@ interface Pace {
 
 /** Of one host, by all plugins and users together: services bar whoever asks more. How many are under way is left to those who state it. */
 const PACE_MAX: Pace = { perSecond: 5, burst: 10, parallelMax: Number.POSITIVE_INFINITY }
-/** A plugin without requests for this long no longer limits its hosts: it may have been removed. */
+/** For so long a plugin that asks nothing keeps hosts at its rate: it may have been taken away since. */
 const STATED_MS = 3_600_000
 /** Hosts that are remembered before those are forgotten that have had their rest. */
 const HOSTS_MAX = 1_000
@@ -85,7 +85,7 @@ interface Host {
   pace: Pace
   tokens: number
   at: number
-  /** Requests in flight. */
+  /** Requests under way. */
   inside: number
   /** Queues by plugin, in the order of their next requests. */
   lines: Map<string, Waiting[]>
@@ -170,7 +170,7 @@ class FairRateLimiter implements HostRateLimiter {
     host.at = time
   }
 
-  /** An idle host with a full bucket behaves like a new one, so it can be forgotten. */
+  /** One that is rested and awaited by nobody is no different from one that was never asked: forgetting it gives nothing away. */
   #forget(): void {
     const time = this.#now()
     if (this.#hosts.size <= HOSTS_MAX || time - this.#forgotAt < FORGET_EVERY_MS) return
@@ -189,7 +189,7 @@ class FairRateLimiter implements HostRateLimiter {
       this.#hosts.set(name, host)
       this.#forget()
     }
-    // The time until now counts at the old rate.
+    // What has passed since was at the rate of then.
     this.#refill(host)
     host.pace = pace
     host.tokens = Math.min(host.tokens, pace.burst)

@@ -14,9 +14,9 @@ export interface Upgrade {
 /** @throws conflict when the version is not newer, or is signed with another key */
 export function checkUpgrade({ before, versions, manifest, signedBy, trustNewKey = false }: Upgrade): void {
   const { id, version } = manifest
-  if (versions.some((one) => one.version === version)) refuse('conflict', `${id} ${version} is already installed.`)
+  if (versions.some((one) => one.version === version)) refuse('conflict', `${id} ${version} is here already.`)
   if (before.runningVersionId !== null && compareVersions(version, before.version) < 0)
-    refuse('conflict', `${id} ${version} is older than the running version ${before.version}.`)
+    refuse('conflict', `${id} ${version} is older than ${before.version}, which runs.`)
   if (!trustNewKey && before.signedBy.length > 0 && !before.signedBy.some((key) => signedBy.includes(key)))
     refuse('conflict', `${id} ${version} is not signed with the key of ${before.version}. If you trust the new key, confirm that.`)
 }

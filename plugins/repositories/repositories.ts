@@ -129,7 +129,7 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
   readonly #options: RepositoriesOptions<Installed>
   readonly #timing: { firstMs: number; everyMs: number }
   readonly #ended = new AbortController()
-  /** One at a time for each repository; concurrent callers share it. */
+  /** One at a time for each repository; whoever comes later waits for the same. */
   readonly #refreshing = new Map<string, Promise<Repository>>()
   #timer: NodeJS.Timeout | null = null
   #round: Promise<void> = Promise.resolve()

@@ -24,7 +24,7 @@ t.test('the final code of the page compiles and passes its tests in the sandbox'
   await writeFiles(folder, [['tsconfig.json', (await filesOf('plugin-sdk/README.md')).get('tsconfig.json') as string]])
   await compile(folder)
   t.match(await runTool(folder, ['test', '--no-conformance']), { code: 0, stdout: /answers as it always did/ })
-  t.match(await runTool(folder, ['validate']), { code: 0, stdout: /can be packed/ })
+  t.match(await runTool(folder, ['validate']), { code: 0, stdout: /is fit to be packed/ })
   const bytes = packPlugin(
     new Map([
       ['manifest.json', Buffer.from(files.get('manifest.json') as string)],

@@ -34,7 +34,7 @@ type Schemas = typeof RESULT_SCHEMAS
 /** For every method: the return type of a plugin's function against the type of its schema. */
 type Agreement = { [Method in keyof Schemas]: Same<Answer<At<Sdk.Plugin, Method>>, Static<Schemas[Method]>> }
 
-t.test('the types of the SDK match the server's schemas, method by method', async (t) => {
+t.test('the types of the SDK match the server’s schemas, method by method', async (t) => {
   const agreement: Agreement = {
     'metadata.series.search': true,
     'metadata.series.get': true,

@@ -3,8 +3,8 @@ import type { Problem } from '#core/metadata/analysis.ts'
 import { isSystemError } from '#core/reading/file-faults.ts'
 
 const MESSAGES: Record<string, string> = {
-  ENOENT: 'The file no longer exists.',
-  ENOTDIR: 'The file no longer exists.',
+  ENOENT: 'The file is gone.',
+  ENOTDIR: 'The file is gone.',
   EACCES: 'Carrel has no permission to read this file. Grant its account read access.',
   EPERM: 'Carrel has no permission to read this file. Grant its account read access.',
   EISDIR: 'This is a folder, not a file.',

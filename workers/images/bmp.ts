@@ -29,7 +29,7 @@ const RLE4 = 2
 const BITFIELDS = 3
 const ALPHA_BITFIELDS = 6
 
-/** Decodes a Windows or OS/2 bitmap, which libvips cannot. Throws {@link BookFault} (`thumbnail`) for kinds that nobody uses, and for damage. */
+/** Decodes a Windows or OS/2 bitmap, which libvips does not. Throws {@link BookFault} (`thumbnail`) for kinds nobody uses, and for damage. */
 export function decodeBmp(bytes: Uint8Array): RawPicture {
   const layout = readLayout(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
   const { width, height, topDown } = layout

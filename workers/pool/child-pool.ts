@@ -161,7 +161,7 @@ class Children implements ChildPool {
     }
   }
 
-  /** A kill from outside is not a failure of the page: another child draws it. */
+  /** A kill from outside counts against nothing: the page is drawn by another child. */
   async #drawSurely(request: DrawingRequest, signal: AbortSignal | undefined, leave: () => void): Promise<DrawingOutcome> {
     for (let attempt = 1; ; attempt++) {
       const slot = await this.#take(request.path)

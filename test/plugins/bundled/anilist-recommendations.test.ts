@@ -292,7 +292,7 @@ t.test('after a rate limit, only the rest is requested later', async (t) => {
   )
 })
 
-t.test('a large library and list take a dozen requests and little of a refresh's time', async (t) => {
+t.test('a large library and list take a dozen requests and little of a refresh’s time', async (t) => {
   const library = Array.from({ length: 3_000 }, (_, index) =>
     series(index + 1, index % 2 === 0 ? { ...read, rating: 60 + (index % 41) } : {}),
   )

@@ -105,7 +105,7 @@ t.test('requests without the token get nothing', async (t) => {
   t.equal((await fetch(`${url}call`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{' })).status, 400)
 })
 
-t.test('errors on the page name the author's line', async (t) => {
+t.test('errors on the page name the author’s line', async (t) => {
   const folder = await openPluginFolder(t, { files: { 'src/main.ts': FAILING } })
   const { ask } = await startDev(t, folder)
   for (const way of ['throw', 'timer', 'rejection']) {

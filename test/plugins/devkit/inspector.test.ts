@@ -171,7 +171,7 @@ async function startInspected(t: Test) {
   return { ...dev, port, folder, url: `ws://${at}` }
 }
 
-t.test('a breakpoint in the author's source pauses a call beyond its time limit', async (t) => {
+t.test('a breakpoint in the author’s source pauses a call beyond its time limit', async (t) => {
   const { url, call, folder, says } = await startInspected(t)
   const { ask, waitFor, socket, notices } = await openDebugger(t, url)
   await ask('Runtime.enable')

@@ -14,7 +14,7 @@ t.setTimeout(240_000)
 
 const launcher = fileURLToPath(new URL('../../../plugins/devkit/carrel-plugin.mjs', import.meta.url))
 
-t.test('the launcher runs it in the author's folder, through a link', async (t) => {
+t.test('the launcher runs it in the author’s folder, through a link', async (t) => {
   const folder = await openPluginFolder(t)
   await mkdir(path.join(folder, 'node_modules', '.bin'), { recursive: true })
   const link = path.join(folder, 'node_modules', '.bin', 'carrel-plugin')

@@ -6,7 +6,7 @@ t.setTimeout(240_000)
 
 const IMPORTS = `import { assertEqual, assertFails, openPlugin, test } from '@carrel/plugin-sdk/testing'\n`
 
-t.test('an author's tests run in the sandbox, each with its own storage', async (t) => {
+t.test('an author’s tests run in the sandbox, each with its own storage', async (t) => {
   const folder = await openPluginFolder(t, {
     manifest: {
       permissions: { network: [{ host: 'api.example.org', reason: 'The service' }], storage: { quotaKB: 16 }, library: ['series.titles'] },

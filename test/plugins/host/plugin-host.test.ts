@@ -93,7 +93,7 @@ t.test('updates: at once when they request no more permissions, else after conse
   t.equal(await title(), 'two', 'the old version goes on')
   await t.rejects(host.install(pluginOf(main('x'), { version: '1.1.0' }, [keys]), { userId: null }), {
     code: 'conflict',
-    message: /already installed/,
+    message: /here already/,
   })
   await t.rejects(host.install(pluginOf(main('x'), { version: '1.0.5' }, [keys]), { userId: null }), { code: 'conflict', message: /older/ })
   await t.rejects(host.install(pluginOf(main('x'), { version: '9.0.0' }, [others]), { userId: null }), {
@@ -152,7 +152,7 @@ t.test('failures have codes, count, and lead to quarantine', async (t) => {
   t.same(await search('fine'), { results: [] })
 })
 
-t.test('neither server errors nor the plugin's own error codes lead to quarantine', async (t) => {
+t.test('neither server errors nor the plugin’s own error codes lead to quarantine', async (t) => {
   const { database, host, run } = await openHost(t)
   const { id, call } = await run(`export default { metadata: { series: {
     async search({ query }, ctx) { await ctx.storage.set('last', query); return { results: [] } },

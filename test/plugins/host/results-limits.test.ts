@@ -3,7 +3,7 @@ import { RESULT_SCHEMAS, readResult } from '#plugins/host/results.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { unboundedIn } from '#test/support/schema-limits.ts'
 
-t.test('every text, list and map in a plugin's answer has a limit', async (t) => {
+t.test('every text, list and map in a plugin’s answer has a limit', async (t) => {
   for (const [method, schema] of Object.entries(RESULT_SCHEMAS)) t.same(unboundedIn(schema, method), [], method)
 })
 

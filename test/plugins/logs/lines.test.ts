@@ -6,7 +6,7 @@ import { assertInTime } from '#test/support/timed-property.ts'
 const from = { callId: '7f8f3a52-2a0e-4d0b-9b36-0f6f4a1c9d55', method: 'metadata.series.search', secrets: [] }
 const line = (message: unknown, more: object = {}) => ({ level: 'info', message, data: undefined, ...from, ...more })
 
-t.test('a line has the plugin's message, sanitized', async (t) => {
+t.test('a line has the plugin’s message, sanitized', async (t) => {
   const lines = openLines(() => 1_000)
   const cases: [given: ReturnType<typeof line>, message: string, data: string | null, level: string][] = [
     [line('plain'), 'plain', null, 'info'],

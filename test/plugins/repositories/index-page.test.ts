@@ -37,7 +37,7 @@ function timesOf(page: string): { issuedAt: string; expires: string } {
   return { issuedAt, expires }
 }
 
-t.test('a publisher's text never becomes markup', async (t) => {
+t.test('a publisher’s text never becomes markup', async (t) => {
   const nasty = '<script>alert(1)</script>"\' onload=x <img src=https://evil.example.org/x> &amp; javascript:alert(1)'
   const page = renderIndexPage({
     ...indexOf({

@@ -50,7 +50,8 @@ export const validate: Command = {
     if (findings.length > 0) out.line()
     const what = project === null ? 'The plugin' : `${project.manifest.id} ${project.manifest.version}`
     const size = bundle === null ? '' : `, ${kilobytes(Buffer.byteLength(bundle.code))} of code`
-    if (isGood) out.line(`${out.paint('green', '✔')} ${what} is fit to be packed${size}${findings.length > 0 ? `: ${summarize(findings)}` : ''}.`)
+    if (isGood)
+      out.line(`${out.paint('green', '✔')} ${what} is fit to be packed${size}${findings.length > 0 ? `: ${summarize(findings)}` : ''}.`)
     else out.line(`${out.paint('red', '✖')} ${what} cannot be packed: ${summarize(findings)}.`)
     return isGood ? 0 : 1
   },

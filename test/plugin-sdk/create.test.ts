@@ -109,10 +109,10 @@ t.test('invalid arguments are refused with advice', async (t) => {
   const folder = await openFolder(t)
   const refusals: [given: string[], complaint: RegExp][] = [
     [[], /Name the folder: node \S+create-plugin\.mjs my-plugin/],
-    [['My_Plugin'], /"My_Plugin" is no name for a plugin: lower-case words/],
+    [['My_Plugin'], /"My_Plugin" is not a valid name for a plugin. Use lower-case words/],
     [['a', 'b'], /"b" is too much/],
-    [['a', '--template', 'nix'], /There is no template "nix"\. There are: metadata-json-api, /],
-    [['a', '--id', 'nodot'], /"nodot" is no id/],
+    [['a', '--template', 'nix'], /Unknown template "nix"\. Templates: metadata-json-api, /],
+    [['a', '--id', 'nodot'], /"nodot" is not a valid id/],
     [['a', '--colour', 'red'], /Unknown option '--colour'\./],
   ]
   for (const [given, complaint] of refusals) {

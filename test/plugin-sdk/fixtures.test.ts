@@ -78,7 +78,7 @@ t.test('an invalid file is refused with place and reason', async (t) => {
     [[exchange({ required: 'yes' as never })], /"required"/],
     [[exchange({ response: { status: 99 } })], /200 to 599/],
     [[exchange({ response: { body: 'x', json: 1 } })], /both/],
-    [[exchange({ response: { body: 7 as never } })], /no text/],
+    [[exchange({ response: { body: 7 as never } })], /not a string/],
     [[exchange({ response: { headers: { a: 1 } as never } })], /headers/],
     [[exchange({ response: { body: 'x'.repeat(5 * 1024 * 1024 + 1) } })], /5242880 are allowed/],
     [[exchange({ request: { url: 'https://x.example.org', method: 1 as never } })], /method/],

@@ -84,7 +84,7 @@ t.test('the tutorial works with a local service and reloads every change', async
     for (const until = performance.now() + PATIENCE_MS; performance.now() < until; await sleep(20)) if (wanted.test(said)) return
     throw new Error(`It did not say ${wanted}, but:\n${said}`)
   }
-  await says(/Local +localhost:\d+ may be asked/)
+  await says(/Local +localhost:\d+ may be requested/)
   await says(/runs 1\.0\.1-dev\.\d+/)
   const [plugin] = await server.services.plugins.list()
   const id = plugin?.id ?? ''

@@ -78,7 +78,7 @@ t.test('a failure is expected by its code', async (t) => {
   const { assertFails } = kit
   const failure = Object.assign(new Error('gone'), { code: 'not_found', trace })
   t.equal(await assertFails(Promise.reject(failure), 'not_found'), failure)
-  await t.rejects(assertFails(Promise.reject(failure), 'auth'), { message: /failed with auth, and failed with not_found/ })
+  await t.rejects(assertFails(Promise.reject(failure), 'auth'), { message: /failed with auth, but failed with not_found/ })
   await t.rejects(assertFails(Promise.reject(null), 'auth'), { message: /no code/ })
   await t.rejects(assertFails(Promise.resolve({ found: 1 }), 'auth'), { message: /answered \{"found":1\}/ })
 })

@@ -312,7 +312,7 @@ t.test('missing entries and invalid responses have the right error code', async 
     [say(401, fault(401, 'Unauthorized.')), 'auth', /Connect your account again/],
     [say(400, fault(400, 'Invalid token')), 'auth', /Connect your account again/],
     [say(400, fault(400, `validation ${'x'.repeat(5_000)}`)), 'upstream', /^(?!.{400}).*answered 400: validation x/],
-    [say(200, fault(400, 'Max query complexity')), 'upstream', /could not answer: Max query complexity/],
+    [say(200, fault(400, 'Max query complexity')), 'upstream', /returned an error: Max query complexity/],
     [say(200, '<!doctype html>'), 'upstream', /an unexpected response/],
     [say(200, '{"data":{"Media":'), 'upstream', /an unexpected response/],
     [say(200, { data: [] }), 'upstream', /an unexpected response/],

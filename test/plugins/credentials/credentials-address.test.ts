@@ -63,7 +63,7 @@ t.test('credentials go to the confirmed host, and to no other that is entered la
   way.asked.length = 0
   await host.edit(id, { config: { baseUrl: 'https://second.example.net' } })
   t.equal(await host.authStatus(await host.get(id), null), 'missing', 'nobody has given them for this address')
-  await t.rejects(search(), { message: /given for another address than https:\/\/second\.example\.net: they have to be given again/ })
+  await t.rejects(search(), { message: /given for another address than https:\/\/second\.example\.net\. Enter them again/ })
   t.same(sent(), [])
   await host.edit(id, { config: { baseUrl: 'https://first.example.net/other/path' } })
   t.match(await search(), /^\["connected"/, 'the host is what counts')

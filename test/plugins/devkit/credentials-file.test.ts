@@ -82,7 +82,7 @@ t.test('errors of an invalid file reveal nothing of its content', async (t) => {
     [`{ "token": "${TOKEN}`, /must be an object of texts as JSON, with token/],
     [[TOKEN], /must be an object of texts/],
     [{ token: { deep: TOKEN } }, /must be an object of texts/],
-    [{ password: TOKEN }, /There is no such credential; there are: token/],
+    [{ password: TOKEN }, /Unknown credential. Known are: token/],
     [{ token: `${TOKEN}\n` }, /not contain line breaks/],
     [{ token: TOKEN.repeat(5_000) }, /bytes; 65536 are allowed/],
   ] as const) {

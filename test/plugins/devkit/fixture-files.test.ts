@@ -65,7 +65,7 @@ t.test('responses are recorded, written and replayed', async (t) => {
   const strict = openReplayEgress(openReplay(read), ({ method, url }) => unmatched.push(`${method} ${url}`))
   await t.rejects(strict.fetch({ url: 'https://api.example.org/new' }, policy, never), {
     own: 'upstream',
-    message: /No fixture answers GET/,
+    message: /No fixture matches GET/,
   })
   await t.rejects(strict.fetch({ url: 'http://api.example.org/a' }, policy, never), {
     name: 'GuestError',

@@ -95,7 +95,7 @@ t.test('failing tests report their place', async (t) => {
   t.equal(code, 1)
   for (const expected of [
     /✖ fails.*\n {6}it is so\n {6}at test\/a\.test\.js:\d+:\d+\n/,
-    /✖ asks for what no fixture answers.*\n {6}unmatched: No fixture answers GET https:\/\/api\.example\.org\/titles\?q=silence/,
+    /✖ asks for what no fixture answers.*\n {6}unmatched: No fixture matches GET https:\/\/api\.example\.org\/titles\?q=silence/,
     /✖ does not ask for what is required.*\n {6}GET https:\/\/api\.example\.org\/needed of the fixtures of this test is required/,
     /✖ names no fixtures that there are.*\n {6}There is no fixtures\/nowhere\.json/,
     /✔ goes on/,
@@ -127,7 +127,7 @@ t.test('conformance checks', async (t) => {
   t.equal(good.code, 0, good.stdout)
   t.match(good.stdout, /handles a rate limit \(429\)/)
   t.match(good.stdout, /You have no tests yet/)
-  t.match(good.stdout, /– answers the same when it is asked again {2}\(save a call of it with fixtures, in calls\/\)/)
+  t.match(good.stdout, /– returns the same answer twice {2}\(save a call of it with fixtures, in calls\/\)/)
 
   const careless = await openPluginFolder(t, {
     files: {
@@ -155,8 +155,8 @@ t.test('conformance checks', async (t) => {
     /✖ handles an empty query.*\n {6}With an empty query, it ended with thrown: no query/,
     /✖ handles a query in any script.*\n {6}With such a query, it ended with thrown: URI malformed/,
     /✖ respects the limit.*\n {6}The limit was 1 result, and it returned 3/,
-    /✖ comes to a last page.*\n {6}It gave the same cursor twice/,
-    /✖ answers the same when it is asked again( {2}\(\d+ ms\))?\n/,
+    /✖ reaches the last page.*\n {6}It returned the same cursor twice/,
+    /✖ returns the same answer twice( {2}\(\d+ ms\))?\n/,
   ])
     t.match(stdout, expected)
 })

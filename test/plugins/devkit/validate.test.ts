@@ -42,11 +42,14 @@ t.test('every static problem is found', async (t) => {
         },
       },
       [
-        warning('manifest', /^manifest\.json at \/permissions\/network\/0: nobody reads the member "method"\. Did you mean methods\?$/),
-        warning('manifest', /^manifest\.json at \/http: nobody reads the member "rateLimits"\. Did you mean rateLimit\?$/),
+        warning(
+          'manifest',
+          /^manifest\.json at \/permissions\/network\/0: unknown member "method", which servers ignore\. Did you mean methods\?$/,
+        ),
+        warning('manifest', /^manifest\.json at \/http: unknown member "rateLimits", which servers ignore\. Did you mean rateLimit\?$/),
         warning('manifest', /at \/http\/rateLimit\/api\.example\.org: .*"perMinutes"\. Did you mean perMinute\?$/),
         warning('manifest', /"per\?second"/),
-        warning('manifest', /^manifest\.json: nobody reads the member "rateLimit"\..* There is one at \/http\/rateLimit\.$/),
+        warning('manifest', /^manifest\.json: unknown member "rateLimit", which servers ignore\..* There is one at \/http\/rateLimit\.$/),
         warning('manifest', /"heapMB"\..* There is one at \/limits\/heapMB\.$/),
       ],
     ],
@@ -86,7 +89,7 @@ t.test('every static problem is found', async (t) => {
           permissions: { ...HOSTS.permissions, network: [...HOSTS.permissions.network, { host: '*.example.net', reason: 'None' }] },
         },
       },
-      [warning('hosts', /asks for \*\.example\.net/)],
+      [warning('hosts', /requests \*\.example\.net/)],
     ],
     [
       'no storage',
@@ -109,7 +112,7 @@ t.test('every static problem is found', async (t) => {
       [warning('functions', /metadata\.series\.get, which the manifest/)],
     ],
     ['does not start', code(`${ECHO}\nthrow new Error('not today')`), [error('functions', /does not start: .*not today/)]],
-    ['secret', code(withGet(`return { externalId, title: 'ghp_${'a1B2'.repeat(9)}' }`)), [error('secrets', /a token of GitHub: ghp_a1…/)]],
+    ['secret', code(withGet(`return { externalId, title: 'ghp_${'a1B2'.repeat(9)}' }`)), [error('secrets', /a GitHub token: ghp_a1…/)]],
     [
       'random text',
       code(withGet(`return { externalId, title: 'q8Zr3TxVq8LmN5bYc7HdK2sJf9GpA4uE6iq8' }`)),
@@ -130,7 +133,7 @@ t.test('every static problem is found', async (t) => {
       { manifest: HOSTS, files: { 'README.md': null, LICENSE: null } },
       [warning('files', /README\.md/), warning('files', /LICENSE/)],
     ],
-    ['locale', { manifest: HOSTS, files: { 'locales/de.json': '{' } }, [error('files', /locales\/de\.json is no JSON/)]],
+    ['locale', { manifest: HOSTS, files: { 'locales/de.json': '{' } }, [error('files', /locales\/de\.json is not valid JSON/)]],
   ]
   for (const [name, change, expected] of cases) {
     const { findings } = await look(await openPluginFolder(t, { manifest: HOSTS, ...change }))
@@ -211,7 +214,7 @@ t.test('a foreign bundle is validated as it is', async (t) => {
   t.match(findings.map(({ check, message }) => `${check} ${message}`).sort(), [
     /^functions The code does not start: .*cannot import/,
     /^imports The bundle imports "node:fs"/,
-    /^source-map The source map names a path of your machine, \/home\/ada/,
+    /^source-map The source map contains a path of your machine, \/home\/ada/,
   ])
   await writeFile(path.join(folder, 'main.js'), `export default { recommendations: { get: () => ({ recommendations: ['${folder}/x'] }) } }`)
   await writeFile(path.join(folder, 'main.js.map'), 'no map')

@@ -112,7 +112,7 @@ t.test('invalid packages, and plugins that do not start or lack functions', asyn
   const { host } = await openHost(t)
   await t.rejects(host.install(Buffer.from('no zip'), { userId: null }), { code: 'invalid_value' })
   for (const [main, message] of [
-    ['export default {}', /promises metadata.series.search, metadata.series.get/],
+    ['export default {}', /names metadata.series.search, metadata.series.get/],
     ['syntax error', /does not start/],
     ['for (;;);', /does not start/],
     ['throw new Error("at once")', /at once/],

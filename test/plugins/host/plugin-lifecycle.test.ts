@@ -88,7 +88,7 @@ t.test('a new version that fails on probation is rolled back', async (t) => {
   t.match(await host.get(id), {
     version: '1.0.0',
     state: 'enabled',
-    stateReason: /2.0.0 failed as soon as it ran .*no good.* 1.0.0 runs again/,
+    stateReason: /2.0.0 failed right after the update .*no good.* 1.0.0 runs again/,
   })
   t.match(await ask('b'), /^one/, 'at once: the pause was for the other')
 

@@ -138,7 +138,7 @@ t.test('private addresses are allowed only for the granted host, and this server
     const address = `http://${host}:${way.port}`
     const rule = { host, methods: ['GET'], origin: address, private: true }
     const refused = real.fetch({ url: address }, { ...POLICY, rules: [rule] }, forever())
-    await t.rejects(refused, { own: 'permission', message: /leads to this server, or to no network that can be granted/ }, host)
+    await t.rejects(refused, { own: 'permission', message: /resolves to this server, or to a network that cannot be granted/ }, host)
   }
   t.equal(way.asked.length, 1)
 })

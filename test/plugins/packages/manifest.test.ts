@@ -203,7 +203,7 @@ t.test('texts for consent', async (t) => {
     ],
   ]
   for (const homepage of addresses) t.throws(() => read({ homepage }), refused('/homepage', /homepage: must /), label(homepage))
-  t.throws(() => read({ author: { name: 'A', url: 'javascript:alert(1)' } }), refused('/author/url', /https address/))
+  t.throws(() => read({ author: { name: 'A', url: 'javascript:alert(1)' } }), refused('/author/url', /https URL/))
 })
 
 t.test('ambiguous and invalid JSON', async (t) => {
@@ -216,16 +216,16 @@ t.test('ambiguous and invalid JSON', async (t) => {
     ['a number', '1e400', /manifest\.json/],
     ['a mark in front', `\ufeff${whole}`, /byte order mark/],
     ['UTF-16', Buffer.from(`\ufeff${whole}`, 'utf16le'), /UTF-8/],
-    ['UTF-16 without mark', Buffer.from(whole, 'utf16le'), /no JSON/],
+    ['UTF-16 without mark', Buffer.from(whole, 'utf16le'), /not valid JSON/],
     ['half a sequence', Buffer.concat([Buffer.from(whole), Buffer.from([0xc3])]), /UTF-8/],
     ['an overlong slash', Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xc0, 0xaf]), Buffer.from('"}')]), /UTF-8/],
-    ['two texts', `${whole}${whole}`, /no JSON/],
-    ['a comment', whole.replace('{', '{/**/'), /no JSON/],
-    ['a comma too many', whole.replace(/}$/, ',}'), /no JSON/],
+    ['two texts', `${whole}${whole}`, /not valid JSON/],
+    ['a comment', whole.replace('{', '{/**/'), /not valid JSON/],
+    ['a comma too many', whole.replace(/}$/, ',}'), /not valid JSON/],
     ['10 MB', Buffer.alloc(10 * 1024 * 1024, 32), new RegExp(`${MANIFEST_BYTES_MAX} are allowed`)],
     ['as deep as it may weigh, lists', `${'['.repeat(32_000)}${']'.repeat(32_000)}`, /deeper than/],
     ['as deep as it may weigh, objects', `${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`, /deeper than/],
-    ['open brackets', '['.repeat(60_000), /no JSON/],
+    ['open brackets', '['.repeat(60_000), /not valid JSON/],
     ['what a terminal obeys', '\x1b]0;title\x07{', /^[ -~]+$/],
   ]
   for (const [name, bytes, message] of cases)
@@ -310,21 +310,21 @@ t.test('errors name the allowed values and the closest name', async (t) => {
     [{ auth: { type: 'apikey', scope: 'server' } }, /one of none, apiKey, basic, oauth2 \(did you mean apiKey\?\)/],
     [{ permissions: { networks: [] } }, /does not know that permission .*one of network, .* \(did you mean network\?\)/],
     [{ capabilities: { 'metadata.serie': {} } }, /does not know that capability .*\(did you mean metadata\.series\?\)/],
-    [{ engine: undefined, engines: {} }, /it has no engine; "engines" may be meant as that/],
+    [{ engine: undefined, engines: {} }, /it has no engine; "engines" may be a misspelling/],
     [{ permissions: { rateLimit: {} } }, /does not know that permission .*; there is one at \/http\/rateLimit\.$/],
     [{ capabilities: { idSource: 'x' } }, /; there is one at \/capabilities\/metadata\.series\/idSource, \/capab/],
-    [{ capabilities: { sync: {} } }, /at \/capabilities\/sync: this name is kept for .*; it must be one of metadata\.series, /],
+    [{ capabilities: { sync: {} } }, /at \/capabilities\/sync: this name is reserved for .*; it must be one of metadata\.series, /],
     [
       { permissions: { networkFromConfig: 'server' } },
       /at \/permissions\/networkFromConfig: must be a list of at most 5, none twice, each of them the name of a member of config: .*; it is "server"\./,
     ],
     [
       { permissions: { networkFromConfig: ['serve'] }, config: { type: 'object', properties: { server: { type: 'string' } } } },
-      /at \/permissions\/networkFromConfig\/0: serve is no member of \/config\/properties; it must be one of server \(did you mean server\?\)\./,
+      /at \/permissions\/networkFromConfig\/0: serve is not a member of \/config\/properties; it must be one of server \(did you mean server\?\)\./,
     ],
     [
       { permissions: { networkFromConfig: ['server'] } },
-      /name a member there, which administrators enter the address as first, for there is none\./,
+      /there is none yet; add a member there, in which administrators enter the URL first\./,
     ],
     [
       { permissions: { network: ['a.example.org'] } },
@@ -337,7 +337,7 @@ t.test('errors name the allowed values and the closest name', async (t) => {
     [{ permissions: { storage: { quotaKB: 0 } } }, /storage\/quotaKB: must be a whole number from 1 to 20480; it is 0\./],
     [
       { http: { rateLimit: 30 } },
-      /at \/http\/rateLimit: must be an object; each name in it must be the name of a host in .*, and has an object with perMinute, and perhaps burst, maxParallel; it is 30\./,
+      /at \/http\/rateLimit: must be an object; each name in it must be a lower-case host name .*, and has an object with perMinute, and perhaps burst, maxParallel; it is 30\./,
     ],
     [
       { http: { rateLimit: { 'api.example.com': { perMinute: 5 } } } },
@@ -345,7 +345,7 @@ t.test('errors name the allowed values and the closest name', async (t) => {
     ],
     [
       { permissions: {}, http: { rateLimit: { 'api.example.com': { perMinute: 5 } } } },
-      /network; name a host there first, for there is none\./,
+      /network; there is none yet; add a host there first\./,
     ],
     [{ http: { rateLimit: { 'api.example.org': { perMinute: '5' } } } }, /perMinute: must be a whole number from 1 to 300; it is "5"\./],
     [{ http: { cacheTtl: 60 } }, /cacheTtl: must be an object, which may have search, get, match, refresh; it is 60\./],
@@ -356,7 +356,7 @@ t.test('errors name the allowed values and the closest name', async (t) => {
       /methods: must be a list of 1 to 3, none twice, each of them one of search, get, match; it is \[\]\./,
     ],
     [{ capabilities: { 'metadata.series': { methods: ['get'], idSource: 'carrel' } } }, /idSource: carrel stands for this library/],
-    [{ capabilities: { recommendations: { methods: ['get'], idSource: 'comicinfo' } } }, /idSource: comicinfo is what files of comics/],
+    [{ capabilities: { recommendations: { methods: ['get'], idSource: 'comicinfo' } } }, /idSource: comicinfo is the key for identifiers/],
     [
       { auth: { type: 'apiKey', scope: 'server', bind: { host: 'x.example.org', header: 'X-A', format: '{token}' } } },
       /one of api\.example\.org/,

@@ -166,12 +166,12 @@ t.test('packages that no server would install are not packed', async (t) => {
     'META',
     '',
   ])
-    t.throws(() => pack({ [name]: 'x' }), refused(/no name that|no place|twice/), encodeURI(name))
+    t.throws(() => pack({ [name]: 'x' }), refused(/not a valid name|not allowed|twice/), encodeURI(name))
   for (const name of [INTEGRITY, SIGNATURE]) t.throws(() => pack({ [name]: '[]' }, [AUTHOR]), refused(/twice|reserved/), name)
   t.throws(() => pack({ 'manifest.json': '{}' }), refused(/manifest\.json/))
-  t.throws(() => pack({ 'main.js': Buffer.from([0xff]) }), refused(/main\.js is no UTF-8/))
-  t.throws(() => pack({ 'main.js': 'a\0b' }), refused(/main\.js holds NUL/))
-  t.throws(() => pack({ 'README.md': 'a\0b' }), refused(/README\.md holds NUL/))
+  t.throws(() => pack({ 'main.js': Buffer.from([0xff]) }), refused(/main\.js is not UTF-8/))
+  t.throws(() => pack({ 'main.js': 'a\0b' }), refused(/main\.js contains NUL/))
+  t.throws(() => pack({ 'README.md': 'a\0b' }), refused(/README\.md contains NUL/))
   t.throws(() => pack({}, [AUTHOR, AUTHOR]), refused(/twice by the same key/))
   t.throws(() => pack({}, [1, 2, 3, 4, 5].map(keyOf)), refused(/1 to 4 signatures/))
   for (const { privateKey } of [generateKeyPairSync('ec', { namedCurve: 'P-256' }), generateKeyPairSync('ed448')])
@@ -267,9 +267,9 @@ t.test('incomplete, duplicate, false and invalid lists', async (t) => {
   const texts: [string, (text: string) => string, RegExp][] = [
     ['a member twice', (text) => text.replace('{', '{"id":"org.example.other",'), /"id" twice/],
     ['a mark in front', (text) => `\ufeff${text}`, /byte order mark/],
-    ['no JSON', (text) => text.slice(1), /no JSON/],
+    ['no JSON', (text) => text.slice(1), /not valid JSON/],
     ['deep', () => '['.repeat(15_000) + ']'.repeat(15_000), /nested deeper/],
-    ['nothing', () => '', /no JSON/],
+    ['nothing', () => '', /not valid JSON/],
   ]
   for (const [name, change, message] of texts)
     t.throws(
@@ -293,27 +293,27 @@ t.test('invalid signatures, and those that anybody can make', async (t) => {
   const s = BigInt(`0x${Buffer.from(raw.subarray(32)).reverse().toString('hex')}`) + order
   const malleable = Buffer.concat([raw.subarray(0, 32), Buffer.from(s.toString(16).padStart(64, '0'), 'hex').reverse()]).toString('base64')
   const cases: [string, unknown, RegExp][] = [
-    ['over something else', [{ publicKey, signature: other('x') }], /does not hold/],
-    ['over nothing', [{ publicKey, signature: other('') }], /does not hold/],
-    ['over the hash of the list', [{ publicKey, signature: other(createHash('sha512').update(listed).digest()) }], /does not hold/],
-    ['over the list with a line behind', [{ publicKey, signature: other(`${listed}\n`) }], /does not hold/],
-    ['by another key', [{ publicKey, signature: other(listed, STRANGER) }], /does not hold/],
-    ['said to be another’s', [{ publicKey: publicKeyText(STRANGER), signature }], /does not hold/],
+    ['over something else', [{ publicKey, signature: other('x') }], /is invalid/],
+    ['over nothing', [{ publicKey, signature: other('') }], /is invalid/],
+    ['over the hash of the list', [{ publicKey, signature: other(createHash('sha512').update(listed).digest()) }], /is invalid/],
+    ['over the list with a line behind', [{ publicKey, signature: other(`${listed}\n`) }], /is invalid/],
+    ['by another key', [{ publicKey, signature: other(listed, STRANGER) }], /is invalid/],
+    ['said to be another’s', [{ publicKey: publicKeyText(STRANGER), signature }], /is invalid/],
     [
       'one that holds and one that does not',
       [
         { publicKey, signature },
         { publicKey: publicKeyText(STRANGER), signature },
       ],
-      /does not hold/,
+      /is invalid/,
     ],
-    ['empty', [{ publicKey, signature: '' }], /does not hold/],
-    ['zeros', [{ publicKey, signature: Buffer.alloc(64).toString('base64') }], /does not hold/],
-    ['too short', [{ publicKey, signature: raw.subarray(0, 63).toString('base64') }], /does not hold/],
-    ['too long', [{ publicKey, signature: Buffer.concat([raw, Buffer.alloc(1)]).toString('base64') }], /does not hold/],
-    ['in another spelling', [{ publicKey, signature: `${signature}\n` }], /does not hold/],
-    ['for the web', [{ publicKey, signature: raw.toString('base64url') }], /does not hold/],
-    ['in its other form', [{ publicKey, signature: malleable }], /does not hold/],
+    ['empty', [{ publicKey, signature: '' }], /is invalid/],
+    ['zeros', [{ publicKey, signature: Buffer.alloc(64).toString('base64') }], /is invalid/],
+    ['too short', [{ publicKey, signature: raw.subarray(0, 63).toString('base64') }], /is invalid/],
+    ['too long', [{ publicKey, signature: Buffer.concat([raw, Buffer.alloc(1)]).toString('base64') }], /is invalid/],
+    ['in another spelling', [{ publicKey, signature: `${signature}\n` }], /is invalid/],
+    ['for the web', [{ publicKey, signature: raw.toString('base64url') }], /is invalid/],
+    ['in its other form', [{ publicKey, signature: malleable }], /is invalid/],
     [
       'twice',
       [
@@ -329,18 +329,18 @@ t.test('invalid signatures, and those that anybody can make', async (t) => {
     ['null among them', [null], /1 to 4/],
     ['numbers', [{ publicKey: 1, signature: 2 }], /1 to 4/],
     ['texts that are objects', [{ publicKey: { toString: 1 }, signature: {} }], /1 to 4/],
-    ['no JSON', '[', /no JSON/],
+    ['no JSON', '[', /not valid JSON/],
     ['a member twice', `[{"publicKey":"x","publicKey":"${publicKey}","signature":"${signature}"}]`, /twice/],
-    ['a key in another spelling', [{ publicKey: publicKey.replace('=', ''), signature }], /no Ed25519 key/],
-    ['a key with a line behind', [{ publicKey: `${publicKey}\n`, signature }], /no Ed25519 key/],
-    ['a short key', [{ publicKey: Buffer.from(publicKey, 'base64').subarray(0, 31).toString('base64'), signature }], /no Ed25519 key/],
+    ['a key in another spelling', [{ publicKey: publicKey.replace('=', ''), signature }], /not an Ed25519 key/],
+    ['a key with a line behind', [{ publicKey: `${publicKey}\n`, signature }], /not an Ed25519 key/],
+    ['a short key', [{ publicKey: Buffer.from(publicKey, 'base64').subarray(0, 31).toString('base64'), signature }], /not an Ed25519 key/],
     [
       'a long key',
       [{ publicKey: Buffer.concat([Buffer.from(publicKey, 'base64'), Buffer.alloc(1)]).toString('base64'), signature }],
-      /no Ed25519 key/,
+      /not an Ed25519 key/,
     ],
-    ['no key', [{ publicKey: '', signature }], /no Ed25519 key/],
-    ['a point that is none', [{ publicKey: Buffer.alloc(32, 2).toString('base64'), signature }], /Ed25519 key|does not hold/],
+    ['no key', [{ publicKey: '', signature }], /not an Ed25519 key/],
+    ['a point that is none', [{ publicKey: Buffer.alloc(32, 2).toString('base64'), signature }], /Ed25519 key|is invalid/],
   ]
   for (const [name, value, message] of cases) t.throws(() => readPackage(withSignatures(value)), refused(message), name)
 })

@@ -316,7 +316,7 @@ t.test('entries that overlap, hide or leave gaps', async (t) => {
   t.throws(() => readZip(forge([{ name: 'a', packedSize: 4_000, size: 4_000 }]), anything), /extends into the directory/)
   const text = bytes('a text, a text, a text')
   const padded = Buffer.concat([deflateRawSync(text), bytes('hidden behind the stream')])
-  t.throws(() => readZip(forge([deflated('a', text, { packed: padded })]), anything), /behind the data of "a"/)
+  t.throws(() => readZip(forge([deflated('a', text, { packed: padded })]), anything), /extra data after "a"/)
   t.throws(() => readZip(forge([deflated('a', text, { packed: deflateRawSync(text).subarray(0, -1) })]), anything), /damaged/)
 })
 
@@ -335,7 +335,7 @@ t.test('the size limit of a name is checked before inflating', async (t) => {
   const archive = forge([deflated('a', Buffer.alloc(2_000))])
   t.throws(() => readZip(archive, () => 1_999), /"a" has 2000 bytes; 1999 are allowed/)
   t.equal(readZip(archive, () => 2_000).length, 1)
-  t.throws(() => readZip(archive, () => null), /has no place/)
+  t.throws(() => readZip(archive, () => null), /is not allowed/)
 })
 
 t.test('a truncated archive, or one that is not an archive, is refused', async (t) => {

@@ -56,7 +56,7 @@ t.test('a signature with another key, of other bytes, or none', async (t) => {
     changed[at] = (changed[at] as number) ^ 1
     t.throws(() => readIndex(changed, signature, publicKey, now()), refused(notSigned))
   }
-  const noSignature = refused(/index\.json\.sig is no Ed25519 signature/)
+  const noSignature = refused(/index\.json\.sig is not an Ed25519 signature/)
   const text = signature.toString().trim()
   const spellings = [
     '',
@@ -112,7 +112,7 @@ t.test('expired, future and too long validity', async (t) => {
 
 t.test('validation of the content', async (t) => {
   t.ok(readChanged({ unknown: { of: 'a newer server' }, plugins: [{ ...entry, stars: 5 }] }), 'newer members are passed over')
-  t.throws(() => readChanged({ schema: 2 }), refused(/schema 2, which this server does not know; a newer one may/))
+  t.throws(() => readChanged({ schema: 2 }), refused(/schema 2, which this server does not support; a newer one may/))
   const changes: [change: Record<string, unknown>, message: RegExp][] = [
     [{ sequence: 0 }, /\/sequence/],
     [{ sequence: 1.5 }, /\/sequence/],
@@ -142,7 +142,7 @@ t.test('validation of the content', async (t) => {
     [withVersion({ url: 'javascript:alert(1)' }), /is not an https URL/],
     [withVersion({ url: 'https://' }), /is not an https URL/],
     [withVersion({ url: 'a b' }), /\/url/],
-    [withVersion({ pluginApi: 'latest' }), /"latest" of org\.example\.echo 1\.0\.0 is no range/],
+    [withVersion({ pluginApi: 'latest' }), /"latest" of org\.example\.echo 1\.0\.0 is not a version range/],
     [withVersion({ server: '>=' }), /is not a version range/],
     [withVersion({ changelog: '\u001b]0;title\u0007' }), /\/changelog/],
     [withVersion({ yanked: 'a\nb' }), /\/yanked/],
@@ -150,7 +150,10 @@ t.test('validation of the content', async (t) => {
     [withVersion({ permissions: { ...entry.versions[0]?.permissions, hosts: ['a b'] } }), /\/hosts/],
     [{ revoked: [{ reason: 'why' }] }, /\/revoked/],
     [{ revoked: [{ id: 'org.example.bad' }] }, /\/revoked/],
-    [{ revoked: [{ id: 'org.example.bad', range: 'all', reason: 'why' }] }, /"all" in the revocation of org\.example\.bad is no range/],
+    [
+      { revoked: [{ id: 'org.example.bad', range: 'all', reason: 'why' }] },
+      /"all" in the revocation of org\.example\.bad is not a version range/,
+    ],
     [{ revoked: [{ sha256: 'abc', reason: 'why' }] }, /\/revoked/],
     [{ revoked: Array.from({ length: 10_001 }, () => ({ sha256: 'a'.repeat(64), reason: 'why' })) }, /\/revoked/],
   ]
@@ -164,7 +167,7 @@ t.test('validation of the content', async (t) => {
 t.test('invalid and ambiguous JSON', async (t) => {
   const body = JSON.stringify({ ...full, keys: [publicKey] })
   const texts: [text: string | Buffer, message: RegExp][] = [
-    ['', /no JSON/],
+    ['', /not valid JSON/],
     ['null', /./],
     ['[]', /./],
     [`\ufeff${body}`, /byte order mark/],
@@ -172,7 +175,7 @@ t.test('invalid and ambiguous JSON', async (t) => {
     [body.replace('{', '{"sequence":9,'), /"sequence" twice/],
     [body.replace('{', '{"__proto__":{"admin":true},'), /__proto__/],
     [body.replace('{', '{"x":"\\u0000",'), /NUL/],
-    [body.replace('{', `{"x":${'['.repeat(100_000)}${']'.repeat(100_000)},`), /nested deeper|no JSON/],
+    [body.replace('{', `{"x":${'['.repeat(100_000)}${']'.repeat(100_000)},`), /nested deeper|not valid JSON/],
     [`{"a":"${'x'.repeat(INDEX_BYTES_MAX)}"}`, /bytes; 5242880 are allowed/],
   ]
   for (const [text, message] of texts) t.throws(() => readSigned(text), refused(message), message.source)

@@ -23,7 +23,7 @@ t.test('the page shows the plugins, the URL and the key', async (t) => {
   t.match(page, /<strong>1\.1\.0<\/strong>[\s\S]*<strong>1\.0\.0<\/strong>/, 'the newest first')
   t.match(page, /Talks to api\.example\.org/)
   const noted = { ...entry, versions: entry.versions.map((one) => ({ ...one, yanked: 'It broke', advisory: 'Update' })) }
-  t.match(renderIndexPage({ ...indexOf({ plugins: [noted] }), keys: [publicKey] }), /Taken back: It broke\. Update\./)
+  t.match(renderIndexPage({ ...indexOf({ plugins: [noted] }), keys: [publicKey] }), /Withdrawn: It broke\. Update\./)
   t.equal(
     page,
     renderIndexPage({ ...indexOf({ plugins: [entry] }), keys: [publicKey], ...timesOf(page) }),

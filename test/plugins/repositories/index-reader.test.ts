@@ -40,7 +40,7 @@ t.test('errors are the same in this thread and in another', async (t) => {
   for (const room of ['', ' '.repeat(100_000)]) {
     const text = (json: string) => ({ ...signAnything(json + room, key), publicKey })
     await t.rejects(readIndexBeside({ ...text('{}'), publicKey: publicKeyText(newKey()) }, never), refused(/is not signed by the key/))
-    await t.rejects(readIndexBeside(text('{'), never), refused(/no JSON/))
+    await t.rejects(readIndexBeside(text('{'), never), refused(/not valid JSON/))
     await t.rejects(readIndexBeside(text('{}'), never), refused(/index\.json/))
   }
 })

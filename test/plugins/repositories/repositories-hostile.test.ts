@@ -75,8 +75,8 @@ t.test('a hostile web server cannot forge an index', async (t) => {
   }
 
   const attacks: [name: string, files: Files, error: RegExp][] = [
-    ['an older index, signed', filesOf({ ...both, sequence: 4 }, key), /shows index 4, but has shown 5 already/],
-    ['another index of the same number', filesOf({ ...five, plugins: [] }, key), /shows another index 5 than before/],
+    ['an older index, signed', filesOf({ ...both, sequence: 4 }, key), /has index 4, but index 5 was seen before/],
+    ['another index of the same number', filesOf({ ...five, plugins: [] }, key), /has a different index 5 than before/],
     [
       'an index that has expired',
       filesOf({ ...five, sequence: 6, issuedAt: daysFromNow(-20), expires: daysFromNow(-1) }, key),
@@ -89,7 +89,7 @@ t.test('a hostile web server cannot forge an index', async (t) => {
       /contains the index of another repository/,
     ],
     ['no signature', { [SIGNATURE]: (_, response) => response.writeHead(404).end() }, /index\.json\.sig answers 404/],
-    ['an empty signature', { [SIGNATURE]: Buffer.alloc(0) }, /index\.json\.sig is no Ed25519 signature/],
+    ['an empty signature', { [SIGNATURE]: Buffer.alloc(0) }, /index\.json\.sig is not an Ed25519 signature/],
     [
       'the signature of an older one',
       { [SIGNATURE]: filesOf({ ...both, sequence: 4 }, key)[SIGNATURE] as Buffer },
@@ -102,7 +102,7 @@ t.test('a hostile web server cannot forge an index', async (t) => {
       /is not signed by the key/,
     ],
     ['no index', { [INDEX]: (_, response) => response.writeHead(500).end('x') }, /index\.json answers 500/],
-    ['a hundred megabytes', { [INDEX]: (_, response) => endless(response, 100) }, /answers more than 5242880 bytes/],
+    ['a hundred megabytes', { [INDEX]: (_, response) => endless(response, 100) }, /exceeds 5242880 bytes/],
     ['a bomb of JSON, signed', anything(`${'['.repeat(2_000_000)}`), /more than 300000 values/],
     ['a deep index, signed', anything(`{"a":${'[{"b":'.repeat(50_000)}1${'}]'.repeat(50_000)}}`), /nested deeper/],
     [
@@ -163,7 +163,7 @@ t.test('a download from a very slow server is aborted', async (t) => {
   const index = files[INDEX] as Buffer
   files[INDEX] = drip
   const started = performance.now()
-  t.match((await repositories.refresh(id)).error, /did not answer within 400 ms/)
+  t.match((await repositories.refresh(id)).error, /did not respond within 400 ms/)
   files[INDEX] = index
   files['/carrel/packages/1.1.0.plugin'] = drip
   t.match(await refusal(repositories.install({ repositoryId: id, pluginId: 'org.example.echo', userId: null })), { code: 'unavailable' })

@@ -166,5 +166,5 @@ t.test('limits of repositories and revocations', async (t) => {
   t.type(await addRepository(database, { url: 'https://last.example.org/', name: 'x', publicKey, repositoriesMax: 20 }), 'string')
   await repositories.remove(id)
   await addRepository(database, { url: 'https://other.example.org/', name: 'x', publicKey, repositoriesMax: 20 })
-  t.match(await refusal(add(repositories)), conflict(/there are 20, the most there can be/))
+  t.match(await refusal(add(repositories)), conflict(/the limit of 20 repositories is reached/))
 })

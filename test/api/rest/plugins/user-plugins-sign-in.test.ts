@@ -116,7 +116,7 @@ t.test('a reader signs in at a service', async (t) => {
   t.test('once', async (t) => {
     const again = await back({ state: sent['state'] ?? '', code: 'a code' })
     t.equal(again.status, 400)
-    t.match(again.text, /not known here/)
+    t.match(again.text, /This sign-in is unknown/)
     t.equal(asked.length, 1, 'and nobody was asked')
   })
 

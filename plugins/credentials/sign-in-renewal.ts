@@ -87,8 +87,8 @@ class Renewal implements RenewedCredentials {
     } catch (error) {
       const isToken = error instanceof TokenError
       await this.#postpone(owner, isToken ? error.code : 'unreachable')
-      const said = isToken ? error.message : 'The server could not do this.'
-      log.warn({ plugin: grant.key, err: isToken ? undefined : error }, `A token could not be renewed: ${said}`)
+      const reason = isToken ? error.message : 'The server could not do this.'
+      log.warn({ plugin: grant.key, err: isToken ? undefined : error }, `A token could not be renewed: ${reason}`)
     }
   }
 

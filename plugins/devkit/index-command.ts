@@ -155,7 +155,7 @@ async function open(folder: string, file: string): Promise<{ bytes: Buffer; read
     const bytes = await readFile(path.join(folder, file))
     return { bytes, read: readPackage(bytes) }
   } catch (error) {
-    const said = error instanceof CarrelError ? error.message : `It cannot be read (${(error as NodeJS.ErrnoException).code}).`
-    throw new ToolProblem(`${file}: ${said}`, { cause: error })
+    const reason = error instanceof CarrelError ? error.message : `It cannot be read (${(error as NodeJS.ErrnoException).code}).`
+    throw new ToolProblem(`${file}: ${reason}`, { cause: error })
   }
 }

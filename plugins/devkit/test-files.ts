@@ -119,11 +119,11 @@ function describe(error: unknown, folder: string): string {
   const code = (error as { code?: unknown }).code
   // The place in the plugin comes before the line of its test.
   const { source = null } = error as { source?: string | null }
-  const said =
+  const text =
     typeof code === 'string' && !code.startsWith('ERR_') ? describeProblem({ code, message: error.message, source }) : error.message
   const line = (error.stack ?? '')
     .split('\n')
     .find((one) => /^\s+at /.test(one) && one.includes(`${folder}${path.sep}`) && !one.includes('node_modules'))
   const place = line === undefined ? undefined : /([^\s(]+:\d+:\d+)\)?$/.exec(line)?.[1]
-  return place === undefined ? said : `${said}\nat ${path.relative(folder, place.replace(/^file:\/\//, ''))}`
+  return place === undefined ? text : `${text}\nat ${path.relative(folder, place.replace(/^file:\/\//, ''))}`
 }

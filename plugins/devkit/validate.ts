@@ -213,12 +213,12 @@ function checkHosts({ permissions = {} }: Manifest, { literals, placeOf }: Bundl
   for (const [index, text] of literals.entries())
     for (const [, host = ''] of text.matchAll(ADDRESS)) if (!found.has(host.toLowerCase())) found.set(host.toLowerCase(), placeOf(index))
   const covers = (rule: string, host: string) => (rule.startsWith('*.') ? host.endsWith(rule.slice(1)) : host === rule)
-  const strangers = [...found].filter(([host]) => !NAMESPACES.has(host) && !granted.some((rule) => covers(rule, host)))
+  const ungranted = [...found].filter(([host]) => !NAMESPACES.has(host) && !granted.some((rule) => covers(rule, host)))
   const unused = granted.filter(
     (rule) => ![...found.keys()].some((host) => covers(rule, host)) && !literals.some((text) => text.includes(rule.replace(/^\*\./, ''))),
   )
   return [
-    ...strangers.map(
+    ...ungranted.map(
       ([host, place]): Finding => ({
         level: 'warning',
         check: 'hosts',

@@ -33,7 +33,7 @@ export interface CallFailures {
   /** @param uncaught a promise of the call that was rejected before without a handler */
   tell(call: NamedCall, error: unknown, uncaught: GuestError | null): Promise<ToldFailure>
   /** Counts a failure. @throws CarrelError always: not_found, unavailable */
-  fail(call: NamedCall, error: GuestError, told: ToldFailure): Promise<never>
+  fail(call: NamedCall, error: GuestError, reported: ToldFailure): Promise<never>
   /** Logs an uncaught rejection of a successful call: a bug of the author, which does not affect the answer and does not count. */
   keepUncaught(call: NamedCall, error: GuestError): Promise<ToldFailure>
   /** Adds the source place to the error of a version that was started beside the running one. */
@@ -73,19 +73,19 @@ class Failures implements CallFailures {
   async tell(call: NamedCall, error: unknown, uncaught: GuestError | null): Promise<ToldFailure> {
     if (!(error instanceof GuestError)) return { code: 'server', message: 'The server failed to handle this call.', source: null }
     const isUnknown = error.places.length === 0 && uncaught !== null
-    const told = {
+    const reported = {
       code: failureCode(error),
       message: clean(isUnknown ? `${error.message} Before that: ${uncaughtMessage(uncaught.message)}` : error.message),
       source: await this.#sourceOf(call.plugin.versionId, isUnknown ? uncaught.places : error.places),
     }
     // Failures of services or users are not logged as errors of the plugin.
-    if (isFault(told.code)) this.#say(call, told)
-    return told
+    if (isFault(reported.code)) this.#say(call, reported)
+    return reported
   }
 
-  async fail({ plugin, callId, method, userId }: NamedCall, error: GuestError, told: ToldFailure): Promise<never> {
-    const { code, message } = told
-    const outcome = await this.#options.health.failed(plugin, { ...told, method, callId, userId })
+  async fail({ plugin, callId, method, userId }: NamedCall, error: GuestError, reported: ToldFailure): Promise<never> {
+    const { code, message } = reported
+    const outcome = await this.#options.health.failed(plugin, { ...reported, method, callId, userId })
     if (outcome !== 'counted') await this.#options.onTripped(plugin, `${code}: ${message}`, outcome === 'quarantined')
     const details = { pluginId: plugin.id, code, callId }
     if (code === 'not_found') refuse('not_found', `${plugin.manifest.name}: ${message}`, { details })
@@ -97,11 +97,11 @@ class Failures implements CallFailures {
   async keepUncaught(call: NamedCall, error: GuestError): Promise<ToldFailure> {
     const { plugin, method, callId, userId } = call
     const source = await this.#sourceOf(plugin.versionId, error.places)
-    const told = { code: UNCAUGHT, message: clean(uncaughtMessage(error.message)), source }
-    this.#say(call, told)
-    const failure = { ...told, version: plugin.version, method, callId, userId, message: told.message.slice(0, MESSAGE_LENGTH_MAX) }
+    const reported = { code: UNCAUGHT, message: clean(uncaughtMessage(error.message)), source }
+    this.#say(call, reported)
+    const failure = { ...reported, version: plugin.version, method, callId, userId, message: reported.message.slice(0, MESSAGE_LENGTH_MAX) }
     await recordFailure(this.#options.database, plugin.id, failure)
-    return told
+    return reported
   }
 
   async located(map: string | null | { versionId: string }, error: unknown): Promise<unknown> {

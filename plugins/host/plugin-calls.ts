@@ -146,9 +146,9 @@ class Calls implements PluginCalls {
       const fault = undefinedFunctions(manifest, await guest.load())
       if (fault !== null) refuse('invalid_value', fault)
     } catch (error) {
-      const told = await this.#failures.located(sourceMap, error)
-      if (told instanceof GuestError) refuse('invalid_value', `main.js does not start: ${told.message}`)
-      throw told
+      const reported = await this.#failures.located(sourceMap, error)
+      if (reported instanceof GuestError) refuse('invalid_value', `main.js does not start: ${reported.message}`)
+      throw reported
     } finally {
       guest.close()
     }
@@ -314,18 +314,18 @@ class Calls implements PluginCalls {
     const { plugin, method, userId, callId, uncaught, begunAt } = running
     const { cpuMs, wallMs } = answer
     const queueMs = Math.max(performance.now() - begunAt - wallMs, 0)
-    const told = uncaught[0] && (await this.#failures.keepUncaught(running, uncaught[0]))
-    endRecord(running, { ...told, code: 'ok', cpuMs, wallMs, queueMs, resultLength: answer.text.length, result })
+    const reported = uncaught[0] && (await this.#failures.keepUncaught(running, uncaught[0]))
+    endRecord(running, { ...reported, code: 'ok', cpuMs, wallMs, queueMs, resultLength: answer.text.length, result })
     await Promise.all([health.succeeded(plugin, method, userId), onSuccess(plugin)])
     return { result, callId, cpuMs, wallMs }
   }
 
   async #fail(running: Running, error: unknown): Promise<never> {
     const wallMs = performance.now() - running.begunAt
-    const told: ToldFailure = await this.#failures.tell(running, error, running.uncaught[0] ?? null)
-    endRecord(running, { ...told, cpuMs: 0, wallMs, queueMs: 0, resultLength: 0 })
+    const reported: ToldFailure = await this.#failures.tell(running, error, running.uncaught[0] ?? null)
+    endRecord(running, { ...reported, cpuMs: 0, wallMs, queueMs: 0, resultLength: 0 })
     running.call.signal?.throwIfAborted()
-    if (error instanceof GuestError) return await this.#failures.fail(running, error, told)
+    if (error instanceof GuestError) return await this.#failures.fail(running, error, reported)
     throw error
   }
 }

@@ -293,13 +293,13 @@ export function* masking(text: string, forms: Forms): Generator<undefined, strin
     layer = yield* decode(layer.text, layer.view)
   }
   if (ranges.length === 0) return text
-  let told = ''
+  let output = ''
   let from = 0
   for (const [start, end] of ranges.sort(([a], [b]) => a - b)) {
     // Found in several forms or layers.
     if (end <= from) continue
-    if (start >= from) told += text.slice(from, start) + INSTEAD
+    if (start >= from) output += text.slice(from, start) + INSTEAD
     from = end
   }
-  return told + text.slice(from)
+  return output + text.slice(from)
 }

@@ -53,8 +53,8 @@ export function formOf(shape: Shape, patterns: Readonly<Record<string, string>>)
     return `a ${shape.type === 'integer' ? 'whole ' : ''}number${range(shape.minimum, shape.maximum)}`
   if (shape.type === 'array' && shape.items) return listForm(shape, shape.items, patterns)
   if (shape.type === 'object') return objectForm(shape, patterns)
-  const said = shape.pattern === undefined ? undefined : patterns[shape.pattern]
-  return said === undefined ? `a text${range(undefined, shape.maxLength, 'characters')}` : said.replace(/^must be /, '')
+  const known = shape.pattern === undefined ? undefined : patterns[shape.pattern]
+  return known === undefined ? `a text${range(undefined, shape.maxLength, 'characters')}` : known.replace(/^must be /, '')
 }
 
 /** " from 1 to 3", or only the limit that exists. */

@@ -82,11 +82,11 @@ export function configSchemaFault(schema: unknown): { path: string; message: str
       message: `${first === undefined ? 'is invalid' : faultOf(schema, first)}; configurations support only a subset of JSON Schema`,
     }
   }
-  const stranger = (schema.required ?? []).find((name) => !Object.hasOwn(schema.properties, name))
-  if (stranger !== undefined) {
+  const unknownName = (schema.required ?? []).find((name) => !Object.hasOwn(schema.properties, name))
+  if (unknownName !== undefined) {
     const names = Object.keys(schema.properties)
-    const of = names.length === 0 ? 'and there are none' : oneOf(stranger, names)
-    return { path: '/required', message: `it names ${shown(stranger)}, which is not among the properties; ${of}` }
+    const of = names.length === 0 ? 'and there are none' : oneOf(unknownName, names)
+    return { path: '/required', message: `it names ${shown(unknownName)}, which is not among the properties; ${of}` }
   }
   for (const [name, one] of Object.entries(schema.properties))
     if (one.default !== undefined && !Check(checked(one), one.default))
@@ -122,9 +122,9 @@ export function readConfig(schema: unknown, given: Readonly<Record<string, unkno
   const properties = (schema as ConfigSchema | undefined)?.properties ?? {}
   const wrong = (path: string, message: string): never =>
     refuse('invalid_value', `config${path}: ${message}.`, { details: [{ path: `/config${path}`, message }] })
-  const stranger = Object.keys(given).find((name) => !Object.hasOwn(properties, name))
-  if (stranger !== undefined)
-    wrong(`/${stranger.slice(0, 64)}`, `unknown member; known are: ${Object.keys(properties).join(', ') || 'none'}`)
+  const unknownName = Object.keys(given).find((name) => !Object.hasOwn(properties, name))
+  if (unknownName !== undefined)
+    wrong(`/${unknownName.slice(0, 64)}`, `unknown member; known are: ${Object.keys(properties).join(', ') || 'none'}`)
   const config: Record<string, unknown> = {}
   for (const [name, member] of Object.entries(properties)) {
     const value = Object.hasOwn(given, name) ? given[name] : member.default

@@ -46,11 +46,11 @@ export function readManifest(bytes: Uint8Array): Manifest {
 }
 
 function refuseManifest(faults: readonly Fault[]): never {
-  const told = faults.slice(0, FAULTS_MAX)
-  const sentences = told.map(({ path, message }) => `manifest.json${path === '' ? '' : ` at ${path}`}: ${message}.`)
-  const more = faults.length > told.length ? [`It has ${faults.length - told.length} more errors.`] : []
+  const listed = faults.slice(0, FAULTS_MAX)
+  const sentences = listed.map(({ path, message }) => `manifest.json${path === '' ? '' : ` at ${path}`}: ${message}.`)
+  const more = faults.length > listed.length ? [`It has ${faults.length - listed.length} more errors.`] : []
   refuse('invalid_value', [...sentences, ...more].join(' '), {
-    details: told.map(({ path, message }) => ({ path: `/manifest${path}`, message })),
+    details: listed.map(({ path, message }) => ({ path: `/manifest${path}`, message })),
   })
 }
 
@@ -63,8 +63,8 @@ function formFaults(value: unknown): Fault[] {
     const place = branches.length > 0 || error.keyword === 'anyOf' ? `form ${form}` : instancePath
     if (faults.has(place)) continue
     const { pattern } = (params ?? {}) as { pattern?: unknown }
-    const said = typeof pattern === 'string' ? PATTERNS[pattern] : undefined
-    const message = said ?? describeFault(value, error, { schema: MANIFEST_SHAPE, patterns: PATTERNS })
+    const description = typeof pattern === 'string' ? PATTERNS[pattern] : undefined
+    const message = description ?? describeFault(value, error, { schema: MANIFEST_SHAPE, patterns: PATTERNS })
     faults.set(place, { path: instancePath, message })
   }
   return faults.size > 0 ? [...faults.values()] : [{ path: '', message: 'it is not a manifest' }]

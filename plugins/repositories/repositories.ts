@@ -152,13 +152,13 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
   async add({ url, publicKey }: { url: string; publicKey: string }): Promise<Repository> {
     const folder = folderOf(url, this.#options.local)
     const index = await this.#fetchIndex(folder, publicKey)
-    const { id, isNews } = await this.#options.database.transaction(async (trx) => {
+    const { id, hasNewRevocations } = await this.#options.database.transaction(async (trx) => {
       const added = await addRepository(trx, { url: folder, name: index.name, publicKey, repositoriesMax: REPOSITORIES_MAX })
       if (added === null)
         return refuse('conflict', `The repository ${folder} exists already, or the limit of ${REPOSITORIES_MAX} repositories is reached.`)
-      return { id: added, isNews: await this.#keep(trx, added, index) }
+      return { id: added, hasNewRevocations: await this.#keep(trx, added, index) }
     })
-    if (isNews) await this.#tellRevoked()
+    if (hasNewRevocations) await this.#reportRevoked()
     return await this.get(id)
   }
 
@@ -238,7 +238,7 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
     return added > 0
   }
 
-  async #tellRevoked(): Promise<void> {
+  async #reportRevoked(): Promise<void> {
     const revoked = await listRevoked(this.#options.database)
     if (revoked.length === 0) return
     this.#options.log.warn({ plugins: revoked.map(({ key, version }) => `${key} ${version}`) }, 'Stored plugin versions were revoked')
@@ -247,14 +247,14 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
 
   async #fetchNewer({ id, url, publicKey }: Repository): Promise<void> {
     const index = await this.#fetchIndex(url, publicKey)
-    const isNews = await this.#options.database.transaction(async (trx) => {
+    const hasNewRevocations = await this.#options.database.transaction(async (trx) => {
       // The repository may have been deleted meanwhile.
       const known = await lockIndexed(trx, id, index.text)
       if (known === null) return false
       checkSequence(known, index)
       return await this.#keep(trx, id, index)
     })
-    if (isNews) await this.#tellRevoked()
+    if (hasNewRevocations) await this.#reportRevoked()
   }
 
   async #refresh(repository: Repository): Promise<Repository> {

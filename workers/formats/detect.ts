@@ -7,7 +7,7 @@ export type Container = 'zip' | 'rar' | 'pdf'
 const HEAD_BYTES = 1024
 
 /** Other common files in book folders, so that the refusal can name them. */
-const STRANGERS: [name: string, at: number, signature: string][] = [
+const OTHER_FORMATS: [name: string, at: number, signature: string][] = [
   ['a 7-Zip archive', 0, '7z\xbc\xaf\x27\x1c'],
   ['a gzip archive', 0, '\x1f\x8b'],
   ['a bzip2 archive', 0, 'BZh'],
@@ -32,7 +32,7 @@ export function detectContainer(fd: number, fileBytes: number): Container | { in
   if (head.includes('%PDF-')) return 'pdf'
   // The directory of a zip is at its end: the file may have a prefix, or its beginning may be lost.
   if (hasZipDirectory(fd, fileBytes)) return 'zip'
-  const stranger = STRANGERS.find(([, at, signature]) => head.toLowerCase().startsWith(signature.toLowerCase(), at))
-  if (stranger) return { instead: stranger[0] }
+  const other = OTHER_FORMATS.find(([, at, signature]) => head.toLowerCase().startsWith(signature.toLowerCase(), at))
+  if (other) return { instead: other[0] }
   return { instead: /^[\t\n\r\x20-\x7e]*$/.test(head) ? 'plain text' : 'something else' }
 }

@@ -201,7 +201,7 @@ class Children implements ChildPool {
     if (slot.drewFor !== 'page') slot.drewFor = request.purpose
     const timers = [setTimeout(() => this.#end(slot, 'deadline'), deadlineMs + GRACE_MS)]
     // Covers have their own places, one for each waiting thread: at low priority even a good one would miss its deadline during a scan.
-    if (request.purpose === 'page') timers.push(setTimeout(() => this.#goBehind(slot, leave), this.#options.slowMs))
+    if (request.purpose === 'page') timers.push(setTimeout(() => this.#yieldSlow(slot, leave), this.#options.slowMs))
     const giveUp = () => {
       slot.child.send({ kind: 'cancel', id })
       timers.push(setTimeout(() => this.#end(slot, 'closed'), GRACE_MS))
@@ -244,7 +244,7 @@ class Children implements ChildPool {
     this.#slots.add(slot)
   }
 
-  #goBehind(slot: Slot, leave: () => void): void {
+  #yieldSlow(slot: Slot, leave: () => void): void {
     slot.slowSince = performance.now()
     slot.child.yieldToAll()
     const slow = [...this.#slots].filter((each) => each.slowSince !== null).sort((a, b) => (a.slowSince ?? 0) - (b.slowSince ?? 0))

@@ -70,9 +70,9 @@ export function startChild(heapMbMax: number, listener: ChildListener): DrawingC
   const channel = child.stdio[3] as Duplex
   let end: ChildEnd | null = null
   let ended = false
-  let said = ''
+  let stderrTail = ''
 
-  const tellEnd = (found: ChildEnd, detail: string) => {
+  const reportEnd = (found: ChildEnd, detail: string) => {
     if (ended) return
     ended = true
     channel.destroy()
@@ -100,11 +100,11 @@ export function startChild(heapMbMax: number, listener: ChildListener): DrawingC
   })
   channel.on('error', () => {})
   child.stderr?.on('data', (chunk: Buffer) => {
-    said = (said + chunk.toString('utf8')).slice(-STDERR_LENGTH_MAX)
+    stderrTail = (stderrTail + chunk.toString('utf8')).slice(-STDERR_LENGTH_MAX)
   })
-  child.on('error', (error) => tellEnd('crash', error.message))
+  child.on('error', (error) => reportEnd('crash', error.message))
   // Not 'exit': its last output comes first.
-  child.on('close', (code, signal) => tellEnd(end ?? endOf(signal, said), signal ?? `exit code ${code}`))
+  child.on('close', (code, signal) => reportEnd(end ?? endOf(signal, stderrTail), signal ?? `exit code ${code}`))
   offerToKernel(pid)
   unref(child)
 
@@ -120,8 +120,8 @@ export function startChild(heapMbMax: number, listener: ChildListener): DrawingC
   }
 }
 
-function endOf(signal: NodeJS.Signals | null, said: string): ChildEnd {
-  if (said.includes('heap out of memory')) return 'memory'
+function endOf(signal: NodeJS.Signals | null, stderrTail: string): ChildEnd {
+  if (stderrTail.includes('heap out of memory')) return 'memory'
   return signal !== null && !OWN_SIGNALS.has(signal) ? 'outside' : 'crash'
 }
 

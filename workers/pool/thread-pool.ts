@@ -141,11 +141,11 @@ class PiscinaThreadPool implements ThreadPool {
 
 function lostFile(reason: 'deadline' | 'memory' | 'crash', { deadlineMs, memoryMbMax }: ThreadPoolOptions, error: unknown): Problem {
   if (reason === 'crash') return deathProblem('thread', (error as Error).message)
-  const told = {
+  const reasons = {
     deadline: { message: `Reading this file took longer than ${deadlineMs / 1000} s and was stopped.`, details: { deadlineMs } },
     memory: { message: `Reading this file needed more memory than ${memoryMbMax} MB and was stopped.`, details: { memoryMbMax } },
   }
-  return { type: 'other', ...told[reason], fatal: true }
+  return { type: 'other', ...reasons[reason], fatal: true }
 }
 
 const isOutOfMemory = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'

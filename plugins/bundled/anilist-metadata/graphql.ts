@@ -11,7 +11,7 @@ const WAIT_SECONDS = 60
 /** The longest wait that is passed on, whatever AniList says. */
 const WAIT_SECONDS_MAX = 3_600
 /** Length of AniList's error message; the rest repeats the query. */
-const SAID_LENGTH_MAX = 200
+const MESSAGE_LENGTH_MAX = 200
 
 export const isRec = (value: unknown): value is Rec => typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -42,19 +42,19 @@ export async function ask(ctx: Pick<Context, 'fetch'>, query: string, variables:
   })
   const answer = readJson(await response.text())
   const [fault] = recsOf(answer?.['errors'])
-  const said = (textOf(fault?.['message']) ?? '').replace(/\s+/g, ' ').slice(0, SAID_LENGTH_MAX)
+  const errorMessage = (textOf(fault?.['message']) ?? '').replace(/\s+/g, ' ').slice(0, MESSAGE_LENGTH_MAX)
   // Some errors come with status 200 and have their own status in the body.
   const status = response.ok ? (numberOf(fault?.['status']) ?? response.status) : response.status
   const wait = response.headers.get('retry-after')
   if (status === 429 || (status === 503 && wait !== null))
     throw new RateLimitError('AniList has reached its rate limit. Try again later.', waitOf(wait))
   // AniList answers 400 to an unknown token, and 403 to everybody during an outage.
-  if (status === 401 || /\b(invalid token|unauthori[sz]ed)\b/i.test(said))
+  if (status === 401 || /\b(invalid token|unauthori[sz]ed)\b/i.test(errorMessage))
     throw new AuthError('AniList no longer accepts the sign-in. Connect your account again.')
   if (status === 404) throw new NotFoundError('AniList has no entry with this identifier.')
-  if (!response.ok) throw new UpstreamError(`AniList answered ${response.status}${said === '' ? '' : `: ${said}`}.`)
+  if (!response.ok) throw new UpstreamError(`AniList answered ${response.status}${errorMessage === '' ? '' : `: ${errorMessage}`}.`)
   const data = answer?.['data']
-  if (fault !== undefined) throw new UpstreamError(`AniList returned an error${said === '' ? '' : `: ${said}`}.`)
+  if (fault !== undefined) throw new UpstreamError(`AniList returned an error${errorMessage === '' ? '' : `: ${errorMessage}`}.`)
   if (!isRec(data)) throw new UpstreamError('AniList returned an unexpected response.')
   return data
 }

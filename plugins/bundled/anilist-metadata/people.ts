@@ -37,12 +37,12 @@ export function peopleOf(media: Rec, language: string): Person[] {
     const names = isRec(node) && isRec(node['name']) ? node['name'] : {}
     const name = (textOf(names['full']) ?? textOf(names['native']))?.replace(/\s+/g, ' ').slice(0, NAME_LENGTH_MAX).toWellFormed()
     if (name === undefined) continue
-    const said = (textOf(role) ?? '').slice(0, ROLE_LENGTH_MAX)
+    const roleName = (textOf(role) ?? '').slice(0, ROLE_LENGTH_MAX)
     // `Translator (English)`, `Story (ch 1-20)`.
-    const [, aside = ''] = /\(([^()]*)\)/.exec(said) ?? []
+    const [, aside = ''] = /\(([^()]*)\)/.exec(roleName) ?? []
     const known = ROLES.find(([pattern]) =>
       pattern.test(
-        said
+        roleName
           .replace(/\([^()]*\)?/g, '')
           .trim()
           .toLowerCase(),

@@ -327,8 +327,8 @@ function peopleOf(authors, edition) {
   for (const one of Array.isArray(edition?.["contributors"]) ? edition["contributors"] : []) {
     const name = isRec(one) ? textOf(one["name"]) : null;
     if (name === null || people.some((person) => person.name === name)) continue;
-    const said = textOf(one["role"]) ?? "";
-    people.push({ name, role: ROLES.find(([pattern]) => pattern.test(said))?.[1] ?? "contributor" });
+    const roleName = textOf(one["role"]) ?? "";
+    people.push({ name, role: ROLES.find(([pattern]) => pattern.test(roleName))?.[1] ?? "contributor" });
   }
   return people;
 }

@@ -75,8 +75,8 @@ function peopleOf(authors: readonly string[], edition: Rec | null): Person[] {
   for (const one of Array.isArray(edition?.['contributors']) ? (edition['contributors'] as unknown[]) : []) {
     const name = isRec(one) ? textOf(one['name']) : null
     if (name === null || people.some((person) => person.name === name)) continue
-    const said = textOf((one as Rec)['role']) ?? ''
-    people.push({ name, role: ROLES.find(([pattern]) => pattern.test(said))?.[1] ?? 'contributor' })
+    const roleName = textOf((one as Rec)['role']) ?? ''
+    people.push({ name, role: ROLES.find(([pattern]) => pattern.test(roleName))?.[1] ?? 'contributor' })
   }
   return people
 }

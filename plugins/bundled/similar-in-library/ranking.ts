@@ -55,13 +55,13 @@ export function rank(catalogue: Catalogue, likings: readonly Liking[], isExclude
   const byId = (a: { index: number }, b: { index: number }) => (series[a.index]!.id < series[b.index]!.id ? -1 : 1)
   rough.sort((a, b) => b.worth - a.worth || byId(a, b))
 
-  const heard = likings.slice(0, LIKINGS_MAX)
+  const considered = likings.slice(0, LIKINGS_MAX)
   const own = new Float32Array(termsEnd)
   const close = rough.slice(0, SHORTLIST).map(({ index, merit }): Candidate => {
     spread(catalogue, index, own)
     const causes: Candidate['causes'] = []
     let against = 0
-    for (const liking of heard) {
+    for (const liking of considered) {
       const share = liking.strength * likeness(catalogue, liking.index, own) ** LIKENESS_POWER
       if (share > 0) causes.push({ liking, share })
       else against += share

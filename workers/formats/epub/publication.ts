@@ -91,13 +91,13 @@ function describe(item: ManifestItem): { path: string; mediaType: string; contai
 
 /** Every file of the archive, in the manifest or not: styles refer to fonts that no manifest lists. Of equal names the last one counts, as elsewhere. */
 function filesOf(archive: ZipArchive, book: EpubPackage): PublicationFile[] {
-  const said = new Map<ZipEntry, ManifestItem>()
-  for (const item of book.manifest) if (item.entry !== undefined) said.set(item.entry, item)
+  const listed = new Map<ZipEntry, ManifestItem>()
+  for (const item of book.manifest) if (item.entry !== undefined) listed.set(item.entry, item)
   const files: PublicationFile[] = []
   for (const entry of archive.entries) {
     if (entry.name.endsWith('/')) continue
     const path = normalizeArchivePath(entry.name)
-    files.push({ path, mediaType: mediaTypeOf(said.get(entry)?.mediaType ?? '', path), bytes: entry.bytes, zip: placeOf(archive, entry) })
+    files.push({ path, mediaType: mediaTypeOf(listed.get(entry)?.mediaType ?? '', path), bytes: entry.bytes, zip: placeOf(archive, entry) })
   }
   return files
 }
@@ -138,8 +138,8 @@ const BY_EXTENSION: Record<string, string> = {
   xml: 'application/xml',
 }
 
-function mediaTypeOf(said: string, path: string): string {
-  if (MEDIA_TYPE.test(said)) return said
+function mediaTypeOf(listed: string, path: string): string {
+  if (MEDIA_TYPE.test(listed)) return listed
   const extension = /\.([a-z0-9]{1,10})$/i.exec(path)?.[1]?.toLowerCase() ?? ''
   return BY_EXTENSION[extension] ?? 'application/octet-stream'
 }

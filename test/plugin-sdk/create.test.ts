@@ -69,7 +69,7 @@ for (const [index, template] of TEMPLATES.entries())
     const isTyped = index === 0
     const [begin, ...words] = isTyped ? ['npx', '--yes', create] : [process.execPath, program]
     const said = await succeeds(begin as string, [...words, 'my-plugin', '--template', template], folder)
-    t.match(said, /My Plugin stands in my-plugin\./)
+    t.match(said, /My Plugin was created in my-plugin\./)
     const script = async (name: string, ...flags: string[]) => {
       if (isTyped) return await succeeds('npm', ['run', '--silent', name, '--', ...flags], project)
       const { code, stdout, stderr } = await runTool(project, [name, ...flags])

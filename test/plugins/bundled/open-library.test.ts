@@ -193,7 +193,7 @@ t.test('missing entries and invalid responses have the right error code', async 
     await t.rejects(get({ externalId }), { code: 'not_found', message: /neither a work nor an edition/ }, externalId)
   }
   const cases: [externalId: string, code: string, said: RegExp][] = [
-    ['OL404W', 'not_found', /nothing at https:\/\/openlibrary\.org\/works\/OL404W\.json/],
+    ['OL404W', 'not_found', /https:\/\/openlibrary\.org\/works\/OL404W\.json was not found/],
     ['OL4W', 'not_found', /deleted/],
     ['OL2W', 'upstream', /circle/],
     ['OL5W', 'upstream', /redirects to an invalid path/],

@@ -65,7 +65,7 @@ t.test('a plugin is created, tested, validated and packed with only the three pa
   const readme = await readFile(path.join(ROOT, 'plugin-sdk', 'README.md'), 'utf8')
   t.match(readme, 'npm create @carrel/plugin my-plugin\ncd my-plugin\nnpm install\nnpm test\nnpm run pack\n', 'as the README has it typed')
   const begun = await type(folder, 'npm create --yes @carrel/plugin my-plugin')
-  t.match(begun, /My Plugin stands in my-plugin\.[\s\S]*npm install[\s\S]*npm test/)
+  t.match(begun, /My Plugin was created in my-plugin\.[\s\S]*npm install[\s\S]*npm test/)
   const plugin = path.join(folder, 'my-plugin')
   const { version } = JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8')) as { version: string }
   t.match(JSON.parse(await readFile(path.join(plugin, 'package.json'), 'utf8')), {

@@ -355,7 +355,7 @@ t.test('errors name the allowed values and the closest name', async (t) => {
       { capabilities: { 'metadata.series': { methods: [] } } },
       /methods: must be a list of 1 to 3, none twice, each of them one of search, get, match; it is \[\]\./,
     ],
-    [{ capabilities: { 'metadata.series': { methods: ['get'], idSource: 'carrel' } } }, /idSource: carrel stands for this library/],
+    [{ capabilities: { 'metadata.series': { methods: ['get'], idSource: 'carrel' } } }, /idSource: carrel means this library/],
     [{ capabilities: { recommendations: { methods: ['get'], idSource: 'comicinfo' } } }, /idSource: comicinfo is the key for identifiers/],
     [
       { auth: { type: 'apiKey', scope: 'server', bind: { host: 'x.example.org', header: 'X-A', format: '{token}' } } },

@@ -87,7 +87,7 @@ class Renewal implements RenewedCredentials {
     } catch (error) {
       const isToken = error instanceof TokenError
       await this.#postpone(owner, isToken ? error.code : 'unreachable')
-      const reason = isToken ? error.message : 'The server could not do this.'
+      const reason = isToken ? error.message : 'The server failed to handle this.'
       log.warn({ plugin: grant.key, err: isToken ? undefined : error }, `A token could not be renewed: ${reason}`)
     }
   }

@@ -203,7 +203,7 @@ export function packPlugin(files: ReadonlyMap<string, Uint8Array>, keys: readonl
       ...(signatures.length > 0 ? [{ name: SIGNATURE, data: Buffer.from(JSON.stringify(signatures)) }] : []),
     ]),
   )
-  // Checks the result with the reader of servers.
+  // Checks the result with the server's own parser.
   readPackage(packed)
   return packed
 }

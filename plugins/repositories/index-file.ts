@@ -155,7 +155,7 @@ export function signIndex(index: Omit<RepositoryIndex, 'keys'>, key: KeyObject):
   const bytes = Buffer.from(`${JSON.stringify({ ...index, keys: [publicKey] }, null, 1)}\n`)
   const signature = Buffer.from(`${sign(null, bytes, key).toString('base64')}\n`)
   const issuedAt = new Date(index.issuedAt)
-  // Checks the result with the reader of servers.
+  // Checks the result with the server's own parser.
   readIndex(bytes, signature, publicKey, Number.isNaN(issuedAt.getTime()) ? new Date() : issuedAt)
   return { bytes, signature }
 }

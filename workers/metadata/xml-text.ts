@@ -73,7 +73,7 @@ export function cutDoctype(text: string): string | undefined {
   return undefined
 }
 
-/** The DOCTYPE stands in the prolog: only the declaration, comments and processing instructions may come before it. */
+/** The DOCTYPE is in the prolog: only the declaration, comments and processing instructions may come before it. */
 function findDoctype(text: string): number {
   for (let at = text.indexOf('<'); at !== -1; at = text.indexOf('<', at + 1)) {
     if (/^<!doctype/i.test(text.slice(at, at + 9))) return at

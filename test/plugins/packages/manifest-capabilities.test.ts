@@ -84,7 +84,7 @@ t.test('growth of permissions is reported in any order', async (t) => {
     [{ permissions: { network: [host('*.example.org')] } }, /^talks to \*\.example\.org$/],
     [{ permissions: { network: [host('a.example.org'), host('b.example.org')] } }, /^talks to b/],
     [{ permissions: { library: ['series.titles', 'ratings'] } }, /^reads series\.titles/],
-    [{ permissions: { storage: { quotaKB: 17 } } }, /^keeps 17 KB/],
+    [{ permissions: { storage: { quotaKB: 17 } } }, /^stores 17 KB/],
     [{ limits: { heapMB: 65 } }, /65 MB of memory/],
     [{ limits: { cpuMs: 501 } }, /501 ms/],
     [{ limits: { wallMs: 20_001 } }, /20001 ms/],
@@ -119,9 +119,9 @@ t.test('links, limits, sign-ins and configured hosts refer to existing members',
   t.ok(read({ auth: { type: 'oauth2', scope: 'user', bind, oauth2 }, capabilities: recommendations }))
   t.throws(
     () => read({ auth: { type: 'oauth2', scope: 'user', bind }, capabilities: recommendations }),
-    refused('/auth/oauth2', /only then/),
+    refused('/auth/oauth2', /not allowed otherwise/),
   )
-  t.throws(() => read({ auth: { type: 'apiKey', scope: 'server', bind, oauth2 } }), refused('/auth/oauth2', /only then/))
+  t.throws(() => read({ auth: { type: 'apiKey', scope: 'server', bind, oauth2 } }), refused('/auth/oauth2', /not allowed otherwise/))
   t.throws(() => read({ auth: { type: 'apiKey', scope: 'user', bind } }), refused('/auth/scope', /only recommendations/))
   t.throws(() => read({ auth: { type: 'apiKey', scope: 'server' } }), refused('/auth', /bind must say/))
   for (const authorizeUrl of [

@@ -147,7 +147,7 @@ t.test('sign-ins that are not what they seem', async (t) => {
   t.test('the state of another reader', async (t) => {
     const otto = await signUp({ username: 'otto' })
     const text = await refused({ state: await state(), code: 'c' }, { cookie: `auth_token=${otto.token}` })
-    t.match(text, /Somebody else/)
+    t.match(text, /Another user/)
     t.equal(asked.length, 0)
   })
 

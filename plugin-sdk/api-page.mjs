@@ -13,7 +13,7 @@ import { buildKit } from './build.mjs'
 
 const PAGE = fileURLToPath(new URL('../docs/plugin-api.md', import.meta.url))
 
-/** Modules in the order of the page, with the files that they are declared in. */
+/** Modules in the order of the page, with their files. */
 const MODULES = /** @type {const} */ ([
   ['`@carrel/plugin-sdk`', 'Types and functions of plugins.', ['index', 'types', 'errors', 'external-ids']],
   [
@@ -41,7 +41,7 @@ For authors of plugins: every declaration of \`@carrel/plugin-sdk\`. The [README
 /**
  * @typedef {{ name: string, about: string[], code: string }} Declaration
  *
- * Top-level declarations of a file as the compiler writes them, with the comment that stands above each.
+ * The top-level declarations in the compiler's output, each with the comment above it.
  * @param {string} text
  * @returns {Declaration[]}
  */
@@ -64,7 +64,7 @@ export function declarationsOf(text) {
     } else if (/^(export )?(declare )?(interface|type|class|function|const|var) \w/.test(line)) {
       code = [line]
     } else {
-      // A comment above something else, or with a line between, is about the file.
+      // A comment above anything else, or with a blank line below, belongs to the file.
       comment = []
       continue
     }
@@ -73,7 +73,7 @@ export function declarationsOf(text) {
     if (!isClosed || !(isClosed && /[;}]$|^(type|(export )?declare (function|var)) [^\n]*[^,{(]$/.test(whole))) continue
     const [, name = ''] = /(?:interface|type|class|function|const|var) (\w+)/.exec(whole) ?? []
     const last = found.at(-1)
-    // What a class of the web is and how it is made are declared apart.
+    // The interface and the constructor of a web class are separate declarations.
     if (last?.name === name) found.splice(-1, 1, { name, about: [...last.about, ...proseOf(comment)], code: `${last.code}\n${whole}` })
     else found.push({ name, about: proseOf(comment), code: whole })
     code = null
@@ -82,7 +82,7 @@ export function declarationsOf(text) {
   return found
 }
 
-/** @param {string[]} comment @returns {string[]} its lines without what makes it a comment */
+/** @param {string[]} comment @returns {string[]} its lines without comment marks */
 const proseOf = (comment) =>
   comment
     .join('\n')
@@ -97,7 +97,7 @@ function sectionOf({ name, about, code }) {
   const tagAt = about.findIndex((line) => line.startsWith('@'))
   const prose = tagAt === -1 ? about : about.slice(0, tagAt)
   const tags = tagAt === -1 ? '' : about.slice(tagAt).join(' ')
-  // On one line with what is said, or alone.
+  // A tag is inline or on a line of its own.
   const [said = '', ...inline] = prose.join(' ').split(/(?=@(?:throws|returns) )/)
   const notes = [...inline, ...tags.split(/(?=@\w+ )/)].filter((note) => note.trim() !== '')
   const list = notes.map((note) => `- ${note.trim().replace(/^@(\w+) (?:(\w+) )?/, (_, tag, first) => tagText(tag, first))}`)

@@ -1,8 +1,8 @@
 import type { CallFailure, CallTrace } from './call-trace.ts'
 
-/** What tests of plugins say most often. Any other assertion that throws does as well. */
+/** Common assertions for tests of plugins. Any other assertion that throws works as well. */
 
-/** What is shown of a value; the whole may be a library. */
+/** Longer values are cut in messages; a value may be a whole library. */
 const SHOWN_LENGTH_MAX = 500
 
 const shown = (value: unknown): string => {
@@ -40,11 +40,11 @@ export async function assertFails(call: Promise<unknown>, code: string): Promise
     answer = await call
   } catch (error) {
     if (isObject(error) && error['code'] === code) return error as unknown as CallFailure
-    throw new Error(`The call should have failed with ${code}, and failed with ${isObject(error) ? String(error['code']) : 'no code'}.`, {
+    throw new Error(`The call should have failed with ${code}, but failed with ${isObject(error) ? String(error['code']) : 'no code'}.`, {
       cause: error,
     })
   }
-  throw new Error(`The call should have failed with ${code}, and answered ${shown(answer)}.`)
+  throw new Error(`The call should have failed with ${code}, but returned ${shown(answer)}.`)
 }
 
 /** @throws Error if a call has exceeded the budget. Allow some margin: on a busy machine a call uses more CPU time. */
@@ -55,6 +55,6 @@ export function assertWithin(trace: CallTrace, budget: { cpuMs?: number; wallMs?
     ['requests', trace.requests.length],
   ] as const) {
     const limit = budget[name]
-    if (limit !== undefined && used > limit) throw new Error(`The call used ${used} of ${name}; ${limit} are allowed.`)
+    if (limit !== undefined && used > limit) throw new Error(`The call used ${used} of ${name}; the limit is ${limit}.`)
   }
 }

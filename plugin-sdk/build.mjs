@@ -6,17 +6,17 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
 /**
- * Builds the kit: JavaScript and types by the compiler, and then, in place of what the compiler made of them, the modules that have a parser in them,
- * with it. So whoever installs the kit installs nothing else. The same sources give the same bytes.
+ * Builds the SDK: JavaScript and types by the compiler; then replaces the modules that need a parser by bundles that contain it,
+ * so that the SDK has no dependencies. The same sources give the same bytes.
  *
- *     node build.mjs [folder]      into dist/ beside this file unless said otherwise
+ *     node build.mjs [folder]      by default into dist/ beside this file
  */
 
 const kit = path.dirname(fileURLToPath(import.meta.url))
 const root = path.dirname(kit)
-/** Modules that bring parsers of others along. */
+/** Modules that bundle third-party parsers. */
 const BUNDLED = ['html', 'xml']
-// Not bin/tsc: what test runners load into every process cannot load files without an ending.
+// Not bin/tsc: the module hooks that test runners load into every process cannot load files without an extension.
 const TSC = path.join(root, 'node_modules', 'typescript', 'lib', 'tsc.js')
 
 /** @param {string} out */
@@ -30,7 +30,7 @@ export async function buildKit(out) {
       timeout: 120_000,
     },
   )
-  if (status !== 0) throw new Error(`The kit does not compile:\n${stdout}${error?.message ?? ''}`)
+  if (status !== 0) throw new Error(`The SDK does not compile:\n${stdout}${error?.message ?? ''}`)
 
   const { metafile } = await build({
     absWorkingDir: root,
@@ -41,7 +41,7 @@ export async function buildKit(out) {
     target: 'es2022',
     platform: 'neutral',
     mainFields: ['module', 'main'],
-    // Authors bundle once more, and minify if they like; what is readable can be looked through before it is trusted.
+    // Authors bundle once more, and may minify; readable code can be reviewed.
     minifySyntax: true,
     legalComments: 'inline',
     metafile: true,
@@ -58,9 +58,9 @@ export async function buildKit(out) {
 }
 
 /**
- * What the licenses of bundled packages ask to be given along with them.
- * @param {string[]} inputs files that went into the bundles, relative to the root
- * @param {string} bundles what they went into, for people
+ * The license texts that bundled packages require to be distributed with them.
+ * @param {string[]} inputs files in the bundles, relative to the root
+ * @param {string} bundles names of the bundles, for people
  */
 export async function licensesOf(inputs, bundles) {
   const folders = new Set(inputs.map((file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? ''))
@@ -69,11 +69,11 @@ export async function licensesOf(inputs, bundles) {
   for (const folder of [...folders].sort()) {
     const { name, version, license } = JSON.parse(await readFile(path.join(root, folder, 'package.json'), 'utf8'))
     const file = (await readdir(path.join(root, folder))).find((one) => /^licen[cs]e(\.(md|txt))?$/i.test(one))
-    if (file === undefined && typeof license !== 'string') throw new Error(`${name} has no license that could be given along.`)
+    if (file === undefined && typeof license !== 'string') throw new Error(`${name} has no license to distribute.`)
     const text = file === undefined ? `License: ${license}` : (await readFile(path.join(root, folder, file), 'utf8')).trim()
     texts.push(`${name} ${version} (${license})\n\n${text}\n`)
   }
-  return `Parts of ${bundles} are work of others:\n\n${texts.join(`\n${'-'.repeat(80)}\n\n`)}`
+  return `Parts of ${bundles} are third-party code:\n\n${texts.join(`\n${'-'.repeat(80)}\n\n`)}`
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

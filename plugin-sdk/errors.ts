@@ -36,7 +36,7 @@ export class PluginError extends Error {
 /** The service asks to wait. */
 export class RateLimitError extends PluginError {
   readonly retryAfterSeconds: number
-  constructor(message = 'The service asks to wait.', retryAfterSeconds = 60) {
+  constructor(message = 'The service has reached its rate limit.', retryAfterSeconds = 60) {
     super('rate_limited', message)
     this.name = 'RateLimitError'
     this.retryAfterSeconds = retryAfterSeconds
@@ -45,7 +45,7 @@ export class RateLimitError extends PluginError {
 
 /** The service has no such entry. */
 export class NotFoundError extends PluginError {
-  constructor(message = 'There is nothing by this identifier.') {
+  constructor(message = 'There is no entry with this identifier.') {
     super('not_found', message)
     this.name = 'NotFoundError'
   }
@@ -53,7 +53,7 @@ export class NotFoundError extends PluginError {
 
 /** The credentials are missing or rejected. */
 export class AuthError extends PluginError {
-  constructor(message = 'The credentials were refused.') {
+  constructor(message = 'The service rejected the credentials.') {
     super('auth', message)
     this.name = 'AuthError'
   }

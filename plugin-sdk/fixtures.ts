@@ -45,9 +45,9 @@ export interface FixtureResponse {
   json?: Json
 }
 
-/** A file that is larger is no test of one plugin any more, and takes longer to search than the request would. */
+/** A larger file does not fit one test, and takes longer to search than the request would. */
 const EXCHANGES_MAX = 1_000
-/** What a server lets through. */
+/** The limit of a server. */
 const BODY_LENGTH_MAX = 5 * 1024 * 1024
 const FAILURES = ['timeout', 'upstream', 'rate_limited', 'too_large', 'permission']
 
@@ -62,8 +62,8 @@ export function readFixtures(value: unknown, name = 'fixtures'): Fixtures {
   }
   if (!isRecord(value) || value['formatVersion'] !== 1) return wrong('', 'must be an object with "formatVersion": 1 and "exchanges"')
   const { exchanges } = value
-  if (!Array.isArray(exchanges)) return wrong('', '"exchanges" must be a list')
-  if (exchanges.length > EXCHANGES_MAX) wrong('', `has ${exchanges.length} exchanges; ${EXCHANGES_MAX} are allowed`)
+  if (!Array.isArray(exchanges)) return wrong('', '"exchanges" must be an array')
+  if (exchanges.length > EXCHANGES_MAX) wrong('', `has ${exchanges.length} exchanges; the limit is ${EXCHANGES_MAX}`)
   for (const [index, exchange] of exchanges.entries()) {
     const problem = problemOf(exchange)
     if (problem !== null) wrong(`exchange ${index} `, problem)
@@ -76,18 +76,18 @@ function problemOf(exchange: unknown): string | null {
   const { request, response, failure, times, required } = exchange
   if (!isRecord(request) || typeof request['url'] !== 'string' || addressOf(request['url']) === null)
     return 'needs a request with an absolute "url"'
-  if (request['method'] !== undefined && typeof request['method'] !== 'string') return 'has a method that is no text'
+  if (request['method'] !== undefined && typeof request['method'] !== 'string') return 'has a method that is not a string'
   if ((response === undefined) === (failure === undefined)) return 'needs either a "response" or a "failure"'
-  if (times !== undefined && !(Number.isInteger(times) && (times as number) > 0)) return 'has "times" that is no whole number above 0'
-  if (required !== undefined && typeof required !== 'boolean') return 'has "required" that is neither true nor false'
+  if (times !== undefined && !(Number.isInteger(times) && (times as number) > 0)) return 'has "times" that is not a whole number above 0'
+  if (required !== undefined && typeof required !== 'boolean') return 'has "required" that is not a boolean'
   for (const side of [request, response ?? {}]) {
-    if (!isRecord(side)) return 'has a "response" that is no object'
+    if (!isRecord(side)) return 'has a "response" that is not an object'
     const { headers = {}, body } = side
-    if (!isRecord(headers) || !Object.values(headers).every((one) => typeof one === 'string')) return 'has headers that are no texts'
+    if (!isRecord(headers) || !Object.values(headers).every((one) => typeof one === 'string')) return 'has headers that are not strings'
     if (body !== undefined && side['json'] !== undefined) return 'has both "body" and "json"'
-    if (body !== undefined && typeof body !== 'string') return 'has a "body" that is no text; "json" may be anything'
+    if (body !== undefined && typeof body !== 'string') return 'has a "body" that is not a string; use "json" for other values'
     if (typeof body === 'string' && body.length > BODY_LENGTH_MAX)
-      return `has a body of ${body.length} characters; ${BODY_LENGTH_MAX} are allowed`
+      return `has a body of ${body.length} characters; the limit is ${BODY_LENGTH_MAX}`
   }
   const status = isRecord(response) ? (response['status'] ?? 200) : 200
   if (!(Number.isInteger(status) && (status as number) >= 200 && (status as number) <= 599)) return 'has a status that is not 200 to 599'
@@ -140,7 +140,7 @@ function fits(wanted: FixtureRequest, { method, url, headers = {}, body }: Repla
   return wanted.json === undefined || canonical(wanted.json) === canonical(readJson(body ?? ''))
 }
 
-/** An address in one spelling; null when it is none. */
+/** A URL in normalized form; null when it is invalid. */
 function addressOf(text: string): string | null {
   if (!URL.canParse(text)) return null
   const url = new URL(text)
@@ -157,7 +157,7 @@ function readJson(text: string): unknown {
   }
 }
 
-/** JSON with the members of its objects in order, so that equal values are equal texts. */
+/** JSON with sorted members, so that equal values have equal texts. */
 const canonical = (value: unknown): string | undefined =>
   JSON.stringify(value, (_name, member: unknown) =>
     isRecord(member) ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1))) : member,

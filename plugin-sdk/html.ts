@@ -3,18 +3,18 @@ import { DomHandler, Parser } from 'htmlparser2'
 
 /** Reading web pages: for services that have no interface of their own. The parser is in this module; it runs in the sandbox, under its limits. */
 
-/** What a server lets through. */
+/** The limit of a server. */
 const HTML_LENGTH_MAX = 5 * 1024 * 1024
 /**
- * Pages of services have a few thousand elements, and 10,000 take 0.15 s of computing. So many fit into the 64 MB of a sandbox; twice as many do not,
- * and nothing can catch the end of a sandbox.
+ * Typical pages have a few thousand elements, and 10,000 take 0.15 s of CPU time. This many fit into the 64 MB of a sandbox; twice as many do not, and
+ * no code can catch an out-of-memory error there.
  */
 const ELEMENTS_MAX = 50_000
-/** Elements have three as a rule; they fill the memory as elements do. */
+/** Elements typically have three; they take memory as elements do. */
 const ATTRIBUTES_MAX = 200_000
-/** Real pages nest below 50; deeper ones only break what walks them. */
+/** Real pages nest below 50; deeper ones only break recursive code. */
 const DEPTH_MAX = 500
-/** Selectors are compiled: one that is longer was made by a mistake. */
+/** Selectors are compiled; a longer one is a mistake. */
 const SELECTOR_LENGTH_MAX = 1_000
 
 /** The page cannot be parsed: it is too long, nested too deeply, or has too many elements. */
@@ -56,7 +56,7 @@ export interface HtmlElement extends HtmlParent {
  * @throws HtmlError for a page that is too long, nested too deeply or has too many elements
  */
 export function parseHtml(text: string): HtmlParent {
-  if (text.length > HTML_LENGTH_MAX) throw new HtmlError(`The page has ${text.length} characters; ${HTML_LENGTH_MAX} are allowed.`)
+  if (text.length > HTML_LENGTH_MAX) throw new HtmlError(`The page has ${text.length} characters; the limit is ${HTML_LENGTH_MAX}.`)
   const handler = new BoundedHandler()
   new Parser(handler).end(text)
   return parentOf(handler.root)
@@ -84,7 +84,7 @@ class BoundedHandler extends DomHandler {
     if (this.#attributes > ATTRIBUTES_MAX) throw new HtmlError(`The page has more than ${ATTRIBUTES_MAX} attributes.`)
   }
 
-  // Nobody reads these, and they take memory too.
+  // Comments are not accessible, and would take memory.
   override oncomment(): void {}
   override oncommentend(): void {}
   override onprocessinginstruction(): void {}
@@ -98,7 +98,7 @@ class BoundedHandler extends DomHandler {
 const isElement = (node: Node): node is Element => 'attribs' in node
 
 function checked(selector: string): string {
-  if (selector.length > SELECTOR_LENGTH_MAX) throw new HtmlError(`A selector has at most ${SELECTOR_LENGTH_MAX} characters.`)
+  if (selector.length > SELECTOR_LENGTH_MAX) throw new HtmlError(`A selector may have at most ${SELECTOR_LENGTH_MAX} characters.`)
   return selector
 }
 
@@ -119,7 +119,7 @@ function parentOf(node: Root | Element): HtmlParent {
 }
 
 function elementOf(element: Element): HtmlElement {
-  // Not a spread: that would read what is only read when somebody asks.
+  // Not a spread: it would call the lazy getters.
   return Object.defineProperties(parentOf(element), {
     name: { value: element.name, enumerable: true },
     attributes: { value: element.attribs, enumerable: true },
@@ -132,7 +132,7 @@ function elementOf(element: Element): HtmlElement {
 }
 
 const SILENT = new Set(['script', 'style', 'template', 'noscript'])
-/** Elements that stand on lines of their own. */
+/** Elements that begin a new line. */
 const BLOCKS = new Set(
   (
     'address article aside blockquote br body caption center dd details dialog div dl dt fieldset figcaption figure footer form ' +
@@ -143,7 +143,7 @@ const CELLS = new Set(['td', 'th'])
 
 function readText(top: Root | Element): string {
   const pieces: string[] = []
-  // A stack and no recursion: depth costs nothing here.
+  // A stack instead of recursion: depth costs nothing here.
   const waiting: (Node | string)[] = [...top.childNodes].reverse()
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (typeof next === 'string') pieces.push(next)

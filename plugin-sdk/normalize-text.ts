@@ -6,7 +6,7 @@ export type NormalForm = 'NFC' | 'NFD' | 'NFKC' | 'NFKD'
  */
 export const MARKS_IN_A_ROW_MAX = 30
 
-/** Runs of marks, and of the two halfwidth signs that become marks when they are normalized. Shorter ones are let through without a look. */
+/** Runs of marks, and of the two halfwidth signs that normalization turns into marks. Shorter runs need no check. */
 const MARKS = /[\p{M}\uff9e\uff9f]+/gu
 const ASCII = /^[\0-\x7f]*$/
 

@@ -29,9 +29,9 @@ export {
 } from './fixtures.ts'
 
 /**
- * What the tests of a plugin import. They run under `carrel-plugin test`, which puts a {@link TestingHost} at `globalThis[TESTING_HOST]` before it
- * loads them: the plugin runs in the same sandbox as on a server, its requests are answered from fixtures, and what it answers is checked and cut
- * as a server does it. Under anything else `test` and `openPlugin` throw and say how to run them.
+ * The module that tests of a plugin import. They run under `carrel-plugin test`, which sets `globalThis[TESTING_HOST]` to a {@link TestingHost} before it
+ * loads them: the plugin runs in the same sandbox as on a server, fixtures answer its requests, and its answers are validated and cut
+ * as by a server. Under any other runner `test` and `openPlugin` throw an error that says how to run them.
  */
 
 /** Where the tool puts its host: a registered symbol, so that two copies of this module (one bundled, one not) share it. */
@@ -101,9 +101,11 @@ export interface TestingHost {
 
 function hostOf(): TestingHost {
   const host = (globalThis as { [TESTING_HOST]?: TestingHost })[TESTING_HOST]
-  if (host === undefined) throw new Error('These are tests of a plugin: run them with `carrel-plugin test`, which gives them a sandbox.')
+  if (host === undefined) throw new Error('Run tests of plugins with `carrel-plugin test`, which provides their sandbox.')
   if (host.version !== 1)
-    throw new Error(`This kit tests with version 1 of the tool, and was given ${String(host.version)}: update @carrel/plugin-sdk.`)
+    throw new Error(
+      `This SDK supports version 1 of the testing host, but the tool has version ${String(host.version)}. Update @carrel/plugin-sdk.`,
+    )
   return host
 }
 

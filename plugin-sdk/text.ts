@@ -5,20 +5,20 @@ import { normalizeText } from './normalize-text.ts'
 export { boundMarks, cutText, MARKS_IN_A_ROW_MAX, type NormalForm, normalizeText } from './normalize-text.ts'
 
 /**
- * Marks that people leave out or cannot type: accents of Latin, Greek and Cyrillic, points of Hebrew and vowel signs of Arabic. Marks of other
- * scripts stay, for there they are letters: without them が would be か and कि would be क.
+ * Marks that people omit or cannot type: accents of Latin, Greek and Cyrillic, points of Hebrew and vowel signs of Arabic. Marks of other
+ * scripts stay, because they distinguish letters: without them が would be か and कि would be क.
  */
 const LOOSE_MARKS = /[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0640]/g
-/** Letters that no decomposition takes apart, as they are spelled without them. */
+/** Letters without a decomposition, and their spelling without special letters. */
 const SPELLED: Readonly<Record<string, string>> = { ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i', ς: 'σ' }
 
-/** Longer than any title; what is longer is compared by its beginning. */
+/** Longer than any title; longer texts are compared by their beginning. */
 const TITLE_LENGTH_MAX = 2_000
 
 /** A title without the details that people write differently: case, accents, width, leading English articles, punctuation and double spaces. */
 export function normalizeTitle(title: string): string {
   const decomposed = normalizeText(title, TITLE_LENGTH_MAX, 'NFKD').replace(LOOSE_MARKS, '').toLowerCase()
-  // Lower case has marks of its own, in İ for one.
+  // Lower-casing can add marks, for example to İ.
   const plain = normalizeText(decomposed, decomposed.length, 'NFKD').replace(LOOSE_MARKS, '')
   const folded = normalizeText(
     plain.replace(/[ßæœøłđðþıς]/g, (letter) => SPELLED[letter] as string),
@@ -30,7 +30,7 @@ export function normalizeTitle(title: string): string {
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, ' ')
     .trim()
     .replace(/^(?:(?:the|an|a) )+/, '')
-  // A title of nothing but signs is known by them.
+  // A title of only punctuation keeps it.
   return words === '' ? folded.replace(/\s+/g, ' ').trim() : words
 }
 
@@ -42,7 +42,7 @@ export function titleSimilarity(a: string, b: string): number {
   return Math.max(pairSimilarity(x, y), wordSimilarity(x, y))
 }
 
-/** Twice the shared pairs of neighbours over all pairs (Dice). */
+/** Twice the shared pairs of adjacent letters over all pairs (Dice). */
 function pairSimilarity(a: string, b: string): number {
   const first = pairsOf(a)
   const second = pairsOf(b)
@@ -123,7 +123,7 @@ const DATES: readonly [pattern: RegExp, read: (groups: string[]) => (string | un
   [new RegExp(`^${MONTH},? ${YEAR}$`), ([month, year]) => [year, month]],
   [new RegExp(`^${YEAR},? ${MONTH}(?: ${DAY})?$`), ([year, month, day]) => [year, month, day]],
 ]
-/** Dates are short; what is longer is a sentence, in which any number may stand. */
+/** Dates are short; a longer text is a sentence, in which a number may mean anything. */
 const DATE_LENGTH_MAX = 60
 
 /**
@@ -146,7 +146,7 @@ export function readDate(text: string): ReadDate | null {
   }
   const years = [...plain.matchAll(/(?<!\d)(\d{4})(?!\d)/g)].map(([year]) => Number(year))
   const [year] = years.filter(isYear)
-  // Two different years, as in "1965-1985" or "reprint 1984 of 1965", say nothing about which it is.
+  // Two different years, as in "1965-1985" or "reprint 1984 of 1965", are ambiguous.
   return year === undefined || years.some((other) => other !== year) ? null : { year }
 }
 
@@ -157,7 +157,7 @@ function dateOf(year: number, monthText: string | undefined, dayText: string | u
   if (monthText === undefined) return { year }
   const named = MONTHS.indexOf(monthText.slice(0, 3))
   const month = named === -1 ? Number(monthText) : named + 1
-  // Some write 00 for what they do not know.
+  // Some catalogs write 00 for unknown.
   if (month === 0) return { year }
   if (month > 12) return null
   const day = Number(dayText ?? 0)

@@ -2,22 +2,22 @@ import { XMLParser, XMLValidator } from 'fast-xml-parser'
 
 /** Reading XML, feeds among it. The parser is in this module; it runs in the sandbox, under its limits. Nothing is expanded and nothing fetched. */
 
-/** What a server lets through. */
+/** The limit of a server. */
 const XML_LENGTH_MAX = 5 * 1024 * 1024
 /**
- * A feed with 500 entries has 10,000 elements, which take 0.3 s of computing. So many fit into the 64 MB of a sandbox; twice as many do not, and nothing
- * can catch the end of a sandbox.
+ * A feed with 500 entries has 10,000 elements, which take 0.3 s of CPU time. This many fit into the 64 MB of a sandbox; twice as many do not, and
+ * no code can catch an out-of-memory error there.
  */
 const ELEMENTS_MAX = 50_000
-/** Each element has two, each comment and each section of text one; all of them become objects. */
+/** Each element has two, each comment and each text section one; all of them become objects. */
 const TAGS_MAX = 2 * ELEMENTS_MAX + 20_000
-/** Real documents nest below 30; deeper ones only break what walks them. */
+/** Real documents nest below 30; deeper ones only break recursive code. */
 const DEPTH_MAX = 100
 
 /** The text cannot be parsed as XML; the message has the reason and the position. */
 export class XmlError extends Error {
   constructor(message: string) {
-    // The parser quotes what it met, which may be all of it.
+    // The parser quotes its input, which may be all of it.
     super(message.slice(0, 300))
     this.name = 'XmlError'
   }
@@ -46,7 +46,7 @@ export interface XmlElement {
  * @throws XmlError for a document that is not well formed, too long, nested too deeply, or has too many elements
  */
 export function parseXml(text: string): XmlElement {
-  if (text.length > XML_LENGTH_MAX) throw new XmlError(`It has ${text.length} characters; ${XML_LENGTH_MAX} are allowed.`)
+  if (text.length > XML_LENGTH_MAX) throw new XmlError(`It has ${text.length} characters; the limit is ${XML_LENGTH_MAX}.`)
   const plain = withoutDoctype(text.replace(/^\uFEFF/, '').trimStart())
   let tags = 0
   for (let at = plain.indexOf('<'); at !== -1; at = plain.indexOf('<', at + 1)) tags += 1
@@ -59,7 +59,7 @@ export function parseXml(text: string): XmlElement {
   return root
 }
 
-/** Without the declarations of entities, so that the parser never sees one. It stands before the first element; quotes in it may hold anything. */
+/** Removes entity declarations, so that the parser never sees one. The DOCTYPE precedes the first element; quotes in it may contain anything. */
 function withoutDoctype(text: string): string {
   const before = /^(?:\s|<\?[\s\S]*?\?>|<!--[\s\S]*?-->)*/.exec(text)?.[0].length ?? 0
   if (!/^<!doctype/i.test(text.slice(before, before + 9))) return text
@@ -95,7 +95,7 @@ function parseTree(text: string): unknown {
     ignorePiTags: true,
     maxNestedTags: DEPTH_MAX,
     jPath: false,
-    // Names such as toString, which it would change: nothing here looks them up on a prototype.
+    // Keeps names such as toString, which the parser would change: nothing here looks them up on a prototype.
     onDangerousProperty: (name) => name,
     updateTag: (name) => {
       elements += 1
@@ -113,7 +113,7 @@ function parseTree(text: string): unknown {
 const TEXT = '#text'
 const CDATA = '#cdata'
 
-/** The parser's ordered form: a list of objects with one key, the name, and attributes under ':@'. */
+/** The parser's ordered form: an array of objects with one key, the name, and attributes under ':@'. */
 type Ordered = Record<string, unknown>
 const nodesOf = (list: unknown): Ordered[] => (Array.isArray(list) ? (list as Ordered[]) : [])
 const nameOf = (node: Ordered): string | undefined => Object.keys(node).find((key) => key !== ':@')
@@ -164,7 +164,7 @@ const textOf = (list: unknown): string =>
 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
-/** References to characters, and the five names of XML: what others mean only a DOCTYPE could say, and nobody asks it. */
+/** Resolves character references and the five names of XML; the meaning of other names is in the DOCTYPE, which is ignored. */
 const resolve = (text: string): string =>
   text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(amp|lt|gt|quot|apos));/gi, (written, hexadecimal, decimal, name) => {
     if (name !== undefined) return NAMED[String(name)] ?? written

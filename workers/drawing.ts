@@ -1,13 +1,13 @@
 import type { Cover, LibraryFile, Problem } from '#core/metadata/analysis.ts'
 
 interface Drawing {
-  /** Of the file; of a picture what a refusal is remembered by. */
+  /** Path of the file. For a picture from memory, the key under which a refusal is cached. */
   path: string
   /** From 0. */
   index: number
   /** Pixels of the longer side of the picture. */
   longestSide: number
-  /** After a page the next one is likely to be asked for soon, so its document stays open; the cover of a scanned book comes alone. */
+  /** After a page, the next one is likely to follow soon, so its document stays open; the cover of a scanned book comes alone. */
   purpose: 'page' | 'cover'
 }
 
@@ -16,7 +16,7 @@ export interface PageDrawing extends Drawing, LibraryFile {
   picture?: undefined
 }
 
-/** A picture that is not safe to decode in a thread. It is made to fit within `width` and `height` pixels, never enlarged. */
+/** A picture that is not safe to decode in a thread. It is scaled to fit within `width` and `height` pixels, never enlarged. */
 export interface PictureDrawing extends Drawing {
   picture: { bytes: Uint8Array; width: number; height: number }
 }
@@ -30,19 +30,19 @@ export interface DrawnPage extends Cover {
 
 export type DrawingOutcome = DrawnPage | { problem: Problem }
 
-/** Draws a page, here or elsewhere. What is wrong with the page or its file is an outcome; a throw is a bug, or an abort. */
+/** Draws a page, here or in another process. Problems of the page or its file are an outcome; a throw is a bug, or an abort. */
 export type DrawPdfPage = (request: DrawingRequest) => Promise<DrawingOutcome>
 
 export type DrawPage = (request: PageDrawing) => Promise<DrawingOutcome>
 
-/** What the server sends to a child. `cancel` gives up the job at hand, as soon as the painter gets to hear of it. */
+/** Messages from the server to a child. `cancel` stops the current job as soon as the child reads the message. */
 export type ToChild =
   | { kind: 'draw'; id: number; request: PageDrawing; deadlineMs: number }
   /** The bytes of the picture are the body of the frame. */
   | { kind: 'picture'; id: number; width: number; height: number }
   | { kind: 'cancel'; id: number }
 
-/** What a child answers; the picture is the body of its frame. */
+/** Messages from a child; the picture is the body of its frame. */
 export type FromChild =
   | { kind: 'ready' }
   | { kind: 'drawn'; id: number; width: number; height: number; incomplete: boolean }

@@ -1,8 +1,8 @@
 import type { BookErrorType, Problem } from '#core/metadata/analysis.ts'
 
 /**
- * A book that cannot be read, or a part of it: thrown inside a thread, caught inside the same thread, and sent out as
- * its `problem`, because an Error loses its class on the way out.
+ * A book, or a part of it, that cannot be read. It is thrown and caught inside one thread and leaves it as its `problem`,
+ * because an Error loses its class when it is sent to another thread.
  */
 export class BookFault extends Error {
   readonly problem: Problem

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // @ts-check
-// Begins a plugin: `create-plugin my-plugin --template metadata-json-api`. It copies a template and fills in names; it installs nothing and asks nobody.
+// Creates a plugin project: `create-plugin my-plugin --template metadata-json-api`. It copies a template and fills in names; it installs and asks nothing.
 import fs from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,14 +8,14 @@ import { parseArgs } from 'node:util'
 
 const here = path.dirname(fileURLToPath(import.meta.url))
 const templates = path.join(here, 'templates')
-/** What every template begins with. */
+/** The common files of all templates. */
 const SHARED = '_all'
-/** Keeps tools that look through this folder (compilers, linters, npm) away from what is no code here yet. */
+/** Prevents tools (compilers, linters, npm) from processing the template files in this folder. */
 const ENDING = '.template'
-/** Where this program stands in a checkout: its tool and SDK are used as they are then, and nothing has to be installed for `npm test`. */
+/** The checkout that contains this program: then its tool and SDK are used, and `npm test` needs no installation. */
 const checkout = path.resolve(here, '..', '..')
 const isCheckout = fs.existsSync(path.join(checkout, 'plugins', 'devkit', 'carrel-plugin.mjs'))
-/** The sandbox that plugins are tested in is built for this one and newer ones. Where another is used, and npm has one for the system, it is brought. */
+/** The sandbox for tests is built for this Node and newer ones. With an older one, the project gets a Node from npm, if there is one for the system. */
 const NEEDED_NODE = 24
 const BROUGHT_NODE = '24.21.0'
 const BROUGHT_FOR = ['linux-x64', 'linux-arm64']
@@ -23,21 +23,21 @@ const BROUGHT_FOR = ['linux-x64', 'linux-arm64']
 const NAMES = /** @type {const} */ (['metadata-json-api', 'metadata-html', 'recommendations', 'blank'])
 const ABOUT = {
   'metadata-json-api': 'finds series at a service that speaks JSON',
-  'metadata-html': 'finds series on pages of a site',
+  'metadata-html': 'finds series on the pages of a web site',
   recommendations: 'recommends what to read next, from what a reader has',
   blank: 'one function, and nothing else',
 }
 
 const isNodeOld = Number(process.versions.node.split('.')[0]) < NEEDED_NODE
 const system = `${process.platform}-${process.arch}`
-/** In `node_modules/.bin`, where the scripts of the plugin find it before any other. */
+/** In `node_modules/.bin`, where the scripts of the plugin find it first. */
 const brought = BROUGHT_FOR.includes(system) ? { [`node-${system}`]: BROUGHT_NODE } : null
 
-/** Words with hyphens between them, as npm and manifests take them. */
+/** Words with hyphens, as allowed in npm and manifests. */
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
 const ID = /^[a-z0-9]+([.-][a-z0-9]+)+$/
 
-/** How it is typed: npm takes flags for its own that no two dashes stand before. */
+/** The command to type: npm needs two dashes before flags that are not its own. */
 const TYPED = isCheckout ? `node ${slashes(path.relative(process.cwd(), fileURLToPath(import.meta.url)))}` : 'npm create @carrel/plugin'
 const HELP = `Usage: ${TYPED} <folder> ${isCheckout ? '' : '-- '}[--template <name>] [--id <id>]
 
@@ -55,16 +55,16 @@ function main() {
   }
   const [given, ...more] = positionals
   if (given === undefined) fail(`Name the folder: ${TYPED} my-plugin\n\n${HELP}`)
-  if (more.length > 0) fail(`"${more[0]}" is too much: one folder is enough.`)
+  if (more.length > 0) fail(`"${more[0]}" is unexpected: give only one folder.`)
   const folder = path.resolve(given)
   const name = path.basename(folder)
   if (!NAME.test(name) || name.length > 40)
-    fail(`"${name}" is no name for a plugin: lower-case words with hyphens between them, 40 letters at most, such as my-plugin.`)
+    fail(`"${name}" is not a valid name for a plugin. Use lower-case words with hyphens, at most 40 letters, such as my-plugin.`)
   const id = values.id ?? `org.example.${name}`
-  if (!ID.test(id) || id.length > 64) fail(`"${id}" is no id: lower-case words with dots or hyphens between them, 64 letters at most.`)
+  if (!ID.test(id) || id.length > 64) fail(`"${id}" is not a valid id. Use lower-case words with dots or hyphens, at most 64 letters.`)
   const template = NAMES.find((one) => one === values.template)
-  if (template === undefined) fail(`There is no template "${values.template}". There are: ${NAMES.join(', ')}.`)
-  if (fs.existsSync(folder) && fs.readdirSync(folder).length > 0) fail(`${folder} is not empty. Name a folder that is not there yet.`)
+  if (template === undefined) fail(`Unknown template "${values.template}". Templates: ${NAMES.join(', ')}.`)
+  if (fs.existsSync(folder) && fs.readdirSync(folder).length > 0) fail(`${folder} is not empty. Give a folder that does not exist yet.`)
 
   const words = {
     name,
@@ -79,17 +79,17 @@ function main() {
   const shown = path.relative(process.cwd(), folder) || '.'
   process.stdout.write(
     [
-      `${words.title} stands in ${shown}. What next:`,
+      `${words.title} was created in ${shown}. Next steps:`,
       '',
       `  cd ${shown}`,
       ...(isCheckout ? [] : ['  npm install               the SDK, the tool and the compiler']),
-      '  npm test                  your tests, and what every plugin must stand',
-      '  npm run dev               try it on a page, and look at what it does',
+      '  npm test                  your tests, and the conformance checks',
+      '  npm run dev               try it on a page, and inspect its calls',
       '  npm run pack              make the .plugin package, for a server to install',
       '',
       ...(isCheckout
         ? [
-            'For types in your editor build the SDK once, and install it:',
+            'For types in your editor, build the SDK once and install it:',
             '',
             `  (cd ${words.checkout} && npm run sdk)`,
             '  npm install',
@@ -99,10 +99,10 @@ function main() {
     ].join('\n'),
   )
   if (!isCheckout && isNodeOld && brought === null)
-    process.stderr.write(`Install Node ${NEEDED_NODE} before: this is ${process.versions.node}, on which the tool does not run.\n`)
+    process.stderr.write(`Install Node ${NEEDED_NODE} first: the tool does not run on this version, ${process.versions.node}.\n`)
 }
 
-/** How the scripts of a plugin start the tool, and where npm finds what they need. @param {string} folder of the checkout */
+/** The scripts and dependencies that use the tool of the checkout. @param {string} folder of the checkout */
 const ofCheckout = (folder) => ({
   checkout: folder,
   tool: `node ${folder}/plugins/devkit/carrel-plugin.mjs`,

@@ -6,8 +6,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
 /**
- * Makes `main.js` of every folder here from its `main.ts`. What comes out is committed, for servers have no bundler; a test compares it with what its
- * source gives.
+ * Builds `main.js` of every folder here from its `main.ts`. The output is committed, because servers have no bundler; a test compares it with
+ * its source.
  *
  *     node plugins/bundled/build.mjs
  */
@@ -33,7 +33,7 @@ export async function buildBundled(name) {
     target: 'es2022',
     platform: 'neutral',
     charset: 'utf8',
-    // Not minified: whoever wonders what runs on his server can read it.
+    // Not minified, so that administrators can read what runs on their server.
     banner: {
       js: '// biome-ignore-all lint: built from main.ts\n// biome-ignore-all format: built from main.ts\n// biome-ignore-all assist: built from main.ts',
     },

@@ -1,14 +1,14 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
 
 /**
- * Encrypts texts for the database: AES-256-GCM with a nonce of its own for each, and with what it belongs to bound in, so that a row that is put
- * in another's place does not open.
+ * Encrypts texts for the database: AES-256-GCM with a separate nonce for each. The owner is additional data, so a row that is moved
+ * to another owner does not decrypt.
  */
 export interface CredentialBox {
-  /** Of the key that new texts are sealed with. */
+  /** Id of the key that encrypts new texts. */
   readonly keyId: string
   seal(text: string, belongsTo: readonly string[]): Buffer
-  /** Null when the key is not here any more, or the text is not what was sealed for this. */
+  /** Null when the key is no longer configured, or the text was not encrypted for this owner. */
   open(sealed: Buffer, keyId: string, belongsTo: readonly string[]): string | null
 }
 
@@ -17,16 +17,16 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const KEY_BYTES = 32
 
-/** @param secrets at least one, of at least 32 bytes each; the first seals, all open */
+/** @param secrets at least one, of at least 32 bytes each; the first encrypts, all decrypt */
 export function openCredentialBox(secrets: readonly string[]): CredentialBox {
   const keys = secrets.map((secret) => {
-    // What people give as a key is not evenly distributed over its bits; and the id must say nothing about it.
+    // The bits of a configured secret are not evenly distributed, and the id must reveal nothing about it.
     const key = Buffer.from(hkdfSync('sha256', secret, '', 'carrel credentials', KEY_BYTES))
     return { key, id: createHash('sha256').update('carrel credential key id').update(key).digest('hex').slice(0, 16) }
   })
   const [first] = keys
-  if (first === undefined) throw new Error('There is no key to encrypt credentials with.')
-  // As JSON, so that no two lists of texts are the same bytes.
+  if (first === undefined) throw new Error('There is no key for the encryption of credentials.')
+  // As JSON, so that different lists never have the same bytes.
   const bytesOf = (belongsTo: readonly string[]) => Buffer.from(JSON.stringify(belongsTo))
   return {
     keyId: first.id,

@@ -22,11 +22,11 @@ import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 export interface Credentials {
   /**
-   * Replaces what is kept; an empty record forgets it.
-   * @param isWanted asked in the same transaction: somebody may have said otherwise since it was begun
-   * @returns false where it was not wanted any more, or the plugin is gone
-   * Those that go to an address of the configuration are good for the address that it has now.
-   * @throws invalid_value for fields that the plugin's kind of sign-in does not have, or where nobody has entered the address that they go to
+   * Replaces the stored credentials; an empty record deletes them. Credentials for a host from the configuration are valid for
+   * its present value.
+   * @param isWanted checked in the same transaction, because the user may have changed something since
+   * @returns false when `isWanted` returns false, or the plugin is gone
+   * @throws invalid_value for fields that the plugin's kind of sign-in does not have, or when the configuration has no host for them
    */
   set(
     owner: CredentialOwner,
@@ -35,28 +35,28 @@ export interface Credentials {
     expiresAt?: Date | null,
     isWanted?: (trx: Knex) => Promise<boolean>,
   ): Promise<boolean>
-  /** The names of what is kept, and when it ends; never what it is. */
+  /** The names and expiry of the stored fields; never their values. */
   state(owner: CredentialOwner): Promise<{ fields: string[]; expiresAt: Date | null; updatedAt: Date | null }>
-  /** `missing` too where they were given for another address than that of the configuration. */
+  /** `missing` also when they were entered for another host than that of the configuration. */
   status(owner: CredentialOwner, auth: PluginAuth): Promise<AuthStatus>
-  /** What is kept, for the server's own use: plugins never see it. */
+  /** The decrypted fields, for the server only: plugins never see them. */
   reveal(owner: CredentialOwner): Promise<Record<string, string>>
   /**
-   * What goes along with requests to the host of `auth.bind`; undefined when nothing is kept.
-   * @throws GuestError auth where what is kept was given for another address than that of the configuration
+   * The credential to add to requests to the host of `auth.bind`; undefined when none is stored.
+   * @throws GuestError auth when it was entered for another host than that of the configuration
    */
   bound(owner: CredentialOwner, auth: PluginAuth): Promise<Credential | undefined>
-  /** Encrypts everything anew that another key was used for. Answers how much, and what no key opens any more. */
+  /** Encrypts again with the first key everything that uses another. Returns the counts of re-encrypted rows and of those that no key decrypts. */
   rotate(): Promise<{ resealed: number; lost: number }>
-  /** For what is not a field of anybody but has to be kept from others too. */
+  /** Encrypts other secrets of the server, such as pending sign-ins. */
   seal(text: string, belongsTo: readonly string[]): { sealed: Buffer; keyId: string }
   open(sealed: Buffer, keyId: string, belongsTo: readonly string[]): string | null
 }
 
-/** Kept and sealed beside the fields: where they were given for. No field of any kind of sign-in is called so. */
+/** Encrypted beside the fields: the hosts that they were entered for. No kind of sign-in has a field with this name. */
 const BOUND_TO = 'boundTo'
 
-/** All places that are told something of what is kept: whose plugin comes to name another by an update is not given what was for the first. */
+/** All hosts that receive the credentials or a part of them: an update that names another host does not get credentials for the first. */
 function placesOf(auth: PluginAuth): string | null {
   const destination = destinationOf(auth)
   return destination === null || auth?.oauth2 === undefined ? destination : `${destination} ${new URL(auth.oauth2.tokenUrl).origin}`
@@ -92,7 +92,7 @@ class SealedCredentials implements Credentials {
     const isGiven = Object.keys(fields).length > 0
     const places = placesOf(auth)
     if (isGiven && auth?.bind?.hostFrom !== undefined && places === null) {
-      const message = `First enter the address that they go to: config/${auth.bind?.hostFrom}.`
+      const message = `First enter the host that receives them: config/${auth.bind?.hostFrom}.`
       refuse('invalid_value', message, { details: [{ path: `/config/${auth.bind?.hostFrom}`, message }] })
     }
     const kept = { ...fields, ...(isGiven && places !== null && { [BOUND_TO]: places }) }
@@ -134,7 +134,7 @@ class SealedCredentials implements Credentials {
     if (!this.#isForHere(kept, auth))
       throw new GuestError(
         'thrown',
-        `The credentials were given for another address than ${destinationOf(auth) ?? 'that of the configuration'}: they have to be given again for this one.`,
+        `The credentials were given for another address than ${destinationOf(auth) ?? 'the host of the configuration'}. Enter them again for this one.`,
         'auth',
       )
     return credentialOf(auth, kept)
@@ -173,10 +173,10 @@ class SealedCredentials implements Credentials {
     return opened
   }
 
-  /** Whether what is kept may go where it would go now. */
+  /** Whether the stored credentials may be sent to the present host. */
   #isForHere(kept: Record<string, string>, auth: PluginAuth): boolean {
     const { [BOUND_TO]: given } = kept
-    // Of before this was kept for all: the host stood in the manifest then, and its administrator has agreed to each change.
+    // From before every kind stored its hosts: the manifest fixed the host then, and the administrator approved every change.
     if (given === undefined) return auth?.bind?.hostFrom === undefined
     return given === placesOf(auth)
   }

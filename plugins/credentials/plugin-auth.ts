@@ -4,20 +4,20 @@ import type { Credential } from '#plugins/network/credential.ts'
 import { ruleOfAddress } from '#plugins/network/rules.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 
-/** How a plugin stands with the service that it speaks to, as far as it is told. */
+/** The state of a plugin's credentials for its service. */
 export type AuthStatus = 'none' | 'missing' | 'connected' | 'expired'
 
-/** What a manifest says of credentials. */
+/** The `auth` of a manifest. */
 export type PluginAuth =
   | (NonNullable<Manifest['auth']> & {
-      /** Where they go to an address of the configuration: its scheme, host and port as they are now; undefined where none was entered. */
+      /** For a host from the configuration: its present scheme, host and port; undefined when none is entered. */
       origin?: string | undefined
     })
   | undefined
 
 /**
- * @param plugin with its configuration as it is stored, or as the plugin is given it
- * @param local places that are let through for development: credentials go there as requests do
+ * @param plugin with its configuration, as stored or as passed to the plugin
+ * @param local hosts that are allowed for development: they may receive credentials too
  */
 export function authOf(
   { manifest, config, privateHosts }: { manifest: Manifest; config: Readonly<Record<string, unknown>>; privateHosts: boolean },
@@ -31,55 +31,58 @@ export function authOf(
   return { ...auth, origin: 'rule' in ruled ? ruled.rule.origin : undefined }
 }
 
-/** Where credentials go, such as `https://api.example.org`; null where they go nowhere, or nobody has entered where. */
+/** Where credentials go, such as `https://api.example.org`; null when they go nowhere, or the configuration has no host. */
 export function destinationOf(auth: PluginAuth): string | null {
   if (auth?.bind === undefined) return null
   return auth.bind.hostFrom === undefined ? `https://${auth.bind.host}` : (auth.origin ?? null)
 }
 
 /**
- * For whoever gives credentials and says where they are to go.
- * @param expected undefined where nothing was said
- * @throws conflict where they would go elsewhere by now
+ * Checks the destination that a user confirms when entering credentials.
+ * @param expected undefined when the request does not confirm one
+ * @throws conflict when the credentials would go elsewhere by now
  */
 export function confirmDestination(auth: PluginAuth, expected: string | undefined): void {
   const now = destinationOf(auth)
   if (expected !== undefined && expected !== now)
-    refuse('conflict', `The credentials would go to ${now ?? 'no host: none is entered'}. Look at credentialsHost again, and confirm that.`)
+    refuse(
+      'conflict',
+      `The credentials would go to ${now ?? 'no host, because none is entered'}. Check credentialsHost again and confirm its value.`,
+    )
 }
 
-/** Of one field; tokens that are signed statements have some thousand characters. */
+/** Length of one field; signed tokens have some thousand characters. */
 const FIELD_LENGTH_MAX = 10_000
-/** What an administrator or a reader gives, by the kind of sign-in. */
+/** The fields that administrators and users enter, by the kind of sign-in. */
 export const CREDENTIAL_FIELDS: Record<NonNullable<Manifest['auth']>['type'], readonly string[]> = {
   none: [],
   apiKey: ['token'],
   basic: ['username', 'password'],
   oauth2: ['clientId', 'clientSecret', 'accessToken', 'refreshToken'],
 }
-/** What may stand in a header: nothing that ends it. */
+/** Characters allowed in a header value. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
-/** @throws invalid_value for fields that the plugin's kind of sign-in does not have, or that no request can carry */
+/** @throws invalid_value for fields that the plugin's kind of sign-in does not have, or that a header cannot contain */
 export function checkFields(auth: PluginAuth, fields: Readonly<Record<string, string>>): void {
   const known = CREDENTIAL_FIELDS[auth?.type ?? 'none']
   for (const [field, text] of Object.entries(fields)) {
     const wrong = (message: string): never =>
       refuse('invalid_value', message, { details: [{ path: `/credentials/${field.slice(0, 64)}`, message }] })
-    if (!known.includes(field)) wrong(`There is no such credential; there are: ${known.join(', ') || 'none'}.`)
-    if (text === '' || text.length > FIELD_LENGTH_MAX) wrong(`A credential is a text of 1 to ${FIELD_LENGTH_MAX} characters.`)
-    if (!HEADER_VALUE.test(text)) wrong('A credential holds no line breaks and nothing that a header cannot carry.')
+    if (!known.includes(field)) wrong(`Unknown credential. Known are: ${known.join(', ') || 'none'}.`)
+    if (text === '' || text.length > FIELD_LENGTH_MAX) wrong(`A credential must be a text of 1 to ${FIELD_LENGTH_MAX} characters.`)
+    if (!HEADER_VALUE.test(text)) wrong('A credential must not contain line breaks or other characters that a header cannot contain.')
   }
 }
 
-/** What of the fields stands in a request; undefined where the kind of sign-in takes fields that are not there. */
+/** The value to put into requests; undefined when a required field is missing. */
 export function credentialText(auth: PluginAuth, fields: Readonly<Record<string, string>>): string | undefined {
   const { token, username, password, accessToken } = fields
   const basic = username !== undefined && password !== undefined ? Buffer.from(`${username}:${password}`).toString('base64') : undefined
   return { none: undefined, apiKey: token, basic, oauth2: accessToken }[auth?.type ?? 'none']
 }
 
-/** What goes along with requests to the host of `auth.bind`; undefined where a field or the address is not there. */
+/** The credential to add to requests to the host of `auth.bind`; undefined when a field or the host is missing. */
 export function credentialOf(auth: PluginAuth, fields: Readonly<Record<string, string>>): Credential | undefined {
   const value = credentialText(auth, fields)
   if (auth?.bind === undefined || value === undefined || destinationOf(auth) === null) return undefined

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 
-/** Whose credentials: the server's own for a plugin, or those of one reader. */
+/** The owner of credentials: the server, or one user. */
 export interface CredentialOwner {
   pluginId: string
   userId: string | null
@@ -24,9 +24,9 @@ export async function listCredentials(database: Knex, owner: CredentialOwner): P
 }
 
 /**
- * Puts what is given in the place of everything that was there.
- * @param isWanted asked in the same transaction; nothing is changed where it says no
- * @returns false then, and where the plugin is gone
+ * Replaces all stored credentials of an owner.
+ * @param isWanted checked in the same transaction; nothing changes when it returns false
+ * @returns false then, and when the plugin is gone
  */
 export async function replaceCredentials(
   database: Knex,
@@ -35,7 +35,7 @@ export async function replaceCredentials(
   isWanted: (trx: Knex) => Promise<boolean> = async () => true,
 ): Promise<boolean> {
   return await database.transaction(async (trx) => {
-    // Two that replace the same wait for each other; the plugin may be gone by then.
+    // Concurrent replacements wait for each other; the plugin may be gone by then.
     if (!(await trx('plugins').where('id', owner.pluginId).forUpdate().first('id'))) return false
     if (!(await isWanted(trx))) return false
     await of(trx, owner).delete()
@@ -50,14 +50,14 @@ export async function replaceCredentials(
   })
 }
 
-/** Those that were sealed with another key than this one: a few short rows for each reader who has signed in somewhere. */
+/** Credentials encrypted with another key than this one: a few short rows for each connected user. */
 export async function listOutdated(database: Knex, keyId: string): Promise<(SealedCredential & CredentialOwner)[]> {
   return await database('plugin_credentials')
     .whereNot('key_id', keyId)
     .select('plugin_id AS pluginId', 'user_id AS userId', 'field', 'key_id AS keyId', 'sealed', 'expires_at AS expiresAt')
 }
 
-/** Only where nobody has changed it meanwhile. */
+/** Only when the row has not changed meanwhile. */
 export async function resealCredential(
   database: Knex,
   before: SealedCredential & CredentialOwner,

@@ -14,12 +14,12 @@ import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /** A token that ends within this time is renewed before it is used. */
 const RENEW_SECONDS = 300
-/** Longer than asking may take; after this time whoever began has died. */
+/** Longer than a renewal may take; after this time the server that claimed it must have died. */
 const CLAIM_SECONDS = 45
-/** Of one that another server asks for. */
+/** How long to wait for a renewal by another server. */
 const WAIT_MS = 20_000
 const LOOK_EVERY_MS = 200
-/** A service that could not be asked is asked again soon, one that said no not before people have had time to look. */
+/** Retry soon when the service is unreachable; after a refusal, only when people had time to fix it. */
 const RETRY_SECONDS = { unreachable: 60, refused: 3_600 }
 
 type OAuth2 = NonNullable<NonNullable<PluginAuth>['oauth2']>
@@ -29,9 +29,9 @@ export interface RenewalOptions {
   credentials: Credentials
   egress: Egress
   log: Log
-  /** The plugin's own identifier; null where it is gone. */
+  /** The plugin's own identifier; null when the plugin is gone. */
   keyOf: (pluginId: string) => Promise<string | null>
-  /** The service does not take the credentials of this user any more. */
+  /** Called when the service no longer accepts the credentials of this user. */
   onRefused: (reader: PluginReader) => Promise<void>
 }
 
@@ -39,20 +39,20 @@ export interface RenewalOptions {
 export type RenewedCredentials = Pick<Credentials, 'status' | 'bound'>
 
 /**
- * Tokens of OAuth 2 are renewed before they end, once at a time over all servers.
- * `bound` throws GuestError `auth` where a token has ended and cannot be renewed.
+ * Renews OAuth 2 tokens before they expire, only once at a time across all servers.
+ * `bound` throws GuestError `auth` when a token has expired and cannot be renewed.
  */
 export function openRenewal(options: RenewalOptions): RenewedCredentials {
   return new Renewal(options)
 }
 
-/** What a token is renewed with. */
+/** The input of a renewal. */
 interface RenewalGrant {
   /** The plugin's own identifier. */
   key: string
   client: { clientId: string; clientSecret: string | undefined }
   refreshToken: string
-  /** All that is kept of its owner. */
+  /** All stored fields of its owner. */
   own: Record<string, string>
 }
 
@@ -73,7 +73,7 @@ class Renewal implements RenewedCredentials {
   async bound(owner: CredentialOwner, auth: PluginAuth): Promise<Credential | undefined> {
     await this.#freshen(owner, auth)
     if (auth?.type === 'oauth2' && (await this.#options.credentials.status(owner, auth)) === 'expired')
-      throw new GuestError('thrown', 'The connection to the service has ended: its reader has to sign in there again.', 'auth')
+      throw new GuestError('thrown', 'The connection to the service has expired. The user must sign in there again.', 'auth')
     return await this.#options.credentials.bound(owner, auth)
   }
 
@@ -81,28 +81,28 @@ class Renewal implements RenewedCredentials {
     const { database, log } = this.#options
     if (!(await this.#claim(owner, auth))) return
     const grant = await this.#findGrant(owner)
-    // Nobody waits for what cannot be done.
+    // Without a refresh token, callers do not wait.
     if (grant === null) return await postponeRenewal(database, owner, 0)
     try {
       await this.#redeem(owner, auth, tokenUrl, grant)
     } catch (error) {
       const isToken = error instanceof TokenError
       await this.#postpone(owner, isToken ? error.code : 'unreachable')
-      const said = isToken ? error.message : 'The server could not do this.'
-      log.warn({ plugin: grant.key, err: isToken ? undefined : error }, `A token could not be renewed: ${said}`)
+      const reason = isToken ? error.message : 'The server failed to handle this.'
+      log.warn({ plugin: grant.key, err: isToken ? undefined : error }, `A token could not be renewed: ${reason}`)
     }
   }
 
-  /** Whether a token is to be renewed, and by this call. */
+  /** Whether this call must renew the token. */
   async #claim(owner: CredentialOwner, auth: NonNullable<PluginAuth>): Promise<boolean> {
     const { database, credentials } = this.#options
     const expiry = await findExpiry(database, owner)
     if (expiry === null || expiry.expiresAt === null || !expiry.renewable) return false
     if (expiry.expiresAt.getTime() > Date.now() + RENEW_SECONDS * 1000) return false
-    // Nor is what was given for another place renewed at this one.
+    // A token for another host is not renewed at this one either.
     if ((await credentials.status(owner, auth)) === 'missing') return false
     if (await claimRenewal(database, owner, CLAIM_SECONDS)) return true
-    // One that is still good is good enough.
+    // A token that has not expired yet is used as it is.
     if (expiry.expiresAt.getTime() <= Date.now()) await this.#waitForOther(owner)
     return false
   }
@@ -129,10 +129,10 @@ class Renewal implements RenewedCredentials {
     const grant = { grant_type: 'refresh_token', refresh_token: refreshToken } as const
     const tokens = await requestTokens(egress, { tokenUrl, caller: key, client, grant })
     const fields = { ...own, accessToken: tokens.accessToken, refreshToken: tokens.refreshToken ?? refreshToken }
-    // Whoever has disconnected meanwhile stays so.
+    // A user who has disconnected meanwhile stays disconnected.
     if (!(await credentials.set(owner, auth, fields, tokens.expiresAt, (trx) => holdsRenewal(trx, owner)))) return
     const seconds = tokens.expiresAt === null ? 0 : (tokens.expiresAt.getTime() - Date.now()) / 1000
-    // One that is never good for long would be renewed again before each use.
+    // A token with a short life would be renewed before every use.
     if (seconds > 0 && seconds < 2 * RENEW_SECONDS) await postponeRenewal(database, owner, Math.floor(seconds / 2))
   }
 
@@ -141,14 +141,14 @@ class Renewal implements RenewedCredentials {
     if (code === 'refused' && userId !== null) await this.#options.onRefused({ pluginId, userId })
   }
 
-  /** Until another server has renewed it, or has given up. */
+  /** Until another server has renewed it, or has failed. */
   async #waitForOther(owner: CredentialOwner): Promise<void> {
     const deadline = performance.now() + WAIT_MS
     for (;;) {
       const expiry = await findExpiry(this.#options.database, owner)
       const isGood = expiry === null || expiry.expiresAt === null || expiry.expiresAt.getTime() > Date.now()
       const until = expiry?.renewingUntil?.getTime() ?? 0
-      // What lies further ahead than a claim is the word that nobody shall try.
+      // A time further ahead than a claim means that retries are postponed.
       if (isGood || until <= Date.now() || until > Date.now() + CLAIM_SECONDS * 1000 || performance.now() > deadline) return
       await sleep(LOOK_EVERY_MS)
     }

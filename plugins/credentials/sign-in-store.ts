@@ -2,19 +2,19 @@ import type { Knex } from 'knex'
 import type { PluginReader } from '#core/matching/provider-client.ts'
 import type { CredentialOwner } from '#plugins/credentials/plugin-credential-store.ts'
 
-/** A sign-in at a service that a reader has begun and not come back from. */
+/** A sign-in at a service that a user has started and not completed. */
 export interface SignIn extends PluginReader {
-  /** SHA-256 of the state, hex: who reads the table cannot finish what stands in it. */
+  /** SHA-256 of the state, hex: reading the table is not enough to complete a sign-in. */
   stateHash: string
-  /** SHA-256 of what only the browser that began it has, hex. */
+  /** SHA-256 of the secret in the cookie of the browser that started it, hex. */
   browserHash: string
   sealed: Buffer
   keyId: string
 }
 
 /**
- * Remembers a sign-in, unless the reader has begun too many; then it answers the seconds until the first of them ends.
- * @param limits.seconds for which it can be finished
+ * Stores a sign-in, unless the user has started too many; then returns the seconds until the first of them expires.
+ * @param limits.seconds in which it can be completed
  */
 export async function addSignIn(
   database: Knex,
@@ -22,7 +22,7 @@ export async function addSignIn(
   limits: { seconds: number; pendingMax: number },
 ): Promise<number | null> {
   return await database.transaction(async (trx) => {
-    // Two that begin at once would count alike.
+    // Concurrent starts would both see the same count.
     await trx('users').where('id', userId).forUpdate().first('id')
     await trx('plugin_sign_ins').where('expires_at', '<=', trx.fn.now()).delete()
     const { rows } = await trx.raw(
@@ -38,7 +38,7 @@ export async function addSignIn(
   })
 }
 
-/** Takes a sign-in to finish it: whoever asks second finds none, and so does who asks too late. Another browser finds none and takes nothing. */
+/** Takes a sign-in to complete it, once and in time; the second or late caller finds none. Another browser finds none and takes nothing. */
 export async function takeSignIn(database: Knex, stateHash: string, browserHash: string): Promise<SignIn | null> {
   const { rows } = await database.raw(
     `DELETE FROM plugin_sign_ins WHERE state_hash = ? AND browser_hash = ?
@@ -51,16 +51,16 @@ export async function takeSignIn(database: Knex, stateHash: string, browserHash:
   return signIn
 }
 
-/** How the credentials of somebody stand that end by themselves. */
+/** The expiry of stored credentials. */
 export interface Expiry {
-  /** Of the access token; null where it does not end. */
+  /** Expiry of the access token; null when it does not expire. */
   expiresAt: Date | null
   renewable: boolean
-  /** Somebody renews them, or nobody shall try again before then. */
+  /** Until then a server renews them, or retries are postponed. */
   renewingUntil: Date | null
 }
 
-/** Null where there is no access token. */
+/** Null when there is no access token. */
 export async function findExpiry(database: Knex, { pluginId, userId }: CredentialOwner): Promise<Expiry | null> {
   const { rows } = await database.raw(
     `SELECT a.expires_at AS "expiresAt", r.field IS NOT NULL AS renewable, r.renewing_until AS "renewingUntil"
@@ -77,7 +77,7 @@ const refreshTokenOf = (database: Knex, { pluginId, userId }: CredentialOwner) =
     .where({ plugin_id: pluginId, field: 'refreshToken' })
     .whereRaw('user_id IS NOT DISTINCT FROM CAST(? AS uuid)', [userId])
 
-/** Makes the caller the one who renews, for so many seconds, on whichever server. False where somebody else is. */
+/** Claims the renewal for this server, for so many seconds. False when another has claimed it. */
 export async function claimRenewal(database: Knex, owner: CredentialOwner, seconds: number): Promise<boolean> {
   const claimed = await refreshTokenOf(database, owner)
     .whereRaw('(renewing_until IS NULL OR renewing_until <= now())')
@@ -85,12 +85,12 @@ export async function claimRenewal(database: Knex, owner: CredentialOwner, secon
   return claimed > 0
 }
 
-/** Lets nobody try again for so many seconds. */
+/** Postpones retries by so many seconds. */
 export async function postponeRenewal(database: Knex, owner: CredentialOwner, seconds: number): Promise<void> {
   await refreshTokenOf(database, owner).update({ renewing_until: database.raw('now() + make_interval(secs => ?)', [seconds]) })
 }
 
-/** Whether the claim is still there: the reader may have taken the credentials away meanwhile, or given others. None does before the transaction ends. */
+/** Whether the claim still exists: the user may have deleted or replaced the credentials meanwhile. Locks the row until the transaction ends. */
 export async function holdsRenewal(trx: Knex, owner: CredentialOwner): Promise<boolean> {
   return (await refreshTokenOf(trx, owner).whereRaw('renewing_until > now()').forUpdate().first('field')) !== undefined
 }

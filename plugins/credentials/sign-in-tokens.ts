@@ -11,23 +11,23 @@ import {
 import type { Egress } from '#plugins/network/egress.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
-/** What a service gives for a code, or for a token that renews. */
+/** The response of a service to a code or a refresh token. */
 export interface Tokens {
   accessToken: string
-  /** Null where it gave none: one that was known before stays good. */
+  /** Null when the response has none: the previous one stays valid. */
   refreshToken: string | null
-  /** Null where the access token does not end. */
+  /** Null when the access token does not expire. */
   expiresAt: Date | null
 }
 
 /**
- * - `refused`: the service says no, and will again
- * - `unreachable`: it cannot be asked now, or answers what cannot be read
+ * - `refused`: the service refuses, and will refuse again
+ * - `unreachable`: the service is unreachable now, or its response is invalid
  */
 export class TokenError extends Error {
   readonly code: 'refused' | 'unreachable'
 
-  /** @param message for people: it names the host and what is wrong, and nothing of what was sent or answered but a word */
+  /** @param message for people: it names the host and the problem, and of the request and the response only an error word */
   constructor(code: 'refused' | 'unreachable', message: string) {
     super(message)
     this.name = 'TokenError'
@@ -36,9 +36,9 @@ export class TokenError extends Error {
 }
 
 export interface TokenRequest {
-  /** Of the manifest that was agreed to: https, a name, no port. */
+  /** From the manifest that an administrator has approved: https, a host name, no port. */
   tokenUrl: string
-  /** Whose turn at the host it is: the plugin's. */
+  /** The plugin, for the rate limit of the host. */
   caller: string
   client: { clientId: string; clientSecret?: string | undefined }
   grant:
@@ -46,21 +46,21 @@ export interface TokenRequest {
     | { grant_type: 'refresh_token'; refresh_token: string }
 }
 
-/** Tokens that are signed statements have some thousand characters. */
+/** Signed tokens have some thousand characters. */
 const TOKEN_LENGTH_MAX = 10_000
-/** Two such tokens and what services say beside. */
+/** Two such tokens and other members. */
 const ANSWER_LENGTH_MAX = 64 * 1024
-/** What may stand in a header: RFC 6750 knows fewer. */
+/** Characters allowed in a header; RFC 6750 allows fewer. */
 const TOKEN = /^[\x21-\x7e]+$/
 /** RFC 6749, 5.2. */
 const ERROR_WORD = /^[a-z_]{1,64}$/
-/** Beyond this an end is none; and dates do not overflow. */
+/** A longer life means no expiry; and dates do not overflow. */
 const SECONDS_MAX = 10 * 365 * 86_400
-/** Short of what anybody waits for in a browser. */
+/** Shorter than people wait in a browser. */
 const DEADLINE_MS = 15_000
 
 /**
- * Asks a token endpoint (RFC 6749, 3.2), on the way that everything of plugins takes: https to a public address, bounded, and nowhere else.
+ * Sends a request to a token endpoint (RFC 6749, 3.2) through the egress of plugins: https to a public address, with limits, and nowhere else.
  * @throws TokenError
  */
 export async function requestTokens(egress: Egress, { tokenUrl, caller, client, grant }: TokenRequest): Promise<Tokens> {
@@ -100,7 +100,7 @@ async function askService(egress: Egress, { url, host, caller, form }: ServiceRe
         body: form,
         timeoutMs: DEADLINE_MS,
       },
-      // One host and one method: a redirect that makes a GET of it or leads elsewhere is refused.
+      // One host and one method: a redirect that becomes a GET or leads elsewhere is refused.
       { caller, rules: [{ host, methods: ['POST'] }], userAgent: `Carrel (sign-in for the plugin ${caller})` },
       AbortSignal.timeout(2 * DEADLINE_MS),
     )
@@ -113,7 +113,7 @@ async function askService(egress: Egress, { url, host, caller, form }: ServiceRe
   const { status } = answer
   if (status === 400 || status === 401 || status === 403) throw new TokenError('refused', `${host} refused it${word}.`)
   if (status !== 200 && status !== 201) throw new TokenError('unreachable', `${host} answered ${status}${word}.`)
-  // Some services say so with a 200.
+  // Some services send errors with status 200.
   if (word !== '' && given?.['access_token'] === undefined) throw new TokenError('refused', `${host} refused it${word}.`)
   return Response.json(given === null ? null : strictly(given))
 }

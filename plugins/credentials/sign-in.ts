@@ -9,7 +9,7 @@ import { requestTokens, TokenError, type Tokens } from '#plugins/credentials/sig
 import type { Egress } from '#plugins/network/egress.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 
-/** A plugin that users sign in for. */
+/** A plugin at whose service users sign in. */
 export interface SignInPlugin {
   id: string
   key: string
@@ -17,7 +17,7 @@ export interface SignInPlugin {
   manifest: Manifest
 }
 
-/** A sign-in that came to nothing; `message` is for the reader who sees it in a browser. */
+/** A failed sign-in; `message` is for the user, who sees it in a browser. */
 export class SignInError extends Error {
   constructor(message: string) {
     super(message)
@@ -25,55 +25,55 @@ export class SignInError extends Error {
   }
 }
 
-/** What a service sends a browser back with. */
+/** The parameters with which a service redirects the browser back. */
 export interface SignInAnswer {
   state: string | undefined
   code: string | undefined
   error: string | undefined
-  /** What the browser was given when the sign-in began; null where it has nothing of that kind. */
+  /** The secret from the cookie of the browser; null when it has none. */
   browserKey: string | null
-  /** Who is signed in here in that browser, where that is known. */
+  /** The user who is signed in to this server in that browser, if known. */
   userId: string | null
 }
 
 export interface SignInBegun {
   redirectUrl: string
-  /** Of the cookie that it lies in: one for each sign-in, several of which may be under way. */
+  /** Name of its cookie: one for each sign-in, several of which may be pending. */
   cookieName: string
   browserKey: string
   seconds: number
 }
 
-/** The cookie of a sign-in, by its state; whoever has the name has nothing. */
+/** The cookie name of a sign-in, by its state; the name reveals no secret. */
 export const signInCookieName = (state: string): string => `carrel_sign_in_${sha256(state).digest('hex').slice(0, 16)}`
 
 export interface SignIns {
   /**
-   * Begins a sign-in at the service of a plugin (RFC 6749, 4.1, with RFC 7636).
-   * @param redirectUri where the service sends the browser back to
-   * @returns the address to send the browser to, and what that browser alone keeps until it comes back
-   * @throws invalid_request where there is nothing to sign in at, conflict where an administrator has not set it up, rate_limit_exceeded
+   * Starts a sign-in at the service of a plugin (RFC 6749, 4.1, with RFC 7636).
+   * @param redirectUri to which the service redirects the browser
+   * @returns the URL to which to redirect the browser, and the secret for its cookie
+   * @throws invalid_request when the plugin has no sign-in, conflict when an administrator has not set it up, rate_limit_exceeded
    */
   begin(plugin: SignInPlugin, userId: string, redirectUri: string): Promise<SignInBegun>
-  /** Redeems the code, once. Answers whose sign-in it was. @throws SignInError */
+  /** Redeems the code, once. Returns whose sign-in it was. @throws SignInError */
   finish(answer: SignInAnswer): Promise<PluginReader & { plugin: SignInPlugin }>
 }
 
 type OAuth2 = NonNullable<NonNullable<Manifest['auth']>['oauth2']>
 
-/** What lies sealed in the row of a sign-in. */
+/** The encrypted part of the row of a sign-in. */
 interface Held {
   verifier: string
   redirectUri: string
 }
 
-/** Time to find a password and a second factor; whoever finds the address later can do nothing with it. */
+/** Time to find a password and a second factor; after that the URL is useless to others. */
 const PENDING_SECONDS = 600
-/** Nobody signs in at more services at once. */
+/** Nobody signs in to more services at once. */
 const PENDING_MAX = 3
-/** 32 bytes as base64url: a state, and the key of a browser. */
+/** 32 bytes as base64url: a state, or the secret of a browser. */
 const STATE = /^[A-Za-z0-9_-]{43}$/
-/** Some services give signed statements. */
+/** Some services send signed tokens as codes. */
 const CODE_LENGTH_MAX = 4_000
 const ERROR_WORD = /^[a-z_]{1,64}$/
 
@@ -84,7 +84,7 @@ export interface SignInsOptions {
   egress: Egress
   credentials: Credentials
   findPlugin: (id: string) => Promise<SignInPlugin | null>
-  /** Whether the user still has the plugin; it cannot be taken away before the transaction ends. */
+  /** Whether the user still has the plugin enabled; locked until the transaction ends. */
   isHeld: (trx: Knex, reader: PluginReader) => Promise<boolean>
 }
 
@@ -102,7 +102,7 @@ class OAuthSignIns implements SignIns {
   async begin(plugin: SignInPlugin, userId: string, redirectUri: string): Promise<SignInBegun> {
     const { auth, name } = plugin.manifest
     if (auth?.type !== 'oauth2' || auth.oauth2 === undefined || auth.scope !== 'user')
-      return refuse('invalid_request', `${name} has nothing that readers sign in at.`)
+      return refuse('invalid_request', `${name} has no service to sign in to.`)
     const { clientId } = await this.#clientOf(plugin.id)
     if (clientId === undefined)
       return refuse('conflict', `An administrator has to give the client id of ${name} first, which its service knows this server by.`)
@@ -112,7 +112,7 @@ class OAuthSignIns implements SignIns {
     await this.#keep({ state, browserKey, held, reader: { pluginId: plugin.id, userId } })
     const url = await authorizationUrl(auth.oauth2, { clientId, state, held })
     // The manifest lets https through and nothing else; a browser is sent to nothing else even if that were to change.
-    if (url.protocol !== 'https:') return refuse('conflict', `${name} names no address to sign in at.`)
+    if (url.protocol !== 'https:') return refuse('conflict', `${name} has no valid URL for signing in.`)
     return { redirectUrl: url.href, cookieName: signInCookieName(state), browserKey, seconds: PENDING_SECONDS }
   }
 
@@ -137,7 +137,7 @@ class OAuthSignIns implements SignIns {
     return { ...reader, plugin }
   }
 
-  /** Keeps a sign-in until the browser comes back. @throws rate_limit_exceeded */
+  /** Stores a sign-in until the browser returns. @throws rate_limit_exceeded */
   async #keep({ state, browserKey, held, reader }: { state: string; browserKey: string; held: Held; reader: PluginReader }): Promise<void> {
     const { database, credentials } = this.#options
     const stateHash = sha256(state).digest('hex')
@@ -149,12 +149,12 @@ class OAuthSignIns implements SignIns {
       { seconds: PENDING_SECONDS, pendingMax: PENDING_MAX },
     )
     if (waitSeconds !== null)
-      refuse('rate_limit_exceeded', `${PENDING_MAX} sign-ins are under way already; finish one of them.`, {
+      refuse('rate_limit_exceeded', `${PENDING_MAX} sign-ins are already pending. Complete one of them first.`, {
         retryAfterSeconds: Math.max(waitSeconds, 1),
       })
   }
 
-  /** The sign-in that a browser comes back from, which is not kept any more. @throws SignInError */
+  /** Takes the sign-in of a returning browser out of the store. @throws SignInError */
   async #take({
     state,
     browserKey,
@@ -165,9 +165,8 @@ class OAuthSignIns implements SignIns {
     const stateHash = sha256(state).digest('hex')
     const signIn = await takeSignIn(database, stateHash, sha256(browserKey).digest('hex'))
     if (signIn === null) throw unknownSignIn()
-    // Somebody's link led here in the browser of another: what they sign in with must not become theirs.
-    if (userId !== null && userId !== signIn.userId)
-      throw new SignInError('Somebody else has begun this sign-in than is signed in here. Nothing was connected.')
+    // An attacker's link may have led another user's browser here: the attacker's account must not be connected to that user.
+    if (userId !== null && userId !== signIn.userId) throw new SignInError('Another user started this sign-in. Nothing was connected.')
     const plugin = await findPlugin(signIn.pluginId)
     const oauth2 = plugin?.manifest.auth?.oauth2
     const text = credentials.open(signIn.sealed, signIn.keyId, belongsTo(stateHash, signIn))
@@ -178,19 +177,19 @@ class OAuthSignIns implements SignIns {
   async #connect(reader: PluginReader, { manifest }: SignInPlugin, { accessToken, refreshToken, expiresAt }: Tokens): Promise<void> {
     const { credentials, isHeld } = this.#options
     const tokens = { accessToken, ...(refreshToken !== null && { refreshToken }) }
-    // Whoever has taken it away while the service was asked stays without.
+    // A user who has disabled the plugin meanwhile gets no credentials.
     if (!(await credentials.set(reader, manifest.auth, tokens, expiresAt, (trx) => isHeld(trx, reader))))
-      throw new SignInError(`${manifest.name} was taken away meanwhile. Nothing was connected.`)
+      throw new SignInError(`${manifest.name} was disabled meanwhile. Nothing was connected.`)
   }
 
-  /** What the service knows this server by. */
+  /** The client credentials of this server at the service. */
   async #clientOf(pluginId: string): Promise<Record<string, string>> {
     return await this.#options.credentials.reveal({ pluginId, userId: null })
   }
 }
 
 const unknownSignIn = () =>
-  new SignInError('This sign-in is not known here: it was begun in another browser, was finished already, or took too long. Begin again.')
+  new SignInError('This sign-in is unknown: it was started in another browser, was completed before, or took too long. Start again.')
 
 const belongsTo = (stateHash: string, { pluginId, userId }: PluginReader) => ['sign-in', stateHash, pluginId, userId]
 
@@ -210,7 +209,7 @@ async function authorizationUrl(
   return url
 }
 
-/** @throws SignInError where the service gave none */
+/** @throws SignInError when the service sent no code */
 function codeOf({ error, code }: SignInAnswer, name: string): string {
   if (error !== undefined) {
     const word = ERROR_WORD.test(error) ? ` (${error})` : ''

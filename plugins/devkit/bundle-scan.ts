@@ -1,30 +1,30 @@
 import * as esbuild from 'esbuild'
 import { openPlaces, type Place } from './source-places.ts'
 
-/** What stands in a bundle, without running it. */
+/** The static content of a bundle. */
 export interface BundleScan {
-  /** Texts in it: string literals, and the fixed parts of templates. */
+  /** Its texts: string literals, and the fixed parts of templates. */
   literals: string[]
-  /** Where the source has the text of this number among the literals; null where no source map says it. */
+  /** The place in the source of the literal with this index; null when the source map does not say. */
   placeOf: (literal: number) => Place | null
-  /** Global names in it, of those that were asked for, as often as they stand there: whether it asks by `typeof` if there is such a thing. */
+  /** Every use of a global name from the given list; `asked` when the code tests for it with `typeof`. */
   globals: { name: string; asked: boolean; place: Place | null }[]
-  /** What it imports when it runs. */
+  /** Its imports at run time. */
   imports: string[]
-  /** Names of what it exports. */
+  /** The names of its exports. */
   exports: string[]
-  /** The code without its texts and comments. */
+  /** The code without literals and comments. */
   bare: string
 }
 
 const MARK = '__carrel_global_'
 
 /**
- * Reads a bundle. The bundler's own parser finds out which names are global (a parameter called `process` is not), takes the comments out and puts
- * texts together that were only written apart.
+ * Scans a bundle. The bundler's own parser resolves which names are global (a parameter called `process` is not), removes comments and joins
+ * concatenated texts.
  * @param names of globals to look for
- * @param map of the bundle, by which places are those of its sources; null where it has none: then they are lines of the bundle
- * @throws Error where the code is none
+ * @param map of the bundle, to report places in its sources; null when there is none: then places are lines of the bundle
+ * @throws Error when the code does not parse
  */
 export async function scanBundle(code: string, names: readonly string[], map: string | null = null): Promise<BundleScan> {
   const define = Object.fromEntries(
@@ -33,7 +33,7 @@ export async function scanBundle(code: string, names: readonly string[], map: st
       [`globalThis.${name}`, `${MARK}${name}`],
     ]),
   )
-  // Without white space there are no comments either.
+  // Minified code has no comments either.
   const plain = {
     logLevel: 'silent',
     legalComments: 'none',
@@ -42,7 +42,7 @@ export async function scanBundle(code: string, names: readonly string[], map: st
     target: 'es2022',
     minifyWhitespace: true,
   } as const
-  // The bundler puts the maps together, from what it prints here to the sources of the bundle.
+  // The bundler combines the maps, from its output here to the sources of the bundle.
   const mapped = { ...plain, sourcemap: 'external', sourcefile: 'main.js' } as const
   const withMap =
     map === null ? code : `${code.replace(MAP_COMMENT, '')}\n//# sourceMappingURL=data:application/json;base64,${toBase64(map)}`
@@ -69,15 +69,15 @@ const MAP_COMMENT = /\n\/\/# sourceMappingURL=[^\n]*\s*$/
 const toBase64 = (text: string): string => Buffer.from(text).toString('base64')
 
 /**
- * Takes texts out of code that the bundler has printed, so there are no comments in it. What remains is as long as before, with spaces in place of
- * texts. Whether a slash begins a regular expression is told by what stands before it, which in printed code is enough.
+ * Blanks literals out of code printed by the bundler, which has no comments. The result has the same length, with spaces in place of
+ * literals. Whether a slash begins a regular expression follows from the character before it, which is enough in printed code.
  */
 export function splitTexts(code: string): { literals: string[]; starts: number[]; bare: string } {
   const literals: string[] = []
-  /** Where each of them begins: at its sign, for maps know nothing of what is behind it. */
+  /** Where each literal begins: at its quote, because maps have no entries inside it. */
   const starts: number[] = []
   let bare = ''
-  /** Depths of braces at which a template goes on. */
+  /** Depths of braces at which a template literal continues. */
   const templates: number[] = []
   let depth = 0
   let at = 0

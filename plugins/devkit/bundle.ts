@@ -6,23 +6,23 @@ import * as esbuild from 'esbuild'
 import { ToolProblem } from './command.ts'
 import { type Project, readOptional } from './project.ts'
 
-/** The one file that a plugin is when it runs. */
+/** The single file that runs as the plugin. */
 export interface Bundle {
   code: string
-  /** Source map; null where somebody else has made the bundle without one. */
+  /** Source map; null when another tool made the bundle without one. */
   map: string | null
-  /** Of the bundler, for people. */
+  /** Warnings of the bundler, for the author. */
   warnings: string[]
 }
 
 const KIT = '@carrel/plugin-sdk'
-/** In a checkout its sources; beside the tool where both were installed. */
+/** In a checkout its sources; next to the tool where both are installed. */
 const sources = fileURLToPath(new URL('../../plugin-sdk', import.meta.url))
 
-/** Standard modules of Node that people reach for; the message about them says more than "not found". */
-const ADVICE = 'Plugins have no Node: what the sandbox offers is in the README of the SDK.'
+/** Shown for Node's standard modules, because "not found" says too little. */
+const ADVICE = 'Plugins do not run in Node. The README of the SDK lists what the sandbox offers.'
 
-/** How a plugin is bundled: by all commands alike, so that what was tested is what is packed. */
+/** The options of the bundler, the same for all commands: the tested bundle is the packed one. */
 export const bundleOptions = ({ folder, entry }: Pick<Project, 'folder' | 'entry'>) =>
   ({
     absWorkingDir: folder,
@@ -31,22 +31,22 @@ export const bundleOptions = ({ folder, entry }: Pick<Project, 'folder' | 'entry
     format: 'esm',
     target: 'es2022',
     platform: 'neutral',
-    // Packages that were made for bundlers say so by these; the sandbox is neither a browser nor Node.
+    // Fields of packages that are made for bundlers; the sandbox is neither a browser nor Node.
     mainFields: ['module', 'main'],
     conditions: ['module'],
     charset: 'utf8',
     outfile: path.join(folder, 'main.js'),
     write: false,
     sourcemap: 'linked',
-    // Texts of authors are theirs; where their folders lie is not for everybody to know.
+    // The map does not contain the author's sources or the paths of their folders.
     sourceRoot: '',
     logLevel: 'silent',
     plugins: [theKit],
   }) satisfies esbuild.BuildOptions
 
 /**
- * The SDK as the author has installed it, or that of a checkout where it is not installed or not built. Under a name of its own: where it lies must
- * not be told by the bundle, which would be another one on every machine.
+ * Resolves the SDK: the one installed by the author, or that of the checkout where it is not installed or not built. In its own namespace, because
+ * its path must not appear in the bundle, which would differ on every machine.
  */
 export const theKit: esbuild.Plugin = {
   name: 'the kit',
@@ -64,11 +64,11 @@ export const theKit: esbuild.Plugin = {
       const source = path.join(sources, `${specifier === KIT ? 'index' : specifier.slice(KIT.length + 1)}.ts`)
       if (existsSync(source)) return within(source)
       const text = existsSync(sources)
-        ? `The SDK has no "${specifier}".`
+        ? `The SDK has no module "${specifier}".`
         : `The SDK is not installed. Install it: npm install --save-dev ${KIT}`
       return { errors: [{ text }] }
     })
-    // Its own files, and the parsers that it brings along.
+    // Its own files, and the parsers that it bundles.
     build.onResolve({ filter: /./, namespace: 'plugin-sdk' }, async ({ path: specifier, importer, kind }) => {
       const resolveDir = path.dirname(files.get(importer) as string)
       const { path: file, errors, external, sideEffects } = await build.resolve(specifier, { resolveDir, kind, pluginData: KIT })
@@ -81,13 +81,13 @@ export const theKit: esbuild.Plugin = {
   },
 }
 
-/** Packages that tests import, apart from the SDK, which {@link theKit} takes: Node loads them from where they are installed. */
+/** Packages that tests import, except the SDK, which {@link theKit} resolves: Node loads them from where they are installed. */
 export const otherPackages: esbuild.Plugin = {
   name: 'other packages',
   setup(build) {
     build.onResolve({ filter: /^[^./#]/ }, async ({ path: specifier, resolveDir, kind, namespace, pluginData }) => {
       if (kind === 'entry-point' || namespace !== 'file' || pluginData === KIT) return undefined
-      // Another name of an own file, as tsconfig.json gives some, is bundled.
+      // An alias of a project file, as tsconfig.json may define, is bundled.
       const found = await build.resolve(specifier, { resolveDir, kind, pluginData: KIT })
       const isOwn = found.errors.length === 0 && !found.external && !/[\\/]node_modules[\\/]/.test(found.path)
       return isOwn ? found : { path: specifier, external: true }
@@ -95,14 +95,14 @@ export const otherPackages: esbuild.Plugin = {
   },
 }
 
-/** A file of the SDK, wherever it lies: by its name, and what is of others by their package. */
+/** A stable name for a file of the SDK: relative to the SDK, or to its package. */
 function nameOf(file: string): string {
   const [, inPackage] = /.*[\\/]node_modules[\\/](.*)/.exec(file) ?? []
   const isOwn = inPackage === undefined || file.startsWith(sources) || inPackage.startsWith('@carrel')
   return isOwn ? path.parse(file).name : inPackage
 }
 
-/** @throws ToolProblem with what the bundler says, by file and line */
+/** @throws ToolProblem with the errors of the bundler, by file and line */
 export async function bundleProject(project: Project): Promise<Bundle> {
   if (project.entry.isBuilt) {
     const [code, map] = await Promise.all([readOptional(project.folder, 'main.js'), readOptional(project.folder, 'main.js.map')])
@@ -115,17 +115,17 @@ export async function bundleProject(project: Project): Promise<Bundle> {
   }
 }
 
-/** Of what the bundler has made; also of each time that it watches and makes it anew. */
+/** The result of the bundler, also after each rebuild in watch mode. */
 export function bundleOf({ outputFiles = [], warnings }: esbuild.BuildResult): Bundle {
   const textOf = (ending: string) => outputFiles.find(({ path: file }) => file.endsWith(ending))?.text ?? null
   const map = textOf('main.js.map')
   return { code: textOf('main.js') ?? '', map: map === null ? null : withoutPlaces(map), warnings: warnings.map(describe) }
 }
 
-/** What lies outside of the folder is named by its package, or by its own name: where folders lie on this machine is nobody's business. */
+/** Names files outside the folder by their package, or by their own name: the bundle must not reveal paths of this machine. */
 function withoutPlaces(text: string): string {
   const map = JSON.parse(text) as { sources: string[] }
-  /** In a checkout its sources; beside the tool where both were installed. */
+  /** In a checkout its sources; next to the tool where both are installed. */
   const sources = map.sources.map((source) =>
     source.startsWith('../') ? (/.*\/(node_modules\/.*)/.exec(source)?.[1] ?? path.posix.basename(source)) : source,
   )
@@ -139,7 +139,7 @@ export function asProblem(error: unknown): unknown {
 
 export const describeFailure = (errors: readonly esbuild.Message[]): string =>
   [
-    'The code cannot be bundled:',
+    'The bundler reports errors:',
     ...errors.map((one) => `  ${describe(one)}`),
     ...(errors.some(({ text }) => /^Could not resolve/.test(text)) ? [ADVICE] : []),
   ].join('\n')

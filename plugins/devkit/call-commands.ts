@@ -15,7 +15,7 @@ import { type Built, CallProblem, describeProblem, openSession, type PluginSessi
 import { openProject } from './project.ts'
 import { readCall, type SavedCall } from './saved-call.ts'
 
-/** Opens the plugin of a folder for one saved call. */
+/** Opens the plugin of a folder for a saved call. */
 async function withCall<Result>(
   input: CommandInput,
   work: (opened: { built: Built; call: SavedCall; session: PluginSession; unmatched: string[] }) => Promise<Result>,
@@ -48,12 +48,12 @@ async function withCall<Result>(
 
 const ms = (value: number): string => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`
 
-/** What a call did, and how much of what it may it needed. */
+/** The trace of a call, and its share of the budget. */
 export function describeTrace(trace: CallTrace, budget: { cpuMs: number; wallMs: number }): string[] {
   const share = (used: number, of: number) => `${ms(used)} of ${of} ms (${Math.round((used / of) * 100)} %)`
   return [
-    // A call that fails does not tell.
-    `computed  ${trace.cpuMs === 0 ? 'unknown, for it failed' : share(trace.cpuMs, budget.cpuMs)}`,
+    // A failed call does not report it.
+    `computed  ${trace.cpuMs === 0 ? 'unknown, because the call failed' : share(trace.cpuMs, budget.cpuMs)}`,
     `took      ${share(trace.wallMs, budget.wallMs)}`,
     `asked     ${counted(trace.requests.length, 'request')}`,
     ...trace.requests.map(({ method, url, status }) => `  ${status ?? 'no answer'}  ${method} ${url}`),
@@ -68,9 +68,9 @@ export function describeTrace(trace: CallTrace, budget: { cpuMs: number; wallMs:
 export const replay: Command = {
   name: 'replay',
   usage: '<call.json>',
-  summary: 'makes a saved call again, and shows what came of it',
+  summary: 'repeats a saved call and shows the result',
   about:
-    'A call is { "method", "input", "config", "fixtures" }: fixtures is the name of a file in fixtures/, or its content; without it the service itself is asked. The answer is shown as a server would read it.',
+    'A call is { "method", "input", "config", "fixtures" }: fixtures is the name of a file in fixtures/, or its content; without it, requests go to the real service. The answer is shown as a server would read it.',
   flags: [
     { name: 'json', isSwitch: true, repeatable: false, about: 'Prints { answer | code, message, source, trace } as JSON.' },
     ALLOW_LOCAL,
@@ -102,14 +102,14 @@ export const replay: Command = {
       out.line()
       if (hasFailed) out.line(`${out.paint('red', '✖')} ${printable(describeProblem(outcome))}`)
       else out.line(printable(JSON.stringify(outcome.answer, null, 2)))
-      for (const request of hasFailed ? [] : unmatched) out.line(`${out.paint('red', '✖')} No fixture answers ${printable(request)}`)
+      for (const request of hasFailed ? [] : unmatched) out.line(`${out.paint('red', '✖')} No fixture matches ${printable(request)}`)
       return hasFailed || unmatched.length > 0 ? 1 : 0
     }),
 }
 
 const CALLS = 100
 const CALLS_MAX = 100_000
-/** The first calls compile the code, which is not what is measured. */
+/** The first calls compile the code and are not measured. */
 const WARM_UP = 5
 
 /** A histogram counts whole numbers from 1. */
@@ -118,9 +118,9 @@ const microseconds = (ms: number): number => Math.max(1, Math.round(ms * 1000))
 export const bench: Command = {
   name: 'bench',
   usage: '<call.json>',
-  summary: 'makes a saved call many times, and tells how long it took',
-  about: `Makes a saved call ${CALLS} times in one sandbox, after ${WARM_UP} that do not count, and tells the median and the slowest twentieth. The call must have fixtures: services are not to be asked for this.`,
-  flags: [{ name: 'calls', value: 'number', isSwitch: false, repeatable: false, about: `How many; ${CALLS} unless given.` }],
+  summary: 'repeats a saved call many times and measures it',
+  about: `Makes a saved call ${CALLS} times in one sandbox, after ${WARM_UP} warm-up calls, and prints the median and the 95th percentile. The call must have fixtures, because benchmarks must not load real services.`,
+  flags: [{ name: 'calls', value: 'number', isSwitch: false, repeatable: false, about: `Number of calls; default ${CALLS}.` }],
   wordsMin: 1,
   wordsMax: 1,
   run: (input) =>
@@ -136,7 +136,7 @@ export const bench: Command = {
           if (error instanceof CallProblem) throw new ToolProblem(`Call ${turn + 1} ended with ${describeProblem(error)}`)
           throw error
         })
-        if (unmatched[0] !== undefined) throw new ToolProblem(`No fixture answers ${unmatched[0]}.`)
+        if (unmatched[0] !== undefined) throw new ToolProblem(`No fixture matches ${unmatched[0]}.`)
         if (turn < WARM_UP) continue
         wall.record(microseconds(trace.wallMs))
         cpu.record(microseconds(trace.cpuMs))

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `carrel-plugin`, for authors of plugins: starts the tool of this checkout in their folder, on the Node that the checkout is made for. How that is
-// done the launcher of the server knows, which is a program and no library: it is given its arguments, and run.
+// `carrel-plugin`, for authors of plugins: starts the tool of this checkout in their folder, with the Node version of the checkout. The server's
+// launcher finds that Node; it is a program and not a library, so it gets its arguments here and is imported.
 process.argv.splice(2, 0, '--dev', 'plugins/devkit/main.ts')
 await import('../../api/launch.mjs')

@@ -2,7 +2,7 @@ import { styleText } from 'node:util'
 import type { Log } from '#core/foundation/log.ts'
 import type { DescribedCommand } from '#core/settings/command-line.ts'
 
-/** What the person at the terminal can mend: told in a sentence, without a stack. */
+/** A problem that the author can fix: shown as one sentence, without a stack. */
 export class ToolProblem extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -13,18 +13,18 @@ export class ToolProblem extends Error {
 export interface Command extends DescribedCommand {
   wordsMin: number
   wordsMax: number
-  /** Answers the exit code: 0, or 1 when what was looked at is not right. @throws ToolProblem */
+  /** Returns the exit code: 0, or 1 when a check failed. @throws ToolProblem */
   run(input: CommandInput): Promise<number>
 }
 
 export interface CommandInput {
-  /** What names of files are relative to. */
+  /** Relative file names are resolved against it. */
   cwd: string
-  /** Of the plugin. */
+  /** Folder of the plugin. */
   folder: string
   words: readonly string[]
   flag(name: string): string | undefined
-  /** Every value of a flag that may be given several times. */
+  /** Every value of a repeatable flag. */
   all(name: string): readonly string[]
   isOn(name: string): boolean
   out: Out
@@ -34,10 +34,10 @@ export interface CommandInput {
 
 export type Style = Parameters<typeof styleText>[0]
 
-/** Where a command writes. */
+/** Output of a command. */
 export interface Out {
   line(text?: string): void
-  /** In colour where that is seen. */
+  /** In color where the terminal supports it. */
   paint(style: Style, text: string): string
 }
 
@@ -46,7 +46,7 @@ export interface Stream extends NodeJS.WritableStream {
   hasColors?(): boolean
 }
 
-/** Colours only where the terminal has some, and nobody has said NO_COLOR. */
+/** Colors only on a terminal that supports them, and without NO_COLOR. */
 export function openOut(stream: Stream): Out {
   const hasColours = stream.isTTY === true && stream.hasColors?.() === true
   return {
@@ -55,7 +55,7 @@ export function openOut(stream: Stream): Out {
   }
 }
 
-/** What comes from a plugin or from outside, as it may stand on a terminal: no escape codes, nothing that turns the line around. */
+/** Makes foreign text safe for a terminal: no escape codes, no bidirectional controls. */
 export const printable = (text: string): string =>
   text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, (found) => {
     const code = found.charCodeAt(0).toString(16)
@@ -68,11 +68,11 @@ export const counted = (count: number, noun: string): string => `${count} ${noun
 export const kilobytes = (bytes: number): string =>
   bytes < 1024 ? `${bytes} bytes` : `${(bytes / 1024).toFixed(bytes < 102_400 ? 1 : 0)} KB`
 
-/** The whole number that a flag gives. @throws ToolProblem */
+/** The whole number in a flag. @throws ToolProblem */
 export function readCount(text: string | undefined, limits: { flag: string; unless: number; min?: number; max: number }): number {
   const { flag, unless, min = 1, max } = limits
   if (text === undefined) return unless
   const value = Number(text)
   if (Number.isInteger(value) && value >= min && value <= max) return value
-  throw new ToolProblem(`--${flag} is a whole number from ${min} to ${max}; "${printable(text)}" is none.`)
+  throw new ToolProblem(`--${flag} must be a whole number from ${min} to ${max}, not "${printable(text)}".`)
 }

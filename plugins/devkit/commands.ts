@@ -9,16 +9,16 @@ import { test } from './test-command.ts'
 import { typed } from './typed.ts'
 import { types } from './types-command.ts'
 
-/** All commands, in the order in which a plugin needs them. */
+/** All commands, in the order in which an author needs them. */
 export const commands: readonly Command[] = [dev, types, test, validate, pack, sign, index, replay, bench]
 
-/** Every command has it. */
+/** A flag of every command. */
 export const FOLDER: DescribedFlag = {
   name: 'folder',
   value: 'path',
   isSwitch: false,
   repeatable: false,
-  about: 'The folder of the plugin; the one you are in unless given.',
+  about: 'The folder of the plugin; by default the current folder.',
 }
 
 /** @throws ToolProblem */
@@ -29,16 +29,16 @@ export function getCommand(name: string): Command {
   throw new ToolProblem(`There is no command "${name}".${didYouMean(name, names)} All commands: ${typed('--help')}`)
 }
 
-/** As wide as terminals are that nobody has made wider. */
+/** The default width of terminals. */
 const LAYOUT: HelpLayout = { typed, columns: 80 }
 
 export function renderOverview(version: string): string {
   return [
-    `carrel-plugin ${version}: everything that the author of a plugin for Carrel needs`,
+    `carrel-plugin ${version}: the tool for authors of Carrel plugins`,
     '',
     renderProgramPage('<command> [flags]', commands, LAYOUT),
     '',
-    `${typed('<command> --help')} tells more about each; the folder of the plugin is the one you are in.`,
+    `${typed('<command> --help')} describes each command. By default the current folder is the folder of the plugin.`,
   ].join('\n')
 }
 

@@ -15,7 +15,7 @@ import { type Built, CallProblem, describeProblem, openSession } from './plugin-
 import type { SavedCall } from './saved-call.ts'
 import type { Outcome } from './test-files.ts'
 
-/** Inputs for functions of which nobody has saved a call. */
+/** Inputs for functions without a saved call. */
 const SAMPLES: Readonly<Record<string, Json>> = {
   search: { query: 'Dune', limit: 5 },
   get: { externalId: '1' },
@@ -25,7 +25,7 @@ const SAMPLES: Readonly<Record<string, Json>> = {
   dismiss: { externalId: '1', reason: null },
 }
 
-/** Which ways to fail are fine: they say of the service, or of the input, that it is so. */
+/** Allowed error codes: they describe the service or the input, not a bug. */
 const INNOCENT = new Set([
   'rate_limited',
   'not_found',
@@ -38,16 +38,16 @@ const INNOCENT = new Set([
   'limit',
   'permission',
 ])
-/** Titles that break what was only tried with English ones: other scripts, marks, signs of addresses and of patterns. */
+/** Titles that break code tested only with English: other scripts, accents, characters of URLs and patterns. */
 const UNICODE = 'Les Misérables – 進撃の巨人 ΑΩ 100 % &?#"\'\\ [a+ 😀'
-/** Nobody turns more pages than that. */
+/** More pages than any user turns. */
 const PAGES_MAX = 20
-/** Of what a call may compute: what needs more on a quiet machine, runs out of it on a busy one. */
+/** Share of the CPU budget of a call: a call that needs more on an idle machine exceeds its budget on a busy one. */
 const CPU_SHARE = 0.5
 
 interface Check {
   name: string
-  /** @returns why it was skipped, or null when it holds. @throws Error with what does not */
+  /** @returns why it was skipped, or null when it passed. @throws Error with what is wrong */
   run(): Promise<string | null>
 }
 
@@ -57,9 +57,9 @@ export interface ConformanceOptions {
   calls: readonly SavedCall[]
 }
 
-const NOBODY_ASKED = 'it asked nobody'
+const NO_REQUEST = 'it made no request'
 
-/** What any plugin must stand, whatever it is for. */
+/** The checks for every plugin, whatever it does. */
 export async function runConformance(options: ConformanceOptions, onOutcome: (outcome: Outcome) => void): Promise<void> {
   for (const method of methodsOf(options.built.manifest)) {
     for (const { name, run } of checksOf(new TestedMethod(method, options))) {
@@ -76,7 +76,7 @@ export async function runConformance(options: ConformanceOptions, onOutcome: (ou
   }
 }
 
-/** One function of a plugin, and the saved call that its checks start from. */
+/** One function of a plugin, with the saved call that its checks use. */
 class TestedMethod {
   readonly method: string
   readonly kind: string
@@ -102,7 +102,7 @@ class TestedMethod {
     return { ...(this.input as Record<string, Json>), ...change }
   }
 
-  /** One call in a sandbox of its own. */
+  /** Calls it in a new sandbox. */
   async call(egress: Egress, given: Json, times = 1) {
     const { config = {}, userConfig = {}, library = [] } = this.#sample ?? {}
     const session = openSession(this.#supervisor, this.#built, { egress, config, userConfig, library })
@@ -115,14 +115,14 @@ class TestedMethod {
     }
   }
 
-  /** Whether it fails in a way that is fine, or not at all. @param what begins the message */
-  async stands(egress: Egress, given: Json, what: string): Promise<null> {
+  /** Passes when the call succeeds or fails with an allowed error. @param what begins the message */
+  async tolerates(egress: Egress, given: Json, what: string): Promise<null> {
     try {
       await this.call(egress, given)
     } catch (error) {
       if (!(error instanceof CallProblem)) throw error
       const isSlow = error.code === 'timeout' && error.trace.wallMs >= this.budget.wallMs
-      if (!INNOCENT.has(error.code) || isSlow) throw new Error(`${what} it ended with ${describeProblem(error)}`)
+      if (!INNOCENT.has(error.code) || isSlow) throw new Error(`${what}, it ended with ${describeProblem(error)}`)
     }
     return null
   }
@@ -133,30 +133,30 @@ class TestedMethod {
     return { name, run: async () => (fixtures === null ? 'save a call of it with fixtures, in calls/' : await run(fixtures)) }
   }
 
-  /** Against a service that is in trouble. */
+  /** A check against a failing service. */
   against(name: string, what: string, answer: () => EgressResponse): Check {
     const run = async () => {
-      let asked = 0
+      let requests = 0
       const egress: Egress = {
         local: ALL_LOCAL_SERVICES,
         async fetch(given, { rules }) {
-          asked += 1
+          requests += 1
           checkAddress(readRequest(given).hop, rules)
           return answer()
         },
       }
-      await this.stands(egress, this.input, what)
-      return asked === 0 ? NOBODY_ASKED : null
+      await this.tolerates(egress, this.input, what)
+      return requests === 0 ? NO_REQUEST : null
     }
     return { name, run }
   }
 
-  /** @param one what the list holds */
+  /** @param one noun for an item of the list */
   answersNoMore(list: string, one: string): Check {
-    return this.withFixtures('answers no more than it was asked for', async (known) => {
+    return this.withFixtures('respects the limit', async (known) => {
       const [{ answer }] = await this.call(nearly(known), this.inputWith({ limit: 1 }))
       const { length } = (answer as Record<string, unknown[]>)[list] as unknown[]
-      if (length > 1) throw new Error(`It was asked for 1 ${one} and answered ${length}: cut the list to limit.`)
+      if (length > 1) throw new Error(`The limit was 1 ${one}, and it returned ${length}. Cut the list to limit.`)
       return null
     })
   }
@@ -168,15 +168,16 @@ function checksOf(tested: TestedMethod): Check[] {
   if (kind === 'search') checks.push(...searchChecks(tested))
   if (kind === 'match')
     checks.push(
-      tested.withFixtures('stands a title in any script', (known) =>
-        tested.stands(nearly(known), tested.inputWith({ title: UNICODE }), 'At it'),
+      tested.withFixtures('handles a title in any script', (known) =>
+        tested.tolerates(nearly(known), tested.inputWith({ title: UNICODE }), 'With such a title'),
       ),
     )
   if (kind === 'get' && method !== 'recommendations.get')
     checks.push(
-      tested.withFixtures('answers the same when it is asked again', async (known) => {
+      tested.withFixtures('returns the same answer twice', async (known) => {
         const [first, second] = await tested.call(exactly(known), tested.input, 2)
-        if (!isDeepStrictEqual(first.answer, second?.answer)) throw new Error('Two calls with the same identifier answered two things.')
+        if (!isDeepStrictEqual(first.answer, second?.answer))
+          throw new Error('Two calls with the same identifier returned different answers.')
         return null
       }),
     )
@@ -186,20 +187,22 @@ function checksOf(tested: TestedMethod): Check[] {
 
 function commonChecks(tested: TestedMethod): Check[] {
   return [
-    tested.withFixtures('answers what its type says, with room in its budget', async (known) => {
+    tested.withFixtures('returns what its type says, well within its budget', async (known) => {
       const [{ trace }] = await tested.call(exactly(known), tested.input)
       const cpuMsMax = tested.budget.cpuMs * CPU_SHARE
-      if (trace.cpuMs > cpuMsMax) throw new Error(`It computed for ${trace.cpuMs.toFixed(0)} ms; more than ${cpuMsMax} leaves no room.`)
+      if (trace.cpuMs > cpuMsMax) throw new Error(`It computed for ${trace.cpuMs.toFixed(0)} ms; it should stay below ${cpuMsMax} ms.`)
       return null
     }),
-    tested.against('stands a service that asks to wait (429)', 'At 429', () =>
+    tested.against('handles a rate limit (429)', 'At status 429', () =>
       answerOf({ status: 429, headers: { 'retry-after': '60' }, body: '' }, ADDRESS),
     ),
-    tested.against('stands a service that fails (500)', 'At 500', () => answerOf({ status: 500, body: 'Internal Server Error' }, ADDRESS)),
-    tested.against('stands a service that does not answer', 'Without an answer', () =>
-      refuse('timeout', 'The service did not answer in time.'),
+    tested.against('handles a service that fails (500)', 'At status 500', () =>
+      answerOf({ status: 500, body: 'Internal Server Error' }, ADDRESS),
     ),
-    tested.against('stands a service that answers something else', 'At an answer that is a page', () =>
+    tested.against('handles a service that does not respond', 'Without a response', () =>
+      refuse('timeout', 'The service did not respond in time.'),
+    ),
+    tested.against('handles an unexpected response', 'At an HTML response', () =>
       answerOf({ headers: { 'content-type': 'text/html' }, body: '<!doctype html><title>Maintenance</title>' }, ADDRESS),
     ),
   ]
@@ -207,18 +210,18 @@ function commonChecks(tested: TestedMethod): Check[] {
 
 function searchChecks(tested: TestedMethod): Check[] {
   return [
-    tested.withFixtures('stands an empty query', (known) =>
-      tested.stands(nearly(known), tested.inputWith({ query: '' }), 'Without a query'),
+    tested.withFixtures('handles an empty query', (known) =>
+      tested.tolerates(nearly(known), tested.inputWith({ query: '' }), 'With an empty query'),
     ),
-    tested.withFixtures('stands a query in any script', (known) =>
-      tested.stands(nearly(known), tested.inputWith({ query: UNICODE }), 'At it'),
+    tested.withFixtures('handles a query in any script', (known) =>
+      tested.tolerates(nearly(known), tested.inputWith({ query: UNICODE }), 'With such a query'),
     ),
     tested.answersNoMore('results', 'result'),
-    tested.withFixtures('comes to a last page', (known) => turnPages(tested, known)),
+    tested.withFixtures('reaches the last page', (known) => turnPages(tested, known)),
   ]
 }
 
-/** @returns why it could not be followed to its end, or null */
+/** @returns why the last page could not be reached with the fixtures, or null */
 async function turnPages(tested: TestedMethod, known: Fixtures): Promise<string | null> {
   const seen = new Set<string>()
   let cursor: string | null | undefined
@@ -235,10 +238,10 @@ async function turnPages(tested: TestedMethod, known: Fixtures): Promise<string 
         throw error
       },
     )
-    if (isMissing) return page === 1 ? 'its fixtures do not answer it' : `fixtures end after ${page - 1} of its pages`
+    if (isMissing) return page === 1 ? 'its fixtures do not match it' : `fixtures end after ${page - 1} of its pages`
     cursor = (answer as { nextCursor?: string | null }).nextCursor
     if (!cursor) return null
-    if (seen.has(cursor)) throw new Error('It gave the same cursor twice: whoever follows it never ends.')
+    if (seen.has(cursor)) throw new Error('It returned the same cursor twice, so a client would never reach the end.')
     seen.add(cursor)
   }
   return null
@@ -248,7 +251,7 @@ const ADDRESS = 'https://service.invalid/'
 
 const exactly = (fixtures: Fixtures): Egress => openReplayEgress(openReplay(fixtures), () => {})
 
-/** Answers what fits, and else what the same part of the service has once answered: of the right shape, whatever was asked for. */
+/** Replays matching fixtures, and else another response for the same path: of the right shape, whatever the query. */
 function nearly(fixtures: Fixtures): Egress {
   const replay = openReplay(fixtures)
   const partOf = (url: string) => URL.parse(url)?.host + (URL.parse(url)?.pathname ?? '')

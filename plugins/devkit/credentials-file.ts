@@ -6,7 +6,7 @@ import { CREDENTIAL_FIELDS, checkFields } from '#plugins/credentials/plugin-auth
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { type CommandInput, printable, ToolProblem } from './command.ts'
 
-/** What an administrator or a reader would give a server. */
+/** The credentials that an administrator or a user would enter. */
 export type GivenCredentials = Readonly<Record<string, string>>
 
 export const CREDENTIALS: DescribedFlag = {
@@ -15,15 +15,15 @@ export const CREDENTIALS: DescribedFlag = {
   isSwitch: false,
   repeatable: false,
   about:
-    'A file with what the manifest\'s auth asks for, such as { "token": "…" }, or { "username": "…", "password": "…" }: put into requests as a server does. Your code does not see it, and it is not recorded. Keep it out of your repository.',
+    'A file with the credentials that the manifest\'s auth requires, such as { "token": "…" }, or { "username": "…", "password": "…" }. The tool adds them to requests as a server does. Your code does not see them, and they are not recorded. Keep the file out of your repository.',
 }
 
 /** Some fields of 10,000 characters. */
 const FILE_BYTES_MAX = 64 * 1024
 
 /**
- * What the file of the flag holds, as a server would take it; undefined without the flag.
- * @throws ToolProblem that tells nothing of what stands in the file
+ * The credentials in the file of the flag, checked as a server would; undefined without the flag.
+ * @throws ToolProblem that reveals nothing of the content of the file
  */
 export async function readCredentials(
   { cwd, flag }: Pick<CommandInput, 'cwd' | 'flag'>,
@@ -35,15 +35,15 @@ export async function readCredentials(
     throw new ToolProblem(`--credentials: ${printable(given)} ${what}`)
   }
   const fields = CREDENTIAL_FIELDS[auth?.type ?? 'none']
-  if (fields.length === 0) return wrong('is not needed: the manifest has no auth that asks for credentials.')
+  if (fields.length === 0) return wrong('is not needed: the manifest requires no credentials.')
   const bytes = await readFile(path.resolve(cwd, given)).catch((error: NodeJS.ErrnoException) => wrong(`cannot be read (${error.code}).`))
-  if (bytes.length > FILE_BYTES_MAX) return wrong(`has ${bytes.length} bytes; ${FILE_BYTES_MAX} are allowed.`)
+  if (bytes.length > FILE_BYTES_MAX) return wrong(`has ${bytes.length} bytes; the limit is ${FILE_BYTES_MAX}.`)
   const read = readTexts(bytes.toString('utf8'))
   if (read === null) return wrong(`must be an object of texts as JSON, with ${fields.join(', ')}.`)
   try {
     checkFields(auth, read)
   } catch (error) {
-    if (error instanceof CarrelError) return wrong(`is not right: ${error.message}`)
+    if (error instanceof CarrelError) return wrong(`is invalid: ${error.message}`)
     throw error
   }
   return read

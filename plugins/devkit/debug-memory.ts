@@ -1,4 +1,4 @@
-/** One message of a debugger to an isolate. */
+/** One request of a debugger to an isolate. */
 export interface Asked {
   id: number
   method: string
@@ -6,18 +6,18 @@ export interface Asked {
 }
 
 /**
- * What a debugger has set, so that it holds in the next isolate too: every call and every build has one of its own, and breakpoints that were gone each
- * time would be of no use.
+ * Remembers the settings of a debugger and repeats them in the next isolate: every call and every build has its own isolate, and breakpoints that
+ * vanish each time would be useless.
  */
 export interface DebugMemory {
   note(asked: Asked): void
-  /** @param result of what was asked by this number */
+  /** @param result of the request with this id */
   noteAnswer(id: number, result: unknown): void
-  /** In the order in which an isolate has to hear it. */
+  /** In the order in which to repeat them. */
   all(): { method: string; params: Record<string, unknown> }[]
 }
 
-/** Of those the last one holds. */
+/** Methods of which the last request counts. */
 const SETTINGS = new Set([
   'Runtime.enable',
   'Runtime.setAsyncCallStackDepth',
@@ -30,12 +30,12 @@ const SETTINGS = new Set([
   'HeapProfiler.enable',
   'Profiler.enable',
 ])
-/** More than anybody sets by hand; what is beyond holds in its own isolate only. */
+/** More than anybody sets by hand; further ones apply to their own isolate only. */
 const BREAKPOINTS_MAX = 1_000
 
 export function openDebugMemory(): DebugMemory {
   const settings = new Map<string, Record<string, unknown>>()
-  /** By what the isolate calls them, which in every isolate is the same. */
+  /** By breakpoint id, which is the same in every isolate. */
   const breakpoints = new Map<string, Record<string, unknown>>()
   const asked = new Map<number, Record<string, unknown>>()
   return {

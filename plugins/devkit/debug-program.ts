@@ -6,14 +6,14 @@ import { type Built, programOf } from './plugin-session.ts'
 
 const MAP_COMMENT = /\n\/\/# sourceMappingURL=[^\n]*\s*$/
 
-/** The same program, in whose place a debugger shows the files that its author has written. */
+/** The same program, with a source map, so that a debugger shows the author's files. */
 export function debugProgram(folder: string, built: Built, inspector: Inspector): Program {
-  // As it would lie there after packing: what the map names beside it is on the disk then, and editors find it.
+  // The path of the packed file: the sources that the map names beside it are then on disk, and editors find them.
   const name = pathToFileURL(path.join(folder, 'main.js')).href
   return { ...programOf(built), sources: [{ name, code: withMap(built), module: true }], alone: true, inspect: inspector }
 }
 
-/** A debugger has nowhere to fetch the map from: it comes along. */
+/** A debugger cannot fetch the map, so it is inlined. */
 function withMap({ code, map = null }: Built): string {
   if (map === null) return code
   const address = `data:application/json;base64,${Buffer.from(map).toString('base64')}`

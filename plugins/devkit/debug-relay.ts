@@ -1,9 +1,9 @@
 import type { InspectedIsolate, Inspector } from '#plugins/runtime/inspection.ts'
 import { type Asked, openDebugMemory } from './debug-memory.ts'
 
-/** Debuggers number from one upwards; what the relay itself asks has numbers that they do not use. */
+/** Debuggers number their requests upwards from one; the relay's own requests use ids beyond this. */
 const ID_MAX = 2 ** 31 - 1
-/** A debugger that opens asks some dozens of things at once. */
+/** A debugger sends some dozens of requests when it opens. */
 const WAITING_MAX = 1_000
 const MESSAGE_LENGTH_MAX = 10_000_000
 
@@ -13,14 +13,14 @@ const SERVER_ERROR = -32_000
 interface Debugger {
   send(text: string): void
   memory: ReturnType<typeof openDebugMemory>
-  /** Asked of the isolate, which has not answered. */
+  /** Requests that the isolate has not answered. */
   unanswered: Set<number>
-  /** Asked while there was no isolate. */
+  /** Requests from before there was an isolate. */
   early: string[]
   isPaused: boolean
 }
 
-/** Between one debugger, which stays, and isolates, which come and go with every call and every build. */
+/** Connects one debugger, which stays, with isolates, which change with every call and every build. */
 export class DebugRelay implements Inspector {
   #isolate: InspectedIsolate | null = null
   #debugger: Debugger | null = null
@@ -30,7 +30,7 @@ export class DebugRelay implements Inspector {
   }
 
   onIsolate(opened: InspectedIsolate): ReturnType<Inspector['onIsolate']> {
-    // One at a time: who has opened two debugs the younger.
+    // One at a time: the newer isolate replaces the older one.
     if (this.#isolate !== null) {
       this.#isolate.detach()
       this.#onIsolateEnded()
@@ -48,9 +48,9 @@ export class DebugRelay implements Inspector {
     }
   }
 
-  /** @param send to the debugger. @throws Error when there is one already */
+  /** @param send to the debugger. @throws Error when one is already connected */
   connect(send: (text: string) => void): { onMessage(text: string): void; onClosed(): void } {
-    if (this.#debugger !== null) throw new Error('Somebody debugs already.')
+    if (this.#debugger !== null) throw new Error('A debugger is already connected.')
     const opened: Debugger = { send, memory: openDebugMemory(), unanswered: new Set(), early: [], isPaused: false }
     this.#debugger = opened
     this.#isolate?.attach()
@@ -68,8 +68,8 @@ export class DebugRelay implements Inspector {
     const asked = readAsked(text)
     if (typeof asked === 'string') refuse(from, null, INVALID_REQUEST, asked)
     else if (from.unanswered.size + from.early.length >= WAITING_MAX)
-      refuse(from, asked.id, SERVER_ERROR, `${WAITING_MAX} messages wait for an answer already.`)
-    else if (from.unanswered.has(asked.id)) refuse(from, asked.id, INVALID_REQUEST, 'The number is in use.')
+      refuse(from, asked.id, SERVER_ERROR, `${WAITING_MAX} requests are already pending.`)
+    else if (from.unanswered.has(asked.id)) refuse(from, asked.id, INVALID_REQUEST, 'The id is in use.')
     else this.#ask(from, asked, text)
   }
 
@@ -84,7 +84,7 @@ export class DebugRelay implements Inspector {
     if (to === null) return
     const { id, method, result } = JSON.parse(text) as { id?: number; method?: string; result?: unknown }
     if (id !== undefined) {
-      // An answer to what the relay has asked is of no interest: it repeats what went well before.
+      // Responses to the relay's own requests are ignored: it repeats requests that succeeded before.
       if (!to.unanswered.delete(id)) return
       to.memory.noteAnswer(id, result)
     }
@@ -93,14 +93,14 @@ export class DebugRelay implements Inspector {
     to.send(text)
   }
 
-  /** The debugger is told as one of a page is when somebody leaves the page. */
+  /** Notifies the debugger as if a page had been left. */
   #onIsolateEnded(): void {
     this.#isolate = null
     const to = this.#debugger
     if (to === null) return
     for (const id of to.unanswered) {
       to.memory.noteAnswer(id, null)
-      refuse(to, id, SERVER_ERROR, 'The sandbox has ended.')
+      refuse(to, id, SERVER_ERROR, 'The sandbox was closed.')
     }
     to.unanswered.clear()
     if (to.isPaused) to.send(JSON.stringify({ method: 'Debugger.resumed', params: {} }))
@@ -116,7 +116,7 @@ function ask(to: InspectedIsolate, from: Debugger, { id, text }: { id: number; t
   to.send(text)
 }
 
-/** Brings a new isolate to where the debugger believes it to be. */
+/** Repeats the debugger's settings in a new isolate. */
 function repeatAsked(to: InspectedIsolate, from: Debugger): void {
   to.attach()
   let id = 0
@@ -127,19 +127,19 @@ function repeatAsked(to: InspectedIsolate, from: Debugger): void {
   for (const text of from.early.splice(0)) ask(to, from, { id: (JSON.parse(text) as Asked).id, text })
 }
 
-/** @returns what is wrong where it is no message */
+/** @returns what is wrong when it is not a valid request */
 function readAsked(text: string): Asked | string {
-  if (text.length > MESSAGE_LENGTH_MAX) return `A message may have ${MESSAGE_LENGTH_MAX} characters.`
+  if (text.length > MESSAGE_LENGTH_MAX) return `A message may have at most ${MESSAGE_LENGTH_MAX} characters.`
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    return 'A message is JSON.'
+    return 'A message must be JSON.'
   }
   const { id, method, params = {} } = (value ?? {}) as Partial<Record<keyof Asked, unknown>>
-  if (!Number.isInteger(id) || (id as number) < 0 || (id as number) > ID_MAX) return `"id" is a whole number from 0 to ${ID_MAX}.`
-  if (typeof method !== 'string') return '"method" is a text.'
-  if (params === null || typeof params !== 'object' || Array.isArray(params)) return '"params" is an object.'
+  if (!Number.isInteger(id) || (id as number) < 0 || (id as number) > ID_MAX) return `"id" must be a whole number from 0 to ${ID_MAX}.`
+  if (typeof method !== 'string') return '"method" must be a string.'
+  if (params === null || typeof params !== 'object' || Array.isArray(params)) return '"params" must be an object.'
   return { id: id as number, method, params: params as Record<string, unknown> }
 }
 

@@ -17,25 +17,25 @@ import { openProject, type Project } from './project.ts'
 import { type SideLoad, sideLoad, tryVersion } from './side-load.ts'
 import { typed } from './typed.ts'
 
-/** Whoever debugs goes for lunch, and finds his sandbox where it was. */
+/** Keeps a debugged sandbox alive over any break of its author. */
 const DEBUG_IDLE_MS = 24 * 60 * 60_000
-/** Between two looks at files that the bundler does not watch. */
+/** Interval for checking files that the bundler does not watch. */
 const LOOK_EVERY_MS = 500
 
 export const dev: Command = {
   name: 'dev',
   usage: '[--inspect [port]]',
-  summary: 'bundles with every change, and lets you try calls on a page',
+  summary: 'bundles on every change, and serves a page for trying calls',
   about:
-    'Watches the folder, and opens a page on this machine where you call your functions and see the answer, the requests, the log and the budgets. The sandbox is that of the server; its storage lasts until you stop. With --server every build that works is put on a running server too, and agreed to: a server to try things on.',
+    'Watches the folder, and serves a page on this machine where you call your functions and see the answer, the requests, the log and the budgets. The sandbox is that of the server; its storage lasts until you stop. With --server, every successful build is also installed on a running test server, with its permissions granted.',
   flags: [
-    { name: 'port', value: 'number', isSwitch: false, repeatable: false, about: 'Of the page; a free one unless given.' },
+    { name: 'port', value: 'number', isSwitch: false, repeatable: false, about: 'Port of the page; by default a free one.' },
     {
       name: 'inspect',
       takesValue: true,
       isSwitch: true,
       repeatable: false,
-      about: `Lets a debugger in, such as that of Chrome: breakpoints in your own source. On port ${INSPECT_PORT} unless one follows. While a debugger is there no time limit holds; that of memory does.`,
+      about: `Accepts a debugger, such as that of Chrome, with breakpoints in your own source. Default port: ${INSPECT_PORT}. While a debugger is connected, time limits do not apply; the memory limit does.`,
     },
     ALLOW_LOCAL,
     CREDENTIALS,
@@ -44,12 +44,12 @@ export const dev: Command = {
       value: 'url',
       isSwitch: false,
       repeatable: false,
-      about: 'A running server that every build is put on, as a pre-release.',
+      about: 'A running server on which to install every build, as a pre-release.',
     },
-    { name: 'token', value: 'key', isSwitch: false, repeatable: false, about: 'For --server: an API key of an administrator.' },
+    { name: 'token', value: 'key', isSwitch: false, repeatable: false, about: 'For --server: the API key of an administrator.' },
   ],
   wordsMin: 0,
-  // The port of --inspect.
+  // The port for --inspect.
   wordsMax: 1,
   async run(input) {
     const { folder, flag, out, log, stop } = input
@@ -74,10 +74,10 @@ export const dev: Command = {
     out.line(`${out.paint('bold', printable(first.manifest.id))}  ${page.url}`)
     if (inspector !== null) {
       out.line(`Debugger  ${inspector.devtoolsUrl}`)
-      out.line(`          Open it in Chrome, or find it there at chrome://inspect; for others: ${inspector.url}`)
+      out.line(`          Open it in Chrome, or find it at chrome://inspect. For other debuggers: ${inspector.url}`)
     }
-    if (local.size > 0) out.line(`Local     ${[...local].join(', ')} may be asked, where the configuration names it`)
-    out.line('Ctrl-C ends it.')
+    if (local.size > 0) out.line(`Local     ${[...local].join(', ')} may be requested, if the configuration names it`)
+    out.line('Press Ctrl-C to stop.')
     const builds = openBuilds(input, page, server, (project, bundle) => session.use({ manifest: project.manifest, ...bundle }))
     const watching = await watch(first, builds)
     if (!stop.aborted) await once(stop, 'abort')
@@ -89,31 +89,31 @@ export const dev: Command = {
   },
 }
 
-/** null without the flag. */
+/** Null without the flag. */
 function readInspectPort({ flag, words }: CommandInput): number | null {
   const given = flag('inspect')
   const isOn = given !== undefined && given !== 'false'
   const value = given === undefined || given === 'true' || given === 'false' ? words[0] : given
   if (words[0] !== undefined && (!isOn || value !== words[0]))
-    throw new ToolProblem(`"${printable(words[0])}" is too much. More: ${typed('dev --help')}`)
+    throw new ToolProblem(`Unexpected argument "${printable(words[0])}". See ${typed('dev --help')}`)
   return isOn ? readCount(value, { flag: 'inspect', unless: INSPECT_PORT, max: 65_535 }) : null
 }
 
 function readServer(url: string | undefined, token: string | undefined): SideLoad | null {
   if (url === undefined && token === undefined) return null
   if (url === undefined || token === undefined)
-    throw new ToolProblem('--server and --token go together: the address of a server, and an API key of an administrator.')
+    throw new ToolProblem('--server and --token require each other: the URL of a server, and the API key of an administrator.')
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new ToolProblem(`"${printable(url)}" is no address such as http://127.0.0.1:8080.`)
+    throw new ToolProblem(`"${printable(url)}" is not a URL such as http://127.0.0.1:8080.`)
   return { url, token }
 }
 
 interface Builds {
-  /** Takes what the bundler has made, with the manifest as it is now. */
+  /** Takes the output of the bundler, with the present manifest. */
   take(bundle: () => Promise<Bundle>): Promise<void>
 }
 
-/** What happens with every build, one after the other. */
+/** Handles builds one after another. */
 function openBuilds(
   { folder, out, stop }: CommandInput,
   page: DevServer,
@@ -154,14 +154,14 @@ function openBuilds(
   }
 }
 
-/** Builds now, and after every change of what the bundle is made of. */
+/** Builds now, and again after every change of a source. */
 async function watch(project: Project, builds: Builds): Promise<{ close(): Promise<void> }> {
   const { folder, entry } = project
   const looked = ['manifest.json', ...(entry.isBuilt ? [entry.file] : [])].map((name) => path.join(folder, name))
   let context: esbuild.BuildContext | null = null
   const again = () => {
     if (context === null) void builds.take(() => bundleProject(project))
-    // The watching bundler hands its build over by itself.
+    // In watch mode the bundler hands over its build by itself.
     else void context.rebuild().catch(() => {})
   }
   for (const file of looked) watchFile(file, { interval: LOOK_EVERY_MS, persistent: false }, again)

@@ -7,24 +7,24 @@ import { ToolProblem } from './command.ts'
 import type { DevSession } from './dev-session.ts'
 import { CALLS_FOLDER } from './saved-call.ts'
 
-/** The page that calls are tried on: for the person at this machine alone. */
+/** The page for trying calls, only for the user of this machine. */
 export interface DevServer {
-  /** With the token that opens it. */
+  /** With the token that grants access. */
   url: string
-  /** Tells all open pages. */
+  /** Sends an event to all open pages. */
   tell(event: 'built' | 'failed' | 'log', data: unknown): void
   close(): void
 }
 
 const BODY_BYTES_MAX = 10 * 1024 * 1024
-/** Every open tab is one. */
+/** One for each open tab. */
 const LISTENERS_MAX = 20
 const CALL_NAME = /^[a-z0-9][a-z0-9-]{0,59}$/
 const page = new URL('dev-page.html', import.meta.url)
 
 /**
- * Serves the page on 127.0.0.1. Other programs and pages of this machine reach that address too: none gets anything without the token, nor by another
- * name of the address.
+ * Serves the page on 127.0.0.1. Other programs and web pages on this machine can reach that address too: they get nothing without the token, or
+ * with another host name for the address.
  */
 export async function openDevServer(folder: string, session: DevSession, port: number): Promise<DevServer> {
   const token = randomBytes(16).toString('hex')
@@ -37,14 +37,14 @@ export async function openDevServer(folder: string, session: DevSession, port: n
     const { port: at } = server.address() as AddressInfo
     const [given = '', place = ''] = (request.url ?? '/').split('?')[0]?.slice(1).split('/') ?? []
     const isOurs = request.headers.host === `127.0.0.1:${at}` && isSame(given, token)
-    if (!isOurs) return send(response, 404, { message: 'There is nothing here.' })
+    if (!isOurs) return send(response, 404, { message: 'Not found.' })
     const key = `${request.method} ${place}`
     if (key === 'GET ') return await sendPage(response)
     if (key === 'GET state') return send(response, 200, await session.state())
     if (key === 'GET events') return listen(response)
     if (key === 'POST call') return send(response, 200, await session.call(await readBody(request), (line) => tell('log', line)))
     if (key === 'POST save') return send(response, 200, { file: await save(folder, await readBody(request)) })
-    send(response, 404, { message: 'There is nothing here.' })
+    send(response, 404, { message: 'Not found.' })
   }
 
   const listen = (response: http.ServerResponse): void => {
@@ -68,7 +68,7 @@ export async function openDevServer(folder: string, session: DevSession, port: n
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
-        new ToolProblem(error.code === 'EADDRINUSE' ? `Port ${port} is in use; name another with --port.` : error.message, {
+        new ToolProblem(error.code === 'EADDRINUSE' ? `Port ${port} is in use. Choose another with --port.` : error.message, {
           cause: error,
         }),
       ),
@@ -99,7 +99,7 @@ async function sendPage(response: http.ServerResponse): Promise<void> {
   response.writeHead(200, {
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-store',
-    // What plugins answer is shown as text; should any of it ever become markup, it can do nothing. The address holds the token.
+    // The page shows plugin answers as text; if any became markup, this policy would still block it. The URL contains the token.
     'content-security-policy': `default-src 'none'; connect-src 'self'; script-src 'nonce-${nonce}'; style-src 'nonce-${nonce}'; frame-ancestors 'none'`,
     'referrer-policy': 'no-referrer',
   })
@@ -107,27 +107,27 @@ async function sendPage(response: http.ServerResponse): Promise<void> {
 }
 
 async function readBody(request: http.IncomingMessage): Promise<unknown> {
-  // Pages of others can send forms without being asked, but not this.
+  // Other web pages can submit forms, but not with this content type.
   if (request.headers['content-type'] !== 'application/json') throw new ToolProblem('The body must be application/json.')
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length
-    if (bytes > BODY_BYTES_MAX) throw new ToolProblem(`A call may have ${BODY_BYTES_MAX} bytes.`)
+    if (bytes > BODY_BYTES_MAX) throw new ToolProblem(`A call may have at most ${BODY_BYTES_MAX} bytes.`)
     chunks.push(chunk)
   }
   try {
     return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown
   } catch {
-    throw new ToolProblem('The body is no JSON.')
+    throw new ToolProblem('The body is not valid JSON.')
   }
 }
 
-/** Keeps a call, for replay, bench and the tests of every plugin. */
+/** Saves a call for replay, bench and the conformance tests. */
 async function save(folder: string, value: unknown): Promise<string> {
   const { name, call } = (value ?? {}) as { name?: unknown; call?: unknown }
   if (typeof name !== 'string' || !CALL_NAME.test(name))
-    throw new ToolProblem('A call is named with lower-case letters, digits and hyphens.')
+    throw new ToolProblem('The name of a call may contain lower-case letters, digits and hyphens.')
   const file = path.join(CALLS_FOLDER, `${name}.json`)
   await mkdir(path.join(folder, CALLS_FOLDER), { recursive: true })
   await writeFile(path.join(folder, file), `${JSON.stringify(call, null, 2)}\n`)

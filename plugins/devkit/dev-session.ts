@@ -31,19 +31,19 @@ export type DevAnswer = { trace: CallTrace; cpuMsMax: number; wallMsMax: number;
   | { code: string; message: string; source: string | null }
 )
 
-/** Names that a page has room for. */
+/** Suggestions that fit on the page. */
 const NAMES_MAX = 200
 
 export interface DevOptions {
-  /** Debugs every sandbox from its first line; it stays until the next takes its place, and calls wait for each other. */
+  /** Debugs every sandbox from its first line; the sandbox stays until the next replaces it, and calls wait for each other. */
   inspector?: Inspector | null
-  /** Places of this machine or its network that may be asked. */
+  /** Hosts on this machine or its network that may be requested. */
   local?: LocalServices
-  /** Put into requests to services themselves. */
+  /** Added to requests to real services. */
   credentials?: GivenCredentials | undefined
 }
 
-/** What the page of `dev` shows, and what it can ask for. */
+/** The state and actions of the page of `dev`. */
 export class DevSession {
   readonly #folder: string
   readonly #supervisor: Supervisor
@@ -52,7 +52,7 @@ export class DevSession {
   readonly #outside: Egress
   #built: Built | null = null
   #storage: Record<string, Json> = {}
-  /** The sandbox that is debugged, and whatever is done with it, one after the other. */
+  /** The debugged sandbox, and the queue of its operations. */
   #debugged: PluginSession | null = null
   #last: Promise<unknown> = Promise.resolve()
 
@@ -64,7 +64,7 @@ export class DevSession {
     this.#outside = openEgress(undefined, local)
   }
 
-  /** Every good build takes the place of the one before; the storage stays. */
+  /** Every successful build replaces the previous one; the storage stays. */
   use(next: Built): void {
     this.#built = next
     if (this.#inspector !== null) void this.#inOrder(() => this.#show(next))
@@ -80,10 +80,10 @@ export class DevSession {
     }
   }
 
-  /** @throws ToolProblem for what is no call */
+  /** @throws ToolProblem for an invalid call */
   call(value: unknown, onLog: (line: CallTrace['log'][number]) => void): Promise<DevAnswer> {
     return this.#inOrder(async () => {
-      if (this.#built === null) throw new ToolProblem('There is no build that works yet.')
+      if (this.#built === null) throw new ToolProblem('There is no successful build yet.')
       const running = this.#built
       const wrong = (message: string): never => {
         throw new ToolProblem(message)
@@ -110,7 +110,7 @@ export class DevSession {
       return { code, message, source, trace, cpuMsMax, wallMsMax, storage: this.#storage }
     } finally {
       if (this.#inspector === null) session.close()
-      // Where the call has ended its sandbox, the debugger gets another one.
+      // When the call has ended its sandbox, the debugger gets a new one.
       else void session.load().catch(() => {})
     }
   }
@@ -130,9 +130,9 @@ export class DevSession {
     return this.#debugged
   }
 
-  /** So that its sources are there to set breakpoints in. */
+  /** Loads the sandbox, so that its sources are there to set breakpoints in. */
   async #show(running: Built): Promise<void> {
-    // Why it does not start is told to whoever calls it.
+    // A caller gets the reason when it does not start.
     await this.#open(running, { egress: this.#outside })
       .load()
       .catch(() => {})
@@ -159,7 +159,7 @@ async function savedCallsIn(folder: string): Promise<Record<string, unknown>[]> 
       try {
         return { ...(JSON.parse(bytes?.toString('utf8') ?? '') as Record<string, unknown>), name }
       } catch {
-        // Being written at the moment, or wrong: the page does without it.
+        // The file is incomplete or invalid at the moment: the page works without it.
         return null
       }
     }),

@@ -9,17 +9,18 @@ import { ToolProblem } from './command.ts'
 /** Beside the manifest; `dune` in a test is `fixtures/dune.json`. */
 export const FIXTURES_FOLDER = 'fixtures'
 const NAME = /^[A-Za-z0-9_-][A-Za-z0-9_. -]{0,99}$/
-/** A thousand answers of 5 MB would be; no test needs that. */
+/** Enough for ten responses of 5 MB; no test needs more. */
 const FILE_BYTES_MAX = 50 * 1024 * 1024
-/** Headers of an answer that plugins look at; others are of that day, or somebody's. */
+/** Response headers that plugins read; others change daily, or are private. */
 const KEPT_HEADERS = new Set(['content-type', 'link', 'retry-after', 'etag', 'last-modified', 'x-total-count', 'x-ratelimit-remaining'])
 
 const fileOf = (folder: string, name: string): string => {
-  if (!NAME.test(name)) throw new ToolProblem(`"${name}" is no name of a file of fixtures: letters, digits, dots, hyphens.`)
+  if (!NAME.test(name))
+    throw new ToolProblem(`"${name}" is not a valid name for a file of fixtures. Use letters, digits, dots and hyphens.`)
   return path.join(folder, FIXTURES_FOLDER, `${name}.json`)
 }
 
-/** @returns null where there is no such file. @throws ToolProblem with what is wrong in it */
+/** @returns null when the file does not exist. @throws ToolProblem with what is wrong in it */
 export async function findFixtures(folder: string, name: string): Promise<Fixtures | null> {
   const file = fileOf(folder, name)
   const shown = path.relative(folder, file)
@@ -31,7 +32,7 @@ export async function findFixtures(folder: string, name: string): Promise<Fixtur
     if (code === 'ENOENT') return null
     throw new ToolProblem(`${shown} cannot be read (${code}).`, { cause: error })
   }
-  if (bytes.length > FILE_BYTES_MAX) throw new ToolProblem(`${shown} has ${bytes.length} bytes; ${FILE_BYTES_MAX} are allowed.`)
+  if (bytes.length > FILE_BYTES_MAX) throw new ToolProblem(`${shown} has ${bytes.length} bytes; the limit is ${FILE_BYTES_MAX}.`)
   try {
     return readFixtures(JSON.parse(bytes.toString('utf8')), shown)
   } catch (error) {
@@ -39,15 +40,15 @@ export async function findFixtures(folder: string, name: string): Promise<Fixtur
   }
 }
 
-/** Fixtures that are made anew while the service is asked. */
+/** Records fixtures from real responses. */
 export interface Recorder {
   egress: Egress
   exchanges: Exchange[]
 }
 
 /**
- * Asks the service, and writes down what it answers. What is there already with the same request is replaced; what people have written beside it, such as
- * failures that no service gives on demand, still answers first.
+ * Sends requests to the service and records its responses. Replaces existing fixtures for the same request; fixtures that people have added by hand,
+ * such as failures that no service produces on demand, still come first.
  */
 export function openRecorder(outside: Egress, before: Fixtures | null): Recorder {
   const kept = (before?.exchanges ?? []).filter(({ failure }) => failure !== undefined)
@@ -82,13 +83,13 @@ function exchangeOf({ method, url, body }: { method: string; url: string; body: 
       ...(answer.status === 200 ? {} : { status: answer.status }),
       ...(answer.url === url ? {} : { url: answer.url }),
       ...(Object.keys(headers).length === 0 ? {} : { headers }),
-      // What people may want to read and change is kept as what it is.
+      // JSON is kept as JSON, so that people can read and change it.
       ...(json === undefined ? { body: answer.body } : { json: json as NonNullable<Exchange['response']>['json'] & {} }),
     },
   }
 }
 
-/** The value of a JSON text; undefined where it is none, or would not be the same text again. */
+/** The value of a JSON text; undefined when it is invalid, or would not serialize to the same text. */
 function readJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text)

@@ -18,17 +18,17 @@ export interface HostParts {
   storage: MemoryStorage
   library: readonly GivenEntry[]
   auth: NonNullable<OpenOptions['auth']>
-  /** Put into requests to services themselves; fixtures answer without. */
+  /** Added to requests to real services; fixtures need none. */
   credentials?: GivenCredentials | undefined
 }
 
-/** There is no database behind these commands. What needs one is answered here; anything new that does is refused instead of crashing. */
+/** These commands have no database. This file implements the functions that need one; calls to any other throw an error instead of crashing. */
 const NO_DATABASE = new Proxy((() => {}) as unknown as Knex, {
-  get: (_target, name) => (name === 'then' ? undefined : refuse('server', 'Outside of a server this is not available.')),
-  apply: () => refuse('server', 'Outside of a server this is not available.'),
+  get: (_target, name) => (name === 'then' ? undefined : refuse('server', 'This is available only on a server.')),
+  apply: () => refuse('server', 'This is available only on a server.'),
 })
 
-/** What a plugin may ask, as a server answers it: by the server's own code, but for what lies in its database. */
+/** Handles host calls with the server's own code, except those that need its database. */
 export function openHostAnswers(
   parts: HostParts,
 ): (caller: HostCaller) => (kind: string, payload: unknown, signal: AbortSignal) => Promise<unknown> {
@@ -59,9 +59,10 @@ export function openHostAnswers(
 }
 
 function pageOf(library: readonly GivenEntry[], cursor: unknown, { granted }: HostCaller) {
-  if (granted.library.length === 0) refuse('permission', 'This plugin may not read the library: its manifest does not ask for it.')
+  if (granted.library.length === 0)
+    refuse('permission', 'This plugin has no permission to read the library: its manifest does not request it.')
   const after = cursor === null || cursor === undefined ? -1 : library.findIndex(({ seriesId }) => seriesId === cursor)
-  if (after === -1 && cursor !== null && cursor !== undefined) refuse('invalid_argument', 'The cursor is none that this server has given.')
+  if (after === -1 && cursor !== null && cursor !== undefined) refuse('invalid_argument', 'This server did not issue the cursor.')
   const entries = library.slice(after + 1, after + 1 + ENTRIES_PAGE)
   return {
     entries: entries.map((entry) => shownEntry(entry as LibraryEntry, granted.library)),
@@ -69,7 +70,7 @@ function pageOf(library: readonly GivenEntry[], cursor: unknown, { granted }: Ho
   }
 }
 
-/** Answers from fixtures, under the rules of a server: what it would refuse is refused before anything is looked up. */
+/** Answers requests from fixtures, under the rules of a server: it refuses what a server would before it looks for a fixture. */
 export function openReplayEgress(replay: Replay, onUnmatched: (request: { method: string; url: string }) => void): Egress {
   return {
     local: ALL_LOCAL_SERVICES,
@@ -80,14 +81,14 @@ export function openReplayEgress(replay: Replay, onUnmatched: (request: { method
       const found = replay.next({ url: url.href, method, headers, ...(body === undefined ? {} : { body }) })
       if (found === null) {
         onUnmatched({ method, url: url.href })
-        return refuse('upstream', `No fixture answers ${method} ${url.href}.`)
+        return refuse('upstream', `No fixture matches ${method} ${url.href}.`)
       }
       return await play(found, { url: url.href, timeoutMs, signal })
     },
   }
 }
 
-/** Of a timeout in a fixture: long enough to be one, too short to wait for. */
+/** For a timeout in a fixture: long enough to be one, short enough for a test. */
 const TIMEOUT_MS_MAX = 50
 
 async function play(

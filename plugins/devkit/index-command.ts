@@ -21,7 +21,7 @@ import { readOptional } from './project.ts'
 import { readKey } from './signing.ts'
 import { typed } from './typed.ts'
 
-/** What an index may list, several times over. */
+/** Several times the limit of an index. */
 const PACKAGES_MAX = 10_000
 const DAY_MS = 86_400_000
 
@@ -30,24 +30,24 @@ const isIndex = Compile(RepositoryIndex)
 export const index: Command = {
   name: 'index',
   usage: '<folder>',
-  summary: 'makes a repository of a folder of packages',
-  about: `Lists all .plugin files of a folder in ${INDEX_NAME}, signs that with your key, and makes a page for people. Serve the folder over https from anywhere. What you have written into ${INDEX_NAME} by hand (yanked, advisory, categories, revoked) stays when it is made anew, which must happen before it expires.`,
+  summary: 'makes a repository from a folder of packages',
+  about: `Lists all .plugin files of a folder in ${INDEX_NAME}, signs it with your key, and writes an HTML page. Serve the folder over https from anywhere. Your manual changes to ${INDEX_NAME} (yanked, advisory, categories, revoked) are kept when you run the command again, which you must do before the index expires.`,
   flags: [
     {
       name: 'key',
       value: 'file',
       isSwitch: false,
       repeatable: false,
-      about: 'The key of the repository; servers keep to the one that they saw first.',
+      about: 'The key of the repository; servers trust only the first one that they saw.',
     },
-    { name: 'url', value: 'https://…/', isSwitch: false, repeatable: false, about: 'Where the folder will lie; needed the first time.' },
-    { name: 'name', value: 'text', isSwitch: false, repeatable: false, about: 'Of the repository; needed the first time.' },
+    { name: 'url', value: 'https://…/', isSwitch: false, repeatable: false, about: 'URL of the folder; required the first time.' },
+    { name: 'name', value: 'text', isSwitch: false, repeatable: false, about: 'Name of the repository; required the first time.' },
     {
       name: 'days',
       value: 'number',
       isSwitch: false,
       repeatable: false,
-      about: `Until it expires; ${EXPIRES_DAYS_MAX} unless given, which is the most.`,
+      about: `Days until the index expires; default and maximum ${EXPIRES_DAYS_MAX}.`,
     },
   ],
   wordsMin: 1,
@@ -56,14 +56,14 @@ export const index: Command = {
     const folder = path.resolve(cwd, words[0] as string)
     const keyFile = flag('key')
     if (keyFile === undefined)
-      throw new ToolProblem(`Servers believe no index that is not signed: give --key FILE (a new one: ${typed('sign --new-key FILE')}).`)
+      throw new ToolProblem(`Servers reject an unsigned index. Add --key FILE (make a key with ${typed('sign --new-key FILE')}).`)
     const days = readCount(flag('days'), { flag: 'days', unless: EXPIRES_DAYS_MAX, max: EXPIRES_DAYS_MAX })
     const key = await readKey(path.resolve(cwd, keyFile))
     const before = await findIndex(folder)
     const name = flag('name') ?? before?.name
     const url = flag('url') ?? before?.url
     if (name === undefined || url === undefined)
-      throw new ToolProblem('A new repository needs its name and its address: --name "My plugins" --url https://example.org/plugins/')
+      throw new ToolProblem('A new repository needs a name and a URL: --name "My plugins" --url https://example.org/plugins/')
     const now = new Date()
     const { bytes, signature } = signIndex(
       {
@@ -79,7 +79,7 @@ export const index: Command = {
       key,
     )
     const made = JSON.parse(bytes.toString('utf8')) as RepositoryIndex
-    // The signature last: what was put down half is refused, and not believed.
+    // The signature comes last: servers refuse a folder that is only half written.
     await writePackage(path.join(folder, 'index.html'), Buffer.from(renderIndexPage(made)))
     await writePackage(path.join(folder, INDEX_NAME), bytes)
     await writePackage(path.join(folder, SIGNATURE_NAME), signature)
@@ -90,12 +90,12 @@ export const index: Command = {
     out.line(`  files        ${INDEX_NAME}, ${SIGNATURE_NAME}, index.html`)
     out.line(`  address      ${printable(url)}`)
     out.line(`  fingerprint  ${fingerprintOf(made.keys[0] as string)}`)
-    out.line(`  expires      ${made.expires.slice(0, 10)}: make it anew before then`)
+    out.line(`  expires      ${made.expires.slice(0, 10)}: run this again before then`)
     return 0
   },
 }
 
-/** The index of the last time, with what people have written into it since. @throws ToolProblem where it is none any more */
+/** The previous index, with the changes that people have made to it. @throws ToolProblem when it is no longer valid */
 async function findIndex(folder: string): Promise<RepositoryIndex | null> {
   const bytes = await readOptional(folder, INDEX_NAME)
   if (bytes === null) return null
@@ -103,7 +103,7 @@ async function findIndex(folder: string): Promise<RepositoryIndex | null> {
   try {
     value = JSON.parse(bytes.toString('utf8'))
   } catch (error) {
-    throw new ToolProblem(`${path.join(folder, INDEX_NAME)} is no JSON any more: ${(error as Error).message}`, { cause: error })
+    throw new ToolProblem(`${path.join(folder, INDEX_NAME)} is no longer valid JSON: ${(error as Error).message}`, { cause: error })
   }
   if (isIndex.Check(value)) return value
   const [first] = isIndex.Errors(value)
@@ -116,19 +116,17 @@ async function listPlugins(folder: string, before: RepositoryIndex | null, now: 
   })
   const files = entries.filter((name) => name.endsWith('.plugin')).sort()
   if (files.length === 0) throw new ToolProblem(`There is no .plugin file in ${folder}.`)
-  if (files.length > PACKAGES_MAX) throw new ToolProblem(`${folder} holds ${files.length} packages; ${PACKAGES_MAX} are allowed.`)
+  if (files.length > PACKAGES_MAX) throw new ToolProblem(`${folder} contains ${files.length} packages; the limit is ${PACKAGES_MAX}.`)
   const found = new Map<string, { manifests: Map<string, Manifest>; versions: IndexVersion[] }>()
   for (const file of files) {
     const { bytes, read } = await open(folder, file)
     const { manifest, sha256 } = read
     const plugin = found.get(manifest.id) ?? { manifests: new Map<string, Manifest>(), versions: [] as IndexVersion[] }
     if (plugin.manifests.has(manifest.version))
-      throw new ToolProblem(`${manifest.id} ${manifest.version} lies in the folder twice; keep one of them.`)
+      throw new ToolProblem(`${manifest.id} ${manifest.version} is in the folder twice. Keep one of them.`)
     const known = before?.plugins.find(({ id }) => id === manifest.id)?.versions.find(({ version }) => version === manifest.version)
     if (known && known.sha256 !== sha256)
-      throw new ToolProblem(
-        `${file} is not the package of ${manifest.id} ${manifest.version} that was published before: raise the version.`,
-      )
+      throw new ToolProblem(`${file} differs from the published package of ${manifest.id} ${manifest.version}. Raise the version.`)
     const { changelog, yanked, advisory, server } = known ?? {}
     plugin.manifests.set(manifest.version, manifest)
     plugin.versions.push(
@@ -157,7 +155,7 @@ async function open(folder: string, file: string): Promise<{ bytes: Buffer; read
     const bytes = await readFile(path.join(folder, file))
     return { bytes, read: readPackage(bytes) }
   } catch (error) {
-    const said = error instanceof CarrelError ? error.message : `It cannot be read (${(error as NodeJS.ErrnoException).code}).`
-    throw new ToolProblem(`${file}: ${said}`, { cause: error })
+    const reason = error instanceof CarrelError ? error.message : `It cannot be read (${(error as NodeJS.ErrnoException).code}).`
+    throw new ToolProblem(`${file}: ${reason}`, { cause: error })
   }
 }

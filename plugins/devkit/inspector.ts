@@ -7,33 +7,33 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { ToolProblem } from './command.ts'
 import type { DebugRelay } from './debug-relay.ts'
 
-/** Where debuggers find the sandbox: Chrome's, editors, or whatever speaks the same protocol. */
+/** The endpoint for debuggers: Chrome, editors, and others with the same protocol. */
 export interface InspectorServer {
-  /** What Chrome opens its debugger with. */
+  /** URL that opens Chrome's debugger. */
   devtoolsUrl: string
   /** For other debuggers. */
   url: string
   close(): void
 }
 
-/** Where debuggers look unless told otherwise. */
+/** The default port of debuggers. */
 export const INSPECT_PORT = 9_229
 
 /** Room for the largest source and its map. */
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024
-/** Of a debugger that does not read: some of the largest answers. */
+/** Limit for a debugger that does not read: some of the largest responses. */
 const UNREAD_BYTES_MAX = 64 * 1024 * 1024
-/** Whoever opens one sends its few lines at once. */
+/** A debugger sends its few header lines at once. */
 const HEADERS_MS_MAX = 5_000
 
-/** Chrome's own debugger says where it comes from; programs say nothing. Every page says its own origin, and none is let in. */
+/** Accepts Chrome's own debugger, which sends its origin, and programs, which send none. Every web page sends its own origin and is refused. */
 const isOurs = ({ headers }: http.IncomingMessage, port: number): boolean =>
   [`127.0.0.1:${port}`, `localhost:${port}`].includes(headers.host ?? '') &&
   (headers.origin === undefined || headers.origin.startsWith('devtools://'))
 
 /**
- * Serves the debugging protocol on 127.0.0.1, one debugger at a time. As with Node's own, programs of this machine can find out the address; pages
- * cannot, whatever name they give to it, and would not be let in.
+ * Serves the debugging protocol on 127.0.0.1, one debugger at a time. As with Node's inspector, programs on this machine can find the URL; web pages
+ * cannot, by whatever host name, and would be refused.
  * @throws ToolProblem when the port is taken
  */
 export async function openInspectorServer(relay: DebugRelay, title: string, port: number): Promise<InspectorServer> {
@@ -55,8 +55,7 @@ export async function openInspectorServer(relay: DebugRelay, title: string, port
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
     })
-    if (status !== 200)
-      return response.end(JSON.stringify({ message: status === 403 ? 'This is for debuggers.' : 'There is nothing here.' }))
+    if (status !== 200) return response.end(JSON.stringify({ message: status === 403 ? 'Only debuggers may connect.' : 'Not found.' }))
     if (at === '/json/version') return response.end(JSON.stringify({ Browser: `Carrel/${packageJson.version}`, 'Protocol-Version': '1.3' }))
     const { url, devtoolsUrl } = addresses()
     const target = { id: token, type: 'node', title, description: 'A plugin for Carrel', url: 'file://' }
@@ -75,7 +74,7 @@ export async function openInspectorServer(relay: DebugRelay, title: string, port
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
-        new ToolProblem(error.code === 'EADDRINUSE' ? `Port ${port} is in use; name another: --inspect ${port + 1}` : error.message, {
+        new ToolProblem(error.code === 'EADDRINUSE' ? `Port ${port} is in use. Choose another: --inspect ${port + 1}` : error.message, {
           cause: error,
         }),
       ),
@@ -99,11 +98,11 @@ function join(relay: DebugRelay, socket: WebSocket): void {
     if (socket.bufferedAmount > UNREAD_BYTES_MAX) socket.terminate()
   })
   socket.on('message', (data, isBinary) => {
-    // One buffer, however many pieces it came in.
-    if (isBinary) socket.close(1003, 'Messages are text.')
+    // Joins the fragments of a message.
+    if (isBinary) socket.close(1003, 'Messages must be text.')
     else onMessage((data as Buffer).toString('utf8'))
   })
-  // Whatever is wrong with a connection, it is closed after that.
+  // After any error, the connection is closed.
   socket.on('error', () => {})
   socket.on('close', onClosed)
 }

@@ -8,10 +8,10 @@ export const ALLOW_LOCAL: DescribedFlag = {
   isSwitch: false,
   repeatable: true,
   about:
-    'A service on this machine or in its network, such as localhost:8600, that the plugin may ask where its configuration names it (networkFromConfig). A server lets it through with --plugin-allow-local.',
+    'A service on this machine or its network, such as localhost:8600, to which the plugin may send requests if its configuration names it (networkFromConfig). A server allows it with --plugin-allow-local.',
 }
 
-/** The places that were named. @throws ToolProblem */
+/** The hosts in the flag. @throws ToolProblem */
 export function readAllowLocal({ all }: Pick<CommandInput, 'all'>): ReadonlySet<string> {
   return new Set(
     all(ALLOW_LOCAL.name).map((text) => {
@@ -22,5 +22,5 @@ export function readAllowLocal({ all }: Pick<CommandInput, 'all'>): ReadonlySet<
   )
 }
 
-/** Where nothing leaves this process, as with fixtures: whatever a server could be told to let through. */
+/** For fixtures, where no request leaves this process: allows every host that a server could allow. */
 export const ALL_LOCAL_SERVICES: LocalServices = { has: () => true }

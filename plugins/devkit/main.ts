@@ -2,7 +2,7 @@ import { openStopSignal } from '#core/foundation/stop-signal.ts'
 import { openOut } from './command.ts'
 import { runCommandLine } from './command-line.ts'
 
-// Runners keep nobody waiting for them; until the command has its answer, this does.
+// Runners do not keep the event loop alive; this does until the command has ended.
 const alive = setInterval(() => {}, 60_000)
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   cwd: process.cwd(),
@@ -11,5 +11,5 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   stop: openStopSignal(),
 })
 clearInterval(alive)
-// Everything was closed; what a library may have left open must not keep us.
+// Everything is closed; handles that a library left open must not delay the exit.
 setTimeout(() => process.exit(), 2_000).unref()

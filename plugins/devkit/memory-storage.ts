@@ -1,19 +1,19 @@
 import { KEY_LENGTH_MAX, KEYS_MAX, TTL_SECONDS_MAX, VALUE_LENGTH_MAX } from '#plugins/host/host-calls.ts'
 import { refuse } from '#plugins/network/request.ts'
 
-/** Storage of a plugin that lasts as long as the command: with the limits of a server's, and without a database. */
+/** Plugin storage for the duration of the command: with the limits of a server, without a database. */
 export interface MemoryStorage {
   get(key: unknown): unknown
   set(given: { key: unknown; value: unknown; ttlSeconds: unknown }): void
   delete(key: unknown): void
   list(prefix: unknown): string[]
-  /** All that is in it. */
+  /** Everything stored. */
   content(): Record<string, unknown>
 }
 
 /**
- * @param quotaKB what the manifest asks for; 0 where it asks for no storage
- * @param now milliseconds, for what expires
+ * @param quotaKB what the manifest requests; 0 when it requests no storage
+ * @param now milliseconds, for expiry
  */
 export function openMemoryStorage(quotaKB: number, first: Record<string, unknown> = {}, now: () => number = Date.now): MemoryStorage {
   const kept = new Map<string, { text: string; expiresAt: number }>()
@@ -24,13 +24,13 @@ export function openMemoryStorage(quotaKB: number, first: Record<string, unknown
     for (const [key, { expiresAt }] of kept) if (expiresAt <= now()) kept.delete(key)
   }
   const granted = (): void => {
-    if (quotaKB === 0) refuse('permission', 'This plugin has no storage: its manifest does not ask for any.')
+    if (quotaKB === 0) refuse('permission', 'This plugin has no storage: its manifest does not request it.')
     drop()
   }
   const keyOf = (key: unknown): string =>
     typeof key === 'string' && key !== '' && key.length <= KEY_LENGTH_MAX && !key.includes('\0') && key.isWellFormed()
       ? key
-      : refuse('invalid_argument', `A key is a text of at most ${KEY_LENGTH_MAX} characters.`)
+      : refuse('invalid_argument', `A key must be a text of at most ${KEY_LENGTH_MAX} characters.`)
 
   return {
     get(key) {
@@ -42,17 +42,17 @@ export function openMemoryStorage(quotaKB: number, first: Record<string, unknown
       granted()
       const key = keyOf(givenKey)
       const text = (JSON.stringify(value ?? null) as string).toWellFormed()
-      if (text.length > VALUE_LENGTH_MAX) refuse('limit', `A value may have ${VALUE_LENGTH_MAX} characters as JSON.`)
+      if (text.length > VALUE_LENGTH_MAX) refuse('limit', `A value may have at most ${VALUE_LENGTH_MAX} characters as JSON.`)
       const lasts = typeof ttlSeconds === 'number' && ttlSeconds > 0 && ttlSeconds <= TTL_SECONDS_MAX
       if (ttlSeconds !== undefined && ttlSeconds !== null && !lasts)
-        refuse('invalid_argument', `ttlSeconds is a number above 0 and at most ${TTL_SECONDS_MAX}.`)
+        refuse('invalid_argument', `ttlSeconds must be a number above 0 and at most ${TTL_SECONDS_MAX}.`)
       const others = [...kept].filter(([name]) => name !== key)
-      if (others.length >= KEYS_MAX) refuse('limit', `Storage holds ${KEYS_MAX} keys already.`)
+      if (others.length >= KEYS_MAX) refuse('limit', `The storage already has ${KEYS_MAX} keys, the maximum.`)
       const bytes = [...others, [key, { text }] as const].reduce(
         (sum, [name, one]) => sum + Buffer.byteLength(name) + Buffer.byteLength(one.text),
         0,
       )
-      if (bytes > quotaKB * 1024) refuse('limit', `Storage would hold ${bytes} bytes; ${quotaKB * 1024} are allowed.`)
+      if (bytes > quotaKB * 1024) refuse('limit', `The storage would have ${bytes} bytes; the limit is ${quotaKB * 1024}.`)
       kept.set(key, { text, expiresAt: lasts ? now() + (ttlSeconds as number) * 1000 : Number.POSITIVE_INFINITY })
     },
     delete(key) {

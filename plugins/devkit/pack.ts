@@ -6,8 +6,8 @@ import { ToolProblem } from './command.ts'
 import type { Project } from './project.ts'
 
 /**
- * The package of a project: the same bytes wherever and whenever it is made of the same files.
- * @throws CarrelError for what no server would install
+ * The package of a project. The same files always give the same bytes.
+ * @throws CarrelError for a package that no server would install
  */
 export function packProject({ manifestBytes, extras }: Project, { code, map }: Bundle, keys: readonly KeyObject[] = []): Buffer {
   return packPlugin(

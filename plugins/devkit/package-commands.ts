@@ -24,15 +24,15 @@ const hasErrors = ({ findings }: Validation): boolean => findings.some(({ level 
 export const validate: Command = {
   name: 'validate',
   usage: '',
-  summary: 'looks for what a server or its people would stumble over',
+  summary: 'checks the plugin as a server and its administrator would',
   about:
-    'Checks the manifest, bundles the code, reads what stands in it, and starts it once in the sandbox. Errors make it fail; warnings are for you to judge.',
+    'Checks the manifest, bundles and scans the code, and starts it once in the sandbox. Errors make the command fail; warnings are for you to judge.',
   flags: [
     {
       name: 'json',
       isSwitch: true,
       repeatable: false,
-      about: 'Prints what was found as JSON: { ok, findings: [{ level, check, message }] }.',
+      about: 'Prints the findings as JSON: { ok, findings: [{ level, check, message }] }.',
     },
   ],
   wordsMin: 0,
@@ -60,12 +60,12 @@ export const validate: Command = {
 export const pack: Command = {
   name: 'pack',
   usage: '',
-  summary: 'validates, bundles and makes the .plugin package',
+  summary: 'validates and bundles the plugin, and makes the .plugin package',
   about:
-    'Makes <id>-<version>.plugin of the folder. The same files give the same bytes, whenever and wherever they are packed, so that anybody can make it again and compare.',
+    'Makes <id>-<version>.plugin from the folder. The same files always give the same bytes, so anybody can reproduce and compare the package.',
   flags: [
-    { name: 'out', value: 'file', isSwitch: false, repeatable: false, about: 'Where to write it, in place of the folder of the plugin.' },
-    { name: 'key', value: 'file', isSwitch: false, repeatable: true, about: 'Signs it with this key; may be given several times.' },
+    { name: 'out', value: 'file', isSwitch: false, repeatable: false, about: 'Where to write it; by default the folder of the plugin.' },
+    { name: 'key', value: 'file', isSwitch: false, repeatable: true, about: 'Signs it with this key. You can repeat the flag.' },
   ],
   wordsMin: 0,
   wordsMax: 0,
@@ -93,7 +93,7 @@ export const pack: Command = {
   },
 }
 
-/** What somebody needs to name a package, and to know it again. */
+/** Prints what identifies a package. */
 function printPackage({ cwd, out }: Pick<CommandInput, 'cwd' | 'out'>, file: string, bytes: Buffer): void {
   const { signedBy } = readPackage(bytes)
   out.line(`${out.paint('green', '✔')} ${printable(path.relative(cwd, file) || file)}`)
@@ -107,7 +107,7 @@ export const sign: Command = {
   usage: '[package]',
   summary: 'makes a key, or adds a signature to a package',
   about:
-    'With --new-key makes a key; keep the file, for updates of a signed plugin must be signed by the same key. With a package and --key adds a signature; those that are there stay.',
+    'With --new-key, makes a key. Keep the file: updates of a signed plugin must be signed with the same key. With a package and --key, adds a signature and keeps existing ones.',
   flags: [
     { name: 'new-key', value: 'file', isSwitch: false, repeatable: false, about: 'Makes an Ed25519 key, readable by you alone.' },
     { name: 'key', value: 'file', isSwitch: false, repeatable: false, about: 'The key to sign with.' },
@@ -121,15 +121,13 @@ export const sign: Command = {
     const [given] = words
     if (fresh !== undefined) {
       const publicKey = await createKey(path.resolve(cwd, fresh))
-      out.line(
-        `${out.paint('green', '✔')} ${printable(fresh)} holds a new key. Nobody else may have it, and you will need it for every update.`,
-      )
+      out.line(`${out.paint('green', '✔')} ${printable(fresh)} contains a new key. Keep it secret; you need it for every update.`)
       out.line(`  public  ${publicKey}`)
     }
     if (given === undefined && fresh !== undefined) return 0
     if (given === undefined || keyFile === undefined)
       throw new ToolProblem(
-        `Name the package and the key: ${typed('sign FILE.plugin --key KEY.pem')}. Without a key make one first: --new-key KEY.pem`,
+        `Give the package and the key: ${typed('sign FILE.plugin --key KEY.pem')}. If you have no key, make one first: --new-key KEY.pem`,
       )
     const file = path.resolve(cwd, given)
     const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {

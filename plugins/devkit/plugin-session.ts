@@ -20,11 +20,11 @@ import type { GivenCredentials } from './credentials-file.ts'
 import { openHostAnswers } from './host-answers.ts'
 import { openMemoryStorage } from './memory-storage.ts'
 
-/** What is to be run. */
+/** The bundle to run. */
 export interface Built {
   manifest: Manifest
   code: string
-  /** Source map of the code, where there is one. */
+  /** Source map of the code, if there is one. */
   map?: string | null
 }
 
@@ -34,16 +34,16 @@ export interface SessionOptions {
   userConfig?: Record<string, unknown>
   storage?: Record<string, Json>
   library?: readonly LibraryEntry[]
-  /** `connected` unless said where there are credentials, else `none`. */
+  /** Default: `connected` when there are credentials, else `none`. */
   auth?: NonNullable<OpenOptions['auth']> | undefined
   credentials?: GivenCredentials | undefined
-  /** What runs in place of the program that a server would make of it: the same with a debugger. */
+  /** Runs instead of the server's program for this plugin: the same with a debugger. */
   program?: Program
-  /** Every line as it is said, beside what the trace of its call holds. */
+  /** Called for every log line, besides the trace of its call. */
   onLog?: (line: CallTrace['log'][number]) => void
 }
 
-/** Why a call has failed, and what it had done until then. */
+/** A failed call, with its trace until then. */
 export class CallProblem extends Error implements CallFailure {
   readonly code: string
   readonly trace: CallTrace
@@ -58,22 +58,22 @@ export class CallProblem extends Error implements CallFailure {
   }
 }
 
-/** Over two lines where it is known where it arose. */
+/** On two lines when its place in the source is known. */
 export const describeProblem = ({ code, message, source }: Pick<CallProblem, 'code' | 'message' | 'source'>): string =>
   `${code}: ${message}${source === null ? '' : `\n    at ${source}`}`
 
-/** Everything that any manifest can name. */
+/** Every method that a manifest can name. */
 export const ALL_METHODS = Object.entries(CAPABILITY_METHODS).flatMap(([capability, methods]) =>
   methods.map((method) => `${capability}.${method}`),
 )
 
-/** One process for all that the tool runs: what one test does to it ends with that test, and a new isolate takes 2 ms where a process takes 200. */
+/** One process for all sandboxes of the tool: each test ends its own, and a new isolate takes 2 ms while a process takes 200. */
 export const PLACE = 'the tool'
 
-/** All methods, and not only those of the manifest: that they are the same is for the tool to find out. */
+/** Includes all methods, not only those of the manifest: the tool checks whether they are the same. */
 export const programOf = ({ manifest, code }: Built): Program => pluginProgram({ manifest, code, place: PLACE, methods: ALL_METHODS })
 
-/** A plugin in its sandbox, as a server would run it. */
+/** A plugin in its sandbox, run as a server would. */
 export class PluginSession {
   readonly #supervisor: Supervisor
   readonly #built: Built
@@ -82,7 +82,7 @@ export class PluginSession {
   readonly #storage: ReturnType<typeof openMemoryStorage>
   #guest: Guest | null = null
   #ready: Promise<void> | null = null
-  /** The first of each call. */
+  /** The first uncaught rejection of each call. */
   readonly #uncaught: GuestError[] = []
 
   constructor(supervisor: Supervisor, built: Built, options: SessionOptions) {
@@ -93,7 +93,7 @@ export class PluginSession {
     this.#storage = openMemoryStorage(this.#granted.storageKB, options.storage)
   }
 
-  /** Opens the sandbox before the first call does. @throws GuestError */
+  /** Opens the sandbox before the first call. @throws GuestError */
   async load(): Promise<void> {
     await this.#open().load()
   }
@@ -107,19 +107,19 @@ export class PluginSession {
     try {
       this.#ready ??= this.#start(opened, trace)
       await this.#ready
-      // What was needed to get ready is no part of the call.
+      // Starting the sandbox does not count as part of the call.
       Object.assign(trace, { cpuMs: 0, wallMs: 0 })
       at = performance.now()
       const text = await this.#run(opened, method, input, trace, budgetOf(this.#granted, method))
       const answer = readResult(method, text)
-      // No server would keep the answer back for that, but its author is here to mend it.
+      // A server would still return the answer, but here the author can fix it.
       const [stray] = this.#uncaught
       if (stray) throw new CallProblem('unhandled', uncaughtMessage(stray.message), trace, sourceIn(this.#built, stray.places))
       return { answer, trace }
     } catch (error) {
       if (!(error instanceof GuestError)) throw error
       if (trace.wallMs === 0) trace.wallMs = performance.now() - at
-      // After these the sandbox is another one, which has to get ready again.
+      // After other errors the sandbox is replaced, so the next call must set it up again.
       if (error.code !== 'thrown' && error.code !== 'invalid_result') this.close()
       else if (trace.cpuMs === 0 && this.#ready !== null) await this.#ready.catch(() => this.close())
       throw this.#problemOf(error, trace)
@@ -130,7 +130,7 @@ export class PluginSession {
     return this.#storage.content() as Record<string, Json>
   }
 
-  /** The next call starts it anew, on the same storage. */
+  /** The next call starts a new sandbox, on the same storage. */
   restart(): void {
     this.close()
   }
@@ -161,7 +161,7 @@ export class PluginSession {
     const answer = await opened.call(method, JSON.stringify(input ?? null), budget, {
       more: JSON.stringify({ callId: randomUUID(), plugin: { id: manifest.id, version: manifest.version }, config, userConfig }),
       onRequest: openHostAnswers({ egress, storage: this.#storage, library, auth, credentials })(caller),
-      // Nobody but its author waits here.
+      // Only the author waits here, so a large answer need not be parsed elsewhere.
       readLarge: async (_kind, body) => readRecord(body)['payload'],
       onSay: (kind, said) => noteLine(kind, said, trace, onLog),
       onUncaught: (error) => void this.#uncaught.push(error),
@@ -181,7 +181,7 @@ export class PluginSession {
 export const openSession = (supervisor: Supervisor, built: Built, options: SessionOptions): PluginSession =>
   new PluginSession(supervisor, built, options)
 
-/** The caller whose requests the host answers: a user, so that there is a library. */
+/** The caller of host functions: a user, so that there is a library. */
 function callerOf(given: {
   manifest: Manifest
   granted: ReturnType<typeof permissionsOf>
@@ -206,14 +206,14 @@ function callerOf(given: {
   }
 }
 
-/** What was given, and the defaults of the manifest for the rest, as a server has it. */
+/** The given configuration with the defaults of the manifest, as on a server. */
 function settle(schema: Manifest['config'], given: Record<string, unknown> = {}): Record<string, unknown> {
   const { properties = {} } = (schema ?? {}) as { properties?: Record<string, { default?: unknown }> }
   const defaults = Object.entries(properties).filter(([, member]) => member.default !== undefined)
   return { ...Object.fromEntries(defaults.map(([name, member]) => [name, member.default])), ...given }
 }
 
-/** Where something stands in the sources, by as much of the map as a server would keep. */
+/** A place in the sources, using as much of the map as a server would keep. */
 export function sourceIn({ map = null }: Pick<Built, 'map'>, places: readonly CodePlace[]): string | null {
   const read = map === null ? null : readSourceMap(map)
   return findSource(read !== null && 'map' in read ? read.map : null, places)
@@ -236,7 +236,7 @@ const OWN_CODES: Readonly<Record<ErrorCode, true>> = {
 
 const codeOf = ({ code, own }: GuestError): string => (code === 'thrown' && own !== null && Object.hasOwn(OWN_CODES, own) ? own : code)
 
-/** Notes every request with what came of it. */
+/** Records every request with its result. */
 const tracing = (egress: Egress, trace: CallTrace): Egress => ({
   ...(egress.local && { local: egress.local }),
   async fetch(given, policy, signal) {
@@ -275,7 +275,7 @@ function noteLine(kind: 'log' | 'progress', said: Record<string, unknown>, trace
   onLog?.(line)
 }
 
-/** What was logged beside the message crosses as JSON, which is cut where it is long. */
+/** Log data arrives as JSON, which is cut when it is long. */
 function readData(data: unknown): Json {
   if (typeof data !== 'string') return null
   try {

@@ -6,17 +6,17 @@ import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { ToolProblem } from './command.ts'
 import { typedCreate } from './typed.ts'
 
-/** The folder of a plugin, as its author keeps it. */
+/** The folder of a plugin project. */
 export interface Project {
   folder: string
   manifest: Manifest
   manifestBytes: Buffer
   entry: Entry
-  /** What else goes into a package: README.md, LICENSE and the like, by their names in it. */
+  /** Other files for the package, such as README.md and LICENSE, by their names in it. */
   extras: Map<string, Buffer>
 }
 
-/** What the bundle is made of, relative to the folder; `isBuilt` when it is one already. */
+/** The entry point, relative to the folder; `isBuilt` when it is already a bundle. */
 export interface Entry {
   file: string
   isBuilt: boolean
@@ -28,7 +28,7 @@ const ENTRIES: readonly Entry[] = [
   { file: 'main.js', isBuilt: true },
 ]
 const EXTRAS = ['README.md', 'CHANGELOG.md', 'LICENSE', 'icon.png', 'icon.svg']
-/** More languages than any server has. */
+/** More languages than any server supports. */
 const LOCALES_MAX = 50
 
 /** @throws ToolProblem, or CarrelError for a manifest that a server would refuse */
@@ -36,13 +36,13 @@ export async function readProject(folder: string): Promise<Project> {
   const manifestBytes = await readOptional(folder, 'manifest.json')
   if (manifestBytes === null)
     throw new ToolProblem(
-      `There is no manifest.json in ${folder}. Run this in the folder of a plugin, say --folder, or begin one: ${typedCreate()}`,
+      `There is no manifest.json in ${folder}. Run this in the folder of a plugin, use --folder, or create a plugin: ${typedCreate()}`,
     )
   const manifest = readManifest(manifestBytes)
   return { folder, manifest, manifestBytes, entry: await findEntry(folder), extras: await readExtras(folder) }
 }
 
-/** As {@link readProject}, for commands that cannot go on without a good manifest. @throws ToolProblem */
+/** As {@link readProject}, for commands that require a valid manifest. @throws ToolProblem */
 export async function openProject(folder: string): Promise<Project> {
   try {
     return await readProject(folder)
@@ -63,7 +63,7 @@ async function findEntry(folder: string): Promise<Entry> {
 async function readExtras(folder: string): Promise<Map<string, Buffer>> {
   const extras = new Map<string, Buffer>()
   const locales = (await readdir(path.join(folder, 'locales')).catch(() => [])).filter((name) => name.endsWith('.json')).sort()
-  if (locales.length > LOCALES_MAX) throw new ToolProblem(`locales/ has ${locales.length} languages; ${LOCALES_MAX} are allowed.`)
+  if (locales.length > LOCALES_MAX) throw new ToolProblem(`locales/ has ${locales.length} languages; the limit is ${LOCALES_MAX}.`)
   for (const name of [...EXTRAS, ...locales.map((locale) => `locales/${locale}`)]) {
     const bytes = await readOptional(folder, name)
     if (bytes !== null) extras.set(name, bytes)
@@ -71,7 +71,7 @@ async function readExtras(folder: string): Promise<Map<string, Buffer>> {
   return extras
 }
 
-/** A file of the folder; null when there is none. @throws ToolProblem when it cannot be read */
+/** A file of the folder; null when it does not exist. @throws ToolProblem when it cannot be read */
 export async function readOptional(folder: string, name: string): Promise<Buffer | null> {
   try {
     return await readFile(path.join(folder, name))

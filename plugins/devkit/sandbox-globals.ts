@@ -3,7 +3,7 @@ import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { ToolProblem } from './command.ts'
 import { PLACE } from './plugin-session.ts'
 
-/** What people are used to from Node and browsers. Which of them the sandbox has, it is asked itself. */
+/** Globals of Node and browsers that authors may expect. The tool queries the sandbox for those that it has. */
 const FAMILIAR = [
   ...[
     'process',
@@ -39,7 +39,7 @@ const FAMILIAR = [
   ...['WebAssembly', 'SharedArrayBuffer', 'Atomics', 'ReadableStream', 'WritableStream', 'TransformStream', 'CompressionStream'],
 ] as const
 
-/** What to use instead, where there is something. */
+/** The replacement in plugins, if there is one. */
 export const INSTEAD: Readonly<Record<string, string>> = {
   fetch: 'ctx.fetch',
   XMLHttpRequest: 'ctx.fetch',
@@ -51,19 +51,19 @@ export const INSTEAD: Readonly<Record<string, string>> = {
   indexedDB: 'ctx.storage',
   crypto: 'ctx.crypto',
   DOMParser: '@carrel/plugin-sdk/html or /xml',
-  process: 'ctx.config for what an administrator sets',
-  Buffer: 'Uint8Array, and texts',
+  process: 'ctx.config for settings of the administrator',
+  Buffer: 'Uint8Array, and strings',
   require: 'import, which the bundler resolves',
 }
 
 const LOOK = `export default { setup: ({ config }) => config.names.filter((name) => typeof globalThis[name] === 'undefined') }`
 
-/** Those of the familiar globals that the sandbox lacks. */
+/** The globals from the list that the sandbox lacks. */
 export async function listMissingGlobals(supervisor: Supervisor): Promise<string[]> {
   const guest = supervisor.open({
     name: 'the look at the sandbox',
     place: PLACE,
-    // A plugin, for other programs are given less.
+    // As a plugin, because other programs get fewer globals.
     sources: [{ name: 'look.js', code: LOOK, module: true }],
     plugin: { methods: ['setup'], hostCalls: 0, inFlight: 0, logLines: 0, logLength: 0 },
     memoryMbMax: 16,

@@ -1,18 +1,18 @@
 import { ToolProblem } from './command.ts'
 
-/** A running server that builds are put on. */
+/** A running server on which builds are installed. */
 export interface SideLoad {
   url: string
-  /** An API key of an administrator. */
+  /** API key of an administrator. */
   token: string
 }
 
-/** The server looks at the package and starts it once; on a machine that is busy that takes a while. */
+/** The server checks the package and starts it once; on a busy machine that takes a while. */
 const DEADLINE_MS = 60_000
 
 /**
- * The version of a build that is only tried: above the one in the manifest, so that a server takes it as an update, and below the next, so that the
- * release takes its place in turn.
+ * The version of a development build: above the one in the manifest, so that a server accepts it as an update, and below the next, so that the
+ * release can replace it.
  */
 export function tryVersion(version: string, now: Date): string {
   const [core = '', ...pre] = version.split('-')
@@ -23,9 +23,9 @@ export function tryVersion(version: string, now: Date): string {
 }
 
 /**
- * Installs a package and agrees to what it asks for: it is the author's own, on a server where the author is an administrator.
- * @returns what was agreed to, in words
- * @throws ToolProblem with what the server says
+ * Installs a package and grants its permissions: the author is an administrator of the test server.
+ * @returns descriptions of the granted permissions
+ * @throws ToolProblem with the server's error
  */
 export async function sideLoad(server: SideLoad, bytes: Buffer, stop: AbortSignal): Promise<string[]> {
   const form = new FormData()
@@ -60,7 +60,7 @@ async function ask<Answer>(
       body: init.body,
       headers: { ...init.headers, 'x-api-key': token },
       signal: AbortSignal.any([stop, AbortSignal.timeout(DEADLINE_MS)]),
-      // The key is for this server, and not for wherever it may send us.
+      // The key is for this server, not for the target of a redirect.
       redirect: 'error',
     })
   } catch (error) {

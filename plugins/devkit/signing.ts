@@ -7,15 +7,15 @@ import { typed } from './typed.ts'
 
 const INTEGRITY = 'META/integrity.json'
 const SIGNATURE = 'META/signature.json'
-/** A PEM file of such a key has 119. */
+/** A PEM file of an Ed25519 key has 119. */
 const KEY_BYTES_MAX = 10_000
-/** The package was read whole before: no file of it is larger than itself was allowed to be. */
+/** The package has been read within its limits, so no file in it is larger. */
 const ANY_SIZE = 20 * 1024 * 1024
 
 /**
- * Makes a key and keeps it in a file that only its owner can read. One that is there already is never overwritten: whoever loses the key of a plugin
- * cannot update it any more.
- * @returns the public half, as packages name it
+ * Creates a key in a file that only its owner can read. Never overwrites a file: an author who loses the key of a plugin can no longer
+ * update it.
+ * @returns the public key, as packages contain it
  */
 export async function createKey(file: string): Promise<string> {
   const { privateKey } = generateKeyPairSync('ed25519')
@@ -23,14 +23,14 @@ export async function createKey(file: string): Promise<string> {
     await writeFile(file, privateKey.export({ format: 'pem', type: 'pkcs8' }), { mode: 0o600, flag: 'wx' })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new ToolProblem(code === 'EEXIST' ? `${file} is there already; choose another name.` : `${file} cannot be written (${code}).`, {
+    throw new ToolProblem(code === 'EEXIST' ? `${file} already exists. Choose another name.` : `${file} cannot be written (${code}).`, {
       cause: error,
     })
   }
   return publicKeyText(privateKey)
 }
 
-/** @throws ToolProblem when the file holds no Ed25519 key */
+/** @throws ToolProblem when the file contains no Ed25519 key */
 export async function readKey(file: string): Promise<KeyObject> {
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     throw new ToolProblem(`${file} cannot be read (${error.code}). Make a key with: ${typed(`sign --new-key ${file}`)}`, { cause: error })
@@ -39,28 +39,28 @@ export async function readKey(file: string): Promise<KeyObject> {
   try {
     if (bytes.length <= KEY_BYTES_MAX) key = createPrivateKey(bytes)
   } catch {
-    // Said below.
+    // The error follows below.
   }
   if (key?.asymmetricKeyType !== 'ed25519')
-    throw new ToolProblem(`${file} holds no private Ed25519 key in PEM. Make one with: ${typed('sign --new-key FILE')}`)
+    throw new ToolProblem(`${file} contains no private Ed25519 key in PEM. Make one with: ${typed('sign --new-key FILE')}`)
   return key
 }
 
 /**
- * Adds a signature to a package; those that are there stay.
- * @throws CarrelError where the package is none, ToolProblem where this key has signed it already
+ * Adds a signature to a package and keeps existing ones.
+ * @throws CarrelError for an invalid package, ToolProblem when this key has already signed it
  */
 export function signPackage(bytes: Buffer, key: KeyObject): Buffer {
   const { signedBy } = readPackage(bytes)
   const publicKey = publicKeyText(key)
-  if (signedBy.includes(publicKey)) throw new ToolProblem('This key has signed the package already.')
+  if (signedBy.includes(publicKey)) throw new ToolProblem('This key has already signed the package.')
   const files = new Map(readZip(bytes, () => ANY_SIZE).map(({ name, data }) => [name, data]))
   const before = files.get(SIGNATURE)
   const signatures = before === undefined ? [] : (JSON.parse(before.toString('utf8')) as object[])
   const signature = sign(null, files.get(INTEGRITY) as Buffer, key).toString('base64')
   files.set(SIGNATURE, Buffer.from(JSON.stringify([...signatures, { publicKey, signature }])))
   const signed = writeZip([...files].map(([name, data]) => ({ name, data })))
-  // Also refuses one signature more than a package may have.
+  // Also refuses more signatures than a package may have.
   readPackage(signed)
   return signed
 }

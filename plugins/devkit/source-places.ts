@@ -1,13 +1,13 @@
 import { SourceMap } from 'node:module'
 
-/** Where something stands in what people have written. */
+/** A place in the author's sources. */
 export interface Place {
   file: string
   /** From 1. */
   line: number
 }
 
-/** The line of a source that each place of a printed text comes from; null for what its map says nothing of. */
+/** Maps offsets of a printed text to lines of a source; null where its map has no entry. */
 export function openPlaces(text: string, map: string): (at: number) => Place | null {
   const read = new SourceMap(JSON.parse(map) as ConstructorParameters<typeof SourceMap>[0])
   const starts = [0]
@@ -29,7 +29,7 @@ export function openPlaces(text: string, map: string): (at: number) => Place | n
   }
 }
 
-/** The package that a file was installed with; null for what the author has written. */
+/** The package that a file belongs to; null for the author's own files. */
 export function packageOf(file: string): string | null {
   const names = file.split('/')
   const at = names.lastIndexOf('node_modules') + 1

@@ -15,27 +15,27 @@ const MARKS = {
   failed: { mark: '✖', style: 'red' },
   skipped: { mark: '–', style: 'dim' },
 } as const
-/** Below that nobody wants to know. */
+/** Shorter times are not shown. */
 const SLOW_MS = 100
 const CPU_MS_MAX = 30_000
 
 export const test: Command = {
   name: 'test',
   usage: '[file…]',
-  summary: 'runs your tests, and what every plugin must stand',
+  summary: 'runs your tests, and the conformance checks for every plugin',
   about:
-    'Runs test/**/*.test.ts (or .js), which import @carrel/plugin-sdk/testing. Requests are answered from fixtures/ alone; one that no fixture answers fails its test. Then it checks, by the calls in calls/, what every plugin must stand: a service that fails or waits, titles in any script, and the like.',
+    'Runs test/**/*.test.ts (or .js), which import @carrel/plugin-sdk/testing. Requests are answered from fixtures/ only; a request that matches no fixture fails its test. Then it runs the conformance checks with the calls in calls/: a service that fails or is slow, titles in any script, and the like.',
   flags: [
     {
       name: 'record',
       isSwitch: true,
       repeatable: false,
-      about: 'Asks the services themselves, and writes what they answer into fixtures/.',
+      about: 'Sends requests to the real services, and records their responses in fixtures/.',
     },
     ALLOW_LOCAL,
     CREDENTIALS,
-    { name: 'cpu-ms', value: 'number', isSwitch: false, repeatable: false, about: 'Fails every call of a test that computes for longer.' },
-    { name: 'conformance', isSwitch: true, repeatable: false, about: 'With --no-conformance your tests alone.' },
+    { name: 'cpu-ms', value: 'number', isSwitch: false, repeatable: false, about: 'Fails every call of a test that takes more CPU time.' },
+    { name: 'conformance', isSwitch: true, repeatable: false, about: 'With --no-conformance, runs only your tests.' },
   ],
   wordsMin: 0,
   wordsMax: 100,
@@ -43,13 +43,13 @@ export const test: Command = {
     const { folder, words, flag, isOn, log, out } = input
     const local = readAllowLocal(input)
     if (local.size > 0 && !isOn('record'))
-      throw new ToolProblem('--allow-local goes with --record: without that, fixtures answer and no request leaves this machine.')
+      throw new ToolProblem('--allow-local requires --record: otherwise fixtures answer, and no request leaves this machine.')
     if (flag(CREDENTIALS.name) !== undefined && !isOn('record'))
-      throw new ToolProblem('--credentials goes with --record: fixtures answer without any.')
+      throw new ToolProblem('--credentials requires --record: fixtures need no credentials.')
     const project = await openProject(folder)
     const credentials = await readCredentials(input, project.manifest)
     const bundle = await bundleProject(project)
-    // What no server would install needs no tests.
+    // A package that no server would install needs no tests.
     packProject(project, bundle)
     const cpuMsMax = flag('cpu-ms') === undefined ? null : readCount(flag('cpu-ms'), { flag: 'cpu-ms', unless: 0, max: CPU_MS_MAX })
     const files = await chooseFiles(folder, words)
@@ -74,8 +74,7 @@ async function chooseFiles(folder: string, words: readonly string[]): Promise<st
   const files = await listTestFiles(folder)
   if (words.length === 0) return files
   const chosen = files.filter((file) => words.some((word) => file.includes(word)))
-  if (chosen.length === 0)
-    throw new ToolProblem(`There is no file of tests like ${words.join(', ')}. There are: ${files.join(', ') || 'none'}`)
+  if (chosen.length === 0) throw new ToolProblem(`No test file matches ${words.join(', ')}. Test files: ${files.join(', ') || 'none'}`)
   return chosen
 }
 
@@ -100,7 +99,7 @@ function summarize({ out }: CommandInput, outcomes: readonly Outcome[], files: n
   const count = (state: Outcome['state']) => outcomes.filter((one) => one.state === state).length
   const [passed, failed, skipped] = [count('passed'), count('failed'), count('skipped')]
   out.line()
-  if (files === 0) out.line(`There are no tests of yours yet: write test/main.test.ts.`)
+  if (files === 0) out.line(`You have no tests yet. Write test/main.test.ts.`)
   const text = [`${passed} passed`, failed > 0 ? `${failed} failed` : '', skipped > 0 ? `${skipped} skipped` : '']
     .filter(Boolean)
     .join(', ')

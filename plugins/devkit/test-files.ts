@@ -8,9 +8,9 @@ import { asProblem, otherPackages, theKit } from './bundle.ts'
 import { describeProblem } from './plugin-session.ts'
 import type { TestingTools } from './testing-host.ts'
 
-/** What came of one test. */
+/** The result of one test. */
 export interface Outcome {
-  /** A file of tests, or the group of a check. */
+  /** A test file, or the group of a check. */
   group: string
   name: string
   state: 'passed' | 'failed' | 'skipped'
@@ -19,12 +19,12 @@ export interface Outcome {
   wallMs: number
 }
 
-/** A test that takes longer waits for something that will not come. */
+/** A longer test is stuck. */
 const TEST_MS_MAX = 60_000
 const FOLDER = 'test'
 const NAMES = /\.test\.(ts|js|mjs)$/
 
-/** Files of tests below `test/`, in order. */
+/** Test files below `test/`, in order. */
 export async function listTestFiles(folder: string): Promise<string[]> {
   const entries = await readdir(path.join(folder, FOLDER), { recursive: true }).catch(() => [])
   return entries
@@ -33,7 +33,7 @@ export async function listTestFiles(folder: string): Promise<string[]> {
     .sort()
 }
 
-/** Runs files of tests one after the other, and their tests too. @throws ToolProblem where one cannot be compiled */
+/** Runs test files, and the tests in each, one after another. @throws ToolProblem when one cannot be compiled */
 export async function runTestFiles(
   folder: string,
   files: readonly string[],
@@ -41,7 +41,7 @@ export async function runTestFiles(
   onOutcome: (outcome: Outcome) => void,
 ): Promise<void> {
   const globals = globalThis as { [TESTING_HOST]?: TestingTools['host'] }
-  // Beside the sources, so that packages which tests import are found.
+  // Beside the sources, so that packages that tests import are found.
   const built = await mkdtemp(path.join(folder, '.carrel-plugin-'))
   process.setSourceMapsEnabled(true)
   globals[TESTING_HOST] = tools.host
@@ -55,7 +55,7 @@ export async function runTestFiles(
       } catch (error) {
         onOutcome({
           group: file,
-          name: 'the file is loaded',
+          name: 'the file loads',
           state: 'failed',
           message: describe(error, folder),
           wallMs: performance.now() - at,
@@ -113,17 +113,17 @@ async function attempt(run: () => Promise<void> | void, folder: string): Promise
   }
 }
 
-/** The message, and the first line of the stack that is the author's. */
+/** The message, and the first line of the stack in the author's files. */
 function describe(error: unknown, folder: string): string {
   if (!(error instanceof Error)) return `It threw ${String(error)}.`
   const code = (error as { code?: unknown }).code
-  // Of the plugin, before the line of its test.
+  // The place in the plugin comes before the line of its test.
   const { source = null } = error as { source?: string | null }
-  const said =
+  const text =
     typeof code === 'string' && !code.startsWith('ERR_') ? describeProblem({ code, message: error.message, source }) : error.message
   const line = (error.stack ?? '')
     .split('\n')
     .find((one) => /^\s+at /.test(one) && one.includes(`${folder}${path.sep}`) && !one.includes('node_modules'))
   const place = line === undefined ? undefined : /([^\s(]+:\d+:\d+)\)?$/.exec(line)?.[1]
-  return place === undefined ? said : `${said}\nat ${path.relative(folder, place.replace(/^file:\/\//, ''))}`
+  return place === undefined ? text : `${text}\nat ${path.relative(folder, place.replace(/^file:\/\//, ''))}`
 }

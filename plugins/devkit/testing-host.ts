@@ -10,7 +10,7 @@ import { openReplayEgress } from './host-answers.ts'
 import { type Built, CallProblem, openSession, type PluginSession } from './plugin-session.ts'
 import { typed } from './typed.ts'
 
-/** A test of an author, as a file of tests has named it. */
+/** A test that an author has registered. */
 export interface NamedTest {
   name: string
   run: () => Promise<void> | void
@@ -20,13 +20,13 @@ export interface TestingOptions {
   folder: string
   built: Built
   supervisor: Supervisor
-  /** Asks the services themselves, and keeps what they answer. */
+  /** Sends requests to the real services, and records their responses. */
   isRecording: boolean
-  /** Places of this machine or its network that are asked then. */
+  /** Hosts on this machine or its network that are allowed while recording. */
   local: ReadonlySet<string>
-  /** Put into what they are asked. */
+  /** Added to requests while recording. */
   credentials?: GivenCredentials | undefined
-  /** A call that computes for longer fails. */
+  /** A call with more CPU time fails. */
   cpuMsMax: number | null
 }
 
@@ -36,14 +36,14 @@ interface Opened {
   name: string
 }
 
-/** What the tests of an author meet as `@carrel/plugin-sdk/testing`, and what runs them. */
+/** Implements `@carrel/plugin-sdk/testing` for test files, and runs them. */
 export class TestingTools {
   readonly host: TestingHost
   readonly #options: TestingOptions
   readonly #tests: NamedTest[] = []
   readonly #opened: Opened[] = []
   readonly #recorders = new Map<string, Recorder>()
-  /** The services themselves, while they are recorded. */
+  /** The real services, while recording. */
   readonly #outside: Egress | null
 
   constructor(options: TestingOptions) {
@@ -56,25 +56,25 @@ export class TestingTools {
     }
   }
 
-  /** The tests that were named since the last time. */
+  /** The tests registered since the last call. */
   takeTests(): NamedTest[] {
     return this.#tests.splice(0)
   }
 
   /**
-   * Closes what the last test has opened.
-   * @returns what it should have asked for and did not
+   * Closes the plugins that the last test has opened.
+   * @returns required requests that it did not make
    */
   endTest(): string[] {
     return this.#opened.splice(0).flatMap(({ session, replay, name }) => {
       session.close()
       return (replay?.unused() ?? []).map(
-        ({ request }) => `${request.method ?? 'GET'} ${request.url} of ${name} is required, and was not asked for`,
+        ({ request }) => `${request.method ?? 'GET'} ${request.url} of ${name} is required, but was not requested`,
       )
     })
   }
 
-  /** Writes what was recorded; answers the files. */
+  /** Writes the recorded fixtures; returns the files. */
   saveRecorded(): Promise<string[]> {
     return Promise.all([...this.#recorders].map(([name, { exchanges }]) => writeFixtures(this.#options.folder, name, exchanges)))
   }
@@ -91,7 +91,7 @@ export class TestingTools {
         : openReplayEgress(replay, ({ method, url }) => unmatched.push(`${method} ${url}`))
     const session = openSession(supervisor, built, {
       ...{ egress, config: plain(config), userConfig: plain(userConfig), storage, library, auth },
-      // What the test says of them holds, so that it goes the same way when fixtures answer.
+      // The auth state that the test sets counts, so that recording behaves as replaying does.
       ...(isRecorded && { credentials }),
     })
     const name = typeof fixtures === 'string' ? `${FIXTURES_FOLDER}/${fixtures}.json` : 'the fixtures of this test'
@@ -105,18 +105,18 @@ export class TestingTools {
     }
   }
 
-  /** @param unmatched requests of the call that no fixture answers */
+  /** @param unmatched receives requests of the call that match no fixture */
   async #call(session: PluginSession, unmatched: string[], method: string, input: unknown): Promise<CallReport<never>> {
     const { cpuMsMax } = this.#options
     unmatched.length = 0
     const outcome = await session.call(method, input).catch((error: unknown) => error)
     const trace = outcome instanceof CallProblem ? outcome.trace : (outcome as { trace?: CallProblem['trace'] }).trace
     if (unmatched.length > 0 && trace)
-      throw new CallProblem('unmatched', `No fixture answers ${unmatched.join(', ')}. Record it with: ${typed('test --record')}`, trace)
+      throw new CallProblem('unmatched', `No fixture matches ${unmatched.join(', ')}. Record it with: ${typed('test --record')}`, trace)
     if (outcome instanceof Error) throw outcome
     const { answer, trace: used } = outcome as { answer: unknown; trace: CallProblem['trace'] }
     if (cpuMsMax !== null && used.cpuMs > cpuMsMax)
-      throw new CallProblem('cpu', `${method} computed for ${used.cpuMs.toFixed(1)} ms; --cpu-ms allows ${cpuMsMax}.`, used)
+      throw new CallProblem('cpu', `${method} took ${used.cpuMs.toFixed(1)} ms of CPU time; --cpu-ms allows ${cpuMsMax}.`, used)
     return { answer: answer as never, ...used }
   }
 
@@ -133,11 +133,11 @@ export class TestingTools {
     if (typeof given !== 'string') return readFixtures(given)
     const found = await findFixtures(this.#options.folder, given)
     if (found) return found
-    throw new ToolProblem(`There is no ${FIXTURES_FOLDER}/${given}.json. Write it, or let it be recorded: ${typed('test --record')}`)
+    throw new ToolProblem(`There is no ${FIXTURES_FOLDER}/${given}.json. Write it, or record it: ${typed('test --record')}`)
   }
 }
 
 export const openTestingHost = (options: TestingOptions): TestingTools => new TestingTools(options)
 
-/** As it would come from a server: JSON, and nothing that the test still holds. */
+/** As if from a server: JSON, without references to the test's objects. */
 const plain = (config: AnyConfig): AnyConfig => JSON.parse(JSON.stringify(config)) as AnyConfig

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const here = path.dirname(fileURLToPath(import.meta.url))
-/** Beside the sources in a checkout; where the tool was built into a package it stands above. */
+/** In a checkout the file is in this folder; in the built package it is one level up. */
 const isCheckout = existsSync(path.join(here, 'carrel-plugin.mjs'))
 const program = path.resolve(here, isCheckout ? '.' : '..', 'carrel-plugin.mjs')
 const create = path.resolve(here, '..', '..', 'plugin-sdk', 'create', 'create-plugin.mjs')
@@ -14,15 +14,15 @@ export interface Typing {
 }
 
 /**
- * A command as its user can type it here: `carrel-plugin` where that is on the PATH, through npm where it was installed as a package, else by the
- * file of the checkout.
+ * A command as its user can type it here: `carrel-plugin` where that is on the PATH, through npm where it is installed as a package, else by its
+ * file in the checkout.
  */
 export function typed(words: string, { env, cwd }: Typing = { env: process.env, cwd: process.cwd() }): string {
   if (isOnPath(env['PATH'])) return `carrel-plugin ${words}`
   return isCheckout ? `node ${fileFrom(cwd, program)} ${words}` : `npx carrel-plugin ${words}`
 }
 
-/** What begins a plugin, as {@link typed}. */
+/** The command that creates a plugin, as {@link typed}. */
 export const typedCreate = (cwd = process.cwd()): string =>
   isCheckout ? `node ${fileFrom(cwd, create)} my-plugin` : 'npm create @carrel/plugin my-plugin'
 
@@ -34,7 +34,7 @@ function fileFrom(cwd: string, absolute: string): string {
 
 function isOnPath(folders: string | undefined): boolean {
   return (folders ?? '').split(path.delimiter).some((folder) => {
-    // npm puts these there for its scripts alone; the person's own shell does not have them.
+    // npm adds these folders only for its scripts; the user's own shell does not have them.
     if (folder === '' || path.basename(path.dirname(folder)) === 'node_modules') return false
     try {
       return realpathSync(path.join(folder, 'carrel-plugin')) === program

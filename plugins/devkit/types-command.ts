@@ -7,25 +7,25 @@ import { type Command, ToolProblem } from './command.ts'
 import { openProject, type Project, readOptional } from './project.ts'
 import { typed } from './typed.ts'
 
-/** Beside the manifest that it is made of. */
+/** Beside the manifest from which it is generated. */
 export const TYPES_FILE = 'plugin-env.d.ts'
 
 type Schema = Static<typeof ConfigSchema>
 type Member = Schema['properties'][string]
 
-const HEAD = `// Made of manifest.json by \`carrel-plugin types\`: change the manifest, and make it again.\n`
+const HEAD = `// Generated from manifest.json by \`carrel-plugin types\`. Change the manifest and run it again.\n`
 
-/** TypeScript of what the manifest's \`config\` and \`userConfig\` describe. */
+/** TypeScript for the manifest's \`config\` and \`userConfig\`. */
 export function typesOf(manifest: Manifest): string {
   const kinds = [
-    ['Config', 'What the administrator has set.', manifest.config],
-    ['UserConfig', 'What the reader has set for whom the plugin runs.', manifest.userConfig],
+    ['Config', 'The settings of the administrator.', manifest.config],
+    ['UserConfig', 'The settings of the user for whom the plugin runs.', manifest.userConfig],
   ] as const
   const interfaces = kinds.map(([name, about, schema]) => interfaceOf(name, about, schema as Schema | undefined))
   return [HEAD, ...interfaces].join('\n')
 }
 
-/** How the file of a plugin stands to its manifest. @throws ToolProblem when it cannot be read */
+/** Compares the generated file with the manifest. @throws ToolProblem when it cannot be read */
 export async function compareTypes({ folder, manifest }: Pick<Project, 'folder' | 'manifest'>): Promise<'missing' | 'current' | 'stale'> {
   const bytes = await readOptional(folder, TYPES_FILE)
   if (bytes === null) return 'missing'
@@ -35,10 +35,10 @@ export async function compareTypes({ folder, manifest }: Pick<Project, 'folder' 
 function interfaceOf(name: string, about: string, schema: Schema | undefined): string {
   const members = Object.entries(schema?.properties ?? {})
   const head = `${comment(schema?.description ?? about, '')}export interface ${name} {`
-  // Without members it takes none: `{}` would take anything.
+  // Without members the interface must accept none: `{}` would accept anything.
   if (members.length === 0) return `${head}\n  [member: string]: never\n}\n`
   const lines = members.map(([key, member]) => {
-    // What has a default is always there.
+    // A member with a default is always present.
     const isThere = member.default !== undefined || (schema?.required?.includes(key) ?? false)
     return `${comment(describe(member), '  ')}  ${key}${isThere ? '' : '?'}: ${typeOf(member)}\n`
   })
@@ -54,7 +54,7 @@ function typeOf(member: Member): string {
   return member.type === 'integer' ? 'number' : member.type
 }
 
-/** What a person should know who sets it, as far as a type cannot say it. */
+/** What authors should know about a member that its type cannot express. */
 function describe(member: Member): string {
   const { title, description, minimum, maximum, default: standard } = member
   const bounds = [
@@ -66,7 +66,7 @@ function describe(member: Member): string {
   return [...[title, description].filter((text) => text !== undefined), ...bounds, ...given].join('\n')
 }
 
-/** A comment that nothing in the text can end. */
+/** A comment that no text can close. */
 function comment(text: string, indent: string): string {
   const lines = text.replaceAll('*/', '*\\/').split(/\r\n|[\n\r\u2028\u2029]/)
   if (text === '') return ''
@@ -77,19 +77,17 @@ function comment(text: string, indent: string): string {
 export const types: Command = {
   name: 'types',
   usage: '',
-  summary: `writes ${TYPES_FILE}: types of what can be set`,
-  about: `Makes ${TYPES_FILE} of the manifest's config and userConfig, for definePlugin<Config, UserConfig>({ … }). Make it again when they change; \`validate\` says when it is out of date.`,
-  flags: [
-    { name: 'check', isSwitch: true, repeatable: false, about: 'Writes nothing, and fails when the file is not as the manifest has it.' },
-  ],
+  summary: `generates ${TYPES_FILE}, the types of the configuration`,
+  about: `Generates ${TYPES_FILE} from the manifest's config and userConfig, for definePlugin<Config, UserConfig>({ … }). Run it again when they change; \`validate\` reports an outdated file.`,
+  flags: [{ name: 'check', isSwitch: true, repeatable: false, about: 'Writes nothing, and fails when the file is outdated.' }],
   wordsMin: 0,
   wordsMax: 0,
   async run({ folder, isOn, out }) {
     const project = await openProject(folder)
     const isCurrent = (await compareTypes(project)) === 'current'
     if (isOn('check')) {
-      if (isCurrent) out.line(`${out.paint('green', '✔')} ${TYPES_FILE} is as the manifest has it.`)
-      else out.line(`${out.paint('red', '✖')} ${TYPES_FILE} is not as the manifest has it. Make it again: ${typed('types')}`)
+      if (isCurrent) out.line(`${out.paint('green', '✔')} ${TYPES_FILE} is up to date.`)
+      else out.line(`${out.paint('red', '✖')} ${TYPES_FILE} is outdated. Generate it again: ${typed('types')}`)
       return isCurrent ? 0 : 1
     }
     const file = path.join(folder, TYPES_FILE)
@@ -98,7 +96,7 @@ export const types: Command = {
         throw new ToolProblem(`${file} cannot be written (${cause.code}).`, { cause })
       })
     }
-    out.line(`${out.paint('green', '✔')} ${TYPES_FILE} ${isCurrent ? 'is as the manifest has it already' : 'was written'}.`)
+    out.line(`${out.paint('green', '✔')} ${TYPES_FILE} ${isCurrent ? 'is already up to date' : 'was written'}.`)
     return 0
   },
 }

@@ -18,10 +18,10 @@ import { type Place, packageOf, spelled } from './source-places.ts'
 import { typed } from './typed.ts'
 import { compareTypes, TYPES_FILE } from './types-command.ts'
 
-/** Something that is wrong with a plugin, or that its author should know. Errors are what a server or its readers would be hurt by. */
+/** A problem of a plugin, or a hint for its author. Errors are problems that would affect a server or its users. */
 export interface Finding {
   level: 'error' | 'warning'
-  /** What was looked at: to be filtered by. */
+  /** The check, for filtering. */
   check:
     | 'manifest'
     | 'code'
@@ -41,15 +41,15 @@ export interface Finding {
 
 export interface Validation {
   findings: Finding[]
-  /** Null where it did not get that far. */
+  /** Null when it could not be read. */
   project: Project | null
   bundle: Bundle | null
 }
 
-/** Half of what a server takes: from here on it is worth a look at what was bundled. */
+/** Half of the limit of a server: from here on the author should check what was bundled. */
 const BUNDLE_BYTES_LARGE = 512 * 1024
 
-/** Looks at everything that can be known before a server sees it; runs the code once, in the sandbox. */
+/** Checks everything that can be checked without a server; runs the code once, in the sandbox. */
 export async function validateProject(folder: string, log: Log): Promise<Validation> {
   const supervisor = openSupervisor({ log, spare: false })
   try {
@@ -59,7 +59,7 @@ export async function validateProject(folder: string, log: Log): Promise<Validat
   }
 }
 
-/** The same with a sandbox that may be open already. */
+/** The same with an existing supervisor. */
 export async function validateWith(supervisor: Supervisor, folder: string): Promise<Validation> {
   const findings: Finding[] = []
   let project: Project
@@ -81,7 +81,7 @@ export async function validateWith(supervisor: Supervisor, folder: string): Prom
   const { findings: ofCode, hasPlugin } = await checkCode(project, bundle, supervisor)
   findings.push(...ofCode, ...(await checkFunctions({ manifest: project.manifest, ...bundle }, supervisor, hasPlugin)))
   findings.push(...checkFiles(project), ...checkMap(project, bundle), ...checkSize(bundle), ...(await checkTypes(project)))
-  // Whatever else a server would say of the package.
+  // Any other error that a server would report for the package.
   if (findings.every(({ level }) => level !== 'error')) {
     try {
       packProject(project, bundle)
@@ -93,7 +93,7 @@ export async function validateWith(supervisor: Supervisor, folder: string): Prom
   return { findings: findings.sort((a, b) => Number(a.level === 'warning') - Number(b.level === 'warning')), project, bundle }
 }
 
-/** A finding for each fault of a manifest that a server would refuse. */
+/** A finding for each error for which a server would refuse the manifest. */
 function manifestFindings({ message, details }: CarrelError): Finding[] {
   const faults = Array.isArray(details) ? (details as { path: string; message: string }[]) : []
   if (faults.length < 2) return [{ level: 'error', check: 'manifest', message }]
@@ -103,7 +103,7 @@ function manifestFindings({ message, details }: CarrelError): Finding[] {
   })
 }
 
-/** Members that servers of today pass over; those of a newer interface, or slips of the pen. */
+/** Members that present servers ignore: from a newer interface, or misspelled. */
 function checkManifest({ manifestBytes }: Project): Finding[] {
   const given = JSON.parse(manifestBytes.toString('utf8')) as Record<string, unknown>
   const findings = listUnknownMembers(MANIFEST_SHAPE, given)
@@ -112,19 +112,19 @@ function checkManifest({ manifestBytes }: Project): Finding[] {
       ({ place, name, advice }): Finding => ({
         level: 'warning',
         check: 'manifest',
-        message: `manifest.json${place === '' ? '' : ` at ${place}`}: nobody reads the member "${name}".${advice}`,
+        message: `manifest.json${place === '' ? '' : ` at ${place}`}: unknown member "${name}", which servers ignore.${advice}`,
       }),
     )
   if (given['license'] === undefined)
     findings.push({
       level: 'warning',
       check: 'manifest',
-      message: 'manifest.json names no license: nobody knows what they may do with it.',
+      message: 'manifest.json names no license, so users do not know what they may do with the plugin.',
     })
   return findings
 }
 
-/** `hasPlugin` is false where the code exports none, so that nobody has to read which functions are missing then. */
+/** `hasPlugin` is false when the code exports no plugin; then missing functions are not reported. */
 async function checkCode(
   { manifest, entry }: Project,
   { code, map }: Bundle,
@@ -135,7 +135,7 @@ async function checkCode(
   try {
     scan = await scanBundle(code, [...missing, 'eval', 'Function'], isMap(map) ? map : null)
   } catch (error) {
-    const message = `The bundle is no JavaScript: ${(error as Error).message}`
+    const message = `The bundle is not valid JavaScript: ${(error as Error).message}`
     return { findings: [{ level: 'error', check: 'code', message }], hasPlugin: true }
   }
   const hasPlugin = scan.exports.includes('default')
@@ -152,7 +152,7 @@ async function checkCode(
 
 function noPlugin(file: string, exports: readonly string[]): Finding {
   const instead = exports.length === 0 ? 'It exports nothing' : `It exports ${exports.join(', ')}`
-  const message = `${file} has no default export, which is what a server runs. ${instead}; write: export default definePlugin({ … })`
+  const message = `${file} has no default export, which a server needs. ${instead}. Write: export default definePlugin({ … })`
   return { level: 'error', check: 'code', message }
 }
 
@@ -166,8 +166,8 @@ function isMap(map: string | null): boolean {
 }
 
 /**
- * What the author has written must not use what the sandbox lacks. What packages hold may never be reached, and what runs when they are loaded is run
- * below: there it is a warning. Packages for several platforms ask first what there is, which is as it should be.
+ * The author's own code must not use globals that the sandbox lacks. Code of packages may never run, and code that runs at load time is executed
+ * below: there it is a warning. Code that tests for a global first, as packages for several platforms do, is fine.
  */
 function checkGlobals({ globals }: BundleScan): Finding[] {
   const groups = Map.groupBy(globals, ({ name, place }) => `${name} ${place === null ? '' : (packageOf(place.file) ?? '')}`)
@@ -185,13 +185,13 @@ function checkGlobals({ globals }: BundleScan): Finding[] {
       { level, check: 'globals', message: `${at}${message}${more}` },
     ]
     if (name === 'eval' || name === 'Function')
-      return finding('warning', `It makes code out of text (${name}): people who review it cannot see what it does.`)
+      return finding('warning', `It creates code from text (${name}), which reviewers cannot read.`)
     const instead = INSTEAD[name]
     const advice = instead === undefined ? '' : ` Use ${instead}.`
     if (from !== null)
-      return guarded ? [] : finding('warning', `${from} uses ${name}, which the sandbox does not have: it may fail at that line.`)
+      return guarded ? [] : finding('warning', `${from} uses ${name}, which the sandbox does not have. It may fail at that line.`)
     return guarded
-      ? finding('warning', `It uses ${name} where there is one; in the sandbox there is none.${advice}`)
+      ? finding('warning', `It uses ${name} if it exists; the sandbox does not have it.${advice}`)
       : finding('error', `It uses ${name}, which the sandbox does not have.${advice}`)
   })
 }
@@ -200,10 +200,10 @@ const checkImports = ({ imports }: BundleScan): Finding[] =>
   imports.map((name) => ({
     level: 'error',
     check: 'imports',
-    message: `The bundle imports "${name}" when it runs; a plugin is one file: bundle it in, or do without.`,
+    message: `The bundle imports "${name}" at run time, but a plugin is a single file. Bundle the import, or remove it.`,
   }))
 
-/** Addresses there are names, which nobody asks: of XML and of SVG, which parsers know. */
+/** URLs of these hosts are namespaces of XML and SVG, which are never requested. */
 const NAMESPACES = new Set(['www.w3.org'])
 const ADDRESS = /https?:\/\/([a-z0-9-]+(?:\.[a-z0-9-]+)+)/gi
 
@@ -213,29 +213,29 @@ function checkHosts({ permissions = {} }: Manifest, { literals, placeOf }: Bundl
   for (const [index, text] of literals.entries())
     for (const [, host = ''] of text.matchAll(ADDRESS)) if (!found.has(host.toLowerCase())) found.set(host.toLowerCase(), placeOf(index))
   const covers = (rule: string, host: string) => (rule.startsWith('*.') ? host.endsWith(rule.slice(1)) : host === rule)
-  const strangers = [...found].filter(([host]) => !NAMESPACES.has(host) && !granted.some((rule) => covers(rule, host)))
+  const ungranted = [...found].filter(([host]) => !NAMESPACES.has(host) && !granted.some((rule) => covers(rule, host)))
   const unused = granted.filter(
     (rule) => ![...found.keys()].some((host) => covers(rule, host)) && !literals.some((text) => text.includes(rule.replace(/^\*\./, ''))),
   )
   return [
-    ...strangers.map(
+    ...ungranted.map(
       ([host, place]): Finding => ({
         level: 'warning',
         check: 'hosts',
-        message: `${before(place)}The code holds an address at ${host}, which is not among the hosts of the manifest: good for a link or a cover, refused for ctx.fetch.`,
+        message: `${before(place)}The code contains a URL of ${host}, which the manifest does not list. It works as a link or a cover; ctx.fetch refuses it.`,
       }),
     ),
     ...unused.map(
       (host): Finding => ({
         level: 'warning',
         check: 'hosts',
-        message: `The manifest asks for ${host}, and no address in the code is there: ask for what you use.`,
+        message: `The manifest requests ${host}, but the code contains no URL of it. Request only what you use.`,
       }),
     ),
   ]
 }
 
-/** What a permission is used by, as a member of `ctx`. */
+/** The member of `ctx` that uses a permission. */
 function checkPermissions({ permissions = {} }: Manifest, { bare }: BundleScan): Finding[] {
   const uses = (member: string) => new RegExp(`[.{,]\\s*(?:${member})\\b`).test(bare)
   const pairs = [
@@ -251,8 +251,8 @@ function checkPermissions({ permissions = {} }: Manifest, { bare }: BundleScan):
   return pairs.flatMap(({ name, asked, members, call }): Finding[] => {
     if (asked === uses(members)) return []
     const message = asked
-      ? `The manifest asks for permissions.${name}, which the code does not use: administrators trust those more that ask for less.`
-      : `The code seems to use ${call}, and the manifest does not ask for permissions.${name}: it will be refused.`
+      ? `The manifest requests permissions.${name}, which the code does not use. Administrators trust plugins with fewer permissions more.`
+      : `The code seems to use ${call}, but the manifest does not request permissions.${name}. The server will refuse it.`
     return [{ level: 'warning', check: 'permissions', message }]
   })
 }
@@ -270,21 +270,21 @@ function checkSecrets({ literals, placeOf }: BundleScan): Finding[] {
     findSecrets([text]).flatMap(({ kind, hint, certain }): Finding[] => {
       if (seen.has(hint)) return []
       seen.add(hint)
-      const what = `${before(placeOf(index))}The code holds ${kind}: ${hint}.`
+      const what = `${before(placeOf(index))}The code contains ${kind}: ${hint}.`
       return certain
         ? [
             {
               level: 'error',
               check: 'secrets',
-              message: `${what} Everybody can read a package: withdraw it, and let administrators enter theirs (auth in the manifest).`,
+              message: `${what} Everybody can read a package. Revoke the credential, and let administrators enter their own (auth in the manifest).`,
             },
           ]
-        : [{ level: 'warning', check: 'secrets', message: `${what} If it is a credential, take it out.` }]
+        : [{ level: 'warning', check: 'secrets', message: `${what} If it is a credential, remove it.` }]
     }),
   )
 }
 
-/** Starts it once, as a server does when it is installed. */
+/** Starts the code once, as a server does at installation. */
 async function checkFunctions(built: Built, supervisor: Supervisor, hasPlugin: boolean): Promise<Finding[]> {
   const { manifest } = built
   const guest = supervisor.open(programOf(built))
@@ -299,7 +299,7 @@ async function checkFunctions(built: Built, supervisor: Supervisor, hasPlugin: b
           (method): Finding => ({
             level: 'error',
             check: 'functions',
-            message: `The manifest promises ${method}, which the code does not define.`,
+            message: `The manifest names ${method}, which the code does not define.`,
           }),
         ),
       ...defined
@@ -308,7 +308,7 @@ async function checkFunctions(built: Built, supervisor: Supervisor, hasPlugin: b
           (method): Finding => ({
             level: 'warning',
             check: 'functions',
-            message: `The code defines ${method}, which the manifest does not name: nobody will call it.`,
+            message: `The code defines ${method}, which the manifest does not name. The server will not call it.`,
           }),
         ),
     ]
@@ -325,13 +325,14 @@ async function checkFunctions(built: Built, supervisor: Supervisor, hasPlugin: b
 function checkFiles({ extras, manifest }: Project): Finding[] {
   const findings: Finding[] = []
   const warn = (message: string) => findings.push({ level: 'warning', check: 'files', message })
-  if (!extras.has('README.md')) warn('There is no README.md: administrators see it before they agree.')
+  if (!extras.has('README.md')) warn('There is no README.md. Administrators read it before they grant permissions.')
   if (!extras.has('LICENSE'))
     warn(`There is no LICENSE${manifest.license === undefined ? '' : `, though the manifest says ${manifest.license}`}.`)
   if (!extras.has('CHANGELOG.md') && manifest.version !== '0.1.0' && manifest.version !== '1.0.0')
-    warn('There is no CHANGELOG.md: people update with more confidence when they see what is new.')
+    warn('There is no CHANGELOG.md. Administrators update more readily when they see what is new.')
   for (const [name, bytes] of extras) {
-    if (name.startsWith('locales/') && !isJson(bytes)) findings.push({ level: 'error', check: 'files', message: `${name} is no JSON.` })
+    if (name.startsWith('locales/') && !isJson(bytes))
+      findings.push({ level: 'error', check: 'files', message: `${name} is not valid JSON.` })
   }
   return findings
 }
@@ -345,42 +346,43 @@ function isJson(bytes: Buffer): boolean {
   }
 }
 
-/** A path from the root of a machine, as Unix, Windows and addresses of files spell it. */
+/** An absolute path, on Unix, on Windows or as a file URL. */
 const ABSOLUTE = /^(\/|[A-Za-z]:[\\/]|\\\\|file:)/
 
-const useless = (wrong: string) => `main.js.map cannot be used, for ${wrong}: errors will name lines of main.js.`
+const useless = (wrong: string) => `main.js.map cannot be used: ${wrong}. Errors will refer to lines of main.js.`
 
 function checkMap({ folder }: Project, { code, map }: Bundle): Finding[] {
   const leak = (message: string): Finding => ({ level: 'error', check: 'source-map', message })
   const findings: Finding[] = []
-  if (code.includes(folder) && folder.length > 3) findings.push(leak(`The code holds the path of your folder, ${folder}.`))
+  if (code.includes(folder) && folder.length > 3) findings.push(leak(`The code contains the path of your folder, ${folder}.`))
   if (map === null) return findings
   let sources: unknown
   let root: unknown
   try {
     ;({ sources, sourceRoot: root } = JSON.parse(map) as { sources?: unknown; sourceRoot?: unknown })
   } catch {
-    return [...findings, leak('main.js.map is no JSON.')]
+    return [...findings, leak('main.js.map is not valid JSON.')]
   }
   const read = readSourceMap(map)
   if ('wrong' in read) findings.push({ level: 'warning', check: 'source-map', message: useless(read.wrong) })
   const paths = [root, ...(Array.isArray(sources) ? sources : [])].filter((one): one is string => typeof one === 'string')
   const [absolute] = paths.filter((one) => ABSOLUTE.test(one))
-  if (absolute !== undefined) findings.push(leak(`The source map names a path of your machine, ${absolute}; build it with relative ones.`))
+  if (absolute !== undefined)
+    findings.push(leak(`The source map contains a path of your machine, ${absolute}. Build it with relative paths.`))
   return findings
 }
 
-/** Whoever has made types wants them to be right. */
+/** A project that has the types file needs it up to date. */
 async function checkTypes(project: Project): Promise<Finding[]> {
   if ((await compareTypes(project)) !== 'stale') return []
-  const message = `${TYPES_FILE} is not as manifest.json has it. Make it again: ${typed('types')}`
+  const message = `${TYPES_FILE} does not match manifest.json. Generate it again: ${typed('types')}`
   return [{ level: 'warning', check: 'types', message }]
 }
 
 function checkSize({ code }: Bundle): Finding[] {
   const bytes = Buffer.byteLength(code)
   if (bytes <= BUNDLE_BYTES_LARGE) return []
-  const message = `The bundle has ${kilobytes(bytes)}; a server takes 2 MB, and loads small ones faster. Look at what was bundled in.`
+  const message = `The bundle has ${kilobytes(bytes)}; the limit of a server is 2 MB, and small bundles load faster. Check what was bundled.`
   return [{ level: 'warning', check: 'size', message }]
 }
 

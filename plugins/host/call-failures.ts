@@ -11,7 +11,7 @@ import { harmless, hideSecrets } from '#plugins/logs/text.ts'
 import type { CodePlace } from '#plugins/packages/source-map.ts'
 import { GuestError, uncaughtMessage } from '#plugins/runtime/guest-error.ts'
 
-/** A call of a plugin that runs or has ended. */
+/** A running or ended call of a plugin. */
 export interface NamedCall {
   plugin: InstalledPlugin
   callId: string
@@ -20,33 +20,33 @@ export interface NamedCall {
   record: CallRecord
 }
 
-/** How a call failed, as people read it: nothing in it moves a terminal or is anybody's secret. */
+/** A failure for people to read: safe for terminals, and without secrets. */
 export interface ToldFailure {
   code: string
   message: string
-  /** Where in the plugin's sources it arose, such as `src/main.ts:12:9`; null where nobody knows. */
+  /** Place in the plugin's sources, such as `src/main.ts:12:9`; null when unknown. */
   source: string | null
 }
 
-/** What is made of failures of calls: words, lines of logs, what health counts. */
+/** Turns failures of calls into messages, log lines and health counts. */
 export interface CallFailures {
-  /** @param uncaught a promise of the call that was rejected before, while nothing waited for it */
+  /** @param uncaught a promise of the call that was rejected before without a handler */
   tell(call: NamedCall, error: unknown, uncaught: GuestError | null): Promise<ToldFailure>
   /** Counts a failure. @throws CarrelError always: not_found, unavailable */
-  fail(call: NamedCall, error: GuestError, told: ToldFailure): Promise<never>
-  /** Keeps what was rejected during a call that went well: a mistake of its author, which keeps its answer from nobody and is not counted. */
+  fail(call: NamedCall, error: GuestError, reported: ToldFailure): Promise<never>
+  /** Logs an uncaught rejection of a successful call: a bug of the author, which does not affect the answer and does not count. */
   keepUncaught(call: NamedCall, error: GuestError): Promise<ToldFailure>
-  /** An error of a version that was started beside the one that runs, whose message says where it arose. */
+  /** Adds the source place to the error of a version that was started beside the running one. */
   located(sourceMap: string | null | { versionId: string }, error: unknown): Promise<unknown>
 }
 
-/** Of a promise that nothing waited for. */
+/** Code of an unhandled rejection. */
 const UNCAUGHT = 'unhandled'
-/** A plugin that fails does it at the same place each time, and maps of 2 MB are not read for that. */
+/** A failing plugin fails at the same place each time; the cache saves reading maps of 2 MB again. */
 const SOURCES_KEPT = 500
 const MESSAGE_LENGTH_MAX = 2_000
 
-/** With the line of the author, where it is known. */
+/** Adds the place in the source, when it is known. */
 export const withSource = (message: string, source: string | null): string => (source === null ? message : `${message} (${source})`)
 
 export interface CallFailuresOptions {
@@ -54,7 +54,7 @@ export interface CallFailuresOptions {
   log: Log
   health: PluginHealth
   reader: JsonReader
-  /** Told when a plugin has tripped, and whether it must not run any more. */
+  /** Called when a breaker has opened, or the plugin is in quarantine. */
   onTripped: (plugin: InstalledPlugin, reason: string, isQuarantined: boolean) => Promise<void>
 }
 
@@ -71,37 +71,37 @@ class Failures implements CallFailures {
   }
 
   async tell(call: NamedCall, error: unknown, uncaught: GuestError | null): Promise<ToldFailure> {
-    if (!(error instanceof GuestError)) return { code: 'server', message: 'The server could not do this.', source: null }
+    if (!(error instanceof GuestError)) return { code: 'server', message: 'The server failed to handle this call.', source: null }
     const isUnknown = error.places.length === 0 && uncaught !== null
-    const told = {
+    const reported = {
       code: failureCode(error),
       message: clean(isUnknown ? `${error.message} Before that: ${uncaughtMessage(uncaught.message)}` : error.message),
       source: await this.#sourceOf(call.plugin.versionId, isUnknown ? uncaught.places : error.places),
     }
-    // What a service or a reader has to do with is no line for whoever looks for mistakes.
-    if (isFault(told.code)) this.#say(call, told)
-    return told
+    // Failures of services or users are not logged as errors of the plugin.
+    if (isFault(reported.code)) this.#say(call, reported)
+    return reported
   }
 
-  async fail({ plugin, callId, method, userId }: NamedCall, error: GuestError, told: ToldFailure): Promise<never> {
-    const { code, message } = told
-    const outcome = await this.#options.health.failed(plugin, { ...told, method, callId, userId })
+  async fail({ plugin, callId, method, userId }: NamedCall, error: GuestError, reported: ToldFailure): Promise<never> {
+    const { code, message } = reported
+    const outcome = await this.#options.health.failed(plugin, { ...reported, method, callId, userId })
     if (outcome !== 'counted') await this.#options.onTripped(plugin, `${code}: ${message}`, outcome === 'quarantined')
     const details = { pluginId: plugin.id, code, callId }
     if (code === 'not_found') refuse('not_found', `${plugin.manifest.name}: ${message}`, { details })
     const { retryAfterSeconds } = error
     const wait = code === 'rate_limited' && retryAfterSeconds !== null ? { retryAfterSeconds: Math.ceil(retryAfterSeconds) } : {}
-    return refuse('unavailable', `${plugin.manifest.name} could not do this (${code}): ${message}`, { details, ...wait })
+    return refuse('unavailable', `${plugin.manifest.name} failed (${code}): ${message}`, { details, ...wait })
   }
 
   async keepUncaught(call: NamedCall, error: GuestError): Promise<ToldFailure> {
     const { plugin, method, callId, userId } = call
     const source = await this.#sourceOf(plugin.versionId, error.places)
-    const told = { code: UNCAUGHT, message: clean(uncaughtMessage(error.message)), source }
-    this.#say(call, told)
-    const failure = { ...told, version: plugin.version, method, callId, userId, message: told.message.slice(0, MESSAGE_LENGTH_MAX) }
+    const reported = { code: UNCAUGHT, message: clean(uncaughtMessage(error.message)), source }
+    this.#say(call, reported)
+    const failure = { ...reported, version: plugin.version, method, callId, userId, message: reported.message.slice(0, MESSAGE_LENGTH_MAX) }
     await recordFailure(this.#options.database, plugin.id, failure)
-    return told
+    return reported
   }
 
   async located(map: string | null | { versionId: string }, error: unknown): Promise<unknown> {

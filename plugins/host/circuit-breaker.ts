@@ -1,31 +1,31 @@
-/** So many failures among the last calls of a capability, and it is left alone for a while, longer each time. */
+/** After this many failures among the last calls of a capability, calls pause, longer each time. */
 export const BREAKER = { failures: 5, of: 20, firstMs: 30_000, lastMs: 30 * 60_000 }
-/** How a capability has fared lately; kept in the database, so that a restart forgives nothing. */
+/** Recent results of a capability; stored in the database, so that they survive a restart. */
 export interface Breaker {
   /**
-   * The last calls, the newest last: `+` went well, `-` did not. Where a call that did not was for a reader, the reader's id stands in what is kept of
-   * all: what one has configured or has in the library is no word about others.
+   * The last calls, the newest last: `+` success, `-` failure. A failed call for a user is stored in the shared list as the user's id:
+   * one user's configuration or library says nothing about others.
    */
   recent: string[]
-  /** Milliseconds of the clock; 0 where it is not left alone. */
+  /** Milliseconds of the clock; 0 when calls do not pause. */
   openUntil: number
   pauseMs: number
 }
 
-/** By capability, and by capability and user where a call was for one. */
+/** By capability, and by capability and user for calls on behalf of a user. */
 export type Breakers = Map<string, Breaker>
 
-/** A call as breakers count it. */
+/** A call, as breakers count it. */
 interface CountedCall {
   method: string
   userId: string | null
 }
 
 const capabilityOf = (method: string): string => method.slice(0, method.lastIndexOf('.'))
-/** Of one reader beside the one of all. */
+/** Key of one user's breaker, besides the shared one. */
 const ownKeyOf = (method: string, userId: string): string => `${capabilityOf(method)} ${userId}`
 const isOwn = (key: string): boolean => key.includes(' ')
-/** Readers whose pauses are remembered, the last that failed. */
+/** Users whose breakers are kept: those with the most recent failures. */
 const OWN_MAX = 200
 const freshBreaker = (): Breaker => ({ recent: [], openUntil: 0, pauseMs: BREAKER.firstMs })
 
@@ -34,7 +34,7 @@ export function readBreakers(stored: unknown): Breakers {
   return new Map(given.map(([key, breaker]) => [key, { ...breaker, recent: [...breaker.recent] }]))
 }
 
-/** Each failure of the server's own work, and one of each reader. */
+/** Counts each failure of the server's own calls, and one failure for each user. */
 export function failuresOf(recent: readonly string[]): number {
   const readers = new Set(recent.filter((one) => one !== '+' && one !== '-'))
   return recent.filter((one) => one === '-').length + readers.size
@@ -44,43 +44,43 @@ const note = (breaker: Breaker, what: string): void => {
   breaker.recent = [...breaker.recent, what].slice(-BREAKER.of)
 }
 
-/** From now on it is left alone, longer each time. */
+/** Opens the breaker, longer each time. */
 function trip(breaker: Breaker, now: number): void {
   breaker.openUntil = now + breaker.pauseMs
   breaker.pauseMs = Math.min(breaker.pauseMs * 2, BREAKER.lastMs)
   breaker.recent = []
 }
 
-/** How long a call has to wait, in milliseconds; 0 for one that is let through. Of those that come after a pause one is let through, the probe. */
+/** How long a call has to wait, in milliseconds; 0 when it may proceed. After a pause one call may proceed, the probe. */
 export function admitCall(breakers: Breakers, { method, userId }: CountedCall, now: number): number {
   const ownMs = userId === null ? 0 : waitOf(breakers.get(ownKeyOf(method, userId)), null, now)
   return ownMs > 0 ? ownMs : waitOf(breakers.get(capabilityOf(method)), userId, now)
 }
 
-/** @param userId who may not be the probe where a call for that user has failed already */
+/** @param userId a user whose call has failed already may not be the probe */
 function waitOf(breaker: Breaker | undefined, userId: string | null, now: number): number {
   if (breaker === undefined || breaker.openUntil === 0) return 0
   const pauseMs = breaker.openUntil - now
   if (pauseMs > 0) return pauseMs
   if (userId !== null && breaker.recent.includes(userId)) return BREAKER.firstMs
-  // This call is the probe; whoever comes while it runs waits as long as a failure of it would make them.
+  // This call is the probe; calls during it wait as if it had failed.
   breaker.openUntil = now + BREAKER.firstMs
   return 0
 }
 
-/** @returns whether a breaker is closed by it */
+/** @returns whether this closes a breaker */
 export function countSuccess(breakers: Breakers, { method, userId }: CountedCall): boolean {
   const keys = [capabilityOf(method), ...(userId === null ? [] : [ownKeyOf(method, userId)])]
   return keys.filter((key) => succeed(breakers, key)).length > 0
 }
 
-/** @returns whose calls are left alone from now on: those for this user, or all */
+/** @returns whose calls pause from now on: those of this user, or all */
 export function countFailure(breakers: Breakers, { method, userId }: CountedCall, now: number): { own: boolean; shared: boolean } {
   const own = userId !== null && failOwn(breakers, ownKeyOf(method, userId), now)
   return { own, shared: failShared(breakers, { method, userId }, now) }
 }
 
-/** Whether calls for all are left alone. */
+/** Whether calls pause for everybody. */
 export const isPaused = (breakers: Breakers, now: number): boolean =>
   [...breakers].some(([key, { openUntil }]) => !isOwn(key) && openUntil > now)
 
@@ -94,7 +94,7 @@ function succeed(breakers: Breakers, key: string): boolean {
   return true
 }
 
-/** Counts a failure for all. @returns whether it made a pause */
+/** Counts a failure in the shared breaker. @returns whether it opened */
 function failShared(breakers: Breakers, { method, userId }: CountedCall, now: number): boolean {
   const capability = capabilityOf(method)
   const shared = breakers.get(capability) ?? freshBreaker()
@@ -105,15 +105,15 @@ function failShared(breakers: Breakers, { method, userId }: CountedCall, now: nu
     trip(shared, now)
     return true
   }
-  // A probe for one reader says nothing of others: the next of them is one too.
+  // A probe for one user says nothing about others: the next user's call is a probe too.
   if (wasProbe) shared.openUntil = now
   return false
 }
 
-/** Counts a failure of a reader for that reader. @returns whether it made a pause */
+/** Counts a failure in the user's own breaker. @returns whether it opened */
 function failOwn(breakers: Breakers, key: string, now: number): boolean {
   const own = breakers.get(key) ?? freshBreaker()
-  // The last that failed stands last.
+  // The most recent failure is last.
   breakers.delete(key)
   breakers.set(key, own)
   const kept = [...breakers.keys()].filter(isOwn)

@@ -15,24 +15,24 @@ import type { Permissions } from '#plugins/packages/permissions.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import { JsonText } from '#plugins/runtime/guest-text.ts'
 
-/** On whose behalf a plugin runs, and what it was granted. */
+/** The caller of host functions: the plugin, the user for whom it runs, and its permissions. */
 export interface HostCaller {
   pluginId: string
   key: string
   version: string
   granted: Permissions
-  /** Null where no reader is behind the call. */
+  /** Null when the call is not for a user. */
   userId: string | null
   auth: PluginAuth
   http: Manifest['http']
   config: Readonly<Record<string, unknown>>
-  /** Hosts of the configuration may lie in the house's own network. */
+  /** Hosts from the configuration may have private addresses. */
   privateHosts: boolean
-  /** Of what its storage holds. */
+  /** Version of the stored data. */
   dataVersion: number
-  /** Last part of the path of the function that runs, such as `search`. */
+  /** Last part of the path of the running function, such as `search`. */
   method: string
-  /** Where what is asked is written down. */
+  /** Records the host calls. */
   record: CallRecord | undefined
 }
 
@@ -42,7 +42,7 @@ export const VALUE_LENGTH_MAX = 256 * 1024
 export const TTL_SECONDS_MAX = 366 * 86_400
 const SLEEP_MS_MAX = 60_000
 const TEXT_LENGTH_MAX = 1024 * 1024
-/** As PostgreSQL reads one. */
+/** The form of UUIDs in PostgreSQL. */
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 const refuse = (code: string, message: string): never => {
@@ -52,7 +52,7 @@ const refuse = (code: string, message: string): never => {
 type Payload = Record<string, unknown>
 type Answer = (payload: Payload, caller: HostCaller, signal: AbortSignal) => Promise<unknown>
 
-/** Answers what one call of a plugin asks. @throws GuestError */
+/** Handles the host calls of one plugin call. @throws GuestError */
 export type AnswerHostCalls = (caller: HostCaller) => (kind: string, payload: unknown, signal: AbortSignal) => Promise<unknown>
 
 export interface HostCallsOptions {
@@ -61,17 +61,17 @@ export interface HostCallsOptions {
   credentials: Pick<Credentials, 'bound' | 'status'>
 }
 
-/** What plugins may ask of the server, each with its own checks: nothing that comes from a guest is believed. */
+/** The host functions, each with its own checks: no value from a guest is trusted. */
 export function openHostCalls(options: HostCallsOptions): AnswerHostCalls {
   const answers = answersOf(options)
   return (caller) => async (kind, payload, signal) => {
     const answer = Object.hasOwn(answers, kind) ? answers[kind] : undefined
     caller.record?.hostCall(kind)
-    if (answer === undefined) return refuse('invalid_argument', `There is nothing called ${kind.slice(0, 60)}.`)
+    if (answer === undefined) return refuse('invalid_argument', `Unknown host function ${kind.slice(0, 60)}.`)
     try {
       return await answer(payload !== null && typeof payload === 'object' ? (payload as Payload) : {}, caller, signal)
     } catch (error) {
-      // Refusals of core are meant for whoever asked; anything else is not.
+      // Errors of core are meant for the caller; anything else is not.
       if (error instanceof CarrelError) return refuse('limit', error.message)
       throw error
     }
@@ -103,11 +103,11 @@ const answersOf = ({ database, egress, credentials }: HostCallsOptions): Record<
   },
   'crypto.digest': async ({ algorithm, text }) => {
     if (algorithm !== 'sha1' && algorithm !== 'sha256' && algorithm !== 'md5')
-      return refuse('invalid_argument', 'The algorithm is sha1, sha256 or md5.')
+      return refuse('invalid_argument', 'The algorithm must be sha1, sha256 or md5.')
     return createHash(algorithm).update(textOf(text)).digest('hex')
   },
   'crypto.hmac': async ({ algorithm, key, text }) => {
-    if (algorithm !== 'sha1' && algorithm !== 'sha256') return refuse('invalid_argument', 'The algorithm is sha1 or sha256.')
+    if (algorithm !== 'sha1' && algorithm !== 'sha256') return refuse('invalid_argument', 'The algorithm must be sha1 or sha256.')
     return createHmac(algorithm, textOf(key)).update(textOf(text)).digest('hex')
   },
   'crypto.randomUUID': async () => randomUUID(),
@@ -139,10 +139,11 @@ async function fetchFor(
 }
 
 async function listEntries(database: Knex, { cursor }: Payload, { granted, userId }: HostCaller): Promise<unknown> {
-  if (granted.library.length === 0) refuse('permission', 'This plugin may not read the library: its manifest does not ask for it.')
-  if (userId === null) return refuse('permission', 'No reader is behind this call, so there is no library to read.')
+  if (granted.library.length === 0)
+    refuse('permission', 'This plugin has no permission to read the library: its manifest does not request it.')
+  if (userId === null) return refuse('permission', 'This call is not for a user, so there is no library to read.')
   if (cursor !== null && cursor !== undefined && !(typeof cursor === 'string' && UUID.test(cursor)))
-    refuse('invalid_argument', 'The cursor is none that this server has given.')
+    refuse('invalid_argument', 'This server did not issue the cursor.')
   const entries = await listLibraryEntries(database, { userId }, (cursor as string | undefined) ?? null)
   return {
     entries: entries.map((entry) => shownEntry(entry, granted.library)),
@@ -151,14 +152,14 @@ async function listEntries(database: Knex, { cursor }: Payload, { granted, userI
 }
 
 function ownerOf({ pluginId, userId, granted, dataVersion }: HostCaller): StorageOwner {
-  if (granted.storageKB === 0) refuse('permission', 'This plugin has no storage: its manifest does not ask for any.')
+  if (granted.storageKB === 0) refuse('permission', 'This plugin has no storage: its manifest does not request it.')
   return { pluginId, userId, dataVersion }
 }
 
 const keyOf = ({ key }: Payload): string =>
   typeof key === 'string' && key !== '' && key.length <= KEY_LENGTH_MAX && !key.includes('\0') && key.isWellFormed()
     ? key
-    : refuse('invalid_argument', `A key is a text of at most ${KEY_LENGTH_MAX} characters.`)
+    : refuse('invalid_argument', `A key must be a text of at most ${KEY_LENGTH_MAX} characters.`)
 
 const prefixOf = ({ prefix }: Payload): string =>
   typeof prefix === 'string' ? prefix.slice(0, KEY_LENGTH_MAX).replaceAll('\0', '').toWellFormed() : ''
@@ -166,27 +167,27 @@ const prefixOf = ({ prefix }: Payload): string =>
 const textOf = (value: unknown): string =>
   typeof value === 'string' && value.length <= TEXT_LENGTH_MAX
     ? value
-    : refuse('invalid_argument', `A text of at most ${TEXT_LENGTH_MAX} characters is needed.`)
+    : refuse('invalid_argument', `A text of at most ${TEXT_LENGTH_MAX} characters is required.`)
 
 /** A value as JSON. */
 function jsonOf({ value: given = null }: Payload): string {
-  // Text columns know neither NUL nor half of a surrogate pair, JSON escapes both.
+  // PostgreSQL text stores neither NUL, which JSON escapes, nor lone surrogates.
   const value = (given instanceof JsonText ? given.text : JSON.stringify(given)).toWellFormed()
-  return value.length > VALUE_LENGTH_MAX ? refuse('limit', `A value may have ${VALUE_LENGTH_MAX} characters as JSON.`) : value
+  return value.length > VALUE_LENGTH_MAX ? refuse('limit', `A value may have at most ${VALUE_LENGTH_MAX} characters as JSON.`) : value
 }
 
 function ttlOf({ ttlSeconds }: Payload): number | null {
   if (ttlSeconds === undefined || ttlSeconds === null) return null
   if (typeof ttlSeconds === 'number' && ttlSeconds > 0 && ttlSeconds <= TTL_SECONDS_MAX) return ttlSeconds
-  return refuse('invalid_argument', `ttlSeconds is a number above 0 and at most ${TTL_SECONDS_MAX}.`)
+  return refuse('invalid_argument', `ttlSeconds must be a number above 0 and at most ${TTL_SECONDS_MAX}.`)
 }
 
 type CacheTtl = NonNullable<NonNullable<Manifest['http']>['cacheTtl']>
 
-/** Who may be given an answer again: nobody but this plugin, and where a reader takes part in it, nobody but that reader. */
+/** The scope of a cached response: this plugin, and for calls on behalf of a user, that user. */
 const scopeOf = ({ pluginId, userId }: HostCaller): string => `${pluginId}/${userId ?? ''}`
 
-/** Hosts that an administrator has entered; what is none was refused when it was saved. */
+/** Rules for the hosts that an administrator has entered; invalid ones were refused when they were saved. */
 function configuredRules({ granted, config, privateHosts }: HostCaller, local: Egress['local']): EgressRule[] {
   return granted.networkFromConfig.flatMap((key) => {
     const ruled = ruleOfAddress(config[key], { isPrivate: privateHosts, local })
@@ -196,10 +197,10 @@ function configuredRules({ granted, config, privateHosts }: HostCaller, local: E
 
 const hostOf = (url: unknown): string => (typeof url === 'string' && URL.canParse(url) ? new URL(url).hostname : '')
 
-/** Whose credentials a plugin uses: those of the server, or of the reader that it runs for. */
+/** The owner of the credentials to use: the server, or the user for whom the plugin runs. */
 const signedInAs = ({ pluginId, userId, auth }: HostCaller) => ({ pluginId, userId: auth?.scope === 'user' ? userId : null })
 
-/** As much of an entry as was granted. */
+/** The members of an entry that the permissions allow. */
 export function shownEntry(entry: LibraryEntry, scopes: readonly string[]): Partial<LibraryEntry> {
   const { seriesId, title, alternateTitles, year, genres, tags, authors, summary, language, status, addedAt, bookCount } = entry
   const { communityRating, externalIds, rating, booksRead, booksStarted, lastReadAt, readers } = entry

@@ -2,9 +2,9 @@ import type { PluginRow } from '#plugins/host/plugin-store.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import type { Permissions } from '#plugins/packages/permissions.ts'
 
-/** A plugin as the database keeps it, with the version that runs, or the newest where none does yet. */
+/** A stored plugin, with the running version, or the newest when none runs yet. */
 export type InstalledPlugin = PluginRow<Manifest, Permissions>
 
-/** Plugins that make up what they answer: nobody is given that who has not named them. */
+/** Plugins with made-up answers: used only when a request names them. */
 const TEST_TOOLS = ['carrel.echo']
 export const isTestTool = ({ key }: Pick<InstalledPlugin, 'key'>): boolean => TEST_TOOLS.includes(key)

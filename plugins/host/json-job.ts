@@ -4,22 +4,22 @@ import { type CodePlace, findSource, type KeptMap } from '#plugins/packages/sour
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import { JSON_BOUNDS } from '#plugins/runtime/guest-text.ts'
 
-/** A large text of a plugin, and what it is. */
+/** A large text of a plugin, and its kind. */
 export type JsonJob =
   | { kind: 'result'; method: string; text: string; leavesOut: boolean }
   | { kind: 'request'; wanted: string; text: string }
-  /** A source map as it is kept, and places to find in it. */
+  /** A stored source map, and places to look up in it. */
   | { kind: 'source'; text: string; places: readonly CodePlace[] }
 
 /**
- * What came of it: JSON that was checked, or why there is none, in words that go on after what it is; `wrong` where that is said whole already. A
- * `value` is the text of one member that nobody has to build again, `leftOut` says which items of a list did not fit.
+ * The result: checked JSON, or the reason why there is none, as a clause that completes a sentence; `wrong` is a complete message. A
+ * `value` is the text of one member that need not be parsed again, `leftOut` describes items of a list that were invalid.
  */
 export type JsonOutcome = { json: string; value?: string; leftOut?: string } | { refused: string } | { wrong: string }
 
-/** Reads one text to its end, in a thread where nobody waits. Everything that it answers is as cheap to build as the bounds say. */
+/** Parses one text, in a thread that blocks nobody. The limits bound the cost of parsing its output. */
 export function readJob(job: JsonJob): JsonOutcome {
-  // It was bounded before it was kept.
+  // It was limited before it was stored.
   if (job.kind === 'source') return { json: JSON.stringify(findSource(JSON.parse(job.text) as KeptMap, job.places)) }
   const excess = jsonExcess(job.text, JSON_BOUNDS)
   if (excess !== null) return { refused: excess }
@@ -37,6 +37,6 @@ export function readJob(job: JsonJob): JsonOutcome {
     const { value, ...rest } = payload as Record<string, unknown>
     return { json: JSON.stringify(rest), value: JSON.stringify(value ?? null) }
   } catch (error) {
-    return error instanceof GuestError ? { wrong: error.message } : { refused: 'it is no JSON' }
+    return error instanceof GuestError ? { wrong: error.message } : { refused: 'it is not valid JSON' }
   }
 }

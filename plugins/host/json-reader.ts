@@ -7,32 +7,32 @@ import { type CodePlace, findSource, inBundle, type KeptMap } from '#plugins/pac
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import { JSON_BOUNDS, JsonText, MAIN_LENGTH_MAX } from '#plugins/runtime/guest-text.ts'
 
-/** Reads what plugins send: short texts at once, long ones in a thread beside, so that none holds up the server. */
+/** Parses what plugins send: short texts in place, long ones in a separate thread, so that none blocks the server. */
 export interface JsonReader {
   /**
-   * The answer of a method, as its schema knows it.
-   * @param onLeftOut told how many items of a list did not fit and were left out; see results.ts
+   * The answer of a method, checked against its schema.
+   * @param onLeftOut receives the number of list items that were invalid and left out; see results.ts
    * @throws GuestError invalid_result
    */
   readResult(method: string, text: string, onLeftOut?: (what: string) => void): Promise<unknown>
-  /** The payload of a request of more than 64 K characters; the value of `storage.set` stays text. @throws GuestError invalid_argument */
+  /** The payload of a host call of more than 64 K characters; the value of `storage.set` stays text. @throws GuestError invalid_argument */
   readLarge(wanted: string, text: string): Promise<unknown>
-  /** Where something stands in the sources, by a source map as it is kept: see findSource. Never fails. */
+  /** Looks up places in a stored source map: see findSource. Never fails. */
   findSource(map: string | null, places: readonly CodePlace[]): Promise<string | null>
   close(): void
 }
 
-/** A source map of these is read in 5 ms at most; the largest takes half a second. */
+/** Parsing a map of this size takes at most 5 ms; the largest takes half a second. */
 const MAIN_MAP_LENGTH_MAX = 32 * 1024
-/** So long an answer waits for the line that it names; on a machine that starts no thread within that, the place in the bundle has to do. */
+/** How long an answer waits for its source line; if no thread starts within that time, the place in the bundle is used. */
 const SOURCE_MS_MAX = 5_000
-/** The largest texts take a fifth of a second there; what takes longer than this on the slowest machine does not end. */
+/** The largest texts take a fifth of a second; a job beyond this limit, even on the slowest machine, will not end. */
 const JOB_MS_MAX = 30_000
-/** A thread starts in 0.6 s; on a machine that is busy with everything at once it has been seen to take ten. */
+/** A thread starts in 0.6 s; on a busy machine it took ten. */
 const START_MS_MAX = 60_000
-/** A thread costs half a second to start and 20 MB. */
+/** A thread takes half a second to start, and 20 MB. */
 const IDLE_MS = 30_000
-/** Waiting texts, 2.6 M characters each at most; more come from plugins that a hundred people call at once, or from one that floods. */
+/** Queued texts, 2.6 M characters each at most; more come from plugins that a hundred users call at once, or from a flood. */
 const QUEUE_MAX = 64
 const MEMORY_MB_MAX = 192
 
@@ -51,10 +51,10 @@ class ThreadReader implements JsonReader {
   #current: Waiting | null = null
   #deadline: NodeJS.Timeout | undefined
   #idle: NodeJS.Timeout | undefined
-  /** Whether the thread has read its own code. */
+  /** Whether the thread has loaded its own code. */
   #isReady = false
   #isClosed = false
-  /** The last search for a line. They come one by one: failures, of which there may be many, keep answers waiting for one of them at most. */
+  /** The last lookup of a line. Lookups run one by one: many failures then delay other answers by at most one lookup. */
   #finding: Promise<unknown> = Promise.resolve()
 
   async readResult(method: string, text: string, onLeftOut?: (what: string) => void): Promise<unknown> {
@@ -74,7 +74,7 @@ class ThreadReader implements JsonReader {
     const outcome = await this.#readBeside({ kind: 'request', wanted, text })
     if (!('json' in outcome)) {
       const why = 'wrong' in outcome ? outcome.wrong : outcome.refused
-      throw new GuestError('thrown', `What was sent to the server cannot be used: ${why}.`, 'invalid_argument')
+      throw new GuestError('thrown', `The server cannot read this value: ${why}.`, 'invalid_argument')
     }
     const payload = JSON.parse(outcome.json) as Record<string, unknown>
     return outcome.value === undefined ? payload : { ...payload, value: new JsonText(outcome.value) }
@@ -109,7 +109,7 @@ class ThreadReader implements JsonReader {
     this.#next()
   }
 
-  /** Whatever it was at is not worth another thread: it would end that too. */
+  /** The current job is not retried in another thread: it would end that too. */
   #giveUp(of: Worker, refused: string): void {
     if (this.#thread !== of) return
     this.#thread = null
@@ -119,7 +119,7 @@ class ThreadReader implements JsonReader {
 
   #setDeadline(of: Worker, ms: number): void {
     clearTimeout(this.#deadline)
-    this.#deadline = setTimeout(() => this.#giveUp(of, 'it takes too long to be read'), ms)
+    this.#deadline = setTimeout(() => this.#giveUp(of, 'parsing it took too long'), ms)
   }
 
   #start(): Worker {
@@ -133,8 +133,8 @@ class ThreadReader implements JsonReader {
       this.#isReady = true
       if (this.#current !== null) this.#setDeadline(started, JOB_MS_MAX)
     })
-    started.on('error', () => this.#giveUp(started, 'it needs too much memory to be read'))
-    started.on('exit', () => this.#giveUp(started, 'it could not be read'))
+    started.on('error', () => this.#giveUp(started, 'parsing it needs too much memory'))
+    started.on('exit', () => this.#giveUp(started, 'it could not be parsed'))
     return started
   }
 
@@ -163,7 +163,7 @@ class ThreadReader implements JsonReader {
   #readBeside(job: JsonJob): Promise<JsonOutcome> {
     return new Promise((resolve) => {
       if (this.#isClosed) return resolve({ refused: 'the server is stopping' })
-      if (this.#queue.length >= QUEUE_MAX) return resolve({ refused: `${QUEUE_MAX} others wait to be read` })
+      if (this.#queue.length >= QUEUE_MAX) return resolve({ refused: `${QUEUE_MAX} others are already queued` })
       this.#queue.push({ job, resolve })
       this.#next()
     })
@@ -171,4 +171,4 @@ class ThreadReader implements JsonReader {
 }
 
 const wrongResult = (method: string, why: string) =>
-  new GuestError('invalid_result', `The plugin's ${method} answered what it may not: ${why}.`)
+  new GuestError('invalid_result', `The plugin's ${method} returned an invalid answer: ${why}.`)

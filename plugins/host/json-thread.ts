@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads'
 import { type JsonJob, type JsonOutcome, readJob } from '#plugins/host/json-job.ts'
 
-/** Time counts from here on: until now it has only read its own code. */
+/** Starts the clock: until now the thread has only loaded its own code. */
 parentPort?.postMessage('ready')
 
 parentPort?.on('message', (job: JsonJob) => {

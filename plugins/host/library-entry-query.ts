@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 
-/** A series as a plugin that recommends sees it, for one reader. */
+/** A series, as a recommendation plugin sees it for one user. */
 export interface LibraryEntry {
   seriesId: string
   title: string
@@ -11,34 +11,34 @@ export interface LibraryEntry {
   genres: string[]
   tags: string[]
   authors: string[]
-  /** Its beginning. */
+  /** Its first characters. */
   summary: string | null
   language: string | null
   status: string | null
   /** ISO 8601. */
   addedAt: string
-  /** From 0 to 100, over other services and the readers here. */
+  /** From 0 to 100, by other services and the users here. */
   communityRating: number | null
   externalIds: Record<string, string>
   rating: number | null
-  /** Finished by the reader, of those that are there. */
+  /** Books present that the user has finished. */
   booksRead: number
-  /** Begun by the reader, finished or not, there or not. */
+  /** Books that the user has started, finished or not, present or deleted. */
   booksStarted: number
   bookCount: number
   lastReadAt: string | null
-  /** People here who have begun it; 0 for so few that each could be told. */
+  /** Users who have started it; 0 when there are so few that they could be identified. */
   readers: number
 }
 
-/** Of one page: a library of 20,000 series never crosses the border at once. */
+/** Per page: a library of 20,000 series is never transferred at once. */
 export const ENTRIES_PAGE = 200
-/** Of a summary: what a series is about stands in its first sentences, and 200 of them cross the border at once. */
+/** Characters of a summary: the subject is in its first sentences, and 200 summaries are transferred at once. */
 const SUMMARY_LENGTH_MAX = 1_000
-/** Fewer people than these are not counted for a plugin: with one's own share known, two would tell on each other. */
+/** A smaller count is reported to plugins as 0: of two users, each could infer what the other reads. */
 const CROWD_MIN = 3
 
-/** Series that the reader may see, in the order of their ids, behind the one with the id `after`. One statement. */
+/** Series that the user may see, by ascending id, after the id `after`. One statement. */
 export async function listLibraryEntries(database: Knex, caller: Pick<Caller, 'userId'>, after: string | null): Promise<LibraryEntry[]> {
   const chosen = database('series').modify(visibleTo(caller, 'series.id')).orderBy('series.id').limit(ENTRIES_PAGE).select('series.*')
   if (after !== null) chosen.where('series.id', '>', after)

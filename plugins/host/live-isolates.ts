@@ -1,7 +1,7 @@
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { Guest } from '#plugins/runtime/guest.ts'
 
-/** What a call runs with, read anew for each. */
+/** The present settings for a call, read from the database for each. */
 export interface CallSetting {
   plugin: InstalledPlugin
   userId: string | null
@@ -12,23 +12,23 @@ export interface CallSetting {
 export interface LiveIsolate {
   readonly key: string
   readonly versionId: string
-  /** What it was set up with: another server may change it, and tells nobody here. */
+  /** Hash of its configuration: another server may change that without notice. */
   readonly configured: string
   readonly guest: Guest
   readonly ready: Promise<void>
-  /** Calls that run or wait. */
+  /** Running and waiting calls. */
   calls: number
   lastUsed: number
 }
 
-/** Isolates at a time, about 2 MB each; the one that was used longest ago makes room. */
+/** Isolates at a time, about 2 MB each; the least recently used is evicted. */
 const LIVE_MAX = 64
-/** One that nobody calls any more is closed. */
+/** An idle isolate is closed after this time. */
 const IDLE_MS = 10 * 60_000
 const LOOK_EVERY_MS = 60_000
 
 /**
- * The idle isolates that are to be closed: those that nobody has called for long, and the one that was used longest ago where one more would be too
+ * The idle isolates to close: those that are unused for long, and the least recently used one when there would be too
  * many.
  */
 export function findSpare<Isolate extends Pick<LiveIsolate, 'calls' | 'lastUsed'>>(live: readonly Isolate[], now: number): Isolate[] {
@@ -42,11 +42,11 @@ const keyOf = (pluginId: string, userId: string | null): string => `${pluginId}/
 export interface LiveIsolatesOptions {
   readCode: (plugin: InstalledPlugin) => Promise<string>
   start: (setting: CallSetting, code: string) => Guest
-  /** Loads the plugin and lets it get ready. */
+  /** Loads the plugin and runs its setup. */
   setUp: (guest: Guest, setting: CallSetting) => Promise<void>
 }
 
-/** Isolates by plugin, and by user where it runs for one: nothing of one user is ever in the memory of another's. */
+/** Isolates by plugin, and by user where it runs for one: data of different users is never in the same isolate. */
 export class LiveIsolates {
   readonly #options: LiveIsolatesOptions
   readonly #live = new Map<string, LiveIsolate>()
@@ -61,7 +61,7 @@ export class LiveIsolates {
     const known = this.#findSame(setting)
     if (known) return known
     const code = await this.#options.readCode(plugin)
-    // Another call was quicker while the code was read.
+    // Another call has started one while the code was loading.
     const other = this.#findSame(setting)
     if (other) return other
     this.#closeSpare()
@@ -80,13 +80,13 @@ export class LiveIsolates {
     return opened
   }
 
-  /** Closes an isolate for good. */
+  /** Closes an isolate permanently. */
   drop(isolate: LiveIsolate): void {
     if (this.#live.get(isolate.key) === isolate) this.#live.delete(isolate.key)
     isolate.guest.close()
   }
 
-  /** Closes all of a plugin, or those of one user. */
+  /** Closes all isolates of a plugin, or those for one user. */
   end(pluginId: string, userId?: string): void {
     for (const isolate of this.#live.values())
       if (userId === undefined ? isolate.key.startsWith(`${pluginId}/`) : isolate.key === keyOf(pluginId, userId)) this.drop(isolate)
@@ -97,7 +97,7 @@ export class LiveIsolates {
     for (const isolate of [...this.#live.values()]) this.drop(isolate)
   }
 
-  /** The isolate of this version and configuration; one of another is closed. */
+  /** The isolate with this version and configuration; closes one with another. */
   #findSame(setting: CallSetting): LiveIsolate | null {
     const known = this.#live.get(keyOf(setting.plugin.id, setting.userId))
     if (known === undefined) return null

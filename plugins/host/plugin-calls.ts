@@ -31,10 +31,10 @@ export interface PluginCall {
   /** Path of the function, such as `metadata.series.search`. */
   method: string
   input: unknown
-  /** Reader that it runs for; null for the server's own work. */
+  /** User for whom it runs; null for the server's own work. */
   userId: string | null
   onProgress?: (fraction: number, text: string | null) => void
-  /** Ends the call; what it was doing is thrown away. */
+  /** Aborts the call; its work is discarded. */
   signal?: AbortSignal
 }
 
@@ -45,7 +45,7 @@ export interface PluginAnswer {
   wallMs: number
 }
 
-/** What became of a call: its answer, or why the plugin has none. */
+/** The result of a call: its answer, or the plugin's failure. */
 export type Attempt = PluginAnswer | { failed: CarrelError }
 export const hasFailed = (attempt: object): attempt is { failed: CarrelError } => 'failed' in attempt
 
@@ -53,33 +53,33 @@ export interface PluginCalls {
   /** @throws CarrelError: not_found, conflict (disabled, waiting, quarantined), invalid_value (the plugin refuses the input), unavailable (it failed) */
   call(call: PluginCall): Promise<PluginAnswer>
   /**
-   * Opens what is to run once in a process of its own, and looks whether it is what its manifest says.
+   * Runs a new version once in its own process, and checks that it is what its manifest says.
    * @param version.sha256 of the package
    * @throws invalid_value when it is not
    */
   smokeTest(version: { manifest: Manifest; code: string; sourceMap: string | null; sha256: string }): Promise<void>
-  /** Loads a version and calls its `setup`, or another function of it, beside the one that runs. @throws GuestError */
+  /** Loads a version beside the running one, and calls its `setup` or another function. @throws GuestError */
   runApart(
     plugin: InstalledPlugin,
     method: 'setup' | 'migrate',
     owner: { userId: string | null; input: unknown },
   ): Promise<{ wallMs: number }>
-  /** Ends all isolates of a plugin, or those of one reader. */
+  /** Closes all isolates of a plugin, or those for one user. */
   end(pluginId: string, userId?: string): void
   close(): void
 }
 
 const INPUT_LENGTH_MAX = 4 * 1024 * 1024
-/** Characters of what a plugin logs beside its words, as JSON. */
+/** Characters of the data of a log line, as JSON. */
 const LOGGED_LENGTH_MAX = 2_000
 
-/** A call that runs. */
+/** A running call. */
 interface Running extends NamedCall {
   call: PluginCall
-  /** Of what it is given. */
+  /** Its input as JSON. */
   text: string
   begunAt: number
-  /** Promises of it that were rejected while nothing waited for them. */
+  /** Its promises that were rejected without a handler. */
   uncaught: GuestError[]
 }
 
@@ -93,9 +93,9 @@ export interface PluginCallOptions {
   log: Log
   /** False in safe mode. */
   enabled: boolean
-  /** Told when a plugin has tripped. */
+  /** Called when a breaker has opened. */
   onTripped: (plugin: InstalledPlugin, reason: string) => Promise<void>
-  /** Told of answers that were right. */
+  /** Called after valid answers. */
   onSuccess: (plugin: InstalledPlugin) => Promise<void>
 }
 
@@ -146,9 +146,9 @@ class Calls implements PluginCalls {
       const fault = undefinedFunctions(manifest, await guest.load())
       if (fault !== null) refuse('invalid_value', fault)
     } catch (error) {
-      const told = await this.#failures.located(sourceMap, error)
-      if (told instanceof GuestError) refuse('invalid_value', `main.js does not start: ${told.message}`)
-      throw told
+      const reported = await this.#failures.located(sourceMap, error)
+      if (reported instanceof GuestError) refuse('invalid_value', `main.js does not start: ${reported.message}`)
+      throw reported
     } finally {
       guest.close()
     }
@@ -188,7 +188,7 @@ class Calls implements PluginCalls {
     const { method, userId } = call
     const plugin = await this.#getCallable(call)
     const text = JSON.stringify(call.input ?? null)
-    if (text.length > INPUT_LENGTH_MAX) refuse('payload_too_large', 'That is more than a plugin can be given.')
+    if (text.length > INPUT_LENGTH_MAX) refuse('payload_too_large', 'The input exceeds the limit for plugins.')
     health.check(plugin, method, userId)
     const callId = randomUUID()
     const record = logs.begin({ callId, pluginId: plugin.id, key: plugin.key, version: plugin.version, method, userId })
@@ -199,25 +199,25 @@ class Calls implements PluginCalls {
     const { database, enabled } = this.#options
     const plugin = (await findPlugin<InstalledPlugin>(database, pluginId)) ?? refuse('not_found', `There is no plugin ${pluginId}.`)
     const { name } = plugin.manifest
-    if (!enabled) refuse('conflict', 'Plugins are switched off: the server runs in safe mode (plugins.enabled is false).')
+    if (!enabled) refuse('conflict', 'Plugins are disabled: the server runs in safe mode (plugins.enabled is false).')
     if (plugin.state !== 'enabled' || plugin.granted === null)
       refuse('conflict', `${name} is ${plugin.state === 'enabled' ? 'waiting for consent' : plugin.state}.`)
     if (!methodsOf(plugin.manifest).includes(method)) refuse('invalid_value', `${name} does not offer ${method}.`)
     return plugin
   }
 
-  /** What the plugin is configured with, and the user it runs for has. @throws GuestError config where that is not what its manifest takes */
+  /** The configuration of the plugin and of the user. @throws GuestError config when it does not match the manifest */
   async #readSetting(plugin: InstalledPlugin, userId: string | null): Promise<CallSetting> {
     const own = userId === null ? null : await findUserPlugin(this.#options.database, { pluginId: plugin.id, userId })
     try {
       const userConfig = userId === null ? {} : readConfig(plugin.manifest.userConfig, own?.config ?? {})
       return { plugin, userId, config: readConfig(plugin.manifest.config, plugin.config), userConfig }
     } catch (error) {
-      throw new GuestError('thrown', error instanceof Error ? error.message : 'The configuration cannot be used.', 'config')
+      throw new GuestError('thrown', error instanceof Error ? error.message : 'The configuration is invalid.', 'config')
     }
   }
 
-  /** The answer of an isolate that is ready, unless nobody waits for it any more. */
+  /** The answer of a ready isolate, unless the call was canceled. */
   async #answer(running: Running): Promise<{ answer: Answer; result: unknown }> {
     const setting = await this.#readSetting(running.plugin, running.userId)
     const isolate = await this.#isolates.open(setting)
@@ -239,9 +239,9 @@ class Calls implements PluginCalls {
     signal.throwIfAborted()
     const { promise: aborted, reject } = Promise.withResolvers<never>()
     const giveUp = () => {
-      // There is no other way to stop code in an isolate; where other calls run in it, what it answers is thrown away.
+      // Only ending the isolate stops its code; when other calls run in it, the answer is discarded instead.
       if (isolate.calls <= 1) this.#isolates.drop(isolate)
-      reject(new GuestError('closed', 'Nobody waits for this call any more.'))
+      reject(new GuestError('closed', 'The call was canceled.'))
     }
     signal.addEventListener('abort', giveUp, { once: true })
     try {
@@ -265,7 +265,7 @@ class Calls implements PluginCalls {
     })
   }
 
-  /** @param running the call that it is done for; none while an isolate gets ready */
+  /** @param running the call; undefined while an isolate is set up */
   #run(
     guest: Guest,
     setting: CallSetting,
@@ -292,7 +292,7 @@ class Calls implements PluginCalls {
     })
   }
 
-  /** What is done with lines and progress of a plugin. */
+  /** Handles log lines and progress of a plugin. */
   #sayFor(plugin: InstalledPlugin, callId: string, running: Running | undefined): NonNullable<CallOptions['onSay']> {
     return (kind, { level, message, data, fraction, text }) => {
       if (kind === 'progress') {
@@ -314,18 +314,18 @@ class Calls implements PluginCalls {
     const { plugin, method, userId, callId, uncaught, begunAt } = running
     const { cpuMs, wallMs } = answer
     const queueMs = Math.max(performance.now() - begunAt - wallMs, 0)
-    const told = uncaught[0] && (await this.#failures.keepUncaught(running, uncaught[0]))
-    endRecord(running, { ...told, code: 'ok', cpuMs, wallMs, queueMs, resultLength: answer.text.length, result })
+    const reported = uncaught[0] && (await this.#failures.keepUncaught(running, uncaught[0]))
+    endRecord(running, { ...reported, code: 'ok', cpuMs, wallMs, queueMs, resultLength: answer.text.length, result })
     await Promise.all([health.succeeded(plugin, method, userId), onSuccess(plugin)])
     return { result, callId, cpuMs, wallMs }
   }
 
   async #fail(running: Running, error: unknown): Promise<never> {
     const wallMs = performance.now() - running.begunAt
-    const told: ToldFailure = await this.#failures.tell(running, error, running.uncaught[0] ?? null)
-    endRecord(running, { ...told, cpuMs: 0, wallMs, queueMs: 0, resultLength: 0 })
+    const reported: ToldFailure = await this.#failures.tell(running, error, running.uncaught[0] ?? null)
+    endRecord(running, { ...reported, cpuMs: 0, wallMs, queueMs: 0, resultLength: 0 })
     running.call.signal?.throwIfAborted()
-    if (error instanceof GuestError) return await this.#failures.fail(running, error, told)
+    if (error instanceof GuestError) return await this.#failures.fail(running, error, reported)
     throw error
   }
 }
@@ -333,11 +333,11 @@ class Calls implements PluginCalls {
 const endRecord = ({ record, text, call }: Running, ended: Omit<Parameters<CallRecord['end']>[0], 'inputLength' | 'input'>): void =>
   record.end({ ...ended, inputLength: text.length, input: call.input })
 
-/** What a manifest promises and the code does not define; null where nothing is missing. */
+/** Functions that a manifest names and the code does not define; null when none is missing. */
 export function undefinedFunctions(manifest: Manifest, defined: readonly string[]): string | null {
   const missing = methodsOf(manifest).filter((method) => !defined.includes(method))
-  if (missing.length > 0) return `The manifest promises ${missing.join(', ')}, which main.js does not define.`
+  if (missing.length > 0) return `The manifest names ${missing.join(', ')}, which main.js does not define.`
   if ((manifest.dataVersion ?? 1) > 1 && !defined.includes('migrate'))
-    return `The manifest says dataVersion ${manifest.dataVersion}, and main.js does not define migrate.`
+    return `The manifest has dataVersion ${manifest.dataVersion}, but main.js does not define migrate.`
   return null
 }

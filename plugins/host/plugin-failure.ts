@@ -1,16 +1,16 @@
 import type { CarrelError } from '#core/foundation/errors.ts'
 
-/** What a plugin did wrong, in a word, where that is what an error is about; null for errors of whoever asked. */
+/** The plugin's failure code, when a plugin failure caused the error; null for errors of the caller. */
 export function pluginFault(error: CarrelError): string | null {
   const code = (error.details as { code?: unknown } | undefined)?.code
   if (typeof code === 'string') return code
   return error.code === 'unavailable' ? 'unavailable' : null
 }
 
-/** What programs need to know of a failure, beside the words for people. */
+/** The machine-readable part of a failure. */
 export interface PluginFailure {
   code: string
-  /** Null where no call was made, as while a plugin is left alone. */
+  /** Null when no call was made, as while calls pause. */
   callId: string | null
 }
 

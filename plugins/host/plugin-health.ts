@@ -6,23 +6,23 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { countFailures, recordFailure, recordSuccess, updatePlugin } from '#plugins/host/plugin-store.ts'
 import type { GuestError } from '#plugins/runtime/guest-error.ts'
 
-/** Ways to end that only broken or hostile code has; so many within the time, and an administrator has to look. */
+/** Codes that only broken or hostile code causes; after this many within the time, an administrator has to act. */
 export const QUARANTINE = { codes: ['memory', 'crash', 'cpu'], minutes: 10, failures: 3 }
-/** Nobody needs to know better when a plugin last answered, and a call takes less time than this writing. */
+/** Precise enough for the time of the last success; writing it takes longer than a call. */
 const SUCCESS_EVERY_MS = 60_000
-/** What a plugin says without being at fault. */
+/** Codes that are not a failure of the plugin. */
 const INNOCENT = new Set(['rate_limited', 'not_found', 'auth', 'upstream', 'config', 'permission', 'closed', 'limit', 'server', 'busy'])
-/** What else it may say of itself; any other word of its own counts as thrown, for those of the sandbox are not its to say. */
+/** Codes that a plugin may use; any other code of its own counts as `thrown`, because sandbox codes are reserved. */
 const OWN_CODES = new Set([...INNOCENT, 'invalid_argument', 'too_large'])
 
-/** @param what a call did wrong, as plugins, people and statistics speak of it */
+/** @param error of a call; returns the code used for plugins, users and metrics */
 export function failureCode(error: GuestError): string {
-  // A service that does not answer in time is no plugin that takes too long.
+  // A timeout of a service is not a timeout of the plugin.
   const own = error.own === 'timeout' ? 'upstream' : error.own
   return error.code === 'thrown' && own !== null && OWN_CODES.has(own) ? own : error.code
 }
 
-/** Whether it counts against the plugin. */
+/** Whether the code counts against the plugin. */
 export const isFault = (code: string): boolean => !INNOCENT.has(code)
 
 export interface CallFailure {
@@ -35,12 +35,12 @@ export interface CallFailure {
 }
 
 export interface PluginHealth {
-  /** @throws unavailable, with the seconds that are left, where the capability is left alone; of those who ask after that one is let through */
+  /** @throws unavailable, with the remaining seconds, while calls of the capability pause; afterwards one call may proceed as a probe */
   check(plugin: InstalledPlugin, method: string, userId: string | null): void
   succeeded(plugin: InstalledPlugin, method: string, userId: string | null): Promise<void>
-  /** Counts what went wrong. Answers what that came to: nothing, a pause, or quarantine. */
+  /** Counts a failure. Returns its consequence: none, a pause, or quarantine. */
   failed(plugin: InstalledPlugin, failure: CallFailure): Promise<'counted' | 'tripped' | 'quarantined'>
-  /** Whether any of its capabilities is left alone. */
+  /** Whether calls of any of its capabilities pause. */
   isTripped(plugin: InstalledPlugin): boolean
   forget(pluginId: string): void
 }
@@ -56,7 +56,7 @@ export function openPluginHealth(options: PluginHealthOptions): PluginHealth {
 
 class Health implements PluginHealth {
   readonly #options: PluginHealthOptions
-  /** With the time, by the clock of the database, that each is known to hold from. */
+  /** With the database time from which each entry is valid. */
   readonly #known = new Map<string, { breakers: Breakers; at: number }>()
   readonly #writtenAt = new Map<string, number>()
 
@@ -67,7 +67,7 @@ class Health implements PluginHealth {
   check(plugin: InstalledPlugin, method: string, userId: string | null): void {
     const waitMs = admitCall(this.#breakersOf(plugin), { method, userId }, Date.now())
     if (waitMs > 0)
-      refuse('unavailable', `${plugin.manifest.name} failed too often and is left alone for a while.`, {
+      refuse('unavailable', `${plugin.manifest.name} failed too often. Its calls pause for a while.`, {
         retryAfterSeconds: Math.ceil(waitMs / 1000),
       })
   }
@@ -100,7 +100,7 @@ class Health implements PluginHealth {
     this.#writtenAt.delete(pluginId)
   }
 
-  /** @returns whether a capability is left alone from now on */
+  /** @returns whether calls of a capability pause from now on */
   async #countFailure(plugin: InstalledPlugin, { method, code, userId }: CallFailure): Promise<boolean> {
     const { log } = this.#options
     const breakers = this.#breakersOf(plugin)
@@ -108,9 +108,9 @@ class Health implements PluginHealth {
     if (own)
       log.warn(
         { plugin: plugin.key, method, code, userId },
-        `${plugin.key} failed too often for a reader and is left alone for that reader for a while`,
+        `${plugin.key} failed too often for a user; its calls for that user pause for a while`,
       )
-    if (shared) log.warn({ plugin: plugin.key, method, code }, `${plugin.key} failed too often and is left alone for a while`)
+    if (shared) log.warn({ plugin: plugin.key, method, code }, `${plugin.key} failed too often; its calls pause for a while`)
     await this.#store(plugin.id, breakers)
     return shared
   }
@@ -119,19 +119,19 @@ class Health implements PluginHealth {
     return QUARANTINE.codes.includes(code) && (await countFailures(this.#options.database, id, QUARANTINE)) >= QUARANTINE.failures
   }
 
-  /** @returns false where somebody has said otherwise meanwhile */
+  /** @returns false when somebody has changed the plugin meanwhile */
   async #quarantine(plugin: InstalledPlugin, message: string): Promise<boolean> {
-    const stateReason = `It broke its sandbox ${QUARANTINE.failures} times within ${QUARANTINE.minutes} minutes, the last time so: ${message.slice(0, 500)}`
-    // Whoever has stopped it meanwhile has said more, and another version has not done this.
+    const stateReason = `It broke its sandbox ${QUARANTINE.failures} times within ${QUARANTINE.minutes} minutes. Last error: ${message.slice(0, 500)}`
+    // Not if an administrator has disabled it or changed its version meanwhile.
     const only = { state: 'enabled', version_id: plugin.versionId } as const
     if (!(await updatePlugin(this.#options.database, plugin.id, { state: 'quarantined', stateReason }, only))) return false
-    this.#options.log.warn({ plugin: plugin.key }, 'A plugin was put into quarantine')
+    this.#options.log.warn({ plugin: plugin.key }, 'A plugin was quarantined')
     return true
   }
 
   #breakersOf(plugin: InstalledPlugin): Breakers {
     const before = this.#known.get(plugin.id)
-    // Somebody has told another server to forget it, or to run another version.
+    // An administrator has reset it or changed its version on another server.
     const isForgotten = plugin.breaker === null && before !== undefined && plugin.updatedAt.getTime() > before.at
     if (before !== undefined && !isForgotten) return before.breakers
     const breakers = readBreakers(plugin.breaker)

@@ -21,41 +21,41 @@ import { findRevocation } from '#plugins/repositories/revocations.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 
-/** What an administrator may change of a plugin; what is missing stays. */
+/** Changes of a plugin by an administrator; missing members stay unchanged. */
 export interface PluginEdit {
   config?: Record<string, unknown> | undefined
-  /** Hosts of the configuration may lie in the house's own network. */
+  /** Hosts from the configuration may have private addresses. */
   privateHosts?: boolean | undefined
   matching?: MatchingSettings | undefined
-  /** Members of it that take the place of those before; two who change different ones do not lose any. */
+  /** Replaces these members only, so that concurrent changes of other members survive. */
   matchingMembers?: MatchingSettings | undefined
-  /** Of the server; an empty record forgets them. */
+  /** Of the server; an empty record deletes them. */
   credentials?: Record<string, string> | undefined
-  /** Where they are to go, as whoever gives them has read it. */
+  /** The destination that the administrator has confirmed. */
   credentialsHost?: string | undefined
 }
 
-/** Plugins: what is installed, and calling it. One for the server. */
+/** Installed plugins, and calls to them. One instance for the server. */
 export interface PluginHost
   extends Pick<PluginCalls, 'call'>,
     Pick<PluginLifecycle, 'install' | 'consent' | 'rollBack' | 'setEnabled' | 'uninstall' | 'reset' | 'applyRevocations'> {
-  /** As `call`, for work that goes on without an answer: whatever the plugin does is no error of whoever asks. @throws CarrelError: not_found, conflict, invalid_value */
+  /** As `call`, but returns failures of the plugin as values. @throws CarrelError: not_found, conflict, invalid_value */
   attempt(call: PluginCall): Promise<Attempt>
   list(): Promise<InstalledPlugin[]>
   /** @throws not_found */
   get(id: string): Promise<InstalledPlugin>
-  /** The versions that are kept, the newest first. */
+  /** The stored versions, the newest first. */
   versions(id: string): Promise<VersionRow[]>
-  /** @throws invalid_value with the path of what is wrong; conflict where credentials would go elsewhere than `credentialsHost` */
+  /** @throws invalid_value with the path of the wrong member; conflict when credentials would go elsewhere than `credentialsHost` */
   edit(id: string, change: PluginEdit): Promise<InstalledPlugin>
-  /** Starts the plugin beside whatever runs of it and lets it get ready. `code` says in a word why it does not. */
+  /** Starts the plugin beside the running one and runs its setup. `code` is the code of the failure. */
   test(id: string): Promise<{ success: boolean; latencyMs: number; message: string; code: string | null }>
-  /** What its manifest says of credentials, and where they go by its configuration as it is now. */
+  /** The `auth` of its manifest, with the destination by its present configuration. */
   authOf(plugin: InstalledPlugin): PluginAuth
   authStatus(plugin: InstalledPlugin, userId: string | null): Promise<AuthStatus>
-  /** `unknown` before it has run, `degraded` while it is left alone. */
+  /** `unknown` before its first call, `degraded` while its calls pause. */
   healthOf(plugin: InstalledPlugin): 'unknown' | 'healthy' | 'degraded' | 'quarantined' | 'revoked' | 'disabled'
-  /** Ends what runs of a plugin for one reader: his credentials or configuration have changed. */
+  /** Closes the isolates of a plugin for one user, whose credentials or configuration have changed. */
   end(id: string, userId: string): void
   readonly credentials: Credentials
   readonly logs: PluginLogs
@@ -163,7 +163,7 @@ class Host implements PluginHost {
     const after = { manifest, config: config ?? before.config, privateHosts: privateHosts ?? before.privateHosts }
     if (config !== undefined) this.#checkConfig(after)
     if (privateHosts === true && hostKeysOf(manifest).length === 0)
-      refuse('invalid_value', `${manifest.name} talks to no host of its configuration.`)
+      refuse('invalid_value', `${manifest.name} uses no hosts from its configuration.`)
     if (fields !== undefined) {
       const auth = authOf(after, this.#options.egress.local)
       confirmDestination(auth, credentialsHost)
@@ -184,8 +184,8 @@ class Host implements PluginHost {
     const begun = performance.now()
     const latencyMs = () => Math.round(performance.now() - begun)
     const refusal = { success: false, latencyMs: 0, code: 'conflict' }
-    if (!this.#options.enabled) return { ...refusal, message: 'Plugins are switched off: the server runs in safe mode.' }
-    if (plugin.granted === null) return { ...refusal, message: 'Nobody has agreed yet to what it asks for.' }
+    if (!this.#options.enabled) return { ...refusal, message: 'Plugins are disabled: the server runs in safe mode.' }
+    if (plugin.granted === null) return { ...refusal, message: 'An administrator must first grant its permissions.' }
     try {
       await this.#calls.runApart(plugin, 'setup', { userId: null, input: null })
       return { success: true, latencyMs: latencyMs(), message: `${plugin.manifest.name} ${plugin.version} starts.`, code: null }
@@ -228,7 +228,7 @@ class Host implements PluginHost {
     this.#calls.close()
   }
 
-  /** @throws invalid_value with the path of what is wrong */
+  /** @throws invalid_value with the path of the wrong member */
   #checkConfig({ manifest, config, privateHosts }: Pick<InstalledPlugin, 'manifest' | 'config' | 'privateHosts'>): void {
     const read = readConfig(manifest.config, config)
     for (const key of hostKeysOf(manifest)) {
@@ -239,5 +239,5 @@ class Host implements PluginHost {
   }
 }
 
-/** Members of the configuration that name hosts the plugin may talk to. */
+/** Members of the configuration that name hosts which the plugin may contact. */
 const hostKeysOf = ({ permissions }: Manifest): readonly string[] => permissions?.networkFromConfig ?? []

@@ -34,47 +34,47 @@ import { GuestError } from '#plugins/runtime/guest-error.ts'
 export interface Installation {
   plugin: InstalledPlugin
   version: string
-  /** Of the package: what consent is given to. */
+  /** Of the package: consent applies to this hash. */
   sha256: string
-  /** What somebody has to agree to or to change before this version runs; empty when it runs already. */
+  /** What an administrator must grant or change before this version runs; empty when it runs already. */
   waitsFor: string[]
 }
 
 export interface InstallOptions {
-  /** Who installs it. */
+  /** The administrator who installs it. */
   userId: string | null
-  /** What a repository says that it is. */
+  /** What the repository says about the package. */
   expected?: { id: string; version: string; sha256: string }
-  /** Takes an update that is signed by somebody else than the version before. */
+  /** Accepts an update with another signing key than the previous version. */
   trustNewKey?: boolean
 }
 
 export interface PluginLifecycle {
   /**
-   * Checks a package and keeps it. A plugin's first version, and one that asks for more than was granted, waits for consent; the version that runs
-   * goes on running.
-   * @throws invalid_value for a package that is none or is not what was expected, conflict for a version that is here already, was signed by somebody
-   * else or must not run any more
+   * Checks and stores a package. The first version of a plugin, and one that requests more permissions than granted, waits for consent; the running
+   * version continues to run.
+   * @throws invalid_value for an invalid or unexpected package, conflict for a version that is already installed, is signed with another key,
+   * or is revoked
    */
   install(bytes: Buffer, options: InstallOptions): Promise<Installation>
-  /** Agrees to what a version asks for and runs it. @param sha256 of the package that was looked at */
+  /** Grants the permissions that a version requests, and runs it. @param sha256 of the package that the administrator has reviewed */
   consent(id: string, version: { sha256: string }): Promise<InstalledPlugin>
-  /** Runs an older version that is kept, with the data that it left. @param sha256 the one that ran before, unless said */
+  /** Runs an older stored version, with its own data. @param sha256 by default the previously running version */
   rollBack(id: string, version?: { sha256?: string }): Promise<InstalledPlugin>
   setEnabled(id: string, enabled: boolean): Promise<InstalledPlugin>
   uninstall(id: string): Promise<void>
-  /** Forgets failures and lets a quarantined plugin run again. */
+  /** Deletes the failures and lets a quarantined plugin run again. */
   reset(id: string): Promise<InstalledPlugin>
-  /** Ends and marks whatever must not run any more. Answers the ids of those. */
+  /** Stops and marks revoked plugins. Returns their ids. */
   applyRevocations(): Promise<string[]>
-  /** A version that trips while it is on probation gives way to the one before. */
+  /** A version that fails on probation is replaced by the previous one. */
   onTripped(plugin: InstalledPlugin, reason: string): Promise<void>
   onSuccess(plugin: InstalledPlugin): Promise<void>
 }
 
-/** Beside the one that runs and the one before it. */
+/** Besides the running version and the previous one. */
 const KEPT_VERSIONS = 2
-/** Calls after which a new version is trusted. */
+/** Successful calls until a new version is trusted. */
 const PROBATION_CALLS = 50
 
 export interface LifecycleOptions {
@@ -82,7 +82,7 @@ export interface LifecycleOptions {
   log: Log
   health: PluginHealth
   calls: () => PluginCalls
-  /** Why a version must not run; null where nobody says so. */
+  /** Why a version is revoked; null when it is not. */
   revocationOf: (version: { key: string; version: string; sha256: string }) => Promise<string | null>
 }
 
@@ -92,7 +92,7 @@ export function openPluginLifecycle(options: LifecycleOptions): PluginLifecycle 
 
 class Lifecycle implements PluginLifecycle {
   readonly #options: LifecycleOptions
-  /** Right answers of versions on probation, by version. */
+  /** Successful calls of versions on probation, by version. */
   readonly #proved = new Map<string, number>()
 
   constructor(options: LifecycleOptions) {
@@ -103,7 +103,7 @@ class Lifecycle implements PluginLifecycle {
     const read = await readPackageBeside(bytes)
     const { manifest, sha256 } = read
     if (expected && (expected.id !== manifest.id || expected.version !== manifest.version || expected.sha256 !== sha256))
-      refuse('invalid_value', `The package is ${manifest.id} ${manifest.version} (${sha256}), which is not what the repository says.`)
+      refuse('invalid_value', `The package is ${manifest.id} ${manifest.version} (${sha256}), which differs from the repository's entry.`)
     await this.#refuseRevoked(manifest.id, { version: manifest.version, sha256 })
     await this.#options.calls().smokeTest(read)
     const { pluginId, versionId, before } = await this.#keep(read, { userId, trustNewKey })
@@ -118,7 +118,7 @@ class Lifecycle implements PluginLifecycle {
     const plugin = await this.#get(id)
     const version = await this.#findVersion(id, (one) => one.sha256 === sha256)
     if (version === undefined)
-      return refuse('conflict', 'That is not a package of this plugin: look at it again, and agree to what you see then.')
+      return refuse('conflict', 'This hash is not a package of the plugin. Review the plugin again before you grant its permissions.')
     await this.#refuseRevoked(plugin.key, version)
     return await this.#switchTo(plugin, version, { state: 'enabled', stateReason: null })
   }
@@ -131,13 +131,16 @@ class Lifecycle implements PluginLifecycle {
     if (plugin.runningVersionId === null || version === undefined)
       return refuse(
         'conflict',
-        `There is no ${sha256 === undefined ? 'earlier version' : 'version of that hash'} of ${plugin.key} to go back to.`,
+        `There is no ${sha256 === undefined ? 'earlier version' : 'version with that hash'} of ${plugin.key} to roll back to.`,
       )
     if (compare(version.version, plugin.version) >= 0)
       refuse('conflict', `${plugin.key} ${version.version} is not older than ${plugin.version}; agree to it instead.`)
     const growth = plugin.granted ? permissionGrowth(plugin.granted, permissionsOf(version.manifest as Manifest)) : []
     if (growth.length > 0 && version.id !== plugin.previousVersionId)
-      refuse('conflict', `${plugin.key} ${version.version} asks for more than is granted now (${growth.join(', ')}); agree to it instead.`)
+      refuse(
+        'conflict',
+        `${plugin.key} ${version.version} requests more permissions than are granted now (${growth.join(', ')}). Grant them instead.`,
+      )
     await this.#refuseRevoked(plugin.key, version)
     return await this.#switchTo(plugin, version, {
       previousVersionId: null,
@@ -149,7 +152,7 @@ class Lifecycle implements PluginLifecycle {
 
   async setEnabled(id: string, enabled: boolean): Promise<InstalledPlugin> {
     const plugin = await this.#get(id)
-    if (enabled && plugin.granted === null) refuse('conflict', `Nobody has agreed yet to what ${plugin.key} asks for.`)
+    if (enabled && plugin.granted === null) refuse('conflict', `An administrator must first grant the permissions of ${plugin.key}.`)
     if (enabled && plugin.state === 'quarantined')
       refuse('conflict', `${plugin.key} is in quarantine (${plugin.stateReason}); reset it first.`)
     if (enabled) await this.#refuseRevoked(plugin.key, plugin)
@@ -187,7 +190,7 @@ class Lifecycle implements PluginLifecycle {
       if (reason === null || plugin.state === 'revoked') continue
       await updatePlugin(this.#options.database, plugin.id, { state: 'revoked', stateReason: `${plugin.version} was revoked: ${reason}` })
       this.#options.calls().end(plugin.id)
-      this.#options.log.warn({ plugin: plugin.key, version: plugin.version, reason }, 'A plugin was revoked and does not run any more')
+      this.#options.log.warn({ plugin: plugin.key, version: plugin.version, reason }, 'A plugin was revoked and no longer runs')
       revoked.push(plugin.id)
     }
     return revoked
@@ -198,13 +201,13 @@ class Lifecycle implements PluginLifecycle {
     const version = await this.#findVersion(plugin.id, ({ id }) => id === plugin.previousVersionId)
     if (version === undefined || (await this.#options.revocationOf({ key: plugin.key, ...version })) !== null) return
     this.#proved.delete(plugin.versionId)
-    const stateReason = `${plugin.version} failed as soon as it ran (${reason.slice(0, 500)}); ${version.version} runs again.`
+    const stateReason = `${plugin.version} failed right after the update (${reason.slice(0, 500)}); ${version.version} runs again.`
     try {
-      // Never one that somebody has stopped while its last call ran.
+      // Never a plugin that was disabled while its last call ran.
       const from = ['enabled', 'quarantined'] as const
       await this.#switchTo(plugin, version, { state: 'enabled', stateReason, previousVersionId: null, probationCalls: 0 }, from)
     } catch (error) {
-      // Somebody was quicker, and knows why.
+      // Another call or an administrator has changed it meanwhile, which counts.
       if (error instanceof CarrelError) return
       throw error
     }
@@ -226,7 +229,7 @@ class Lifecycle implements PluginLifecycle {
 
   async #refuseRevoked(key: string, { version, sha256 }: { version: string; sha256: string }): Promise<void> {
     const reason = await this.#options.revocationOf({ key, version, sha256 })
-    if (reason !== null) refuse('conflict', `${key} ${version} was revoked and must not run: ${reason}`)
+    if (reason !== null) refuse('conflict', `${key} ${version} is revoked and must not run: ${reason}`)
   }
 
   #keep(
@@ -251,13 +254,13 @@ class Lifecycle implements PluginLifecycle {
     try {
       if (version) await this.#switchTo(before, version, {})
     } catch (error) {
-      // What could not take over is not kept: it would only stand in the way of the next try.
+      // A version that could not take over is deleted: it would only block the next try.
       if (error instanceof CarrelError) await deleteUnusedVersion(this.#options.database, versionId)
       throw error
     }
   }
 
-  /** Has a version look at its data and get ready beside the one that runs. @throws invalid_value when it cannot take over */
+  /** Lets a version migrate its data and run its setup, beside the running one. @throws invalid_value when it cannot take over */
   async #prepare(before: InstalledPlugin, after: InstalledPlugin): Promise<void> {
     try {
       if (after.dataVersion > before.dataVersion) {
@@ -269,13 +272,13 @@ class Lifecycle implements PluginLifecycle {
         await this.#options.calls().runApart(after, 'setup', { userId: null, input: null })
     } catch (error) {
       if (!(error instanceof GuestError)) throw error
-      // A service that is away today says nothing about the version.
+      // An outage of a service says nothing about the version.
       if (after.dataVersion > before.dataVersion || isFault(failureCode(error)))
         refuse('invalid_value', `${after.key} ${after.version} cannot take over from ${before.version}: ${error.message}`)
     }
   }
 
-  /** Makes a version the one that runs; nothing of it shows before it is done. @param from states that it may be done in; any unless said */
+  /** Makes a version the running one, atomically. @param from states in which that is allowed; default all */
   async #switchTo(
     before: InstalledPlugin,
     version: VersionRow,
@@ -288,7 +291,7 @@ class Lifecycle implements PluginLifecycle {
     await this.#options.database.transaction(async (trx) => {
       const row = await lockPlugin(trx, before.key)
       if (row === null || row.version_id !== before.runningVersionId || from?.includes(row.state) === false)
-        refuse('conflict', `${before.key} has been changed meanwhile; look at it again.`)
+        refuse('conflict', `${before.key} was changed meanwhile. Review it again.`)
       const names = await listIdNames(trx)
       await updatePlugin(trx, before.id, {
         versionId: version.id,
@@ -313,7 +316,7 @@ class Lifecycle implements PluginLifecycle {
   }
 }
 
-/** Why a version would have to wait though everything was granted. */
+/** Why a version would have to wait although all its permissions are granted. */
 function configurationFault(manifest: Manifest, config: Record<string, unknown>): string[] {
   try {
     readConfig(manifest.config, config)
@@ -323,7 +326,7 @@ function configurationFault(manifest: Manifest, config: Record<string, unknown>)
   }
 }
 
-/** The plugin as it would be with another version. */
+/** The plugin with another version. */
 function withVersion(plugin: InstalledPlugin, version: VersionRow): InstalledPlugin {
   const manifest = version.manifest as Manifest
   return {
@@ -333,5 +336,5 @@ function withVersion(plugin: InstalledPlugin, version: VersionRow): InstalledPlu
   }
 }
 
-/** What was wrong with the other version, or is forgiven, does not keep a plugin from being switched on again. */
+/** A new version, or a reset, lifts the quarantine, so that an administrator can enable the plugin again. */
 const calmState = (state: PluginState): PluginChange => (state === 'quarantined' ? { state: 'disabled' } : {})

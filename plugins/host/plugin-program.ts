@@ -2,25 +2,25 @@ import type { Manifest } from '#plugins/packages/manifest.ts'
 import { type Permissions, permissionsOf } from '#plugins/packages/permissions.ts'
 import type { Budget, Program } from '#plugins/runtime/program.ts'
 
-/** Functions that every plugin may have beside those of its manifest. */
+/** Functions that every plugin may define besides those of its manifest. */
 export const LIFECYCLE: readonly string[] = ['setup', 'migrate']
 
-/** A bundle of 2 MB compiles in 50 ms; the rest is for what it prepares. */
+/** A bundle of 2 MB compiles in 50 ms; the rest is for its initialization. */
 export const LOAD: Budget = { cpuMs: 500, wallMs: 5_000 }
-/** It may ask its service for something before it answers. */
+/** The setup may send a request to its service. */
 export const SETUP: Budget = { cpuMs: 500, wallMs: 10_000 }
-/** Work in the background over all that a reader has; migrating what is kept is of the same kind. */
+/** Background work over the whole library of a user; also for migrations of stored data. */
 export const REFRESH: Budget = { cpuMs: 5_000, wallMs: 120_000 }
 
-/** What a call of this method may use, as it was granted. */
+/** The granted budget for a call of this method. */
 export const budgetOf = ({ cpuMs, wallMs }: Permissions, method: string): Budget =>
   method.endsWith('.refresh') ? REFRESH : { cpuMs, wallMs }
 
-/** A hundred results with all that is known of them have half of it. */
+/** A hundred complete results take half of it. */
 export const RESULT_LENGTH_MAX = 1024 * 1024
-/** Of one call. A library of 20,000 series is read in 100 pages; 8 at a time keep a service's rate busy, and so many lines are read by nobody. */
+/** Limits of one call. A library of 20,000 series has 100 pages; 8 concurrent host calls use a service's rate fully, and nobody reads more lines. */
 const ASKING = { hostCalls: 200, inFlight: 8, logLines: 200, logLength: 64 * 1024 }
-/** At a time, and waiting: whoever comes after those is told to come later. */
+/** Concurrent and queued calls; further ones are refused with a retry time. */
 const CALLS = { concurrency: 4, queueMax: 64 }
 
 /** A plugin as a program for an isolate. */
@@ -29,7 +29,7 @@ export function pluginProgram(given: {
   code: string
   place: string
   granted?: Permissions
-  /** Which functions it may define. */
+  /** The functions that it may define. */
   methods: readonly string[]
 }): Program {
   const { manifest, code, place, granted = permissionsOf(manifest), methods } = given

@@ -1,13 +1,13 @@
 import type { Knex } from 'knex'
 
-/** What a plugin keeps: rows, and bytes of their keys and values; what expired and what older versions would need again lies there too. */
+/** Storage use of a plugin: rows, and bytes of their keys and values; includes expired rows and data of older versions. */
 export interface StorageStats {
   pluginKey: string
   rows: number
   bytes: number
 }
 
-/** The part of it that is kept for one reader, or for the plugin itself where `userId` is null. */
+/** The part for one user, or for the plugin itself where `userId` is null. */
 export interface OwnerStorageStats {
   userId: string | null
   username: string | null
@@ -15,12 +15,12 @@ export interface OwnerStorageStats {
   bytes: number
 }
 
-/** Of a plugin with very many readers, those who take the most room. */
+/** For a plugin with very many users, those with the most bytes. */
 export const STORAGE_OWNERS_MAX = 500
 
 const ROWS_AND_BYTES = 'count(s.key)::int AS rows, coalesce(sum(octet_length(s.key) + octet_length(s.value)), 0)::float8 AS bytes'
 
-/** What all plugins keep, by the plugin's key; those that keep nothing too. */
+/** Storage use of all plugins, by key; includes plugins without data. */
 export async function listStorageStats(database: Knex): Promise<StorageStats[]> {
   const { rows } = await database.raw(
     `SELECT p.key AS "pluginKey", ${ROWS_AND_BYTES} FROM plugins p LEFT JOIN plugin_storage s ON s.plugin_id = p.id GROUP BY p.id ORDER BY p.key`,
@@ -28,7 +28,7 @@ export async function listStorageStats(database: Knex): Promise<StorageStats[]> 
   return rows
 }
 
-/** What one plugin keeps, and for whom, the most first; null when there is no plugin of that key. */
+/** Storage use of one plugin by owner, the largest first; null when there is no plugin with that key. */
 export async function findStorageStats(
   database: Knex,
   pluginKey: string,
@@ -48,8 +48,8 @@ export async function findStorageStats(
 }
 
 /**
- * Deletes what a plugin keeps, or only what it keeps for one reader: of all versions of its data, so that going back to one brings nothing back.
- * Null when there is no plugin of that key.
+ * Deletes the storage of a plugin, or only that for one user, for all data versions, so that a rollback restores nothing.
+ * Null when there is no plugin with that key.
  */
 export async function deleteStorage(
   database: Knex,

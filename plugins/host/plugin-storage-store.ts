@@ -1,11 +1,11 @@
 import type { Knex } from 'knex'
 import { refuse } from '#core/foundation/errors.ts'
 
-/** Whose storage: the plugin's own, or the plugin's for one user. */
+/** The owner of the storage: the plugin, or the plugin for one user. */
 export interface StorageOwner {
   pluginId: string
   userId: string | null
-  /** Of the data of the version that runs. */
+  /** Data version of the running version. */
   dataVersion: number
 }
 
@@ -15,15 +15,15 @@ const of = (database: Knex, { pluginId, userId, dataVersion }: StorageOwner) =>
     .whereRaw('user_id IS NOT DISTINCT FROM ?', [userId])
     .whereRaw('(expires_at IS NULL OR expires_at > now())')
 
-/** The JSON text that is kept under a key; null when there is none any more. */
+/** The JSON text under a key; null when there is none. */
 export async function readStored(database: Knex, owner: StorageOwner, key: string): Promise<string | null> {
   const row = await of(database, owner).where({ key }).first('value')
   return row?.value ?? null
 }
 
 /**
- * Keeps a JSON text. The owner's rows are counted under a lock, so that many writers at once do not get past the quota together.
- * @throws conflict when a limit would be broken
+ * Stores a JSON text. Locks the owner while counting rows, so that concurrent writers cannot exceed the quota together.
+ * @throws conflict when a limit would be exceeded
  */
 export async function writeStored(
   database: Knex,
@@ -37,9 +37,9 @@ export async function writeStored(
     const others = await of(trx, owner)
       .whereNot('key', entry.key)
       .first(trx.raw('count(*)::int AS keys, coalesce(sum(octet_length(key) + octet_length(value)), 0)::int AS bytes'))
-    if (others.keys >= limits.keysMax) refuse('conflict', `Storage holds ${limits.keysMax} keys already.`)
+    if (others.keys >= limits.keysMax) refuse('conflict', `The storage already has ${limits.keysMax} keys, the maximum.`)
     const bytes = others.bytes + Buffer.byteLength(entry.key) + Buffer.byteLength(entry.value)
-    if (bytes > limits.bytesMax) refuse('conflict', `Storage would hold ${bytes} bytes; ${limits.bytesMax} are allowed.`)
+    if (bytes > limits.bytesMax) refuse('conflict', `The storage would have ${bytes} bytes; the limit is ${limits.bytesMax}.`)
     await trx.raw(
       `INSERT INTO plugin_storage (plugin_id, user_id, data_version, key, value, expires_at)
        VALUES (:pluginId, :userId, :dataVersion, :key, :value, CASE WHEN CAST(:ttl AS double precision) IS NOT NULL THEN now() + make_interval(secs => :ttl) END)
@@ -53,12 +53,12 @@ export async function deleteStored(database: Knex, owner: StorageOwner, key: str
   await of(database, owner).where({ key }).delete()
 }
 
-/** Keys that begin with a text, in order. */
+/** Keys with a prefix, sorted. */
 export async function listStored(database: Knex, owner: StorageOwner, prefix: string): Promise<string[]> {
   return await of(database, owner).whereRaw('starts_with(key, ?)', [prefix]).orderBy('key').pluck('key')
 }
 
-/** Puts a copy of what is kept beside it, under another data version; what an earlier try left there goes. Answers whose storages those are. */
+/** Copies the storage to another data version and replaces what an earlier try left there. Returns the owners. */
 export async function copyStorage(trx: Knex, pluginId: string, from: number, to: number): Promise<(string | null)[]> {
   await trx('plugin_storage').where({ plugin_id: pluginId, data_version: to }).delete()
   await trx.raw(
@@ -73,7 +73,7 @@ export async function copyStorage(trx: Knex, pluginId: string, from: number, to:
     .pluck('user_id')
 }
 
-/** Forgets data of versions that nobody can go back to. */
+/** Deletes data of versions to which nobody can roll back. */
 export async function dropStorage(trx: Knex, pluginId: string, kept: readonly number[]): Promise<void> {
   await trx('plugin_storage')
     .where('plugin_id', pluginId)

@@ -4,7 +4,7 @@ import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 
 export type PluginState = 'waiting' | 'enabled' | 'disabled' | 'quarantined' | 'revoked'
 
-/** A plugin with the version that runs, or the newest where none does yet. `Manifest` and `Granted` are read by plugins/. */
+/** A plugin with its running version, or the newest when none runs yet. plugins/ parses `Manifest` and `Granted`. */
 export interface PluginRow<Manifest = unknown, Granted = unknown> {
   id: string
   key: string
@@ -12,16 +12,16 @@ export interface PluginRow<Manifest = unknown, Granted = unknown> {
   stateReason: string | null
   granted: Granted | null
   config: Record<string, unknown>
-  /** Hosts of the configuration may lie in the house's own network. */
+  /** Hosts from the configuration may have private addresses. */
   privateHosts: boolean
   matching: MatchingSettings
   dataVersion: number
-  /** Successful calls that the version still has to make until it is trusted; 0 where it is. */
+  /** Successful calls left until the version is trusted; 0 when it is. */
   probationCalls: number
   previousVersionId: string | null
   breaker: unknown
   lastSuccessAt: Date | null
-  /** Null until somebody has agreed to one. */
+  /** Null until an administrator has granted a version its permissions. */
   runningVersionId: string | null
   versionId: string
   version: string
@@ -41,7 +41,7 @@ export interface NewVersion {
   manifest: unknown
   code: string
   codeSha256: string
-  /** JSON of what is kept of its source map; null where it brings none that can be used. */
+  /** The stored part of its source map as JSON; null when it has no valid one. */
   sourceMap: string | null
   readme: string | null
   signedBy: readonly string[]
@@ -65,14 +65,14 @@ export async function findPlugin<Row extends PluginRow>(database: Knex, id: stri
   return rows[0] ?? null
 }
 
-/** Takes the row of a plugin by its key, so that two installations wait for each other, the first of all too; null when there is none. */
+/** Locks the row of a plugin by its key, so that concurrent installations wait for each other, including the first; null when there is none. */
 export async function lockPlugin(trx: Knex, key: string): Promise<{ id: string; state: PluginState; version_id: string | null } | null> {
-  // There is no row to take before the first.
+  // Before the first installation there is no row to lock.
   await trx.raw(`SELECT pg_advisory_xact_lock(hashtextextended('plugin ' || ?, 0))`, [key])
   return (await trx('plugins').where({ key }).forUpdate().first('id', 'state', 'version_id')) ?? null
 }
 
-/** Adds a version, and the plugin where it is its first. Answers the ids of both. */
+/** Inserts a version, and the plugin when it is its first. Returns the ids of both. */
 export async function addVersion(trx: Knex.Transaction, version: NewVersion): Promise<{ pluginId: string; versionId: string }> {
   const made = await trx('plugins').insert({ key: version.key }).onConflict('key').ignore().returning('id')
   const plugin = await trx('plugins').where({ key: version.key }).first('id')
@@ -95,11 +95,11 @@ export async function addVersion(trx: Knex.Transaction, version: NewVersion): Pr
   return { pluginId: plugin.id, versionId: added.id }
 }
 
-/** Takes a version away, unless it runs or could be gone back to. */
+/** Deletes a version, unless it runs or is the target of a rollback. */
 export async function deleteUnusedVersion(database: Knex, versionId: string): Promise<void> {
   await database.transaction(async (trx) => {
     const plugin = trx('plugin_versions').where('id', versionId).select('plugin_id')
-    // Whoever lets it run holds this row until it does.
+    // Starting a version locks this row too.
     const [row] = await trx('plugins').whereIn('id', plugin).forUpdate().select('version_id', 'previous_version_id')
     if (row?.version_id === versionId || row?.previous_version_id === versionId) return
     await trx('plugin_versions').where('id', versionId).delete()
@@ -115,7 +115,7 @@ export interface VersionRow {
   installedAt: Date
 }
 
-/** The versions that are kept, the newest first. */
+/** The stored versions, the newest first. */
 export async function listVersions(database: Knex, pluginId: string): Promise<VersionRow[]> {
   return await database('plugin_versions')
     .where('plugin_id', pluginId)
@@ -123,17 +123,17 @@ export async function listVersions(database: Knex, pluginId: string): Promise<Ve
     .select('id', 'version', 'sha256', 'manifest', 'signed_by AS signedBy', 'installed_at AS installedAt')
 }
 
-/** The bundle of a version, and the hash that it had when it was installed; null when it is gone. */
+/** The bundle of a version, and its hash at installation; null when it is gone. */
 export async function findCode(database: Knex, versionId: string): Promise<{ code: string; codeSha256: string } | null> {
   return (await database('plugin_versions').where('id', versionId).first('code', 'code_sha256 AS codeSha256')) ?? null
 }
 
-/** What is kept of the source map of a version; null where there is none, or no such version any more. */
+/** The stored part of the source map of a version; null when there is none, or the version is gone. */
 export async function findSourceMap(database: Knex, versionId: string): Promise<string | null> {
   return (await database('plugin_versions').where('id', versionId).first('source_map AS sourceMap'))?.sourceMap ?? null
 }
 
-/** What a plugin's row may be changed to; what is missing stays. */
+/** A change of a plugin's row; missing members stay unchanged. */
 export interface PluginChange {
   state?: PluginState
   stateReason?: string | null
@@ -143,7 +143,7 @@ export interface PluginChange {
   config?: unknown
   privateHosts?: boolean
   matching?: MatchingSettings
-  /** Members of it; the others stay. */
+  /** Replaces these members; the others stay. */
   matchingMembers?: MatchingSettings
   dataVersion?: number
   probationCalls?: number
@@ -152,7 +152,7 @@ export interface PluginChange {
 
 const AS_JSON: readonly (keyof PluginChange)[] = ['granted', 'config', 'matching', 'breaker']
 
-/** @param only as it has to be for that: others may have changed it since it was looked at. Answers when it was changed; null where it was not so */
+/** @param only the required present state, because others may have changed it. Returns the time of the change; null when the state differed */
 export async function updatePlugin(
   database: Knex,
   id: string,
@@ -179,7 +179,7 @@ export async function updatePlugin(
   })
 }
 
-/** What administrators are told of a change; null where a plugin only counts its calls and failures. */
+/** The event for administrators; null when a plugin only counts its calls and failures. */
 function eventOf({ state, breaker: _, probationCalls: _calls, ...rest }: PluginChange) {
   if (state !== undefined) return state === 'enabled' ? 'plugin_enabled' : 'plugin_disabled'
   return Object.keys(rest).length > 0 ? 'plugin_updated' : null
@@ -189,7 +189,7 @@ export async function recordSuccess(database: Knex, id: string): Promise<void> {
   await database('plugins').where({ id }).update({ last_success_at: database.fn.now() })
 }
 
-/** Removes versions beyond the newest few that do not run. */
+/** Deletes versions that do not run, except the newest few. */
 export async function dropOldVersions(trx: Knex, pluginId: string, kept: number): Promise<void> {
   await trx.raw(
     `DELETE FROM plugin_versions WHERE plugin_id = :pluginId AND id IN (
@@ -213,13 +213,13 @@ export interface Failure {
   method: string
   code: string
   message: string
-  /** Where it arose, such as `src/main.ts:12:9`; null where nobody knows. */
+  /** Place in the sources, such as `src/main.ts:12:9`; null when unknown. */
   source: string | null
   callId: string
   occurredAt: Date
 }
 
-/** Of one plugin; enough to see a pattern. */
+/** For one plugin; enough to see a pattern. */
 const FAILURES_KEPT = 500
 
 export async function recordFailure(
@@ -257,7 +257,7 @@ export async function listFailures(
   return { items, total: Number(count?.['count'] ?? 0) }
 }
 
-/** How many calls ended in one of these ways since then. */
+/** The number of calls since then that ended with one of these codes. */
 export async function countFailures(
   database: Knex,
   pluginId: string,
@@ -276,15 +276,15 @@ export async function deleteFailures(database: Knex, pluginId: string): Promise<
   await database('plugin_failures').where('plugin_id', pluginId).delete()
 }
 
-/** What administrators see beside a plugin, counted when it is asked for. */
+/** Statistics of a plugin for administrators, counted on request. */
 export interface PluginFacts {
   id: string
-  /** Failures that are remembered. */
+  /** Stored failures. */
   failureCount: number
   lastFailureAt: Date | null
-  /** Readers who have switched it on. */
+  /** Users who have enabled it. */
   userCount: number
-  /** Of the server, not of readers. */
+  /** The server's credentials, not those of users. */
   hasCredentials: boolean
 }
 

@@ -21,7 +21,7 @@ import { findUserPlugin, listUserPlugins, updateUserPlugin } from '#plugins/host
 import { isOffered, nameOf } from '#plugins/host/user-plugins.ts'
 import { methodsOf } from '#plugins/packages/manifest.ts'
 
-/** A plugin as matching and recommendations know it. */
+/** A plugin as a provider for matching and recommendations. */
 export function providerOf(plugin: Pick<InstalledPlugin, 'id' | 'key' | 'version' | 'state' | 'manifest' | 'matching'>): Provider {
   const { id, key, version, state, manifest, matching } = plugin
   const { 'metadata.series': series, 'metadata.book': book, recommendations } = manifest.capabilities
@@ -48,7 +48,7 @@ export interface ProviderClientOptions {
   plugins: PluginHost
 }
 
-/** Plugins as the providers of the rest of the server. */
+/** Provides plugins as providers for the rest of the server. */
 export function openProviderClient(options: ProviderClientOptions): ProviderClient {
   return new PluginProviders(options)
 }
@@ -130,7 +130,7 @@ class PluginProviders implements ProviderClient {
     return await this.#ask<null>({ ...reader, method: 'recommendations.dismiss', input: { externalId, reason }, signal })
   }
 
-  /** @typeParam Answer what the schema of the method's answers says */
+  /** @typeParam Answer the type of the method's answer schema */
   async #ask<Answer>(call: PluginCall): Promise<Answered<Answer>> {
     const attempt = await this.#options.plugins.attempt(call)
     return hasFailed(attempt) ? { failure: providerFailureOf(attempt.failed) } : { answer: attempt.result as Answer }
@@ -140,7 +140,7 @@ class PluginProviders implements ProviderClient {
     return this.#ask<Answer>({ pluginId, method, input, userId: null, ...(signal && { signal }) })
   }
 
-  /** The connection is broken, not the plugin; and where there is none, nothing was refused. */
+  /** The user's connection is broken, not the plugin. Without a connection there is nothing to mark. */
   async #markRefused(reader: PluginReader): Promise<void> {
     const status = await this.#options.plugins.authStatus(await this.#options.plugins.get(reader.pluginId), reader.userId)
     if (status !== 'missing' && status !== 'none') await updateUserPlugin(this.#options.database, reader, { authFailedAt: new Date() })

@@ -18,18 +18,18 @@ import { GuestError } from '#plugins/runtime/guest-error.ts'
 import type * as Kit from '../../plugin-sdk/types.ts'
 
 /**
- * What plugins may answer, by method: schemas that the types of the SDK are checked against. Unknown members are dropped, texts are cut, numbers
- * rounded and clamped to what they mean; what has not the shape is refused.
+ * Schemas of plugin answers, by method; the types of the SDK are checked against them. Unknown members are dropped, texts are cut, numbers are
+ * rounded and clamped to their range; anything with another shape is refused.
  */
 
-/** The compiler names those that the type of the kit lacks. */
+/** The compiler reports members that the SDK's type lacks. */
 type Has<Answer, _Proposed extends keyof Answer> = Answer
 export type KitAnswers = {
   series: Has<Kit.SeriesMetadata, ProposedBy<typeof SERIES_FIELDS>>
   book: Has<Kit.BookMetadata, ProposedBy<typeof BOOK_FIELDS>>
 }
 
-/** The schema of every method's answer; what is not in the table answers nothing that anybody reads. */
+/** The schema of every method's answer; answers of other methods are ignored. */
 export const RESULT_SCHEMAS = {
   'metadata.series.search': SearchAnswer,
   'metadata.series.get': SeriesAnswer,
@@ -43,7 +43,7 @@ export const RESULT_SCHEMAS = {
 
 const checks = new Map(Object.entries<TSchema>(RESULT_SCHEMAS).map(([method, schema]) => [method, Compile(schema)]))
 
-/** Lists that lose an item which does not fit, where whoever reads them allows it: one odd work of a service is no reason to show none. */
+/** Lists that may lose invalid items, when the caller allows it: one bad item of a service is no reason to show none. */
 const LISTS: Readonly<Record<string, { name: string; item: { Check(value: unknown): boolean } }>> = {
   'metadata.series.search': { name: 'results', item: Compile(SearchResult) },
   'metadata.book.search': { name: 'results', item: Compile(SearchResult) },
@@ -52,9 +52,9 @@ const LISTS: Readonly<Record<string, { name: string; item: { Check(value: unknow
 }
 
 /**
- * Reads the answer of a method, and rebuilds it from what its schema knows.
- * @param onLeftOut told how many items of a list did not fit and were left out; without it they are refused with the whole, as where none fits
- * @throws GuestError invalid_result with the path of the member that is wrong
+ * Parses the answer of a method, and rebuilds it from the members in its schema.
+ * @param onLeftOut receives the number of list items that were invalid and left out; without it, or when no item is valid, the whole answer is refused
+ * @throws GuestError invalid_result with the path of the wrong member
  */
 export function readResult(method: string, json: string, onLeftOut?: (what: string) => void): unknown {
   const check = checks.get(method)
@@ -66,13 +66,13 @@ export function readResult(method: string, json: string, onLeftOut?: (what: stri
   const wrong = `${first?.instancePath || 'the answer'} ${first?.message}`
   const left = onLeftOut && withoutMisfits(method, value)
   if (onLeftOut && left && check.Check(left.value)) {
-    onLeftOut(`${left.what}, which may not be as they were answered; of the first, ${wrong}.`)
+    onLeftOut(`${left.what}, because they are invalid; in the first, ${wrong}.`)
     return left.value
   }
-  throw new GuestError('invalid_result', `The plugin's ${method} answered what it may not: ${wrong}.`)
+  throw new GuestError('invalid_result', `The plugin's ${method} returned an invalid answer: ${wrong}.`)
 }
 
-/** The answer with those items of its list that fit; null where there are none. */
+/** The answer with the valid items of its list; null when there are none. */
 function withoutMisfits(method: string, value: unknown): { value: unknown; what: string } | null {
   const list = LISTS[method]
   const items = list && (value as Readonly<Record<string, unknown>> | null)?.[list.name]
@@ -97,10 +97,10 @@ interface Shape {
   pattern?: string
 }
 
-/** Cuts and clamps what is too long or too large: better a short summary than none. */
+/** Cuts and clamps values that are too long or too large: a short summary is better than none. */
 function fit(shape: Shape, value: unknown): unknown {
   if (shape.anyOf) return value === null ? null : fit(shape.anyOf.find(({ type }) => type !== 'null') ?? {}, value)
-  // An address or an identifier that was cut would be another one.
+  // A cut URL or identifier would be a different one.
   if (typeof value === 'string') return shape.maxLength !== undefined && shape.pattern === undefined ? cut(value, shape.maxLength) : value
   if (typeof value === 'number') return fitNumber(shape, value)
   if (Array.isArray(value)) return value.slice(0, shape.maxItems).map((entry) => (shape.items ? fit(shape.items, entry) : entry))
@@ -111,13 +111,13 @@ function fit(shape: Shape, value: unknown): unknown {
   return value
 }
 
-/** The kit knows numbers and no integers: where only whole ones have a meaning, the nearest is meant. */
+/** The SDK has only numbers, no integers: where a whole number is required, rounds to the nearest. */
 function fitNumber({ type, minimum, maximum }: Shape, value: number): number {
   const number = type === 'integer' ? Math.round(value) : value
   return Math.min(Math.max(number, minimum ?? number), maximum ?? number)
 }
 
-/** Members with names that are none are dropped, and those beyond the limit. */
+/** Drops members with invalid names, and those beyond the limit. */
 function fitMap({ patternProperties = {}, maxProperties }: Shape, map: object): Record<string, unknown> {
   const [pattern = '', member = {}] = Object.entries(patternProperties)[0] ?? []
   const name = new RegExp(pattern)
@@ -125,6 +125,6 @@ function fitMap({ patternProperties = {}, maxProperties }: Shape, map: object): 
   return Object.fromEntries(kept.slice(0, maxProperties).map(([key, value]) => [key, fit(member, value)]))
 }
 
-/** Control characters have no place in anything that is shown; half of a pair is no letter. */
+/** Removes control characters, which are never displayed, and half characters. */
 const cut = (value: string, length: number) =>
   boundMarks(cutText(value.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g, ''), length)).toWellFormed()

@@ -1,14 +1,14 @@
 import type { Knex } from 'knex'
 import type { PluginReader } from '#core/matching/provider-client.ts'
 
-/** What a reader has switched on, and how. */
+/** A plugin that a user has enabled, with its settings. */
 export interface UserPlugin {
   id: string
   pluginId: string
   userId: string
   enabled: boolean
   config: Record<string, unknown>
-  /** Set when the service refused the credentials. */
+  /** Set when the service rejected the credentials. */
   authFailedAt: Date | null
   lastSuccessAt: Date | null
   externalUsername: string | null
@@ -16,7 +16,7 @@ export interface UserPlugin {
   updatedAt: Date
 }
 
-/** What may change; what is missing stays. */
+/** Possible changes; missing members stay unchanged. */
 export interface UserPluginChange {
   enabled?: boolean
   config?: Record<string, unknown>
@@ -43,17 +43,17 @@ export async function findUserPlugin(database: Knex, reader: PluginReader): Prom
   return (await of(database, reader).first(...COLUMNS)) ?? null
 }
 
-/** Whether the reader has it; it cannot be taken away before the transaction ends. */
+/** Whether the user has enabled the plugin; locks the row until the transaction ends. */
 export async function holdsUserPlugin(trx: Knex, reader: PluginReader): Promise<boolean> {
   return (await of(trx, reader).forShare().first('id')) !== undefined
 }
 
-/** All that a reader has ever switched on and not taken away. */
+/** All plugins of a user, enabled or disabled, that are not disconnected. */
 export async function listUserPlugins(database: Knex, userId: string): Promise<UserPlugin[]> {
   return await database('user_plugins').where('user_id', userId).orderBy('created_at').orderBy('id').select(COLUMNS)
 }
 
-/** Switches a plugin on for a reader. False when it was on. */
+/** Enables a plugin for a user. False when it was enabled. */
 export async function enableUserPlugin(database: Knex, { pluginId, userId }: PluginReader): Promise<boolean> {
   const { rows } = await database.raw(
     `INSERT INTO user_plugins (plugin_id, user_id) VALUES (:pluginId, :userId)
@@ -63,7 +63,7 @@ export async function enableUserPlugin(database: Knex, { pluginId, userId }: Plu
   return rows.length > 0
 }
 
-/** False where the reader does not have it. */
+/** False when the user does not have the plugin. */
 export async function updateUserPlugin(database: Knex, reader: PluginReader, change: UserPluginChange): Promise<boolean> {
   const { enabled, config, authFailedAt, lastSuccessAt } = change
   const changed = await of(database, reader).update({
@@ -77,8 +77,8 @@ export async function updateUserPlugin(database: Knex, reader: PluginReader, cha
 }
 
 /**
- * Takes away all that a plugin has of a reader: settings, credentials, what it keeps, sign-ins under way and its last list. What the reader has
- * dismissed is their word and not the plugin's: it stays, to be told again. False where the reader does not have it.
+ * Deletes all data of a plugin for a user: settings, credentials, storage, pending sign-ins and the last recommendations. Dismissals are the
+ * user's own choice and stay, to be sent to the plugin again. False when the user does not have the plugin.
  */
 export async function deleteUserPlugin(database: Knex, reader: PluginReader): Promise<boolean> {
   const which = { plugin_id: reader.pluginId, user_id: reader.userId }

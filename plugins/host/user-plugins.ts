@@ -19,34 +19,34 @@ import {
 import type { Egress } from '#plugins/network/egress.ts'
 import { readConfig } from '#plugins/packages/plugin-config.ts'
 
-/** A plugin as a reader has it. */
+/** A plugin of a user. */
 export interface OwnPlugin {
   own: UserPlugin
   plugin: InstalledPlugin
   authStatus: AuthStatus
-  /** Whether readers can sign in: an administrator has given what the service knows this server by. */
+  /** Whether users can sign in: an administrator has entered the client id. */
   signInReady: boolean
 }
 
-/** A plugin that a reader could switch on. */
+/** A plugin that a user could enable. */
 export type OfferedPlugin = Pick<OwnPlugin, 'plugin' | 'signInReady'>
 
-/** Which plugins readers have, each for themselves. */
+/** The plugins that each user has enabled. */
 export interface UserPlugins {
   list(userId: string): Promise<{ enabled: OwnPlugin[]; available: OfferedPlugin[] }>
-  /** @throws not_found for what the reader does not have, or nobody may have any more */
+  /** @throws not_found when the user does not have it, or it is no longer available */
   get(userId: string, pluginId: string): Promise<OwnPlugin>
-  /** @throws not_found, invalid_request (no plugin for readers), conflict (it is on) */
+  /** @throws not_found, invalid_request (not a plugin for users), conflict (already enabled) */
   enable(userId: string, pluginId: string): Promise<OwnPlugin>
-  /** Keeps everything for when it is switched on again. @throws not_found */
+  /** Keeps all data until it is enabled again. @throws not_found */
   disable(userId: string, pluginId: string): Promise<OwnPlugin>
-  /** Takes away all that the plugin has of the reader. @throws not_found */
+  /** Deletes all data of the plugin for the user. @throws not_found */
   disconnect(userId: string, pluginId: string): Promise<void>
-  /** Takes the place of the whole configuration. @throws not_found, invalid_value with the path of what is wrong */
+  /** Replaces the whole configuration. @throws not_found, invalid_value with the path of the wrong member */
   configure(userId: string, pluginId: string, config: Record<string, unknown>): Promise<OwnPlugin>
   /**
-   * @param expected where they are to go, as the reader has read it; undefined where the reader says nothing of it
-   * @throws not_found, invalid_request (it takes none of readers), invalid_value, conflict (they would go elsewhere by now)
+   * @param expected the destination that the user has confirmed; undefined when the request does not confirm one
+   * @throws not_found, invalid_request (it takes no credentials of users), invalid_value, conflict (they would go elsewhere by now)
    */
   setCredentials(
     userId: string,
@@ -56,13 +56,13 @@ export interface UserPlugins {
   ): Promise<OwnPlugin>
   /** See SignIns. @throws not_found too */
   beginSignIn(userId: string, pluginId: string, redirectUri: string): Promise<SignInBegun>
-  /** Answers the name of what was connected. @throws SignInError */
+  /** Returns the name of the connected plugin. @throws SignInError */
   finishSignIn(answer: SignInAnswer): Promise<{ name: string }>
 }
 
-/** What readers call a plugin for is run for them alone; everything else is for administrators. */
+/** Plugins whose functions run for one user; the others are for administrators. */
 export const isForReaders = ({ manifest }: InstalledPlugin): boolean => manifest.capabilities.recommendations !== undefined
-/** Whether readers may use it now. */
+/** Whether users may use it now. */
 export const isOffered = (plugin: InstalledPlugin): boolean => plugin.state === 'enabled' && plugin.granted !== null && isForReaders(plugin)
 
 export interface UserPluginsOptions {
@@ -106,8 +106,9 @@ class PluginsOfUsers implements UserPlugins {
 
   async enable(userId: string, pluginId: string): Promise<OwnPlugin> {
     const plugin = await this.#options.plugins.get(pluginId)
-    if (!isForReaders(plugin)) refuse('invalid_request', `${plugin.manifest.name} does nothing for a single reader; administrators use it.`)
-    if (!isOffered(plugin)) refuse('not_found', `There is no plugin ${pluginId} that you could enable.`)
+    if (!isForReaders(plugin))
+      refuse('invalid_request', `${plugin.manifest.name} has no functions for single users; only administrators use it.`)
+    if (!isOffered(plugin)) refuse('not_found', `There is no plugin ${pluginId} for you to enable.`)
     if (!(await enableUserPlugin(this.#options.database, { userId, pluginId })))
       refuse('conflict', `${plugin.manifest.name} is enabled already.`)
     return await this.get(userId, pluginId)
@@ -143,9 +144,9 @@ class PluginsOfUsers implements UserPlugins {
     const { name } = plugin.manifest
     const auth = this.#options.plugins.authOf(plugin)
     if (auth === undefined || auth.type === 'none' || auth.scope !== 'user')
-      return refuse('invalid_request', `${name} takes no credentials of readers.`)
+      return refuse('invalid_request', `${name} takes no credentials of users.`)
     confirmDestination(auth, expected)
-    // What a service knows this server by is not a reader's to say.
+    // Users must not set the client credentials of this server.
     const { accessToken, clientId: _, clientSecret: __, ...more } = given as Record<string, string>
     const main = auth.type === 'apiKey' ? 'token' : 'accessToken'
     const fields = { ...more, ...(accessToken !== undefined && { [main]: accessToken }) }
@@ -181,7 +182,7 @@ class PluginsOfUsers implements UserPlugins {
     )
   }
 
-  /** What can be renewed has not ended for its reader. */
+  /** A token that can be renewed does not count as expired. */
   async #authStatusOf(plugin: InstalledPlugin, userId: string): Promise<AuthStatus> {
     const status = await this.#options.plugins.authStatus(plugin, userId)
     if (status !== 'expired') return status
@@ -200,24 +201,24 @@ class PluginsOfUsers implements UserPlugins {
     return isForReaders(plugin) ? { own, plugin } : none(pluginId)
   }
 
-  /** What runs for the reader would go on with what was so before. */
+  /** Closes isolates that run with the user's previous settings. */
   async #stop(reader: { userId: string; pluginId: string }): Promise<void> {
     const live = await findLiveRefresh(this.#options.database, reader)
     if (live !== null) await this.#options.tasks.cancel(live.taskId)
     this.#options.plugins.end(reader.pluginId, reader.userId)
   }
 
-  /** New credentials or another configuration: what failed before may work now. */
+  /** After new credentials or another configuration, earlier failures no longer count. */
   async #renewed(reader: { userId: string; pluginId: string }): Promise<void> {
     await forgetFailures(this.#options.database, reader)
     this.#options.plugins.end(reader.pluginId, reader.userId)
   }
 }
 
-/** In the same words whether there is no such plugin, it may not be used, or the reader does not have it. */
+/** The same message whether the plugin does not exist, is unavailable, or the user does not have it. */
 function none(pluginId: string): never {
   return refuse('not_found', `You have no plugin ${pluginId}; enable it first.`)
 }
 
-/** In an order that does not change with the case of a letter. */
+/** Sort key that ignores case. */
 export const nameOf = ({ manifest, key }: InstalledPlugin): string => `${manifest.name.toLowerCase()} ${key}`

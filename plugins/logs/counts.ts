@@ -1,11 +1,11 @@
-/** How often what happened, for at most so many names: what plugins name, such as hosts, must not fill the memory. */
+/** Counts by name, for a limited number of names: names that plugins choose, such as hosts, must not fill the memory. */
 export interface Counts {
   add(name: string, count?: number): void
   total(): number
   toRecord(): Record<string, number>
 }
 
-/** Where names beyond the limit are counted. */
+/** The entry for names beyond the limit. */
 export const OTHER = 'other'
 const NAME_LENGTH_MAX = 100
 
@@ -37,13 +37,13 @@ export interface Percentiles {
  */
 export interface Measurements {
   add(value: number): void
-  /** How many are kept. */
+  /** The number of stored measurements. */
   count(): number
-  /** Of those that are kept, by nearest rank; null before the first. */
+  /** Of the stored measurements, by nearest rank; null before the first. */
   percentiles(): Percentiles | null
 }
 
-/** Enough that the 99th percentile is not the largest, and few enough that it is of today. */
+/** Enough that the 99th percentile is not the maximum, and few enough to be recent. */
 export const MEASUREMENTS_KEPT = 512
 
 export function openMeasurements(): Measurements {
@@ -52,7 +52,7 @@ export function openMeasurements(): Measurements {
   const kept = () => Math.min(added, MEASUREMENTS_KEPT)
   return {
     add(value) {
-      // Numbers of runners are not to be believed: what is none, or negative, says nothing.
+      // Numbers of runners are not trusted: invalid and negative ones are ignored.
       if (!(value >= 0 && value < Number.POSITIVE_INFINITY)) return
       ring[added % MEASUREMENTS_KEPT] = value
       added += 1

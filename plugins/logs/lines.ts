@@ -3,22 +3,22 @@ import { cutBytes, harmless, hideSecrets, redact } from '#plugins/logs/text.ts'
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** A line that a plugin wrote, or the server about the lines that are missing. */
+/** A line from a plugin, or from the server about missing lines. */
 export interface LogLine {
-  /** Rises by one from line to line of a plugin, and never falls, not even when the server starts again. */
+  /** Increases by one with each line of a plugin, and never decreases, even across restarts. */
   id: number
   at: Date
   level: LogLevel
   /** One line, without control characters. */
   message: string
-  /** JSON of what the plugin gave along, perhaps cut. */
+  /** The plugin's data as JSON, perhaps cut. */
   data: string | null
-  /** Null where the server speaks. */
+  /** Null for lines of the server. */
   callId: string | null
   method: string | null
 }
 
-/** What a guest says; of whatever types. */
+/** A line from a guest; its members may have any type. */
 export interface WrittenLine {
   level: unknown
   message: unknown
@@ -30,57 +30,57 @@ export interface WrittenLine {
 
 /** The last lines of a plugin. */
 export interface Lines {
-  /** Adds what a guest says, whatever it is. Answers how many characters it now keeps more or less than before. */
+  /** Adds a line from a guest, of any type. Returns the change of the stored length in characters. */
   add(line: WrittenLine): number
-  /** Takes the oldest line away; answers its length, 0 when there is none. */
+  /** Removes the oldest line; returns its length, 0 when there is none. */
   dropOldest(): number
   /**
-   * At most so many of what is kept: the last ones, or those that follow an id, the oldest first. An id that lies beyond the last one is of no run
-   * of this server that is known; then everything counts as following it. `missed` are lines after that id that are gone.
+   * Stored lines up to a limit: the last ones, or those after an id, the oldest first. An id beyond the last one comes from an unknown run of this
+   * server; then every line counts as following it. `missed` counts lines after that id that are no longer stored.
    */
   list(page: { after?: number | null; limit: number; level?: LogLevel | undefined }): { lines: LogLine[]; missed: number; lastId: number }
-  /** Resolves with the next line, with the end, or when nobody waits any more. */
+  /** Resolves with the next line, on close, or when the signal aborts. */
   changed(signal: AbortSignal): Promise<void>
   count(): number
-  /** Lines that were not kept because they came too fast. */
+  /** Lines that were dropped because they came too fast. */
   leftOut(): number
-  /** Wakes all who wait; nothing is added any more. */
+  /** Wakes everybody who waits; nothing is added afterwards. */
   close(): void
   isClosed(): boolean
 }
 
 const LINES_KEPT = 2_000
-/** Of message and data together. */
+/** For message and data together. */
 const LINE_BYTES_MAX = 2_048
-/** What a line costs beside its texts. */
+/** Memory for a line besides its texts. */
 const LINE_COST = 150
 /**
- * A plugin that works may write a burst of several calls at once; one that writes without end gets so many a second, which nobody can read, and
- * which cost the server nothing.
+ * A healthy plugin may write the lines of several calls in a burst; a plugin that writes endlessly gets this many a second, which nobody can read
+ * but which cost the server nothing.
  */
 const BURST = 1_000
 const LINES_A_SECOND = 100
-/** Data may be read so far before it is cut to the line. */
+/** Data is read up to this length before it is cut to the line. */
 const DATA_LENGTH_MAX = 2_048
-/** The sandbox sends no more for one line; what is longer is cut as the text that it is. */
+/** The sandbox sends at most this much for one line; longer data is cut as text. */
 const DATA_PARSED_LENGTH_MAX = 64 * 1024
-/** Ids of a later run of the server are larger as long as no plugin writes a thousand lines in each millisecond of the one before. */
+/** Ids of a later run of the server are larger, unless a plugin writes a thousand lines in each millisecond of the earlier run. */
 const IDS_A_MILLISECOND = 1_000
 
 const OF_SERVER = { level: 'warn', data: null, callId: null, method: null } as const
 
-/** What a reader is told in the place of lines that are gone. @param nextId of the line that comes after them */
+/** A line that replaces missing ones. @param nextId of the line after them */
 export const missedLine = (missed: number, nextId: number, at: number): LogLine => ({
   id: nextId - 1,
   at: new Date(at),
   ...OF_SERVER,
-  message: `${missed} lines are missing here: they were written faster than they were read.`,
+  message: `${missed} lines are missing here: the plugin wrote them faster than the client read them.`,
 })
 
-/** Whether a line of one level is shown where lines below another are left out. */
+/** Whether a line of this level is shown when lines below another level are left out. */
 export const isAtLeast = (level: LogLevel, least: LogLevel): boolean => LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(least)
 
-/** What came with a line, as far as there is room for it. @param data JSON as the sandbox sends it, or what somebody made who left it */
+/** The data of a line, cut to the available space. @param data JSON from the sandbox, or arbitrary text from code that escaped it */
 function readData(data: unknown, bytesMax: number, secrets: readonly string[]): string | null {
   if (data === undefined || data === null) return null
   const text = JSON.stringify(redact(readJson(data), { lengthMax: DATA_LENGTH_MAX, secrets }).value)
@@ -92,7 +92,7 @@ function readJson(data: unknown): unknown {
   try {
     return JSON.parse(data)
   } catch {
-    // Cut on its way.
+    // The JSON was cut on its way, so it is kept as text.
     return data
   }
 }
@@ -141,7 +141,7 @@ class LastLines implements Lines {
     }
     let grown = 0
     if (this.#leftOut > this.#told) {
-      grown += this.#keep({ ...OF_SERVER, message: `${this.#leftOut - this.#told} lines were left out: the plugin wrote them too fast.` })
+      grown += this.#keep({ ...OF_SERVER, message: `${this.#leftOut - this.#told} lines were dropped: the plugin wrote them too fast.` })
       this.#told = this.#leftOut
     }
     grown += this.#keep(readLine(line))

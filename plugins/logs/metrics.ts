@@ -12,23 +12,23 @@ export interface MethodMetrics {
   wallMs: Percentiles | null
   cpuMs: Percentiles | null
   queueMs: Percentiles | null
-  /** Characters in all. */
+  /** Total characters. */
   inputLength: number
   resultLength: number
 }
 
 export interface HostMetrics {
   host: string
-  /** By status, or by code where there was none. */
+  /** By status, or by error code when there was none. */
   outcomes: Record<string, number>
   bytes: number
   cacheHits: number
-  /** How often and how long requests waited for their turn. */
+  /** Number and duration of waits for the rate limit. */
   waits: number
   waitedMs: number
 }
 
-/** Numbers of one plugin. */
+/** Metrics of one plugin. */
 export interface Numbers {
   running: number
   calls: number
@@ -62,7 +62,7 @@ export interface Metrics {
   read(): Numbers
 }
 
-/** A manifest has fewer methods, hosts and failures have fewer codes, the server knows fewer kinds; what is beyond is counted together. */
+/** More than a manifest has methods or hosts, failures have codes, or the server has kinds; names beyond it share one entry. */
 const METHODS_MAX = 32
 const CODES_MAX = 32
 const KINDS_MAX = 32
@@ -88,10 +88,10 @@ interface HostCounts {
   waitedMs: number
 }
 
-/** What a runner or a clock says, as a number that can be added. */
+/** A number from a runner or a clock, safe to add. */
 const positive = (value: number): number => (value > 0 && value < Number.POSITIVE_INFINITY ? value : 0)
 
-/** The entry of a name; beyond so many names, that of all others. */
+/** The entry of a name; beyond the limit, the shared entry of all others. */
 function entryOf<Entry>(map: Map<string, Entry>, name: string, max: number, make: () => Entry): Entry {
   const known = map.has(name) || map.size < max - 1 ? name : OTHER
   const entry = map.get(known) ?? make()
@@ -130,7 +130,7 @@ class PluginNumbers implements Metrics {
       this.#errors.add(code)
     }
     counts.wallMs.add(wallMs)
-    // Of a call that was ended nobody may know how far it came.
+    // The CPU time of an aborted call may be unknown.
     if (code === 'ok' || cpuMs > 0) counts.cpuMs.add(cpuMs)
     if (code === 'ok' || queueMs > 0) counts.queueMs.add(queueMs)
     counts.wallTotalMs += positive(wallMs)

@@ -3,7 +3,7 @@ import { type Lines, type LogLevel, type LogLine, missedLine, openLines } from '
 import { type Counted, type Metrics, type Numbers, openMetrics } from '#plugins/logs/metrics.ts'
 import { harmless, hideSecrets, redact } from '#plugins/logs/text.ts'
 
-/** A call that begins. */
+/** The start of a call. */
 export interface CallBegun {
   callId: string
   pluginId: string
@@ -11,34 +11,34 @@ export interface CallBegun {
   key: string
   version: string
   method: string
-  /** Reader that it runs for. */
+  /** User for whom it runs. */
   userId: string | null
-  /** Values that the plugin may know and nobody else: hidden wherever they turn up. */
+  /** Secrets that the plugin may know: hidden wherever they occur. */
   secrets?: readonly string[]
 }
 
-/** How a call ended: `code` is `ok` or that of its failure, lengths are characters of JSON, `queueMs` is what it waited for its turn. */
+/** The end of a call: `code` is `ok` or its failure code, lengths are characters of JSON, `queueMs` is its time in the queue. */
 export interface CallEnded extends Counted {
   message?: string
-  /** Where in the plugin's sources it arose. */
+  /** Place in the plugin's sources. */
   source?: string | null
   input?: unknown
   result?: unknown
 }
 
-/** What happens during a call. Nothing of it throws, whatever it is given. */
+/** Records the events of a call. Never throws, whatever its arguments. */
 export interface CallRecord {
-  /** Takes what the guest says as it is, of whatever types. */
+  /** Accepts arguments of any type from the guest. */
   log(level: unknown, message: unknown, data?: unknown): void
-  /** @param kind one that this server knows, such as `storage.get` */
+  /** @param kind a known kind, such as `storage.get` */
   hostCall(kind: string): void
-  /** @param outcome status of the answer, or the code of why there is none @param waitedMs for its turn at that host */
+  /** @param outcome status of the response, or the error code @param waitedMs for the rate limit of the host */
   fetch(host: string, outcome: number | string, bytes: number, cached: boolean, waitedMs?: number): void
-  /** Counts once; what comes after is of no call. */
+  /** Counts only the first time; later events belong to no call. */
   end(outcome: CallEnded): void
 }
 
-/** One call as an administrator sees it: secrets are hidden and long texts cut. */
+/** A call as an administrator sees it, without secrets and with long texts cut. */
 export interface RecordedCall extends Counted {
   callId: string
   method: string
@@ -46,17 +46,17 @@ export interface RecordedCall extends Counted {
   userId: string | null
   startedAt: Date
   message: string | null
-  /** Where in the plugin's sources it arose, such as `src/main.ts:12:9`; null where nobody knows. */
+  /** Place in the plugin's sources, such as `src/main.ts:12:9`; null when unknown. */
   source: string | null
   hostCalls: Record<string, number>
   fetches: { host: string; outcome: string; bytes: number; cached: boolean }[]
   input: unknown
   result: unknown
-  /** Whether something of `input` is missing or hidden, so that the call cannot be repeated exactly. */
+  /** Whether a part of `input` is missing or hidden, so that the call cannot be repeated exactly. */
   isInputCut: boolean
 }
 
-/** What is known of a plugin since `since`: the start of this server, unless it was forgotten for others in between. */
+/** Metrics of a plugin since `since`: the start of this server, or the last time that the plugin was evicted. */
 export interface PluginMetrics extends Numbers {
   pluginId: string
   key: string
@@ -64,11 +64,11 @@ export interface PluginMetrics extends Numbers {
   lastSuccessAt: Date | null
   lastFailureAt: Date | null
   linesKept: number
-  /** Written too fast to be kept. */
+  /** Dropped because they came too fast. */
   linesLeftOut: number
 }
 
-/** A page of log lines. `missed` are lines after the id that was asked for that are gone; `lastId` is that of the newest line. */
+/** A page of log lines. `missed` counts lines after the requested id that are no longer stored; `lastId` is the id of the newest line. */
 export interface LogPage {
   lines: LogLine[]
   missed: number
@@ -76,49 +76,49 @@ export interface LogPage {
 }
 
 /**
- * What plugins did, in the memory of this server: log lines, calls, numbers. All of it is bounded, for each plugin and in all, and credentials are
- * kept out of it. A restart begins it anew; failures alone are in the database.
+ * Activity of plugins, in the memory of this server: log lines, calls, metrics. All of it is bounded, per plugin and in total, and contains no
+ * credentials. A restart empties it; only failures are in the database.
  */
 export interface PluginLogs {
   begin(call: CallBegun): CallRecord
-  /** The last lines, or those after an id; the oldest first. `level` leaves out what is less. */
+  /** The last lines, or those after an id; the oldest first. `level` leaves out lower levels. */
   lines(pluginId: string, page: { after?: number | null; limit: number; level?: LogLevel | undefined }): LogPage
   /**
-   * Lines as they are written, beginning after an id, or with the next one. Nothing is kept for a reader that is slow: he misses lines, and is told
-   * how many. Ends with the signal, and when the plugin is forgotten.
-   * @throws unavailable when too many follow already
+   * Streams lines as they are written, starting after an id, or with the next one. Nothing is buffered for a slow client: it misses lines, and gets
+   * a line with their number. Ends with the signal, and when the plugin is evicted.
+   * @throws unavailable when there are too many followers
    */
   follow(pluginId: string, from: { after?: number | null; signal: AbortSignal }): AsyncIterable<LogLine>
   /** The last calls, the newest first. */
   calls(pluginId: string): RecordedCall[]
   /** One of them. */
   findCall(pluginId: string, callId: string): RecordedCall | null
-  /** Of one plugin, or of all that did anything. */
+  /** Of one plugin, or of all with activity. */
   metrics(pluginId?: string): PluginMetrics[]
   forget(pluginId: string): void
 }
 
 const CALLS_KEPT = 50
-/** Characters of an input and of a result, as JSON. */
+/** Characters of an input or a result, as JSON. */
 const VALUE_LENGTH_MAX = 8_000
 const MESSAGE_LENGTH_MAX = 1_000
-/** A call may make as many. */
+/** The maximum of a call. */
 const FETCHES_KEPT = 40
-/** Kinds of host calls that one call may be shown with; the server knows fewer. */
+/** Kinds of host calls shown for one call; the server has fewer. */
 const KINDS_MAX = 32
-/** What a recorded call costs beside its texts. */
+/** Memory for a recorded call besides its texts. */
 const CALL_COST = 600
 const FETCH_COST = 150
-/** Plugins at a time; the one that was idle longest makes room for another. */
+/** Plugins at a time; the least recently used is evicted. */
 const PLUGINS_MAX = 128
-/** Characters of lines and calls of all plugins. Where that is too little, the plugin that keeps most loses its oldest. */
+/** Total characters of lines and calls. Beyond that, the plugin that uses most loses its oldest entries. */
 const KEPT_LENGTH_MAX = 16 * 1024 * 1024
 /** Each is an open connection. */
 const FOLLOWERS_MAX = 32
-/** What a follower takes at a time. */
+/** Lines per batch of a follower. */
 const FOLLOWED_LINES = 100
 
-/** Input and result lie as text: it takes less room than what it says. It may still say secrets that only look like ones. */
+/** Input and result are stored as text, which takes less memory. They may still contain texts that look like secrets. */
 type KeptCall = Omit<RecordedCall, 'input' | 'result'> & { input: string; result: string }
 
 interface Kept {
@@ -139,18 +139,18 @@ interface Kept {
 const lengthOf = (call: KeptCall): number =>
   call.input.length + call.result.length + (call.message?.length ?? 0) + call.fetches.length * FETCH_COST + CALL_COST
 
-/** A value as it is kept: no longer than it may be, and without what is known to be secret. */
+/** A value for storage: cut to the limit, and without known secrets. */
 function keepable(value: unknown, length: number, secrets: readonly string[]): { text: string; cut: boolean } {
   if (length <= VALUE_LENGTH_MAX && secrets.length === 0) {
     const text = JSON.stringify(value)
-    // Whoever said how long it is may have been wrong.
+    // The given length may be wrong.
     if (text.length <= VALUE_LENGTH_MAX) return { text, cut: false }
   }
   const kept = redact(value, { lengthMax: VALUE_LENGTH_MAX, secrets, exactOnly: true })
   return { text: JSON.stringify(kept.value), cut: kept.cut }
 }
 
-/** Looking for secrets takes longer than many a call does: that is done for whoever looks at one. */
+/** Searching for possible secrets takes longer than many calls, so it happens only when somebody views the call. */
 function shown(call: KeptCall): RecordedCall {
   const given = redact(JSON.parse(call.input), { lengthMax: VALUE_LENGTH_MAX })
   const answered = redact(JSON.parse(call.result), { lengthMax: VALUE_LENGTH_MAX })
@@ -164,7 +164,7 @@ export function openPluginLogs({ now = Date.now }: { now?: () => number } = {}):
 
 class LogsInMemory implements PluginLogs {
   readonly #now: () => number
-  /** The one that was used last stands last. */
+  /** The most recently used is last. */
   readonly #kept = new Map<string, Kept>()
   #keptLength = 0
   #followers = 0
@@ -180,7 +180,7 @@ class LogsInMemory implements PluginLogs {
 
   follow(pluginId: string, { after = null, signal }: { after?: number | null; signal: AbortSignal }): AsyncIterable<LogLine> {
     if (this.#followers >= FOLLOWERS_MAX)
-      refuse('unavailable', `${FOLLOWERS_MAX} already follow the logs of plugins; try again when one has left.`)
+      refuse('unavailable', `${FOLLOWERS_MAX} clients already follow plugin logs. Try again when one has disconnected.`)
     const one = this.#kept.get(pluginId) ?? this.#keep(pluginId, '')
     return this.#followed(one, after ?? one.lines.list({ limit: 0 }).lastId, signal)
   }
@@ -197,7 +197,7 @@ class LogsInMemory implements PluginLogs {
   metrics(pluginId?: string): PluginMetrics[] {
     return (
       [...this.#kept.values()]
-        // One that was only looked at did nothing.
+        // An entry without key was only viewed: the plugin had no activity.
         .filter((one) => one.key !== '' && (pluginId === undefined || one.pluginId === pluginId))
         .map((one) => ({
           ...{ pluginId: one.pluginId, key: one.key, since: one.since, ...one.metrics.read() },
@@ -240,9 +240,9 @@ class LogsInMemory implements PluginLogs {
     return one
   }
 
-  /** Counts what was kept or dropped, and drops of the plugin that keeps most what is too much. */
+  /** Counts stored or removed characters; beyond the limit, removes entries of the plugin that uses most. */
   #grow(one: Kept, what: 'linesLength' | 'callsLength', length: number): void {
-    // Forgotten in between: it will never be looked at.
+    // The plugin was evicted meanwhile: nobody will see its entries.
     if (this.#kept.get(one.pluginId) !== one) return
     one[what] += length
     this.#keptLength += length
@@ -284,7 +284,7 @@ class LogsInMemory implements PluginLogs {
 
 interface KeepingLogs {
   now: () => number
-  /** Counts characters that were kept or dropped. */
+  /** Counts stored or removed characters. */
   grow(what: 'linesLength' | 'callsLength', length: number): void
 }
 

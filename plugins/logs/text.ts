@@ -1,14 +1,14 @@
-/** What stands in the place of a secret. */
+/** Replaces a secret. */
 export const HIDDEN = '[hidden]'
 
 /**
- * Control characters would move the cursor of a terminal or begin a line of their own in a log; directional ones show text in another order than
- * it has. They are shown as what they are, so that nothing of the evidence is lost.
+ * Control characters would move the cursor of a terminal or start a new line in a log; bidirectional controls show text in another
+ * order. They are escaped, so that the log stays complete evidence.
  */
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
-/** A text of a stranger as one line that a terminal, a log and a page can show. JSON stays JSON. */
+/** Makes an untrusted text one line that is safe for terminals, logs and pages. JSON stays JSON. */
 export const harmless = (text: string): string =>
   text.toWellFormed().replace(UNSAFE, (found) => {
     const code = found.charCodeAt(0)
@@ -19,29 +19,29 @@ const encoder = new TextEncoder()
 const CUT = '…'
 const CUT_BYTES = encoder.encode(CUT).length
 
-/** As much of a text as fits into so many bytes of UTF-8, with an ellipsis where something was left out. */
+/** Cuts a text to so many bytes of UTF-8, with an ellipsis when something was left out. */
 export function cutBytes(text: string, bytesMax: number): string {
-  // A character has at most three bytes for each of its UTF-16 units: short texts need not be measured.
+  // A UTF-16 unit takes at most three bytes: short texts need no measuring.
   if (text.length * 3 <= bytesMax || (text.length <= bytesMax && Buffer.byteLength(text) <= bytesMax)) return text
   if (bytesMax < CUT_BYTES) return ''
   const { read } = encoder.encodeInto(text.slice(0, bytesMax), new Uint8Array(bytesMax - CUT_BYTES))
   return text.slice(0, read) + CUT
 }
 
-/** Words that make a name the name of a secret. Whole words: `author` is none because of `auth`. */
+/** Words in names of secrets. Whole words only: `author` does not match `auth`. */
 const SECRET_WORDS = new Set(
   'password passwd passphrase pass pwd secret secrets token tokens jwt bearer otp auth authorization cookie cookies credential credentials signature session'.split(
     ' ',
   ),
 )
-/** The same where nobody set the words apart. */
+/** The same for names without separated words. */
 const SECRET_PARTS =
   /password|passwd|passphrase|secret|apikey|appkey|accesskey|privatekey|clientkey|signingkey|encryptionkey|sessionid|sessionkey|authkey|authheader|(?:access|refresh|auth|id|bearer|csrf|session)token/
 const WORDS = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g
-/** Longer names are of nobody's making; only their beginning is looked at. */
+/** Nobody writes longer names; only their beginning is checked. */
 const NAME_LENGTH_MAX = 200
 
-/** Whether a key, a header or a parameter is called like something that must not be shown. */
+/** Whether a key, a header or a parameter has the name of a secret. */
 export function isSecretName(name: string): boolean {
   const start = name.slice(0, NAME_LENGTH_MAX)
   const words = start.match(WORDS) ?? []
@@ -50,24 +50,24 @@ export function isSecretName(name: string): boolean {
 
 /** `Bearer abc`, as in a header. */
 const SCHEME = /\b(bearer|basic|digest|token)(\s+)[\w.~+/=-]{8,}/gi
-/** `user:password@` in an address. */
+/** `user:password@` in a URL. */
 const USER_INFO = /(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#@"']{1,400}@/gi
-/** Words that points join. The look behind makes each word be read once. */
+/** Words joined by dots. The lookbehind makes the expression read each word once. */
 const JOINED = /(?<![\w.-])[\w-]*(?:\.[\w-]*)+/g
-/** Signed tokens are known by how they begin, whatever they are called. */
+/** Signed tokens have a known prefix, whatever their name. */
 const SIGNED_START = /\beyJ[\w-]{8}/
 const SIGNED_CLAIMS_LENGTH_MIN = 4
 const SIGNS = /[=:]/g
-/** A word before the secret, which was hidden already. */
+/** A scheme before the secret, which is already hidden. */
 const SCHEMES = /^(bearer|basic|digest|token)$/i
-/** What ends a value, as in `name=value&`. */
+/** The end of a value, as in `name=value&`. */
 const VALUE_END = /[\s"'&,;}\])]/g
 const NAME_BEFORE = /([\w.-]{2,60})["']?\s{0,4}$/
 const BEFORE_VALUE = /[\s"']{0,4}/y
-/** What may stand between: the longest name, a quote and spaces. */
+/** Between them: the longest name, a quote and spaces. */
 const NAME_AND_SIGN_LENGTH_MAX = 66
 
-/** Hides the values of `name=value` and `name: value` where the name is that of a secret. Takes no longer than the text is long. */
+/** Hides the values of `name=value` and `name: value` when the name is that of a secret. Takes linear time. */
 function hideAssigned(text: string): string {
   let shown = ''
   let from = 0
@@ -93,7 +93,7 @@ function hideAssigned(text: string): string {
   return shown + text.slice(from)
 }
 
-/** Hides header, claims and signature of a token, which points join. */
+/** Hides header, claims and signature of a token, which are joined by dots. */
 function hideSigned(joined: string): string {
   const words = joined.split('.')
   const shown: string[] = []
@@ -106,7 +106,7 @@ function hideSigned(joined: string): string {
   return shown.join('.')
 }
 
-/** A shorter one would hide half of every word. */
+/** A shorter secret would hide parts of many words. */
 const EXACT_LENGTH_MIN = 6
 
 function hideExact(text: string, exact: readonly string[]): string {
@@ -115,23 +115,23 @@ function hideExact(text: string, exact: readonly string[]): string {
   return shown
 }
 
-/** A text without what looks like a secret. @param exact values that are known to be secret, hidden wherever they stand */
+/** Removes whatever looks like a secret from a text. @param exact known secrets, hidden wherever they occur */
 export function hideSecrets(text: string, exact: readonly string[] = []): string {
   return hideAssigned(
     hideExact(text, exact).replace(SCHEME, `$1$2${HIDDEN}`).replace(JOINED, hideSigned).replace(USER_INFO, `$1${HIDDEN}@`),
   )
 }
 
-/** Quotes, backslashes and the controls that JSON has a letter for. */
+/** Quotes, backslashes and the controls with a short escape in JSON. */
 const SHORT_ESCAPES = /["\\\b\t\n\f\r]/
 
 /**
- * As much of a text as fits into so many characters of JSON, quotes included, with an ellipsis where something was left out; that alone where
- * nothing fits. Each unit of the text is looked at once: escapes make the JSON up to six times as long as the text.
+ * Cuts a text to so many characters of JSON, including quotes, with an ellipsis when something was left out; only the ellipsis when nothing
+ * fits. Reads each unit of the text once: escapes make the JSON up to six times as long as the text.
  */
 function cutJson(text: string, lengthMax: number): string {
   let length = 2
-  /** Where the ellipsis has room still. */
+  /** The last position after which the ellipsis still fits. */
   let fits = 0
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -145,7 +145,7 @@ function cutJson(text: string, lengthMax: number): string {
 
 const isHigh = (code: number): boolean => code >= 0xd800 && code < 0xdc00
 const isLow = (code: number): boolean => code >= 0xdc00 && code < 0xe000
-/** Whether half a character has its other half beside it. */
+/** Whether a surrogate has its other half beside it. */
 const isPaired = (text: string, at: number): boolean =>
   isHigh(text.charCodeAt(at)) ? isLow(text.charCodeAt(at + 1)) : isHigh(text.charCodeAt(at - 1))
 
@@ -155,10 +155,10 @@ const TEXT_LENGTH_MAX = 2_000
 const ITEMS_MAX = 100
 
 /**
- * A value as it may be kept and shown: what is called like a secret or looks like one is hidden, long texts and lists are cut. `cut` says whether
- * anything is missing or changed. The JSON has at most `lengthMax` characters and a few for marks of what was left out.
- * @param limits.secrets values that are known to be secret
- * @param limits.exactOnly hides those alone, which is quick: for what goes through here once more before anybody sees it
+ * Makes a value safe to store and show: hides members with the name or the form of a secret, cuts long texts and lists. `cut` says whether
+ * anything is missing or changed. The JSON has at most `lengthMax` characters, and a few more for the marks of omissions.
+ * @param limits.secrets known secrets
+ * @param limits.exactOnly hides only those, which is fast: for values that pass through here again before anybody sees them
  */
 export function redact(
   value: unknown,
@@ -171,7 +171,7 @@ export function redact(
 class Redaction {
   /** Whether anything is missing or changed. */
   cut = false
-  /** Characters that there is room for still. */
+  /** Characters left. */
   #left: number
   readonly #secrets: readonly string[]
   readonly #exactOnly: boolean
@@ -219,7 +219,7 @@ class Redaction {
       members.push([this.#text(name.slice(0, NAME_LENGTH_MAX)), this.#member(name, member, depth)])
       this.#take(2)
     }
-    // fromEntries defines members: `__proto__` is a name like others.
+    // fromEntries defines members: `__proto__` is an ordinary name.
     return Object.fromEntries(members)
   }
 
@@ -240,7 +240,7 @@ class Redaction {
 
   #shorten(text: string, lengthMax: number): string {
     const hide = this.#exactOnly ? hideExact : hideSecrets
-    // Secrets are looked for in no more than what can be shown, and a little beyond, lest one is cut in half and shown.
+    // Searches only what can be shown, and a little more, so that no secret is cut in half and shown.
     const hidden = hide(text.slice(0, lengthMax + TEXT_LENGTH_MAX), this.#secrets)
     if (hidden !== text || hidden.length > lengthMax) this.cut = true
     return hidden.length > lengthMax ? `${hidden.slice(0, lengthMax).toWellFormed()}${CUT}` : hidden

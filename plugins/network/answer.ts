@@ -5,7 +5,7 @@ import { refuse } from '#plugins/network/request.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 const HEADER_LENGTH_MAX = 8_192
-/** Longer than this no service means it. */
+/** No service means a longer time. */
 const RETRY_SECONDS_MAX = 86_400
 
 export interface EgressResponse {
@@ -14,13 +14,13 @@ export interface EgressResponse {
   url: string
   headers: [name: string, value: string][]
   body: string
-  /** How long a service that is busy (429 or 503) asks to wait, in whole seconds. */
+  /** How long a busy service (429 or 503) asks to wait, in whole seconds. */
   retryAfterSeconds?: number
-  /** Whether nobody was asked, for the answer was still here. */
+  /** Whether the response comes from the cache. */
   cached?: true
 }
 
-/** How long a service that is busy asks to wait; null when it does not say. */
+/** How long a busy service asks to wait; null when it does not say. */
 export function retryAfterMs({ statusCode, headers }: IncomingMessage): number | null {
   const given = headers['retry-after']?.trim()
   if ((statusCode !== 429 && statusCode !== 503) || given === undefined) return null
@@ -37,9 +37,9 @@ export function headersOf({ headers }: IncomingMessage): [string, string][] {
 }
 
 /**
- * What an answer holds, counted before and after it was unpacked: an answer of a few lines may unpack to gigabytes, and one of gigabytes to nothing.
- * @param limits `host` is named in errors
- * @throws GuestError too_large or upstream, and whatever stops it where the signal does
+ * The body of a response, limited before and after decompression: a short response may decompress to gigabytes, and a response of gigabytes to nothing.
+ * @param limits `host` appears in errors
+ * @throws GuestError too_large or upstream, and the reason of the signal when it aborts
  */
 export async function readBody(
   response: IncomingMessage,
@@ -56,14 +56,14 @@ export async function readBody(
   }
   const unpacker = Object.hasOwn(unpackers, encoding) ? unpackers[encoding]?.() : undefined
   if (unpacker === undefined && encoding !== 'identity')
-    return refuse('upstream', `${host} packs its answer as ${encoding.slice(0, 40)}, which is not taken.`)
+    return refuse('upstream', `${host} uses the content encoding ${encoding.slice(0, 40)}, which is not supported.`)
   const stream: Readable = unpacker ? response.pipe(unpacker) : response
   const stop = (error?: Error) => {
     stream.destroy(error)
     response.destroy()
   }
   const abort = () => stop(new Error('Aborted.'))
-  const tooLarge = new GuestError('thrown', `${host} answers more than ${bytesMax} bytes.`, 'too_large')
+  const tooLarge = new GuestError('thrown', `The response of ${host} exceeds ${bytesMax} bytes.`, 'too_large')
   signal.addEventListener('abort', abort, { once: true })
   if (unpacker) {
     let packed = 0
@@ -83,7 +83,7 @@ export async function readBody(
     }
   } catch (error) {
     if (error instanceof GuestError || signal.aborted) throw error
-    refuse('upstream', `The answer of ${host} could not be read to its end.`)
+    refuse('upstream', `The response of ${host} ended early or is damaged.`)
   } finally {
     signal.removeEventListener('abort', abort)
     stop()

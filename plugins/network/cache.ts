@@ -5,14 +5,14 @@ import { LRUCache } from 'lru-cache'
 import type { EgressResponse } from '#plugins/network/answer.ts'
 import type { Hop } from '#plugins/network/request.ts'
 
-/** A few thousand answers of a few kilobytes, which is what services say of a book. */
+/** A few thousand responses of a few kilobytes, the usual size of the data for a book. */
 const CACHE_BYTES_MAX = 32 * 1024 * 1024
 const ENTRIES_MAX = 5_000
-/** One large answer would push out a hundred that are asked for again. */
+/** One large response would evict a hundred small ones that are requested again. */
 const ENTRY_BYTES_MAX = 1024 * 1024
-/** What is not there yet may be there tomorrow, however long what is there stays. */
+/** Limit for "not found": the entry may exist tomorrow, even if existing entries stay valid for long. */
 const ABSENT_SECONDS_MAX = 3_600
-/** Requests that say themselves what they want of a cache, or want a part, or only want to know whether something has changed. */
+/** Headers of requests that control caches themselves, request a range, or are conditional. */
 const OWN_WAY_HEADERS = [
   'cache-control',
   'pragma',
@@ -25,19 +25,19 @@ const OWN_WAY_HEADERS = [
 ]
 
 export interface ResponseCache {
-  /** @param secondsMax how old the answer may be */
+  /** @param secondsMax maximum age of the response */
   find(key: string, secondsMax: number): EgressResponse | undefined
-  /** @param seconds for which the service lets it be kept; what it may not be kept for is not kept */
+  /** @param seconds for which the service allows caching; 0 stores nothing */
   keep(key: string, response: EgressResponse, seconds: number): void
 }
 
-/** Whether the answer to a request may be given again at all. */
+/** Whether the response to a request may be cached at all. */
 export const isCacheable = ({ method, headers }: Hop): boolean =>
   method === 'GET' && !OWN_WAY_HEADERS.some((name) => Object.hasOwn(headers, name))
 
 /**
- * What makes two requests the same: who asks, for what, in which words, with which credentials, and what it may do. Of all that only a hash is kept, for
- * headers may hold secrets.
+ * The key of equal requests: by scope, URL, headers, credentials and rules. Only a hash is stored, because
+ * headers may contain secrets.
  */
 export const cacheKeyOf = (parts: { scope: string; hop: Hop; credential: unknown; rules: unknown; userAgent: string }): string => {
   const { scope, hop, credential, rules, userAgent } = parts
@@ -61,10 +61,10 @@ export function keepableSeconds(headers: IncomingHttpHeaders): number {
 }
 
 const bytesOf = ({ url, headers, body }: EgressResponse): number =>
-  // Two for each character, as in memory where one of them is no Latin letter.
+  // Two bytes for each character, as in memory for strings with non-Latin characters.
   2 * (url.length + body.length + headers.reduce((sum, [name, value]) => sum + name.length + value.length, 0)) + 500
 
-/** @param now milliseconds of a clock that never goes back; another one in tests */
+/** @param now milliseconds of a monotonic clock; replaced in tests */
 export function openResponseCache(now: () => number = () => performance.now()): ResponseCache {
   const entries = new LRUCache<string, { response: EgressResponse; at: number; until: number; bytes: number }>({
     max: ENTRIES_MAX,

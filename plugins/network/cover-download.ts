@@ -2,20 +2,20 @@ import type { DownloadCover } from '#core/matching/provider-client.ts'
 import type { Downloads } from '#plugins/network/egress.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
-/** A scan of a page that nobody has made smaller; covers that services offer have a twentieth. */
+/** An unreduced scan of a page; covers of services have a twentieth. */
 const COVER_BYTES_MAX = 10 * 1024 * 1024
-/** Longer than a plugin may take for a text: it is larger, and nobody waits for it. */
+/** Longer than for a text of a plugin: a picture is larger, and nobody waits for it. */
 const DEADLINE_MS = 30_000
 const ACCEPT = 'image/avif, image/webp, image/png, image/jpeg, image/gif'
 
 /**
- * - `invalid_address`: it is none
- * - `permission`: it is not https, names a port or a number in place of a host, or leads, perhaps by redirects, to what is not public
- * - `not_found`: the service says that there is nothing
- * - `upstream`: the service cannot be reached, or answers something else than what was asked for
- * - `not_a_picture`: what it answers is no JPEG, PNG, WebP, GIF or AVIF
+ * - `invalid_address`: not a valid URL
+ * - `permission`: not https, has a port or an IP address, or leads, perhaps by redirects, to a host that is not public
+ * - `not_found`: the service has no such picture
+ * - `upstream`: the service is unreachable or sends an unexpected response
+ * - `not_a_picture`: the response is not a JPEG, PNG, WebP, GIF or AVIF
  * - `too_large`, `timeout`, `rate_limited`
- * - `closed`: the signal said so
+ * - `closed`: the signal aborted
  */
 export type CoverErrorCode =
   | 'invalid_address'
@@ -28,7 +28,7 @@ export type CoverErrorCode =
   | 'rate_limited'
   | 'closed'
 
-/** `message` may be shown to administrators: it names the host and what is wrong, and no address that it leads to. */
+/** Administrators may see `message`: it names the host and the problem, but not the address behind the host. */
 export class CoverError extends Error {
   readonly code: CoverErrorCode
 
@@ -49,10 +49,10 @@ const CODES: Record<string, CoverErrorCode> = {
 }
 
 /**
- * Gets the picture of a cover that a plugin has named in a result. Any public host may be asked, not only those that the plugin may talk to: services
- * keep their pictures at hosts of others, whose names change; the plugin learns nothing of what comes back, and can send no more than the address, which
- * it could as well show to a reader. So no credentials are sent either.
- * @param caller plugin that named it
+ * Downloads the cover that a plugin has named in a result. Any public host is allowed, not only those of the plugin: services keep their pictures at
+ * other hosts, whose names change. The plugin does not see the response, and can send no more than the URL, which it could also show to a user.
+ * No credentials are sent.
+ * @param caller the plugin
  * @throws CoverError
  */
 export async function downloadCover(
@@ -68,14 +68,14 @@ export async function downloadCover(
     })
   const { host } = new URL(answer.url)
   if (answer.status === 404 || answer.status === 410) throw new CoverError('not_found', `${host} has no such picture.`)
-  if (answer.status !== 200) throw new CoverError('upstream', `${host} answered ${answer.status} and no picture.`)
+  if (answer.status !== 200) throw new CoverError('upstream', `${host} returned status ${answer.status} instead of a picture.`)
   const contentType = pictureTypeOf(answer.bytes)
   if (contentType === null)
-    throw new CoverError('not_a_picture', `What ${host} answers is no picture that is taken: JPEG, PNG, WebP, GIF and AVIF are.`)
+    throw new CoverError('not_a_picture', `The response of ${host} is not a supported picture (JPEG, PNG, WebP, GIF or AVIF).`)
   return { bytes: answer.bytes, contentType }
 }
 
-/** The same for callers that take failures as values. */
+/** The same with failures as values. */
 export const openCoverDownload =
   (downloads: Downloads): DownloadCover =>
   (cover) =>
@@ -84,7 +84,7 @@ export const openCoverDownload =
       throw error
     })
 
-/** By its first bytes and by nothing that anybody says of it; SVG is a program and not among them. */
+/** The type by the first bytes, regardless of headers; never SVG, which can contain scripts. */
 export function pictureTypeOf(bytes: Buffer): string | null {
   const has = (at: number, text: string) => bytes.toString('latin1', at, at + text.length) === text
   if (has(0, '\xff\xd8\xff')) return 'image/jpeg'
@@ -95,9 +95,9 @@ export function pictureTypeOf(bytes: Buffer): string | null {
   return null
 }
 
-/** Of a file in boxes: the first tells the kinds that it is, the first of them above all, then its version and the others. */
+/** The brands of a file of boxes: the first box lists the major brand, its version, and the others. */
 function brandsOf(bytes: Buffer): string[] {
-  // A box is as long as it says; one that says more than a few kinds is none of a picture.
+  // The box has a length; a picture has only a few brands, so a longer box is not one.
   const end = Math.min(bytes.readUInt32BE(0), bytes.length, 256)
   const brands: string[] = []
   for (let at = 8; at + 4 <= end; at += 4) if (at !== 12) brands.push(bytes.toString('latin1', at, at + 4))

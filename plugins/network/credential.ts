@@ -3,36 +3,36 @@ import { LRUCache } from 'lru-cache'
 import { type Forms, formsOf, masking } from '#plugins/network/masking.ts'
 import { type Hop, refuse } from '#plugins/network/request.ts'
 
-/** Where in a request a credential stands. */
+/** Where a request contains a credential. */
 export type CredentialPlace = 'header' | 'query' | 'body'
 
-/** What the server puts into requests for one host; plugins never see it. */
+/** A credential that the server adds to requests for one host; plugins never see it. */
 export interface Credential {
   host: string
   place: CredentialPlace
-  /** Of the header, of the parameter of the address, or of the member of a form or of an object as JSON. */
+  /** Name of the header, of the query parameter, or of the member of a form or of a JSON object. */
   name: string
   value: string
-  /** Stands in the same place under a name of its own: whose password the value is. No secret. */
+  /** The user name for the value, in the same place under its own name. Not a secret. */
   username?: { name: string; value: string } | undefined
-  /** What of it is a secret: a manifest may have put something in front that it knows. Looked for in the value where nobody says it. */
+  /** The secret parts of the value, which may have a public prefix from the manifest. By default they are searched for in the value. */
   secrets?: readonly string[] | undefined
-  /** What is a secret only as a whole, as a name with its password. */
+  /** Texts that are secret only as a whole, such as a user name with its password. */
   wholes?: readonly string[] | undefined
-  /** Where the host comes from a configuration: its scheme, host and port. Otherwise it is https at its own port. */
+  /** For a host from the configuration: its scheme, host and port. Otherwise https with its default port. */
   origin?: string | undefined
 }
 
-/** Only what a plugin asked by itself of exactly that host, by that scheme and port; whatever follows a redirect from elsewhere goes without. */
+/** Only for requests of the plugin to exactly that host, scheme and port; never after a redirect from another host. */
 export function isFor(credential: Credential, { url, strayed }: Hop): boolean {
   return !strayed && url.origin === (credential.origin ?? `https://${credential.host}`)
 }
 
-/** A body that something is put into is read for that in the thread of the server, as long a text as is read there at all. */
+/** The server's thread parses a body to add a credential, up to the length that it parses for other purposes. */
 const BODY_LENGTH_MAX = 64 * 1024
 
 /**
- * The request with the credential in its place; what the plugin has put there itself gives way. A request without a body has no place in it.
+ * The request with the credential added; it replaces what the plugin has put there. A request without a body gets none.
  * @throws GuestError invalid_argument for a body that has no such members
  */
 export function withCredential(hop: Hop, { place, username, ...main }: Credential): Hop {
@@ -49,7 +49,7 @@ function withField(hop: Hop, { place, name, value }: Pick<Credential, 'place' | 
   return hop.body === undefined ? hop : { ...hop, body: bodyWith(hop.body, hop.headers['content-type'] ?? '', { name, value }) }
 }
 
-/** The text of a form or of a query, as it is but for this parameter. */
+/** A form or query with this parameter replaced and the rest unchanged. */
 function withParameter(text: string, name: string, value: string): string {
   const given = new URLSearchParams(text)
   const isThere = given.has(name)
@@ -60,16 +60,16 @@ function withParameter(text: string, name: string, value: string): string {
 
 function bodyWith(body: string, contentType: string, { name, value }: Pick<Credential, 'name' | 'value'>): string {
   const wrong = (what: string) =>
-    refuse('invalid_argument', `The server puts the credentials into the body of this request, as "${name}": ${what}.`)
-  if (body.length > BODY_LENGTH_MAX) return wrong(`it may have ${BODY_LENGTH_MAX} characters`)
+    refuse('invalid_argument', `The server adds the credentials to the body of this request, as "${name}": ${what}.`)
+  if (body.length > BODY_LENGTH_MAX) return wrong(`it may have at most ${BODY_LENGTH_MAX} characters`)
   const [type = ''] = contentType.toLowerCase().split(';')
   if (type.trim() === 'application/x-www-form-urlencoded') return withParameter(body, name, value)
   if (!/^application\/([a-z0-9.-]{1,100}\+)?json$/.test(type.trim()))
     return wrong('its Content-Type must be application/json or application/x-www-form-urlencoded')
   const given = readObject(body)
-  if (given === null) return wrong('it must be an object as JSON')
+  if (given === null) return wrong('it must be a JSON object')
   if (Object.hasOwn(given, name)) return JSON.stringify({ ...given, [name]: value })
-  // In front of the rest, which stays letter by letter: numbers of many digits would be others after they were read.
+  // Inserted in front of the rest, which stays unchanged: parsing would alter numbers of many digits.
   const rest = body.slice(body.indexOf('{') + 1)
   return `{${JSON.stringify(name)}:${JSON.stringify(value)}${Object.keys(given).length === 0 ? '' : ','}${rest}`
 }
@@ -83,11 +83,11 @@ function readObject(text: string): object | null {
   }
 }
 
-/** Of credentials that are in use: some hundred pieces each, thousands where a token is a signed statement of 10,000 characters, and a table of a megabyte. */
+/** Forms of credentials in use: some hundred pieces each, thousands for a signed token of 10,000 characters, and a table of a megabyte. */
 const FORMS_KEPT = 16
 const kept = new LRUCache<string, Forms>({ max: FORMS_KEPT })
 
-/** How it stands in a request, which gives even a short one away; a header is its value and a name that is no secret. */
+/** The credential with its place in the request, which identifies even a short one; for headers, the value alone, because the name is no secret. */
 const inPlace = ({ place, name, value }: Credential): string[] => {
   if (place === 'header') return []
   if (place === 'query') return [`${name}=${value}`]
@@ -104,7 +104,7 @@ function keptForms(credential: Credential): Forms {
   return forms
 }
 
-/** A text of a service that may tell what it was sent, as pages for faults do: in the plugin's hands the credential would be the plugin's. */
+/** Removes the credential from a text of the service, which may echo its request, as error pages do: the plugin must not see it. */
 export function withoutCredential(text: string, credential: Credential): string {
   const work = masking(text, keptForms(credential))
   for (;;) {
@@ -113,7 +113,7 @@ export function withoutCredential(text: string, credential: Credential): string 
   }
 }
 
-/** The same for the largest of answers: between its parts it lets others have the thread. */
+/** The same for the largest responses; it yields the thread between parts. */
 export async function bodyWithoutCredential(text: string, credential: Credential): Promise<string> {
   const work = masking(text, keptForms(credential))
   for (;;) {

@@ -13,26 +13,26 @@ import { isAllowedLocal, localRule } from '#plugins/network/rules.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 export interface EgressPolicy {
-  /** Which plugin asks: plugins share the rates of hosts evenly. */
+  /** The plugin: plugins share the rate limits of hosts fairly. */
   caller: string
   rules: readonly EgressRule[]
-  /** Told to every service, so that its people know whom to ask. */
+  /** Sent to every service, so that its operators know whom to contact. */
   userAgent: string
-  /** Put by the server into requests for this one host. */
+  /** Added to requests for this one host. */
   credential?: Credential | undefined
-  /** What the plugin says that services allow; no host is asked faster than any plugin that talks to it says. */
+  /** The rates that services allow according to the plugin; each host gets requests at the lowest rate of all plugins that use it. */
   rates?: HostRates | undefined
-  /** For how long answers to GET are kept and given again; not at all unless said, and only with a `cacheScope`. */
+  /** How long to cache responses to GET; by default not at all, and only with a `cacheScope`. */
   cacheSeconds?: number | undefined
-  /** Whose answers are the same: the plugin's, or those of one reader of it where credentials or settings of a reader take part. */
+  /** Who shares cached responses: the plugin, or one of its users when the user's credentials or settings matter. */
   cacheScope?: string | undefined
 }
 
-/** How requests leave the house; another way in tests. */
+/** The connection to the network; replaced in tests. */
 export interface EgressWay {
-  /** All addresses of a host, none where there is no such host. Stops looking when the signal says so. */
+  /** All addresses of a host, none when it does not exist. Stops when the signal aborts. */
   resolve(host: string, signal: AbortSignal): Promise<string[]>
-  /** Whether an address may be talked to, by everybody or (`isPrivate`) where an administrator has granted that host by itself. */
+  /** Whether an address is allowed, for everybody or (`isPrivate`) because an administrator has granted that host explicitly. */
   permits(address: string, isPrivate: boolean): boolean
   request: typeof https.request
   /** Of hosts on the public internet. */
@@ -40,46 +40,46 @@ export interface EgressWay {
 }
 
 export interface Egress {
-  /** Places on this machine or in its network that requests may go to where a rule says so; none unless there. */
+  /** Hosts on this machine or its network that rules may allow; by default none. */
   readonly local?: LocalServices
   /** @throws GuestError whose `own` is permission, invalid_argument, rate_limited, timeout, too_large, upstream or closed */
   fetch(given: unknown, policy: EgressPolicy, signal: AbortSignal): Promise<EgressResponse>
 }
 
-/** What the server itself gets because a plugin named it. */
+/** A download by the server of a URL that a plugin named. */
 export interface Download {
   url: string
-  /** Which plugin named it. */
+  /** The plugin that named it. */
   caller: string
   userAgent: string
   accept: string
   bytesMax: number
   deadlineMs: number
-  /** Whether it may lie at a place of {@link Egress.local}; not unless said. */
+  /** Whether a host in {@link Egress.local} is allowed; default false. */
   mayBeLocal?: boolean
 }
 
 export interface Downloads {
   /**
-   * Gets what lies at an address of any public host, under the same policy as plugins but for the list of hosts, and without credentials.
+   * Downloads a URL of any public host, under the same policy as plugins except for the list of hosts, and without credentials.
    * @throws GuestError as `fetch` does
    */
   download(wanted: Download, signal: AbortSignal): Promise<{ status: number; url: string; bytes: Buffer }>
 }
 
-/** Of a text, packed and unpacked alike. */
+/** For a text, both compressed and decompressed. */
 const RESPONSE_BYTES_MAX = 5 * 1024 * 1024
 const REDIRECTS_MAX = 5
 const DEADLINE_MS_MAX = 15_000
-/** What must be left for the answer when a service asks to come again later. */
+/** Time that must remain for the response when a service asks to retry later. */
 const RETRY_ROOM_MS = 500
-/** Names and addresses that a resolver gives; more is no host but an attack. */
+/** More addresses of a host than this are an attack. */
 const ADDRESSES_MAX = 50
 const CONNECTION: https.RequestOptions & Pick<net.TcpSocketConnectOpts, 'autoSelectFamily' | 'autoSelectFamilyAttemptTimeout'> = {
   autoSelectFamily: true,
-  // Before the next of several addresses is tried; 250 unless said, too little for far countries.
+  // Time before trying the next of several addresses; the default 250 is too short for distant countries.
   autoSelectFamilyAttemptTimeout: 1_000,
-  // Neither connections nor proxies are shared, nor is anything believed that the environment says about certificates.
+  // Shares no connections or proxies, and ignores certificate settings of the environment.
   agent: false,
   rejectUnauthorized: true,
   insecureHTTPParser: false,
@@ -93,7 +93,7 @@ const OUTSIDE: EgressWay = {
   port: 443,
 }
 
-/** What stays the same from hop to hop. */
+/** What stays the same for all hops. */
 interface Journey {
   caller: string
   rules: EgressRules
@@ -110,13 +110,13 @@ interface Arrival {
   url: string
   headers: [name: string, value: string][]
   bytes: Buffer
-  /** Null where the service does not ask to wait. */
+  /** Null when the service does not ask to wait. */
   waitMs: number | null
-  /** For how long all that answered on the way let it be kept. */
+  /** For how long all responses on the way may be cached. */
   keepSeconds: number
 }
 
-/** One request to addresses that were looked at. */
+/** One request to addresses that were checked. */
 interface Sending {
   hop: Hop
   host: string
@@ -126,10 +126,10 @@ interface Sending {
   signal: AbortSignal
 }
 
-/** Of this machine alone, whatever name servers and files say of it. */
+/** This machine, whatever name servers and the hosts file say. */
 const LOOPBACK = ['127.0.0.1', '::1']
 
-/** @param local places that are let through beside the public internet, where a rule names them as well */
+/** @param local hosts that are allowed besides the public internet, where a rule names them too */
 export function openEgress(way: EgressWay = OUTSIDE, local: LocalServices = NO_LOCAL_SERVICES): Egress & Downloads {
   return new HttpsEgress(way, local)
 }
@@ -149,9 +149,9 @@ class HttpsEgress implements Egress, Downloads {
   async fetch(given: unknown, policy: EgressPolicy, outer: AbortSignal): Promise<EgressResponse> {
     const { hop, timeoutMs } = readRequest(given)
     const { caller, rules, userAgent, rates, cacheSeconds = 0, cacheScope: scope } = policy
-    // Of a host that is not sent it no answer is masked: it would say of each guess in it whether that is right.
+    // Without credentials there is no masking: it would confirm a plugin's guesses of the credential.
     const credential = policy.credential && isFor(policy.credential, hop) ? policy.credential : undefined
-    // What is refused anyway need not wait for it.
+    // A request that is refused anyway need not wait for the rate limit.
     checkAddress(hop, rules)
     if (outer.aborted) refuse('closed', 'The call has ended.')
     const key =
@@ -174,18 +174,18 @@ class HttpsEgress implements Egress, Downloads {
     const { hop } = readRequest({ url: address, headers: { accept } })
     const rules: EgressRules = mayBeLocal && isAllowedLocal(hop.url, this.local) ? [localRule(hop.url, ['GET'])] : 'public'
     checkAddress(hop, rules)
-    // Pictures are packed already.
+    // Pictures are compressed already.
     const how = { caller, rules, userAgent, credential: undefined, encodings: 'identity', bytesMax, deadlineMs } as const
     const { status, url, bytes } = await this.#travel(hop, how, outer)
     return { status, url, bytes }
   }
 
-  /** Nobody is asked where a name leads: it is this machine, or it is an address. */
+  /** Without name servers: it is this machine, or an IP address. */
   #findLocal(host: string, url: URL): string[] {
     const addresses = host === 'localhost' ? LOOPBACK : [host]
     // Whatever the rule says.
     if (!this.local.has(placeOf(url)) || !addresses.every(isLocalAddress))
-      refuse('permission', `${placeOf(url)} is no place that this server lets through for development.`)
+      refuse('permission', `${placeOf(url)} is not a host that this server allows for development.`)
     return addresses
   }
 
@@ -197,17 +197,17 @@ class HttpsEgress implements Egress, Downloads {
             signal.throwIfAborted()
             return []
           })
-    if (addresses.length === 0 || addresses.length > ADDRESSES_MAX) refuse('upstream', `There is no host ${host}.`)
-    // One private address among public ones is how a name is turned against the house that resolves it.
+    if (addresses.length === 0 || addresses.length > ADDRESSES_MAX) refuse('upstream', `The host ${host} was not found.`)
+    // A private address among public ones is the sign of DNS rebinding.
     if (!addresses.every((address) => this.#way.permits(address, isPrivate)))
       refuse(
         'permission',
-        `${host} leads to ${isPrivate ? 'this server, or to no network that can be granted' : 'an address that is not on the public internet'}.`,
+        `${host} resolves to ${isPrivate ? 'this server, or to a network that cannot be granted' : 'an address that is not on the public internet'}.`,
       )
     return addresses
   }
 
-  /** Sends one request; `read` is given the answer while the host counts it as under way. */
+  /** Sends one request; calls `read` with the response while the host counts it as in flight. */
   async #request<Value>(hop: Hop, journey: Journey, read: (response: IncomingMessage) => Promise<Value>): Promise<Value> {
     const { caller, credential, deadline, signal } = journey
     const { host, group, isPrivate, isLocal } = checkAddress(hop, journey.rules)
@@ -247,7 +247,7 @@ class HttpsEgress implements Egress, Downloads {
     return new Promise<IncomingMessage>((resolve, reject) => {
       const request = (isPlain ? http.request : this.#way.request)(options, resolve)
       request.on('error', reject)
-      request.on('close', () => reject(new Error('The connection was closed without an answer.')))
+      request.on('close', () => reject(new Error('The connection was closed without a response.')))
       request.end(hop.body)
     })
   }
@@ -285,7 +285,7 @@ class HttpsEgress implements Egress, Downloads {
     }
   }
 
-  /** From the first address to what arrives, within the time, whatever happens on the way. */
+  /** From resolved addresses to the response, within the deadline. */
   async #travel(
     hop: Hop,
     { deadlineMs, ...rest }: Omit<Journey, 'deadline' | 'signal'> & { deadlineMs: number },
@@ -305,19 +305,19 @@ class HttpsEgress implements Egress, Downloads {
     } catch (error) {
       if (outer.aborted) refuse('closed', 'The call has ended.')
       if (error instanceof GuestError) throw error
-      if (ended.signal.aborted) refuse('timeout', `${host} did not answer within ${Math.round(deadlineMs)} ms.`)
-      return refuse('upstream', `${host} could not be reached.`)
+      if (ended.signal.aborted) refuse('timeout', `${host} did not respond within ${Math.round(deadlineMs)} ms.`)
+      return refuse('upstream', `${host} is unreachable.`)
     } finally {
       leave()
       clearTimeout(timer)
       outer.removeEventListener('abort', end)
-      // Whatever is still open of it.
+      // Closes whatever is still open.
       end()
     }
   }
 }
 
-/** The addresses that were looked at are those that are talked to, whatever the name says by then. */
+/** Connects to the checked addresses, even if the name resolves to others by then. */
 const lookupOf =
   (addresses: readonly string[]): NonNullable<https.RequestOptions['lookup']> =>
   (_host, options, callback) => {
@@ -327,7 +327,7 @@ const lookupOf =
     else callback(null, first.address, first.family)
   }
 
-/** What a plugin is given of what arrived: without its credential. */
+/** The response for a plugin: without its credential. */
 async function responseOf({ status, url, headers, bytes, waitMs }: Arrival, credential: Credential | undefined): Promise<EgressResponse> {
   const masked = (text: string) => (credential ? withoutCredential(text, credential) : text)
   return {
@@ -339,10 +339,10 @@ async function responseOf({ status, url, headers, bytes, waitMs }: Arrival, cred
   }
 }
 
-/** @throws GuestError upstream for one redirect too many, permission for one that would give the credential away */
+/** @throws GuestError upstream for too many redirects, permission for a redirect that would reveal the credential */
 function checkRedirect(first: Hop, at: Hop, next: Hop, redirects: number, credential: Credential | undefined): void {
   if (redirects > REDIRECTS_MAX) refuse('upstream', `${first.url.host} redirects more than ${REDIRECTS_MAX} times.`)
-  // A service that repeats what stood in its address would have it sent to another host.
+  // A service that repeats its query in the redirect would have the credential sent to another host.
   if (credential && next.strayed && withoutCredential(next.url.href, credential) !== next.url.href)
     refuse('permission', `${at.url.host} redirects to another host with the credentials in the address; they are not sent there.`)
 }

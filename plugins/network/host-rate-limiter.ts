@@ -3,15 +3,15 @@ import { type Pace, TokenBucket } from '#core/foundation/token-bucket.ts'
 import { covers } from '#plugins/network/request.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
-/** What the terms of a service allow, as the manifest of a plugin states it. */
+/** The rate that a service allows, according to the manifest of a plugin. */
 export interface HostRate {
   perMinute: number
-  /** Requests at once after a rest; what ten seconds allow unless said, so that the first minute is no worse than the next. */
+  /** Requests at once after a pause; default: the requests of ten seconds, so that the first minute is no worse than the next. */
   burst?: number | undefined
-  /** Requests under way. */
+  /** Requests in flight. */
   maxParallel?: number | undefined
 }
-/** By host, or by `*.` and what is above many. */
+/** By host, or by `*.` and a parent domain. */
 export type HostRates = Readonly<Record<string, HostRate>>
 
 interface HostPace extends Pace {
@@ -22,12 +22,12 @@ interface HostPace extends Pace {
 const PACE_MAX: HostPace = { perSecond: 5, burst: 10, parallelMax: Number.POSITIVE_INFINITY }
 /** For so long a plugin that asks nothing keeps hosts at its rate: it may have been taken away since. */
 const STATED_MS = 3_600_000
-/** Hosts that are remembered before those are forgotten that have had their rest. */
+/** Above this number of hosts, idle ones are forgotten. */
 const HOSTS_MAX = 1_000
 const FORGET_EVERY_MS = 2_000
-/** Requests of one plugin under way, for all its readers: each may hold an answer of megabytes, and so many may wait for one host. */
+/** Requests of one plugin in flight, for all its users: each may hold a response of megabytes, and all may wait for one host. */
 const PARALLEL_MAX = 6
-/** Requests of one plugin that wait to be under way; as many as its calls can have. */
+/** Queued requests of one plugin; as many as its calls can make. */
 const WAITING_MAX = 64
 
 interface Waiting {
@@ -40,7 +40,7 @@ const tooMany = (of: string, waitMs?: number): GuestError => {
   return new GuestError('thrown', `Too many requests ${of}; ${wait}.`, 'rate_limited')
 }
 
-/** Waits in a line until it is let go; leaves the line when the signal says so. */
+/** Waits in a queue; leaves it when the signal aborts. */
 function stand(line: Waiting[], signal: AbortSignal, late: GuestError, onLeave: () => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
@@ -63,7 +63,7 @@ function stand(line: Waiting[], signal: AbortSignal, late: GuestError, onLeave: 
 
 export interface WantedTurn {
   host: string
-  /** Which plugin asks. */
+  /** The plugin. */
   caller: string
   /** By the clock of `performance.now()`. */
   deadline: number
@@ -71,12 +71,12 @@ export interface WantedTurn {
 }
 
 export interface HostRateLimiter {
-  /** What a plugin says of the hosts that it talks to, in place of what it said before: a host is asked at the lowest rate that any of them states. */
+  /** Replaces the rates that a plugin states: each host gets requests at the lowest rate that any plugin states. */
   state(caller: string, rates: HostRates): void
   /**
-   * Waits for a turn with a host. The next turn goes to whichever plugin has waited longest for one, not to whoever asks most.
-   * @returns to be called when the host is not asked any more
-   * @throws GuestError rate_limited, at once where the turn cannot come in time
+   * Waits for the rate limit of a host. The next request is of the plugin that has waited longest, not of the one with the most requests.
+   * @returns a function to call at the end of the request
+   * @throws GuestError rate_limited, at once when the deadline cannot be met
    */
   take(wanted: WantedTurn): Promise<() => void>
 }
@@ -86,7 +86,7 @@ interface Host {
   bucket: TokenBucket
   /** Requests under way. */
   inside: number
-  /** Lines by plugin, in the order of their next turns. */
+  /** Queues by plugin, in the order of their next requests. */
   lines: Map<string, Waiting[]>
   timer: NodeJS.Timeout | undefined
 }
@@ -192,7 +192,7 @@ class FairRateLimiter implements HostRateLimiter {
     return host
   }
 
-  /** Lets go who may, and comes back when the next may. */
+  /** Starts the requests that the rate allows, and sets a timer for the next. */
   #serve(host: Host): void {
     clearTimeout(host.timer)
     host.timer = undefined
@@ -204,7 +204,7 @@ class FairRateLimiter implements HostRateLimiter {
       line.shift()?.go()
       if (line.length > 0) host.lines.set(caller, line)
     }
-    // Whoever leaves serves the next, where it is for those under way that somebody waits.
+    // When the limit of requests in flight is reached, the end of a request starts the next.
     if (host.lines.size === 0 || host.inside >= host.pace.parallelMax) return
     // Timers may fire a little early.
     host.timer = setTimeout(() => this.#serve(host), Math.max(host.bucket.secondsUntil(1, host.pace) * 1000, 1))
@@ -219,7 +219,7 @@ function enter(host: Host): void {
 }
 
 export interface CallerSemaphore {
-  /** Waits until the plugin has fewer requests under way; to be called when the request has ended. @throws GuestError rate_limited */
+  /** Waits until the plugin has fewer requests in flight. Returns a function to call at the end of the request. @throws GuestError rate_limited */
   enter(caller: string, signal: AbortSignal): Promise<() => void>
 }
 

@@ -1,48 +1,48 @@
-/** What stands in the place of a secret in what a service answered. */
+/** Replaces a secret in the response of a service. */
 export const INSTEAD = '[credential]'
 
-/** Shorter ones are words that stand in answers anyway. */
+/** Shorter ones are words that occur in responses anyway. */
 const SECRET_LENGTH_MIN = 8
 /**
- * A secret is cut into blocks of so many bytes, the last one longer, and each is masked as a whole or not at all. If parts were masked however far they
- * go, a plugin whose service repeats what it is asked would learn the secret sign by sign: it guesses one more, and sees whether that was masked too.
- * Whoever knows one block knows nothing of the next, so all forms of a secret are cut at the same bytes of it.
+ * A secret is split into blocks of this many bytes, the last one longer, and each is masked as a whole or not at all. If parts of any length were
+ * masked, a plugin whose service echoes its requests could learn the secret character by character: it guesses one more, and sees whether that is
+ * masked too. One block reveals nothing about the next, so all forms of a secret are split at the same bytes.
  */
 const BLOCK_BYTES = 16
-/** Texts are looked through for what a block begins with. */
+/** Texts are searched for the first characters of a block. */
 const PIECE = 8
-/** Layers of encoding that are taken off one after the other, as of JSON within JSON. */
+/** Layers of encoding that are decoded one after another, as for JSON within JSON. */
 const LAYERS_MAX = 2
 /** Characters between two pauses: some milliseconds of this thread. */
 const PAUSE_EVERY = 256 * 1024
-/** What looking at one piece costs, in characters that are only passed. */
+/** The cost of comparing one piece, in characters that are only scanned. */
 const PIECE_COST = 100
 
-/** One way in which a secret may be written. */
+/** One encoding of a secret. */
 interface Form {
   codes: Uint16Array
   blocks: readonly Block[]
-  /** What belongs to a run of it at either end, as the digit of base64 that it shares with what stands beside. */
+  /** Whether the block shares base64 digits with its neighbors. */
   isBase64: boolean
 }
 
 type Block = readonly [from: number, to: number]
 
-/** Ways to write the secrets of one credential, and which blocks of them begin with a piece. */
+/** The encodings of the secrets of one credential, indexed by the first characters of their blocks. */
 export interface Forms {
   pieces: Map<string, { form: Form; block: number }[]>
-  /** Says of most hashes that no piece has them. */
+  /** A filter that rules out most hashes. */
   known: Uint8Array
 }
 
-/** Of one piece in one form, which repeats itself then. */
+/** Blocks that begin with the same piece, which then repeats itself. */
 const PLACES_MAX = 4
 const HASH_BITS = 20
 const FACTOR = 31
 const FACTOR_OF_FIRST = (FACTOR ** (PIECE - 1)) | 0
 const slotOf = (hash: number): number => Math.imul(hash, 0x9e3779b1) >>> (32 - HASH_BITS)
 
-/** Small letters for large ones: a service may write a key of hexadecimal digits either way. */
+/** Lower-cases the text: a service may write hexadecimal digits in either case. */
 function codesOf(text: string): Uint16Array {
   const bytes = Buffer.allocUnsafeSlow(text.length * 2)
   bytes.write(text, 'utf16le')
@@ -53,7 +53,7 @@ function codesOf(text: string): Uint16Array {
 
 const small = (code: number): number => (code >= 65 && code <= 90 ? code + 32 : code)
 
-/** The digits of base64 that a secret has whatever stands before and behind it, for each place at which it may begin among three bytes. */
+/** The base64 digits of a secret that do not depend on its surroundings, for each of the three alignments. */
 function base64Of(bytes: Buffer): { digits: string; shift: number; first: number }[] {
   return [0, 1, 2].map((shift) => {
     const digits = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64')
@@ -62,16 +62,16 @@ function base64Of(bytes: Buffer): { digits: string; shift: number; first: number
   })
 }
 
-/** A text that is masked, and whether only as a whole. */
+/** A text to mask, and whether only as a whole. */
 export interface Secret {
   text: string
   isWhole: boolean
 }
 
-/** The first part of a signed token says only how it is signed, and is the same in many. */
+/** The first part of a signed token contains only the algorithm, and is the same in many tokens. */
 const SIGNED = /^eyJ[\w-]{8,}\./
 
-/** The secrets in the value of a header of which no more is known: all of it, what stands behind its scheme, and what that is packed of. */
+/** The secrets in a header value without further information: the whole value, the part after its scheme, and the decoded part. */
 function secretsOf(value: string): Secret[] {
   const last = value.slice(value.lastIndexOf(' ') + 1)
   const found = [
@@ -80,26 +80,26 @@ function secretsOf(value: string): Secret[] {
   ]
   if (/^basic /i.test(value)) {
     const pair = Buffer.from(last, 'base64').toString('utf8')
-    // A name may be said; it is no secret.
+    // The user name is not a secret.
     found.push({ text: pair, isWhole: true }, { text: pair.slice(pair.indexOf(':') + 1), isWhole: false })
   }
   return found
 }
 
-/** As a service reads it that takes the bytes of a header, or those of an address, for what they are not. */
+/** As decoded by services that read the bytes of a header or a URL in the wrong charset. */
 const spellingsOf = (text: string): string[] =>
   /[^\0-\x7f]/.test(text) ? [text, Buffer.from(text, 'utf8').toString('latin1'), Buffer.from(text, 'latin1').toString('utf8')] : [text]
 
-/** Where the blocks of a secret of so many bytes begin, and its end. */
+/** The start of each block of a secret of so many bytes, and its end. */
 function cutsOf(bytes: number, isWhole: boolean): number[] {
   const count = isWhole ? 1 : Math.max(1, Math.floor(bytes / BLOCK_BYTES))
   return [...Array.from({ length: count }, (_, index) => index * BLOCK_BYTES), bytes]
 }
 
 /**
- * @param value as it stands in a request, which holds a secret
- * @param wholes what is masked as a whole alone, as `name=value`
- * @param known the secrets in the value; where nobody says them they are looked for
+ * @param value as in the request, containing a secret
+ * @param wholes texts to mask only as a whole, such as `name=value`
+ * @param known the secrets in the value; by default they are searched for
  */
 export function formsOf(value: string, wholes: readonly string[] = [], known?: readonly string[]): Forms {
   const forms: Form[] = []
@@ -126,7 +126,7 @@ function addForms(forms: Form[], text: string, isWhole: boolean): void {
   for (const spelled of spellingsOf(text)) {
     const plain = blocksOf(spelled.length, (byte) => byte)
     add(spelled, plain)
-    // A space in a form or in the query of an address.
+    // A space in a form or in a query.
     if (spelled.includes(' ')) add(spelled.replaceAll(' ', '+'), plain)
   }
   for (const encoding of /[^\0-\x7f]/.test(text) ? (['utf8', 'latin1'] as const) : (['utf8'] as const)) {
@@ -158,17 +158,17 @@ function tableOf(forms: readonly Form[]): Forms {
       for (let place = 0; place < PIECE; place++) hash = (Math.imul(hash, FACTOR) + (form.codes[at + place] as number)) | 0
       known[slotOf(hash)] = 1
       const places = pieces.get(piece)
-      // What repeats itself is found by any of its pieces.
+      // A repeating secret is found by any of its pieces.
       if (places === undefined) pieces.set(piece, [{ form, block }])
       else if (places.filter((place) => place.form === form).length < PLACES_MAX) places.push({ form, block })
     }
   return { pieces, known }
 }
 
-/** A text as somebody reads it who takes off one layer of encoding, and where each of its characters comes from. */
+/** A text after decoding one layer, with the origin of each character. */
 interface View {
   codes: Uint16Array
-  /** For each character where it begins in the text, and at the end where that ends; null where it is the text. */
+  /** The start of each character in the text, and the end; null for the text itself. */
   origins: Uint32Array | null
 }
 
@@ -179,7 +179,7 @@ const JSON_CODE = /\\u([0-9a-f]{4})/iy
 const PERCENT = /%([0-9a-f]{2})/iy
 const ENTITY = /&(?:#(\d{1,5})|#x([0-9a-f]{1,4})|(amp|lt|gt|quot|apos));/iy
 
-/** One encoded character. @returns its code and how many characters it takes; null where none begins here */
+/** Decodes one escape. @returns its code and length; null when there is none at this position */
 function decodeAt(text: string, at: number): { code: number; length: number } | null {
   const match = (pattern: RegExp) => {
     pattern.lastIndex = at
@@ -203,7 +203,7 @@ function decodeAt(text: string, at: number): { code: number; length: number } | 
   return { code, length }
 }
 
-/** Takes off one layer; null where there is none. NUL is left out: texts of two bytes a character have it between all. */
+/** Decodes one layer; null when there is none. Skips NUL, which is between all characters of UTF-16 text. */
 function* decode(text: string, before: View): Generator<undefined, { text: string; view: View } | null> {
   if (!ENCODED.test(text)) return null
   const codes = new Uint16Array(text.length)
@@ -237,7 +237,7 @@ type Range = [from: number, to: number]
 const isBase64Digit = (code: number | undefined): boolean => code !== undefined && /[\w+/-]/.test(String.fromCharCode(code))
 const EQUALS = 0x3d
 
-/** The blocks of a form that stand here, one behind the other; null where not even one does. */
+/** The consecutive blocks of a form at this position; null when there is none. */
 function runFrom(codes: Uint16Array, at: number, { form, block }: { form: Form; block: number }): Range | null {
   const start = form.blocks[block]?.[0] as number
   let end = start
@@ -257,7 +257,7 @@ function runFrom(codes: Uint16Array, at: number, { form, block }: { form: Form; 
   return run
 }
 
-/** Where a view holds what is to be masked. Each character is looked at once, but for those of runs. */
+/** The ranges of a view to mask. Each character is read once, except in runs. */
 function* findRuns({ codes, origins }: View, { pieces, known }: Forms): Generator<undefined, Range[]> {
   const found: Range[] = []
   let hash = 0
@@ -273,7 +273,7 @@ function* findRuns({ codes, origins }: View, { pieces, known }: Forms): Generato
     if (end < PIECE - 1 || known[slotOf(hash)] === 0) continue
     const at = end - PIECE + 1
     const last = found.at(-1)
-    // Within what is masked already.
+    // Already inside a masked range.
     if (last !== undefined && (origins?.[end + 1] ?? end + 1) <= last[1]) continue
     work += PIECE_COST
     for (const place of pieces.get(String.fromCharCode(...codes.subarray(at, end + 1))) ?? []) {
@@ -284,7 +284,7 @@ function* findRuns({ codes, origins }: View, { pieces, known }: Forms): Generato
   return found
 }
 
-/** Masks secrets however they are written: as they are, by blocks, escaped, in large letters, in base64 or hex. Yields wherever others may have the thread. */
+/** Masks secrets in any encoding: plain, in blocks, escaped, in upper case, in base64 or hex. Yields to let others use the thread. */
 export function* masking(text: string, forms: Forms): Generator<undefined, string> {
   const ranges: Range[] = []
   let layer: { text: string; view: View } | null = { text, view: { codes: codesOf(text), origins: null } }
@@ -293,13 +293,13 @@ export function* masking(text: string, forms: Forms): Generator<undefined, strin
     layer = yield* decode(layer.text, layer.view)
   }
   if (ranges.length === 0) return text
-  let told = ''
+  let output = ''
   let from = 0
   for (const [start, end] of ranges.sort(([a], [b]) => a - b)) {
     // Found in several forms or layers.
     if (end <= from) continue
-    if (start >= from) told += text.slice(from, start) + INSTEAD
+    if (start >= from) output += text.slice(from, start) + INSTEAD
     from = end
   }
-  return told + text.slice(from)
+  return output + text.slice(from)
 }

@@ -2,41 +2,41 @@ import net from 'node:net'
 import { getDomain } from 'tldts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
-/** A host that a plugin may talk to: by its name, or everything below one with `*.` in front. */
+/** A host that a plugin may contact: its name, or all subdomains of one with `*.` in front. */
 export interface EgressRule {
   host: string
   methods: readonly string[]
-  /** Of the address in the configuration that it comes from, such as `http://nas.lan:8080`. */
+  /** Origin of the configured URL that the rule comes from, such as `http://nas.lan:8080`. */
   origin?: string | undefined
   /**
-   * Whether an administrator granted this host by itself as one of the house: then it is asked at its `origin`, which may be plain http, have a
-   * port, and lie at an address of the house; by nothing else, and never where a redirect of another host leads there.
+   * Whether an administrator granted this host explicitly as a private one. Requests then go to its `origin`, which may be plain http, have a
+   * port, and resolve to a private address; to nothing else, and never after a redirect from another host.
    */
   private?: boolean | undefined
-  /** Whether that `origin` is a place which the person who runs the server has named for development; see local-places.ts. */
+  /** Whether that `origin` is a host that the operator of the server has named for development; see local-places.ts. */
   local?: boolean | undefined
 }
 
-/** What a request may be sent to: what was granted, or for the server's own downloads whatever is public. */
+/** Where requests may go: the granted hosts, or for downloads by the server any public host. */
 export type EgressRules = readonly EgressRule[] | 'public'
 
-/** Where a request that was let through goes. */
+/** The destination of an allowed request. */
 export interface Destination {
-  /** As name servers and certificates know it; a number only where that was granted. */
+  /** As in DNS and certificates; an IP address only when that was granted. */
   host: string
-  /** All names that the same rule covers, as one host of that rate: whoever may ask many names would otherwise have as many rates. */
+  /** All names that the same rule covers share one rate limit: otherwise a plugin with many subdomains would have many limits. */
   group: string | undefined
   isPrivate: boolean
   isLocal: boolean
 }
 
-/** One request, and each that a redirect makes of it. */
+/** One request, or the next one after a redirect. */
 export interface Hop {
   url: URL
   method: string
   headers: Record<string, string>
   body: string | undefined
-  /** Whether a redirect has led to another host on the way here: credentials are for what the plugin asked itself. */
+  /** Whether a redirect has led to another host on the way here: credentials are only for hosts that the plugin requested itself. */
   strayed: boolean
 }
 
@@ -44,36 +44,37 @@ const URL_LENGTH_MAX = 4_000
 const BODY_BYTES_MAX = 1024 * 1024
 const HEADERS_MAX = 50
 const HEADER_LENGTH_MAX = 8_192
-/** Of what strangers name in messages. */
+/** Length of untrusted names in messages. */
 const NAME_LENGTH_MAX = 300
 
-/** CONNECT makes a tunnel of a request, and TRACE tells its headers; nobody can be granted them. */
+/** CONNECT would open a tunnel, and TRACE would reveal headers; nobody can be granted them. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
-/** What only the server may say: where a request goes, how it is framed, who asks, and which method it really is. */
+/** Headers that only the server sets: destination, framing, identity, and method overrides. */
 const FORBIDDEN_HEADERS =
   /^(host|connection|keep-alive|transfer-encoding|content-length|te|trailer|upgrade|expect|cookie|cookie2|user-agent|accept-encoding|proxy-.*|sec-.*|via|forwarded|x-forwarded-.*|x-real-ip|x-http-method.*|x-method-override|http2-settings)$/i
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/
-/** All that another host is told when a redirect leads there: what was meant for one may be a secret, whatever its name. */
+/** The only headers that another host receives after a redirect: any other may be a secret, whatever its name. */
 const HARMLESS_HEADERS = new Set(['accept', 'accept-language'])
 
 export const refuse = (code: string, message: string): never => {
   throw new GuestError('thrown', message, code)
 }
 
-/** @throws GuestError for what is no request */
+/** @throws GuestError for an invalid request */
 export function readRequest(given: unknown): { hop: Hop; timeoutMs: number | undefined } {
   const { url, method = 'GET', headers = {}, body, timeoutMs } = (given ?? {}) as Record<string, unknown>
   const wrong = (message: string) => refuse('invalid_argument', message)
-  if (typeof url !== 'string' || url.length > URL_LENGTH_MAX) return wrong('fetch needs an address.')
-  if (typeof method !== 'string' || !METHODS.has(method.toUpperCase())) return wrong(`The method is none of ${[...METHODS].join(', ')}.`)
+  if (typeof url !== 'string' || url.length > URL_LENGTH_MAX) return wrong('fetch needs a URL.')
+  if (typeof method !== 'string' || !METHODS.has(method.toUpperCase()))
+    return wrong(`The method must be one of ${[...METHODS].join(', ')}.`)
   if (body !== undefined && body !== null) {
-    if (typeof body !== 'string') return wrong('A body is a text.')
-    if (Buffer.byteLength(body) > BODY_BYTES_MAX) return wrong(`A body may have ${BODY_BYTES_MAX} bytes.`)
-    if (/^(get|head)$/i.test(method)) return wrong(`${method.toUpperCase()} has no body.`)
+    if (typeof body !== 'string') return wrong('A body must be a text.')
+    if (Buffer.byteLength(body) > BODY_BYTES_MAX) return wrong(`A body may have at most ${BODY_BYTES_MAX} bytes.`)
+    if (/^(get|head)$/i.test(method)) return wrong(`${method.toUpperCase()} cannot have a body.`)
   }
   if (timeoutMs !== undefined && timeoutMs !== null && !(typeof timeoutMs === 'number' && timeoutMs > 0))
-    return wrong('timeoutMs is a number of milliseconds.')
-  if (!URL.canParse(url)) return wrong(`"${url.slice(0, NAME_LENGTH_MAX)}" is no address.`)
+    return wrong('timeoutMs must be a number of milliseconds.')
+  if (!URL.canParse(url)) return wrong(`"${url.slice(0, NAME_LENGTH_MAX)}" is not a URL.`)
   return {
     hop: {
       url: new URL(url),
@@ -88,47 +89,47 @@ export function readRequest(given: unknown): { hop: Hop; timeoutMs: number | und
 
 function readHeaders(given: unknown): Record<string, string> {
   const wrong = (message: string) => refuse('invalid_argument', message)
-  if (given === null || typeof given !== 'object' || Array.isArray(given)) return wrong('Headers are an object.')
+  if (given === null || typeof given !== 'object' || Array.isArray(given)) return wrong('Headers must be an object.')
   const entries = Object.entries(given)
-  if (entries.length > HEADERS_MAX) wrong(`A request may have ${HEADERS_MAX} headers.`)
+  if (entries.length > HEADERS_MAX) wrong(`A request may have at most ${HEADERS_MAX} headers.`)
   const checked: Record<string, string> = {}
   for (const [name, value] of entries) {
     if (!HEADER_NAME.test(name) || FORBIDDEN_HEADERS.test(name)) wrong(`The header "${name.slice(0, 64)}" may not be set.`)
     if (typeof value !== 'string' || value.length > HEADER_LENGTH_MAX || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
-      wrong(`The header ${name} has a value that no header can have.`)
+      wrong(`The header ${name} has an invalid value.`)
     checked[name.toLowerCase()] = value as string
   }
   return checked
 }
 
-/** Whether a host is the one of a rule, or below it. */
+/** Whether the host matches the pattern of a rule. */
 export const covers = (pattern: string, host: string): boolean =>
   pattern === host || (pattern.startsWith('*.') && host.endsWith(pattern.slice(1)))
 
-/** Every hop is checked as the first one. @throws GuestError permission */
+/** Checks every hop, also after redirects. @throws GuestError permission */
 export function checkAddress({ url, method, strayed }: Hop, rules: EgressRules): Destination {
   const { hostname, protocol } = url
   const no = (why: string) => refuse('permission', `${protocol}//${url.host} `.slice(0, NAME_LENGTH_MAX) + `${why}.`)
   const checkMethod = (given: readonly EgressRule[]) => {
-    if (!given.some(({ methods }) => methods.includes(method))) no(`may not be asked with ${method}`)
+    if (!given.some(({ methods }) => methods.includes(method))) no(`may not be requested with ${method}`)
   }
-  if (url.username !== '' || url.password !== '') no('carries credentials in its address')
+  if (url.username !== '' || url.password !== '') no('contains credentials in its URL')
   const host = hostname.replace(/^\[|\]$/g, '')
   const granted = rules === 'public' ? [] : rules.filter((rule) => rule.private === true && isOrigin(url, rule.origin))
   if (granted.length > 0) {
-    // Whoever is asked does not choose what is asked of the house.
-    if (strayed) no('is a host of the house, where redirects of others do not lead')
+    // A remote host must not direct requests into the private network.
+    if (strayed) no('is a private host, to which other hosts may not redirect')
     checkMethod(granted)
     return { host, group: undefined, isPrivate: true, isLocal: granted.some(({ local }) => local === true) }
   }
   if (protocol !== 'https:') no('is not https')
-  if (url.port !== '') no('names a port')
-  if (net.isIP(host) !== 0) no('is an address and no name')
-  // The same host by another name, which would have a rate of its own.
+  if (url.port !== '') no('has a port')
+  if (net.isIP(host) !== 0) no('is an IP address, not a name')
+  // The same host under another name, which would have its own rate limit.
   if (host.endsWith('.')) no('ends in a dot')
   if (rules === 'public') return { host, group: `*.${getDomain(host) ?? host}`, isPrivate: false, isLocal: false }
   const forHost = rules.filter((rule) => rule.private !== true && covers(rule.host, host))
-  if (forHost.length === 0) no('is no host that this plugin may talk to')
+  if (forHost.length === 0) no('is not a host that this plugin may contact')
   checkMethod(forHost)
   const forMethod = forHost.filter(({ methods }) => methods.includes(method))
   return { host, group: forMethod.some((rule) => rule.host === host) ? undefined : forMethod[0]?.host, isPrivate: false, isLocal: false }
@@ -137,19 +138,19 @@ export function checkAddress({ url, method, strayed }: Hop, rules: EgressRules):
 const isOrigin = ({ protocol, origin }: URL, wanted: string | undefined): boolean =>
   (protocol === 'https:' || protocol === 'http:') && wanted !== undefined && URL.canParse(wanted) && new URL(wanted).origin === origin
 
-/** Where an answer sends the asker; null when it is the answer. @throws GuestError where the asker does not go */
+/** The next hop of a redirect; null when the response is final. @throws GuestError when the redirect is not allowed */
 export function redirectOf(status: number, location: string | undefined, hop: Hop): Hop | null {
   if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return null
   if (location.length > URL_LENGTH_MAX || !URL.canParse(location, hop.url.href))
-    return refuse('upstream', `${hop.url.host} redirects to what is no address.`)
+    return refuse('upstream', `${hop.url.host} redirects to an invalid URL.`)
   const url = new URL(location, hop.url)
   const strays = url.host !== hop.url.host || url.protocol !== hop.url.protocol
-  // As browsers do: a form that was sent is not sent again where the answer lies elsewhere.
+  // As browsers do: after a redirect, a submitted form is not sent again.
   const becomesGet = status === 303 ? hop.method !== 'HEAD' : (status === 301 || status === 302) && hop.method === 'POST'
   const method = becomesGet ? 'GET' : hop.method
   const body = becomesGet ? undefined : hop.body
   if (strays && body !== undefined)
-    return refuse('permission', `${hop.url.host} redirects to another host what was sent to it; it is not sent there.`)
+    return refuse('permission', `${hop.url.host} redirects a request with a body to another host, which is not allowed.`)
   const kept = Object.entries(hop.headers).filter(
     ([name]) => (!strays || HARMLESS_HEADERS.has(name)) && !(becomesGet && name.startsWith('content-')),
   )

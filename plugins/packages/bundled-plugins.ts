@@ -3,11 +3,11 @@ import { readdir, readFile } from 'node:fs/promises'
 import { refuse } from '#core/foundation/errors.ts'
 import { packPlugin } from '#plugins/packages/plugin-package.ts'
 
-/** A plugin that comes with the server: a package as any other, which runs when an administrator has agreed to it. */
+/** A plugin that comes with the server: a package like any other, which runs after an administrator has granted its permissions. */
 export interface BundledPlugin {
-  /** What it is asked for by: `open-library`. */
+  /** Its short id: `open-library`. */
   id: string
-  /** The id of its manifest: `carrel.open-library`. */
+  /** The id in its manifest: `carrel.open-library`. */
   key: string
   name: string
   version: string
@@ -19,19 +19,19 @@ export interface BundledPlugin {
 const FOLDER = new URL('../bundled/', import.meta.url)
 const FILES = ['manifest.json', 'main.js', 'README.md'] as const
 
-/** All of them, by their ids. */
+/** All of them, by id. */
 export async function bundledPlugins(): Promise<BundledPlugin[]> {
   const entries = await readdir(FOLDER, { withFileTypes: true })
   const ids = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
   return await Promise.all(ids.sort().map(openBundled))
 }
 
-/** By either of its ids. @throws not_found that names those there are */
+/** Finds a plugin by either id. @throws not_found, with a list of the ids */
 export async function getBundledPlugin(id: string): Promise<BundledPlugin> {
   const all = await bundledPlugins()
   return (
     all.find((plugin) => plugin.id === id || plugin.key === id) ??
-    refuse('not_found', `No plugin called ${id.slice(0, 64)} comes with this server; there are ${all.map((one) => one.id).join(', ')}.`)
+    refuse('not_found', `This server has no bundled plugin ${id.slice(0, 64)}. Bundled plugins: ${all.map((one) => one.id).join(', ')}.`)
   )
 }
 

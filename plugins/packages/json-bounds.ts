@@ -1,8 +1,8 @@
-/** What a JSON text of a stranger may be built of. */
+/** Limits for untrusted JSON. */
 export interface JsonBounds {
-  /** Lists and objects within one another. */
+  /** Nesting depth of arrays and objects. */
   depthMax: number
-  /** Values in all: each member of an object and each entry of a list. */
+  /** Total number of values: each member of an object and each item of an array. */
   valuesMax: number
 }
 
@@ -11,9 +11,9 @@ const COMMA = 0x2c
 const BACKSLASH = 0x5c
 
 /**
- * Looks at a text before anything is built of it: a megabyte of brackets becomes 20 MB of objects, and takes a second where each is checked.
- * Each character is looked at once, and nothing is kept.
- * @returns what is beyond the bounds, in words that go on after what the text is; null where nothing is. Whether it is JSON is not asked.
+ * Scans a text before it is parsed: a megabyte of brackets becomes 20 MB of objects, and takes a second to check against a schema.
+ * Reads each character once and stores nothing.
+ * @returns what exceeds the limits, as a clause that completes a sentence; null when nothing does. Does not check whether the text is JSON
  */
 export function jsonExcess(text: string, { depthMax, valuesMax }: JsonBounds): string | null {
   let depth = 0
@@ -32,7 +32,7 @@ export function jsonExcess(text: string, { depthMax, valuesMax }: JsonBounds): s
       values += 1
       if (depth > depthMax) return `it is nested deeper than ${depthMax} levels`
     } else if ((code | 0x20) === 0x7d) depth -= 1
-    if (values > valuesMax) return `it holds more than ${valuesMax} values`
+    if (values > valuesMax) return `it contains more than ${valuesMax} values`
   }
   return null
 }

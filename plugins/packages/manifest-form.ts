@@ -1,4 +1,4 @@
-/** What this module needs to know of a schema: JSON Schema as the manifest is described by. */
+/** The subset of JSON Schema that describes manifests. */
 export interface Shape {
   type?: string
   const?: unknown
@@ -18,14 +18,14 @@ export interface Shape {
   description?: string
 }
 
-/** Parts of a JSON pointer. */
+/** The parts of a JSON pointer. */
 export const partsOf = (pointer: string): string[] =>
   pointer
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
 
-/** The schema of what a JSON pointer leads to; undefined where it leads nowhere. */
+/** The schema at a JSON pointer; undefined when there is none. */
 export function shapeAt(schema: Shape, pointer: string): Shape | undefined {
   let shape: Shape | undefined = schema
   for (const part of partsOf(pointer)) {
@@ -41,8 +41,8 @@ function memberOf({ items, properties = {}, patternProperties = {} }: Shape, nam
 }
 
 /**
- * What is allowed there, in words that go on after "must be".
- * @param patterns what patterns say, by the pattern, in words that begin with "must be"
+ * Describes the allowed values, as a phrase that follows "must be".
+ * @param patterns descriptions of patterns, by pattern, each beginning with "must be"
  */
 export function formOf(shape: Shape, patterns: Readonly<Record<string, string>>): string {
   if (shape.const !== undefined) return JSON.stringify(shape.const)
@@ -53,11 +53,11 @@ export function formOf(shape: Shape, patterns: Readonly<Record<string, string>>)
     return `a ${shape.type === 'integer' ? 'whole ' : ''}number${range(shape.minimum, shape.maximum)}`
   if (shape.type === 'array' && shape.items) return listForm(shape, shape.items, patterns)
   if (shape.type === 'object') return objectForm(shape, patterns)
-  const said = shape.pattern === undefined ? undefined : patterns[shape.pattern]
-  return said === undefined ? `a text${range(undefined, shape.maxLength, 'characters')}` : said.replace(/^must be /, '')
+  const known = shape.pattern === undefined ? undefined : patterns[shape.pattern]
+  return known === undefined ? `a text${range(undefined, shape.maxLength, 'characters')}` : known.replace(/^must be /, '')
 }
 
-/** " from 1 to 3", or what of it is bounded. */
+/** " from 1 to 3", or only the limit that exists. */
 function range(least: number | undefined, most: number | undefined, unit = ''): string {
   const of = unit === '' ? '' : ` ${unit}`
   if (least !== undefined && most !== undefined) return ` from ${least} to ${most}${of}`

@@ -2,19 +2,19 @@ import { didYouMean } from '#core/foundation/nearest-name.ts'
 import type { Shape } from '#plugins/packages/manifest-form.ts'
 import { shown } from '#plugins/packages/plain-json.ts'
 
-/** Of one name: more places say nothing. */
+/** Places listed for one name; more would not help. */
 const PLACES_MAX = 3
 
-/** A member that servers of today pass over; one of a newer interface, or a slip of the pen. */
+/** A member that present servers ignore: from a newer interface, or misspelled. */
 export interface UnknownMember {
-  /** JSON pointer of what it stands in; empty for the manifest itself. */
+  /** JSON pointer of its object; empty for the manifest itself. */
   place: string
   name: string
-  /** What may have been meant: sentences with a space in front, or nothing. */
+  /** Suggestions: sentences with a leading space, or nothing. */
   advice: string
 }
 
-/** Members that the schema has none for, at any depth. Objects whose members are free are not looked into. */
+/** Members that the schema does not define, at any depth. Skips objects with free members. */
 export function listUnknownMembers(schema: Shape, value: unknown): UnknownMember[] {
   return [...walk(schema, value, '')].map(({ place, name, names }) => ({
     ...{ place, name: shown(name) },
@@ -22,7 +22,7 @@ export function listUnknownMembers(schema: Shape, value: unknown): UnknownMember
   }))
 }
 
-/** " There is one at /http/rateLimit." for a name that stands in another place, or nothing. */
+/** " There is one at /http/rateLimit." for a name that belongs to another place, or nothing. */
 export function standsElsewhere(schema: Shape, name: string, place: string): string {
   const places = [...new Set(placesOf(schema, name, ''))].filter((one) => one !== `${place}/${name}`).slice(0, PLACES_MAX)
   return places.length === 0 ? '' : ` There is one at ${places.join(', ')}.`
@@ -31,7 +31,7 @@ export function standsElsewhere(schema: Shape, name: string, place: string): str
 interface Found {
   place: string
   name: string
-  /** Those that could stand there. */
+  /** The names defined there. */
   names: string[]
 }
 

@@ -3,69 +3,69 @@ import Type from 'typebox'
 import { OneOf } from '#core/foundation/schema.ts'
 import type { Shape } from '#plugins/packages/manifest-form.ts'
 
-/** Which part of the interface for plugins this server offers. */
+/** The version of the plugin interface that this server offers. */
 export const PLUGIN_API = '1.0'
 
 const PLUGIN_ID = '^[a-z0-9]+([.-][a-z0-9]+)+$'
-/** Strict semantic versions, without anything behind the three numbers but a pre-release. */
+/** Strict semantic versions: three numbers and an optional pre-release, without build metadata. */
 const NUMBER = '(0|[1-9]\\d{0,5})'
 const PRE_RELEASE = '(0|[1-9]\\d{0,15}|\\d*[A-Za-z-][0-9A-Za-z-]*)'
 const VERSION = `^${NUMBER}\\.${NUMBER}\\.${NUMBER}(-${PRE_RELEASE}(\\.${PRE_RELEASE})*)?$`
-/** A host of the public internet by its name: numbers are refused, and so is what has no dot. */
+/** A public host name: no IP addresses, and at least one dot. */
 export const HOST = '^(\\*\\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$'
 /**
- * One line that people read before they agree: no control characters, nothing that turns its direction, and something to see. The length is counted
- * here, in code points, for `maxLength` counts what stands as one character, and that may be thousands put on top of each other.
+ * One line that people read before they grant permissions: no control or bidirectional characters, and at least one letter or digit. The pattern counts
+ * the length in code points, because `maxLength` counts graphemes, and one grapheme may consist of thousands of code points.
  */
 const lineOf = (length: number) =>
   `^(?=[^\\p{L}\\p{N}]*[\\p{L}\\p{N}])[^\\p{Cc}\\p{Cs}\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]{1,${length}}$`
-/** An address to click on: a name, perhaps a port, and nothing that has to be escaped; so neither credentials nor markup. */
+/** A URL for links: a host name, an optional port, and no characters that need escaping; so neither credentials nor markup. */
 const URL_TEXT = '^https://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?([/?#][A-Za-z0-9._~:/?#\\[\\]@!$&\\(\\)*+,;=%-]*)?$'
 const LINK_TEMPLATE =
   '^https://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?/[A-Za-z0-9._~:/?#\\[\\]@!$&\\(\\)*+,;=%-]*\\{(title|id)\\}[A-Za-z0-9._~:/?#\\[\\]@!$&\\(\\)*+,;=%-]*$'
 const CONFIG_KEY = '^[A-Za-z][A-Za-z0-9_]{0,63}$'
 const LANGUAGE = '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$'
-/** Without a colon: the server puts `plugin:` in front. */
+/** Without a colon: the server adds `plugin:` in front. */
 const SOURCE = '^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$'
 const HEADER = '^[A-Za-z][A-Za-z0-9-]{0,63}$'
-/** Of a parameter of an address or of a member of a body: what needs no escaping in either. */
+/** Name of a query parameter or of a member of a body: only characters that need no escaping in either. */
 const FIELD = '^[A-Za-z_][A-Za-z0-9_.-]{0,63}$'
-/** Headers that say where a request goes and how it is framed; no service wants credentials there, and a manifest could bend requests by them. */
+/** Headers for routing and framing; no service expects credentials in them, and a manifest could use them to smuggle requests. */
 export const FORBIDDEN_HEADER =
   /^(host|connection|keep-alive|transfer-encoding|content-.*|te|trailer|upgrade|expect|user-agent|accept-encoding|proxy-.*|sec-.*|via|forwarded|x-forwarded-.*)$/i
 const PRINTABLE = '^[ -~]+$'
 const OAUTH_SCOPE = '^[!#-\\[\\]-~]{1,200}$'
 const PLUGIN_API_RANGE = '^\\^1\\.(0|[1-9]\\d{0,3})$'
-/** A week: what services say of a book changes seldom, and no longer is anything kept that they may have taken back. */
+/** A week: services seldom change a book's data, and anything that they have withdrawn should not stay cached longer. */
 const CACHE_SECONDS_MAX = 7 * 86_400
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'] as const
 
 export const LIBRARY_SCOPES = ['series.titles', 'series.metadata', 'series.externalIds', 'reading.progress', 'ratings'] as const
 
-/** Functions that each capability may have; their paths in the plugin are the capability and the name. */
+/** The functions of each capability; the path of a function in the plugin is the capability and the name. */
 export const CAPABILITY_METHODS = {
   'metadata.series': ['search', 'get', 'match'],
   'metadata.book': ['search', 'get', 'match'],
   recommendations: ['get', 'refresh', 'dismiss'],
 } as const
 export type Capability = keyof typeof CAPABILITY_METHODS
-/** Capabilities that will come; nobody may use their names for something else until then. */
+/** Names of planned capabilities, which nobody may use for something else until then. */
 export const RESERVED_CAPABILITIES = ['sync', 'releases', 'notifications']
 
-/** What the patterns say, for people. */
+/** Descriptions of the patterns for people. */
 export const PATTERNS: Record<string, string> = {
-  [PLUGIN_ID]: 'must be lower-case ASCII words with dots or hyphens between them, such as org.example.anilist',
+  [PLUGIN_ID]: 'must be lower-case ASCII words separated by dots or hyphens, such as org.example.anilist',
   [VERSION]: 'must be a semantic version such as 1.4.0 or 1.4.0-beta.1',
-  [HOST]: 'must be the name of a host in lower case, with a dot in it and without scheme, port or path; *. may stand in front',
-  [URL_TEXT]: 'must be an https address without credentials, percent-encoded where needed',
-  [LINK_TEMPLATE]: 'must be an https address with {title} or {id} behind its host, once',
+  [HOST]: 'must be a lower-case host name with a dot, without scheme, port or path; it may start with *.',
+  [URL_TEXT]: 'must be an https URL without credentials, percent-encoded where needed',
+  [LINK_TEMPLATE]: 'must be an https URL that contains {title} or {id} once, after its host',
   [CONFIG_KEY]: 'must be the name of a member of config: letters, digits and underscores',
   [LANGUAGE]: 'must be a language such as en or pt-BR',
   [SOURCE]: 'must be a lower-case ASCII word such as anilist',
-  [HEADER]: 'must be the name of a header',
+  [HEADER]: 'must be a header name',
   [FIELD]: 'must be a name of letters, digits, underscores, dots and hyphens',
   [PRINTABLE]: 'must be printable ASCII',
-  [OAUTH_SCOPE]: 'must be a scope as OAuth 2 spells them: printable ASCII without spaces and quotes',
+  [OAUTH_SCOPE]: 'must be an OAuth 2 scope: printable ASCII without spaces and quotes',
   [PLUGIN_API_RANGE]: `must be a caret range such as ^${PLUGIN_API}`,
 }
 
@@ -75,13 +75,13 @@ function Text(length: number) {
   return Type.String({ pattern, maxLength: length })
 }
 const Url = Type.String({ maxLength: 2_000, pattern: URL_TEXT })
-/** An address with a place to fill in; the value is percent-encoded when it is. */
+/** A URL with a placeholder, whose value is percent-encoded. */
 const LinkTemplate = Type.String({ maxLength: 2_000, pattern: LINK_TEMPLATE })
 const Host = Type.String({ pattern: HOST, maxLength: 253 })
-/** Members of a configuration, which are read by this name in the code too. */
+/** Names of configuration members, which the code uses too. */
 const ConfigKey = Type.String({ pattern: CONFIG_KEY, maxLength: 64 })
 
-/** What a configuration is described by; that description has limits of its own (ConfigSchema), and far fewer members. */
+/** The schema of a configuration has its own limits (ConfigSchema), and far fewer members. */
 const SchemaOf = (description: string) =>
   Type.Record(Type.String(), Type.Unknown({ 'x-limited-by': 'ConfigSchema' }), { maxProperties: 20, description })
 
@@ -89,7 +89,7 @@ const IdSource = Type.String({
   maxLength: 100,
   pattern: SOURCE,
   description:
-    'Name of the service, such as anilist; the id of the plugin unless said. What the plugin calls its records by (externalId) is kept under plugin: and this name, as in externalIds.plugin:anilist. Plugins for the same service have the same name and share its identifiers.',
+    'Name of the service, such as anilist; by default the id of the plugin. The identifiers of its records (externalId) are stored under plugin: and this name, as in externalIds.plugin:anilist. Plugins for the same service use the same name and share its identifiers.',
 })
 
 const MetadataCapability = Type.Object({
@@ -98,7 +98,7 @@ const MetadataCapability = Type.Object({
   languages: Type.Optional(Type.Array(Type.String({ maxLength: 35, pattern: LANGUAGE }), { maxItems: 200 })),
 })
 
-/** `manifest.json` of a plugin. Members that nobody here knows are passed over, so that newer plugins still read. */
+/** `manifest.json` of a plugin. Unknown members are ignored, so that manifests of newer plugins can be read. */
 export const Manifest = Type.Object({
   manifestVersion: Type.Literal(1),
   id: Type.String({ pattern: PLUGIN_ID, maxLength: 64 }),
@@ -124,12 +124,12 @@ export const Manifest = Type.Object({
             maxLength: 100,
             pattern: SOURCE,
             description:
-              'Name of the service whose identifiers the recommendations have; that of metadata.series, or the id of the plugin, unless said. By it recommended series are found in the library. carrel: the identifiers are ids of series of this library (seriesId of ctx.library.entries).',
+              'Name of the service whose identifiers the recommendations use; by default that of metadata.series, or the id of the plugin. The server uses it to find recommended series in the library. carrel: the identifiers are ids of series of this library (seriesId of ctx.library.entries).',
           }),
         ),
       }),
     ),
-    /** Links to a service beside a series: to its search by title, and to what an external id of the plugin's `idSource` means. */
+    /** Links to a service on series pages: to its search by title, and to the record of an external id under the plugin's `idSource`. */
     webLinks: Type.Optional(
       Type.Object({ search: Type.Optional(LinkTemplate), series: Type.Optional(LinkTemplate), book: Type.Optional(LinkTemplate) }),
     ),
@@ -146,7 +146,7 @@ export const Manifest = Type.Object({
           { maxItems: 20 },
         ),
       ),
-      /** Members of `config` with addresses that administrators enter: those hosts are talked to as well, by GET and POST. */
+      /** Members of `config` with URLs that administrators enter: the plugin may contact those hosts as well, by GET and POST. */
       networkFromConfig: Type.Optional(Type.Array(ConfigKey, { maxItems: 5, uniqueItems: true })),
       storage: Type.Optional(Type.Object({ quotaKB: Type.Integer({ minimum: 1, maximum: 20_480 }) })),
       library: Type.Optional(Type.Array(OneOf([...LIBRARY_SCOPES]), { maxItems: LIBRARY_SCOPES.length, uniqueItems: true })),
@@ -162,27 +162,25 @@ export const Manifest = Type.Object({
           hostFrom: Type.Optional(
             Type.String({
               ...{ pattern: CONFIG_KEY, maxLength: 64 },
-              description: 'In place of host: a member of permissions.networkFromConfig, whose address administrators enter.',
+              description: 'Instead of host: a member of permissions.networkFromConfig, whose URL administrators enter.',
             }),
           ),
           header: Type.Optional(Type.String({ pattern: HEADER, maxLength: 64 })),
-          query: Type.Optional(
-            Type.String({ pattern: FIELD, maxLength: 64, description: 'In place of header: a parameter of the address.' }),
-          ),
+          query: Type.Optional(Type.String({ pattern: FIELD, maxLength: 64, description: 'Instead of header: a query parameter.' })),
           body: Type.Optional(
             Type.String({
               ...{ pattern: FIELD, maxLength: 64 },
-              description: 'In place of header: a member of the body, which is a form or an object as JSON.',
+              description: 'Instead of header: a member of the body, which must be a form or a JSON object.',
             }),
           ),
           usernameField: Type.Optional(
             Type.String({
               ...{ pattern: FIELD, maxLength: 64 },
-              description: 'For basic, beside query or body: where the user name stands. The other one then holds the password alone.',
+              description: 'For basic with query or body: the name for the user name. The other name then contains only the password.',
             }),
           ),
           format: Type.Optional(
-            Type.String({ maxLength: 200, pattern: PRINTABLE, description: 'Holds {token}, which alone it is unless given.' }),
+            Type.String({ maxLength: 200, pattern: PRINTABLE, description: 'Must contain {token}; by default it is only {token}.' }),
           ),
         }),
       ),
@@ -191,18 +189,18 @@ export const Manifest = Type.Object({
           authorizeUrl: Url,
           tokenUrl: Url,
           scopes: Type.Optional(Type.Array(Type.String({ pattern: OAUTH_SCOPE, maxLength: 200 }), { maxItems: 50, uniqueItems: true })),
-          pkce: Type.Optional(Type.Boolean({ description: 'Sent unless it is false.' })),
+          pkce: Type.Optional(Type.Boolean({ description: 'Default true.' })),
         }),
       ),
     }),
   ),
-  config: Type.Optional(SchemaOf('A JSON Schema: what administrators set.')),
-  userConfig: Type.Optional(SchemaOf('A JSON Schema: what each reader sets.')),
-  /** Of what the plugin keeps in its storage; when it rises, `migrate` is called before the new version runs. */
+  config: Type.Optional(SchemaOf('JSON Schema of the settings for administrators.')),
+  userConfig: Type.Optional(SchemaOf('JSON Schema of the settings for each user.')),
+  /** Version of the stored data; when it increases, `migrate` runs before the new version does. */
   dataVersion: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
   http: Type.Optional(
     Type.Object({
-      /** By host: what its terms allow; less than the server would, never more. */
+      /** Rates that the terms of each host allow; they can only lower the server's own limit. */
       rateLimit: Type.Optional(
         Type.Record(
           Type.String({ pattern: HOST }),
@@ -211,11 +209,11 @@ export const Manifest = Type.Object({
             burst: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 })),
             maxParallel: Type.Optional(Type.Integer({ minimum: 1, maximum: 6 })),
           }),
-          // Those that it may talk to by name, and those that administrators enter.
+          // The hosts of the manifest, and those that administrators enter.
           { maxProperties: 25 },
         ),
       ),
-      /** Seconds for which answers to GET are kept and given again, by the function that asks. */
+      /** Seconds for which to cache responses to GET, by function. */
       cacheTtl: Type.Optional(
         Type.Object({
           search: Type.Optional(Type.Integer({ minimum: 0, maximum: CACHE_SECONDS_MAX })),
@@ -236,12 +234,12 @@ export const Manifest = Type.Object({
 })
 export type Manifest = Static<typeof Manifest>
 
-/** The same for those who read it as JSON Schema. */
+/** The same with the type of its JSON Schema. */
 export const MANIFEST_SHAPE = Manifest as Shape
-/** What a manifest may weigh: one with long lists has 10 KB. */
+/** Maximum size of a manifest: one with long lists has 10 KB. */
 export const MANIFEST_BYTES_MAX = 64 * 1024
 
-/** Paths of the functions that a plugin must define, as its manifest says. */
+/** Paths of the functions that a plugin must define, by its manifest. */
 export const methodsOf = ({ capabilities }: Manifest): string[] =>
   Object.entries(capabilities).flatMap(([capability, given]) =>
     ((given as { methods?: string[] } | undefined)?.methods ?? []).map((method) => `${capability}.${method}`),

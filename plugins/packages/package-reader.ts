@@ -6,16 +6,16 @@ import { unpackedBytes } from '#plugins/packages/zip.ts'
 
 export type PackageOutcome = { read: PluginPackage } | { refused: Pick<CarrelError, 'message' | 'details'> }
 
-/** Unpacked and hashed within some milliseconds; most plugins have less. To start a thread costs half a second of another core. */
+/** Unpacking and hashing take some milliseconds up to this size; most plugins are smaller. Starting a thread takes half a second of another core. */
 const MAIN_BYTES_MAX = 1024 * 1024
-/** The largest takes a fifth of a second; a machine that is busy with everything at once starts a thread in ten. */
+/** The largest takes a fifth of a second; a busy machine starts a thread in ten. */
 const READ_MS_MAX = 60_000
 const MEMORY_MB_MAX = 256
 
 /**
- * Reads a package, a large one in a thread of its own: to unpack and hash the largest takes a fifth of a second, in which nobody would be answered.
- * A small package may be a large one when it is unpacked.
- * @throws invalid_value as readPackage; unavailable where it cannot be read to its end
+ * Reads a package, a large one in a separate thread: unpacking and hashing the largest takes a fifth of a second, which would block the server.
+ * A small package may be large after unpacking.
+ * @throws invalid_value as readPackage; unavailable when reading fails
  */
 export async function readPackageBeside(bytes: Buffer): Promise<PluginPackage> {
   if (unpackedBytes(bytes) <= MAIN_BYTES_MAX) return readPackage(bytes)
@@ -30,7 +30,7 @@ export async function readPackageBeside(bytes: Buffer): Promise<PluginPackage> {
     return refuse('invalid_value', message, { details })
   } catch (error) {
     if (error instanceof CarrelError) throw error
-    return refuse('unavailable', 'The package could not be read to its end: it needs too much memory or time.', { cause: error })
+    return refuse('unavailable', 'Reading the package needs too much memory or time.', { cause: error })
   } finally {
     await thread.terminate()
   }

@@ -1,21 +1,21 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 
-/** What an administrator agrees to, in a form that two versions can be compared by. */
+/** The permissions that an administrator grants, in a form that allows comparing two versions. */
 export interface Permissions {
   network: { host: string; methods: string[]; reason: string }[]
-  /** Members of the configuration that hold addresses of further hosts. */
+  /** Members of the configuration that contain URLs of further hosts. */
   networkFromConfig: string[]
   library: string[]
   storageKB: number
-  /** `loginHost` is where readers are sent to sign in, `tokenHost` where the server redeems that. */
+  /** Users sign in at `loginHost`; the server redeems the code at `tokenHost`. */
   auth: {
     type: string
     scope: string
     host: string | null
-    /** Member of the configuration with the address that credentials go to; only where they go to no host of the manifest. */
+    /** Member of the configuration with the URL that receives the credentials; only when they do not go to a host of the manifest. */
     hostFromConfig?: string
-    /** Where in a request they stand, such as `query api_key`; only where that is no header. What stands in a body may be shown to others by the service. */
+    /** Where requests contain them, such as `query api_key`; only when that is not a header. The service may reveal the content of a body. */
     into?: string
     loginHost: string | null
     tokenHost: string | null
@@ -59,7 +59,7 @@ function intoOf(bind: NonNullable<Manifest['auth']>['bind']): { into?: string } 
   return { into: [place, name, ...more].join(' ') }
 }
 
-/** What the second asks for beyond the first, in words; an update that asks for more waits for consent. */
+/** Permissions that the second requests beyond the first, as phrases; an update that requests more waits for consent. */
 export function permissionGrowth(granted: Permissions, wanted: Permissions): string[] {
   const growth: string[] = []
   for (const { host, methods } of wanted.network) {
@@ -70,10 +70,10 @@ export function permissionGrowth(granted: Permissions, wanted: Permissions): str
   for (const key of wanted.networkFromConfig)
     if (!granted.networkFromConfig.includes(key)) growth.push(`talks to the host that an administrator enters as ${key}`)
   for (const scope of wanted.library) if (!granted.library.includes(scope)) growth.push(`reads ${scope} of the library`)
-  if (wanted.storageKB > granted.storageKB) growth.push(`keeps ${wanted.storageKB} KB instead of ${granted.storageKB}`)
+  if (wanted.storageKB > granted.storageKB) growth.push(`stores ${wanted.storageKB} KB instead of ${granted.storageKB}`)
   if (wanted.auth !== null && !isDeepStrictEqual(wanted.auth, granted.auth)) growth.push('uses credentials in another way')
   if (wanted.heapMB > granted.heapMB) growth.push(`needs ${wanted.heapMB} MB of memory instead of ${granted.heapMB}`)
-  if (wanted.cpuMs > granted.cpuMs) growth.push(`computes for ${wanted.cpuMs} ms instead of ${granted.cpuMs}`)
+  if (wanted.cpuMs > granted.cpuMs) growth.push(`uses ${wanted.cpuMs} ms of CPU time instead of ${granted.cpuMs}`)
   if (wanted.wallMs > granted.wallMs) growth.push(`takes ${wanted.wallMs} ms instead of ${granted.wallMs}`)
   return growth
 }

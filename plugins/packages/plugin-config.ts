@@ -9,19 +9,19 @@ import { formOf, type Shape } from '#plugins/packages/manifest-form.ts'
 import { shown } from '#plugins/packages/plain-json.ts'
 
 /**
- * The part of JSON Schema 2020-12 that configurations may be described by: what a form can show, and what is checked in time that the value's size
- * bounds. So no patterns, no references, no alternatives, and no depth: a member is a value or a list of values.
+ * The subset of JSON Schema 2020-12 for configurations: what a form can show, and what can be checked in time linear in the size of the
+ * value. So no patterns, references, alternatives or nesting: a member is a value or a list of values.
  */
 const PROPERTIES_MAX = 60
 const TEXT_LENGTH_MAX = 10_000
 const LIST_MAX = 200
-/** What forms know of a member is a handful. */
+/** Forms use only a few hints for each member. */
 const HINTS_MAX = 20
 const KEY_LENGTH_MAX = 64
-/** Characters of one as JSON: it goes along with every call, and nobody fills in more. */
+/** Characters as JSON: the configuration is sent with every call, and nobody enters more. */
 export const CONFIG_LENGTH_MAX = 32 * 1024
 const NAME = '^[A-Za-z][A-Za-z0-9_]{0,63}$'
-/** What the pattern says, for people. */
+/** Descriptions of the patterns for people. */
 const PATTERNS = { [NAME]: 'must be letters, digits and underscores, a letter first' }
 const Words = (maxLength: number) => Type.String({ maxLength })
 const Plain = Type.Union([Type.String({ maxLength: TEXT_LENGTH_MAX }), Type.Number(), Type.Boolean()])
@@ -73,36 +73,39 @@ export const ConfigSchema = Type.Object(
 type ConfigSchema = Static<typeof ConfigSchema>
 const isSchema = Compile(ConfigSchema)
 
-/** What the schema of a configuration says wrong, with its place; null where it is one. */
+/** The error in a configuration schema, with its place; null when it is valid. */
 export function configSchemaFault(schema: unknown): { path: string; message: string } | null {
   if (!isSchema.Check(schema)) {
     const [first] = isSchema.Errors(schema)
     return {
       path: first?.instancePath ?? '',
-      message: `${first === undefined ? 'is none' : faultOf(schema, first)}; configurations are described by a part of JSON Schema only`,
+      message: `${first === undefined ? 'is invalid' : faultOf(schema, first)}; configurations support only a subset of JSON Schema`,
     }
   }
-  const stranger = (schema.required ?? []).find((name) => !Object.hasOwn(schema.properties, name))
-  if (stranger !== undefined) {
+  const unknownName = (schema.required ?? []).find((name) => !Object.hasOwn(schema.properties, name))
+  if (unknownName !== undefined) {
     const names = Object.keys(schema.properties)
-    const of = names.length === 0 ? 'and there are none' : oneOf(stranger, names)
-    return { path: '/required', message: `it names ${shown(stranger)}, which is not among the properties; ${of}` }
+    const of = names.length === 0 ? 'and there are none' : oneOf(unknownName, names)
+    return { path: '/required', message: `it names ${shown(unknownName)}, which is not among the properties; ${of}` }
   }
   for (const [name, one] of Object.entries(schema.properties))
     if (one.default !== undefined && !Check(checked(one), one.default))
-      return { path: `/properties/${name}/default`, message: `it is not what the member takes; it must be ${formOf(one as Shape, {})}` }
+      return {
+        path: `/properties/${name}/default`,
+        message: `it is not a valid value of the member; it must be ${formOf(one as Shape, {})}`,
+      }
   return null
 }
 
-/** A word that the schema of a member does not take stands at a place of its own, and nothing is said of it but that it is one too many. */
+/** An unknown keyword has its own error location, but the message says only that it is not allowed. */
 function faultOf(schema: unknown, fault: Parameters<typeof describeFault>[1]): string {
   if (fault.message !== 'schema is false') return describeFault(schema, fault, { schema: ConfigSchema as Shape, patterns: PATTERNS })
   const [, word = ''] = /\/([^/]*)$/.exec(fault.instancePath) ?? []
   const isOfMember = /^\/properties\/[^/]+\/[^/]+$/.test(fault.instancePath)
-  return `there is no ${shown(word)} here; ${oneOf(word, isOfMember ? Object.keys(member) : Object.keys(ConfigSchema.properties))}`
+  return `${shown(word)} is not allowed here; ${oneOf(word, isOfMember ? Object.keys(member) : Object.keys(ConfigSchema.properties))}`
 }
 
-/** What holds where a schema sets no bound of its own: the schema that a value of this member is checked by. */
+/** The schema that checks the value of a member, with default limits where it sets none. */
 export const checked = (member: ConfigSchema['properties'][string]): object => ({
   ...(member.type === 'string' && { maxLength: TEXT_LENGTH_MAX }),
   ...(member.type === 'array' && { maxItems: LIST_MAX }),
@@ -111,17 +114,17 @@ export const checked = (member: ConfigSchema['properties'][string]): object => (
 })
 
 /**
- * A configuration as the plugin is given it: checked against the schema of its manifest, with the defaults filled in.
- * @param schema of the manifest; without one nothing can be set
- * @throws invalid_value with the path of what is wrong
+ * The configuration for the plugin: checked against the schema in its manifest, with defaults filled in.
+ * @param schema of the manifest; without one there are no settings
+ * @throws invalid_value with the path of the wrong member
  */
 export function readConfig(schema: unknown, given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const properties = (schema as ConfigSchema | undefined)?.properties ?? {}
   const wrong = (path: string, message: string): never =>
     refuse('invalid_value', `config${path}: ${message}.`, { details: [{ path: `/config${path}`, message }] })
-  const stranger = Object.keys(given).find((name) => !Object.hasOwn(properties, name))
-  if (stranger !== undefined)
-    wrong(`/${stranger.slice(0, 64)}`, `there is no such member; there are: ${Object.keys(properties).join(', ') || 'none'}`)
+  const unknownName = Object.keys(given).find((name) => !Object.hasOwn(properties, name))
+  if (unknownName !== undefined)
+    wrong(`/${unknownName.slice(0, 64)}`, `unknown member; known are: ${Object.keys(properties).join(', ') || 'none'}`)
   const config: Record<string, unknown> = {}
   for (const [name, member] of Object.entries(properties)) {
     const value = Object.hasOwn(given, name) ? given[name] : member.default
@@ -132,11 +135,11 @@ export function readConfig(schema: unknown, given: Readonly<Record<string, unkno
     const rule = checked(member)
     if (!Check(rule, value)) {
       const [, errors] = Errors(rule, value)
-      wrong(`/${name}${errors[0]?.instancePath ?? ''}`, errors[0]?.message ?? 'it is not what the member takes')
+      wrong(`/${name}${errors[0]?.instancePath ?? ''}`, errors[0]?.message ?? 'it is not a valid value')
     }
     config[name] = value
   }
   const { length } = JSON.stringify(config)
-  if (length > CONFIG_LENGTH_MAX) wrong('', `it has ${length} characters as JSON; ${CONFIG_LENGTH_MAX} are allowed`)
+  if (length > CONFIG_LENGTH_MAX) wrong('', `it has ${length} characters as JSON; the limit is ${CONFIG_LENGTH_MAX}`)
   return config
 }

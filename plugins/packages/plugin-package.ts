@@ -13,8 +13,8 @@ const INTEGRITY = 'META/integrity.json'
 const SIGNATURE = 'META/signature.json'
 const KB = 1024
 /**
- * What a package may hold, and how much of it. A bundle has 100 KB as a rule and its map a few times that; texts are read by people; the lists of
- * META have a line for each of the 64 files that a package may have.
+ * The files that a package may contain, and their size limits. A typical bundle has 100 KB, and its map a few times that; texts are for people; the
+ * lists in META have a line for each of the at most 64 files of a package.
  */
 const PLACES: readonly [name: RegExp, bytesMax: number][] = [
   [/^manifest\.json$/, MANIFEST_BYTES_MAX],
@@ -27,7 +27,7 @@ const PLACES: readonly [name: RegExp, bytesMax: number][] = [
 ]
 const bytesMaxOf = (name: string): number | null => PLACES.find(([place]) => place.test(name))?.[1] ?? null
 
-/** Closed, for what is signed must be read in one way only; another form is another `format`. */
+/** Closed, because signed data must have only one interpretation; another form needs another `format`. */
 const Integrity = Type.Object(
   {
     format: Type.Literal(1),
@@ -49,12 +49,12 @@ export interface PluginPackage {
   manifest: Manifest
   /** The bundle. */
   code: string
-  /** JSON of what is kept of its source map; null where there is none, or none that can be used. */
+  /** The stored part of its source map as JSON; null when it has no valid one. */
   sourceMap: string | null
   readme: string | null
   /** Of the whole file, lower-case hex. */
   sha256: string
-  /** Ed25519 keys whose signatures over the list of files hold, base64 of their 32 bytes. */
+  /** Ed25519 keys with valid signatures over the list of files, base64 of their 32 bytes. */
   signedBy: string[]
 }
 
@@ -65,8 +65,8 @@ function wrong(message: string): never {
 }
 
 /**
- * Reads a package that somebody sent, and believes nothing of it before it is proved: names, sizes, checksums, the list of files, signatures,
- * the manifest. Nothing is unpacked to the disk, and no code runs.
+ * Reads an untrusted package and verifies everything: names, sizes, checksums, the list of files, signatures, the manifest. Nothing is unpacked
+ * to disk, and no code runs.
  * @throws invalid_value with what is wrong
  */
 export function readPackage(bytes: Buffer): PluginPackage {
@@ -97,19 +97,19 @@ function asRefusal<Result>(zip: () => Result): Result {
 }
 
 function readText(bytes: Buffer, name: string): string {
-  // The database keeps no text with NUL, and none is written by people.
-  if (bytes.includes(0)) wrong(`${name} holds NUL.`)
+  // The database cannot store text with NUL, which nobody writes anyway.
+  if (bytes.includes(0)) wrong(`${name} contains NUL.`)
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
-    return wrong(`${name} is no UTF-8 text.`)
+    return wrong(`${name} is not UTF-8 text.`)
   }
 }
 
-/** Every file but the list and its signatures is on the list once, as it is, and nothing else is. */
+/** Checks that the list contains every file except itself and the signatures, unchanged and once, and nothing else. */
 function checkIntegrity(listed: Buffer, { id, version }: Manifest, files: ReadonlyMap<string, Buffer>): void {
   const integrity = readPlainJson(listed, (message) => wrong(`${INTEGRITY}: ${message}.`))
-  if (!isIntegrity.Check(integrity)) wrong(`${INTEGRITY} is no list of files of format 1.`)
+  if (!isIntegrity.Check(integrity)) wrong(`${INTEGRITY} is not a list of files in format 1.`)
   if (integrity.id !== id || integrity.version !== version) wrong(`${INTEGRITY} belongs to another plugin or version.`)
   const left = new Map(files)
   left.delete(INTEGRITY)
@@ -117,30 +117,30 @@ function checkIntegrity(listed: Buffer, { id, version }: Manifest, files: Readon
   for (const { name, size, sha256: hash } of integrity.files) {
     const data = left.get(name)
     if (data === undefined) wrong(`${INTEGRITY} lists "${shown(name)}" twice, or it is not in the package.`)
-    if (data.length !== size || sha256(data) !== hash) wrong(`"${name}" is not the file that ${INTEGRITY} lists.`)
+    if (data.length !== size || sha256(data) !== hash) wrong(`"${name}" differs from its entry in ${INTEGRITY}.`)
     left.delete(name)
   }
   const [extra] = left.keys()
   if (extra !== undefined) wrong(`"${extra}" is in the package, but ${INTEGRITY} does not list it.`)
 }
 
-/** Every signature there is must hold: a package with a wrong one has been changed. */
+/** Every signature must be valid: an invalid one means that the package was changed. */
 function readSignatures(bytes: Buffer, listed: Buffer): string[] {
   const signatures = readPlainJson(bytes, (message) => wrong(`${SIGNATURE}: ${message}.`))
-  if (!isSignatures.Check(signatures)) return wrong(`${SIGNATURE} is no list of 1 to ${SIGNATURES_MAX} signatures.`)
+  if (!isSignatures.Check(signatures)) return wrong(`${SIGNATURE} is not a list of 1 to ${SIGNATURES_MAX} signatures.`)
   const keys = signatures.map(({ publicKey, signature }) => {
     const key = readPublicKey(publicKey)
-    if (key === null) return wrong(`"${shown(publicKey)}" is no Ed25519 key, or one that anybody can sign for.`)
+    if (key === null) return wrong(`"${shown(publicKey)}" is not an Ed25519 key, or it is a weak key for which anybody can sign.`)
     const raw = readBase64(signature, SIGNATURE_BYTES)
     if (raw === null || !verify(null, listed, key, raw))
-      return wrong('A signature of the package does not hold: it was changed after it was signed.')
+      return wrong('A signature of the package is invalid: it was changed after it was signed.')
     return publicKey
   })
   if (new Set(keys).size < keys.length) wrong('The package is signed twice by the same key.')
   return keys
 }
 
-/** In the one spelling that there is for each value, so that keys can be compared as text. */
+/** Only the canonical base64 of a value, so that keys can be compared as text. */
 export function readBase64(text: string, length: number): Buffer | null {
   const raw = Buffer.from(text, 'base64')
   return raw.length === length && raw.toString('base64') === text ? raw : null
@@ -148,23 +148,23 @@ export function readBase64(text: string, length: number): Buffer | null {
 
 const KEY_BYTES = 32
 const SIGNATURE_BYTES = 64
-/** The fixed beginning of an Ed25519 key in the form that Node reads. */
+/** The DER prefix of an Ed25519 public key for Node. */
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex')
-/** Coordinates are less than this prime. */
+/** Coordinates are smaller than this prime. */
 const PRIME = 2n ** 255n - 19n
-/** One of the two coordinates of the points of order eight; the other is its negative. */
+/** One of the y coordinates of the points of order eight; the other is its negative. */
 const ORDER_EIGHT = 0x5fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n
 /**
- * Points whose multiples are a handful: for a key like that a signature can be made that holds over most or all texts, without any secret.
- * Which of them a verifier takes differs; whoever trusts one may trust everybody.
+ * Points of small order: for such a key, signatures that are valid for most or all texts can be made without a private key.
+ * Verifiers differ in which of them they accept; a server that trusts one of these keys may trust anybody.
  */
 const LOW_ORDER = new Set([0n, 1n, PRIME - 1n, ORDER_EIGHT, PRIME - ORDER_EIGHT])
 
-/** A key as packages and indexes spell it; null for what is none, and for one that anybody can sign for. */
+/** A public key in base64, as in packages and indexes; null when it is invalid or weak. */
 export function readPublicKey(base64: string): KeyObject | null {
   const raw = readBase64(base64, KEY_BYTES)
   if (raw === null) return null
-  // Little-endian; the topmost bit is the sign of the other coordinate. A coordinate from the prime on is a second spelling of a key.
+  // Little-endian; the top bit is the sign of the other coordinate. A coordinate above the prime is a second encoding of a key.
   const y = BigInt(`0x${Buffer.from(raw).reverse().toString('hex')}`) & (2n ** 255n - 1n)
   if (y >= PRIME || LOW_ORDER.has(y)) return null
   try {
@@ -174,16 +174,16 @@ export function readPublicKey(base64: string): KeyObject | null {
   }
 }
 
-/** The public half of an Ed25519 key as packages spell it. */
+/** The public part of an Ed25519 key in base64, as in packages. */
 export function publicKeyText(key: KeyObject): string {
-  if (key.asymmetricKeyType !== 'ed25519') return wrong('Packages are signed with Ed25519 keys alone.')
+  if (key.asymmetricKeyType !== 'ed25519') return wrong('Only Ed25519 keys can sign packages.')
   const publicKey = key.type === 'public' ? key : createPublicKey(key)
   return publicKey.export({ format: 'der', type: 'spki' }).subarray(SPKI.length).toString('base64')
 }
 
 /**
- * Packs files into a package: the same bytes for the same files and keys.
- * @throws invalid_value for what could not be installed
+ * Packs files into a package; the same files and keys give the same bytes.
+ * @throws invalid_value for a package that no server would install
  */
 export function packPlugin(files: ReadonlyMap<string, Uint8Array>, keys: readonly KeyObject[] = []): Buffer {
   const manifest = readManifest(files.get('manifest.json') ?? wrong('The package has no manifest.json.'))
@@ -203,7 +203,7 @@ export function packPlugin(files: ReadonlyMap<string, Uint8Array>, keys: readonl
       ...(signatures.length > 0 ? [{ name: SIGNATURE, data: Buffer.from(JSON.stringify(signatures)) }] : []),
     ]),
   )
-  // What cannot be read again must not leave the house.
+  // Checks the result with the server's own parser.
   readPackage(packed)
   return packed
 }

@@ -20,11 +20,11 @@ import { isTooWide } from '#plugins/packages/wide-host.ts'
 
 const check = Compile(Manifest)
 const KNOWN_PERMISSIONS = ['network', 'networkFromConfig', 'storage', 'library']
-/** Capabilities without code behind them. */
+/** Capabilities without code. */
 const DECLARED_ONLY = ['webLinks']
 const CAPABILITIES = [...Object.keys(CAPABILITY_METHODS), ...DECLARED_ONLY]
 
-/** Nobody mends more at once; a manifest of 64 KB could have thousands. */
+/** Authors fix no more at once; a manifest of 64 KB could have thousands. */
 const FAULTS_MAX = 20
 
 interface Fault {
@@ -34,10 +34,10 @@ interface Fault {
 }
 type Report = (path: string, message: string) => void
 
-/** @throws invalid_value with every fault that it has and the path of its member: those of its form, or where that is right those of its rules */
+/** @throws invalid_value with all errors and their paths: schema errors, or, when there are none, rule violations */
 export function readManifest(bytes: Uint8Array): Manifest {
   if (bytes.length > MANIFEST_BYTES_MAX)
-    return refuseManifest([{ path: '', message: `it has ${bytes.length} bytes; ${MANIFEST_BYTES_MAX} are allowed` }])
+    return refuseManifest([{ path: '', message: `it has ${bytes.length} bytes; the limit is ${MANIFEST_BYTES_MAX}` }])
   const value = readPlainJson(bytes, (message) => refuseManifest([{ path: '', message }]))
   if (!check.Check(value)) return refuseManifest(formFaults(value))
   const faults: Fault[] = []
@@ -46,15 +46,15 @@ export function readManifest(bytes: Uint8Array): Manifest {
 }
 
 function refuseManifest(faults: readonly Fault[]): never {
-  const told = faults.slice(0, FAULTS_MAX)
-  const sentences = told.map(({ path, message }) => `manifest.json${path === '' ? '' : ` at ${path}`}: ${message}.`)
-  const more = faults.length > told.length ? [`It has ${faults.length - told.length} more faults.`] : []
+  const listed = faults.slice(0, FAULTS_MAX)
+  const sentences = listed.map(({ path, message }) => `manifest.json${path === '' ? '' : ` at ${path}`}: ${message}.`)
+  const more = faults.length > listed.length ? [`It has ${faults.length - listed.length} more errors.`] : []
   refuse('invalid_value', [...sentences, ...more].join(' '), {
-    details: told.map(({ path, message }) => ({ path: `/manifest${path}`, message })),
+    details: listed.map(({ path, message }) => ({ path: `/manifest${path}`, message })),
   })
 }
 
-/** One fault for each place. A value that fits none of several forms fails each of them: only the first of these is told. */
+/** One error for each place. A value that matches none of several alternatives fails each of them; only the first is reported. */
 function formFaults(value: unknown): Fault[] {
   const faults = new Map<string, Fault>()
   for (const error of check.Errors(value)) {
@@ -63,21 +63,21 @@ function formFaults(value: unknown): Fault[] {
     const place = branches.length > 0 || error.keyword === 'anyOf' ? `form ${form}` : instancePath
     if (faults.has(place)) continue
     const { pattern } = (params ?? {}) as { pattern?: unknown }
-    const said = typeof pattern === 'string' ? PATTERNS[pattern] : undefined
-    const message = said ?? describeFault(value, error, { schema: MANIFEST_SHAPE, patterns: PATTERNS })
+    const description = typeof pattern === 'string' ? PATTERNS[pattern] : undefined
+    const message = description ?? describeFault(value, error, { schema: MANIFEST_SHAPE, patterns: PATTERNS })
     faults.set(place, { path: instancePath, message })
   }
-  return faults.size > 0 ? [...faults.values()] : [{ path: '', message: 'it is no manifest' }]
+  return faults.size > 0 ? [...faults.values()] : [{ path: '', message: 'it is not a manifest' }]
 }
 
 function checkRules(value: Manifest, wrong: Report): void {
   const { engine, capabilities, permissions = {} } = value
-  // What a server does not know it cannot ask consent for, nor keep within bounds; so newer plugins wait for a newer server.
+  // A server cannot ask consent for what it does not know, nor limit it; so newer plugins need a newer server.
   if (Number(engine.pluginApi.split('.')[1]) > Number(PLUGIN_API.split('.')[1]))
     wrong('/engine/pluginApi', `this server offers ${PLUGIN_API}; the plugin needs a newer one`)
   const isReserved = (name: string) => (RESERVED_CAPABILITIES as readonly string[]).includes(name)
   for (const reserved of Object.keys(capabilities).filter(isReserved))
-    wrong(`/capabilities/${reserved}`, `this name is kept for a later version of the interface; ${oneOf(reserved, CAPABILITIES)}`)
+    wrong(`/capabilities/${reserved}`, `this name is reserved for a later version of the interface; ${oneOf(reserved, CAPABILITIES)}`)
   const isKnown = (name: string) => CAPABILITIES.includes(name) || isReserved(name)
   for (const capability of Object.keys(capabilities).filter((name) => !isKnown(name)))
     wrong(
@@ -91,8 +91,8 @@ function checkRules(value: Manifest, wrong: Report): void {
       wrong(
         `/capabilities/${name}/idSource`,
         idSource === COMIC_INFO_KEY
-          ? `${idSource} is what files of comics identify books by; name your service`
-          : `${idSource} stands for this library, which only recommendations can be of; name your service`,
+          ? `${idSource} is the key for identifiers in comic files; use the name of your service`
+          : `${idSource} means this library, which is allowed only for recommendations; use the name of your service`,
       )
   }
   for (const permission of Object.keys(permissions).filter((name) => !KNOWN_PERMISSIONS.includes(name)))
@@ -103,8 +103,8 @@ function checkRules(value: Manifest, wrong: Report): void {
   const hosts = (permissions.network ?? []).map(({ host }) => host)
   for (const [index, host] of hosts.entries()) {
     const place = `/permissions/network/${index}/host`
-    if (isTooWide(host)) wrong(place, `${host} covers names of people who have nothing to do with each other; name the hosts`)
-    if (hosts.indexOf(host) < index) wrong(place, `${host} stands there twice; give all its methods in one place`)
+    if (isTooWide(host)) wrong(place, `${host} covers domains of unrelated owners; list the hosts`)
+    if (hosts.indexOf(host) < index) wrong(place, `${host} occurs twice; list all its methods in one entry`)
   }
   checkCredentials(value, wrong)
   for (const name of ['config', 'userConfig'] as const) {
@@ -112,60 +112,60 @@ function checkRules(value: Manifest, wrong: Report): void {
     if (fault !== null) wrong(`/${name}${fault.path}`, fault.message)
   }
   for (const limited of Object.keys(value.http?.rateLimit ?? {}).filter((host) => !hosts.includes(host)))
-    wrong(`/http/rateLimit/${shown(limited)}`, `it is no host of /permissions/network; ${nameOf(limited, hosts, 'host there')}`)
+    wrong(`/http/rateLimit/${shown(limited)}`, `it is not a host of /permissions/network; ${nameOf(limited, hosts, 'host there')}`)
   const members = value.config?.['properties']
   const known = members !== null && typeof members === 'object' ? Object.keys(members) : []
   for (const [index, key] of (permissions.networkFromConfig ?? []).entries()) {
     if (known.includes(key)) continue
-    const advice = nameOf(key, known, 'member there, which administrators enter the address as')
-    wrong(`/permissions/networkFromConfig/${index}`, `${key} is no member of /config/properties; ${advice}`)
+    const advice = nameOf(key, known, 'member there, in which administrators enter the URL')
+    wrong(`/permissions/networkFromConfig/${index}`, `${key} is not a member of /config/properties; ${advice}`)
   }
 }
 
-/** Where credentials go and come from: nowhere that the administrator is not told of. */
+/** Checks where credentials go and come from: only hosts that the administrator sees. */
 function checkCredentials({ auth, capabilities, permissions = {} }: Manifest, wrong: Report): void {
   if (auth === undefined) return
   const { bind, oauth2, type, scope } = auth
   if (bind !== undefined) {
     const { host, hostFrom, header, query, body, usernameField, format = '{token}' } = bind
     if ((host === undefined) === (hostFrom === undefined))
-      wrong('/auth/bind', 'either host or hostFrom must say where the credentials go, and not both')
+      wrong('/auth/bind', 'either host or hostFrom must name the host for the credentials, but not both')
     const hosts = (permissions.network ?? []).map((one) => one.host)
     if (host !== undefined && !hosts.includes(host))
       wrong('/auth/bind/host', `credentials go only to a host of /permissions/network; ${nameOf(host, hosts, 'host there')}`)
-    if (host?.startsWith('*.')) wrong('/auth/bind/host', 'credentials go to one host, which is named in full')
+    if (host?.startsWith('*.')) wrong('/auth/bind/host', 'credentials can go to only one host; write its full name')
     if (hostFrom !== undefined && !(permissions.networkFromConfig ?? []).includes(hostFrom))
-      wrong('/auth/bind/hostFrom', 'credentials go only to the address of a member of /permissions/networkFromConfig')
-    // Tokens come from an address that the manifest names: what they are for is named by the manifest too.
-    if (hostFrom !== undefined && type === 'oauth2') wrong('/auth/bind/hostFrom', 'tokens of oauth2 go to a host that the manifest names')
+      wrong('/auth/bind/hostFrom', 'credentials can go only to the URL of a member of /permissions/networkFromConfig')
+    // The manifest names the host that issues the tokens, so it must name their destination too.
+    if (hostFrom !== undefined && type === 'oauth2') wrong('/auth/bind/hostFrom', 'oauth2 tokens must go to a host that the manifest names')
     if ([header, query, body].filter((name) => name !== undefined).length !== 1)
-      wrong('/auth/bind', 'one of header, query and body must say where in a request the credentials stand')
-    // By its standard it is a header; services that take both by themselves take them as two fields.
+      wrong('/auth/bind', 'exactly one of header, query and body must name the place of the credentials in requests')
+    // The standard uses a header; services with their own scheme take two fields.
     if (header === undefined && usernameField === undefined && type === 'basic')
-      wrong('/auth/bind', 'credentials of the type basic go into a header, or with usernameField into two fields')
+      wrong('/auth/bind', 'credentials of type basic go into a header, or with usernameField into two fields')
     if (usernameField !== undefined && (type !== 'basic' || header !== undefined))
-      wrong('/auth/bind/usernameField', 'it stands beside query or body, and for the type basic alone')
+      wrong('/auth/bind/usernameField', 'it is allowed only with query or body, and only for type basic')
     if (usernameField !== undefined && usernameField === (query ?? body))
-      wrong('/auth/bind/usernameField', 'user name and password stand in two fields')
+      wrong('/auth/bind/usernameField', 'user name and password need different fields')
     if (header !== undefined && FORBIDDEN_HEADER.test(header)) wrong('/auth/bind/header', `credentials cannot go into ${header}`)
     if (format.split('{token}').length !== 2)
-      wrong('/auth/bind/format', 'it must hold {token} once, in whose place the credentials are put')
+      wrong('/auth/bind/format', 'it must contain {token} once, which the server replaces by the credentials')
   }
   if (type !== 'none' && bind === undefined)
-    wrong('/auth', 'bind must say where the credentials go: to a host or hostFrom, as header, query or body')
-  if ((type === 'oauth2') !== (oauth2 !== undefined)) wrong('/auth/oauth2', 'it stands there if the type is oauth2, and only then')
+    wrong('/auth', 'bind must say where the credentials go: host or hostFrom, and header, query or body')
+  if ((type === 'oauth2') !== (oauth2 !== undefined)) wrong('/auth/oauth2', 'it is required for type oauth2, and not allowed otherwise')
   if (scope === 'user' && !Object.hasOwn(capabilities, 'recommendations'))
-    wrong('/auth/scope', 'only recommendations run for a reader; metadata is looked up with credentials of the server')
+    wrong('/auth/scope', 'only recommendations run for a user; metadata requests use credentials of the server')
   const given = oauth2 === undefined ? [] : [oauth2.authorizeUrl, oauth2.tokenUrl]
-  // Numbers in place of names are for the egress to refuse where the server asks; here a browser would.
-  for (const url of given) if (!isHostName(new URL(url).hostname)) wrong('/auth/oauth2', `${shown(url)} has no host by its name`)
+  // The egress refuses IP addresses in requests of the server; these URLs are for browsers too.
+  for (const url of given) if (!isHostName(new URL(url).hostname)) wrong('/auth/oauth2', `${shown(url)} has no host name`)
 }
 
-/** Which of these it must be, or that there are none yet. */
+/** The allowed names, or that there are none yet. */
 const nameOf = (value: string, names: readonly string[], what: string): string =>
-  names.length === 0 ? `name a ${what} first, for there is none` : oneOf(value, names)
+  names.length === 0 ? `there is none yet; add a ${what} first` : oneOf(value, names)
 
-/** Where a member of this name stands, as the end of a sentence. */
+/** Where a member of this name belongs, as the end of a sentence. */
 const elsewhere = (name: string, place: string): string =>
   standsElsewhere(MANIFEST_SHAPE, name, place).replace(/^ T/, '; t').replace(/\.$/, '')
 

@@ -1,32 +1,32 @@
 import { TraceMap, traceSegment } from '@jridgewell/trace-mapping'
 import { jsonExcess } from '#plugins/packages/json-bounds.ts'
 
-/** A place in a bundle, as stacks say it: both from 1. */
+/** A position in a bundle as in stack traces: both from 1. */
 export interface CodePlace {
   line: number
   column: number
 }
 
-/** What is kept of a source map: as much as it takes to find a line. */
+/** The stored part of a source map: enough to look up a line. */
 export interface KeptMap {
   sources: (string | null)[]
   mappings: string
 }
 
-/** A map has some lists of texts and nothing nested; one of parts (`sections`) is not read. */
+/** A map has a few flat lists; indexed maps (`sections`) are not supported. */
 const BOUNDS = { depthMax: 4, valuesMax: 100_000 }
-/** Files of a bundle, with those of its packages; the largest that is known of has some thousand. */
+/** Source files, including those of packages; the largest known bundle has some thousand. */
 const SOURCES_MAX = 20_000
-/** Names of files are shown in messages. */
+/** File names are shown in messages. */
 const SOURCE_LENGTH_MAX = 300
-/** A bundle of 2 MB has about a million; each two characters may become an object of 90 bytes when they are read, 90 MB in all. */
+/** A bundle of 2 MB has about a million; two characters may become an object of 90 bytes when decoded, 90 MB in total. */
 const MAPPINGS_LENGTH_MAX = 2 * 1024 * 1024
-/** A list is made for each line of the bundle, however little stands in it; one of 2 MB has some ten thousand. */
+/** Decoding allocates a list for each line of the bundle, even an empty one; a bundle of 2 MB has some ten thousand. */
 const LINES_MAX = 200_000
 
 /**
- * A source map of a stranger, without what nobody here needs: the sources themselves and their names.
- * @returns why it cannot be used, in words that go on after its name, where it cannot
+ * Parses an untrusted source map, without the sources themselves and their names, which are not needed.
+ * @returns why it is invalid, as a clause that follows its name
  */
 export function readSourceMap(text: string): { map: KeptMap } | { wrong: string } {
   const excess = jsonExcess(text, BOUNDS)
@@ -35,16 +35,16 @@ export function readSourceMap(text: string): { map: KeptMap } | { wrong: string 
   try {
     value = JSON.parse(text)
   } catch {
-    return { wrong: 'it is no JSON' }
+    return { wrong: 'it is not valid JSON' }
   }
   const { version, sources, mappings } = (value ?? {}) as Record<string, unknown>
-  if (version !== 3 || !Array.isArray(sources) || typeof mappings !== 'string') return { wrong: 'it is no source map of version 3' }
+  if (version !== 3 || !Array.isArray(sources) || typeof mappings !== 'string') return { wrong: 'it is not a source map of version 3' }
   if (sources.length > SOURCES_MAX) return { wrong: `it names more than ${SOURCES_MAX} files` }
   if (mappings.length > MAPPINGS_LENGTH_MAX) return { wrong: `its mappings have more than ${MAPPINGS_LENGTH_MAX} characters` }
   if (hasMoreLines(mappings, LINES_MAX)) return { wrong: `its mappings have more than ${LINES_MAX} lines` }
-  // The database keeps neither NUL nor halves of characters.
+  // The database cannot store NUL or lone surrogates.
   const kept = sources.map((one) => (typeof one === 'string' ? one.slice(0, SOURCE_LENGTH_MAX).replaceAll('\0', '').toWellFormed() : null))
-  return /^[A-Za-z0-9+/,;]*$/.test(mappings) ? { map: { sources: kept, mappings } } : { wrong: 'its mappings hold what none may hold' }
+  return /^[A-Za-z0-9+/,;]*$/.test(mappings) ? { map: { sources: kept, mappings } } : { wrong: 'its mappings contain invalid characters' }
 }
 
 function hasMoreLines(mappings: string, linesMax: number): boolean {
@@ -56,30 +56,30 @@ function hasMoreLines(mappings: string, linesMax: number): boolean {
   return true
 }
 
-/** As a package of any age has it: null for none, and for one that says nothing that can be used. */
+/** The source map of a package; null when it has none, or an invalid one. */
 export function keptMapOf(bytes: Uint8Array | undefined): string | null {
   if (bytes === undefined) return null
   const read = readSourceMap(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
   return 'map' in read ? JSON.stringify(read.map) : null
 }
 
-/** Of what the author has not written: packages, and the SDK, wherever the bundler has found it. */
+/** Files that the author has not written: packages, and the SDK at any path. */
 const FOREIGN = /(^|\/)node_modules\/|^plugin-sdk:/
 
-/** Where something stands in the bundle itself: all that can be said without a map. */
+/** The position in the bundle, for use without a map. */
 export const inBundle = (places: readonly CodePlace[]): string | null =>
   places[0] === undefined ? null : `main.js:${places[0].line}:${places[0].column}`
 
 /**
- * Where something was thrown, such as `src/main.ts:12:9`: the innermost place that the author has written, else the innermost of a package. A map that
- * says nothing of it, or nothing that makes sense, gives the place in the bundle.
+ * The source position of an error, such as `src/main.ts:12:9`: the innermost in the author's files, else the innermost in a package. If the map
+ * has no valid entry for it, the position in the bundle.
  * @param places the innermost first
- * @returns null where no place is known
+ * @returns null when there are no places
  */
 export function findSource(kept: KeptMap | null, places: readonly CodePlace[]): string | null {
   if (kept === null) return inBundle(places)
   try {
-    // Without the names of the files, which the library would make addresses of.
+    // Without file names, which the library would resolve as URLs.
     const map = new TraceMap({ version: 3, names: [], sources: [], mappings: kept.mappings })
     const found = places.flatMap(({ line, column }) => {
       const [, source, sourceLine, sourceColumn] = traceSegment(map, line - 1, column - 1) ?? []

@@ -2,22 +2,22 @@ import compare from 'semver/functions/compare.js'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 
-/** What is here of a plugin, and what is to take its place. */
+/** The installed versions of a plugin, and the new one. */
 export interface Upgrade {
   before: { version: string; signedBy: readonly string[]; runningVersionId: string | null }
   versions: readonly { version: string }[]
   manifest: Pick<Manifest, 'id' | 'version'>
   signedBy: readonly string[]
-  /** An administrator has said that whoever signed this one is trusted from now on. */
+  /** Whether an administrator trusts the new signing key. */
   trustNewKey?: boolean
 }
 
-/** @throws conflict for what is no later version of the same plugin by the same people */
+/** @throws conflict when the version is not newer, or is signed with another key */
 export function checkUpgrade({ before, versions, manifest, signedBy, trustNewKey = false }: Upgrade): void {
   const { id, version } = manifest
   if (versions.some((one) => one.version === version)) refuse('conflict', `${id} ${version} is here already.`)
   if (before.runningVersionId !== null && compare(version, before.version) < 0)
     refuse('conflict', `${id} ${version} is older than ${before.version}, which runs.`)
   if (!trustNewKey && before.signedBy.length > 0 && !before.signedBy.some((key) => signedBy.includes(key)))
-    refuse('conflict', `${id} ${version} is not signed by whoever signed ${before.version}. Say that you trust the new key if you do.`)
+    refuse('conflict', `${id} ${version} is not signed with the key of ${before.version}. If you trust the new key, confirm that.`)
 }

@@ -1,12 +1,12 @@
 import { parse } from 'tldts'
 
-/** By the list of public suffixes, with those of hosters: below `github.io` everybody has a name. */
+/** By the public suffix list, with its private part: anybody can have a subdomain of `github.io`. */
 const suffixOf = (host: string) => parse(host, { allowPrivateDomains: true, extractHostname: false }).publicSuffix
 
 /**
- * Whether a rule covers names of people who have nothing to do with each other: everything below `co.uk` or `github.io`. What nobody has
- * registered, as `*.lan`, is one too.
- * @param host of a rule: a name, or everything below one with `*.` in front
+ * Whether a rule covers domains of unrelated owners, such as everything below `co.uk` or `github.io`. Unregistered suffixes, such as `*.lan`,
+ * count too.
+ * @param host of a rule: a name, or all subdomains of one with `*.` in front
  */
 export function isTooWide(host: string): boolean {
   if (!host.startsWith('*.')) return false

@@ -2,9 +2,9 @@ import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib'
 import { shown } from '#plugins/packages/plain-json.ts'
 
 /**
- * ZIP as plugins are packed in it: a strict reader for what strangers send, and a writer that makes the same bytes of the same files. A package is
- * small and read whole from memory, so everything that is not plain is refused instead of understood: ZIP64, encryption, other methods, links,
- * anything before, between or behind the entries, and a local header that says something else than the directory.
+ * ZIP for plugin packages: a strict reader for untrusted files, and a writer with reproducible output. Packages are small and read from memory,
+ * so everything unusual is refused: ZIP64, encryption, other methods, links, data before, between or behind the entries, and local headers that
+ * differ from the directory.
  */
 
 export interface ZipFile {
@@ -22,9 +22,9 @@ export class ZipError extends Error {
 
 export const PACKAGE_BYTES_MAX = 10 * 1024 * 1024
 const ENTRIES_MAX = 64
-/** Of all entries, counted while they are inflated. */
+/** Of all entries, counted while inflating. */
 const INFLATED_BYTES_MAX = 20 * 1024 * 1024
-/** Plain names in plain folders; what a package may hold is said by who reads it. */
+/** Plain names in plain folders; the caller decides which files a package may contain. */
 const NAME = /^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,62}[A-Za-z0-9_-])?(\/[A-Za-z0-9_]([A-Za-z0-9_.-]{0,62}[A-Za-z0-9_-])?){0,2}$/
 
 const LOCAL = 0x04034b50
@@ -32,34 +32,34 @@ const CENTRAL = 0x02014b50
 const END = 0x06054b50
 const STORED = 0
 const DEFLATED = 8
-/** The names are UTF-8: the only flag that may stand. */
+/** The names are UTF-8: the only allowed flag. */
 const UTF8_FLAG = 0x0800
-/** The version of ZIP that knows deflated files; later ones are what is refused here. */
+/** The ZIP version that introduced deflate; features of later versions are refused here. */
 const VERSION_MAX = 20
-/** The least that Node inflates into. */
+/** The smallest chunk into which Node inflates. */
 const CHUNK_BYTES_MIN = 64
-/** What DOS calls a folder, a volume and a device. */
+/** DOS attributes of a folder, a volume and a device. */
 const FOLDER = 0x10 | 0x08 | 0x40
-/** 1980-01-01 00:00, the first time that ZIP knows. */
+/** 1980-01-01 00:00, the earliest time in ZIP. */
 const EPOCH_DATE = 0x0021
 
 /**
- * All files of a package.
- * @param bytesMaxOf how large a file of that name may be, asked before it is unpacked; null where it has no place
+ * Returns all files of a package.
+ * @param bytesMaxOf the size limit for a file of that name, checked before it is inflated; null when the file is not allowed
  * @throws ZipError
  */
 export function readZip(bytes: Buffer, bytesMaxOf: (name: string) => number | null): ZipFile[] {
-  if (bytes.length > PACKAGE_BYTES_MAX) throw new ZipError(`The package has ${bytes.length} bytes; ${PACKAGE_BYTES_MAX} are allowed.`)
+  if (bytes.length > PACKAGE_BYTES_MAX) throw new ZipError(`The package has ${bytes.length} bytes; the limit is ${PACKAGE_BYTES_MAX}.`)
   const endAt = bytes.length - 22
-  if (endAt < 0 || bytes.readUInt32LE(endAt) !== END) throw new ZipError('This is no ZIP file, or something stands behind its end.')
+  if (endAt < 0 || bytes.readUInt32LE(endAt) !== END) throw new ZipError('This is not a ZIP file, or there is data after its end.')
   const count = bytes.readUInt16LE(endAt + 10)
   const directoryBytes = bytes.readUInt32LE(endAt + 12)
   const directoryAt = bytes.readUInt32LE(endAt + 16)
-  if (bytes.readUInt16LE(endAt + 20) !== 0) throw new ZipError('The package carries a comment, or is not whole.')
+  if (bytes.readUInt16LE(endAt + 20) !== 0) throw new ZipError('The package has a comment, or is incomplete.')
   if (bytes.readUInt16LE(endAt + 4) !== 0 || bytes.readUInt16LE(endAt + 6) !== 0 || bytes.readUInt16LE(endAt + 8) !== count)
     throw new ZipError('The package is split into parts.')
   if (count === 0 || count > ENTRIES_MAX) throw new ZipError(`The package has ${count} entries; 1 to ${ENTRIES_MAX} are allowed.`)
-  if (directoryAt + directoryBytes !== endAt) throw new ZipError('The directory of the package is not where it says.')
+  if (directoryAt + directoryBytes !== endAt) throw new ZipError('The directory of the package is not at its declared offset.')
 
   const files: ZipFile[] = []
   const seen = new Set<string>()
@@ -69,27 +69,27 @@ export function readZip(bytes: Buffer, bytesMaxOf: (name: string) => number | nu
   for (let index = 0; index < count; index++) {
     const entry = readCentral(bytes, at, endAt)
     at = entry.next
-    // Names are ASCII, so letters are the only way to write one in two ways.
+    // Names are ASCII, so only their case can differ between two spellings.
     const key = entry.name.toLowerCase()
-    if (seen.has(key)) throw new ZipError(`The package holds "${entry.name}" twice.`)
+    if (seen.has(key)) throw new ZipError(`The package contains "${entry.name}" twice.`)
     seen.add(key)
-    // Entries lie one behind the other, so none overlaps another and nothing is hidden between.
-    if (entry.localAt !== dataAt) throw new ZipError(`"${entry.name}" does not lie behind the file before it.`)
+    // Entries are contiguous, so none overlaps another, and nothing is hidden between them.
+    if (entry.localAt !== dataAt) throw new ZipError(`"${entry.name}" does not directly follow the file before it.`)
     const start = readLocal(bytes, entry, directoryAt)
     dataAt = start + entry.packed
-    if (dataAt > directoryAt) throw new ZipError(`"${entry.name}" reaches beyond the files.`)
+    if (dataAt > directoryAt) throw new ZipError(`"${entry.name}" extends into the directory.`)
     const bytesMax = bytesMaxOf(entry.name)
-    if (bytesMax === null) throw new ZipError(`"${entry.name}" has no place in a package.`)
-    if (entry.size > bytesMax) throw new ZipError(`"${entry.name}" has ${entry.size} bytes; ${bytesMax} are allowed.`)
+    if (bytesMax === null) throw new ZipError(`"${entry.name}" is not allowed in a package.`)
+    if (entry.size > bytesMax) throw new ZipError(`"${entry.name}" has ${entry.size} bytes; the limit is ${bytesMax}.`)
     inflated += entry.size
     if (inflated > INFLATED_BYTES_MAX) throw new ZipError(`The package unpacks to more than ${INFLATED_BYTES_MAX} bytes.`)
     files.push({ name: entry.name, data: unpack(entry, bytes.subarray(start, dataAt)) })
   }
-  if (at !== endAt || dataAt !== directoryAt) throw new ZipError('Something stands in the package that belongs to no file.')
+  if (at !== endAt || dataAt !== directoryAt) throw new ZipError('The package contains data that belongs to no file.')
   return files
 }
 
-/** How many bytes its files have as its directory says, beyond which none is unpacked; infinite for what is no package, and may hold anything. */
+/** The total size of its files by the directory, which inflating never exceeds; infinite when this is not a valid package. */
 export function unpackedBytes(bytes: Buffer): number {
   try {
     const endAt = bytes.length - 22
@@ -128,18 +128,18 @@ function readCentral(bytes: Buffer, at: number, end: number): Entry {
   const attributes = bytes.readUInt32LE(at + 38)
   if (at + 46 + nameBytes > end) throw new ZipError('The directory of the package is damaged.')
   const name = bytes.toString('latin1', at + 46, at + 46 + nameBytes)
-  if (!NAME.test(name)) throw new ZipError(`"${shown(name)}" is no name that a file of a package may have.`)
-  if (bytes.readUInt16LE(at + 6) > VERSION_MAX) throw new ZipError(`"${name}" needs a later ZIP than is taken.`)
+  if (!NAME.test(name)) throw new ZipError(`"${shown(name)}" is not a valid name for a file of a package.`)
+  if (bytes.readUInt16LE(at + 6) > VERSION_MAX) throw new ZipError(`"${name}" needs a later version of ZIP than is supported.`)
   if (bytes.readUInt16LE(at + 34) !== 0) throw new ZipError('The package is split into parts.')
-  if ((flags & ~UTF8_FLAG) !== 0) throw new ZipError(`"${name}" is encrypted or packed in a way that is not taken.`)
+  if ((flags & ~UTF8_FLAG) !== 0) throw new ZipError(`"${name}" is encrypted or uses an unsupported feature of ZIP.`)
   if (method !== STORED && method !== DEFLATED)
-    throw new ZipError(`"${name}" is packed by method ${method}; only stored and deflated files are taken.`)
-  if (extraBytes > 0 || commentBytes > 0) throw new ZipError(`"${name}" carries more than a file.`)
-  // Modes as Unix has them, whatever system is said to have written them: plain files, neither links nor folders, devices or setuid.
+    throw new ZipError(`"${name}" uses compression method ${method}; only stored and deflated files are supported.`)
+  if (extraBytes > 0 || commentBytes > 0) throw new ZipError(`"${name}" has extra fields or a comment.`)
+  // Unix modes, for any declared system: only regular files, not links, folders, devices or setuid.
   const mode = attributes >>> 16
   const type = mode & 0o170000
   if ((type !== 0 && type !== 0o100000) || (mode & 0o7000) !== 0 || (attributes & FOLDER) !== 0)
-    throw new ZipError(`"${name}" is no plain file.`)
+    throw new ZipError(`"${name}" is not a regular file.`)
   return {
     name,
     flags,
@@ -152,7 +152,7 @@ function readCentral(bytes: Buffer, at: number, end: number): Entry {
   }
 }
 
-/** Answers where the data begins. */
+/** Returns the offset of the data. */
 function readLocal(bytes: Buffer, entry: Entry, end: number): number {
   const { localAt: at, name } = entry
   const start = at + 30 + name.length
@@ -166,38 +166,38 @@ function readLocal(bytes: Buffer, entry: Entry, end: number): number {
     bytes.readUInt16LE(at + 26) === name.length &&
     bytes.readUInt16LE(at + 28) === 0 &&
     bytes.toString('latin1', at + 30, start) === name
-  if (!same) throw new ZipError(`"${name}" says one thing in its header and another in the directory.`)
+  if (!same) throw new ZipError(`The header of "${name}" differs from the directory.`)
   return start
 }
 
 function unpack({ name, method, size, crc, packed }: Entry, data: Buffer): Buffer {
-  if (method === STORED && packed !== size) throw new ZipError(`"${name}" has not the size that it says.`)
+  if (method === STORED && packed !== size) throw new ZipError(`"${name}" does not have its declared size.`)
   const unpacked = method === STORED ? data : inflate(name, size, data)
   if (unpacked.length !== size || crc32(unpacked) !== crc) throw new ZipError(`"${name}" is damaged.`)
   return unpacked
 }
 
-/** Into one buffer of the size that was said: what is larger is given up at once, and nothing is copied together afterwards. */
+/** Inflates into one buffer of the declared size: stops at once when the data is larger, and copies nothing afterwards. */
 function inflate(name: string, size: number, data: Buffer): Buffer {
   const options = { maxOutputLength: Math.max(size, 1), chunkSize: Math.max(size + 1, CHUNK_BYTES_MIN), info: true }
   let answer: { buffer: Buffer; engine: { bytesWritten: number } }
   try {
     answer = inflateRawSync(data, options) as unknown as typeof answer
   } catch {
-    throw new ZipError(`"${name}" is damaged, or larger than it says.`)
+    throw new ZipError(`"${name}" is damaged, or larger than its declared size.`)
   }
-  // The stream says itself where it ends; bytes behind would be in the package but in none of its files.
-  if (answer.engine.bytesWritten !== data.length) throw new ZipError(`Something stands behind the data of "${name}".`)
+  // The stream ends by itself; bytes after it would be in the package but in none of its files.
+  if (answer.engine.bytesWritten !== data.length) throw new ZipError(`There is extra data after "${name}".`)
   return answer.buffer
 }
 
-/** The same bytes for the same files: sorted by name, without times. */
+/** The same files give the same bytes: sorted by name, without times. */
 export function writeZip(files: readonly { name: string; data: Uint8Array }[]): Buffer {
   const parts: Buffer[] = []
   const directory: Buffer[] = []
   let at = 0
   for (const { name, data } of [...files].sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    if (!NAME.test(name)) throw new ZipError(`"${shown(name)}" is no name that a file of a package may have.`)
+    if (!NAME.test(name)) throw new ZipError(`"${shown(name)}" is not a valid name for a file of a package.`)
     const deflated = deflateRawSync(data, { level: 9 })
     const method = deflated.length < data.length ? DEFLATED : STORED
     const packed = method === DEFLATED ? deflated : Buffer.from(data)

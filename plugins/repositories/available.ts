@@ -15,9 +15,9 @@ export interface AvailablePlugin extends Omit<IndexPlugin, 'versions'> {
   repository: { id: string; name: string }
   /** The version that would be installed; null when none can. */
   version: string | null
-  /** The one that is here; null when none is. */
+  /** The installed one; null when there is none. */
   installedVersion: string | null
-  /** Those that can be installed first, the newest before the others. */
+  /** Those that can be installed first, then the others; the newest first. */
   versions: AvailableVersion[]
 }
 
@@ -26,21 +26,21 @@ interface Here {
   now: Date
 }
 
-/** An index that has expired may be an old one that somebody goes on showing. */
+/** An expired index may be an old one that an attacker replays. */
 const isExpired = ({ expiresAt }: { expiresAt: Date | null }, now: Date) => expiresAt === null || expiresAt.getTime() <= now.getTime()
 
-/** Of plugins on offer: those that hold a word, from one on. */
+/** A search for available plugins, from an offset. */
 export interface AvailableQuery {
-  /** A word of the name, summary or identifier, whatever its case. */
+  /** A word in the name, summary or identifier, ignoring case. */
   search?: string
   offset?: number
-  /** As many at most; {@link AVAILABLE_MAX} unless given. */
+  /** Default {@link AVAILABLE_MAX}. */
   limit?: number
 }
-/** An index may list thousands, and judging the versions of so many takes a moment. */
+/** An index may list thousands of plugins, and checking their versions takes time. */
 export const AVAILABLE_MAX = 100
 
-/** What enabled repositories whose indexes hold offer, by the names of the plugins. */
+/** The plugins of enabled repositories with a valid index, by name. */
 export async function listAvailable(
   database: Knex,
   here: Here,
@@ -69,7 +69,7 @@ export async function listAvailable(
       installedVersion: installed.get(plugin.id) ?? null,
       versions: [...fit, ...versions.filter(({ hindrance }) => hindrance !== null)],
     })
-    // A plugin may have a hundred versions, each of which is compared with all that was revoked of it.
+    // A plugin may have a hundred versions, each of which is compared with all its revocations.
     await nextTurn()
   }
   return { plugins, total }
@@ -84,13 +84,13 @@ function judge(key: string, version: IndexVersion, { serverVersion }: Here, revo
   return hindranceOf(version, { serverVersion, revoked })
 }
 
-/** Who does not name a version wants one that is finished, if there is any. @param versions the newest first */
+/** Without a given version, prefers a release to a pre-release. @param versions the newest first */
 const preferred = <Version extends IndexVersion>(versions: readonly Version[]): Version | undefined =>
   versions.find(({ version }) => !version.includes('-')) ?? versions[0]
 
 /**
- * The version that is to be installed: the given one, or the newest that can be.
- * @throws not_found, conflict with why it cannot be installed
+ * The version to install: the given one, or the newest that can be installed.
+ * @throws not_found, conflict with the reason why it cannot be installed
  */
 export async function chooseVersion(
   database: Knex,

@@ -5,29 +5,29 @@ import { isAllowedLocal, localRule } from '#plugins/network/rules.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /**
- * Fetches a file of a repository from the public internet.
- * @throws invalid_value where it must not be fetched from, unavailable where it cannot be
+ * Downloads a file of a repository from the public internet.
+ * @throws invalid_value when the host is not allowed, unavailable when the download fails
  */
 export type Download = (
   url: URL,
   options: {
-    /** More is not taken, packed or unpacked. */
+    /** Limit, for the compressed and the decompressed size. */
     bytesMax: number
-    /** Whether redirects may lead to other hosts: only where it is known what the file must be. */
+    /** Whether redirects to other hosts are allowed: only for files with a known hash. */
     toOtherHosts: boolean
-    /** Whether it lies where the repository itself does: at a place that is let through for development, where that is one. */
+    /** Whether it has the origin of the repository, which may be a local host that is allowed for development. */
     isAtHome: boolean
     signal: AbortSignal
   },
 ) => Promise<Buffer>
 
 /**
- * Of one file. An index has some hundred KB as a rule, and is not waited for longer than other texts; 10 MB may come over a slow line, but whoever
- * asked for them waits, and connections on which nothing happens are closed after two minutes.
+ * Deadline for one file. A typical index has some hundred KB and gets the time of other texts; a package of 10 MB may come over a slow line, but a
+ * person waits for it, and idle connections are closed after two minutes.
  */
 const DEADLINES_MS = { index: 15_000, package: 90_000 }
 
-/** @param options.userAgent tells publishers who asks */
+/** @param options.userAgent identifies this server to publishers */
 export function openDownload(
   egress: Egress & Downloads,
   { userAgent, deadlinesMs = DEADLINES_MS }: { userAgent: string; deadlinesMs?: { index: number; package: number } },
@@ -38,7 +38,7 @@ export function openDownload(
     const rule = isAllowedLocal(url, local) ? localRule(url, ['GET']) : { host: url.hostname, methods: ['GET'] }
     const policy = { caller: callerOf(url), rules: [rule], userAgent }
     const { status, body } = await egress.fetch({ url: url.href, timeoutMs: deadlinesMs.index }, policy, signal)
-    // The same bytes, for it is UTF-8; where it is not, the signature over them does not hold.
+    // The same bytes if they are UTF-8; otherwise their signature is invalid.
     return { status, bytes: Buffer.from(body) }
   }
 
@@ -52,18 +52,19 @@ export function openDownload(
     try {
       const { status, bytes } = toOtherHosts ? await fetchAnywhere(url, bytesMax, isAtHome, signal) : await fetchOnHost(url, signal)
       if (status !== 200) refuse('unavailable', `${url.href} answers ${status}.`)
-      if (bytes.length > bytesMax) refuse('unavailable', `${url.href} has more than ${bytesMax} bytes.`)
+      if (bytes.length > bytesMax) refuse('unavailable', `${url.href} exceeds ${bytesMax} bytes.`)
       return bytes
     } catch (error) {
       if (!(error instanceof GuestError)) throw error
-      if (error.own !== 'permission') return refuse('unavailable', `${url.href} could not be fetched. ${error.message}`, { cause: error })
-      const places = 'where no file of a repository is fetched from: an address that is not public, or what is not https'
-      return refuse('invalid_value', `${url.href} leads to ${toOtherHosts ? places : `another host by a redirect, or ${places}`}.`, {
+      if (error.own !== 'permission')
+        return refuse('unavailable', `${url.href} could not be downloaded. ${error.message}`, { cause: error })
+      const places = 'a host that is not allowed for repositories: one that is not public, or not https'
+      return refuse('invalid_value', `${url.href} leads to ${toOtherHosts ? places : `another host by a redirect, or to ${places}`}.`, {
         cause: error,
       })
     }
   }
 }
 
-/** Repositories take their turns beside each other. */
+/** Repositories share the rate limits with plugins. */
 const callerOf = ({ host }: URL) => `repository ${host}`

@@ -14,17 +14,17 @@ export const INDEX_NAME = 'index.json'
 export const SIGNATURE_NAME = 'index.json.sig'
 /** A thousand plugins with ten versions each have about 4 MB. */
 export const INDEX_BYTES_MAX = 5 * 1024 * 1024
-/** 64 bytes in base64 have 88, and a line ends. */
+/** 64 bytes have 88 characters in base64, plus a line end. */
 export const SIGNATURE_BYTES_MAX = 200
 const SIGNATURE_BYTES = 64
-/** Ranges of one plugin that are revoked: each is compared with every version of it. A publisher with more has wider ones to give. */
+/** Revoked ranges of one plugin: each is compared with every version of it. A publisher can combine more into wider ones. */
 export const REVOKED_RANGES_MAX = 500
-/** So long may somebody who stands between go on showing an old index that hides revocations. */
+/** The maximum time for which an attacker can replay an old index to hide revocations. */
 export const EXPIRES_DAYS_MAX = 90
-/** Clocks differ; a whole day also covers one that is set to another zone. */
+/** Clocks differ; a whole day also covers one in a wrong time zone. */
 const CLOCK_SKEW_MS = 86_400_000
 
-/** Text that people read: no control characters, nothing that turns its direction. */
+/** Text for people: no control or bidirectional characters. */
 const LINE = (length: number) => `^[^\\p{Cc}\\p{Cs}\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]{1,${length}}$`
 const TEXT = (length: number) => `^(?:[^\\p{Cc}\\p{Cs}\\u202a-\\u202e\\u2066-\\u2069]|[\\n\\t]){1,${length}}$`
 const Line = (length: number) => Type.String({ pattern: LINE(length), maxLength: length })
@@ -32,40 +32,40 @@ const INSTANT = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,3})?Z$'
 const Instant = Type.String({ pattern: INSTANT, maxLength: 24 })
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$', maxLength: 64 })
 const Range = Type.String({ minLength: 1, maxLength: RANGE_LENGTH_MAX })
-/** Names of our own, and those that newer servers may have. */
+/** Our own names, and those of newer servers. */
 const Word = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$', maxLength: 60 })
 const Host = Type.String({ pattern: '^[a-z0-9.*-]{1,253}$', maxLength: 253 })
 const Words = (maxItems: number) => Type.Array(Word, { maxItems })
 const { id: PluginKey, version: Version, name: Name, summary: Summary } = Manifest.properties
 
-/** What a version may do, short: enough to choose by. The whole of it is in the package, where people agree to it. */
+/** A summary of permissions, for choosing a version. The package contains all of them, for consent. */
 export const PermissionSummary = Type.Object({
   hosts: Type.Array(Host, { maxItems: 20 }),
   /** Members of the configuration that name further hosts. */
   hostsFromConfig: Words(5),
   library: Words(20),
   storageKB: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
-  /** How it signs in, such as `oauth2`; null where it needs no credentials. */
+  /** The kind of sign-in, such as `oauth2`; null when it needs no credentials. */
   credentials: Type.Union([Word, Type.Null()]),
 })
 export type PermissionSummary = Static<typeof PermissionSummary>
 
 export const IndexVersion = Type.Object({
   version: Version,
-  /** Range of the interface that it is written for, such as `^1.0`. */
+  /** Required range of the plugin interface, such as `^1.0`. */
   pluginApi: Range,
-  /** Range of servers that it runs on; all, unless said. */
+  /** Supported range of server versions; default all. */
   server: Type.Optional(Range),
-  /** Of the package; relative to the folder of the index, or on another host. */
+  /** URL of the package; relative to the folder of the index, or on another host. */
   url: Type.String({ pattern: '^[!-~]{1,2000}$', maxLength: 2_000 }),
   size: Type.Integer({ minimum: 1, maximum: PACKAGE_BYTES_MAX }),
   sha256: Sha256,
   permissions: PermissionSummary,
   releasedAt: Instant,
   changelog: Type.Optional(Type.String({ pattern: TEXT(4_000), maxLength: 4_000 })),
-  /** Taken back, because it does not work; why. It goes on running where it is installed. */
+  /** Why the publisher has withdrawn this version. Installed copies still run. */
   yanked: Type.Optional(Line(200)),
-  /** What its users should know. */
+  /** A message for its users. */
   advisory: Type.Optional(Line(300)),
 })
 export type IndexVersion = Static<typeof IndexVersion>
@@ -81,24 +81,24 @@ export const IndexPlugin = Type.Object({
 })
 export type IndexPlugin = Static<typeof IndexPlugin>
 
-/** Versions that must not run any more: one package, or those of a plugin within a range (all, unless said). */
+/** Versions that must not run: one package, or the versions of a plugin in a range (default all). */
 export const IndexRevocation = Type.Union([
   Type.Object({ sha256: Sha256, reason: Line(300) }),
   Type.Object({ id: PluginKey, range: Type.Optional(Range), reason: Line(300) }),
 ])
 export type IndexRevocation = Static<typeof IndexRevocation>
 
-/** `index.json` of a repository: a static folder with packages. Members that nobody here knows are passed over. */
+/** `index.json` of a repository: a static folder with packages. Unknown members are ignored. */
 export const RepositoryIndex = Type.Object({
   schema: Type.Literal(1),
   name: Name,
-  /** Of the folder, with a slash at its end: the index of one repository is none for another with the same key. */
+  /** URL of the folder, with a trailing slash, so that an index is invalid for another repository with the same key. */
   url: Type.String({ pattern: '^https?://[!-~]{1,2000}/$', maxLength: 2_009 }),
-  /** Rises with every change; a server that has seen a higher one believes no lower. */
+  /** Increases with every change; a server never accepts a lower one than it has seen. */
   sequence: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
   issuedAt: Instant,
   expires: Instant,
-  /** Ed25519, base64: of these one signs. Servers keep to the one that they saw first. */
+  /** Ed25519, base64; one of them signs. Servers trust only the first key that they saw. */
   keys: Type.Array(Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$', maxLength: 44 }), { minItems: 1, maxItems: 4 }),
   plugins: Type.Array(IndexPlugin, { maxItems: 2_000 }),
   revoked: Type.Array(IndexRevocation, { maxItems: 10_000 }),
@@ -112,14 +112,15 @@ function wrong(message: string): never {
 }
 
 /**
- * Reads an index that must be signed by a known key, which is looked at before anything in the bytes is.
- * @param signature what lies in `index.json.sig`: 64 bytes in base64
+ * Reads an index that must be signed with a known key; checks the signature before it parses anything.
+ * @param signature the content of `index.json.sig`: 64 bytes in base64
  * @param publicKey Ed25519, base64 of its 32 bytes
- * @throws invalid_value with what is wrong: the signature, the form, or that it has expired by `now`
+ * @throws invalid_value with what is wrong: the signature, the form, or the expiry at `now`
  */
 export function readIndex(bytes: Uint8Array, signature: Uint8Array, publicKey: string, now: Date): RepositoryIndex {
   checkSize(bytes)
-  const key = readPublicKey(publicKey) ?? wrong(`"${shown(publicKey)}" is no Ed25519 key, or one that anybody can sign for.`)
+  const key =
+    readPublicKey(publicKey) ?? wrong(`"${shown(publicKey)}" is not an Ed25519 key, or it is a weak key for which anybody can sign.`)
   if (!verify(null, bytes, key, readSignature(signature)))
     wrong(`${INDEX_NAME} is not signed by the key that was trusted when the repository was added (${fingerprintOf(publicKey)}).`)
   const index = parse(bytes)
@@ -128,7 +129,7 @@ export function readIndex(bytes: Uint8Array, signature: Uint8Array, publicKey: s
 }
 
 /**
- * Reads an index whose key is not known yet, and answers which of the keys that it names has signed it: for a person to compare and to trust.
+ * Reads an index without a known key, and returns which of its keys has signed it, for a person to compare and trust.
  * @throws invalid_value as readIndex
  */
 export function readNewIndex(bytes: Uint8Array, signature: Uint8Array, now: Date): { index: RepositoryIndex; publicKey: string } {
@@ -139,39 +140,39 @@ export function readNewIndex(bytes: Uint8Array, signature: Uint8Array, now: Date
     const key = readPublicKey(text)
     return key !== null && verify(null, bytes, key, raw)
   })
-  if (publicKey === undefined) return wrong(`${INDEX_NAME} is signed by none of the keys that it names.`)
+  if (publicKey === undefined) return wrong(`${INDEX_NAME} is not signed with any of the keys that it lists.`)
   checkIndex(index, now)
   return { index, publicKey }
 }
 
 /**
- * Signs an index. The same bytes for the same index and key; their folder may be served by anything.
- * @param index without `keys`, which is the one that signs
- * @throws invalid_value for what no server would read
+ * Signs an index. The same index and key give the same bytes; any web server can serve the folder.
+ * @param index without `keys`, which will be the signing key
+ * @throws invalid_value for an index that no server would accept
  */
 export function signIndex(index: Omit<RepositoryIndex, 'keys'>, key: KeyObject): { bytes: Buffer; signature: Buffer } {
   const publicKey = publicKeyText(key)
   const bytes = Buffer.from(`${JSON.stringify({ ...index, keys: [publicKey] }, null, 1)}\n`)
   const signature = Buffer.from(`${sign(null, bytes, key).toString('base64')}\n`)
   const issuedAt = new Date(index.issuedAt)
-  // What cannot be read again must not leave the house.
+  // Checks the result with the server's own parser.
   readIndex(bytes, signature, publicKey, Number.isNaN(issuedAt.getTime()) ? new Date() : issuedAt)
   return { bytes, signature }
 }
 
-/** Of a key, for people to compare: SHA-256 in groups of four. @param publicKey Ed25519, base64 */
+/** Fingerprint of a key for people to compare: SHA-256 in groups of four. @param publicKey Ed25519, base64 */
 export function fingerprintOf(publicKey: string): string {
   const hex = createHash('sha256').update(Buffer.from(publicKey, 'base64')).digest('hex')
   return (hex.match(/.{4}/g) as string[]).join(' ')
 }
 
 function checkSize(bytes: Uint8Array): void {
-  if (bytes.length > INDEX_BYTES_MAX) wrong(`${INDEX_NAME} has ${bytes.length} bytes; ${INDEX_BYTES_MAX} are allowed.`)
+  if (bytes.length > INDEX_BYTES_MAX) wrong(`${INDEX_NAME} has ${bytes.length} bytes; the limit is ${INDEX_BYTES_MAX}.`)
 }
 
 function readSignature(file: Uint8Array): Buffer {
   const text = file.length > SIGNATURE_BYTES_MAX ? '' : Buffer.from(file).toString('latin1').trim()
-  return readBase64(text, SIGNATURE_BYTES) ?? wrong(`${SIGNATURE_NAME} is no Ed25519 signature in base64.`)
+  return readBase64(text, SIGNATURE_BYTES) ?? wrong(`${SIGNATURE_NAME} is not an Ed25519 signature in base64.`)
 }
 
 function parse(bytes: Uint8Array): RepositoryIndex {
@@ -179,26 +180,26 @@ function parse(bytes: Uint8Array): RepositoryIndex {
   if (check.Check(value)) return value
   const schema = (value as { schema?: unknown } | null)?.schema
   if (typeof schema === 'number' && schema > 1)
-    wrong(`${INDEX_NAME} has schema ${schema}, which this server does not know; a newer one may.`)
+    wrong(`${INDEX_NAME} has schema ${schema}, which this server does not support; a newer one may.`)
   const [first] = check.Errors(value)
   return wrong(
-    `${INDEX_NAME}${first?.instancePath ? ` at ${shown(first.instancePath)}` : ''}: ${shown(first?.message ?? 'it is no index')}.`,
+    `${INDEX_NAME}${first?.instancePath ? ` at ${shown(first.instancePath)}` : ''}: ${shown(first?.message ?? 'it is not an index')}.`,
   )
 }
 
-/** What a schema cannot say. */
+/** Checks the rules that a schema cannot express. */
 function checkIndex({ issuedAt, expires, plugins, revoked, url }: RepositoryIndex, now: Date): void {
   const [issued, ends] = [readInstant(issuedAt), readInstant(expires)]
   if (ends <= issued || ends - issued > EXPIRES_DAYS_MAX * 86_400_000)
     wrong(`${INDEX_NAME} must expire after it was issued, within ${EXPIRES_DAYS_MAX} days.`)
-  if (issued > now.getTime() + CLOCK_SKEW_MS) wrong(`${INDEX_NAME} was issued in the future (${issuedAt}); is this server's clock right?`)
+  if (issued > now.getTime() + CLOCK_SKEW_MS) wrong(`${INDEX_NAME} was issued in the future (${issuedAt}); check the clock of this server.`)
   if (ends <= now.getTime())
-    wrong(`${INDEX_NAME} expired at ${expires}: its publisher has to issue a new one, or somebody withholds the newest.`)
-  if (!URL.canParse(url) || new URL(url).href !== url) wrong(`${INDEX_NAME} at /url: write it as browsers do.`)
-  // Whether a server goes there is for its own settings to say.
+    wrong(`${INDEX_NAME} expired at ${expires}. Its publisher must issue a new one, or an attacker withholds the newest.`)
+  if (!URL.canParse(url) || new URL(url).href !== url) wrong(`${INDEX_NAME} at /url: write it in the normalized form of browsers.`)
+  // The server's own settings decide whether it may request the host.
   const isLocal = isLocalHost(new URL(url).hostname)
-  if (!isLocal && !url.startsWith('https:')) wrong(`${INDEX_NAME} at /url: a repository lies at an https address.`)
-  // Nearly all versions of an index name the same few.
+  if (!isLocal && !url.startsWith('https:')) wrong(`${INDEX_NAME} at /url: the URL of a repository must be https.`)
+  // Nearly all versions in an index use the same few ranges.
   const ranges = new Map<string, boolean>()
   const isRange = (text: string): boolean => {
     const known = ranges.get(text) ?? readRange(text) !== null
@@ -216,10 +217,10 @@ function checkIndex({ issuedAt, expires, plugins, revoked, url }: RepositoryInde
       seen.add(one.version)
       readInstant(one.releasedAt)
       for (const range of [one.pluginApi, one.server ?? '*'])
-        if (!isRange(range)) wrong(`${INDEX_NAME}: "${shown(range)}" of ${name} is no range of versions.`)
+        if (!isRange(range)) wrong(`${INDEX_NAME}: "${shown(range)}" of ${name} is not a version range.`)
       const at = URL.parse(one.url, url)
       if (at?.protocol !== 'https:' && !(isLocal && at?.origin === new URL(url).origin))
-        wrong(`${INDEX_NAME}: "${shown(one.url)}" of ${name} is no https address.`)
+        wrong(`${INDEX_NAME}: "${shown(one.url)}" of ${name} is not an https URL.`)
     }
   }
   const times = new Map<string, number>()
@@ -228,13 +229,13 @@ function checkIndex({ issuedAt, expires, plugins, revoked, url }: RepositoryInde
     const count = (times.get(one.id) ?? 0) + 1
     times.set(one.id, count)
     if (count > REVOKED_RANGES_MAX)
-      wrong(`${INDEX_NAME} revokes more than ${REVOKED_RANGES_MAX} ranges of ${one.id}: revoke wider ones, or all versions of it.`)
+      wrong(`${INDEX_NAME} revokes more than ${REVOKED_RANGES_MAX} ranges of ${one.id}. Revoke wider ranges, or all its versions.`)
     if (one.range !== undefined && !isRange(one.range))
-      wrong(`${INDEX_NAME}: "${shown(one.range)}" in the revocation of ${one.id} is no range of versions.`)
+      wrong(`${INDEX_NAME}: "${shown(one.range)}" in the revocation of ${one.id} is not a version range.`)
   }
 }
 
 function readInstant(text: string): number {
   const time = Date.parse(text)
-  return Number.isNaN(time) ? wrong(`${INDEX_NAME}: there is no day ${text}.`) : time
+  return Number.isNaN(time) ? wrong(`${INDEX_NAME}: ${text} is not a valid date.`) : time
 }

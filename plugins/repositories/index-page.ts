@@ -4,11 +4,11 @@ import { fingerprintOf, type IndexPlugin, type RepositoryIndex } from '#plugins/
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => ENTITIES[character] as string)
 
-/** Neither scripts nor anything from elsewhere, whatever server the page lies on; its own two styles are all it needs. */
+/** No scripts, nothing from other hosts, whatever server the page is on; it needs only its own two styles. */
 const POLICY = `default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'`
 const STYLE = 'body{font:1rem/1.5 sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem}code{overflow-wrap:anywhere}'
 
-/** The page of a repository for people, to lie beside its index: what is in it, and the address and fingerprint to add it by. */
+/** The HTML page of a repository, to publish beside its index: its plugins, and the URL and fingerprint for adding it. */
 export function renderIndexPage(index: RepositoryIndex): string {
   const fingerprints = index.keys.map((key) => `<li><code>${escaped(fingerprintOf(key))}</code></li>`)
   return `<!doctype html>
@@ -38,7 +38,7 @@ it expires <time datetime="${escaped(index.expires)}">${escaped(index.expires.sl
 function renderPlugin({ id, name, summary, author, versions }: IndexPlugin): string {
   const rows = newestFirst(versions).map(({ version, releasedAt, sha256, pluginApi, yanked, advisory, permissions }) => {
     const notes = [
-      yanked === undefined ? null : `Taken back: ${yanked}`,
+      yanked === undefined ? null : `Withdrawn: ${yanked}`,
       advisory ?? null,
       permissions.hosts.length > 0 ? `Talks to ${permissions.hosts.join(', ')}` : 'Talks to no host',
     ].filter((note) => note !== null)

@@ -3,35 +3,35 @@ import { Worker } from 'node:worker_threads'
 import { CarrelError, refuse } from '#core/foundation/errors.ts'
 import { INDEX_NAME, type IndexRevocation, readIndex, readNewIndex } from '#plugins/repositories/index-file.ts'
 
-/** The files of an index as they were fetched. */
+/** The downloaded files of an index. */
 export interface SignedIndex {
   bytes: Uint8Array
-  /** What lies in `index.json.sig`. */
+  /** The content of `index.json.sig`. */
   signature: Uint8Array
-  /** Ed25519, base64, of whoever is trusted to have signed it; null where nobody is known yet. */
+  /** The trusted signing key, Ed25519, base64; null when none is trusted yet. */
   publicKey: string | null
 }
 
-/** What the server wants of an index beside the text, which is kept as it is. */
+/** The parts of an index that the server needs besides the text, which is stored as it is. */
 export interface ReadIndex {
   name: string
   url: string
   sequence: number
   expires: string
   revoked: IndexRevocation[]
-  /** How many it lists. */
+  /** Number of listed plugins. */
   plugins: number
   /** The key that has signed it. */
   publicKey: string
-  /** The checked index as JSON: up to 5 MB, which nobody on the main thread has to build. */
+  /** The checked index as JSON: up to 5 MB, which the main thread need not parse. */
   text: string
 }
 
 export type IndexOutcome = { read: ReadIndex } | { refused: Pick<CarrelError, 'message' | 'details'> }
 
-/** Up to here it is a matter of some milliseconds; to start a thread costs half a second of another core. */
+/** Up to this size, reading takes some milliseconds; starting a thread takes half a second of another core. */
 const MAIN_BYTES_MAX = 64 * 1024
-/** The largest takes half a second; a machine that is busy with everything at once starts a thread in ten. */
+/** The largest takes half a second; a busy machine starts a thread in ten. */
 const READ_MS_MAX = 60_000
 const MEMORY_MB_MAX = 256
 
@@ -44,9 +44,9 @@ export function readSigned({ bytes, signature, publicKey }: SignedIndex): ReadIn
 }
 
 /**
- * Reads an index, a large one in a thread of its own: to parse and check the largest takes half a second, in which nobody would be answered.
- * @param signal ends it
- * @throws invalid_value as readIndex and readNewIndex; unavailable where it cannot be read to its end
+ * Reads an index, a large one in a separate thread: parsing and checking the largest takes half a second, which would block the server.
+ * @param signal cancels it
+ * @throws invalid_value as readIndex and readNewIndex; unavailable when reading fails
  */
 export async function readIndexBeside(signed: SignedIndex, signal: AbortSignal): Promise<ReadIndex> {
   if (signed.bytes.length <= MAIN_BYTES_MAX) return readSigned(signed)
@@ -63,7 +63,7 @@ export async function readIndexBeside(signed: SignedIndex, signal: AbortSignal):
     return refuse('invalid_value', message, { details })
   } catch (error) {
     if (error instanceof CarrelError) throw error
-    return refuse('unavailable', `${INDEX_NAME} could not be read to its end: it needs too much memory or time.`, { cause: error })
+    return refuse('unavailable', `${INDEX_NAME} could not be read: it needs too much memory or time.`, { cause: error })
   } finally {
     await thread.terminate()
   }

@@ -1,33 +1,33 @@
 import type { Knex } from 'knex'
 
-/** A repository of plugins. */
+/** A plugin repository. */
 export interface RepositoryRow {
   id: string
   url: string
   name: string
-  /** Ed25519, base64; pinned when it was added. */
+  /** Ed25519, base64; pinned when the repository was added. */
   publicKey: string
   enabled: boolean
-  /** Of the newest index that was seen. */
+  /** Of the newest index seen. */
   sequence: number
   expiresAt: Date | null
-  /** How many its index lists. */
+  /** Number of plugins in its index. */
   plugins: number
-  /** When the index came. */
+  /** When the index was downloaded. */
   fetchedAt: Date | null
-  /** Why the last attempt to have a newer one failed; null when it did not. */
+  /** Why the last refresh failed; null when it succeeded. */
   error: string | null
   createdAt: Date
 }
 
-/** A sequence is a `bigint`, which the driver answers as text; indexes hold none that is no safe number. */
+/** A sequence is a `bigint`, which the driver returns as text; valid indexes have only safe integers. */
 type Stored<Row extends RepositoryRow> = Omit<Row, 'sequence'> & { sequence: string }
 const toRow = <Row extends RepositoryRow>(stored: Stored<Row>): Row => ({ ...stored, sequence: Number(stored.sequence) }) as unknown as Row
 
 const COLUMNS = `id, url, name, public_key AS "publicKey", enabled, sequence, expires_at AS "expiresAt", fetched_at AS "fetchedAt", error,
   created_at AS "createdAt", coalesce(jsonb_array_length(index->'plugins'), 0) AS plugins`
 
-/** In the order in which they were added. */
+/** In order of creation. */
 export async function listRepositories(database: Knex): Promise<RepositoryRow[]> {
   const { rows } = await database.raw(`SELECT ${COLUMNS} FROM plugin_repositories ORDER BY created_at, id`)
   return rows.map(toRow<RepositoryRow>)
@@ -38,10 +38,10 @@ export async function findRepository(database: Knex, id: string): Promise<Reposi
   return rows[0] ? toRow<RepositoryRow>(rows[0]) : null
 }
 
-/** With one plugin of its index, which is read by plugins/; null where it lists none of that name. */
+/** With one plugin of its index, which plugins/ parses; null when the index does not list it. */
 export type OfferingRepository<Plugin> = RepositoryRow & { plugin: Plugin | null }
 
-/** The database looks through the index, which may have megabytes. @param pluginKey the plugin's own identifier */
+/** Lets the database search the index, which may have megabytes. @param pluginKey the plugin's own identifier */
 export async function findOffering<Plugin>(database: Knex, id: string, pluginKey: string): Promise<OfferingRepository<Plugin> | null> {
   const { rows } = await database.raw(
     `SELECT ${COLUMNS}, (SELECT one FROM jsonb_array_elements(index->'plugins') one WHERE one->>'id' = :pluginKey LIMIT 1) AS plugin
@@ -51,15 +51,15 @@ export async function findOffering<Plugin>(database: Knex, id: string, pluginKey
   return rows[0] ? toRow<OfferingRepository<Plugin>>(rows[0]) : null
 }
 
-/** A plugin of an index, with the repository that offers it. */
+/** A plugin of an index, with its repository. */
 export interface Offer<Plugin> {
   repository: { id: string; name: string }
   plugin: Plugin
 }
 
 /**
- * Plugins of enabled repositories whose indexes have not expired, by name: a window of those that hold a word, whatever its case, and how many there are.
- * The database looks through the indexes, so that of all their megabytes only the window comes here.
+ * Plugins of enabled repositories with unexpired indexes, by name: a page of those that contain a word, ignoring case, and the total.
+ * The database searches the indexes, so that only the page is loaded from all their megabytes.
  */
 export async function listOffers<Plugin>(
   database: Knex,
@@ -78,9 +78,9 @@ export async function listOffers<Plugin>(
 }
 
 /**
- * Takes the row, so that two servers that refresh wait for each other; null when it is gone.
- * @param text of another index: `isSame` says whether it means the same as the one that is kept, or none is. The database compares them, because it
- *   would take the server a tenth of a second to build either.
+ * Locks the row, so that concurrent refreshes on several servers wait for each other; null when it is gone.
+ * @param text of a new index: `isSame` says whether it equals the stored one, or none is stored. The database compares them, because parsing
+ *   either would take the server a tenth of a second.
  */
 export async function lockIndexed(trx: Knex, id: string, text: string): Promise<(RepositoryRow & { isSame: boolean }) | null> {
   const { rows } = await trx.raw(
@@ -90,10 +90,10 @@ export async function lockIndexed(trx: Knex, id: string, text: string): Promise<
   return rows[0] ? toRow<RepositoryRow & { isSame: boolean }>(rows[0]) : null
 }
 
-/** Any constant of our own: whoever holds it adds a repository. */
+/** An arbitrary constant: adding a repository takes this lock. */
 const ADDING_LOCK = 7_201_884_317
 
-/** Answers its id; null when its address is there already, or as many as there may be. */
+/** Returns its id; null when the URL exists already, or the limit is reached. */
 export async function addRepository(
   trx: Knex,
   repository: { url: string; name: string; publicKey: string; repositoriesMax: number },
@@ -107,7 +107,7 @@ export async function addRepository(
   return rows[0]?.id ?? null
 }
 
-/** Keeps an index, with which the last attempt has succeeded. */
+/** Stores an index after a successful refresh. */
 export async function recordIndex(
   trx: Knex,
   id: string,
@@ -123,22 +123,22 @@ export async function recordIndex(
   })
 }
 
-/** Keeps why there is no newer index; the one that is there stays. */
+/** Stores why the refresh failed; the present index stays. */
 export async function recordRepositoryError(database: Knex, id: string, error: string): Promise<void> {
   await database('plugin_repositories').where({ id }).update({ error })
 }
 
-/** Answers whether it was there. */
+/** Returns whether it existed. */
 export async function setRepositoryEnabled(database: Knex, id: string, enabled: boolean): Promise<boolean> {
   return (await database('plugin_repositories').where({ id }).update({ enabled })) > 0
 }
 
-/** What it has revoked stays revoked. Answers whether it was there. */
+/** Its revocations stay. Returns whether it existed. */
 export async function deleteRepository(database: Knex, id: string): Promise<boolean> {
   return (await database('plugin_repositories').where({ id }).delete()) > 0
 }
 
-/** One package by its hash, or the versions of a plugin within a range (null: all). */
+/** One package by its hash, or the versions of a plugin in a range (null: all). */
 export interface Revocation {
   sha256: string | null
   pluginKey: string | null
@@ -146,13 +146,13 @@ export interface Revocation {
   reason: string
 }
 
-/** How many of them this repository has brought. */
+/** The number of revocations from this repository. */
 export async function countRevocations(database: Knex, repositoryId: string): Promise<number> {
   const row = await database('plugin_revocations').where('repository_id', repositoryId).count({ count: '*' }).first()
   return Number(row?.['count'] ?? 0)
 }
 
-/** A plugin of which this repository has revoked more ranges than `max`; null when there is none. */
+/** A plugin of which this repository has revoked more than `max` ranges; null when there is none. */
 export async function findOftenRevoked(database: Knex, repositoryId: string, max: number): Promise<string | null> {
   const row = await database('plugin_revocations')
     .where('repository_id', repositoryId)
@@ -163,9 +163,9 @@ export async function findOftenRevoked(database: Knex, repositoryId: string, max
   return row?.key ?? null
 }
 
-/** Adds those that are not there yet; answers how many. */
+/** Inserts new revocations; returns their number. */
 export async function addRevocations(trx: Knex, repositoryId: string, revocations: readonly Revocation[]): Promise<number> {
-  // One statement however many there are: as rows of JSON they are one parameter.
+  // One statement for any number: as rows of JSON they are one parameter.
   const { rows } = await trx.raw(
     `INSERT INTO plugin_revocations (repository_id, sha256, plugin_key, version_range, reason)
      SELECT ?, one->>'sha256', one->>'pluginKey', one->>'versionRange', one->>'reason' FROM jsonb_array_elements(?::jsonb) one
@@ -175,7 +175,7 @@ export async function addRevocations(trx: Knex, repositoryId: string, revocation
   return rows.length
 }
 
-/** What is revoked of a plugin, or of this package whatever plugin it is; spelled as the index over both is. */
+/** Revocations of a plugin, or of this package in any plugin; written to match the index over both columns. */
 export async function listRevocationsOf(database: Knex, { key, sha256 }: { key: string; sha256: string }): Promise<Revocation[]> {
   const { rows } = await database.raw(
     `SELECT sha256, plugin_key AS "pluginKey", version_range AS "versionRange", reason FROM plugin_revocations
@@ -189,11 +189,11 @@ export interface InstalledVersion {
   key: string
   version: string
   sha256: string
-  /** Whether it is the one that runs, or would. */
+  /** Whether it is the running version. */
   running: boolean
 }
 
-/** Every version that is kept here and that some revocation may mean: by its hash, or by the name of its plugin, whose range is to be looked at. */
+/** Every stored version that a revocation may apply to: by its hash, or by its plugin, when the range is still to be checked. */
 export async function listRevocable(database: Knex): Promise<(InstalledVersion & { revocation: Revocation })[]> {
   const { rows } = await database.raw(
     `SELECT p.key, v.version, v.sha256, p.version_id IS NOT DISTINCT FROM v.id AS running,
@@ -204,7 +204,7 @@ export async function listRevocable(database: Knex): Promise<(InstalledVersion &
   return rows
 }
 
-/** Those that may mean some of these plugins or packages. */
+/** Revocations that may apply to any of these plugins or packages. */
 export async function listRevocationsOfMany(
   database: Knex,
   { keys, packages }: { keys: readonly string[]; packages: readonly string[] },
@@ -215,7 +215,7 @@ export async function listRevocationsOfMany(
     .select('sha256', 'plugin_key AS pluginKey', 'version_range AS versionRange', 'reason')
 }
 
-/** By plugin: the version that runs, or the newest that waits. */
+/** By plugin: the running version, or the newest waiting one. */
 export async function listInstalled(database: Knex): Promise<{ key: string; version: string }[]> {
   const { rows } = await database.raw(
     `SELECT DISTINCT ON (p.key) p.key, v.version FROM plugins p JOIN plugin_versions v ON v.plugin_id = p.id

@@ -38,33 +38,33 @@ import { listRevoked, type RevokedVersion, revocationOf } from '#plugins/reposit
 
 export type Repository = RepositoryRow
 
-/** A repository as it says of itself, for a person to look at before it is trusted. */
+/** A repository's description of itself, for a person to check before trusting it. */
 export interface RepositoryOffer {
   url: string
   name: string
   /** Ed25519, base64. */
   publicKey: string
-  /** Of the key, to compare with what its publisher says elsewhere. */
+  /** Of the key, to compare with what its publisher has published elsewhere. */
   fingerprint: string
   plugins: number
 }
 
-/** Keeps a package, which must be the `expected` one. Answers what the caller of {@link Repositories.install} is answered. */
+/** Installs a package, which must be the `expected` one. Its result is that of {@link Repositories.install}. */
 export type Install<Installed> = (
   bytes: Buffer,
   options: { userId: string | null; trustNewKey: boolean; expected: { id: string; version: string; sha256: string } },
 ) => Promise<Installed>
 
-/** What is to be installed. */
+/** The plugin to install. */
 export interface Wanted {
   repositoryId: string
   /** The plugin's own identifier. */
   pluginId: string
-  /** The newest that can be installed, unless given. */
+  /** Default: the newest that can be installed. */
   version?: string | undefined
-  /** Who installs it. */
+  /** The administrator who installs it. */
   userId: string | null
-  /** Takes an update that is signed by somebody else than the version before. */
+  /** Accepts an update with another signing key than the previous version. */
   trustNewKey?: boolean | undefined
 }
 
@@ -72,36 +72,36 @@ export interface Repositories<Installed> {
   list(): Promise<Repository[]>
   /** @throws not_found */
   get(id: string): Promise<Repository>
-  /** Fetches the index of a repository that is not known, and keeps nothing. @throws invalid_value, conflict, unavailable */
+  /** Downloads the index of an unknown repository, and stores nothing. @throws invalid_value, conflict, unavailable */
   look(url: string): Promise<RepositoryOffer>
   /** Adds a repository and pins its key. @throws invalid_value, conflict, unavailable */
   add(repository: { url: string; publicKey: string }): Promise<Repository>
-  /** A disabled one is neither fetched nor offered; what it has revoked stays so. @throws not_found */
+  /** A disabled repository is neither refreshed nor offered; its revocations stay. @throws not_found */
   setEnabled(id: string, enabled: boolean): Promise<Repository>
-  /** What it has revoked, and what was installed from it, stays. @throws not_found */
+  /** Its revocations, and plugins installed from it, stay. @throws not_found */
   remove(id: string): Promise<void>
-  /** Fetches its index. Where that fails the last one stays, and `error` says why. @throws not_found, conflict when it is disabled */
+  /** Downloads its index. On failure the last one stays, and `error` says why. @throws not_found, conflict when it is disabled */
   refresh(id: string): Promise<Repository>
-  /** What the repositories that are enabled have on offer, by name. */
+  /** The plugins of the enabled repositories, by name. */
   listAvailable(query?: AvailableQuery): Promise<{ plugins: AvailablePlugin[]; total: number }>
   /**
-   * Fetches a package and has it installed.
-   * @throws not_found, conflict for a version that cannot be installed or a package that is not the promised one, unavailable
+   * Downloads and installs a package.
+   * @throws not_found, conflict for a version that cannot be installed or a package that differs from the index, unavailable
    */
   install(wanted: Wanted): Promise<Installed>
-  /** Begins to fetch indexes by itself, once. */
+  /** Starts refreshing indexes periodically. Call once. */
   start(): void
-  /** Ends what is being fetched. */
+  /** Cancels running downloads. */
   close(): Promise<void>
 }
 
-/** Each has an index of up to 5 MB, all of which the database looks through for a list of what there is. */
+/** Each has an index of up to 5 MB, and the database searches all of them for a list. */
 const REPOSITORIES_MAX = 20
-/** They stay for ever; no publisher has to take back so many. */
+/** They are never deleted; no publisher needs so many. */
 const REVOCATIONS_MAX = 50_000
-/** Four times a day a revocation may come; after a start others have more to do at first. */
+/** Revocations arrive within six hours; after a start, other work comes first. */
 const TIMING = { firstMs: 60_000, everyMs: 6 * 3_600_000 }
-/** Servers that were started together do not ask together: up to this much later. */
+/** Servers that start together refresh at different times: up to this share later. */
 const SPREAD = 0.25
 const ERROR_LENGTH_MAX = 1_000
 
@@ -109,9 +109,9 @@ export interface RepositoriesOptions<Installed> {
   database: Knex
   log: Log
   download: Download
-  /** Places that a repository may be at beside the public internet; none unless given. */
+  /** Local hosts that are allowed for repositories besides the public internet; default none. */
   local?: LocalServices | undefined
-  /** Of this server, which plugins may ask for. */
+  /** Version of this server, which plugins may require. */
   serverVersion: string
   install: Install<Installed>
   onRevoked: (revoked: RevokedVersion[]) => unknown
@@ -119,8 +119,8 @@ export interface RepositoriesOptions<Installed> {
 }
 
 /**
- * Repositories of plugins: fetches their indexes, believes those that are signed by the key that was pinned, and installs from them.
- * @param options.onRevoked is told of versions that are kept here when new revocations have come, and of those that run before each round; has to end those that run
+ * Plugin repositories: downloads their indexes, accepts those signed with the pinned key, and installs from them.
+ * @param options.onRevoked called with stored versions after new revocations, and with running ones before each round; must stop the running ones
  */
 export function openRepositories<Installed>(options: RepositoriesOptions<Installed>): Repositories<Installed> {
   return new SignedRepositories(options)
@@ -153,13 +153,13 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
   async add({ url, publicKey }: { url: string; publicKey: string }): Promise<Repository> {
     const folder = folderOf(url, this.#options.local)
     const index = await this.#fetchIndex(folder, publicKey)
-    const { id, isNews } = await this.#options.database.transaction(async (trx) => {
+    const { id, hasNewRevocations } = await this.#options.database.transaction(async (trx) => {
       const added = await addRepository(trx, { url: folder, name: index.name, publicKey, repositoriesMax: REPOSITORIES_MAX })
       if (added === null)
-        return refuse('conflict', `The repository ${folder} is here already, or there are ${REPOSITORIES_MAX}, the most there can be.`)
-      return { id: added, isNews: await this.#keep(trx, added, index) }
+        return refuse('conflict', `The repository ${folder} exists already, or the limit of ${REPOSITORIES_MAX} repositories is reached.`)
+      return { id: added, hasNewRevocations: await this.#keep(trx, added, index) }
     })
-    if (isNews) await this.#tellRevoked()
+    if (hasNewRevocations) await this.#reportRevoked()
     return await this.get(id)
   }
 
@@ -200,7 +200,7 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
   start(): void {
     if (this.#timer !== null) return
     this.#round = this.#endRevoked().catch((error: unknown) =>
-      this.#options.log.error({ err: error }, 'What was revoked could not be looked for'),
+      this.#options.log.error({ err: error }, 'Revoked plugins could not be checked'),
     )
     this.#plan(this.#timing.firstMs)
   }
@@ -216,7 +216,7 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
     return (await findRepository(this.#options.database, id)) ?? absent(id)
   }
 
-  /** @param publicKey of whoever must have signed it; null where nobody is known yet */
+  /** @param publicKey the key that must have signed it; null when none is trusted yet */
   async #fetchIndex(folder: string, publicKey: string | null): Promise<ReadIndex> {
     const from = { toOtherHosts: false, isAtHome: true, signal: this.#ended.signal }
     const bytes = await this.#options.download(new URL(INDEX_NAME, folder), { ...from, bytesMax: INDEX_BYTES_MAX })
@@ -226,7 +226,7 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
     return index
   }
 
-  /** Keeps an index in the transaction in which its repository is locked. Answers whether it revokes something new. */
+  /** Stores an index in the transaction that locks its repository. Returns whether it has new revocations. */
   async #keep(trx: Knex, id: string, index: ReadIndex): Promise<boolean> {
     const { name, sequence, expires, text } = index
     await recordIndex(trx, id, { name, sequence, expiresAt: new Date(expires), text })
@@ -239,26 +239,23 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
     return added > 0
   }
 
-  async #tellRevoked(): Promise<void> {
+  async #reportRevoked(): Promise<void> {
     const revoked = await listRevoked(this.#options.database)
     if (revoked.length === 0) return
-    this.#options.log.warn(
-      { plugins: revoked.map(({ key, version }) => `${key} ${version}`) },
-      'Versions of plugins that are kept here were revoked',
-    )
+    this.#options.log.warn({ plugins: revoked.map(({ key, version }) => `${key} ${version}`) }, 'Stored plugin versions were revoked')
     await this.#options.onRevoked(revoked)
   }
 
   async #fetchNewer({ id, url, publicKey }: Repository): Promise<void> {
     const index = await this.#fetchIndex(url, publicKey)
-    const isNews = await this.#options.database.transaction(async (trx) => {
-      // Taken away while it was fetched.
+    const hasNewRevocations = await this.#options.database.transaction(async (trx) => {
+      // The repository may have been deleted meanwhile.
       const known = await lockIndexed(trx, id, index.text)
       if (known === null) return false
       checkSequence(known, index)
       return await this.#keep(trx, id, index)
     })
-    if (isNews) await this.#tellRevoked()
+    if (hasNewRevocations) await this.#reportRevoked()
   }
 
   async #refresh(repository: Repository): Promise<Repository> {
@@ -279,7 +276,7 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
     return this.#refreshing.join(repository.id, undefined, () => this.#refresh(repository))
   }
 
-  /** Ends what runs though it was revoked: a server may have died, or have been agreed to something, between the one and the other. */
+  /** Stops running revoked versions: a server may have crashed between a revocation and its effect, or a version may have been started meanwhile. */
   async #endRevoked(): Promise<void> {
     const running = (await listRevoked(this.#options.database)).filter((one) => one.running)
     if (running.length > 0) await this.#options.onRevoked(running)
@@ -313,23 +310,23 @@ function absent(id: string): never {
   return refuse('not_found', `There is no plugin repository ${id}.`)
 }
 
-/** @throws conflict for a package that is not the one of the index */
+/** @throws conflict when the package differs from the index */
 function checkPackage(bytes: Buffer, { name, size, sha256 }: { name: string; size: number; sha256: string }): void {
   if (bytes.length !== size)
-    refuse('conflict', `The package of ${name} has ${bytes.length} bytes and not ${size}, as the index says: it is not installed.`)
+    refuse('conflict', `The package of ${name} has ${bytes.length} bytes, but the index lists ${size}. It was not installed.`)
   if (createHash('sha256').update(bytes).digest('hex') !== sha256)
-    refuse('conflict', `The package of ${name} is not the one that the index of the repository lists: it is not installed.`)
+    refuse('conflict', `The package of ${name} differs from the index of the repository. It was not installed.`)
 }
 
-/** One key may sign for several folders, and whoever serves one could put the index of another there. */
+/** One key may sign several folders, and an attacker who controls one could serve the index of another there. */
 function checkPlace(index: ReadIndex, folder: string): void {
-  if (index.url !== folder) refuse('invalid_value', `${folder} holds the index of another repository, ${index.url}.`)
+  if (index.url !== folder) refuse('invalid_value', `${folder} contains the index of another repository, ${index.url}.`)
 }
 
-/** @throws conflict for an index that is older than the one that is here, or another of the same number */
+/** @throws conflict for an index that is older than the stored one, or a different one with the same number */
 function checkSequence({ url, sequence, isSame }: { url: string; sequence: number; isSame: boolean }, index: ReadIndex): void {
   if (index.sequence < sequence)
-    refuse('conflict', `${url} shows index ${index.sequence}, but has shown ${sequence} already: an old one is not believed again.`)
+    refuse('conflict', `${url} has index ${index.sequence}, but index ${sequence} was seen before. An older index is not accepted.`)
   if (index.sequence === sequence && !isSame)
-    refuse('conflict', `${url} shows another index ${sequence} than before; a changed one must have a higher sequence.`)
+    refuse('conflict', `${url} has a different index ${sequence} than before. A changed index must have a higher sequence.`)
 }

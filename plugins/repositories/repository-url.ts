@@ -8,15 +8,15 @@ import { GuestError } from '#plugins/runtime/guest-error.ts'
 const URL_LENGTH_MAX = 2_000
 
 /**
- * The folder that an address means, with a slash at its end: the address of the folder itself or of the index in it.
- * @param local places that are let through for development
- * @throws invalid_value for what is no https address of a host by its name
+ * The URL of the repository folder, with a trailing slash, from the URL of the folder or of the index in it.
+ * @param local hosts that are allowed for development
+ * @throws invalid_value unless it is an https URL with a host name
  */
 export function folderOf(text: string, local: LocalServices = NO_LOCAL_SERVICES): string {
   const wrong = (message: string) => refuse('invalid_value', message, { details: [{ path: '/url', message }] })
-  if (text.length > URL_LENGTH_MAX || !URL.canParse(text)) return wrong('The address of a repository is an https address of its folder.')
+  if (text.length > URL_LENGTH_MAX || !URL.canParse(text)) return wrong('The URL of a repository must be the https URL of its folder.')
   const url = new URL(text)
-  if (url.search !== '' || url.hash !== '') return wrong('The address of a repository has neither a query nor a fragment.')
+  if (url.search !== '' || url.hash !== '') return wrong('The URL of a repository must not have a query or a fragment.')
   if (url.pathname.endsWith(`/${INDEX_NAME}`)) url.pathname = url.pathname.slice(0, -INDEX_NAME.length)
   if (!url.pathname.endsWith('/')) url.pathname += '/'
   if (url.username === '' && url.password === '' && isAllowedLocal(url, local)) return url.href

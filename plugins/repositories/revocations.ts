@@ -9,29 +9,29 @@ import {
 } from '#plugins/repositories/plugin-repository-store.ts'
 import { readRange, type VersionRange } from '#plugins/repositories/version-range.ts'
 
-/** A version of a plugin, as it is asked for. */
+/** A version of a plugin to check. */
 export interface VersionName {
-  /** Of the plugin: its own identifier. */
+  /** The plugin's own identifier. */
   key: string
   version: string
   /** Of its package. */
   sha256: string
 }
 
-/** A version that is kept here and must not run any more. */
+/** A stored version that is revoked. */
 export interface RevokedVersion extends InstalledVersion {
   reason: string
 }
 
 /**
- * Why a version must not run any more; null when it may. To be asked before anything of a plugin is installed, agreed to or run.
- * What was revoked stays so, whatever becomes of the repository that said it.
+ * Why a version is revoked; null when it is not. Check this before a plugin is installed, granted permissions or run.
+ * Revocations stay, even when their repository is deleted.
  */
 export async function findRevocation(database: Knex, name: VersionName): Promise<{ reason: string } | null> {
   return (await listRevocationsOf(database, name)).find((one) => isMeant(one, name)) ?? null
 }
 
-/** As findRevocation, for many versions at once; only these may then be asked about. */
+/** As findRevocation, for many versions at once; the result answers only for these. */
 export async function openRevocations(
   database: Knex,
   names: readonly Pick<VersionName, 'key' | 'sha256'>[],
@@ -40,7 +40,7 @@ export async function openRevocations(
   const all = await listRevocationsOfMany(database, of)
   const byPackage = new Map(all.filter(({ sha256 }) => sha256 !== null).map((one) => [one.sha256, one]))
   const byPlugin = Map.groupBy(all, ({ pluginKey }) => pluginKey)
-  // Each is asked about every version of its plugin.
+  // Each range is compared with every version of its plugin.
   const ranges = new Map<string, VersionRange | null>()
   const read = (text: string): VersionRange | null => {
     const known = ranges.get(text)
@@ -63,7 +63,7 @@ function isMeant({ sha256, pluginKey, versionRange }: Revocation, name: VersionN
   return range === null || range.test(name.version)
 }
 
-/** The versions that are kept here and were revoked. */
+/** The stored versions that are revoked. */
 export async function listRevoked(database: Knex): Promise<RevokedVersion[]> {
   const revoked = new Map<string, RevokedVersion>()
   for (const { revocation, ...version } of await listRevocable(database)) {
@@ -73,7 +73,7 @@ export async function listRevoked(database: Knex): Promise<RevokedVersion[]> {
   return [...revoked.values()]
 }
 
-/** As the database keeps what an index says. */
+/** The database form of a revocation in an index. */
 export const revocationOf = (given: IndexRevocation): Revocation =>
   'sha256' in given
     ? { sha256: given.sha256, pluginKey: null, versionRange: null, reason: given.reason }

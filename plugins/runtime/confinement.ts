@@ -4,60 +4,60 @@ import os from 'node:os'
 import path from 'node:path'
 import type { Log } from '#core/foundation/log.ts'
 
-/** How a runner is started: words before those of Node, and what it gets as standard input. */
+/** How to start a runner: the command words before those of Node, and its standard input. */
 export interface Confinement {
   words: readonly string[]
-  /** A descriptor that its first programs read, or none. */
+  /** A descriptor that the wrapper programs read, or none. */
   stdin: number | 'ignore'
-  /** Whether the process that is started waits for the runner, which is its child. */
+  /** Whether the started process is the parent of the runner and waits for it. */
   forks: boolean
 }
 
-/** Tools that watch a server slip their own variables into whatever it starts; where there is `env`, they are taken out again. */
+/** Monitoring tools inject variables into child processes; where `env` exists, it removes them. */
 const ENV = '/usr/bin/env'
-/** Node starts in a tenth of it on a quiet machine. */
+/** Node starts in a tenth of this on an idle machine. */
 const TRY_MS_MAX = 5_000
 
 const UNSHARE = '/usr/bin/unshare'
 const SETPRIV = '/usr/bin/setpriv'
-/** When its parent ends, even by kill -9, the kernel ends it too. */
+/** When its parent ends, even by kill -9, the kernel kills it too. */
 const WITH_PARENT = ['--pdeathsig', 'KILL']
 const NO_PRIVILEGES = [SETPRIV, '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all']
-/** A user of no file and no other process; PostgreSQL is 65534 where root runs the server. */
+/** A user that owns no file and no other process; PostgreSQL uses 65534 when root runs the server. */
 const NOBODY_ELSE = ['--reuid=65533', '--regid=65533', '--clear-groups']
 
 const OWN_NETWORK = ['--net']
-/** Processes, shared memory and files of its own as well. The kernel ends all of it with the first process. */
+/** Separate namespaces for network, mounts, processes and shared memory. The kernel ends them with the first process. */
 const OWN_WORLD = ['--net', '--mount', '--pid', '--ipc', '--fork', '--kill-child']
 const AS_ROOT_OF_ITS_OWN = ['--user', '--map-root-user']
 const AS_ANYBODY = ['--user', '--map-current-user']
 
 /**
- * Mounts what stands on standard input over the folder $1, makes that the root, and goes on there. One call of mount(8) for all of it: each takes
+ * Mounts the table from standard input over the folder $1, makes that the root, and continues there. A single call of mount(8): each takes
  * a millisecond.
  */
 const SCRIPT = `mount -a -T /dev/stdin && cd "$1" && shift && unset PWD OLDPWD && exec chroot . "$@" </dev/null`
-/** Folders that every Linux has and no program needs; what is mounted there is seen by the runner alone. */
+/** Folders that every Linux has and no program needs; only the runner sees what is mounted there. */
 const PLACES = ['/mnt', '/media', '/srv', '/opt', '/home', '/tmp']
 /** Programs and libraries of the system. */
 const SYSTEM = ['/usr', '/lib', '/lib64']
 
-/** What a runner needs to see: nothing of it is secret. */
+/** The files that a runner needs; none of them is secret. */
 export interface Needs {
-  /** Folders of its code. */
+  /** Folders with its code. */
   folders: readonly string[]
-  /** Starts Node as the runner will, and has it end. */
+  /** Command that starts Node like the runner, and ends. */
   trial: readonly string[]
 }
 
-/** The root of a runner, as mount(8) reads it: its folders, which nobody there can write to, and nothing else. */
+/** The root of a runner as a table for mount(8): its folders, read-only, and nothing else. */
 function describeRoot(place: string, folders: readonly string[]): string {
   const escaped = (text: string) => text.replace(/[\\\s#]/g, (char) => `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`)
   const lines = folders.map((folder) => `${escaped(folder)} ${escaped(place + folder)} none bind,ro,X-mount.mkdir 0 0`)
   return [`tmpfs ${place} tmpfs size=1m,mode=755 0 0`, ...lines, ''].join('\n')
 }
 
-/** A file without a name: whoever has its descriptor can read it. */
+/** An unnamed file: only its descriptor gives access. */
 function openNameless(text: string): number {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'carrel-runner-'))
   try {
@@ -70,8 +70,8 @@ function openNameless(text: string): number {
 }
 
 /**
- * What a runner can be started with, the best first: a world of its own in which there is nothing but its code; a network of its own in which there
- * is nothing; and no rights beyond those of its user. Systems differ in what they let whom do, containers most of all.
+ * The possible confinements, the strongest first: separate namespaces that contain nothing but the code; an empty network namespace;
+ * and no privileges beyond those of the user. Systems differ in what they permit, containers most of all.
  */
 function* listConfinements({ folders }: Needs): Generator<Confinement> {
   const asRoot = process.getuid?.() === 0
@@ -97,7 +97,7 @@ function* listConfinements({ folders }: Needs): Generator<Confinement> {
   yield { words: NO_PRIVILEGES.slice(0, 2), stdin: 'ignore', forks: false }
 }
 
-/** Finds out what this system lets a runner be confined to, by trying. */
+/** Finds the strongest confinement that this system permits, by trying. */
 export function findConfinement(log: Log, needs: Needs): Confinement {
   if (!existsSync(ENV)) return { words: [], stdin: 'ignore', forks: false }
   for (const { words, stdin, forks } of listConfinements(needs)) {
@@ -108,9 +108,9 @@ export function findConfinement(log: Log, needs: Needs): Confinement {
       timeout: TRY_MS_MAX,
     })
     if (status !== 0) continue
-    log.info({ confinement: words.join(' ') }, 'Plugin runners are confined as far as this system lets them be')
+    log.info({ confinement: words.join(' ') }, 'Plugin runners use the strongest confinement that this system permits')
     return { words: [ENV, '-i', ...words], stdin, forks }
   }
-  log.info({ confinement: 'none' }, 'Plugin runners are confined as far as this system lets them be')
+  log.info({ confinement: 'none' }, 'Plugin runners use the strongest confinement that this system permits')
   return { words: [ENV, '-i'], stdin: 'ignore', forks: false }
 }

@@ -1,16 +1,16 @@
 import type { CodePlace } from '#plugins/packages/source-map.ts'
 
 /**
- * Why a call into an isolate gave no result.
- * - `cpu`, `timeout`, `memory`: it broke that limit; the isolate is gone and a new one serves the next call
- * - `crash`: the runner died, or was killed because it did not answer
- * - `thrown`: the code threw; `own` is the code that it gave its error
+ * Why a call into an isolate failed.
+ * - `cpu`, `timeout`, `memory`: it exceeded that limit; the isolate is gone and a new one handles the next call
+ * - `crash`: the runner died, or was killed because it did not respond
+ * - `thrown`: the code threw; `own` is the code of its error
  * - `not_implemented`: the program has no such function
- * - `invalid_result`: the result cannot be sent or is too large
- * - `invalid_argument`: what was to be sent is too large
- * - `load`: the program could not be started
- * - `busy`: too many calls wait already
- * - `closed`: the server is stopping, or the program was taken away
+ * - `invalid_result`: the result cannot be serialized or is too large
+ * - `invalid_argument`: the input is too large
+ * - `load`: the program could not start
+ * - `busy`: too many calls are queued
+ * - `closed`: the server is stopping, or the program was removed
  */
 export type GuestErrorCode =
   | 'cpu'
@@ -39,13 +39,13 @@ const CODES = new Set<string>([
   'closed',
 ] satisfies GuestErrorCode[])
 
-/** `message` comes from the other side of the sandbox where the code is `thrown`: text of a stranger, of 4,096 characters at most. */
+/** For the code `thrown`, `message` comes from inside the sandbox: untrusted text of at most 4,096 characters. */
 export class GuestError extends Error {
   readonly code: GuestErrorCode
   readonly own: string | null
-  /** How long a service asked to wait; null where nobody said. */
+  /** How long a service asked to wait; null when it did not say. */
   readonly retryAfterSeconds: number | null
-  /** Where in the code it was thrown, the innermost first; empty where nobody knows. The word of a stranger too. */
+  /** Where in the code it was thrown, the innermost first; empty when unknown. Untrusted too. */
   readonly places: readonly CodePlace[]
 
   constructor(
@@ -64,9 +64,9 @@ export class GuestError extends Error {
   }
 }
 
-/** Of a promise that was rejected during a call, which may go well all the same. */
-export const uncaughtMessage = (message: string): string => `A promise was rejected, and nothing waited for it: ${message}`
+/** For an unhandled rejection during a call, which may succeed all the same. */
+export const uncaughtMessage = (message: string): string => `Unhandled promise rejection: ${message}`
 
-/** A code as it came from a runner, which is not to be trusted. */
+/** Validates a code from a runner, which is untrusted. */
 export const guestErrorCode = (code: unknown): GuestErrorCode =>
   typeof code === 'string' && CODES.has(code) ? (code as GuestErrorCode) : 'crash'

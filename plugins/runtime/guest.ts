@@ -3,34 +3,34 @@ import { IsolateSession, type PlaceSession, SETUP, type SessionEnding } from './
 import type { Answer, Budget, CallOptions, Program } from './program.ts'
 import type { Call, FirstCall } from './running-call.ts'
 
-/** When the isolate of a program is replaced by a new one. */
+/** When to replace the isolate of a program. */
 export interface Renewal {
   callsMax?: number
   ageMsMax?: number
 }
 
-/** After so many calls, or so long, another isolate takes over: whatever the code has gathered goes with the old one. */
+/** After so many calls, or so long, a new isolate replaces the old one and frees whatever the code has accumulated. */
 const CALLS_MAX = 1_000
 const AGE_MS_MAX = 60 * 60_000
-/** Fits into a frame whatever letters it is made of. */
+/** Fits into a frame with any characters. */
 const ARGUMENT_LENGTH_MAX = 10_000_000
-/** Two configurations of 32 KB and what else a context is made of. */
+/** Two configurations of 32 KB and the rest of a context. */
 const MORE_LENGTH_MAX = 72 * 1024
 
-/** Why a call is not taken; null when it is. */
+/** Why a call is refused; null when it is accepted. */
 function refusalOf(program: Program, { text, more }: { text: string; more: string | undefined }, waiting: number): GuestError | null {
   if (text.length > ARGUMENT_LENGTH_MAX)
-    return new GuestError('invalid_argument', `An argument of ${text.length} characters is too large; ${ARGUMENT_LENGTH_MAX} are allowed.`)
+    return new GuestError('invalid_argument', `An argument of ${text.length} characters is too large; the limit is ${ARGUMENT_LENGTH_MAX}.`)
   if ((more?.length ?? 0) > MORE_LENGTH_MAX)
-    return new GuestError('invalid_argument', `The configuration that the call brings along is too large; ${MORE_LENGTH_MAX} are allowed.`)
+    return new GuestError('invalid_argument', `The configuration for the call is too large; the limit is ${MORE_LENGTH_MAX}.`)
   return waiting >= program.queueMax
-    ? new GuestError('busy', `${waiting} calls already wait for ${program.name}; try again shortly.`)
+    ? new GuestError('busy', `${waiting} calls are already queued for ${program.name}. Try again shortly.`)
     : null
 }
 
 /**
- * A program in its isolate, which is opened with the first call and again after it was ended or has become old. A call of `setup` that succeeded is
- * made again in every isolate that takes the place of the first, before any other call.
+ * A program in its isolate. The isolate opens with the first call, and again after it was terminated or has become old. After a successful call of
+ * `setup`, every new isolate repeats that call before any other.
  */
 export class Guest {
   readonly #program: Program
@@ -39,15 +39,15 @@ export class Guest {
   readonly #sources: string
   readonly #waiting: Call[] = []
   readonly #loading: { resolve: (defined: readonly string[]) => void; reject: (error: GuestError) => void }[] = []
-  /** The call of `setup` that every further isolate begins with. */
+  /** The call of `setup` with which every new isolate starts. */
   #setup: FirstCall | null = null
   #current: IsolateSession | null = null
-  /** What an old isolate has begun it also ends. */
+  /** An old isolate, which finishes its running calls. */
   #retiring: IsolateSession | null = null
   #restUntil = 0
   #isClosed = false
 
-  /** @param place finds a runner for a session, at once or later, and returns how to stop waiting for one */
+  /** @param place finds a runner for a session, at once or later, and returns a function that cancels the wait */
   constructor(program: Program, place: PlaceSession, { callsMax = CALLS_MAX, ageMsMax = AGE_MS_MAX }: Renewal = {}) {
     this.#program = program
     this.#place = place
@@ -55,7 +55,7 @@ export class Guest {
     this.#sources = JSON.stringify(program.sources)
   }
 
-  /** @param text JSON of the one argument. @throws GuestError */
+  /** @param text the argument as JSON. @throws GuestError */
   call(name: string, text: string, budget: Budget, options: CallOptions = {}): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const refusal = this.#isClosed ? this.#closedError() : refusalOf(this.#program, { text, more: options.more }, this.#waiting.length)
@@ -69,7 +69,7 @@ export class Guest {
     })
   }
 
-  /** Opens the isolate if it is not open; answers the paths of the functions that a plugin has defined. @throws GuestError */
+  /** Opens the isolate if necessary; returns the paths of the functions that a plugin has defined. @throws GuestError */
   load(): Promise<readonly string[]> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(this.#closedError())
@@ -111,7 +111,7 @@ export class Guest {
     if (this.#retiring === session) this.#retiring = null
     if (this.#current === session) this.#current = null
     if (wasRunning) this.#restUntil = performance.now() + this.#program.restMs
-    // A program that cannot be started serves nobody: all who wait hear why.
+    // If the program cannot start, all queued calls fail with that error.
     if (!wasReady && !again) this.#rejectWaiting(error)
     this.#next()
   }
@@ -130,7 +130,7 @@ export class Guest {
     else this.#retiring = old
   }
 
-  /** Begins as many of the waiting calls as there is room for. */
+  /** Starts as many queued calls as the limit allows. */
   #next(): void {
     if (this.#isClosed || (this.#waiting.length === 0 && this.#loading.length === 0)) return
     const restMs = this.#restUntil - performance.now()
@@ -142,7 +142,7 @@ export class Guest {
     if (this.#current === null) {
       const opened = this.#open()
       this.#current = opened
-      // It may get a runner at once, and one that is refused at once is no more.
+      // It may get a runner at once, and may be refused at once.
       opened.start(this.#place)
     }
     while (this.#current?.isReady && this.#waiting.length > 0 && this.#current.running < this.#program.concurrency) {

@@ -1,20 +1,20 @@
-/** One isolate, from the side of whoever debugs it. What comes from it is text of V8's debugging protocol, and no more to be trusted than the guest. */
+/** An isolate, from the side of its debugger. It sends texts of V8's debugging protocol, which are as untrusted as the guest. */
 export interface InspectedIsolate {
-  /** Opens a session, which messages go to and come from. Until it is closed deadlines rest: whoever looks at a breakpoint takes his time. */
+  /** Opens a session for messages. Until it is closed there are no deadlines: a developer at a breakpoint takes time. */
   attach(): void
-  /** Closes the session; what it has stopped goes on, and all deadlines begin anew. */
+  /** Closes the session; paused code continues, and all deadlines start again. */
   detach(): void
   /** @param text one message */
   send(text: string): void
-  /** Lets the program start, which has waited for it: breakpoints in its first line are set by then. */
+  /** Starts the program, which has waited so that breakpoints in its first line can be set. */
   begin(): void
 }
 
 /**
- * For the authors of programs, on their own machine. Whoever has it can do with the isolate whatever its program can, and without its deadlines; the
- * server gives it to none.
+ * For the authors of programs, on their own machine. An inspector can do with the isolate whatever its program can, and without deadlines; the
+ * server itself never uses one.
  */
 export interface Inspector {
-  /** There is a new isolate, whose program waits for `begin`. @returns who is told what comes of it */
+  /** Called for a new isolate, whose program waits for `begin`. @returns the listener for its messages */
   onIsolate(isolate: InspectedIsolate): { onMessage(text: string): void; onEnded(): void }
 }

@@ -14,37 +14,37 @@ import {
 import { fileOf, type PluginLimits, type Program } from './program.ts'
 import { type Call, type FirstCall, RunningCall } from './running-call.ts'
 
-/** A runner, as one of the sessions in it sees it. */
+/** A runner, as its sessions see it. */
 export interface RunnerHandle {
   send(header: object, body?: string): void
-  /** Kills the runner: a call is overdue, and the runner did not end it itself. */
+  /** Kills the runner: a call is overdue, and the runner did not terminate it itself. */
   terminate(): void
-  /** Kills the runner: it has sent what only a runner sends whose code was changed from inside. */
+  /** Kills the runner: its message proves that its code was changed from inside. */
   reportViolation(what: string): void
   leave(): void
 }
 
-/** The side of a session that its runner speaks to. What comes is not to be trusted; false says that nobody had asked for it. */
+/** The methods of a session that its runner calls. Messages are untrusted; false means that the message was unexpected. */
 export interface SessionHandler {
   onRunner(runner: RunnerHandle): void
-  /** Characters that the body of a message may have, asked before it is read; null where nobody waits for such a message. */
+  /** Maximum characters of the body of a message, checked before it is read; null when the message is unexpected. */
   lengthMaxOf(header: Readonly<Record<string, unknown>>): number | null
   onLoaded(defined: unknown): boolean
   onAnswer(header: { kind: 'done' | 'fail'; id: unknown; cpuMs: unknown; wallMs: unknown }, body: string): boolean
   onSay(kind: 'log' | 'progress' | 'uncaught', id: unknown, body: string): boolean
   onRequest(header: { id: unknown; call: unknown; wanted: unknown }, body: string): boolean
-  /** What the debugger of an isolate says, where there is one. */
+  /** A message for the debugger of the isolate, if there is one. */
   onInspect(body: string): boolean
-  /** Its runner says that the isolate has ended, and how. */
+  /** The runner reports that the isolate has ended, and how. */
   onEnded(said: Record<'code' | 'message' | 'stack', unknown>): void
-  /** @param again it was not to blame: its calls are done once more */
+  /** @param again the session did not cause the exit: its calls are repeated */
   end(error: GuestError, again: boolean): void
-  /** Another session takes over from its next call on. */
+  /** Another session handles further calls. */
   onReplace(): void
   isBusy(): boolean
 }
 
-/** Finds a runner for a session, at once or later. @returns how to stop waiting for one */
+/** Finds a runner for a session, at once or later. @returns a function that cancels the wait */
 export type PlaceSession = (id: number, handler: SessionHandler) => () => void
 
 export interface SessionEnding {
@@ -57,29 +57,29 @@ export interface SessionEnding {
 export interface SessionOwner {
   onLoaded(): void
   onAnswer(): void
-  /** The isolate is gone; its calls have been told or handed back. */
+  /** The isolate is gone; its calls have failed or are handed back. */
   onEnded(ending: SessionEnding): void
-  /** Calls that are to be done once more, the oldest first. */
+  /** Calls to repeat, the oldest first. */
   onRepeat(calls: Call[]): void
-  /** The call that stands before all others. */
+  /** The call that must come first. */
   firstCall(): FirstCall | null
 }
 
-/** Starting takes 0.1 s; on a machine that is busy with everything at once, several. */
+/** Starting takes 0.1 s; on a busy machine, several. */
 const START_MS_MAX = 15_000
-/** What the debugger of an isolate may say at once, with room for what is cut off before; see the runner. */
+/** Characters of one message of a debugger, with room for a truncation; see the runner. */
 const INSPECTED_LENGTH_MAX = 11_000_000
-/** The function of a plugin that is called before all others. */
+/** The function of a plugin that is called first. */
 export const SETUP = 'setup'
 const NO_PLUGIN: PluginLimits = { methods: [], hostCalls: 0, inFlight: 0, logLines: 0, logLength: 0 }
 
-const TOO_LARGE = JSON.stringify({ code: 'too_large', message: 'The answer is larger than what can be sent.' })
+const TOO_LARGE = JSON.stringify({ code: 'too_large', message: 'The answer is too large to send.' })
 
 let lastId = 0
-/** Of calls and sessions alike: no runner can answer one by the number of another. */
+/** Unique across calls and sessions: a runner cannot answer one with the id of another. */
 const nextId = (): number => ++lastId
 
-/** What the runner is told of a program. */
+/** The limits of a program, for the runner. */
 const limitsOf = (program: Program) => ({
   memoryMbMax: program.memoryMbMax,
   loadCpuMs: program.load.cpuMs,
@@ -91,13 +91,13 @@ const limitsOf = (program: Program) => ({
   ...(program.plugin ?? NO_PLUGIN),
 })
 
-/** Characters of what a call that runs sends; null for what none does. */
+/** Maximum characters of a message of a running call; null for unknown kinds. */
 function sentLengthMax(kind: unknown, resultLengthMax: number): number | null {
   if (kind === 'done') return resultLengthMax
   return kind === 'fail' || kind === 'uncaught' ? FAILURE_LENGTH_MAX : kind === 'log' || kind === 'progress' ? LINE_LENGTH_MAX : null
 }
 
-/** The side of a session that its debugger speaks to. */
+/** The methods of a session for its debugger. */
 function inspectedBy(runner: RunnerHandle, sandbox: number, debug: (isOn: boolean) => void): InspectedIsolate {
   return {
     attach: () => debug(true),
@@ -107,7 +107,7 @@ function inspectedBy(runner: RunnerHandle, sandbox: number, debug: (isOn: boolea
   }
 }
 
-/** One isolate from its start to its end: the calls that run in it, and what they ask for. */
+/** One isolate from start to end: its calls and their host calls. */
 export class IsolateSession implements SessionHandler {
   readonly since = performance.now()
   readonly #id = nextId()
@@ -115,7 +115,7 @@ export class IsolateSession implements SessionHandler {
   readonly #sources: string
   readonly #owner: SessionOwner
   readonly #plugin: PluginLimits
-  /** The name that the code runs by. */
+  /** The file name of the code. */
   readonly #file: string
   readonly #running = new Map<number, RunningCall>()
   #runner: RunnerHandle | null = null
@@ -124,7 +124,7 @@ export class IsolateSession implements SessionHandler {
   #defined: readonly string[] | null = null
   #isReady = false
   #isToBeReplaced = false
-  /** Somebody debugs: until that is over, nothing is late. */
+  /** A debugger is attached: there are no deadlines. */
   #isDebugged = false
   #debugging: ReturnType<Inspector['onIsolate']> | null = null
   #hasEnded = false
@@ -143,7 +143,7 @@ export class IsolateSession implements SessionHandler {
     return this.#defined
   }
 
-  /** Loaded, and set up where it has to be. */
+  /** Loaded, and set up if necessary. */
   get isReady(): boolean {
     return this.#isReady
   }
@@ -152,12 +152,12 @@ export class IsolateSession implements SessionHandler {
     return this.#isToBeReplaced
   }
 
-  /** Calls that run now. */
+  /** The number of running calls. */
   get running(): number {
     return this.#running.size
   }
 
-  /** Calls that were begun. */
+  /** The number of started calls. */
   get calls(): number {
     return this.#calls
   }
@@ -181,10 +181,10 @@ export class IsolateSession implements SessionHandler {
     this.#running.set(id, running)
     if (this.#send(header, more === undefined ? call.text : more + call.text)) return
     this.#finish(id)
-    call.reject(new GuestError('invalid_argument', 'What the call is made with is too large to be sent.'))
+    call.reject(new GuestError('invalid_argument', 'The input of the call is too large to send.'))
   }
 
-  /** Its owner is not told. @param error for the calls that run still */
+  /** Without notice to its owner. @param error for running calls */
   close(error: GuestError = this.#closedError()): void {
     this.#end(error, false)
   }
@@ -192,7 +192,7 @@ export class IsolateSession implements SessionHandler {
   onRunner(runner: RunnerHandle): void {
     this.#runner = runner
     if (!this.#send({ kind: 'load', sandbox: this.#id, limits: limitsOf(this.#program) }, this.#sources)) {
-      this.end(new GuestError('load', 'The program is too large to be sent.'), false)
+      this.end(new GuestError('load', 'The program is too large to send.'), false)
       return
     }
     this.#debugging = this.#program.inspect?.onIsolate(inspectedBy(runner, this.#id, (isOn) => this.#debug(isOn))) ?? null
@@ -273,7 +273,7 @@ export class IsolateSession implements SessionHandler {
     this.#owner.onEnded({ error, again, wasReady, wasRunning })
   }
 
-  /** @returns the calls that are to be done once more */
+  /** @returns the calls to repeat */
   #end(error: GuestError, again: boolean): Call[] {
     if (this.#hasEnded) return []
     this.#hasEnded = true
@@ -305,12 +305,12 @@ export class IsolateSession implements SessionHandler {
 
   #reply(id: unknown, outcome: 'ok' | 'error', value: unknown): void {
     const text = value instanceof JsonText ? value.text : JSON.stringify(value ?? null)
-    // What cannot be sent is told to the guest that asked for it.
+    // When the answer is too large to send, the guest gets an error.
     if (!this.#send({ kind: 'reply', sandbox: this.#id, id, outcome }, text))
       this.#send({ kind: 'reply', sandbox: this.#id, id, outcome: 'error' }, TOO_LARGE)
   }
 
-  /** @returns false where that is too large to be sent; then nothing was */
+  /** @returns false, and sends nothing, when the message is too large */
   #send(header: object, body?: string): boolean {
     try {
       this.#runner?.send(header, body)
@@ -326,7 +326,7 @@ export class IsolateSession implements SessionHandler {
     return true
   }
 
-  /** Sets all deadlines, or takes them away. */
+  /** Sets or clears all deadlines. */
   #setDeadlines(): void {
     clearTimeout(this.#startDeadline)
     if (this.#defined === null && !this.#isDebugged) this.#startDeadline = setTimeout(() => this.#runner?.terminate(), START_MS_MAX)
@@ -339,7 +339,7 @@ export class IsolateSession implements SessionHandler {
   }
 
   #onOverdue(id: number, running: RunningCall): void {
-    // After what has come already was read: this process may have been busy itself.
+    // After reading what has already arrived: this process may have been busy itself.
     setImmediate(() => {
       if (!this.#running.has(id) || this.#isDebugged) return
       running.isOverdue = true

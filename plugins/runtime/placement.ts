@@ -1,44 +1,44 @@
 import type { Program } from './program.ts'
 
-/** `strict`: a runner for each place. `grouped`: one for all plugins, where memory is short. */
+/** `strict`: one runner per place. `grouped`: one for all plugins, for machines with little memory. */
 export type Isolation = 'strict' | 'grouped'
 
-/** Which runner a program gets, and which programs have to wait before they start again. Pure: it is told what happened, and when. */
+/** Decides which runner a program gets, and which programs must wait before a restart. Pure: the caller reports events and times. */
 export interface Placement {
   placeOf(program: Program, now: number): string
   /** Whether a runner serves several places, so that one of them can end the calls of the others. */
   isShared(place: string): boolean
-  /** A runner died while these places had something running in it: the one that is known to have killed it, or all that may have. */
+  /** A runner died while these places had running code: the one that is known to have killed it, or all possible ones. */
   blame(places: { culprit: string } | { suspects: readonly string[] }, now: number): void
-  /** Something that ran there came to an end. @returns whether its place had been under suspicion, which is over now */
+  /** Code of this place has ended normally. @returns whether the place was suspected, which is over now */
   clear(program: Program): boolean
-  /** Until when nothing may be started there. */
+  /** The time before which nothing may start there. */
   waitsUntil(program: Program): number
-  /** Forgets what is long ago. */
+  /** Removes old records. */
   tidy(now: number): void
 }
 
 export const SHARED_PLACE = 'plugins'
-/** A place whose code has ended a runner has one of its own for this long, counted from the last time. */
+/** A place whose code has killed a runner gets its own runner for this long, counted from the last time. */
 const ALONE_MS = 10 * 60_000
 const PAUSE_FIRST_MS = 100
-/** Longer than that and whoever waits for an answer takes it for lost; by then other rules have stopped the plugin. */
+/** A longer pause would look like a hang to the caller; by then other rules have stopped the plugin. */
 const PAUSE_MS_MAX = 10_000
 
-/** Doubles with every failure in a row, so that what dies at once is not started at once again and again. */
+/** Doubles with every failure in a row, so that code that dies at once does not restart in a loop. */
 export const pauseMs = (failures: number): number => (failures < 2 ? 0 : Math.min(PAUSE_FIRST_MS * 2 ** (failures - 2), PAUSE_MS_MAX))
 
 interface Record {
-  /** Runners that it has killed in a row, with nothing brought to an end between them. */
+  /** Runners that it has killed in a row, without a successful call between them. */
   kills: number
   waitsUntil: number
   aloneUntil: number
-  /** It may have been another: with the first answer it is free. */
+  /** Another place may be to blame: the first answer clears this one. */
   isSuspect: boolean
 }
 
 export function createPlacement(isolation: Isolation): Placement {
-  /** By the place of a program; of those only that were there when a runner died. */
+  /** By place; only places that had running code when a runner died. */
   const records = new Map<string, Record>()
 
   return {

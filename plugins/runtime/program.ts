@@ -1,43 +1,43 @@
 import type { Inspector } from '#plugins/runtime/inspection.ts'
 import type { GuestError } from './guest-error.ts'
 
-/** The name by which stacks speak of what a program does: that of its last source, the others being the server's own. */
+/** The file name of a program in stack traces: that of its last source; the others are the server's own. */
 export const fileOf = ({ sources }: Pick<Program, 'sources'>): string => sources.at(-1)?.name ?? ''
 
-/** What runs in one isolate. */
+/** The code and limits of one isolate. */
 export interface Program {
   /** For logs and messages. */
   name: string
-  /** Programs of one place share a runner, and die with it; where plugins are grouped, those of several places do. */
+  /** Programs of one place share a runner, and die with it; when plugins are grouped, several places share one. */
   place: string
-  /** Shares its runner with no other place in any case, and the runner goes soon after it: for code that nobody has agreed to yet. */
+  /** Never shares its runner, which ends soon after it: for code whose permissions nobody has granted yet. */
   alone?: boolean
-  /** In the order of their running: classic scripts, of which the last calls `register({ … })`, or one module, whose default export is a plugin. */
+  /** In order of execution: classic scripts, of which the last calls `register({ … })`, or one module, whose default export is a plugin. */
   sources: readonly { name: string; code: string; module?: boolean }[]
   /** JavaScript heap. */
   memoryMbMax: number
   load: Budget
-  /** Characters of a result as JSON. */
+  /** Maximum characters of a result as JSON. */
   resultLengthMax: number
-  /** Calls at a time. */
+  /** Concurrent calls. */
   concurrency: number
-  /** Calls that wait for their turn; more are refused. */
+  /** Queued calls; more are refused. */
   queueMax: number
-  /** After a call had to be ended the next one waits this long: whoever burns the processor gets a part of it and no more. */
+  /** Pause after a call that had to be terminated: it limits the processor time of code that loops. */
   restMs: number
-  /** For plugins: what they may define and ask for. */
+  /** For plugins: the functions that they may define, and their limits. */
   plugin?: PluginLimits
-  /** Lets its author debug it; see there. Such a program is `alone`: an isolate with a debugger in it may take its process along. */
+  /** Lets the author debug it; see there. Such a program is `alone`: an isolate with a debugger may crash its process. */
   inspect?: Inspector
 }
 
 export interface PluginLimits {
   /** Paths of the functions that it may define, such as `metadata.series.search`. */
   methods: readonly string[]
-  /** Requests of one call to the server, and how many of them at a time. */
+  /** Host calls of one call, and how many of them concurrently. */
   hostCalls: number
   inFlight: number
-  /** Lines of one call, and characters in all. */
+  /** Log lines of one call, and their total characters. */
   logLines: number
   logLength: number
 }
@@ -48,25 +48,25 @@ export interface Budget {
 }
 
 export interface Answer {
-  /** JSON, as the guest sent it: to be checked before it is believed. */
+  /** JSON from the guest, not validated. */
   text: string
   cpuMs: number
   wallMs: number
 }
 
-/** What a call brings along beside its argument. */
+/** Options of a call besides its argument. */
 export interface CallOptions {
-  /** JSON of what the context of a plugin's function is made of. */
+  /** The context of a plugin's function as JSON. */
   more?: string
-  /** Answers a request that the guest makes during the call: what resolves is sent as JSON, a GuestError is told with its code. */
+  /** Handles a host call of the guest: the resolved value is sent as JSON, a GuestError with its code. */
   onRequest?: (kind: string, payload: unknown, signal: AbortSignal) => Promise<unknown>
   /**
-   * Reads a request of more than 64 K characters beside this thread, and answers its payload. Without it there are none.
+   * Parses a host call of more than 64 K characters in another thread, and returns its payload. Without it there are none.
    * @throws GuestError
    */
   readLarge?: (kind: string, body: string) => Promise<unknown>
-  /** What the guest says without waiting for an answer; of a shape that nobody has checked. */
+  /** Handles one-way messages of the guest; not validated. */
   onSay?: (kind: 'log' | 'progress', payload: Record<string, unknown>) => void
-  /** Told once, of the first promise of the call that was rejected while nothing waited for it. The call itself goes on. */
+  /** Called once, for the first unhandled rejection during the call, which continues. */
   onUncaught?: (error: GuestError) => void
 }

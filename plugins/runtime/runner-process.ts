@@ -10,10 +10,10 @@ import { createFrameReader, frameOf } from './runner/frame.mjs'
 import type { ExitReason } from './runner-limits.ts'
 
 export interface RunnerListener {
-  /** Asked with the header of a frame before its body is read; see the reader of frames. */
+  /** Called with the header of a frame before its body is read; see the frame reader. */
   isWanted(header: unknown, bodyBytes: number): boolean
   onFrame(header: unknown, body: string): void
-  /** Once, when the process has ended. */
+  /** Called once, when the process has ended. */
   onExit(reason: ExitReason): void
 }
 
@@ -22,57 +22,57 @@ const RUNNER = join(folder, 'runner.mjs')
 const packageOf = (name: string) => dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
 
 /**
- * Node's own permissions: no files but its code and the addon, no processes, no threads, no inspector. What they do not cover is the network,
- * so nothing that a runner could send is ever in it. `--no-node-snapshot` is what isolated-vm asks for.
+ * Node's permission model: no files but its code and the addon, no processes, no threads, no inspector. It does not cover the network,
+ * so a runner never contains a secret that it could send. isolated-vm requires `--no-node-snapshot`.
  */
 const FLAGS = [
   '--no-node-snapshot',
   '--disable-sigusr1',
-  // Of each isolate: with the megabytes that V8 takes by itself twenty plugins need more than they may.
+  // For each isolate: with V8's default, twenty plugins need more memory than they may use.
   '--max-semi-space-size=1',
   '--permission',
   '--allow-addons',
   ...[
     join(folder, '*'),
     join(packageOf('isolated-vm'), '*'),
-    // isolated-vm looks with it for the build that fits this machine, and it looks for this file.
+    // isolated-vm uses it to find the build for this machine, and it looks for this file.
     join(packageOf('node-gyp-build'), '*'),
     '/etc/alpine-release',
   ].map((path) => `--allow-fs-read=${path}`),
-  // The warning that addons may be loaded is meant for whoever did not know.
+  // This warning that addons may be loaded is noise here.
   '--disable-warning=PERM0001',
 ]
 
-/** Found out once for each program: with the first runner. */
+/** Determined once for each program, with the first runner. */
 const confinements = new Map<string, Confinement>()
 
 function confinementOf(program: string, log: Log): Confinement {
   const known = confinements.get(program)
   if (known) return known
   const folders = [dirname(process.execPath), folder, packageOf('isolated-vm'), packageOf('node-gyp-build'), dirname(program)]
-  // It loads all that a runner loads, and ends.
+  // It loads everything that a runner loads, and ends.
   const found = findConfinement(log, { folders, trial: [process.execPath, ...FLAGS, join(folder, 'sandbox.mjs')] })
   confinements.set(program, found)
   return found
 }
 
-/** Nothing is compiled: most holes of V8 are in its compilers, and all need WebAssembly or memory that can be written and run. */
+/** Disables the compilers: most vulnerabilities of V8 are in them, and all need WebAssembly or writable executable memory. */
 const HARDENED = ['--jitless']
 
 /** Between the end of its socket and the exit of a process. */
 const EXIT_MS = 100
-/** For the parent of a runner, which needs a moment to end after it. */
+/** For the parent of a runner, which ends shortly after it. */
 const PARENT_EXIT_MS = 1_000
-/** What was sent and not yet taken: some of the largest calls and answers at once. A runner that leaves more lying there reads nothing. */
+/** Bytes sent and not yet read: some of the largest calls and answers at once. A runner with more does not read at all. */
 const UNREAD_BYTES_MAX = 64 * 1024 * 1024
-/** What a runner writes on its standard error is at most this much of the log; it has no reason to write any. */
+/** At most this much of a runner's standard error is logged; it has no reason to write any. */
 const STDERR_BYTES_MAX = 16 * 1024
-/** Headers have some hundred bytes. So many within a second are ten thousand messages and more, and take this thread some 40 ms. */
+/** Headers have some hundred bytes. This many within a second are ten thousand messages and more, and take this thread some 40 ms. */
 const HEADER_BYTES_A_SECOND_MAX = 2 * 1024 * 1024
 
 export interface RunnerOptions {
   hardened?: boolean
-  /** Of the program, which may read itself and what the runner may. */
+  /** Path of the program; it may read itself and the files of the runner. */
   path?: string | undefined
 }
 
@@ -87,7 +87,7 @@ function spawnRunner({ hardened = false, path = RUNNER }: RunnerOptions, { words
   })
 }
 
-/** Throws where more headers come within a second than any runner sends. */
+/** Throws when more headers arrive within a second than any runner sends. */
 function createHeaderLimit(): (bytes: number) => void {
   let second = 0
   let bytesOfSecond = 0
@@ -96,23 +96,23 @@ function createHeaderLimit(): (bytes: number) => void {
     if (now !== second) bytesOfSecond = 0
     second = now
     bytesOfSecond += bytes
-    if (bytesOfSecond > HEADER_BYTES_A_SECOND_MAX) throw new RangeError('More headers than any runner sends.')
+    if (bytesOfSecond > HEADER_BYTES_A_SECOND_MAX) throw new RangeError('The runner sent too many headers.')
   }
 }
 
-/** The process of one runner, as the server sees it. */
+/** The process of one runner, from the server's side. */
 export class RunnerProcess {
-  /** Rejects when it exits before. */
+  /** Rejects when the process exits first. */
   readonly ready: Promise<void>
   readonly #log: Log
   readonly #listener: RunnerListener
   readonly #child: ChildProcess
   readonly #socket: Duplex
-  /** Whether the started process is the parent of the runner, which it waits for. */
+  /** Whether the started process is the parent of the runner and waits for it. */
   readonly #forks: boolean
   readonly #startedPid: number
   #pid: number
-  /** Until it is ready. */
+  /** Null once it is ready. */
   #starting: PromiseWithResolvers<void> | null = Promise.withResolvers<void>()
   #exitReason: ExitReason | null = null
   #hasExited = false
@@ -150,18 +150,18 @@ export class RunnerProcess {
     if (this.#socket.writableLength > UNREAD_BYTES_MAX) this.kill('crash')
   }
 
-  /** At once, whatever it is doing. */
+  /** Immediately, in the middle of any work. */
   kill(reason: ExitReason): void {
     this.#exitReason ??= reason
-    // The parent of a runner ends with it and takes it off the list of processes. Killed first itself, it would leave that to the first process of
-    // the system, which in a container is often one that does no such thing: each runner would then stay listed for ever.
+    // The parent of a runner ends with it and reaps it. If it were killed first, reaping would fall to the first process of the system,
+    // which in a container often does not reap: each runner would then remain as a zombie.
     if (this.#forks && killChild(this.#startedPid)) setTimeout(() => this.#child.kill('SIGKILL'), PARENT_EXIT_MS).unref()
     else this.#child.kill('SIGKILL')
-    // Nothing that it still sends is read, and nothing more is sent to it.
+    // Reads and sends nothing more.
     this.#socket.destroy()
   }
 
-  /** Resident memory in bytes; 0 where the system does not tell. */
+  /** Resident memory in bytes; 0 where the system does not report it. */
   residentBytes(): number {
     return residentBytes(this.#pid)
   }
@@ -175,9 +175,9 @@ export class RunnerProcess {
   }
 
   #onFrame(header: unknown, body: string): void {
-    // Of a chunk that brought several.
+    // One chunk may contain several messages.
     if (this.#exitReason !== null) return
-    // Once: what says so again is as unwanted as anything else that nobody waits for.
+    // Only once: a second `ready` is as unexpected as any other message.
     if (this.#starting === null || (header as { kind?: unknown } | null)?.kind !== 'ready') {
       this.#listener.onFrame(header, body)
       return
@@ -205,11 +205,11 @@ export class RunnerProcess {
       try {
         read(chunk)
       } catch (error) {
-        this.#log.error({ err: error, pid: this.#pid }, 'A plugin runner does not keep to the protocol and was ended')
+        this.#log.error({ err: error, pid: this.#pid }, 'A plugin runner violated the protocol and was terminated')
         this.kill('crash')
       }
     })
-    // It has exited, which is told in a moment, or has only closed its end, and is killed too.
+    // It has exited, which is reported shortly, or has only closed its socket, and is killed too.
     const killSoon = () => void setTimeout(() => this.kill('crash'), EXIT_MS).unref()
     this.#socket.on('error', killSoon)
     this.#socket.on('end', killSoon)
@@ -218,16 +218,16 @@ export class RunnerProcess {
   #readStderr(): void {
     const { stderr } = this.#child
     stderr?.on('data', (chunk: Buffer) => {
-      // What it says while it is being ended is of no use to anybody.
+      // Its output while it is being killed is useless.
       if (this.#exitReason !== null) return
       this.#stderrBytes += chunk.length
-      // To read on and let it go would cost this thread as much as it can write.
+      // Reading and discarding the rest would take this thread as much time as the runner has to write.
       if (this.#stderrBytes > STDERR_BYTES_MAX) stderr.destroy()
-      this.#log.warn({ pid: this.#pid, text: chunk.toString('utf8', 0, STDERR_BYTES_MAX) }, 'A plugin runner wrote on its standard error')
+      this.#log.warn({ pid: this.#pid, text: chunk.toString('utf8', 0, STDERR_BYTES_MAX) }, 'A plugin runner wrote to its standard error')
     })
   }
 
-  /** It lives no longer than the server, and keeps nobody waiting for it. */
+  /** The process ends with the server and does not keep its event loop alive. */
   #unref(): void {
     this.#child.unref()
     for (const stream of [this.#socket, this.#child.stderr] as ({ unref?: () => void } | null)[]) stream?.unref?.()

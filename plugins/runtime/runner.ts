@@ -24,9 +24,9 @@ export interface PlacedSession {
 
 export interface RunnerEnding {
   reason: ExitReason
-  /** It has exited before it was ready. */
+  /** It exited before it was ready. */
   isFailedStart: boolean
-  /** The place that was seen to cause it; empty where what caused it was closed before, null where nobody knows. */
+  /** The place that was seen to cause it; empty when it was closed before, null when unknown. */
   culprit: string | null
   sessions: readonly PlacedSession[]
 }
@@ -35,20 +35,20 @@ export interface RunnerOwner {
   onReady(): void
   /** A program has started. */
   onLoaded(): void
-  /** A call has been answered. @returns whether its session is to be replaced */
+  /** A call was answered. @returns whether to replace its session */
   onAnswer(program: Program): boolean
-  /** Once, when it is being killed or has exited by itself: its sessions are the owner's to tell. */
+  /** Called once, when it is being killed or has exited: the owner notifies its sessions. */
   onEnding(runner: Runner, ending: RunnerEnding): void
-  /** Its process is gone. */
+  /** Its process has exited. */
   onExit(runner: Runner): void
 }
 
-/** One runner process and the sessions in it. Whatever it sends is not to be trusted. */
+/** A runner process and its sessions. Its messages are untrusted. */
 export class Runner {
   place: string | null = null
-  /** One of those of which there are few, and which ends when nobody uses it any more. */
+  /** Whether it counts towards the maximum, and ends when idle. */
   isCounted = false
-  /** It ends soon after its last session. */
+  /** Whether it ends soon after its last session. */
   isTemporary = false
   lastUsed = performance.now()
   readonly #startedAt = this.lastUsed
@@ -83,7 +83,7 @@ export class Runner {
     )
   }
 
-  /** Being killed: it takes no more sessions. */
+  /** Being killed: accepts no more sessions. */
   get isEnding(): boolean {
     return this.#isEnding
   }
@@ -108,7 +108,7 @@ export class Runner {
     }
   }
 
-  /** It gets work: its silence counts from now, for a spare has had nothing to say. */
+  /** It gets work: its silence counts from now, because a spare sends nothing. */
   noteUse(now: number): void {
     this.lastUsed = now
     if (this.#lastHeard !== Number.POSITIVE_INFINITY) this.#lastHeard = now
@@ -140,15 +140,15 @@ export class Runner {
   }
 
   /**
-   * Ends it where it does not answer or needs too much memory.
-   * @param lateMs for which this process read nothing: nobody was silent for that time
+   * Kills it when it does not respond or exceeds its memory limit.
+   * @param lateMs for which this process read nothing: silence in that time does not count
    */
   check(now: number, options: { lateMs: number; isMemoryDue: boolean; isShared: boolean; residentMbMax: number | undefined }): void {
     this.#lastHeard += options.lateMs
     const use = this.use()
     if (use.isBusy) this.lastUsed = now
     if (isSilent(use, now)) {
-      this.#log.warn({ pid: this.#process.pid, place: this.place }, 'A plugin runner does not answer and was ended')
+      this.#log.warn({ pid: this.#process.pid, place: this.place }, 'A plugin runner did not respond and was terminated')
       this.terminate('timeout')
     } else if (use.isBusy || options.isMemoryDue) this.#checkMemory(residentBytesMax(options.isShared, options.residentMbMax), use.isBusy)
   }
@@ -158,7 +158,10 @@ export class Runner {
     const excess = memoryExcess(bytes, bytesMax)
     if (excess !== null) for (const { handler } of this.#sessions.values()) if (!handler.isBusy()) handler.onReplace()
     if (excess !== 'hard') return
-    this.#log.warn({ pid: this.#process.pid, place: this.place, bytes, bytesMax }, 'A plugin runner needed too much memory and was ended')
+    this.#log.warn(
+      { pid: this.#process.pid, place: this.place, bytes, bytesMax },
+      'A plugin runner exceeded its memory limit and was terminated',
+    )
     this.terminate(isBusy ? 'memory' : 'closed')
   }
 
@@ -171,27 +174,27 @@ export class Runner {
     this.#owner.onEnding(this, { reason, isFailedStart, culprit: this.#culprit, sessions })
   }
 
-  /** It has sent what no runner sends whose code has not been changed from inside. */
+  /** It has sent a message that an intact runner never sends. */
   #onViolation(culprit: string | null, what: string): void {
     if (this.#isEnding) return
     this.#culprit ??= culprit
-    this.#log.warn({ pid: this.#process.pid, place: this.place, what }, 'A plugin runner broke the protocol and was ended')
+    this.#log.warn({ pid: this.#process.pid, place: this.place, what }, 'A plugin runner violated the protocol and was terminated')
     this.terminate('crash')
   }
 
-  /** Asked before a body is read: by the header alone, whose body is never longer than what it announces. */
+  /** Called before a body is read, with its header; the body is never longer than announced. */
   #isWanted(header: unknown, bodyBytes: number): boolean {
     if (this.#isEnding || header === null || typeof header !== 'object') return false
     const said = header as Record<string, unknown>
     const session = this.#sessionOf(said['sandbox'])
     const lengthMax = session?.handler.lengthMaxOf(said) ?? null
-    // What nobody waits for is let go unread, as often as unexpected messages may come.
+    // Bodies of unexpected messages are skipped, up to the limit for unexpected messages.
     if (session === undefined || lengthMax === null) {
       this.#unexpected += unexpectedCount(bodyBytes)
       return false
     }
     if (bodyBytes <= lengthMax * UTF8_BYTES_MAX) return true
-    this.#onViolation(session.program.place, `a message of ${bodyBytes} bytes where ${lengthMax} characters are allowed`)
+    this.#onViolation(session.program.place, `a message of ${bodyBytes} bytes; the limit is ${lengthMax} characters`)
     return false
   }
 
@@ -200,22 +203,22 @@ export class Runner {
     this.#lastHeard = performance.now()
     if (this.#dispatch(header, body)) return
     this.#unexpected += 1
-    if (this.#unexpected > UNEXPECTED_MAX) this.#onViolation(null, 'messages that nobody asked for')
+    if (this.#unexpected > UNEXPECTED_MAX) this.#onViolation(null, 'too many unexpected messages')
   }
 
   #sessionOf(id: unknown): PlacedSession | undefined {
     return typeof id === 'number' ? this.#sessions.get(id) : undefined
   }
 
-  /** @returns whether somebody waits for it */
+  /** @returns whether the message was expected */
   #dispatch(header: unknown, body: string): boolean {
     if (header === null || typeof header !== 'object') return false
     const { kind, sandbox, id, stuck, defined } = header as Record<string, unknown>
-    // One for each ping at most: see the count of unexpected messages.
+    // At most one for each ping: see the count of unexpected messages.
     if (kind === 'pong') return false
     const session = this.#sessionOf(sandbox)
     if (session === undefined) {
-      // It was closed in the middle of what nothing can interrupt; the other sessions are not to blame.
+      // It was closed inside an uninterruptible function; the other sessions are not to blame.
       if (kind === 'ended' && stuck === true) this.#onStuck('')
       return false
     }
@@ -241,12 +244,12 @@ export class Runner {
   #onSessionEnded({ id, program, handler }: PlacedSession, said: Record<'code' | 'message' | 'stuck', unknown>, stack: string): void {
     this.#sessions.delete(id)
     if (said.stuck === true) this.#onStuck(program.place)
-    // A program that is alone because of what it may do to its process does not enter the same one after it has broken a limit there.
+    // A program that is alone because it may damage its process must not reuse that process after it has broken a limit there.
     if (program.alone && this.#sessions.size === 0) this.terminate('closed')
     handler.onEnded({ code: said.code, message: said.message, stack })
   }
 
-  /** An isolate cannot be stopped, and holds a core until the process is killed. */
+  /** The isolate cannot be stopped, and uses a core until the process is killed. */
   #onStuck(culprit: string): void {
     this.#culprit ??= culprit
     this.terminate('crash')

@@ -2,7 +2,7 @@ import { GuestError } from './guest-error.ts'
 import { MAIN_LENGTH_MAX, REQUESTED_LENGTH_MAX, readRecord, requestLengthMax } from './guest-text.ts'
 import type { Answer, Budget, CallOptions, PluginLimits } from './program.ts'
 
-/** A call that waits or runs. */
+/** A queued or running call. */
 export interface Call {
   name: string
   text: string
@@ -10,25 +10,25 @@ export interface Call {
   options: CallOptions
   resolve: (answer: Answer) => void
   reject: (error: GuestError) => void
-  /** Has been done a second time, because its first runner died of something else. */
+  /** Already repeated once, because its first runner died of another cause. */
   isRepeated: boolean
 }
 
 export type FirstCall = Pick<Call, 'text' | 'budget' | 'options'>
 
-/** What a runner may need beyond a call's own deadline to end it by itself. */
+/** Time beyond the deadline of a call for its runner to terminate it. */
 const GRACE_MS = 250
 
 type Said = Pick<PluginLimits, 'hostCalls' | 'inFlight' | 'logLines'>
 
-/** A call in its isolate: its deadline, and what it has asked for and said. */
+/** A call in its isolate: its deadline, host calls and messages. */
 export class RunningCall {
   readonly call: Call
-  /** Its time was used up once, whatever was to blame: it is not done again. */
+  /** It has exceeded its time once, for whatever reason: it is not repeated. */
   isOverdue = false
   readonly #limits: Said
   #deadline: NodeJS.Timeout | undefined
-  /** Made with its first request: aborting costs more than the rest of a call that asks for nothing. */
+  /** Created with its first host call: it costs more than the rest of a call without any. */
   #ended: AbortController | null = null
   #requests = 0
   #inFlight = 0
@@ -54,15 +54,15 @@ export class RunningCall {
     this.#ended?.abort()
   }
 
-  /** The server counts what the prelude counts already: one that goes beyond was overcome. @returns what is wrong, or null */
+  /** The prelude counts too, so a runner that exceeds the limit is compromised. @returns what is wrong, or null */
   countLine(): string | null {
     this.#lines += 1
-    return this.#lines > this.#limits.logLines ? 'more lines than a call may write' : null
+    return this.#lines > this.#limits.logLines ? 'too many log lines in one call' : null
   }
 
   /** @returns what is wrong, or null */
   countUncaught(): string | null {
-    if (this.#hasUncaught) return 'more failures of one call than are told'
+    if (this.#hasUncaught) return 'more than one failure of a call'
     this.#hasUncaught = true
     return null
   }
@@ -71,13 +71,13 @@ export class RunningCall {
   countRequest(wanted: unknown, length: number): string | null {
     this.#requests += 1
     this.#inFlight += 1
-    if (this.#requests > this.#limits.hostCalls || this.#inFlight > this.#limits.inFlight) return 'more requests than a call may make'
-    if (typeof wanted !== 'string') return 'a request that asks for nothing'
+    if (this.#requests > this.#limits.hostCalls || this.#inFlight > this.#limits.inFlight) return 'too many host calls in one call'
+    if (typeof wanted !== 'string') return 'a host call without a kind'
     this.#requestedLength += length
     return null
   }
 
-  /** @param reply told once, unless the call has ended by then */
+  /** @param reply called once, unless the call has ended by then */
   async answer(kind: string, body: string, reply: (outcome: 'ok' | 'error', value: unknown) => void): Promise<void> {
     this.#ended ??= new AbortController()
     const { signal } = this.#ended
@@ -87,21 +87,21 @@ export class RunningCall {
     }
     try {
       const { onRequest } = this.call.options
-      if (onRequest === undefined) throw new GuestError('thrown', 'There is nothing to ask for here.', 'permission')
+      if (onRequest === undefined) throw new GuestError('thrown', 'This program has no host functions.', 'permission')
       if (this.#requestedLength > REQUESTED_LENGTH_MAX)
-        throw new GuestError('thrown', `A call may send the server ${REQUESTED_LENGTH_MAX} characters in all.`, 'limit')
+        throw new GuestError('thrown', `A call may send the server at most ${REQUESTED_LENGTH_MAX} characters in total.`, 'limit')
       replyOnce('ok', await onRequest(kind, await readRequest(this.call.options, kind, body), signal))
     } catch (error) {
       if (error instanceof GuestError) replyOnce('error', { code: error.own ?? error.code, message: error.message })
-      // A bug of ours, and none of the guest's business.
-      else replyOnce('error', { code: 'server', message: 'The server could not do this.' })
+      // A bug of the server, whose details the guest must not see.
+      else replyOnce('error', { code: 'server', message: 'The server failed to handle this call.' })
     }
   }
 }
 
 async function readRequest({ readLarge }: CallOptions, kind: string, body: string): Promise<unknown> {
-  if (body.length > requestLengthMax(kind)) throw new GuestError('thrown', 'What was sent to the server is too large.', 'invalid_argument')
+  if (body.length > requestLengthMax(kind)) throw new GuestError('thrown', 'The value sent to the server is too large.', 'invalid_argument')
   if (body.length <= MAIN_LENGTH_MAX) return readRecord(body)['payload']
-  if (readLarge === undefined) throw new GuestError('thrown', 'Nothing of that size is taken here.', 'invalid_argument')
+  if (readLarge === undefined) throw new GuestError('thrown', 'The value sent to the server is too large.', 'invalid_argument')
   return await readLarge(kind, body)
 }

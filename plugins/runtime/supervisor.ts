@@ -9,23 +9,23 @@ import { culpritOf, IDLE_MS, isIdle, isWorthRepeating, ROOM_WAIT_MS_MAX, RUNNERS
 
 export interface SupervisorOptions {
   log: Log
-  /** `strict` unless said otherwise. */
+  /** Default `strict`. */
   isolation?: Isolation
-  /** Without V8's compilers: computing takes up to ten times as long, and there is less to attack. */
+  /** Disables V8's compilers: code takes up to ten times as long, and there is less to attack. */
   hardened?: boolean
-  /** Of one runner, in place of what its kind may have; an isolate's own limit does not see everything. */
+  /** For one runner, instead of the default of its kind; an isolate's own limit does not cover all memory. */
   residentMbMax?: number
-  /** Whether a runner stands ready while another is in use: so it is, unless said otherwise. For what ends with its first plugin it would be started in vain. */
+  /** Whether to keep a spare runner while another is in use; default true. Tools that run only one plugin do not need it. */
   spare?: boolean
-  /** Runners that nobody calls are ended after this long. */
+  /** Idle runners end after this time. */
   idleMs?: number
-  /** Another program in place of the runner: one that was overcome, for instance. */
+  /** A program to run instead of the runner, such as a compromised one in tests. */
   runnerPath?: string
-  /** When the isolate of a program is replaced by a new one. */
+  /** When to replace the isolate of a program. */
   renewal?: Renewal
 }
 
-/** Between two looks at the memory of busy runners: all bombs that were tried stayed under 302 MB with a limit of 256. */
+/** Interval for checking the memory of busy runners: all tested memory bombs stayed under 302 MB with a limit of 256. */
 const CHECK_EVERY_MS = 50
 const PING_EVERY_MS = 1_000
 
@@ -34,8 +34,8 @@ interface WaitingSession extends PlacedSession {
 }
 
 /**
- * Keeps runner processes and the isolates in them. This process never runs code of guests itself; whatever a guest does, at worst its runner is
- * killed and the next call is served by another, of which one is kept ready while any is in use.
+ * Manages runner processes and their isolates. This process never runs code of guests itself; whatever a guest does, at worst its runner is
+ * killed and another one handles the next call. A spare is kept ready while any runner is in use.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions
@@ -47,7 +47,7 @@ export class Supervisor {
   readonly #waiting: WaitingSession[] = []
   readonly #timer: NodeJS.Timeout
   readonly #runnerOwner: RunnerOwner
-  /** Runners that exited before they were ready, in a row. */
+  /** Runners in a row that exited before they were ready. */
   #failedStarts = 0
   #startsFrom = 0
   #spare: Runner | null = null
@@ -68,7 +68,7 @@ export class Supervisor {
         this.#failedStarts = 0
       },
       onLoaded: () => this.#keepSpare(),
-      // It has run alone to show that it was another that ended a shared runner.
+      // It ran alone and answered, so another program ended the shared runner.
       onAnswer: (program) => this.#placement.clear(program),
       onEnding: (runner, ending) => this.#onEnding(runner, ending),
       onExit: (runner) => void this.#runners.delete(runner),
@@ -81,7 +81,7 @@ export class Supervisor {
     return new Guest(program, (id, handler) => this.#place({ id, program, handler }), this.#options.renewal)
   }
 
-  /** How many runners live, their resident memory in bytes, and how many isolates wait for one of them. */
+  /** The number of live runners, their resident memory in bytes, and the number of isolates that wait for one. */
   state(): { runners: number; residentBytes: number; waiting: number } {
     return {
       runners: this.#runners.size,
@@ -97,7 +97,7 @@ export class Supervisor {
     for (const runner of this.#runners) runner.terminate('closed')
   }
 
-  /** @returns how to stop waiting for a runner */
+  /** @returns a function that cancels the wait for a runner */
   #place(session: PlacedSession): () => void {
     if (this.#isClosed) {
       session.handler.end(exitError('closed'), false)
@@ -112,7 +112,7 @@ export class Supervisor {
     }
   }
 
-  /** Places all sessions that there is room for, in the order of their coming. */
+  /** Places waiting sessions in order of arrival, as far as there is room. */
   #placeWaiting(): void {
     // A session that ends to make room may want to come back at once.
     if (this.#isPlacing) return
@@ -123,28 +123,28 @@ export class Supervisor {
       for (const session of [...this.#waiting]) if (this.#waiting.includes(session)) isPlaced = this.#tryPlace(session, now) || isPlaced
     }
     this.#isPlacing = false
-    // Nothing else may keep this process alive for those who wait.
+    // The timer must keep this process alive while sessions wait.
     if (this.#waiting.length > 0) this.#timer.ref()
     else this.#timer.unref()
   }
 
-  /** @returns whether it waits no more: it has a runner, or has waited too long */
+  /** @returns whether it no longer waits: it has a runner, or has waited too long */
   #tryPlace(session: WaitingSession, now: number): boolean {
     const runner = this.#runnerOf(session.program, now)
     if (runner === null && now - session.since <= ROOM_WAIT_MS_MAX) return false
     this.#waiting.splice(this.#waiting.indexOf(session), 1)
     if (runner !== null) runner.add(session)
-    else session.handler.end(new GuestError('busy', 'All processes for plugins are busy; try again shortly.'), false)
+    else session.handler.end(new GuestError('busy', 'All processes for plugins are busy. Try again shortly.'), false)
     return true
   }
 
-  /** The runner of a program: the one that serves its place, the spare, or a new one; null while there is no room. */
+  /** The runner for a program: the one of its place, the spare, or a new one; null while there is no room. */
   #runnerOf(program: Program, now: number): Runner | null {
     const place = this.#placement.placeOf(program, now)
     let runner = [...this.#runners].find((candidate) => candidate.place === place && !candidate.isEnding)
     if (runner === undefined) {
       if (this.#placement.waitsUntil(program) > now || (this.#spare === null && this.#startsFrom > now)) return null
-      // The server's own programs neither wait nor are in anybody's way.
+      // The server's own programs neither wait nor count.
       const isCounted = program.plugin !== undefined
       if (isCounted && !this.#makeRoom()) return null
       runner = this.#spare ?? this.#start()
@@ -157,7 +157,7 @@ export class Supervisor {
     return runner
   }
 
-  /** @returns whether there is room for one more runner */
+  /** @returns whether there is room for another runner */
   #makeRoom(): boolean {
     const counted = [...this.#runners].filter((runner) => runner.isCounted && !runner.isEnding)
     if (counted.length < RUNNERS_MAX[this.#isolation]) return true
@@ -173,13 +173,13 @@ export class Supervisor {
     return runner
   }
 
-  /** Once a program runs somewhere, another runner stands ready in case that one has to be killed. */
+  /** While a program runs, a spare runner is ready in case its runner has to be killed. */
   #keepSpare(): void {
     if (this.#options.spare !== false && !this.#isClosed && this.#spare === null && this.#startsFrom <= performance.now())
       this.#spare = this.#start()
   }
 
-  /** Tells all sessions of a runner that it has ended, and finds out which program was to blame. */
+  /** Notifies all sessions of an ended runner, and determines which program was to blame. */
   #onEnding(runner: Runner, { reason, isFailedStart, culprit: known, sessions }: RunnerEnding): void {
     const now = performance.now()
     if (this.#spare === runner) this.#spare = null
@@ -191,7 +191,7 @@ export class Supervisor {
     const culprit = culpritOf(known, suspects, isFailedStart)
     if (reason !== 'closed' && !isFailedStart) this.#placement.blame(culprit === null ? { suspects } : { culprit }, now)
     if (suspects.length > 1 && culprit === null)
-      this.#log.warn({ places: suspects }, 'Any of several plugins may have ended their runner; each is tried alone now')
+      this.#log.warn({ places: suspects }, 'One of several plugins may have ended their runner; each now runs alone')
     const isWorthAgain = !this.#isClosed && isWorthRepeating(isFailedStart, this.#failedStarts)
     for (const { handler, program } of sessions) handler.end(exitError(reason), isWorthAgain && program.place !== culprit)
     this.#placeWaiting()
@@ -199,7 +199,7 @@ export class Supervisor {
 
   #check(): void {
     const now = performance.now()
-    // What came while this process was busy itself is read after this.
+    // Messages from the time when this process was busy itself are read after this.
     const lateMs = Math.max(now - this.#checkedAt - 2 * CHECK_EVERY_MS, 0)
     this.#checkedAt = now
     const isPing = now - this.#pingedAt > PING_EVERY_MS
@@ -222,7 +222,7 @@ export class Supervisor {
 
 export const openSupervisor = (options: SupervisorOptions): Supervisor => new Supervisor(options)
 
-/** Places that had something running in a runner. */
+/** Places with running code in a runner. */
 const suspectsOf = (sessions: readonly { program: Program; handler: SessionHandler }[]): string[] => [
   ...new Set(sessions.filter(({ handler }) => handler.isBusy()).map(({ program }) => program.place)),
 ]

@@ -8,18 +8,18 @@ import { GuestError } from '#plugins/runtime/guest-error.ts'
 import type { Program } from '#plugins/runtime/program.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 
-/** What is evaluated is refused before it takes a quarter of this; a cold isolate on a slow machine needs the rest. */
+/** Rules are refused before they take a quarter of this; a cold isolate on a slow machine needs the rest. */
 const CPU_MS = 1_000
-/** A machine that is busy with everything at once gives a runner its turn late: the time on the clock is a guard, not a measure. */
+/** On a busy machine a runner gets the processor late: the wall time is only a safeguard. */
 const WALL_MS = 20_000
-/** A context of the largest book, twice: it crosses as JSON, which is written and read on the main thread. */
+/** Twice the context of the largest book: it is transferred as JSON, which the main thread writes and parses. */
 const ARGUMENT_LENGTH_MAX = 2_000_000
-/** Titles of one crossing, and the characters of all of them. */
+/** Titles in one transfer, and their total characters. */
 const TITLES_MAX = 500
 
 const require = createRequire(import.meta.url)
 
-/** RE2 runs in the isolate alone: this process reads its source as a text. */
+/** RE2 runs only in the isolate: this process reads its source as text. */
 const program = (name: string): Program => ({
   name,
   place: 'templates',
@@ -35,10 +35,10 @@ const program = (name: string): Program => ({
   restMs: 100,
 })
 
-/** Rules in isolates: one for what people try out, and one for what the server does by itself, so that neither waits for the other. */
+/** Rules in isolates: one for rules that users test, and one for the server's own work, so that neither waits for the other. */
 export function openRules(supervisor: Supervisor): Rules & { close(): void } {
-  const tried = supervisor.open(program('the rules that are tried'))
-  const used = supervisor.open(program('the rules that are used'))
+  const tried = supervisor.open(program('rules under test'))
+  const used = supervisor.open(program('rules in use'))
 
   async function rewriteTitles(rules: unknown, titles: readonly string[]): Promise<string[]> {
     if (!isAnyEnabled(rules)) return [...titles]
@@ -67,10 +67,10 @@ export function openRules(supervisor: Supervisor): Rules & { close(): void } {
 
 const isAnyEnabled = (rules: unknown) => Array.isArray(rules) && rules.some((rule: { enabled?: boolean }) => rule.enabled !== false)
 
-/** @throws invalid_value for what the program refuses and for what takes too much; payload_too_large; unavailable */
+/** @throws invalid_value when the program refuses the rules or they exceed a limit; payload_too_large; unavailable */
 async function ask<Result>(guest: Guest, name: string, given: object): Promise<Result> {
   const input = JSON.stringify(given)
-  if (input.length > ARGUMENT_LENGTH_MAX) refuse('payload_too_large', 'The context is too large for rules to be tried on it.')
+  if (input.length > ARGUMENT_LENGTH_MAX) refuse('payload_too_large', 'The context is too large for testing rules.')
   let answer: { value: Result } | { refused: { message: string; details: unknown } }
   try {
     const { text } = await guest.call(name, input, { cpuMs: CPU_MS, wallMs: WALL_MS })
@@ -82,15 +82,15 @@ async function ask<Result>(guest: Guest, name: string, given: object): Promise<R
   return answer.value
 }
 
-/** What took too much is the fault of the rules, what could not be served is ours. */
+/** Exceeded limits are the fault of the rules; unavailability is that of the server. */
 function refusalOf({ code, message }: GuestError): CarrelError {
   const tooMuch: Partial<Record<GuestError['code'], string>> = {
-    cpu: `took more than ${CPU_MS} ms of computing time`,
+    cpu: `took more than ${CPU_MS} ms of CPU time`,
     timeout: 'took too long',
     memory: 'needed too much memory',
-    invalid_result: 'found more than can be answered',
+    invalid_result: 'produced too large a result',
   }
   if (tooMuch[code]) return new CarrelError('invalid_value', `The rules ${tooMuch[code]} and were stopped.`)
-  const what = code === 'busy' ? 'Too many rules are being tried' : 'The rules could not be tried at the moment'
-  return new CarrelError('unavailable', `${what}; try again shortly.`, { cause: message, retryAfterSeconds: 1 })
+  const what = code === 'busy' ? 'Too many rules are being evaluated' : 'The rules could not be evaluated at the moment'
+  return new CarrelError('unavailable', `${what}. Try again shortly.`, { cause: message, retryAfterSeconds: 1 })
 }

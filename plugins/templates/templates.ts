@@ -7,53 +7,53 @@ import { GuestError } from '#plugins/runtime/guest-error.ts'
 import type { Program } from '#plugins/runtime/program.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 
-/** What a template asks for. */
+/** The fields that a template uses. */
 export interface Outline {
   /** Dotted, with `[]` for entries of lists. */
   paths: { path: string; line: number; column: number }[]
-  /** That it may ask for anything, so that it must be given everything. */
+  /** Whether it may use any field, so that it needs the whole context. */
   whole: boolean
 }
 
 export interface Traced {
   output: string
-  /** Every path that was asked for, such as `metadata.authors.0.name`. */
+  /** Every path that was read, such as `metadata.authors.0.name`. */
   usedPaths: string[]
-  /** Those that led to nothing. */
+  /** Paths that do not exist. */
   missingPaths: string[]
 }
 
-/** Templates that people and plugins write, rendered in an isolate of their own process; see shared limits below. */
+/** Templates of users and plugins, rendered in an isolate of their own process; see shared limits below. */
 export interface Templates {
   renderMany: RenderTemplate
-  /** Renders over one, and tells what was asked for. @throws invalid_value, also when this one context cannot be rendered */
+  /** Renders over one context, and reports the paths that were read. @throws invalid_value, also when this one context cannot be rendered */
   trace(template: string, context: object): Promise<Traced>
-  /** Reads a template without rendering it; answers its first mistake as a value. @throws invalid_value when that takes too long */
+  /** Parses a template without rendering it; returns its first error as a value. @throws invalid_value when that takes too long */
   read(template: string): Promise<Outline | { error: TemplateFault }>
   /** Names of all helpers. */
   listHelpers(): Promise<string[]>
   close(): void
 }
 
-/** As long as the longest templates of people who print whole pages with them, twice. */
+/** Twice the longest templates that people use for whole pages. */
 export const TEMPLATE_LENGTH_MAX = 64 * 1024
 /** A template takes microseconds; this is a thousand times as much. */
 const RENDER_CPU_MS = 50
 /** For each further context of a batch. */
 const MORE_CPU_MS = 0.5
-/** A machine that is busy with everything at once gives a runner its turn late: the time on the clock is a guard, not a measure. */
+/** On a busy machine a runner gets the processor late: the wall time is only a safeguard. */
 const WALL_FACTOR = 20
-/** Contexts of one crossing: larger batches are split, so that no answer outgrows its frame. */
+/** Contexts in one transfer: larger batches are split, so that no answer exceeds its frame. */
 const BATCH_MAX = 1_000
 const BATCH_BYTES_MAX = 8 * 1024 * 1024
-/** Characters of templates whose outline is kept. */
+/** Total characters of templates whose outline is cached. */
 const OUTLINED_LENGTH_MAX = 2_000_000
-/** About what an outline itself weighs. */
+/** The approximate size of an outline itself. */
 const OUTLINE_LENGTH = 1_000
 
 const require = createRequire(import.meta.url)
 
-/** Handlebars runs in the isolate alone: this process reads its source as a text. */
+/** Handlebars runs only in the isolate: this process reads its source as text. */
 const program: Program = {
   name: 'the templates',
   place: 'templates',
@@ -66,7 +66,7 @@ const program: Program = {
   ],
   memoryMbMax: 64,
   load: { cpuMs: 1_000, wallMs: 10_000 },
-  // All outputs of a batch and what surrounds them.
+  // All outputs of a batch with the JSON around them.
   resultLengthMax: 10 * 1024 * 1024,
   concurrency: 1,
   queueMax: 64,
@@ -80,7 +80,7 @@ export function openTemplates(supervisor: Supervisor): Templates {
     sizeCalculation: (_outline, template) => String(template).length + OUTLINE_LENGTH,
   })
 
-  /** @param weight how many times the time of one rendering it may take */
+  /** @param cpuMs the CPU budget */
   async function ask<Result>(name: string, input: string, cpuMs: number): Promise<Result> {
     try {
       const { text } = await guest.call(name, input, { cpuMs, wallMs: Math.ceil(cpuMs * WALL_FACTOR) })
@@ -132,7 +132,7 @@ export function openTemplates(supervisor: Supervisor): Templates {
   return { renderMany, trace, read, listHelpers: () => ask<string[]>('names', '{}', RENDER_CPU_MS), close: () => guest.close() }
 }
 
-/** Contexts as JSON, in groups that fit into one crossing. */
+/** Contexts as JSON, in groups that fit into one transfer. */
 function* batchesOf(contexts: readonly string[]): Generator<string[]> {
   let batch: string[] = []
   let bytes = 0
@@ -150,7 +150,7 @@ function* batchesOf(contexts: readonly string[]): Generator<string[]> {
 
 type Tree = Map<string, Tree | null>
 
-/** Leaves of a context what its template asks for: most ask for three fields of a hundred, and what does not cross costs nothing. */
+/** Picks the fields of a context that a template uses: most use three of a hundred, and the rest need not be transferred. */
 function pickerOf({ paths, whole }: Outline): (context: object) => object {
   if (whole) return (context) => context
   const wanted: Tree = new Map()
@@ -159,9 +159,9 @@ function pickerOf({ paths, whole }: Outline): (context: object) => object {
     const names = path.split('[]', 1)[0]?.split('.') ?? []
     for (const [index, name] of names.entries()) {
       const next = at.get(name)
-      // All of it is asked for already.
+      // A shorter path already includes it.
       if (next === null) break
-      // Names of identifiers and of one's own fields may hold dots: from there on everything goes.
+      // Names of identifiers and of custom fields may contain dots: below them everything is included.
       if (index === names.length - 1 || name === 'externalIds' || name === 'customMetadata') {
         at.set(name, null)
         break
@@ -193,10 +193,10 @@ function faultOf(fault: TemplateFault | undefined): CarrelError {
   })
 }
 
-/** What took too much is the template's fault, what could not be served is ours. */
+/** Exceeded limits are the fault of the template; unavailability is that of the server. */
 function refusalOf({ code, message }: GuestError, cpuMs: number): CarrelError {
   const tooMuch: Partial<Record<GuestError['code'], string>> = {
-    cpu: `The template took more than ${cpuMs} ms of computing time`,
+    cpu: `The template took more than ${cpuMs} ms of CPU time`,
     timeout: 'The template took too long',
     memory: 'The template needed too much memory',
     invalid_result: 'The outputs of the template are too long',
@@ -205,6 +205,6 @@ function refusalOf({ code, message }: GuestError, cpuMs: number): CarrelError {
   if (fault)
     return new CarrelError('invalid_value', `${fault} and was stopped.`, { details: [{ path: '/template', code, message: fault }] })
   if (code === 'invalid_argument') refuse('payload_too_large', 'The context is too large to be rendered.')
-  if (code === 'busy') refuse('unavailable', 'Too many templates are being rendered; try again shortly.', { retryAfterSeconds: 1 })
-  refuse('unavailable', 'The template could not be rendered at the moment; try again shortly.', { cause: message, retryAfterSeconds: 1 })
+  if (code === 'busy') refuse('unavailable', 'Too many templates are being rendered. Try again shortly.', { retryAfterSeconds: 1 })
+  refuse('unavailable', 'The template could not be rendered at the moment. Try again shortly.', { cause: message, retryAfterSeconds: 1 })
 }

@@ -1,11 +1,11 @@
-/** What one helper of templates does, for the documentation; the examples are run as tests. */
+/** Describes a helper of templates for the documentation; tests run the examples. */
 export interface HelperDoc {
   name: string
   about: string
   examples: { template: string; output: string }[]
 }
 
-/** What the examples are rendered over: a short context with a bit of everything. */
+/** The context of the examples: short, with a bit of everything. */
 export const EXAMPLE_CONTEXT = {
   type: 'book',
   metadata: {

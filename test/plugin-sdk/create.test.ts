@@ -20,7 +20,7 @@ const tsc = path.join(root, 'node_modules', 'typescript', 'lib', 'tsc.js')
 const TEMPLATES = ['metadata-json-api', 'metadata-html', 'recommendations', 'blank']
 const PATIENCE_MS = 90_000
 
-/** Runs a program of an author to its end: without a network, and without what this machine's user has set or cached. */
+/** Runs an author's program to its end: without a network, and without settings or caches of this user. */
 function run(command: string, given: readonly string[], cwd: string): Promise<{ code: number | null; stdout: string; stderr: string }> {
   return new Promise((resolve, reject) => {
     const env = {
@@ -52,7 +52,7 @@ async function openFolder(t: Test): Promise<string> {
   return folder
 }
 
-/** The kit as it is built; tests must not write into the checkout. */
+/** The built SDK; tests must not write into the checkout. */
 let kit: string
 t.before(async () => {
   kit = await mkdtemp(path.join(tmpdir(), 'carrel-kit-'))
@@ -62,14 +62,14 @@ t.before(async () => {
 t.teardown(() => rm(kit, { recursive: true, force: true }))
 
 for (const [index, template] of TEMPLATES.entries())
-  t.test(`${template} passes its tests, is fit to be packed, and packs, before anything was changed`, async (t) => {
+  t.test(`${template} passes its tests, validates and packs without changes`, async (t) => {
     const folder = await openFolder(t)
     const project = path.join(folder, 'my-plugin')
-    // How npm finds the programs is the same for all of them: one is begun and run as an author does it, the rest in this process.
+    // npm finds the programs in the same way for all templates: one is created and run as by an author, the rest in this process.
     const isTyped = index === 0
     const [begin, ...words] = isTyped ? ['npx', '--yes', create] : [process.execPath, program]
     const said = await succeeds(begin as string, [...words, 'my-plugin', '--template', template], folder)
-    t.match(said, /My Plugin stands in my-plugin\./)
+    t.match(said, /My Plugin was created in my-plugin\./)
     const script = async (name: string, ...flags: string[]) => {
       if (isTyped) return await succeeds('npm', ['run', '--silent', name, '--', ...flags], project)
       const { code, stdout, stderr } = await runTool(project, [name, ...flags])
@@ -105,14 +105,14 @@ for (const [index, template] of TEMPLATES.entries())
     t.same(packProject(copy, await bundleProject(copy)), packed, 'the same bytes in another folder')
   })
 
-t.test('what cannot be begun is refused, with what to do', async (t) => {
+t.test('invalid arguments are refused with advice', async (t) => {
   const folder = await openFolder(t)
   const refusals: [given: string[], complaint: RegExp][] = [
     [[], /Name the folder: node \S+create-plugin\.mjs my-plugin/],
-    [['My_Plugin'], /"My_Plugin" is no name for a plugin: lower-case words/],
+    [['My_Plugin'], /"My_Plugin" is not a valid name for a plugin. Use lower-case words/],
     [['a', 'b'], /"b" is too much/],
-    [['a', '--template', 'nix'], /There is no template "nix"\. There are: metadata-json-api, /],
-    [['a', '--id', 'nodot'], /"nodot" is no id/],
+    [['a', '--template', 'nix'], /Unknown template "nix"\. Templates: metadata-json-api, /],
+    [['a', '--id', 'nodot'], /"nodot" is not a valid id/],
     [['a', '--colour', 'red'], /Unknown option '--colour'\./],
   ]
   for (const [given, complaint] of refusals) {

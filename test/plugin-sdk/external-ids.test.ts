@@ -1,7 +1,7 @@
 import t from 'tap'
 import { externalIdOf } from '../../plugin-sdk/index.ts'
 
-t.test('an identifier is found under whichever key it is kept', async (t) => {
+t.test('an identifier is found under any of its keys', async (t) => {
   const ids = { 'plugin:anilist': '1', anilist: '2', mal: '3', 'api:kitsu': '4' }
   t.equal(externalIdOf(ids, 'anilist'), '1')
   t.equal(externalIdOf(ids, 'myanimelist', 'mal'), '3')

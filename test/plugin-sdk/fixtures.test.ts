@@ -8,7 +8,7 @@ const exchange = (change: Partial<Exchange> & { url?: string } = {}): Exchange =
 const play = (...exchanges: Exchange[]) => openReplay(readFixtures({ formatVersion: 1, exchanges }))
 const get = (url: string) => ({ method: 'GET', url })
 
-t.test('a request is answered by the first exchange that fits', async (t) => {
+t.test('the first matching exchange answers a request', async (t) => {
   const a = exchange({ url: 'https://api.example.org/a?x=1&y=2' })
   const b = exchange({ request: { url: 'https://api.example.org/a?x=1&y=2', method: 'POST' } })
   const replay = play(a, b)
@@ -24,7 +24,7 @@ t.test('a request is answered by the first exchange that fits', async (t) => {
     t.equal(replay.next(get(url)), null, url)
 })
 
-t.test('headers and bodies count where they are given', async (t) => {
+t.test('headers and bodies are compared when present', async (t) => {
   const url = 'https://api.example.org/graphql'
   const json = exchange({ request: { method: 'POST', url, json: { query: 'q', variables: { a: 1, b: [2, { c: 3 }] } } } })
   const text = exchange({ request: { method: 'POST', url, body: 'x=1' } })
@@ -37,7 +37,7 @@ t.test('headers and bodies count where they are given', async (t) => {
   t.equal(replay.next({ method: 'POST', url, body: null }), null)
 })
 
-t.test('one that is used up leaves its turn to the next, and what must be asked for is missed', async (t) => {
+t.test('a used-up exchange is skipped, and unused required exchanges are reported', async (t) => {
   const busy = exchange({ times: 2, response: { status: 429 } })
   const fine = exchange({ required: true })
   const other = exchange({ url: 'https://api.example.org/b', required: true, times: 1 })
@@ -55,18 +55,18 @@ t.test('one that is used up leaves its turn to the next, and what must be asked 
   t.not(play(busy).next(get(url)), null, 'another one counts anew')
 })
 
-t.test('a body is a text, or JSON', async (t) => {
+t.test('a body is text or JSON', async (t) => {
   t.equal(bodyOf({ body: 'x' }), 'x')
   t.equal(bodyOf({ json: { a: [null] } }), '{"a":[null]}')
   t.equal(bodyOf({ json: null }), 'null')
   t.equal(bodyOf({ status: 204 }), '')
 })
 
-t.test('a file that is none says where and why', async (t) => {
+t.test('an invalid file is refused with place and reason', async (t) => {
   const wrong: [value: unknown, message: RegExp][] = [
     [null, /dune\.json: must be an object with "formatVersion": 1/],
     [{ exchanges: [] }, /formatVersion/],
-    [{ formatVersion: 1 }, /"exchanges" must be a list/],
+    [{ formatVersion: 1 }, /"exchanges" must be an array/],
     [{ formatVersion: 1, exchanges: Array.from({ length: 1_001 }, () => exchange()) }, /1001 exchanges; 1000/],
     [[exchange(), null], /exchange 1 must be an object/],
     [[{ response: {} }], /needs a request with an absolute "url"/],
@@ -78,7 +78,7 @@ t.test('a file that is none says where and why', async (t) => {
     [[exchange({ required: 'yes' as never })], /"required"/],
     [[exchange({ response: { status: 99 } })], /200 to 599/],
     [[exchange({ response: { body: 'x', json: 1 } })], /both/],
-    [[exchange({ response: { body: 7 as never } })], /no text/],
+    [[exchange({ response: { body: 7 as never } })], /not a string/],
     [[exchange({ response: { headers: { a: 1 } as never } })], /headers/],
     [[exchange({ response: { body: 'x'.repeat(5 * 1024 * 1024 + 1) } })], /5242880 are allowed/],
     [[exchange({ request: { url: 'https://x.example.org', method: 1 as never } })], /method/],

@@ -37,7 +37,7 @@ t.test('elements are found by selectors', async (t) => {
   t.equal(page.select('th:contains("Year") + td')[0]?.text, '1965')
 })
 
-t.test('text is what a person would read', async (t) => {
+t.test('text is the visible text', async (t) => {
   const page = parseHtml(PAGE)
   t.equal(page.first('.book')?.text, 'Dune (1965)\nSand and spice.\nAnd worms.\nNever <closed>\nA\nB\nPages 412\nYear 1965')
   t.equal(page.first('title')?.text, 'Shop — Dune')
@@ -46,7 +46,7 @@ t.test('text is what a person would read', async (t) => {
   t.equal(parseHtml('<b>a</b><i>b</i> <u>c</u>').text, 'ab c')
 })
 
-t.test('broken pages are read as far as they go', async (t) => {
+t.test('broken pages are parsed as far as possible', async (t) => {
   for (const text of ['<', '<<<>', '<a', '<a b', '<a b="', '</p></p>', '<!--', '<![CDATA[', '&#x;', '&#xffffffff;', '\0', '<p>\ud800'])
     t.type(parseHtml(`${text}`).text, 'string', JSON.stringify(text))
   t.equal(parseHtml('</div></div></div>'.repeat(1_000) + '<p>x').text, 'x', 'more ends than beginnings')

@@ -12,7 +12,7 @@ import { findSupervisor } from '#test/support/supervisor.ts'
 
 t.setTimeout(240_000)
 
-/** Asks with libraries as they are, of the registry; nothing in them knows of plugins. */
+/** Sends requests with unmodified libraries from the registry; none of them supports plugins specially. */
 const CLIENTS = `import { definePlugin } from '@carrel/plugin-sdk'
 import ky, { HTTPError } from 'ky'
 import { chunk, groupBy, kebabCase, merge, template } from 'lodash-es'
@@ -113,7 +113,7 @@ async function openClients(t: Parameters<typeof openPluginFolder>[0]): Promise<s
   return folder
 }
 
-t.test('libraries for fetching work in a plugin as they are', async (t) => {
+t.test('unmodified HTTP libraries work in a plugin', async (t) => {
   const project = await readProject(await openClients(t))
   const { code } = await bundleProject(project)
   const { run, way } = await openTestHost(t, openService())
@@ -131,7 +131,7 @@ t.test('libraries for fetching work in a plugin as they are', async (t) => {
   t.match(await ask('ky failure'), { name: 'HTTPError', status: 404, data: { error: 'no such title' } })
   t.match(
     await ask('ky elsewhere'),
-    { code: 'permission', message: /no host that this plugin may talk to/ },
+    { code: 'permission', message: /not a host that this plugin may contact/ },
     'what the server refuses comes through',
   )
   t.match(await ask('ky timeout'), { name: 'TimeoutError' })
@@ -142,7 +142,7 @@ t.test('libraries for fetching work in a plugin as they are', async (t) => {
   t.equal(await ask('ofetch bytes'), 'zażółć 日本')
   t.match(await ask('ofetch again'), { url: '/busy-once?by=ofetch' })
   t.match(await ask('ofetch failure'), { name: 'FetchError', status: 404, data: { error: 'no such title' } })
-  t.match(await ask('ofetch elsewhere'), { name: 'FetchError', code: 'permission', message: /no host that this plugin may talk to/ })
+  t.match(await ask('ofetch elsewhere'), { name: 'FetchError', code: 'permission', message: /not a host that this plugin may contact/ })
   t.match(await ask('ofetch timeout'), { name: 'FetchError', message: /aborted due to timeout/ })
   t.same(
     await ask('lodash'),
@@ -151,7 +151,7 @@ t.test('libraries for fetching work in a plugin as they are', async (t) => {
   t.ok(way.asked.every(({ headers }) => headers['user-agent'] === 'Carrel (plugin org.example.echo 1.0.0)'))
 })
 
-t.test('validate has nothing against them', async (t) => {
+t.test('validate reports nothing for them', async (t) => {
   const { findings } = await validateWith(findSupervisor(), await openClients(t))
   t.same(
     findings.filter(({ level }) => level === 'error'),
@@ -160,7 +160,7 @@ t.test('validate has nothing against them', async (t) => {
   t.comment(findings.map(({ message }) => message).join('\n'))
 })
 
-/** As in the README of the kit. */
+/** As in the README of the SDK. */
 const TYPED = `import type { Context } from '@carrel/plugin-sdk'
 import ky from 'ky'
 import { createFetch } from 'ofetch'
@@ -175,7 +175,7 @@ export async function findTitles(words: string, ctx: Context): Promise<string[]>
 }
 `
 
-t.test('they compile with the types of the kit', async (t) => {
+t.test('they compile with the types of the SDK', async (t) => {
   const folder = await placeKit(t)
   for (const name of ['ky', 'ofetch']) await symlink(path.resolve('node_modules', name), path.join(folder, 'node_modules', name))
   await writeFiles(folder, [

@@ -13,7 +13,7 @@ import { PACKAGE_BYTES_MAX } from '#plugins/packages/zip.ts'
 import { JSON_BOUNDS, REQUESTED_LENGTH_MAX, requestLengthMax } from '#plugins/runtime/guest-text.ts'
 import { ROOT } from '#test/support/plugin-kit.ts'
 
-/** The number that stands behind a name in a file; constants are not exported for people to read them. */
+/** The value of a named constant in a file; the constants are not exported. */
 async function numbersOf(file: string): Promise<(name: string) => number> {
   const text = await readFile(path.join(ROOT, file), 'utf8')
   return (name) => {
@@ -154,7 +154,7 @@ const rowsOf = (text: string) =>
     .map(([, row = '']) => row.split(/(?<!\\) ?\| ?/).map((cell) => cell.trim()))
     .filter(([first = '']) => first !== 'Limit' && !/^-+$/.test(first))
 
-t.test('the page of limits is what the code has, every row of it with its reason', async (t) => {
+t.test('every row of the page of limits matches the code and has a reason', async (t) => {
   const page = await readFile(path.join(ROOT, 'docs', 'plugin-limits.md'), 'utf8')
   const written = rowsOf(page)
   t.same(
@@ -165,7 +165,7 @@ t.test('the page of limits is what the code has, every row of it with its reason
   t.match(page, `For ${seconds(BREAKER.firstMs)}, then twice as long each time up to ${minutes(BREAKER.lastMs)}`)
 })
 
-t.test('the README of the kit has the same numbers', async (t) => {
+t.test('the README of the SDK has the same numbers', async (t) => {
   const readme = await readFile(path.join(ROOT, 'plugin-sdk', 'README.md'), 'utf8')
   const [, section = ''] = readme.split(/^## Limits$/m)
   const written = rowsOf(section.split(/^## /m)[0] ?? '')

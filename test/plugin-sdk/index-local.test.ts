@@ -21,7 +21,7 @@ t.setTimeout(240_000)
 const README = 'plugin-sdk/README.md'
 const PATIENCE_MS = 60_000
 
-/** A port that nobody has at the moment. */
+/** A port that is free at the moment. */
 async function freePort(): Promise<number> {
   const server = http.createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -31,9 +31,9 @@ async function freePort(): Promise<number> {
   return port
 }
 
-t.test('the ten minutes end against a service of one’s own, where every change is there at once', async (t) => {
+t.test('the tutorial works with a local service and reloads every change', async (t) => {
   const port = await freePort()
-  // As the README has it, at a port that is free here.
+  // As in the README, with a free port.
   const here = (text: string) => text.replaceAll('8600', String(port))
   const folder = await placeKit(t)
   const files = await filesOf(README)
@@ -84,7 +84,7 @@ t.test('the ten minutes end against a service of one’s own, where every change
     for (const until = performance.now() + PATIENCE_MS; performance.now() < until; await sleep(20)) if (wanted.test(said)) return
     throw new Error(`It did not say ${wanted}, but:\n${said}`)
   }
-  await says(/Local +localhost:\d+ may be asked/)
+  await says(/Local +localhost:\d+ may be requested/)
   await says(/runs 1\.0\.1-dev\.\d+/)
   const [plugin] = await server.services.plugins.list()
   const id = plugin?.id ?? ''

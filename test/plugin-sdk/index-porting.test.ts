@@ -10,7 +10,7 @@ t.setTimeout(240_000)
 
 const PAGE = 'docs/plugin-porting.md'
 
-t.test('what the page ends with compiles, and passes the tests of the page in the sandbox', async (t) => {
+t.test('the final code of the page compiles and passes its tests in the sandbox', async (t) => {
   const folder = await placeKit(t)
   const files = await filesOf(PAGE)
   t.same(
@@ -34,7 +34,7 @@ t.test('what the page ends with compiles, and passes the tests of the page in th
   t.match(readPackage(bytes).manifest, { id: 'org.example.shelf', auth: { type: 'apiKey' } })
 })
 
-t.test('what the page begins with is a plugin that speaks as it says', async (t) => {
+t.test('the initial code of the page is a plugin with the described protocol', async (t) => {
   const folder = t.testdir({ 'plugin.mjs': (await filesOf(PAGE)).get('before/plugin.mjs') as string })
   const child = spawn(process.execPath, [path.join(folder, 'plugin.mjs')], { stdio: ['pipe', 'pipe', 'ignore'], env: {}, timeout: 20_000 })
   t.teardown(() => child.kill('SIGKILL'))
@@ -56,7 +56,7 @@ t.test('what the page begins with is a plugin that speaks as it says', async (t)
   t.match(nonsense, { id: 2, error: { code: -32601 } })
 })
 
-t.test('every function of the kit that a method becomes is named', async (t) => {
+t.test('the page names every SDK function that replaces a method', async (t) => {
   const page = await readFile(path.join(ROOT, PAGE), 'utf8')
   const kit = await import('../../plugin-sdk/index.ts')
   for (const name of Object.keys(kit).filter((one) => one.endsWith('Error') && one !== 'PluginError'))

@@ -8,7 +8,7 @@ import { pluginOf } from '#test/support/plugins.ts'
 
 t.setTimeout(240_000)
 
-/** What the kit declares beside the language, used in every way that it declares: run here and in a sandbox it must come to the same. */
+/** Uses every declared global in every declared way: the results here and in a sandbox must be equal. */
 const LOOK = `
 export async function look(): Promise<string[]> {
   const seen: string[] = []
@@ -154,7 +154,7 @@ export default definePlugin({
 })
 `
 
-t.test('what the kit declares is in the sandbox, as it is elsewhere; and its parsers run there, within the limits', async (t) => {
+t.test('declared globals behave in the sandbox as elsewhere, and the parsers run there within the limits', async (t) => {
   const folder = await placeKit(t)
   await writeFiles(folder, [
     ['tsconfig.json', (await filesOf('plugin-sdk/README.md')).get('tsconfig.json') as string],
@@ -178,7 +178,7 @@ t.test('what the kit declares is in the sandbox, as it is elsewhere; and its par
   t.same(await titles('xml', 2_500), ['2500', 'a & b', String('a & b'.length * 2_500)])
 })
 
-t.test('every name that is declared is used above', async (t) => {
+t.test('every declared name is used above', async (t) => {
   const declared = await readFile(path.join(KIT, 'globals.d.ts'), 'utf8')
   const names = [...declared.matchAll(/^declare (?:var|function) (\w+)/gm)].map(([, name = '']) => name)
   t.ok(names.length >= 12)

@@ -21,7 +21,7 @@ t.before(async () => {
 const README = 'plugin-sdk/README.md'
 const tutorialFiles = () => filesOf(README)
 
-/** Open Library in the shapes that it documents, with one book. */
+/** Open Library in its documented shapes, with one book. */
 const openLibrary = (): Fixtures => {
   const site = 'https://openlibrary.org'
   const search = (query: string) => `${site}/search.json?${query}&limit=5&fields=key,title,first_publish_year,cover_i`
@@ -39,7 +39,7 @@ const openLibrary = (): Fixtures => {
   }
 }
 
-t.test('the kit is packed, installed into an empty folder, and the plugin of its README works from there', async (t) => {
+t.test('the packed SDK installs into an empty folder, and the plugin of its README works there', async (t) => {
   const folder = await kit.openFolder(t)
   t.same(
     kit.packed,
@@ -125,7 +125,7 @@ t.test('the kit is packed, installed into an empty folder, and the plugin of its
   t.same(unmatched, [])
 })
 
-t.test('what is not in the sandbox, and what the server would refuse, does not compile', async (t) => {
+t.test('globals missing in the sandbox, and values that the server refuses, do not compile', async (t) => {
   const folder = await kit.openFolder(t)
   const files = await tutorialFiles()
   const absent = ['process', 'Buffer', 'require', 'console', 'fetch', 'window', 'WebAssembly', 'setInterval', 'document']
@@ -154,7 +154,7 @@ t.test('what is not in the sandbox, and what the server would refuse, does not c
   t.not(code, 0)
   for (const name of absent) t.match(output, new RegExp(`src/no-${name}\\.ts\\(1,\\d+\\): error TS\\d+: Cannot find name '${name}'`), name)
   for (const [name, , complaint] of wrong) {
-    // What explains an error is indented below it.
+    // The explanation of an error is indented below it.
     const [own = ''] = new RegExp(`^src/wrong-${name}\\.ts.*(\\n .*)*`, 'm').exec(output) ?? []
     t.match(own, complaint, name)
   }
@@ -216,7 +216,7 @@ const MEMBERS = {
       : { [Member in keyof Context[Name] as string extends Member ? never : Member]-?: 'string' | 'function' }
 }
 
-t.test('errors, configuration and the context are in the sandbox what they are in the types', async (t) => {
+t.test('errors, configuration and context in the sandbox match the types', async (t) => {
   const folder = await kit.openFolder(t)
   const files = await tutorialFiles()
   await writeFiles(folder, [
@@ -281,7 +281,7 @@ t.test('errors, configuration and the context are in the sandbox what they are i
   })
 })
 
-t.test('the schema of manifests that is given away is the one that the server checks', async (t) => {
+t.test('the published manifest schema is the one that the server uses', async (t) => {
   const published = JSON.parse(await readFile(path.join(KIT, 'manifest.schema.json'), 'utf8'))
   t.same(published, describeManifest(), 'plugin-sdk/manifest.schema.json is stale: run plugins/packages/manifest-schema-write.ts')
   const check = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(published)

@@ -19,11 +19,12 @@ const trace: CallTrace = {
   progress: [],
 }
 
-t.test('outside of the tool it says how tests are run', async (t) => {
-  for (const run of [() => test('x', () => {}), () => openPlugin()]) t.throws(run, { message: /run them with `carrel-plugin test`/ })
+t.test('outside of the tool it says how to run tests', async (t) => {
+  for (const run of [() => test('x', () => {}), () => openPlugin()])
+    t.throws(run, { message: /Run tests of plugins with `carrel-plugin test`/ })
 })
 
-t.test('what the tool has left is what tests are run by', async (t) => {
+t.test('tests run on the host that the tool provides', async (t) => {
   const known = globalThis as unknown as { [TESTING_HOST]?: unknown }
   t.teardown(() => {
     delete known[TESTING_HOST]
@@ -44,7 +45,7 @@ t.test('what the tool has left is what tests are run by', async (t) => {
   await openPlugin()
   t.same(asked, ['finds books', { fixtures: 'dune' }, {}])
   known[TESTING_HOST] = { ...host, version: 2 }
-  t.throws(() => test('x', () => {}), { message: /update @carrel\/plugin-sdk/ })
+  t.throws(() => test('x', () => {}), { message: /Update @carrel\/plugin-sdk/ })
 })
 
 t.test('every function of a manifest can be called', async (t) => {
@@ -77,7 +78,7 @@ t.test('a failure is expected by its code', async (t) => {
   const { assertFails } = kit
   const failure = Object.assign(new Error('gone'), { code: 'not_found', trace })
   t.equal(await assertFails(Promise.reject(failure), 'not_found'), failure)
-  await t.rejects(assertFails(Promise.reject(failure), 'auth'), { message: /failed with auth, and failed with not_found/ })
+  await t.rejects(assertFails(Promise.reject(failure), 'auth'), { message: /failed with auth, but failed with not_found/ })
   await t.rejects(assertFails(Promise.reject(null), 'auth'), { message: /no code/ })
   await t.rejects(assertFails(Promise.resolve({ found: 1 }), 'auth'), { message: /answered \{"found":1\}/ })
 })

@@ -11,7 +11,7 @@ const anyText = fc.oneof(
   fc.string({ unit: fc.constantFrom('the ', 'a ', 'an ', ' ', 'İ', 'ß', 'Σ', 'が', 'कि', "'", '&', '!', 'é', '\u0301') }),
 )
 
-t.test('titles without what people spell differently', async (t) => {
+t.test('titles are normalized', async (t) => {
   for (const [title, expected] of [
     ['The Lord of the Rings', 'lord of the rings'],
     ['A', 'a'],
@@ -55,7 +55,7 @@ t.test('titles without what people spell differently', async (t) => {
   t.not(normalizeTitle('कल'), normalizeTitle('काल'))
 })
 
-t.test('a title that was read once reads the same again, whatever its case', async () => {
+t.test('normalizing is idempotent, in any case', async () => {
   assertInTime(fc.property(anyText, (text) => normalizeTitle(normalizeTitle(text)) === normalizeTitle(text)))
   assertInTime(fc.property(anyText, (text) => normalizeTitle(text.normalize('NFD')) === normalizeTitle(text.normalize('NFC'))))
   assertInTime(
@@ -63,7 +63,7 @@ t.test('a title that was read once reads the same again, whatever its case', asy
   )
 })
 
-t.test('how alike titles are', async (t) => {
+t.test('similarity of titles', async (t) => {
   for (const [a, b, least, most] of [
     ['Dune', 'DUNE', 1, 1],
     ['The Hobbit', 'Hobbit', 1, 1],
@@ -90,7 +90,7 @@ t.test('how alike titles are', async (t) => {
   assertInTime(fc.property(anyText, (text) => titleSimilarity(text, text) === (text.trim() === '' || normalizeTitle(text) === '' ? 0 : 1)))
 })
 
-t.test('long titles take no long time', async (t) => {
+t.test('long titles are fast', async (t) => {
   const at = threadCpuMs()
   titleSimilarity('the '.repeat(20_000), 'a very long title '.repeat(5_000))
   t.ok(threadCpuMs() - at < 2_000)
@@ -120,7 +120,7 @@ t.test('ISBNs', async (t) => {
   }
 })
 
-t.test('every ISBN has one check digit, and the server reads the same ones', async () => {
+t.test('every ISBN has exactly one valid check digit, and the server reads the same ISBNs', async () => {
   const stem = fc.stringMatching(/^[0-9]{9}$/)
   assertInTime(
     fc.property(stem, fc.constantFrom('', '978', '979'), (digits, prefix) => {
@@ -138,7 +138,7 @@ t.test('every ISBN has one check digit, and the server reads the same ones', asy
   )
 })
 
-t.test('dates as catalogues write them', async (t) => {
+t.test('dates as in catalogs', async (t) => {
   const dates: [text: string, year: number | null, month?: number, day?: number][] = [
     ['1965', 1965],
     [' August 1965 ', 1965, 8],
@@ -158,7 +158,7 @@ t.test('dates as catalogues write them', async (t) => {
     ['[1965?]', 1965],
     ['(1965)', 1965],
     ['1965, reprinted 1965', 1965],
-    // What can be read in two ways, or is no day at all.
+    // Ambiguous dates, and days that do not exist.
     ['01/08/1965', 1965],
     ['Feb 30, 2001', 2001],
     ['1965-13-01', 1965],
@@ -177,7 +177,7 @@ t.test('dates as catalogues write them', async (t) => {
     t.same(readDate(text), year === null ? null : { year, ...(month && { month }), ...(day && { day }) }, JSON.stringify(text))
 })
 
-t.test('every date reads back, and nothing else is ever a date that is none', async (t) => {
+t.test('every date is read back, and invalid dates are never accepted', async (t) => {
   assertInTime(
     fc.property(fc.date({ min: new Date('1000-01-01'), max: new Date('2999-12-31'), noInvalidDate: true }), (date) => {
       const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth() + 1, date.getUTCDate()]
@@ -196,7 +196,7 @@ t.test('every date reads back, and nothing else is ever a date that is none', as
   )
 })
 
-t.test('languages as catalogues write them', async (t) => {
+t.test('languages as in catalogs', async (t) => {
   const languages: [code: string, language: string | null][] = [
     ...([
       ['en', 'en'],

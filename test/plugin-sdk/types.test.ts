@@ -6,11 +6,11 @@ import { CAPABILITY_METHODS } from '#plugins/packages/manifest.ts'
 import type * as Sdk from '../../plugin-sdk/types.ts'
 
 /**
- * What authors are promised and what the server checks are written down twice, in types and in schemas, so that the kit depends on nothing. The
- * compiler compares them here: a member that only one of them has, or has otherwise, does not compile.
+ * The promises to authors and the checks of the server are written twice, as types and as schemas, so that the SDK has no dependencies. The
+ * compiler compares them here: a member that exists on only one side, or differs, does not compile.
  */
 
-/** Every member as if it was required, so that one which is optional on one side and missing on the other is seen. */
+/** Makes every member required, so that a member that is optional on one side and missing on the other is found. */
 type Complete<Value> = Value extends readonly (infer Entry)[]
   ? Complete<Entry>[]
   : Value extends object
@@ -31,10 +31,10 @@ type At<Value, Path extends string> = Path extends `${infer Name}.${infer Rest}`
   ? At<NonNullable<Value[Name & keyof Value]>, Rest>
   : NonNullable<Value[Path & keyof Value]>
 type Schemas = typeof RESULT_SCHEMAS
-/** For every method that is checked: what a plugin's function may return against what passes. */
+/** For every method: the return type of a plugin's function against the type of its schema. */
 type Agreement = { [Method in keyof Schemas]: Same<Answer<At<Sdk.Plugin, Method>>, Static<Schemas[Method]>> }
 
-t.test('what the kit promises is what the server checks, method by method', async (t) => {
+t.test('the types of the SDK match the server’s schemas, method by method', async (t) => {
   const agreement: Agreement = {
     'metadata.series.search': true,
     'metadata.series.get': true,
@@ -55,7 +55,7 @@ t.test('what the kit promises is what the server checks, method by method', asyn
   )
 })
 
-t.test('every method has a handler in the kit', async (t) => {
+t.test('every method has a handler in the SDK', async (t) => {
   type Method = {
     [Capability in keyof typeof CAPABILITY_METHODS]: `${Capability}.${(typeof CAPABILITY_METHODS)[Capability][number]}`
   }[keyof typeof CAPABILITY_METHODS]
@@ -65,16 +65,16 @@ t.test('every method has a handler in the kit', async (t) => {
   t.ok(missing)
 })
 
-t.test('a series of the library is the same on both sides, as far as it is granted', async (t) => {
+t.test('a library entry is the same on both sides, as far as it is granted', async (t) => {
   const same: Same<Complete<Sdk.LibraryEntry>, Complete<LibraryEntry>> = true
   t.ok(same)
 })
 
-t.test('the comparison bites', async (t) => {
+t.test('the comparison finds differences', async (t) => {
   type Book = { title: string; year?: number | null; people?: { name: string; role?: 'author' | 'editor' }[] }
   const same: Same<Book, { title: string; year?: number | null; people?: { name: string; role?: 'author' | 'editor' }[] }> = true
   const different = {
-    /** A member too few, which is assignable both ways. */
+    /** A missing member, which is assignable both ways. */
     fewer: false as Same<Book, { title: string; people?: { name: string; role?: 'author' | 'editor' }[] }>,
     deeper: false as Same<Book, { title: string; year?: number | null; people?: { name: string }[] }>,
     wider: false as Same<Book, { title: string; year?: number | null; people?: { name: string; role?: string }[] }>,
@@ -85,7 +85,7 @@ t.test('the comparison bites', async (t) => {
   t.equal(Object.keys(different).length, 5)
 })
 
-t.test('complete answers, as the types have them, pass the schemas and lose nothing', async (t) => {
+t.test('complete answers pass the schemas unchanged', async (t) => {
   const found: Sdk.SearchResult = {
     externalId: 'x',
     title: 'Dune',

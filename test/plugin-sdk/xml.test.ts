@@ -34,14 +34,14 @@ t.test('a document is a tree of elements', async (t) => {
   )
 })
 
-t.test('what a DOCTYPE declares is not expanded, and nothing is fetched', async (t) => {
+t.test('entities of a DOCTYPE are not expanded, and nothing is fetched', async (t) => {
   t.equal(parseXml(FEED).first('entities')?.text, '&lol2;&file;&nbsp;\ufffd\ufffd&AMP;')
   t.equal(parseXml('<?a ?> <!-- <!DOCTYPE no> --> <!DOCTYPE a><a>&b;</a>').text, '&b;')
   const bomb = `<!DOCTYPE a [<!ENTITY a "${'x'.repeat(1_000)}">${Array.from({ length: 9 }, (_, n) => `<!ENTITY ${'b'.repeat(n + 1)} "${`&${n === 0 ? 'a' : 'b'.repeat(n)};`.repeat(10)}">`).join('')}]><a>&bbbbbbbbb;</a>`
   t.equal(parseXml(bomb).text, '&bbbbbbbbb;')
 })
 
-t.test('what is not well formed is refused with the reason', async (t) => {
+t.test('malformed documents are refused with the reason', async (t) => {
   const wrong: [text: string, message: RegExp][] = [
     ['', /Start tag expected/],
     ['text', /Line 1/],
@@ -65,7 +65,7 @@ t.test('everything has a limit', async (t) => {
   t.throws(() => parseXml(`${'<a>'.repeat(200)}${'</a>'.repeat(200)}`), { name: 'XmlError' })
 })
 
-t.test('no name changes what objects are', async (t) => {
+t.test('no element name changes prototypes', async (t) => {
   const root = parseXml('<a><toString>2</toString><hasOwnProperty x="3"/><valueOf/></a>')
   t.equal(root.first('toString')?.text, '2')
   t.equal(root.first('hasOwnProperty')?.attribute('x'), '3')

@@ -27,7 +27,7 @@ export async function refusal(work: Promise<unknown>): Promise<{ own: string | n
   )
   if (!(error instanceof GuestError) || error.code !== 'thrown') throw error
   // Where a guest wrote an address itself it may read it again.
-  const own = error.message.replace(/^\S+ (is an address and no name|is not https)/, '')
+  const own = error.message.replace(/^\S+ (is an IP address, not a name|is not https)/, '')
   if (/127\.0\.0|10\.0\.0\.|node:|\.ts\b|[A-Z]{3,}_[A-Z]|ECONN|ESERV|secret/.test(own) || own.length > 1_000)
     throw new Error(`This says too much: ${error.message}`)
   return { own: error.own, message: error.message }

@@ -7,17 +7,17 @@ import { processCpuMs } from '#test/support/cpu-time.ts'
 import { fileAt } from '#test/support/file-at.ts'
 import { analyse } from '#workers/formats/analyze.ts'
 
-/** Of computing: bombs must end long before a deadline would stop them. */
+/** CPU time: bombs must end long before a deadline. */
 const HOSTILE_MS_MAX = 10_000
 const HOSTILE_RSS_BYTES_MAX = 700 * 1024 * 1024
 
-/** Page names that the independent tools could only give in the wrong code page, or shortened. */
+/** Page names that the independent tools decode in the wrong code page, or truncate. */
 const NAMES_OF_OTHER_TOOLS = new Set(['broken/cbz/path-traversal.cbz', 'broken/cbz/very-long-name.cbz'])
 
 const corpus = findCorpus()
 const analysable = corpus?.files.filter((file) => ['cbz', 'cbr', 'epub', 'pdf'].includes(file.format)) ?? []
 const books = analysable.filter((file) => !file.notABook)
-/** One look at every file, which everything below is about. */
+/** Analyzes every file once, for all tests below. */
 const seen = new Map<string, Analysis>()
 
 // Some PDFs take seconds each to draw.
@@ -58,7 +58,7 @@ t.test('format and page count of every readable book', { skip: !corpus }, async 
     t.ok(formats.includes(analysis.format ?? ''), `${book.path}: ${analysis.format} should be of [${formats}]`)
     // An EPUB's positions follow our own rule; its spine items and images are tested with it.
     if (analysis.format === 'epub' || book.pageCount === null) continue
-    // A damaged PDF that says so need not agree on what is left of it.
+    // A damaged PDF that is reported as such may differ in the rest.
     if (analysis.format === 'pdf' && book.errorOptional && analysis.problems.length > 0) continue
     const counts = [book.pageCount, ...(book.pageCountAlt ?? [])]
     t.ok(counts.includes(analysis.pageCount), `${book.path}: ${analysis.pageCount} pages should be of [${counts}]`)
@@ -76,7 +76,7 @@ t.test('names, order and dimensions of comic pages', { skip: !corpus }, async (t
       if (!NAMES_OF_OTHER_TOOLS.has(book.path) && !hasNul(pages)) t.equal(page?.name, name, label)
       const width = expected.orientedWidth ?? expected.width
       const height = expected.orientedHeight ?? expected.height
-      // A tool that looks entries up by name sees the first of two alike twice.
+      // A tool that reads entries by name reads the first of two duplicates twice.
       if (width && !book.duplicateNames && !hasNul(pages)) t.same([page?.width, page?.height], [width, height], label)
     }
   }
@@ -91,7 +91,7 @@ t.test('every readable comic and PDF has a cover, or says why not', { skip: !cor
   }
 })
 
-t.test('a deep look finds the damage that heads do not show', { skip: !corpus }, async (t) => {
+t.test('a deep analysis finds damage that heads do not show', { skip: !corpus }, async (t) => {
   const path = 'broken/cbz/bad-crc-page3-stored.cbz'
   t.same(seen.get(path)?.problems, [])
   const deep = await analyse({ ...fileAt(corpus!.folder + path), verifyPages: true })
@@ -113,7 +113,7 @@ function readable(): ExpectedBook[] {
   return books.filter((book) => !found(book).problems.some((problem) => problem.fatal))
 }
 
-/** NUL cannot be stored, so those names differ from what the archive has, and order with them. */
+/** NUL cannot be stored, so those names and their order differ from the archive. */
 function hasNul(pages: Analysis['pages']): boolean {
   return pages.some((page) => page.name.includes('\ufffd'))
 }

@@ -11,8 +11,8 @@ import { hashFile } from './hash.ts'
 import { openZip, type ZipArchive } from './zip/zip.ts'
 
 /**
- * Everything Carrel learns of one file: hashes in one read, format by content, pages, cover, problems.
- * Never throws for a file, however bad; what it throws is a bug. `draw` draws the cover of a PDF and covers that are no plain pictures; without it that is done here.
+ * Analyzes one file: hashes in one read, format by content, pages, cover, problems. Never throws for a bad file; a throw is a bug.
+ * `draw` draws covers of PDFs and covers that are not plain pictures; without it this function draws them here.
  */
 export async function analyse(request: AnalysisRequest, draw?: DrawPdfPage): Promise<Analysis> {
   let fd: number
@@ -27,7 +27,7 @@ export async function analyse(request: AnalysisRequest, draw?: DrawPdfPage): Pro
     const file: FileFacts = { bytes: Number(before.size), mtimeNs: String(before.mtimeNs), sha256, readerHash }
     const analysis = await analyseContents(request, { fd, bytes: file.bytes, draw }, file)
     const after = fstatSync(fd, { bigint: true })
-    // The facts are those from before, so the next scan sees the difference and looks again.
+    // Size and time are those from before the read, so the next scan sees the difference and analyzes the file again.
     if (bytesRead !== file.bytes || after.size !== before.size || after.mtimeNs !== before.mtimeNs)
       return refused(file, analysis.format, changed())
     return analysis
@@ -38,7 +38,7 @@ export async function analyse(request: AnalysisRequest, draw?: DrawPdfPage): Pro
   }
 }
 
-/** The cover alone: the file is not read through for its hashes, which is most of the work. Never throws for a file. */
+/** Draws the cover without hashing the file, which is most of the work. Never throws for a bad file. */
 export async function drawBookCover(file: LibraryFile, draw?: DrawPdfPage): Promise<CoverOutcome> {
   let fd: number
   try {
@@ -95,7 +95,7 @@ async function analyseContents(
   }
 }
 
-/** By the OCF container's own marks. Some EPUBs have lost or misspelt their `mimetype`; a container file with a package in reach makes up for it. */
+/** By the marks of the OCF container. Some EPUBs lack `mimetype` or misspell it; a container file that leads to a package is enough. */
 function isEpub(archive: ZipArchive): boolean {
   const mimetype = archive.find('mimetype')
   if (mimetype) {
@@ -110,11 +110,11 @@ function isEpub(archive: ZipArchive): boolean {
 
 /** Readium LCP packs audio books and PDFs in zips of its own. */
 function locked(): Problem {
-  return { type: 'format_detection', message: 'This book is locked by Readium LCP, which Carrel does not open.', fatal: true }
+  return { type: 'format_detection', message: 'This book is locked by Readium LCP. Carrel cannot open it.', fatal: true }
 }
 
 function changed(): Problem {
-  return { type: 'other', message: 'The file changed while it was being read. It is looked at again with the next scan.', fatal: true }
+  return { type: 'other', message: 'The file changed while Carrel read it. The next scan analyzes it again.', fatal: true }
 }
 
 function refused(file: FileFacts | null, format: BookFormat | null, problem: Problem): Analysis {

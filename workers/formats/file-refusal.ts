@@ -5,22 +5,22 @@ import { isSystemError } from '#core/reading/file-faults.ts'
 const MESSAGES: Record<string, string> = {
   ENOENT: 'The file is gone.',
   ENOTDIR: 'The file is gone.',
-  EACCES: 'Carrel may not read this file: give its account the right to read it.',
-  EPERM: 'Carrel may not read this file: give its account the right to read it.',
+  EACCES: 'Carrel has no permission to read this file. Grant its account read access.',
+  EPERM: 'Carrel has no permission to read this file. Grant its account read access.',
   EISDIR: 'This is a folder, not a file.',
-  EIO: 'The disk or network share fails to deliver this file.',
-  ESTALE: 'The network share that holds this file was exchanged or mounted anew: mount it again.',
-  ELOOP: 'The links among the folders above this file lead in a circle.',
+  EIO: 'The disk or network share returned an error for this file.',
+  ESTALE: 'The network share of this file was replaced or remounted. Mount it again.',
+  ELOOP: 'The symbolic links in the path of this file form a loop.',
   EMFILE: 'Too many files are open; raise the limit of open files (ulimit -n).',
   ENFILE: 'Too many files are open on this machine; raise its limit of open files (fs.file-max).',
 }
 
-/** What the file system refused, as a problem of the book. Anything that did not come from the file system is a bug, and thrown on. */
+/** An error of the file system as a problem of the book. Any other error is a bug and is rethrown. */
 export function fileRefusal(error: unknown): Problem {
   if (error instanceof OutsideError) {
     return {
       type: 'other',
-      message: 'This is not an ordinary file inside its library: links in the place of books are not followed.',
+      message: 'This is not a regular file inside its library. Carrel does not follow symbolic links to books.',
       fatal: true,
     }
   }

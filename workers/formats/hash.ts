@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { read } from 'node:fs'
 
-/** Big enough that the cost per read vanishes, small enough for two of them per thread. */
+/** Large enough that the cost per read is negligible, small enough for two buffers per thread. */
 const CHUNK_BYTES = 1024 * 1024
 
 /** KOReader's partial MD5: 1,024 bytes at 0, 1024, 4096, … up to 1024·4^10. */
@@ -13,14 +13,14 @@ export interface FileHashes {
   sha256: string
   /** KOReader's partial MD5, lower-case hex. */
   readerHash: string
-  /** Bytes read, which differ from the size of a moment ago when the file changes. */
+  /** Bytes read, which differ from the earlier size when the file changes. */
   bytesRead: number
 }
 
-/** Two buffers are enough for one file at a time; a second caller in the same thread brings its own. */
+/** Two buffers are enough for one file at a time; a second caller in the same thread allocates its own. */
 let spare: [Buffer, Buffer] | null = null
 
-/** Reads the whole file once, the next chunk on its way while one is hashed. Rejects with the error of the file system. */
+/** Reads the whole file once, reading the next chunk while hashing the current one. Rejects with the error of the file system. */
 export async function hashFile(fd: number): Promise<FileHashes> {
   const buffers = spare ?? [Buffer.allocUnsafeSlow(CHUNK_BYTES), Buffer.allocUnsafeSlow(CHUNK_BYTES)]
   spare = null
@@ -49,7 +49,7 @@ function readChunk(fd: number, buffer: Buffer, position: number): Promise<number
   })
 }
 
-/** Picks the samples out of chunks that may begin or end in the middle of one. */
+/** Collects the samples from chunks that may begin or end in the middle of one. */
 function openSamples() {
   const kept = Buffer.alloc(SAMPLE_OFFSETS.length * SAMPLE_BYTES)
   const filled = SAMPLE_OFFSETS.map(() => 0)

@@ -4,9 +4,9 @@ import { LRUCache } from 'lru-cache'
 import { openInside } from '#core/foundation/open-inside.ts'
 import type { LibraryFile } from '#core/metadata/analysis.ts'
 
-/** A reader turns pages of one book, a few dozen readers of a few dozen books: far below the 1,024 descriptors a process may have by default. */
+/** A few dozen users each turn the pages of one book: far below the 1,024 descriptors that a process may have by default. */
 const OPEN_FILES_MAX = 64
-/** An idle descriptor keeps a deleted file's space and hinders unmounting. */
+/** An idle descriptor keeps the space of a deleted file allocated and blocks unmounting. */
 const IDLE_MS = 60_000
 /** How long a replaced file may go unnoticed; its pages fail their CRC anyway. */
 const TRUSTED_MS = 2_000
@@ -18,7 +18,7 @@ interface Lease {
   trustedUntil: number
 }
 
-/** An open descriptor, and what names this version of its file: other content has another identity. */
+/** An open descriptor, and the identity of this version of the file: other content has another identity. */
 export interface OpenFile {
   fd: number
   identity: string
@@ -26,9 +26,9 @@ export interface OpenFile {
 
 /** Files kept open between reads, so that a page is one positional read. */
 export interface OpenFiles {
-  /** Runs `use` with a descriptor that stays open meanwhile. `fresh` drops what is kept of that file first. */
+  /** Runs `use` with a descriptor that stays open meanwhile. `fresh` closes the cached descriptor of that file first. */
   withFile<Result>(file: LibraryFile, use: (file: OpenFile) => Promise<Result>, options?: { fresh?: boolean }): Promise<Result>
-  /** How many are open; for tests. */
+  /** The number of open files, for tests. */
   size(): number
   close(): Promise<void>
 }
@@ -57,7 +57,7 @@ class LeasedFiles implements OpenFiles {
     done.finally(() => this.#closing.delete(done))
   }
 
-  /** From here on it stays open until it is given back, even when others push it out meanwhile. */
+  /** The descriptor stays open until it is released, even when the cache evicts it meanwhile. */
   #borrow(file: LibraryFile): Lease {
     const key = keyOf(file)
     let lease = this.#leases.get(key)
@@ -79,7 +79,7 @@ class LeasedFiles implements OpenFiles {
     if (this.#leases.peek(key) === lease) this.#leases.delete(key)
   }
 
-  /** Whether the path still leads to the file that is open; asked at most every few seconds. */
+  /** Whether the path still refers to the open file; checked at most every few seconds. */
   async #isCurrent(path: string, lease: Lease): Promise<boolean> {
     if (Date.now() < lease.trustedUntil) return true
     const [{ identity }, now] = await Promise.all([lease.opened, stat(path, { bigint: true })])
@@ -115,7 +115,7 @@ class LeasedFiles implements OpenFiles {
   }
 }
 
-/** What was found to lie inside one library says nothing of another. */
+/** A file checked inside one library may lie outside another. */
 const keyOf = ({ root, path }: LibraryFile) => `${root}\0${path}`
 
 async function openIdentified({ root, path }: LibraryFile): Promise<{ file: FileHandle; identity: string }> {
@@ -123,7 +123,7 @@ async function openIdentified({ root, path }: LibraryFile): Promise<{ file: File
   return { file, identity: identityOf(await file.stat({ bigint: true })) }
 }
 
-/** Whether an open file is still the one of this identity: it may have been written to. */
+/** Whether an open file still has this identity: somebody may have written to it. */
 export function hasIdentity({ fd, identity }: OpenFile): Promise<boolean> {
   return new Promise((resolve, reject) => {
     fstat(fd, { bigint: true }, (error, stats) => (error ? reject(error) : resolve(identityOf(stats) === identity)))

@@ -10,26 +10,26 @@ import { checkContent, checkSum, inflateFault, refuseCutOff, refuseTooLarge, siz
 import { type CheckedEntries, type CheckedEntry, checkKey, inflate, pageProblem, readBytes } from './zip-read.ts'
 
 export const ENTRY_LIMITS = {
-  /** Chapters, styles, fonts and nearly all pictures. Longer ones are read while they are sent. */
+  /** Chapters, styles, fonts and nearly all pictures. Longer entries are streamed from disk. */
   keptBytesMax: 512 * 1024,
-  /** Some 300 chapters with their pictures: what a few dozen readers turn to within minutes. */
+  /** Some 300 chapters with their pictures: as many as a few dozen users open within minutes. */
   keptInAllBytesMax: 32 * 1024 * 1024,
 }
 
-/** Larger chunks gain little more and are held for every slow client. */
+/** Larger chunks gain little and take memory for every slow client. */
 const CHUNK_BYTES = 262_144
-/** Of a key and its place in the cache. */
+/** Memory for a key and its place in the cache. */
 const KEPT_ENTRY_BYTES = 400
 
-/** RFC 1952: deflated, no name, no time, made on an unknown system. What follows is the very stream that a zip holds. */
+/** RFC 1952: deflated, no name, no time, unknown operating system. The stream that follows is the one in the zip. */
 const GZIP_HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff])
 const GZIP_TRAILER_BYTES = GZIP_EXTRA_BYTES - GZIP_HEADER.length
 
-/** Opens entries of zips, from descriptors that are kept open. Nothing was looked at of them before but the directory. */
+/** Opens entries of zips through descriptors that stay open. Until then only the directory has been checked. */
 export function openZipEntries(files: OpenFiles, checked: CheckedEntries, limits: typeof ENTRY_LIMITS = ENTRY_LIMITS): OpenZipEntry {
   const kept = new LRUCache<string, Uint8Array>({
     maxSize: limits.keptInAllBytesMax,
-    // What is kept in memory is the whole buffer of which an entry may be a part.
+    // The cache holds the whole buffer, of which an entry may be a part.
     sizeCalculation: ({ buffer }) => buffer.byteLength + KEPT_ENTRY_BYTES,
   })
   const checks = openSingleFlight()
@@ -59,7 +59,7 @@ export function openZipEntries(files: OpenFiles, checked: CheckedEntries, limits
     )
   }
 
-  /** However many ask for it meanwhile. */
+  /** Concurrent requests share one check. */
   function checkOnce(request: EntryRequest, file: OpenFile, key: string): Promise<CheckedEntry> {
     return checks.join(key, undefined, async () => {
       const found = await checkLong(files, request, file.identity)
@@ -71,7 +71,7 @@ export function openZipEntries(files: OpenFiles, checked: CheckedEntries, limits
   return async (request) => {
     try {
       refuseTooLarge({ name: request.name, bytes: request.bytes, compressedBytes: request.zip.compressedBytes }, ENTRY_BYTES_MAX)
-      // The file may have been replaced under the open descriptor, or its share mounted anew (ESTALE); one look at the present one tells.
+      // Somebody may have replaced the file under the open descriptor, or remounted its share (ESTALE); reopen it once.
       return { entry: await open(request, false).catch(() => open(request, true)) }
     } catch (error) {
       return { problem: pageProblem(error) }
@@ -90,7 +90,7 @@ function wholeEntry(whole: Uint8Array, isGzip: boolean): OpenedEntry {
   }
 }
 
-/** One read. Its sum is always compared: it is kept afterwards, so that this is rare. */
+/** One read. Always checks the CRC: the entry is cached afterwards, so this is rare. */
 async function readShort(
   file: OpenFile,
   request: EntryRequest,
@@ -138,7 +138,7 @@ function longEntry(files: OpenFiles, request: EntryRequest, identity: string): O
   }
 }
 
-/** Unpacks it once without keeping it, so that nothing of an entry is sent that is not what its archive declares. */
+/** Unpacks the entry once without keeping it, so that no client gets data that differs from what the archive declares. */
 async function checkLong(files: OpenFiles, request: EntryRequest, identity: string): Promise<CheckedEntry> {
   const { name, zip, bytes } = request
   let sum = 0
@@ -171,7 +171,7 @@ async function* readPlain(
   throw sizeFault(request.name, request.bytes)
 }
 
-/** As it lies there, by positional reads. A descriptor is borrowed for each: a slow client keeps none. */
+/** The packed bytes, by positional reads. Each read borrows a descriptor: a slow client holds none. */
 async function* readPacked(
   files: OpenFiles,
   request: EntryRequest,
@@ -185,18 +185,18 @@ async function* readPacked(
       const chunk = await readBytes(file.fd, { offset: zip.offset + at, bytes })
       if (chunk.length < bytes)
         throw new BookFault('page_extraction', `"${name}" is cut off: the file ends before it does.`, { entry: name })
-      // Asked after the read: what was read before is of this version then. Always before the last part, which makes it whole.
+      // Checked after the read, so the bytes belong to this version. Always checked before the last part, which completes the entry.
       const isSame = file.identity === identity && (at + bytes < end || (await hasIdentity(file)))
-      if (!isSame) throw new BookFault('page_extraction', `The file of "${name}" has changed while it was read.`, { entry: name })
+      if (!isSame) throw new BookFault('page_extraction', `The file of "${name}" changed while Carrel read it.`, { entry: name })
       return chunk
     })
   }
 }
 
-/** @param unpacked is told how many packed bytes it took, when it has ended */
+/** @param unpacked receives the number of packed bytes used, at the end */
 async function* readInflated(files: OpenFiles, request: EntryRequest, identity: string, unpacked = { taken: 0 }): AsyncGenerator<Buffer> {
   const inflater = createInflateRaw({ chunkSize: CHUNK_BYTES })
-  // Failures of the source come out of the end that is read.
+  // Errors of the source surface at the end that is read.
   pipeline(Readable.from(readPacked(files, request, identity)), inflater, () => undefined)
   try {
     for await (const chunk of inflater) yield chunk as Buffer

@@ -6,7 +6,7 @@ import { BookFault } from '../fault.ts'
 import { fileRefusal } from './file-refusal.ts'
 import { inflateFault } from './zip/zip.ts'
 
-/** What is read of a zip by its place. */
+/** A zip entry with its offset. */
 export interface PlacedEntry {
   name: string
   /** Unpacked, as declared. */
@@ -14,13 +14,13 @@ export interface PlacedEntry {
   zip: ZipLocation
 }
 
-/** What was found when an entry was checked. */
+/** The result of checking an entry. */
 export interface CheckedEntry {
-  /** Nothing follows its last block: as a gzip it would end in other bytes than its trailer. */
+  /** Nothing follows its last block: otherwise a gzip of it would not end with its trailer. */
   endsExactly: boolean
 }
 
-/** Entries whose size and checksum were found right, by what {@link checkKey} says of them. */
+/** Entries whose size and checksum are correct, by {@link checkKey}. */
 export type CheckedEntries = LRUCache<string, CheckedEntry>
 
 /** Some 200 books of 200 files or pages; 200 bytes each. */
@@ -30,17 +30,17 @@ export function openCheckedEntries(): CheckedEntries {
   return new LRUCache({ max: CHECKED_MAX })
 }
 
-/** Of one version of a file. Whatever decides about the outcome is part of it: two records of one place may declare different things. */
+/** Key for one version of a file. It contains everything that decides the outcome: two records for one offset may declare different sizes. */
 export function checkKey(identity: string, { zip, bytes }: PlacedEntry): string {
   return `${identity} ${zip.offset} ${bytes} ${zip.compressedBytes} ${zip.method} ${zip.crc32}`
 }
 
-/** Below this, unpacking takes less time than handing it to another thread. */
+/** Below this size, inflating takes less time than handing it to another thread. */
 const INFLATE_HERE_BYTES = 32 * 1024
 
-/** The unpacked data, and how many bytes of `data` it took. */
+/** The inflated data, and the number of bytes of `data` used. */
 export async function inflate({ name, bytes }: PlacedEntry, data: Buffer): Promise<{ content: Buffer; taken: number }> {
-  // One byte more than declared shows a lie without unpacking it; 0 would mean no limit.
+  // One byte more than declared reveals a wrong size without inflating it all; 0 would mean no limit.
   const options = { maxOutputLength: bytes + 1, info: true }
   try {
     const { buffer, engine } = data.length <= INFLATE_HERE_BYTES ? inflateHere(data, options) : await inflateAside(data, options)
@@ -55,14 +55,14 @@ interface Inflated {
   engine: { bytesWritten: number }
 }
 
-// The types of node do not know what `info` makes of the outcome.
+// The types of node do not cover the result with `info`.
 const inflateHere = inflateRawSync as unknown as (data: InputType, options: ZlibOptions) => Inflated
 const inflateAside = (data: InputType, options: ZlibOptions): Promise<Inflated> =>
   new Promise((resolve, reject) => {
     inflateRaw(data, options, (error, inflated) => (error ? reject(error) : resolve(inflated as unknown as Inflated)))
   })
 
-/** The bytes at `offset` behind `before` bytes that are free, and `after` more behind them; shorter when the file ends in them. */
+/** The bytes at `offset`, after `before` bytes of free space, and `after` more behind them; shorter at the end of the file. */
 export function readBytes(fd: number, place: { offset: number; bytes: number }, { before = 0, after = 0 } = {}): Promise<Buffer> {
   const { offset, bytes } = place
   const buffer = Buffer.allocUnsafeSlow(before + bytes + after)
@@ -79,7 +79,7 @@ export function readBytes(fd: number, place: { offset: number; bytes: number }, 
   })
 }
 
-/** What the file system refused keeps its `code` and `syscall` in the details: whoever remembers problems tells it by them from damage. */
+/** Errors of the file system keep their `code` and `syscall` in the details, so that caches of problems can tell them from damage. */
 export function pageProblem(error: unknown): Problem {
   if (error instanceof BookFault) return { ...error.problem, fatal: false }
   return { ...fileRefusal(error), type: 'page_extraction', fatal: false }

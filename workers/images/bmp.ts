@@ -7,7 +7,7 @@ export interface RawPicture {
   rgb: Buffer
 }
 
-/** Decoded here at 3 bytes a pixel of our own memory; bitmaps in comics are screen captures and old scans. */
+/** Decoded in our own memory at 3 bytes a pixel; bitmaps in comics are screen captures and old scans. */
 const PIXELS_MAX = 50_000_000
 
 interface Layout {
@@ -17,8 +17,8 @@ interface Layout {
   bits: number
   compression: number
   palette: Buffer
-  /** Bytes of a palette colour: 3 in the OS/2 header, else 4. */
-  colourBytes: number
+  /** Bytes of a palette color: 3 in the OS/2 header, else 4. */
+  colorBytes: number
   pixels: Buffer
   masks: [number, number, number]
 }
@@ -37,12 +37,12 @@ export function decodeBmp(bytes: Uint8Array): RawPicture {
   const layout = readLayout(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
   const { width, height, topDown } = layout
   const rgb = Buffer.alloc(width * height * 3, 0xff)
-  const paint = (x: number, row: number, colour: number): void => {
+  const paint = (x: number, row: number, color: number): void => {
     if (x >= width || row >= height) return
     const at = ((topDown ? row : height - 1 - row) * width + x) * 3
-    rgb[at] = colour >> 16
-    rgb[at + 1] = colour >> 8
-    rgb[at + 2] = colour
+    rgb[at] = color >> 16
+    rgb[at + 1] = color >> 8
+    rgb[at + 2] = color
   }
   if (layout.compression === RLE8 || layout.compression === RLE4) paintRuns(layout, paint)
   else paintRows(layout, paint)
@@ -60,7 +60,8 @@ function readLayout(file: Buffer): Layout {
   const compression = old ? RGB : file.readUInt32LE(30)
   const height = Math.abs(signedHeight)
   if (width <= 0 || height === 0 || ![1, 4, 8, 16, 24, 32].includes(bits)) throw damaged()
-  if (width * height > PIXELS_MAX) throw new BookFault('thumbnail', `The bitmap is larger than is decoded (${width} × ${height} pixels).`)
+  if (width * height > PIXELS_MAX)
+    throw new BookFault('thumbnail', `The bitmap is larger than Carrel decodes (${width} × ${height} pixels).`)
   if (![RGB, RLE8, RLE4, BITFIELDS, ALPHA_BITFIELDS].includes(compression)) throw damaged()
   const masked = compression === BITFIELDS || compression === ALPHA_BITFIELDS
   if (masked && file.length < 66) throw damaged()
@@ -71,9 +72,9 @@ function readLayout(file: Buffer): Layout {
     bits,
     compression,
     palette: file.subarray(14 + headerBytes),
-    colourBytes: old ? 3 : 4,
+    colorBytes: old ? 3 : 4,
     pixels: file.subarray(file.readUInt32LE(10)),
-    // The masks stand after a 40-byte header or are part of a longer one: the same place.
+    // The masks follow a 40-byte header or are part of a longer one, at the same offset.
     masks: masked
       ? [file.readUInt32LE(54), file.readUInt32LE(58), file.readUInt32LE(62)]
       : bits === 16
@@ -82,7 +83,7 @@ function readLayout(file: Buffer): Layout {
   }
 }
 
-type Paint = (x: number, row: number, colour: number) => void
+type Paint = (x: number, row: number, color: number) => void
 
 function paintRows(layout: Layout, paint: Paint): void {
   const { width, height, bits, pixels } = layout
@@ -91,30 +92,30 @@ function paintRows(layout: Layout, paint: Paint): void {
   if (pixels.length < rowBytes * (height - 1) + Math.ceil((width * bits) / 8)) throw damaged()
   for (let row = 0; row < height; row++) {
     const start = row * rowBytes
-    for (let x = 0; x < width; x++) paint(x, row, colourAt(layout, start, x))
+    for (let x = 0; x < width; x++) paint(x, row, colorAt(layout, start, x))
   }
 }
 
-function colourAt(layout: Layout, rowStart: number, x: number): number {
+function colorAt(layout: Layout, rowStart: number, x: number): number {
   const { bits, pixels, masks } = layout
   if (bits === 24) return pixels.readUIntLE(rowStart + x * 3, 3)
   if (bits === 32) return masksOf(pixels.readUInt32LE(rowStart + x * 4), masks)
   if (bits === 16) return masksOf(pixels.readUInt16LE(rowStart + x * 2), masks)
   const perByte = 8 / bits
   const byte = pixels[rowStart + Math.floor(x / perByte)]!
-  return paletteColour(layout, (byte >> (8 - bits * ((x % perByte) + 1))) & ((1 << bits) - 1))
+  return paletteColor(layout, (byte >> (8 - bits * ((x % perByte) + 1))) & ((1 << bits) - 1))
 }
 
 function masksOf(value: number, masks: [number, number, number]): number {
-  return masks.reduce((colour, mask) => {
-    if (mask === 0) return colour << 8
+  return masks.reduce((color, mask) => {
+    if (mask === 0) return color << 8
     const shift = 31 - Math.clz32(mask & -mask)
-    return (colour << 8) | Math.round((((value & mask) >>> shift) * 255) / (mask >>> shift))
+    return (color << 8) | Math.round((((value & mask) >>> shift) * 255) / (mask >>> shift))
   }, 0)
 }
 
-function paletteColour({ palette, colourBytes }: Layout, index: number): number {
-  const at = index * colourBytes
+function paletteColor({ palette, colorBytes }: Layout, index: number): number {
+  const at = index * colorBytes
   return at + 3 <= palette.length ? palette.readUIntLE(at, 3) : 0
 }
 
@@ -122,7 +123,7 @@ function paletteColour({ palette, colourBytes }: Layout, index: number): number 
 function paintRuns(layout: Layout, paint: Paint): void {
   const { pixels, compression, height } = layout
   const perByte = compression === RLE4 ? 2 : 1
-  const value = (byte: number, nth: number) => paletteColour(layout, perByte === 1 ? byte : nth % 2 === 0 ? byte >> 4 : byte & 15)
+  const value = (byte: number, nth: number) => paletteColor(layout, perByte === 1 ? byte : nth % 2 === 0 ? byte >> 4 : byte & 15)
   let x = 0
   let row = 0
   for (let at = 0; at + 1 < pixels.length && row < height; at += 2) {

@@ -7,11 +7,11 @@ import { BookFault } from '../fault.ts'
 import { DECODE_SECONDS_MAX, HEAD_BYTES, HEAD_BYTES_RETRY, JPEG_QUALITY, PIXELS_MAX, THUMBNAIL_LONGEST_SIDE } from '../limits.ts'
 import { decodeBmp } from './bmp.ts'
 
-// Threads are ours to give out; libvips' own would fight them for the same cores, and its cache never hits here.
+// Our pool assigns threads; libvips' own would compete for the same cores, and its cache never hits here.
 sharp.concurrency(1)
 sharp.cache(false)
 
-/** Formats that are no pages: some are told by so little that text passes for them. */
+/** Formats that pages never have; the signatures of some are so short that text matches them. */
 disableTypes(['cur', 'dds', 'icns', 'ico', 'j2c', 'jp2', 'ktx', 'pnm', 'psd', 'svg', 'tga'])
 
 export interface Picture {
@@ -52,8 +52,8 @@ export function measurePicture(bytes: Uint8Array): Picture | null {
 }
 
 /**
- * image-size looks through the view at the memory behind it, where it finds sizes in what is not the picture. A Buffer, for
- * its slices share memory and a plain Uint8Array's are copies.
+ * image-size reads through the view into the memory behind it, where it finds sizes outside the picture. A Buffer,
+ * because its slices share memory and those of a plain Uint8Array are copies.
  */
 function ownMemory(bytes: Uint8Array): Buffer {
   const whole = bytes.byteLength === bytes.buffer.byteLength ? bytes.buffer : new Uint8Array(bytes).buffer
@@ -62,15 +62,15 @@ function ownMemory(bytes: Uint8Array): Buffer {
 
 const isHeif = (mediaType: string) => mediaType === 'image/avif' || mediaType === 'image/heic' || mediaType === 'image/heif'
 
-/** HEIF turns pictures by a property box "irot" (ISO 23008-12): a quarter turn per unit. */
+/** HEIF rotates pictures with the property box "irot" (ISO 23008-12), one quarter turn per unit. */
 function turnsSideways(bytes: Buffer): boolean {
   const at = bytes.subarray(0, HEAD_BYTES).indexOf('irot', 0, 'latin1')
   return at >= 0 && at + 4 < bytes.length && (bytes[at + 4]! & 1) === 1
 }
 
 /**
- * Measures an entry by reading as little of it as will do: 2 KiB, else 64 KiB (long metadata before the size), else all
- * of it (TIFF keeps its directory at the end), the last only for what begins like a picture. `read` gives at least
+ * Measures an entry by reading as little of it as possible: 2 KiB, else 64 KiB (long metadata before the size), else all
+ * of it (TIFF has its directory at the end), the last only for data that begins like a picture. `read` returns at least
  * `bytes` bytes when the entry has them, and may throw {@link BookFault}.
  */
 export function measureEntry(entryBytes: number, read: (bytes: number) => Uint8Array): Picture | null {
@@ -82,12 +82,12 @@ export function measureEntry(entryBytes: number, read: (bytes: number) => Uint8A
   return measurePicture(read(entryBytes))
 }
 
-/** A JPEG whose longest side is 400 pixels at most, never enlarged. Throws {@link BookFault} (`thumbnail`) when the picture cannot be decoded. */
+/** A JPEG whose longest side is at most 400 pixels, never enlarged. Throws {@link BookFault} (`thumbnail`) when the picture cannot be decoded. */
 export async function makeThumbnail(bytes: Uint8Array): Promise<Cover> {
   return decoding(bytes, (picture) => drawInside(picture, { width: THUMBNAIL_LONGEST_SIDE, height: THUMBNAIL_LONGEST_SIDE }, JPEG_QUALITY))
 }
 
-/** A JPEG of any picture at all, fit into these sides. For a process that is ended when it takes too long. Throws {@link BookFault} (`thumbnail`). */
+/** A JPEG of any picture, fit into these sides. Only for a process that ends at a deadline. Throws {@link BookFault} (`thumbnail`). */
 export async function drawPlain(bytes: Uint8Array, fit: { width: number; height: number }): Promise<Cover> {
   return decoding(bytes, (picture) => drawInside(picture, fit, PLAIN_QUALITY))
 }
@@ -101,18 +101,18 @@ async function drawInside(picture: Sharp, fit: { width: number; height: number }
   return { jpeg: data, width: info.width, height: info.height }
 }
 
-/** It is compressed once more afterwards, which must not show. */
+/** The picture is compressed once more afterwards, which must not be visible. */
 const PLAIN_QUALITY = 95
 
-/** The kinds of picture that people may give as a cover; all of them are shown everywhere once they are JPEG. */
+/** The kinds of picture that users may upload as a cover; converted to JPEG, every client shows them. */
 const COVER_TYPES = ['image/jpeg', 'image/png', 'image/webp', 'image/avif', 'image/gif']
-/** Fills a tablet held upright; what is larger costs disk and nobody sees it. */
+/** Fills a tablet held upright; larger covers cost disk and look the same. */
 export const COVER_LONGEST_SIDE = 1600
 
 /** By its first bytes. */
 export const isCoverKind = (bytes: Uint8Array): boolean => COVER_TYPES.includes(pictureTypeOf(bytes) ?? '')
 
-/** Makes of a picture that somebody gave the two sizes of a cover; of a moving one the first frame. */
+/** Makes both sizes of a cover from an uploaded picture; from the first frame of an animation. */
 export const drawCover: DrawCover = async (bytes) => {
   if (!isCoverKind(bytes)) return { refused: 'kind' }
   try {
@@ -125,7 +125,7 @@ export const drawCover: DrawCover = async (bytes) => {
   }
 }
 
-/** A copy no wider than `width`, never enlarged; `format` null keeps jpeg, png and webp, and turns the rest into jpeg. */
+/** A copy at most `width` wide, never enlarged; `format` null keeps jpeg, png and webp, and converts the rest to jpeg. */
 export async function resizePicture(request: {
   bytes: Uint8Array
   width: number
@@ -148,7 +148,7 @@ export async function resizePicture(request: {
   }
 }
 
-/** Opens a picture for `use`; whatever libvips says against it becomes a {@link BookFault} (`thumbnail`). */
+/** Opens a picture for `use`; converts every error of libvips to a {@link BookFault} (`thumbnail`). */
 async function decoding<Result>(bytes: Uint8Array, use: (picture: Sharp) => Promise<Result>): Promise<Result> {
   try {
     if (bytes[0] === 0x42 && bytes[1] === 0x4d) {
@@ -156,7 +156,7 @@ async function decoding<Result>(bytes: Uint8Array, use: (picture: Sharp) => Prom
       return await use(sharp(rgb, { raw: { width, height, channels: 3 } }).timeout({ seconds: DECODE_SECONDS_MAX }))
     }
     return await use(openPicture(bytes, 'truncated')).catch((error: unknown) => {
-      // A whole picture with a flaw (a wrong checksum, say) is shown by every viewer; half a one is refused.
+      // Every viewer shows a complete picture with a flaw (a wrong checksum, say); an incomplete one is refused.
       if (!isWhole(bytes)) throw error
       return use(openPicture(bytes, 'none'))
     })
@@ -170,7 +170,7 @@ function openPicture(bytes: Uint8Array, failOn: 'truncated' | 'none'): Sharp {
   return sharp(bytes, { limitInputPixels: PIXELS_MAX, failOn, sequentialRead: true }).autoOrient().timeout({ seconds: DECODE_SECONDS_MAX })
 }
 
-/** Whether a JPEG or PNG has its end mark; a little junk after it is common. */
+/** Whether a JPEG or PNG has its end mark; a few extra bytes after it are common. */
 function isWhole(bytes: Uint8Array): boolean {
   const end = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).subarray(-1024)
   return bytes[0] === 0xff ? end.includes('\xff\xd9', 0, 'latin1') : bytes[0] === 0x89 && end.includes('IEND', 0, 'latin1')

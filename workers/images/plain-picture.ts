@@ -6,24 +6,24 @@ import { BookFault } from '../fault.ts'
 import { ENTRY_BYTES_MAX, HEAD_BYTES_RETRY } from '../limits.ts'
 import { measurePicture } from './image.ts'
 
-/** Each scan of a JPEG goes over the whole picture before its first row can be had. Ordinary writers make ten, the most thorough twenty. */
+/** Each scan of a JPEG covers the whole picture before its first row is available. Ordinary writers make ten, the most thorough twenty. */
 const SCANS_MAX = 24
-/** A JPEG has no longer side; strips that are read by scrolling come near it. */
+/** A JPEG cannot have a longer side; strips for scrolling come near it. */
 export const SIDE_MAX = 65_500
-/** What cannot be decoded row by row is unpacked whole: with eight bytes a pixel, as PNG may have, this takes a third of a gigabyte. */
+/** Pictures that cannot be decoded row by row are unpacked whole: at eight bytes a pixel, as in some PNGs, this takes a third of a gigabyte. */
 const WHOLE_PIXELS_MAX = 40_000_000
-/** Texts and profiles of a PNG that are unpacked before its first row, each up to some megabytes. Ordinary writers put in fewer than ten. */
+/** Texts and profiles of a PNG are unpacked before its first row, each up to some megabytes. Ordinary writers add fewer than ten. */
 const PACKED_CHUNKS_MAX = 50
-/** Beginning and end of a picture, by which it is known again. */
+/** Beginning and end of a picture, from which its key is computed. */
 const KNOWN_BY_BYTES = 65_536
 
-/** The picture to work on, or why there is none. */
+/** The picture to decode, or why there is none. */
 export type PlainPicture = { bytes: Uint8Array } | { problem: Problem }
 
 /**
- * Whether the time and the memory of decoding a picture are bounded by its pixels. The rest may keep native code busy for hours where no timeout is
- * looked at: drawings (SVG), pictures put together of others (HEIF, AVIF), thousands of scans, frames or directories. Large ones that cannot be
- * decoded row by row would take gigabytes of the server's own memory. Bitmaps are decoded in JavaScript, which would hold up the thread it runs in.
+ * Whether the pixels of a picture bound the time and memory of decoding it. The others may keep native code busy for hours without checking
+ * a timeout: drawings (SVG), pictures composed of others (HEIF, AVIF), thousands of scans, frames or directories. Large ones that cannot be
+ * decoded row by row would take gigabytes of the server's memory. Bitmaps are decoded in JavaScript, which would block the server's thread.
  */
 export function isPlainPicture(bytes: Uint8Array): boolean {
   switch (pictureTypeOf(bytes)) {
@@ -43,7 +43,7 @@ export function isPlainPicture(bytes: Uint8Array): boolean {
 }
 
 /**
- * A picture that can be decoded here: itself, or a JPEG of it that another process draws, which is ended when it takes too long.
+ * A picture that is safe to decode here: itself, or a JPEG of it drawn by another process, which ends at a deadline.
  * @param fit.width in pixels, never enlarged
  */
 export async function makePlain(
@@ -58,20 +58,20 @@ export async function makePlain(
   return 'problem' in outcome ? outcome : { bytes: outcome.jpeg }
 }
 
-/** The same for a cover in the analysis of a book. @throws BookFault (`thumbnail`) */
+/** The same for a cover while its book is analyzed. @throws BookFault (`thumbnail`) */
 export async function makePlainCover(bytes: Uint8Array, side: number, draw: DrawPdfPage | undefined): Promise<Uint8Array> {
   const plain = await makePlain(bytes, { width: side, height: side, purpose: 'cover' }, draw)
   if ('bytes' in plain) return plain.bytes
   throw new BookFault('thumbnail', plain.problem.message, plain.problem.details)
 }
 
-/** Stands for the path of a file where refused drawings are remembered. */
+/** Replaces the path of a file as the key for refused drawings. */
 function nameOf(bytes: Uint8Array): string {
   const hash = createHash('sha256').update(String(bytes.length)).update(bytes.subarray(0, KNOWN_BY_BYTES))
   return `picture ${hash.update(bytes.subarray(-KNOWN_BY_BYTES)).digest('hex')}`
 }
 
-/** How often a mark occurs, up to one more than `max`. Marks in metadata count too: such a picture is drawn elsewhere without need, and nothing worse. */
+/** Counts a mark, up to one more than `max`. Marks in metadata count too: such a picture is drawn in another process without need, which does no harm. */
 function countMarks(bytes: Uint8Array, mark: string, max: number): number {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let count = 0
@@ -79,19 +79,19 @@ function countMarks(bytes: Uint8Array, mark: string, max: number): number {
   return count
 }
 
-/** One without a size, or whose size lies far behind its beginning, is left to where it can do no harm. */
+/** A picture without a size, or whose size is far behind its beginning, counts as large and is decoded in another process. */
 function isSmall(bytes: Uint8Array): boolean {
   const picture = measurePicture(bytes.subarray(0, HEAD_BYTES_RETRY)) ?? measurePicture(bytes)
   return picture !== null && picture.width * picture.height <= WHOLE_PIXELS_MAX
 }
 
-/** By the last byte of its header chunk, which must come first (PNG, section 11.2.1). */
+/** From the last byte of its header chunk, which must come first (PNG, section 11.2.1). */
 const isInterlaced = (bytes: Uint8Array) => bytes[28] !== 0
 
 const hasFewPackedChunks = (bytes: Uint8Array) =>
   ['zTXt', 'iTXt', 'iCCP'].every((type) => countMarks(bytes, type, PACKED_CHUNKS_MAX) <= PACKED_CHUNKS_MAX)
 
-/** By the flag of its extended header (RFC 9649, section 2.7). */
+/** From the flag of its extended header (RFC 9649, section 2.7). */
 function isMovingWebp(bytes: Uint8Array): boolean {
   return Buffer.from(bytes.subarray(12, 16)).toString('latin1') === 'VP8X' && (bytes[20]! & 2) !== 0
 }

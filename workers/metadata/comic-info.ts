@@ -24,7 +24,7 @@ import { isElement, parseXml, textOf, type XmlElement, XmlError } from './xml.ts
 
 const FILE_NAME = 'comicinfo.xml'
 
-/** What ComicInfo.xml gave, or why it gave nothing. */
+/** The metadata of ComicInfo.xml, or the problem with it. */
 export interface ComicInfo {
   embedded: Embedded
   problem: Problem | null
@@ -32,7 +32,7 @@ export interface ComicInfo {
 
 export const NO_COMIC_INFO: ComicInfo = { embedded: {}, problem: null }
 
-/** The ComicInfo.xml that counts, in any case of letters: the one nearest to the root, then the first. */
+/** The ComicInfo.xml to use, ignoring case: the one nearest to the root, then the first. */
 export function findComicInfo<Entry extends { name: string }>(entries: readonly Entry[]): Entry | undefined {
   const depth = (entry: Entry) => entry.name.split('/').length
   return entries
@@ -42,7 +42,7 @@ export function findComicInfo<Entry extends { name: string }>(entries: readonly 
     .reduce<Entry | undefined>((best, entry) => (best && depth(best) <= depth(entry) ? best : entry), undefined)
 }
 
-/** Everything of versions 1.0 to 2.1 that has a place here. A file that cannot be read is a remark: the pages do not need it. */
+/** Reads every supported element of versions 1.0 to 2.1. An unreadable file is only a problem of the metadata: the pages do not need it. */
 export function readComicInfo(name: string, bytes: Uint8Array): ComicInfo {
   try {
     const { root, unknownEntities } = parseXml(bytes)
@@ -55,23 +55,23 @@ export function readComicInfo(name: string, bytes: Uint8Array): ComicInfo {
   }
 }
 
-/** For an entry that could not be had at all. */
+/** The result for an entry that could not be extracted. */
 export function unreadable(name: string, reason: string): ComicInfo {
   return { embedded: {}, problem: { type: 'metadata', message: `${name} cannot be read: ${reason}.`, fatal: false } }
 }
 
 interface Elements {
-  /** Text of the element; where it is repeated, the first that says something. */
+  /** Text of the element; of repeated ones, the first that is not empty. */
   (name: string): string | undefined
-  /** Of a list: all of the repeated elements, with commas between. */
+  /** For lists: all repeated elements, joined by commas. */
   all(name: string): string | undefined
 }
 
-/** Texts by element name in any case. What stood for an entity of a DOCTYPE is not known, so such a text says nothing. */
+/** Texts by element name, ignoring case. Entities of a DOCTYPE are not expanded, so a text with one is ignored. */
 function elementsOf(root: XmlElement, unknownEntities: readonly string[], remarks: Remarks): Elements {
   const texts = new Map<string, string[]>()
   for (const child of root.children.filter(isElement)) {
-    // A list of pages has 20,000 elements without text.
+    // A list of 20,000 pages has only elements without text.
     if (child.name === 'Pages') continue
     const key = child.name.toLowerCase()
     const text = textOf(child)
@@ -111,7 +111,7 @@ function readElements(get: Elements, remarks: Remarks): Embedded {
       summary: summaryOf(get('Summary'), 'Summary', remarks),
       year,
       ...monthAndDay({ year, month: get('Month'), day: get('Day') }, remarks),
-      // The schema separates by commas; "Last, First" cannot be told from two people.
+      // The schema separates names by commas; "Last, First" looks the same as two people.
       authors: authorsOf(PEOPLE.flatMap(([element, role]) => namesOf(get.all(element), /,/).map((name) => ({ name, role })))),
       publisher: lineOf(get('Publisher')),
       imprint: lineOf(get('Imprint')),
@@ -139,7 +139,7 @@ function seriesOf(get: Elements, readingDirection: ReadingDirection): SeriesHint
   return present<SeriesHints>({ fields })
 }
 
-/** "Unknown" and whatever else is neither yes nor no says nothing. */
+/** "Unknown" and everything else besides yes and no means undefined. */
 function booleanOf(text: string | undefined): boolean | undefined {
   const word = text?.trim().toLowerCase() ?? ''
   if (['yes', 'true', '1'].includes(word)) return true
@@ -178,7 +178,7 @@ function bookTypeOf(format: string | undefined, manga: boolean | undefined): Boo
   return known ?? (manga ? 'manga' : undefined)
 }
 
-/** Years by the ratings of ComicInfo 2.0; "16+" and "18" as such. */
+/** Ages by the ratings of ComicInfo 2.0; "16+" and "18" as numbers. */
 const AGES = new Map<string, number>(
   Object.entries({
     everyone: 0,
@@ -197,7 +197,7 @@ const AGES = new Map<string, number>(
   }),
 )
 
-/** Age in years; undefined for "Unknown", "Rating Pending" and what nobody knows. */
+/** Age in years; undefined for "Unknown", "Rating Pending" and unknown values. */
 export function ageRatingOf(text: string | undefined): number | undefined {
   const written = text?.trim().toLowerCase() ?? ''
   const known = AGES.get(written)
@@ -206,17 +206,17 @@ export function ageRatingOf(text: string | undefined): number | undefined {
   return age === undefined ? undefined : Number(age)
 }
 
-/** An article number other than of books (no 978 or 979), or a name of another kind (urn:comicvine:…). */
+/** An article number outside the ISBN range (no 978 or 979), or a URN of another kind (urn:comicvine:…). */
 const isForeign = (code: string): boolean => /^urn:(?!isbn:)/i.test(code) || (/^\d{12,14}$/.test(code) && !/^97[89]/.test(code))
 const codesOf = (text: string | undefined): string[] => (text ?? '').split(/[,;]/).map((code) => code.trim())
 
-/** The first that is no ISBN, under the key that ComicInfo has among the identifiers. */
+/** The first code that is not an ISBN, under the key of ComicInfo among the identifiers. */
 function idsOfGtin(text: string | undefined): Record<string, string> | undefined {
   const id = lineOf(codesOf(text).find((code) => isForeign(code) && code.length <= NAME_LENGTH_MAX))
   return id === undefined ? undefined : { [COMIC_INFO_KEY]: id }
 }
 
-/** Neither other numbers nor addresses are ISBNs. */
+/** Other numbers and URLs are not ISBNs. */
 function isbnOfGtin(text: string | undefined, remarks: Remarks): string | undefined {
   return isbnsOf(
     codesOf(text).filter((code) => !isForeign(code) && !/^[a-z]+:\/\//i.test(code)),
@@ -225,7 +225,7 @@ function isbnOfGtin(text: string | undefined, remarks: Remarks): string | undefi
   )
 }
 
-/** Arcs and numbers are two lists of the same order. */
+/** Names and numbers of story arcs are two parallel lists. */
 function storyArcsOf(names: string | undefined, numbers: string | undefined): NonNullable<Embedded['storyArcs']> {
   const places = (numbers ?? '').split(',').map((number) => lineOf(number, NAME_LENGTH_MAX))
   return namesOf(names, /,/).map((name, index) => {

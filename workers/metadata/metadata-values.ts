@@ -6,18 +6,18 @@ import { AUTHORS_MAX, fittingList, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX
 import { resolveReferences } from './xml-text.ts'
 
 const INT32_MAX = 2_147_483_647
-/** What the column of numbers and positions holds. */
+/** The maximum of the column for numbers and positions. */
 const POSITION_MAX = 99_999_999
-/** Told in words; a file with more to remark is rubbish as a whole. */
+/** Values listed in the message; a file with more bad values is unusable as a whole. */
 const REMARKS_MAX = 10
 /** Longer values are cut where a message quotes them. */
 const QUOTE_MAX = 40
 
-/** Collects what of a file of metadata could not be used, so that one wrong value costs only itself. */
+/** Collects the values of a metadata file that could not be used, so that one wrong value does not spoil the rest. */
 export interface Remarks {
-  /** @param reason as in "Month is no month" */
+  /** @param reason completes the sentence, as in "Month is not a month" */
   add(name: string, value: string, reason: string): void
-  /** One `metadata` problem for all, null when there is none. */
+  /** One `metadata` problem for all remarks, null when there are none. */
   problem(file: string): Problem | null
 }
 
@@ -30,21 +30,21 @@ export function openRemarks(): Remarks {
     },
     problem: (file) => {
       if (remarks.length === 0) return null
-      const told = remarks.slice(0, REMARKS_MAX)
-      const more = remarks.length > told.length ? `, and ${remarks.length - told.length} more` : ''
-      const message = `${file} has values that cannot be used: ${told.join('; ')}${more}. Correct them in the file, or enter them here.`
-      return { type: 'metadata', message, details: { remarks: told }, fatal: false }
+      const listed = remarks.slice(0, REMARKS_MAX)
+      const more = remarks.length > listed.length ? `, and ${remarks.length - listed.length} more` : ''
+      const message = `${file} has values that cannot be used: ${listed.join('; ')}${more}. Correct them in the file, or enter them here.`
+      return { type: 'metadata', message, details: { remarks: listed }, fatal: false }
     },
   }
 }
 
-/** One line as databases and screens take it: control characters gone, white space folded. Undefined when nothing is left. */
+/** One line for databases and screens: control characters removed, white space folded. Undefined when nothing is left. */
 export function lineOf(text: string | undefined, lengthMax = TEXT_LENGTH_MAX): string | undefined {
   const line = cleaned(text).replace(/\s+/g, ' ').trim()
   return line === '' ? undefined : cut(line, lengthMax)
 }
 
-/** Paragraphs keep their line ends. A text beyond the limit is cut, which is remarked. */
+/** Keeps line ends. Cuts a text beyond the limit and adds a remark. */
 export function summaryOf(text: string | undefined, name: string, remarks: Remarks): string | undefined {
   const summary = cleaned(text).trim()
   if (summary === '') return undefined
@@ -52,7 +52,7 @@ export function summaryOf(text: string | undefined, name: string, remarks: Remar
   return cut(summary, SUMMARY_LENGTH_MAX)
 }
 
-/** Text of a description that is written in HTML, as most of OPF's are; other text stays as it is. */
+/** Text of an HTML description, as in most OPF files; other text stays unchanged. */
 export function plainText(text: string): string {
   if (!/<\/?[a-z][^<>]*>/i.test(text)) return text
   const broken = text.replace(/<(?:br|\/p|\/div|\/li|\/h[1-6])\b[^<>]*>/gi, '\n')
@@ -63,13 +63,13 @@ export function plainText(text: string): string {
     .trim()
 }
 
-// C0 controls but tab and line end, and what no database keeps.
+// C0 controls except tab and line end, and what no database stores.
 const cleaned = (text: string | undefined) =>
   boundMarks((text ?? '').toWellFormed()).replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]/g, '')
 
 const cut = (text: string, lengthMax: number) => (text.length <= lengthMax ? text : cutText(text, lengthMax).trimEnd())
 
-/** Names of a list with separators; each once. */
+/** The names of a separated list, without duplicates. */
 export function namesOf(text: string | undefined, separator: RegExp = /[,;]/): string[] {
   const names = (text ?? '')
     .slice(0, LIST_MAX * NAME_LENGTH_MAX)
@@ -78,7 +78,7 @@ export function namesOf(text: string | undefined, separator: RegExp = /[,;]/): s
   return fittingList([...new Set(names.filter((name) => name !== undefined))].slice(0, LIST_MAX))
 }
 
-/** People by name and role, each once, and no more than a record holds. */
+/** People by name and role, without duplicates, up to the limit of a record. */
 export function authorsOf(people: readonly { name: string | undefined; role: AuthorRole; sortName?: string | undefined }[]): Author[] {
   const authors = new Map<string, Author>()
   for (const { name, role, sortName } of people) {
@@ -92,13 +92,13 @@ export function authorsOf(people: readonly { name: string | undefined; role: Aut
   return fittingList([...authors.values()])
 }
 
-/** Longer than any number with the words that stand around it. */
+/** Longer than any number with the words around it. */
 const NUMBER_LENGTH_MAX = 100
 
-/** Full-width and other digits as plain ones; a text that is too long for a number is empty. */
+/** Full-width and other digits as plain ones; empty when the text is too long for a number. */
 const plainDigits = (text: string) => (text.length > NUMBER_LENGTH_MAX ? '' : normalizeText(text, NUMBER_LENGTH_MAX, 'NFKC').trim())
 
-/** A whole number within bounds; "2019.0" and full-width digits are understood. What means "not set" (empty, -1) is no remark. */
+/** A whole number within bounds; accepts "2019.0" and full-width digits. "Not set" (empty, -1) adds no remark. */
 export function wholeOf(
   text: string | undefined,
   name: string,
@@ -110,7 +110,7 @@ export function wholeOf(
   const digits = plainDigits(written)
   const value = /^[+-]?\d{1,15}(\.0+)?$/.test(digits) ? Number(digits) : Number.NaN
   if (value >= bounds.min && value <= bounds.max) return value
-  remarks.add(name, written, Number.isNaN(value) ? 'is no whole number' : `is not between ${bounds.min} and ${bounds.max}`)
+  remarks.add(name, written, Number.isNaN(value) ? 'is not a whole number' : `is not between ${bounds.min} and ${bounds.max}`)
   return undefined
 }
 
@@ -123,7 +123,7 @@ const FRACTIONS = new Map([
 ])
 const NUMBER = /^([+-]?\d{1,12}(?:[.,]\d{1,4})?)(?:\.?\s*[a-z]{1,4}|\s*[/\u2013-]\s*\d+)?$/i
 
-/** Number of an issue, such as 1.5, ½, 1AU (the first) or 10/11 (the tenth); at most four places. Words before a number make it another's. */
+/** An issue number, such as 1.5, ½, 1AU (1) or 10/11 (10), with at most four places. Words before a number mean a different number. */
 export function positionOf(text: string | undefined, name: string, remarks: Remarks): number | undefined {
   const written = (text ?? '').trim().replace(/^#\s*/, '')
   if (written === '') return undefined
@@ -132,39 +132,39 @@ export function positionOf(text: string | undefined, name: string, remarks: Rema
   const whole = digits === undefined ? (written.length === 1 && fraction !== undefined ? 0 : Number.NaN) : Number(digits.replace(',', '.'))
   const value = whole + (fraction ?? 0)
   if (Math.abs(value) <= POSITION_MAX) return value
-  remarks.add(name, written, Number.isNaN(value) ? 'is no number' : 'is too large')
+  remarks.add(name, written, Number.isNaN(value) ? 'is not a number' : 'is too large')
   return undefined
 }
 
-/** A year that books can have; 0 is how programs write that they do not know. */
+/** A year within the range of books; programs write 0 for unknown. */
 export function yearOf(text: string | undefined, name: string, remarks: Remarks): number | undefined {
   const year = wholeOf(text, name, remarks, { min: -9999, max: 9999 })
   return year === 0 ? undefined : year
 }
 
-/** Month and day that exist; 0 is how programs write that they do not know. */
+/** A valid month and day; programs write 0 for unknown. */
 export function monthAndDay(
   written: { year: number | undefined; month: string | undefined; day: string | undefined },
   remarks: Remarks,
 ): { month?: number; day?: number } {
   const known = (text: string | undefined) => (Number(text) === 0 ? undefined : text)
   const month = wholeOf(known(written.month), 'Month', remarks, { min: 1, max: 12 })
-  // A day of no month is none.
+  // A day needs a month.
   if (month === undefined) return {}
-  // Without a year the 29th of February may be one.
+  // Without a year, February 29 is valid.
   const days = new Date(Date.UTC(written.year ?? 2000, month, 0)).getUTCDate()
   const day = wholeOf(known(written.day), 'Day', remarks, { min: 1, max: days })
   return day === undefined ? { month } : { month, day }
 }
 
-/** ISBNs with a right check digit, comma-separated; others are remarked. */
+/** ISBNs with a correct check digit, comma-separated; the others add remarks. */
 export function isbnsOf(texts: readonly string[], name: string, remarks: Remarks): string | undefined {
   const { valid, invalid } = readIsbns(texts.join(','))
   for (const isbn of invalid) remarks.add(name, isbn, 'has a wrong length or check digit')
   return valid.length === 0 ? undefined : valid.slice(0, LIST_MAX).join(',').slice(0, TEXT_LENGTH_MAX)
 }
 
-/** BCP 47 in its usual writing: pt_BR is pt-BR, jpn is ja, English is en. */
+/** BCP 47 in its usual form: pt_BR is pt-BR, jpn is ja, English is en. */
 export function languageOf(text: string | undefined, name: string, remarks: Remarks): string | undefined {
   const written = lineOf(text)
   if (written === undefined || /^(und|zxx|unknown|none)$/i.test(written)) return undefined
@@ -174,15 +174,15 @@ export function languageOf(text: string | undefined, name: string, remarks: Rema
     const tag = /^[a-z]{2,3}([-_][a-z0-9]{2,8})*$/i.test(written) ? Intl.getCanonicalLocales(written.replaceAll('_', '-'))[0] : undefined
     if (tag !== undefined && tag.length <= 35) return tag
   } catch {
-    // No tag, told below.
+    // Not a tag: the remark follows below.
   }
-  remarks.add(name, written, 'is no language')
+  remarks.add(name, written, 'is not a language')
   return undefined
 }
 
 let names: Map<string, string> | undefined
 
-/** Languages in English and in themselves, as people write them where a code is wanted. */
+/** Language names in English and in the language itself, as people write them instead of a code. */
 function languageNames(): Map<string, string> {
   if (names) return names
   names = new Map()
@@ -196,14 +196,14 @@ function languageNames(): Map<string, string> {
   return names
 }
 
-/** Addresses of the web in a text of several. */
+/** All web URLs in a text. */
 export function urlsOf(text: string | undefined): string[] {
   return [...new Set((text ?? '').split(/\s+/).filter((url) => /^https?:\/\/[^\s"<>]+$/i.test(url) && url.length <= TEXT_LENGTH_MAX))]
     .filter((url) => URL.canParse(url))
     .slice(0, LIST_MAX)
 }
 
-/** An object without its undefined and empty members; undefined when nothing is left. */
+/** An object without undefined and empty members; undefined when nothing is left. */
 export function present<T extends object>(members: { [Key in keyof T]?: T[Key] | undefined }): T | undefined {
   const kept = Object.entries(members).filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0))
   return kept.length === 0 ? undefined : (Object.fromEntries(kept) as T)

@@ -1,12 +1,12 @@
 import { lineOf, monthAndDay, type Remarks } from './metadata-values.ts'
 import type { XmlElement } from './xml.ts'
 
-/** What calibre writes for "no date". */
+/** The year that calibre writes for "no date". */
 const UNDEFINED_YEAR = 101
 
 /**
- * The day of publication among the dates of a package document: the one that says so, else the first that is a date and not of something else.
- * `originalYear` is of the first edition, where the file tells the two apart.
+ * The publication date of a package document: the date marked as such, else the first date that is not marked as something else.
+ * `originalYear` is the year of the first edition, where the file separates the two.
  */
 export function datesOf(
   entries: readonly { element: XmlElement; text: string }[],
@@ -22,7 +22,7 @@ export function datesOf(
   const original = dates.find(({ event }) => event === 'original-publication')
   const originalYear = original && readDate(original.text)?.year
   const date = published && readDate(published.text)
-  if (published && date === undefined) remarks.add('dc:date', lineOf(published.text) ?? '', 'is no date')
+  if (published && date === undefined) remarks.add('dc:date', lineOf(published.text) ?? '', 'is not a date')
   if (!date?.year) return originalYear ? { originalYear } : {}
   return {
     year: date.year,
@@ -31,7 +31,7 @@ export function datesOf(
   }
 }
 
-/** ISO 8601, else any text with one year in it. Year 0 is none, and says so by being absent. */
+/** ISO 8601, else any text with exactly one year. Year 0 means none. */
 function readDate(text: string): { year?: number; month?: string; day?: string } | undefined {
   const iso = /^(-?\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?![\d/])/.exec(text.trim())
   if (iso) {

@@ -18,7 +18,7 @@ import {
 import { datesOf } from './opf-dates.ts'
 import { descendantsNamed, foldSpace, isElement, textOf, type XmlElement } from './xml.ts'
 
-/** Everything of a package document's metadata, EPUB 2 or 3 or calibre's own file, that has a place here. */
+/** Reads every supported element of a package document's metadata: EPUB 2, EPUB 3 or calibre's own file. */
 export function readOpfMetadata(root: XmlElement, unknownEntities: readonly string[], remarks: Remarks): Embedded {
   const metadata = descendantsNamed(root, 'metadata').next().value
   if (metadata === undefined) return {}
@@ -72,20 +72,20 @@ function seriesHints(root: XmlElement, title: string | undefined): Embedded['ser
   return fields && { fields }
 }
 
-/** An element of the metadata with its text, white space as written. */
+/** A metadata element with its text, white space as written. */
 interface Entry {
   element: XmlElement
   text: string
 }
 
 interface Metadata {
-  /** Elements of Dublin Core of that name that say something, in order. */
+  /** Non-empty Dublin Core elements of this name, in order. */
   all: (name: string) => Entry[]
-  /** The value of EPUB 2's `name` or EPUB 3's `property`, of the book as a whole. */
+  /** The value of EPUB 2's `name` or EPUB 3's `property` that applies to the whole book. */
   meta: (key: string) => string | undefined
-  /** All values of metas whose key begins so, by key. */
+  /** All values of metas whose key begins with `prefix`, by key. */
   metas: (prefix: string) => [key: string, value: string][]
-  /** Of one element: `opf:role="…"` of EPUB 2, or the meta that refines it of EPUB 3. */
+  /** A refinement of one element: `opf:role="…"` in EPUB 2, or EPUB 3's meta with `refines`. */
   refinement: (entry: Entry, property: string) => string | undefined
   refinements: (id: string | undefined, property: string) => string[]
   /** Metas of a property, with their ids. */
@@ -94,7 +94,7 @@ interface Metadata {
 
 function openMetadata(metadata: XmlElement, unknownEntities: readonly string[]): Metadata {
   const says = (text: string) => text.trim() !== '' && !unknownEntities.some((name) => text.includes(`&${name};`))
-  // EPUB 1 and some makers of EPUB 2 wrap them in dc-metadata and x-metadata.
+  // EPUB 1 and some tools for EPUB 2 wrap them in dc-metadata and x-metadata.
   const elements = metadata.children
     .filter(isElement)
     .flatMap((child) => (/^(dc|x)-metadata$/i.test(child.name) ? child.children.filter(isElement) : [child]))
@@ -133,7 +133,7 @@ function openMetadata(metadata: XmlElement, unknownEntities: readonly string[]):
   }
 }
 
-/** MARC relators that have a role of their own here; everybody else has contributed. */
+/** MARC relators that map to a role here; everybody else is a contributor. */
 const ROLES = new Map<string, AuthorRole>([
   ['aut', 'author'],
   ['author', 'author'],
@@ -145,9 +145,9 @@ const ROLES = new Map<string, AuthorRole>([
   ['cov', 'cover_artist'],
   ['aui', 'contributor'],
 ])
-/** Nobody does more for one book; each of them is a line of its own in the list of people. */
+/** Nobody has more roles in one book; each of them is one entry in the list of people. */
 const ROLES_MAX = 10
-/** Publishers and the programs that made the file are no people. */
+/** Publishers and the programs that made the file are not people. */
 const NOT_PEOPLE = new Set(['bkp', 'pbl', 'mfr', 'prt', 'dst'])
 
 function peopleOf(opf: Metadata): Author[] | undefined {
@@ -174,10 +174,10 @@ function peopleOf(opf: Metadata): Author[] | undefined {
   return authors.length === 0 ? undefined : authors
 }
 
-/** Some versions of calibre give each of several authors the sort names of them all. */
+/** Some versions of calibre give each of several authors the joined sort names of all. */
 const ownSortName = (name: string, fileAs: string | undefined) => (fileAs?.includes(' & ') && !name.includes('&') ? undefined : fileAs)
 
-/** EPUB 3's collection that calls itself a series, then calibre's, then a collection that does not say what it is but counts its members. */
+/** EPUB 3's collection of type series, then calibre's series, then an untyped collection with a position. */
 function seriesOf(opf: Metadata): { name: string; position: string | undefined } | undefined {
   const collections = opf.collections().map(({ id, text }) => ({
     name: text,
@@ -191,7 +191,7 @@ function seriesOf(opf: Metadata): { name: string; position: string | undefined }
   return collections.find(({ type, position }) => type === undefined && position !== undefined)
 }
 
-/** Schemes that name the file or the program and nothing that anybody could look up. */
+/** Schemes that identify the file or the program and that no service can look up. */
 const OWN_SCHEMES = new Set(['uuid', 'calibre', 'uri', 'url', 'id', 'bookid', 'http', 'https', 'urn'])
 
 function identifiersOf(opf: Metadata, remarks: Remarks): { isbns: string | undefined; externalIds: Record<string, string> | undefined } {
@@ -203,7 +203,7 @@ function identifiersOf(opf: Metadata, remarks: Remarks): { isbns: string | undef
     const scheme = (prefixed?.[1] ?? entry.element.attributes.get('scheme') ?? '').toLowerCase()
     const value = prefixed?.[2] ?? text
     if (scheme === 'isbn' || /^isbn[\s-]*(1[03])?[\s:]/i.test(text)) isbns.push(value.replace(/^isbn[\s:-]+/i, ''))
-    // Without a word that says so, only a number that checks is taken for one.
+    // Without such a scheme, only a number with a correct check digit is an ISBN.
     else if (scheme === '' || OWN_SCHEMES.has(scheme)) isbns.push(...readIsbns(value).valid)
     else if (/^[a-z][a-z0-9_-]*$/.test(scheme) && value.length <= NAME_LENGTH_MAX && !(scheme in externalIds)) {
       externalIds[scheme] = lineOf(value) ?? ''
@@ -215,14 +215,14 @@ function identifiersOf(opf: Metadata, remarks: Remarks): { isbns: string | undef
   }
 }
 
-/** Columns that people have added to their calibre library, by name: the only free-form part of such a file. */
+/** Custom columns of a calibre library, by name: the only free-form part of such a file. */
 function calibreColumns(opf: Metadata): Record<string, unknown> | undefined {
   const columns: Record<string, unknown> = {}
   for (const [key, text] of opf.metas('calibre:user_metadata')) {
     const given = parseObject(text)
     if (given === undefined) continue
     const name = key.slice('calibre:user_metadata:'.length)
-    // EPUB 2 has one meta a column, EPUB 3 one for all.
+    // EPUB 2 has one meta per column, EPUB 3 one for all columns.
     for (const [column, facts] of name === '' ? Object.entries(given) : [[name, given] as const]) {
       const value = typeof facts === 'object' && facts !== null && '#value#' in facts ? facts['#value#'] : undefined
       const plain =

@@ -2,16 +2,16 @@ import { boundMarks } from '#core/foundation/text.ts'
 import { READING_LIST_ENTRIES_MAX, type ReadingListEntry, type ReadingListOutcome } from '#core/shelves/reading-list.ts'
 import { childrenNamed, parseXml, type XmlElement, XmlError } from './xml.ts'
 
-/** Longer than any title; beyond it a value could only be an attack on whatever compares it. */
+/** Longer than any title; a longer value could only be an attack on comparisons. */
 const TEXT_MAX = 500
 
-/** Reads a CBL file: `<ReadingList><Name/><Books><Book Series Number Volume Year/>…`. Names in any case, for people write them by hand. */
+/** Reads a CBL file: `<ReadingList><Name/><Books><Book Series Number Volume Year/>…`. Ignores case, because people write these files by hand. */
 export function readReadingList(bytes: Uint8Array): ReadingListOutcome {
   try {
     const { root } = parseXml(bytes)
-    if (root.name.toLowerCase() !== 'readinglist') return { refused: `its root is <${cut(root.name)}> and not <ReadingList>` }
+    if (root.name.toLowerCase() !== 'readinglist') return { refused: `its root element is <${cut(root.name)}>, not <ReadingList>` }
     const books = childrenNamed(root, 'Books').flatMap((list) => childrenNamed(list, 'Book'))
-    if (books.length > READING_LIST_ENTRIES_MAX) return { refused: `it holds more than ${READING_LIST_ENTRIES_MAX} books` }
+    if (books.length > READING_LIST_ENTRIES_MAX) return { refused: `it contains more than ${READING_LIST_ENTRIES_MAX} books` }
     const [name] = childrenNamed(root, 'Name')
     return { name: name ? cut(name.children.filter((child) => typeof child === 'string').join('')) : '', entries: books.map(entryOf) }
   } catch (error) {
@@ -26,5 +26,5 @@ function entryOf({ attributes }: XmlElement): ReadingListEntry {
   return { series: read('series'), number: read('number'), volume: read('volume'), year: read('year') }
 }
 
-/** As it can be stored, compared and shown: no NUL, no half characters, no white space around, no long runs of marks. */
+/** Safe to store, compare and show: no NUL, no half characters, trimmed, no long runs of marks. */
 const cut = (text: string) => boundMarks(text.replaceAll('\0', '').trim().slice(0, TEXT_MAX).toWellFormed())

@@ -15,14 +15,14 @@ const STATUSES = new Map<string, ValuesOf['series']['status']>([
   ['cancelled', 'abandoned'],
 ])
 
-/** Mylar's series.json: the facts of a series, beside its books. */
+/** Mylar's series.json: metadata of a series, in the folder of its books. */
 export function readSeriesJson(bytes: Uint8Array): { series: SeriesHints | undefined; problem: Problem | null } {
   const remarks = openRemarks()
   const metadata = metadataOf(bytes)
   if (metadata === undefined) {
     return {
       series: undefined,
-      problem: { type: 'metadata', message: 'series.json beside the book is not one of a series.', fatal: false },
+      problem: { type: 'metadata', message: 'series.json beside the book does not describe a series.', fatal: false },
     }
   }
   const text = (name: string): string | undefined => {

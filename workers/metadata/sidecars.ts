@@ -8,12 +8,12 @@ import { readOpfMetadata } from './opf-metadata.ts'
 import { readSeriesJson } from './series-json.ts'
 import { parseXml, XML_BYTES_MAX, XmlError } from './xml.ts'
 
-/** What names a file can be of that is a book too; beside it a folder's own metadata would not say whose it is. */
+/** Extensions of books. A book may be called like its sidecar; then it is unclear to whom a folder's own metadata belongs. */
 const BOOK_EXTENSION = /^\.(cbz|zip|cbr|rar|cbt|cb7|epub|pdf)$/i
 
 /**
- * Adds what files beside a book say of it: `<name>.opf`, `<name>.xml`, and where the folder holds but one book (in any number of formats)
- * `metadata.opf` and `ComicInfo.xml`; of its series, `series.json`. They win over the file: somebody has put them there later.
+ * Adds the metadata of sidecar files: `<name>.opf`, `<name>.xml`, and, where the folder holds only one book (in any number of formats),
+ * `metadata.opf` and `ComicInfo.xml`; for its series, `series.json`. They win over the metadata in the book: somebody added them later.
  */
 export function withSidecars(
   { root, path }: LibraryFile,
@@ -66,7 +66,7 @@ function readOpfFile(name: string, bytes: Uint8Array): Read {
   }
 }
 
-/** Member by member, so that a short file beside the book does not take away what the book says. */
+/** Merges by member, so that a short sidecar does not remove what the book says. */
 function merge(inner: Embedded, outer: Embedded): Embedded {
   const merged: Embedded = { ...inner, ...outer }
   if (inner.book && outer.book) merged.book = { ...inner.book, ...outer.book }
@@ -76,7 +76,7 @@ function merge(inner: Embedded, outer: Embedded): Embedded {
   return merged
 }
 
-/** A book has one row of each type: several files' troubles are told in one. */
+/** A book has one row for each type of problem: the problems of several files become one. */
 function oneOfMetadata(problems: Problem[]): Problem[] {
   const troubles = problems.filter(({ type, fatal }) => type === 'metadata' && !fatal)
   if (troubles.length < 2) return problems
@@ -85,7 +85,7 @@ function oneOfMetadata(problems: Problem[]): Problem[] {
   return [...problems.filter((problem) => !troubles.includes(problem)), joined]
 }
 
-/** Null when there is none, the common case: one call of the system. What lies elsewhere is none. */
+/** Null when the file does not exist, the common case: one system call. A file outside the library counts as missing. */
 function readSmallFile({ root, path }: LibraryFile): { bytes: Uint8Array } | { problem: Problem } | null {
   let fd: number
   try {

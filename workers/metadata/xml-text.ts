@@ -1,5 +1,5 @@
 /**
- * What stands between the bytes of an XML file and its markup: the encoding, the DOCTYPE and the references.
+ * The steps between the bytes of an XML file and its markup: the encoding, the DOCTYPE and the references.
  * All of it is linear in the size of the text, whatever the text is: nothing here backtracks.
  */
 
@@ -26,7 +26,7 @@ function decode(bytes: Uint8Array): string {
   if (a === 0x3c && b === 0) return new TextDecoder('utf-16le').decode(bytes)
   if (a === 0 && b === 0x3c) return new TextDecoder('utf-16be').decode(bytes)
   const label = ENCODING_LABEL.exec(String.fromCharCode(...bytes.subarray(0, 256)))?.[1]?.toLowerCase()
-  // The first bytes are plain ASCII, so a declared UTF-16 is a lie told by a program that re-encoded the file.
+  // The first bytes are ASCII, so a declared UTF-16 is wrong: a program re-encoded the file.
   if (label !== undefined && !label.startsWith('utf-16') && !label.startsWith('utf-8')) {
     const text = decodeAs(label, bytes)
     if (text !== undefined) return text
@@ -73,7 +73,7 @@ export function cutDoctype(text: string): string | undefined {
   return undefined
 }
 
-/** The DOCTYPE stands in the prolog: only the declaration, comments and processing instructions may come before it. */
+/** The DOCTYPE is in the prolog: only the declaration, comments and processing instructions may come before it. */
 function findDoctype(text: string): number {
   for (let at = text.indexOf('<'); at !== -1; at = text.indexOf('<', at + 1)) {
     if (/^<!doctype/i.test(text.slice(at, at + 9))) return at

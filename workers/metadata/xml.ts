@@ -1,10 +1,10 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser'
 import { cutDoctype, decodeXmlText, mendAmpersands, resolveReferences } from './xml-text.ts'
 
-/** The file is not XML that we read; `message` says why in words fit for a book's problem. */
+/** The file is not XML that we can read; `message` gives the reason in words that fit a book's problem. */
 export class XmlError extends Error {
   constructor(message: string, options?: ErrorOptions) {
-    // The parser quotes what it met, which may be a megabyte of it.
+    // The parser quotes its input, which may be a megabyte.
     super(message.length > 200 ? message.slice(0, 199) + '…' : message, options)
     this.name = 'XmlError'
   }
@@ -30,7 +30,7 @@ export interface XmlDocument {
 
 /** The largest package documents in the wild (thousands of files) are below 2 MB; ComicInfo with a 1 MB summary exists. */
 export const XML_BYTES_MAX = 8 * 1024 * 1024
-/** Real files nest below 30; deep nesting is only ever an attack on recursive readers like ours. */
+/** Real files nest below 30; deeper nesting is an attack on recursive readers like ours. */
 const DEPTH_MAX = 100
 /** Keeps the tree of `<a/><a/>…` below about 100 MB; an OPF with 10,000 files has 30,000. */
 const ELEMENTS_MAX = 200_000
@@ -171,7 +171,7 @@ export function textOf(element: XmlElement): string {
   return element.children.map((child) => (isElement(child) ? textOf(child) : child)).join('')
 }
 
-/** White space folded to single spaces and trimmed: how titles and names are shown. */
+/** Folds white space to single spaces and trims it, as for titles and names. */
 export function foldSpace(text: string): string {
   return text.replace(/\s+/g, ' ').trim()
 }

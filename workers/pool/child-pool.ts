@@ -9,71 +9,71 @@ import { type ChildEnd, type DrawingChild, startChild } from './child-process.ts
 import { isLasting, lostPage, readAnswer } from './drawing-answer.ts'
 
 export interface ChildPoolOptions {
-  /** Drawings at a time, those aside that have taken long already. */
+  /** Drawings at a time, besides those that are already slow. */
   places: { pages: number; covers: number }
   heapMbMax: number
-  /** Of one page, from the moment that a child begins with it. */
+  /** For one page, from the moment when a child begins to draw it. */
   deadlineMs: number
-  /** Of the cover of a book that is analyzed, which nobody waits for; `deadlineMs` where it is left out. */
+  /** For the cover of a book during analysis, for which no user waits; `deadlineMs` by default. */
   coverDeadlineMs?: number
   residentMbMax?: number
   idleMs?: number
-  /** Of children that drew covers alone. */
+  /** For children that drew only covers. */
   coverIdleMs?: number
   slowMs?: number
 }
 
-/** Draws pages in processes that can be ended at any moment. */
+/** Draws pages in processes that can be terminated at any moment. */
 export interface ChildPool {
-  /** @throws unavailable while no child can be started and once closed; rejects with the reason of `signal` */
+  /** @throws unavailable while no child can start and after close; rejects with the reason of `signal` */
   draw(request: DrawingRequest, options?: { signal?: AbortSignal | undefined }): Promise<DrawingOutcome>
-  /** False once closed, and while children end before they can do anything; asking tries again. */
+  /** False after close, and while children end before they are ready; the call tries to start one again. */
   healthy(): boolean
-  /** How many processes there are; for tests. */
+  /** Process ids, for tests. */
   pids(): number[]
   close(): Promise<void>
 }
 
 /** The largest picture that is decoded takes 1.3 GB, its page 100 MB, and what pdf.js keeps of the file 128 MB. */
 const RESIDENT_MB_MAX = 2_048
-/** Memory that drawing leaves behind is mostly not given back; a child that holds this much is not kept for the next page. */
+/** A process mostly does not return memory after drawing; a child that holds this much is not reused. */
 const KEPT_MB_MAX = 512
-/** Native code takes about 2 GB a second when it takes all it can get. */
+/** Native code allocates at most about 2 GB a second. */
 const MEMORY_EVERY_MS = 200
-/** A reader turns a page every minute or so; a child that waits takes some 100 MB. */
+/** A user turns a page every minute or so; an idle child takes some 100 MB. */
 const IDLE_MS = 120_000
-/** Covers are drawn one after another while there is a scan; after it nobody wants another for long. */
+/** A scan draws covers one after another; after it no more follow for long. */
 const COVER_IDLE_MS = 10_000
-/** Time for the painter to give up by itself, which spares the process. */
+/** Time for the child to stop by itself, which saves the process. */
 const GRACE_MS = 1_000
-/** Ordinary pages take a tenth of a second. One that takes longer than this gives its place to the next, and goes on behind all others. */
+/** Ordinary pages take a tenth of a second. A page that takes longer than this leaves its place to the next one and continues at low priority. */
 const SLOW_MS = 4_000
-/** As many slow pages as may go on; one more, and the oldest is ended. */
+/** Slow pages that may continue at once; beyond that, the oldest is terminated. */
 const SLOW_MAX = 2
-/** A child starts in half a second; on a machine that is busy with everything at once it has been seen to take several. */
+/** A child starts in half a second; on a busy machine it took several. */
 const START_MS = 30_000
-/** A second child is only needed when pages come faster than one draws them; the first page does not share the processor with its start. */
+/** A second child is needed only when pages come faster than one child draws them; its start must not slow the first page. */
 const SPARE_AFTER_MS = 1_000
-/** Whoever kills one child may have killed the idle ones too, which is not known at once. */
+/** Somebody who kills one child may have killed the idle ones too, which the pool notices later. */
 const ATTEMPTS_MAX = 4
-/** Children that end before they are ready: so many in a row are no accident. */
+/** Children in a row that end before they are ready: so many are not an accident. */
 const FAILED_STARTS_UNHEALTHY = 3
 const TRY_AGAIN_MS = 5_000
-/** A page that a child was lost over is refused at once for so long: readers ask again and again, each time for a whole deadline. */
+/** How long a page is refused at once after a child died of it: clients retry again and again, each time for a whole deadline. */
 const REFUSED_MS = 10 * 60_000
 const REFUSED_MAX = 1_000
 
 interface Slot {
   child: DrawingChild
-  /** False when it ended before. */
+  /** False when the child ended first. */
   ready: Promise<boolean>
-  /** Whose work it does or waits to do. */
+  /** Whether it works or is reserved for a job. */
   taken: boolean
   job: { id: number; settle: (outcome: DrawingOutcome | Error | Lost) => void } | null
   lastPath: string
-  /** What it has drawn for; pages, once it has drawn one. Null while it has drawn nothing. */
+  /** The purpose of its drawings; `page` once it has drawn one. Null before its first drawing. */
   drewFor: DrawingRequest['purpose'] | null
-  /** Since when it draws behind all others, by performance.now(); null while it does not. */
+  /** When its drawing became slow, by performance.now(); null while it is not. */
   slowSince: number | null
   idle: NodeJS.Timeout | undefined
   ended: Promise<void>
@@ -162,13 +162,13 @@ class Children implements ChildPool {
       signal?.throwIfAborted()
       if (outcome.end === 'outside' || outcome.end === 'closed') {
         if (attempt < ATTEMPTS_MAX) continue
-        refuse('unavailable', 'The processes that draw pages are ended from outside, again and again.', { retryAfterSeconds: 5 })
+        refuse('unavailable', 'Something outside Carrel keeps killing the processes that draw pages.', { retryAfterSeconds: 5 })
       }
       return { problem: lostPage(request, outcome, { ...this.#options, deadlineMs: this.#deadlineOf(request) }) }
     }
   }
 
-  /** A child that is ready, and nobody else's: the one that has this file open, else the one used last. */
+  /** Takes an idle child: the one that has this file open, else the one used last. */
   async #take(path: string): Promise<Slot> {
     for (let attempt = 1; attempt <= FAILED_STARTS_UNHEALTHY; attempt++) {
       this.#checkOpen()
@@ -179,7 +179,7 @@ class Children implements ChildPool {
       this.#planSpare()
       if (await slot.ready) return slot
     }
-    refuse('unavailable', 'No process for drawing pages can be started; the log of the server may say why.', { retryAfterSeconds: 30 })
+    refuse('unavailable', 'No process for drawing pages can be started. Check the server log for the reason.', { retryAfterSeconds: 30 })
   }
 
   async #drawIn(slot: Slot, request: DrawingRequest, signal: AbortSignal | undefined, leave: () => void) {
@@ -190,8 +190,8 @@ class Children implements ChildPool {
     slot.lastPath = request.path
     if (slot.drewFor !== 'page') slot.drewFor = request.purpose
     const timers = [setTimeout(() => this.#end(slot, 'deadline'), deadlineMs + GRACE_MS)]
-    // Covers have places of their own, as many as threads wait for them: behind all others a good one would not be done in time during a scan.
-    if (request.purpose === 'page') timers.push(setTimeout(() => this.#goBehind(slot, leave), this.#options.slowMs))
+    // Covers have their own places, one for each waiting thread: at low priority even a good one would miss its deadline during a scan.
+    if (request.purpose === 'page') timers.push(setTimeout(() => this.#yieldSlow(slot, leave), this.#options.slowMs))
     const giveUp = () => {
       slot.child.send({ kind: 'cancel', id })
       timers.push(setTimeout(() => this.#end(slot, 'closed'), GRACE_MS))
@@ -222,19 +222,19 @@ class Children implements ChildPool {
   #giveBack(slot: Slot): void {
     slot.job = null
     if (!this.#slots.has(slot)) return
-    // Nobody but root can raise a priority again.
+    // Only root can raise a priority again.
     if (slot.slowSince !== null || slot.child.residentBytes() > KEPT_MB_MAX * MIB) {
       this.#end(slot, 'closed')
       return
     }
     slot.taken = false
     this.#endWhenIdle(slot)
-    // The one used last is the first to be used again, so that the others may end.
+    // The child used last is reused first, so that the others become idle and end.
     this.#slots.delete(slot)
     this.#slots.add(slot)
   }
 
-  #goBehind(slot: Slot, leave: () => void): void {
+  #yieldSlow(slot: Slot, leave: () => void): void {
     slot.slowSince = performance.now()
     slot.child.yieldToAll()
     const slow = [...this.#slots].filter((each) => each.slowSince !== null).sort((a, b) => (a.slowSince ?? 0) - (b.slowSince ?? 0))
@@ -289,19 +289,19 @@ class Children implements ChildPool {
   }
 
   #end(slot: Slot, end: ChildEnd): void {
-    // Before it has ended: nobody is to take it.
+    // Reserved before it has ended, so that nobody takes it.
     slot.taken = true
     slot.child.kill(end)
   }
 
   #endWhenIdle(slot: Slot): void {
-    // One that stands ready for the next waits as long as those that it is to relieve.
+    // A spare child waits as long as the children that it is to replace.
     const servesPages = slot.drewFor === 'page' || (slot.drewFor === null && [...this.#slots].some(({ drewFor }) => drewFor === 'page'))
     const { idleMs, coverIdleMs } = this.#options
     slot.idle = setTimeout(() => this.#end(slot, 'closed'), servesPages ? idleMs : Math.min(idleMs, coverIdleMs)).unref()
   }
 
-  /** One child more than are at work, so that the next page does not wait for a start. */
+  /** Keeps one idle child besides those at work, so that the next page does not wait for a start. */
   #planSpare(): void {
     this.#spare ??= setTimeout(() => {
       this.#spare = undefined
@@ -323,7 +323,7 @@ class Children implements ChildPool {
   }
 }
 
-/** Pages that a child was lost over, for as long as their files stay as they are. */
+/** Pages that killed a child; an entry holds until its file changes. */
 class RefusedPages {
   readonly #refused = new LRUCache<string, { problem: Problem; version: string }>({ max: REFUSED_MAX, ttl: REFUSED_MS })
 
@@ -343,7 +343,7 @@ const keyOf = ({ path, index }: DrawingRequest) => `${index} ${path}`
 
 const statFile = promisify(stat) as (path: string, options: { bigint: true }) => Promise<BigIntStats>
 
-/** Of the file's content; empty where it cannot be told. */
+/** Identifies the content of the file; empty when the file cannot be read. */
 async function versionOf(path: string): Promise<string> {
   return statFile(path, { bigint: true }).then(
     ({ size, mtimeNs }) => `${size} ${mtimeNs}`,
@@ -351,7 +351,7 @@ async function versionOf(path: string): Promise<string> {
   )
 }
 
-/** Whoever gives up does not wait until the work has stopped. */
+/** Rejects at once when the signal aborts; the work may go on for a while. */
 async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (!signal) return work
   const { promise, reject } = Promise.withResolvers<never>()
@@ -362,7 +362,7 @@ async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal | un
     return await Promise.race([work, promise])
   } finally {
     signal.removeEventListener('abort', leave)
-    // It may still fail when nobody listens any more.
+    // Its later failure has no listener.
     work.catch(() => {})
     promise.catch(() => {})
   }

@@ -7,32 +7,32 @@ import type { FromChild, ToChild } from '../drawing.ts'
 import { ENTRY_BYTES_MAX } from '../limits.ts'
 import { createFrameReader, frameOf } from './frame.ts'
 
-/** Why a child ended: by our hand, by the file it worked on, or by somebody from outside (the kernel, a person), which says nothing of the file. */
+/** Why a child ended: by the server, by the file that it worked on, or from outside (the kernel, a person), which is not the fault of the file. */
 export type ChildEnd = 'deadline' | 'memory' | 'closed' | 'crash' | 'outside'
 
 export interface ChildListener {
   onMessage(message: FromChild, body: Uint8Array<ArrayBuffer>): void
-  /** Once, whatever ended it. */
+  /** Called once, for any end. */
   onEnd(end: ChildEnd, detail: string): void
 }
 
-/** A process that draws, as the server sees it. */
+/** A drawing process, from the server's side. */
 export interface DrawingChild {
   readonly pid: number
   send(message: ToChild, body?: Uint8Array): void
-  /** At once, whatever it is doing. */
+  /** Immediately, in the middle of any work. */
   kill(end: ChildEnd): void
-  /** Resident memory in bytes; 0 where the system does not tell. */
+  /** Resident memory in bytes; 0 where the system does not report it. */
   residentBytes(): number
-  /** From now on everybody else goes before it. */
+  /** Sets the lowest priority. */
   yieldToAll(): void
 }
 
 const PROGRAM = fileURLToPath(new URL('child.ts', import.meta.url))
 
 /**
- * Node's own permissions: files to read and threads, no writing, no processes, no inspector. A debugger could also be called by a signal,
- * which any process of the same user may send.
+ * Node's permission model: may read files and start threads; no writing, no processes, no inspector. A signal, which any process of
+ * the same user may send, could otherwise start a debugger.
  */
 const FLAGS = [
   '--permission',
@@ -40,39 +40,39 @@ const FLAGS = [
   '--allow-addons',
   '--allow-worker',
   '--disable-sigusr1',
-  // The warning that addons may be loaded is meant for whoever did not know.
+  // This warning that addons may be loaded is noise here.
   '--disable-warning=PERM0001',
 ]
 
-/** Tools that watch a server slip their own variables into whatever it starts; where there is `env`, they are taken out again. */
+/** Monitoring tools inject variables into child processes; where `env` exists, it removes them. */
 const ENV = '/usr/bin/env'
-/** glibc gives every thread a heap of its own and keeps what each has freed. */
+/** glibc gives every thread its own heap and keeps what each has freed. */
 const ENVIRONMENT = { MALLOC_ARENA_MAX: '2' }
 
-/** For pages that have taken long. The others keep the priority of the server: readers wait for them, during a scan too. */
+/** For slow pages. The others keep the priority of the server: users wait for them, during a scan too. */
 const NICEST = 19
-/** When memory runs out, a child goes before the server or the database. */
+/** When memory runs out, the kernel kills a child before the server or the database. */
 const OOM_SCORE_ADJ = '1000'
 const PAGE_BYTES = 4_096
-/** Of what it writes on its standard error only the end is kept: what a dying process says of its death. */
+/** Only the end of its standard error is kept: the last words of a process that crashes. */
 const STDERR_LENGTH_MAX = 2_000
-/** Signals by which a process ends because of what it did itself; the others are sent to it. */
+/** Signals that a process causes itself; the others are sent to it. */
 const OWN_SIGNALS = new Set(['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SIGTRAP', 'SIGSYS'])
 
-/** Starts a child with a JavaScript heap of at most `heapMbMax`. It tells `ready` when it can draw. */
+/** Starts a child with a JavaScript heap of at most `heapMbMax`. It sends `ready` when it can draw. */
 export function startChild(heapMbMax: number, listener: ChildListener): DrawingChild {
   const node = [process.execPath, ...FLAGS, `--max-old-space-size=${heapMbMax}`, PROGRAM]
   const pairs = Object.entries(ENVIRONMENT).map(([name, value]) => `${name}=${value}`)
   const [file, ...words] = existsSync(ENV) ? [ENV, '-i', ...pairs, ...node] : node
-  // The fourth is for messages; the fifth says nothing and ends with the server.
+  // The fourth is for messages; the fifth carries no data and closes when the server ends.
   const child = spawn(file as string, words, { env: ENVIRONMENT, cwd: '/', stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'] })
   const pid = child.pid ?? 0
   const channel = child.stdio[3] as Duplex
   let end: ChildEnd | null = null
   let ended = false
-  let said = ''
+  let stderrTail = ''
 
-  const tellEnd = (found: ChildEnd, detail: string) => {
+  const reportEnd = (found: ChildEnd, detail: string) => {
     if (ended) return
     ended = true
     channel.destroy()
@@ -81,10 +81,10 @@ export function startChild(heapMbMax: number, listener: ChildListener): DrawingC
   const kill = (reason: ChildEnd) => {
     end ??= reason
     child.kill('SIGKILL')
-    // Whoever waits for its end does so though nothing else goes on.
+    // A caller that waits for its end must keep the event loop alive.
     child.ref()
     refPipe(child.stderr, 'ref')
-    // What it still says is not heard.
+    // Ignores further messages.
     channel.destroy()
   }
 
@@ -100,11 +100,11 @@ export function startChild(heapMbMax: number, listener: ChildListener): DrawingC
   })
   channel.on('error', () => {})
   child.stderr?.on('data', (chunk: Buffer) => {
-    said = (said + chunk.toString('utf8')).slice(-STDERR_LENGTH_MAX)
+    stderrTail = (stderrTail + chunk.toString('utf8')).slice(-STDERR_LENGTH_MAX)
   })
-  child.on('error', (error) => tellEnd('crash', error.message))
-  // Not 'exit': what it said last comes before.
-  child.on('close', (code, signal) => tellEnd(end ?? endOf(signal, said), signal ?? `exit code ${code}`))
+  child.on('error', (error) => reportEnd('crash', error.message))
+  // Not 'exit': its last output comes first.
+  child.on('close', (code, signal) => reportEnd(end ?? endOf(signal, stderrTail), signal ?? `exit code ${code}`))
   offerToKernel(pid)
   unref(child)
 
@@ -120,12 +120,12 @@ export function startChild(heapMbMax: number, listener: ChildListener): DrawingC
   }
 }
 
-function endOf(signal: NodeJS.Signals | null, said: string): ChildEnd {
-  if (said.includes('heap out of memory')) return 'memory'
+function endOf(signal: NodeJS.Signals | null, stderrTail: string): ChildEnd {
+  if (stderrTail.includes('heap out of memory')) return 'memory'
   return signal !== null && !OWN_SIGNALS.has(signal) ? 'outside' : 'crash'
 }
 
-/** Courtesies, these two: a system that does not know them, or does not let us, loses nothing else by it. */
+/** Both are optional: a system that lacks them, or does not permit them, loses nothing else. */
 function offerToKernel(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/oom_score_adj`, OOM_SCORE_ADJ)
@@ -138,13 +138,13 @@ function setPriority(pid: number, nice: number): void {
   } catch {}
 }
 
-/** It lives no longer than the server, and keeps nobody waiting for it. */
+/** The child ends with the server and does not keep its event loop alive. */
 function unref(child: ChildProcess): void {
   child.unref()
   for (const pipe of child.stdio) refPipe(pipe, 'unref')
 }
 
-/** The types do not know that pipes of children are sockets. */
+/** The types do not say that pipes of children are sockets. */
 function refPipe(pipe: unknown, act: 'ref' | 'unref'): void {
   ;(pipe as Record<typeof act, (() => void) | undefined> | null)?.[act]?.()
 }

@@ -1,6 +1,6 @@
 /**
- * The process that draws pages of PDFs and decodes pictures, one at a time. Painting is native code that nothing can interrupt, so the server ends this process
- * whenever in doubt, and nothing here tidies up.
+ * The process that draws pages of PDFs and decodes pictures, one at a time. Painting is native code that nothing can interrupt, so the server
+ * terminates this process whenever in doubt, and nothing here cleans up.
  */
 import { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
@@ -10,10 +10,10 @@ import { drawPdfPage } from '../formats/pdf/pdf.ts'
 import { ENTRY_BYTES_MAX } from '../limits.ts'
 import { createFrameReader, frameOf } from './frame.ts'
 
-// While a page is painted this thread hears nothing; another one notices that the server has gone.
+// This thread handles no messages while it paints; another one notices when the server ends.
 new Worker(new URL('./server-watch.mjs', import.meta.url))
 
-// pdf.js leaves promises behind that fail when their page has long been given up. What is waited for tells its failure itself.
+// pdf.js leaves promises behind that reject after their page was canceled. Promises that somebody awaits report their own failure.
 process.on('unhandledRejection', () => {})
 
 const server = new Socket({ fd: 3, readable: true, writable: true })
@@ -37,7 +37,7 @@ async function draw(id: number, request: PageDrawing, deadlineMs: number): Promi
 }
 
 async function drawPicture(id: number, bytes: Uint8Array, fit: { width: number; height: number }): Promise<void> {
-  // Loaded for the first of them: most books need none.
+  // Loaded for the first picture: most books need none.
   const { drawPlain } = await import('../images/image.ts')
   try {
     const { jpeg, width, height } = await drawPlain(bytes, fit)
@@ -59,7 +59,7 @@ server.on(
     else if (current?.id === message.id) current.abort.abort()
   }, ENTRY_BYTES_MAX),
 )
-// Nobody is left to draw for.
+// Without a server there is nothing to draw.
 server.on('close', () => process.kill(process.pid, 'SIGKILL'))
 server.on('error', () => {})
 send({ kind: 'ready' })

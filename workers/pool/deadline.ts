@@ -1,22 +1,22 @@
 import { BEGUN, monotonicMs, openTimes } from './job.ts'
 
-/** A thread starts in 0.2 s; on a machine that is busy with everything at once it has been seen to take several. */
+/** A thread starts in 0.2 s; on a busy machine it took several. */
 const THREAD_START_MS = 30_000
 
-/** The time that a thread has for an job. */
+/** The time limit of a job in a thread. */
 export interface Deadline {
-  /** For the thread to write into. */
+  /** The thread writes its times here. */
   times: Float64Array
-  /** Aborts when the time is over. */
+  /** Aborts at the deadline. */
   signal: AbortSignal
-  /** Time in which the thread only waits for `work` does not count. */
+  /** Does not count the time in which the thread only waits for `work`. */
   except<Result>(work: () => Promise<Result>): Promise<Result>
-  /** Whether the thread has begun. */
+  /** Whether the thread has started the job. */
   begun(): boolean
   end(): void
 }
 
-/** Ends `deadlineMs` after the work began in a thread, or when no thread has begun it in a time of its own. */
+/** Aborts `deadlineMs` after a thread began the job, or when no thread has begun it within `THREAD_START_MS`. */
 export function openDeadline(deadlineMs: number): Deadline {
   const controller = new AbortController()
   const times = openTimes()

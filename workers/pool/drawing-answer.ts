@@ -6,8 +6,8 @@ import type { ChildEnd } from './child-process.ts'
 const MESSAGE_LENGTH_MAX = 1_000
 
 /**
- * What a child's answer says, or null when it is none that a sound child gives: a file may have overcome it, so nothing is believed
- * unseen.
+ * Parses the answer of a child; null when no intact child would send it. A malicious file may control the child, so every value is
+ * checked.
  */
 export function readAnswer(message: FromChild, body: Uint8Array<ArrayBuffer>): DrawingOutcome | Error | null {
   if (message.kind === 'drawn') {
@@ -27,9 +27,9 @@ export function readAnswer(message: FromChild, body: Uint8Array<ArrayBuffer>): D
 }
 
 /**
- * What is told of a page whose drawing ended its process. `stopped` marks what would come to the same end again. `died` is counted against the
- * file: only a process that ended by itself. One that was ended at its limits may have been slow because the machine was busy, and its book can be
- * read all the same.
+ * The problem of a page whose drawing ended its process. `stopped` marks ends that would happen again. `died` counts against the
+ * file, and only when the process ended by itself: a process terminated at its limits may have been slow because the machine was busy,
+ * and the rest of its book is readable.
  */
 export function lostPage(
   request: DrawingRequest,
@@ -44,7 +44,7 @@ export function lostPage(
   }
   return {
     type: request.picture ? 'thumbnail' : 'pdf_rendering',
-    message: `${what} ${why[lost.end] ?? 'ends the process that draws it'}, and was stopped.`,
+    message: `${what} ${why[lost.end] ?? 'crashes the process that draws it'}. Drawing was stopped.`,
     details: {
       ...(request.picture ? {} : { page }),
       stopped: lost.end,
@@ -54,7 +54,7 @@ export function lostPage(
   }
 }
 
-/** Whether drawing the same page again would only take the same time, or end the same way. */
+/** Whether drawing the same page again would take the same time or end the same way. */
 export function isLasting(outcome: DrawingOutcome): outcome is { problem: Problem } {
   return 'problem' in outcome && outcome.problem.details?.['stopped'] !== undefined
 }

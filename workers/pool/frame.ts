@@ -1,11 +1,11 @@
 /**
- * Messages between the server and a drawing child: two lengths, a header, and bytes that nobody looks into on the way.
+ * Messages between the server and a drawing child: two lengths, a header, and an opaque body.
  *
  *   u32 length of the header | u32 length of the body | header (JSON, UTF-8) | body
  */
 
 const LENGTHS_BYTES = 8
-/** Headers hold a path, some numbers and at most one problem in words. */
+/** A header contains a path, some numbers and at most one problem message. */
 export const HEADER_BYTES_MAX = 64 * 1024
 /** A drawn page: 5,000 × 5,000 pixels of noise as JPEG have 20 MB. */
 export const BODY_BYTES_MAX = 64 * 1024 * 1024
@@ -23,8 +23,8 @@ export function frameOf(header: object, body: Uint8Array = NOTHING, bodyBytesMax
 }
 
 /**
- * Puts frames together again from chunks of any size. A body has memory of its own, which can be moved to another thread.
- * What it returns throws at the first bytes that are no frame: the other side cannot be trusted any further then.
+ * Reassembles frames from chunks of any size. A body has its own memory, which can be transferred to another thread.
+ * The returned function throws at the first bytes that are not a frame: the other side cannot be trusted after that.
  */
 export function createFrameReader(
   onFrame: (header: unknown, body: Uint8Array<ArrayBuffer>) => void,
@@ -34,7 +34,7 @@ export function createFrameReader(
   let held = 0
   let needed = LENGTHS_BYTES
 
-  /** Whole frames in `bytes`, then what is left of them. */
+  /** Handles the whole frames in `bytes` and returns the rest. */
   function takeFrames(bytes: Buffer): Buffer {
     let rest = bytes
     while (rest.length >= LENGTHS_BYTES) {

@@ -1,15 +1,15 @@
 import { MessageChannel, type MessagePort, parentPort } from 'node:worker_threads'
 import type { DrawingOutcome, DrawingRequest } from '../drawing.ts'
 
-/** What travels to a thread: the request, and the times that the thread writes down. */
+/** The message to a thread: the request, and shared memory for the times that the thread writes. */
 export interface Job<Request> {
-  /** Names the job in what the thread asks of the server meanwhile. */
+  /** Identifies the job in requests of the thread to the server. */
   id: number
   request: Request
   times: Float64Array
 }
 
-/** Places in `Job.times`, as `monotonicMs()`; 0 until then. Shared memory, because a message from a busy thread would come when it is done. */
+/** Indices in `Job.times`, as `monotonicMs()`; 0 until then. Shared memory, because a busy thread would deliver a message only at its end. */
 export const BEGUN = 0
 export const ENDED = 1
 
@@ -22,14 +22,14 @@ export function monotonicMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n)
 }
 
-/** A page that a thread wants drawn for its job; the outcome goes to `port`. */
+/** A page that a thread needs drawn for its job; the outcome goes to `port`. */
 export interface DrawingMessage {
   drawingFor: number
   request: DrawingRequest
   port: MessagePort
 }
 
-/** In a thread: has a page drawn by a child of the server. */
+/** In a thread: lets a child of the server draw a page. */
 export function drawElsewhere(jobId: number, request: DrawingRequest): Promise<DrawingOutcome> {
   const { port1, port2 } = new MessageChannel()
   return new Promise((resolve) => {

@@ -31,11 +31,11 @@ import { type ChildPool, openChildPool } from './child-pool.ts'
 import { openThreadPool, type ThreadPool } from './thread-pool.ts'
 
 export interface PoolOptions {
-  /** Analyses at a time. Pages get threads of their own, so that reading goes on during a scan. */
+  /** Analyses at a time. Pages have their own threads, so that reading continues during a scan. */
   threads: number
-  /** JavaScript heap per thread. Bytes of files lie outside of it and are bounded by the limits on entries. */
+  /** JavaScript heap per thread. File contents are outside it; the limits on entries bound them. */
   memoryMbMax: number
-  /** From the start of the work in a thread, not from the request. A page that is drawn for a reader has at most half a minute of its own. */
+  /** From the start of the work in a thread, not from the request. A page drawn for a user has its own limit of at most half a minute. */
   deadlineMs: number
 }
 
@@ -51,18 +51,18 @@ export interface Pool {
   readReadingList: ReadReadingList
   readPublication: ReadPublication
   openZipEntry: OpenZipEntry
-  /** Whether threads and children can work now; false once closed. After losses, asking tries anew. */
+  /** Whether threads and children can work now; false after close. After losses, the call tries to start them again. */
   healthy(): boolean
-  /** Lets running work end, for at most two seconds, then ends it. */
+  /** Waits at most two seconds for running work, then terminates it. */
   close(): Promise<void>
 }
 
-/** Two at least: a page that takes for ever leaves room for other books. */
+/** At least two: an endless page leaves room for other books. */
 const PAGES_DRAWN_MIN = 2
 
 /**
- * Threads and processes for everything that touches hostile bytes. A file that takes too long or too much memory costs its thread or process,
- * which is replaced, and comes back as an ordinary problem; nothing else notices.
+ * Threads and processes for everything that reads hostile bytes. A file that takes too long or too much memory costs its thread or process,
+ * which is replaced, and gets an ordinary problem; nothing else is affected.
  */
 export function openPool(options: PoolOptions): Pool {
   const readers = Math.max(1, Math.floor(options.threads / 2))
@@ -86,7 +86,7 @@ export function openPool(options: PoolOptions): Pool {
     ...picturesBy(children, new Semaphore(availableParallelism())),
     readZipPage: openZipPages(files, checked),
     openZipEntry: openZipEntries(files, checked),
-    // Both are asked: asking is what makes them try again.
+    // Call both: the call makes each try again.
     healthy: () => [threads.healthy(), children.healthy()].every((healthy) => healthy),
     async close() {
       await Promise.all([threads.close(), children.close()])
@@ -118,7 +118,7 @@ const readsIn = (
         threads.run<LibraryFile & { pages: Page[]; folder: string }, Problem | null>('extractRar', request, signal, (problem) => problem),
       signal,
     ),
-  // Its markup takes seconds where it is made for that.
+  // A malicious file can take seconds to parse.
   readReadingList: (bytes) =>
     reads.run(() =>
       threads.run<Uint8Array, ReadingListOutcome>('readReadingList', bytes, undefined, ({ message }) => ({ refused: message })),
@@ -135,7 +135,7 @@ function picturesBy(children: ChildPool, resizes: Semaphore): Pick<Pool, 'render
       const outcome = await children.draw({ ...request, purpose: 'page' }, { signal })
       return 'problem' in outcome ? outcome : { bytes: outcome.jpeg, mediaType: 'image/jpeg' }
     },
-    // Plain ones in this process: libvips works in threads of its own, and no picture is copied to another heap and back.
+    // Plain ones in this process: libvips has its own threads, and no picture is copied between heaps.
     resizeImage: async (request) => {
       const plain = await makePlain(request.bytes, { width: request.width, purpose: 'page' }, draw)
       if ('problem' in plain) return pageRefusal({ ...plain.problem, type: 'page_extraction' })

@@ -10,30 +10,30 @@ export interface ThreadPoolOptions {
   maxThreads: number
   memoryMbMax: number
   deadlineMs: number
-  /** Draws what a thread asks for. */
+  /** Draws pages for the threads. */
   draw: (request: DrawingRequest, options: { signal: AbortSignal }) => Promise<DrawingOutcome>
 }
 
-/** Threads for work on files that can be ended at any moment, native code excepted. */
+/** Threads for work on files that can be terminated at any moment, except inside native code. */
 export interface ThreadPool {
-  /** Runs one task; a thread lost over it gives the refusal, an abort by the caller rejects. */
+  /** Runs one task. When its thread is lost, resolves with the refusal; when the caller aborts, rejects. */
   run<Request, Result>(
     name: string,
     request: Request,
     signal: AbortSignal | undefined,
     refusal: (problem: Problem) => Result,
   ): Promise<Result>
-  /** False once closed, and while threads die before they begin anything; asking tries again. */
+  /** False after close, and while threads die before they begin; the call tries to start one again. */
   healthy(): boolean
-  /** Lets running work end, for at most two seconds, then ends it. */
+  /** Waits at most two seconds for running work, then terminates it. */
   close(): Promise<void>
 }
 
 const IDLE_THREAD_MS = 30_000
 const CLOSE_MS = 2_000
-/** Results leave a thread at once, so there is nothing for a large young generation to gather but garbage. */
+/** Results leave a thread at once, so a large young generation would only collect garbage. */
 const YOUNG_GENERATION_MB = 8
-/** A thread that dies before it began can be an accident; so many in a row are none. What dies over a file is the file's fault and not counted. */
+/** Threads in a row that die before they begin: one can be an accident, so many are not. A thread that dies of a file does not count. */
 const LOSSES_UNHEALTHY = 8
 const TRY_AGAIN_MS = 5_000
 
@@ -56,13 +56,13 @@ class PiscinaThreadPool implements ThreadPool {
       filename: new URL('./thread.ts', import.meta.url).href,
       // The default would freeze a thread between tasks, with its timers and pending closes.
       atomics: 'async',
-      // All of them end when nothing is to be done: one that waits keeps 20 MB, and a new one is there in 0.2 s.
+      // All threads end when idle: a waiting thread takes 20 MB, and a new one starts in 0.2 s.
       minThreads: 0,
       maxThreads: options.maxThreads,
       idleTimeout: IDLE_THREAD_MS,
       resourceLimits: { maxOldGenerationSizeMb: options.memoryMbMax, maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
     })
-    // Raised for a thread that dies between tasks; the pool has replaced it already, and the next task says whether it can work.
+    // Emitted when a thread dies between tasks; the pool has replaced it already, and the next task shows whether it works.
     this.#piscina.on('error', () => {})
     this.#piscina.on('message', (message: DrawingMessage) => void this.#drawFor(message))
   }
@@ -99,7 +99,7 @@ class PiscinaThreadPool implements ThreadPool {
     } catch (error) {
       signal?.throwIfAborted()
       if (this.#closed) refuse('unavailable', 'The server is shutting down.', { cause: error })
-      // It threw, and its thread lives.
+      // The task threw; its thread is alive.
       if (deadline.times[ENDED] !== 0 && !deadline.signal.aborted) throw error
       if (!deadline.begun()) {
         this.#losses++
@@ -114,7 +114,7 @@ class PiscinaThreadPool implements ThreadPool {
     }
   }
 
-  /** Nothing but the question whether a thread can be had. */
+  /** Runs an empty task, to find out whether a thread can start. */
   #tryAgain(): void {
     if (Date.now() - this.#triedAt < TRY_AGAIN_MS) return
     this.#triedAt = Date.now()
@@ -141,11 +141,11 @@ class PiscinaThreadPool implements ThreadPool {
 
 function lostFile(reason: 'deadline' | 'memory' | 'crash', { deadlineMs, memoryMbMax }: ThreadPoolOptions, error: unknown): Problem {
   if (reason === 'crash') return deathProblem('thread', (error as Error).message)
-  const told = {
+  const reasons = {
     deadline: { message: `Reading this file took longer than ${deadlineMs / 1000} s and was stopped.`, details: { deadlineMs } },
     memory: { message: `Reading this file needed more memory than ${memoryMbMax} MB and was stopped.`, details: { memoryMbMax } },
   }
-  return { type: 'other', ...told[reason], fatal: true }
+  return { type: 'other', ...reasons[reason], fatal: true }
 }
 
 const isOutOfMemory = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'

@@ -1,6 +1,6 @@
 /**
- * What a thread of the pool can do, by name. Each task loads only the libraries it needs: a thread that reads comics
- * never pays for the PDF library.
+ * The tasks of a pool thread, by name. Each task loads only the libraries that it needs: a thread that reads comics
+ * never loads the PDF library.
  */
 import type {
   Analysis,
@@ -18,8 +18,8 @@ import { analyse as analyseFile, drawBookCover as drawCoverOfFile } from '../for
 import { BEGUN, drawElsewhere, ENDED, type Job, monotonicMs } from './job.ts'
 import { moved } from './moved.ts'
 
-// pdf.js leaves promises behind that fail when nobody waits for them any more. What is waited for tells its failure itself; the rest must
-// not end the thread and take with it what the file at hand has given so far.
+// pdf.js leaves promises behind that reject after nobody awaits them. Awaited promises report their own failure; the others must
+// not end the thread and lose what the current file has yielded so far.
 process.on('unhandledRejection', () => {})
 
 export const analyse = announced(
@@ -33,7 +33,7 @@ export const drawBookCover = announced(
 export const readRarPage = announced(async (request: PageRequest): Promise<PageOutcome> => {
   const rar = await import('../formats/rar/rar-page.ts')
   const outcome = await rar.readRarPage(request)
-  // A page of a megabyte is handed over, not copied.
+  // A page of a megabyte is transferred, not copied.
   return 'bytes' in outcome ? moved(outcome, outcome.bytes) : outcome
 })
 
@@ -52,10 +52,10 @@ export const readReadingList = announced(async (bytes: Uint8Array): Promise<Read
   return readingList.readReadingList(bytes)
 })
 
-/** Nothing: for the pool to find out whether a thread can work. */
+/** An empty task, with which the pool checks that a thread works. */
 export const answer = announced(async (): Promise<true> => true)
 
-/** Tells the pool when the work began and that it ended: what is left without an end died with its thread. */
+/** Records when the work began and ended: a task without an end died with its thread. */
 function announced<Request, Result>(work: (request: Request, jobId: number) => Promise<Result>) {
   return async ({ id, request, times }: Job<Request>): Promise<Result> => {
     times[BEGUN] = monotonicMs()

@@ -1,37 +1,37 @@
 import { AuthError, type Context, type Json, NotFoundError, RateLimitError, UpstreamError } from '../../../plugin-sdk/index.ts'
 
-/** Asking AniList, as https://docs.anilist.co describes it: one address, GraphQL, and faults in the answer as well as in its status. */
+/** Requests to AniList, by https://docs.anilist.co: one URL, GraphQL, and errors both in the body and in the status. */
 
 export type Rec = Record<string, unknown>
 
 export const SITE = 'https://anilist.co'
 const ENDPOINT = 'https://graphql.anilist.co/'
-/** Where it asks to wait and does not say how long: its limit counts by the minute. */
+/** The wait when AniList names none: its rate limit counts per minute. */
 const WAIT_SECONDS = 60
-/** Nobody waits longer, whatever it says. */
+/** The longest wait that is passed on, whatever AniList says. */
 const WAIT_SECONDS_MAX = 3_600
-/** Of what it says of a fault; the rest is the text of the query. */
-const SAID_LENGTH_MAX = 200
+/** Length of AniList's error message; the rest repeats the query. */
+const MESSAGE_LENGTH_MAX = 200
 
 export const isRec = (value: unknown): value is Rec => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Objects of a list; what is none is left out, for lists of AniList have null where something was deleted. */
+/** The objects of a list, without others: lists of AniList contain null for deleted entries. */
 export const recsOf = (value: unknown): Rec[] => (Array.isArray(value) ? (value as unknown[]) : []).filter(isRec)
 
-/** A text with something in it; null for anything else. */
+/** A text that is not blank; null for anything else. */
 export const textOf = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value.trim() : null)
 
 export const numberOf = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) ? value : null)
 
-/** The number that AniList knows something by; null for what is none. */
+/** A numeric identifier of AniList; null when invalid. */
 export function idOf(value: unknown): number | null {
   const id = typeof value === 'string' && /^[1-9]\d{0,9}$/.test(value.trim()) ? Number(value) : numberOf(value)
-  // Its numbers are those of GraphQL, which end there.
+  // Identifiers are 32-bit integers of GraphQL.
   return id !== null && Number.isInteger(id) && id > 0 && id <= 2_147_483_647 ? id : null
 }
 
 /**
- * The `data` of its answer.
+ * Returns the `data` of the response.
  * @throws NotFoundError, RateLimitError, AuthError, UpstreamError
  */
 export async function ask(ctx: Pick<Context, 'fetch'>, query: string, variables: Record<string, Json>): Promise<Rec> {
@@ -42,19 +42,20 @@ export async function ask(ctx: Pick<Context, 'fetch'>, query: string, variables:
   })
   const answer = readJson(await response.text())
   const [fault] = recsOf(answer?.['errors'])
-  const said = (textOf(fault?.['message']) ?? '').replace(/\s+/g, ' ').slice(0, SAID_LENGTH_MAX)
-  // Some faults come with status 200 and say theirs in the answer.
+  const errorMessage = (textOf(fault?.['message']) ?? '').replace(/\s+/g, ' ').slice(0, MESSAGE_LENGTH_MAX)
+  // Some errors come with status 200 and have their own status in the body.
   const status = response.ok ? (numberOf(fault?.['status']) ?? response.status) : response.status
   const wait = response.headers.get('retry-after')
-  if (status === 429 || (status === 503 && wait !== null)) throw new RateLimitError('AniList asks to wait.', waitOf(wait))
-  // It answers 400 to a token that it does not know, and 403 to everybody while it is out of order.
-  if (status === 401 || /\b(invalid token|unauthori[sz]ed)\b/i.test(said))
-    throw new AuthError('AniList does not accept the sign-in any more: connect your account again.')
-  if (status === 404) throw new NotFoundError('AniList has nothing by this identifier.')
-  if (!response.ok) throw new UpstreamError(`AniList answered ${response.status}${said === '' ? '' : `: ${said}`}.`)
+  if (status === 429 || (status === 503 && wait !== null))
+    throw new RateLimitError('AniList has reached its rate limit. Try again later.', waitOf(wait))
+  // AniList answers 400 to an unknown token, and 403 to everybody during an outage.
+  if (status === 401 || /\b(invalid token|unauthori[sz]ed)\b/i.test(errorMessage))
+    throw new AuthError('AniList no longer accepts the sign-in. Connect your account again.')
+  if (status === 404) throw new NotFoundError('AniList has no entry with this identifier.')
+  if (!response.ok) throw new UpstreamError(`AniList answered ${response.status}${errorMessage === '' ? '' : `: ${errorMessage}`}.`)
   const data = answer?.['data']
-  if (fault !== undefined) throw new UpstreamError(`AniList could not answer${said === '' ? '' : `: ${said}`}.`)
-  if (!isRec(data)) throw new UpstreamError('AniList answered something else than what it documents.')
+  if (fault !== undefined) throw new UpstreamError(`AniList returned an error${errorMessage === '' ? '' : `: ${errorMessage}`}.`)
+  if (!isRec(data)) throw new UpstreamError('AniList returned an unexpected response.')
   return data
 }
 

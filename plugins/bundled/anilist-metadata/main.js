@@ -14,20 +14,20 @@ var PluginError = class extends Error {
 };
 var RateLimitError = class extends PluginError {
   retryAfterSeconds;
-  constructor(message = "The service asks to wait.", retryAfterSeconds = 60) {
+  constructor(message = "The service has reached its rate limit.", retryAfterSeconds = 60) {
     super("rate_limited", message);
     this.name = "RateLimitError";
     this.retryAfterSeconds = retryAfterSeconds;
   }
 };
 var NotFoundError = class extends PluginError {
-  constructor(message = "There is nothing by this identifier.") {
+  constructor(message = "There is no entry with this identifier.") {
     super("not_found", message);
     this.name = "NotFoundError";
   }
 };
 var AuthError = class extends PluginError {
-  constructor(message = "The credentials were refused.") {
+  constructor(message = "The service rejected the credentials.") {
     super("auth", message);
     this.name = "AuthError";
   }
@@ -132,7 +132,7 @@ var SITE = "https://anilist.co";
 var ENDPOINT = "https://graphql.anilist.co/";
 var WAIT_SECONDS = 60;
 var WAIT_SECONDS_MAX = 3600;
-var SAID_LENGTH_MAX = 200;
+var MESSAGE_LENGTH_MAX = 200;
 var isRec = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 var recsOf = (value) => (Array.isArray(value) ? value : []).filter(isRec);
 var textOf = (value) => typeof value === "string" && value.trim() !== "" ? value.trim() : null;
@@ -149,17 +149,18 @@ async function ask(ctx, query, variables) {
   });
   const answer = readJson(await response.text());
   const [fault] = recsOf(answer?.["errors"]);
-  const said = (textOf(fault?.["message"]) ?? "").replace(/\s+/g, " ").slice(0, SAID_LENGTH_MAX);
+  const errorMessage = (textOf(fault?.["message"]) ?? "").replace(/\s+/g, " ").slice(0, MESSAGE_LENGTH_MAX);
   const status = response.ok ? numberOf(fault?.["status"]) ?? response.status : response.status;
   const wait = response.headers.get("retry-after");
-  if (status === 429 || status === 503 && wait !== null) throw new RateLimitError("AniList asks to wait.", waitOf(wait));
-  if (status === 401 || /\b(invalid token|unauthori[sz]ed)\b/i.test(said))
-    throw new AuthError("AniList does not accept the sign-in any more: connect your account again.");
-  if (status === 404) throw new NotFoundError("AniList has nothing by this identifier.");
-  if (!response.ok) throw new UpstreamError(`AniList answered ${response.status}${said === "" ? "" : `: ${said}`}.`);
+  if (status === 429 || status === 503 && wait !== null)
+    throw new RateLimitError("AniList has reached its rate limit. Try again later.", waitOf(wait));
+  if (status === 401 || /\b(invalid token|unauthori[sz]ed)\b/i.test(errorMessage))
+    throw new AuthError("AniList no longer accepts the sign-in. Connect your account again.");
+  if (status === 404) throw new NotFoundError("AniList has no entry with this identifier.");
+  if (!response.ok) throw new UpstreamError(`AniList answered ${response.status}${errorMessage === "" ? "" : `: ${errorMessage}`}.`);
   const data = answer?.["data"];
-  if (fault !== void 0) throw new UpstreamError(`AniList could not answer${said === "" ? "" : `: ${said}`}.`);
-  if (!isRec(data)) throw new UpstreamError("AniList answered something else than what it documents.");
+  if (fault !== void 0) throw new UpstreamError(`AniList returned an error${errorMessage === "" ? "" : `: ${errorMessage}`}.`);
+  if (!isRec(data)) throw new UpstreamError("AniList returned an unexpected response.");
   return data;
 }
 function readJson(text) {
@@ -307,11 +308,11 @@ function peopleOf(media, language) {
     const names = isRec(node) && isRec(node["name"]) ? node["name"] : {};
     const name = (textOf(names["full"]) ?? textOf(names["native"]))?.replace(/\s+/g, " ").slice(0, NAME_LENGTH_MAX).toWellFormed();
     if (name === void 0) continue;
-    const said = (textOf(role) ?? "").slice(0, ROLE_LENGTH_MAX);
-    const [, aside = ""] = /\(([^()]*)\)/.exec(said) ?? [];
+    const roleName = (textOf(role) ?? "").slice(0, ROLE_LENGTH_MAX);
+    const [, aside = ""] = /\(([^()]*)\)/.exec(roleName) ?? [];
     const known = ROLES.find(
       ([pattern]) => pattern.test(
-        said.replace(/\([^()]*\)?/g, "").trim().toLowerCase()
+        roleName.replace(/\([^()]*\)?/g, "").trim().toLowerCase()
       )
     );
     const roles = known === void 0 ? ["contributor"] : isNovel ? known[2] : known[1];
@@ -417,9 +418,10 @@ async function search({ query, limit, cursor }, ctx) {
 }
 async function get({ externalId }, ctx) {
   const id = idOf(externalId);
-  if (id === null) throw new NotFoundError(`"${externalId.slice(0, 100)}" is no identifier of AniList: those are numbers such as 30013.`);
+  if (id === null)
+    throw new NotFoundError(`"${externalId.slice(0, 100)}" is not an identifier of AniList. Identifiers are numbers such as 30013.`);
   const { Media: media } = await ask(ctx, WHOLE, { id });
-  if (!isRec(media)) throw new NotFoundError("AniList has nothing by this identifier.");
+  if (!isRec(media)) throw new NotFoundError("AniList has no entry with this identifier.");
   const title = titleOf(media, languageOf(ctx));
   const withAdult = ctx.config.adult === true;
   const score = scoreOf(media);

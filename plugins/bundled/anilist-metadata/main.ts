@@ -43,7 +43,7 @@ interface Config {
 }
 type Ctx = Context<Config>
 
-/** What is needed to tell works apart, without what only the chosen one is asked for. */
+/** The fields that tell works apart, for all results; the others are requested only for the chosen one. */
 const SHOWN = `id title { romaji english native userPreferred } synonyms status format startDate { year } countryOfOrigin genres
   description(asHtml: false) coverImage { extraLarge large } averageScore meanScore volumes isAdult`
 const SEARCH = `query ($search: String, $page: Int, $perPage: Int, $isAdult: Boolean) {
@@ -69,30 +69,30 @@ const WHOLE = `query ($id: Int) {
   }
 }`
 
-/** Of AniList. */
+/** AniList's maximum. */
 const PAGE_MAX = 50
-/** What it answers for further pages is not worth a request. */
+/** Results on further pages are not worth a request. */
 const PAGES_MAX = 100
 const QUERY_LENGTH_MAX = 200
 const CANDIDATES_COUNT = 10
-/** Requests for one match: the title, and two others that it goes by. AniList allows 30 in a minute. */
+/** Requests for one match: the title, and two alternate titles. AniList allows 30 a minute. */
 const SEARCHES_MAX = 3
-/** Surely enough the work that no other title has to be tried. */
+/** Certain enough that no other title needs a search. */
 const SURE = 0.85
-/** Less than that is another work. */
+/** Below this, it is another work. */
 const POSSIBLE = 0.5
-/** Two that are as close as this cannot be told apart: a manga and the novel that it was made of have one title. */
+/** Two results this close are indistinguishable: a manga and the novel that it adapts have the same title. */
 const TIE = 0.02
 const TIE_FACTOR = 0.75
 const TAG_RANK_MIN = 50
 
 const languageOf = ({ config }: Ctx): TitleLanguage => TITLE_LANGUAGES.find((one) => one === config.titleLanguage) ?? 'english'
-/** Null is a value for AniList, and finds nothing. */
+/** Null is a value in AniList's filter, and matches nothing. */
 const adultOf = ({ config }: Ctx): Record<string, boolean> => (config.adult === true ? {} : { isAdult: false })
 const round = (value: number) => Math.round(value * 1_000) / 1_000
 const byRelevance = (a: SearchResult, b: SearchResult) => (b.relevance ?? 0) - (a.relevance ?? 0)
 
-/** How well its names fit a title. */
+/** How well its titles match, from 0 to 1. */
 const likeness = (media: Rec, title: string): number =>
   Math.max(
     0,
@@ -101,7 +101,7 @@ const likeness = (media: Rec, title: string): number =>
       .map((name) => titleSimilarity(title, name.title)),
   )
 
-/** Null for what has no identifier or no title. */
+/** Null for a medium without identifier or title. */
 function resultOf(media: Rec, relevance: number, ctx: Ctx): SearchResult | null {
   const [id, title] = [idOf(media['id']), titleOf(media, languageOf(ctx))]
   if (id === null || title === null) return null
@@ -127,7 +127,7 @@ function resultOf(media: Rec, relevance: number, ctx: Ctx): SearchResult | null 
 
 const searchedFor = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, QUERY_LENGTH_MAX).toWellFormed()
 
-/** Somebody has pasted the address of its page. */
+/** The query may be the URL of an AniList page. */
 const idInAddress = (query: string): number | null => idOf(/^https?:\/\/anilist\.co\/manga\/(\d+)(?:[/?#]|$)/i.exec(query.trim())?.[1])
 
 async function findOne(variables: { id: number } | { idMal: number }, ctx: Ctx): Promise<Rec | null> {
@@ -164,9 +164,10 @@ async function search({ query, limit, cursor }: SearchQuery, ctx: Ctx): Promise<
 
 async function get({ externalId }: { externalId: string }, ctx: Ctx): Promise<SeriesMetadata> {
   const id = idOf(externalId)
-  if (id === null) throw new NotFoundError(`"${externalId.slice(0, 100)}" is no identifier of AniList: those are numbers such as 30013.`)
+  if (id === null)
+    throw new NotFoundError(`"${externalId.slice(0, 100)}" is not an identifier of AniList. Identifiers are numbers such as 30013.`)
   const { Media: media } = await ask(ctx, WHOLE, { id })
-  if (!isRec(media)) throw new NotFoundError('AniList has nothing by this identifier.')
+  if (!isRec(media)) throw new NotFoundError('AniList has no entry with this identifier.')
   const title = titleOf(media, languageOf(ctx))
   const withAdult = ctx.config.adult === true
   const score = scoreOf(media)
@@ -192,7 +193,7 @@ async function get({ externalId }: { externalId: string }, ctx: Ctx): Promise<Se
   }
 }
 
-/** Comics of Japan are read from the right; strips that were made for telephones downwards, which a tag of AniList says. Of others it is not known. */
+/** Japanese comics read from right to left; strips for phones scroll down, which a tag of AniList marks. Unknown for others. */
 function directionOf(media: Rec): 'rtl' | 'webtoon' | null {
   if (formatOf(media) === 'NOVEL') return null
   if (recsOf(media['tags']).some(({ name, rank }) => name === 'Long Strip' && (numberOf(rank) ?? 0) >= TAG_RANK_MIN)) return 'webtoon'
@@ -228,18 +229,18 @@ async function match(input: MatchInput, ctx: Ctx): Promise<MatchAnswer> {
   return { match: best, confidence: isTie ? round(confidence * TIE_FACTOR) : confidence, alternatives: others }
 }
 
-/** By what it is known as already. */
+/** Finds the work by the external identifiers that it already has. */
 async function findKnown(externalIds: Readonly<Record<string, string>>, ctx: Ctx): Promise<SearchResult | null> {
   const id = idOf(externalIdOf(externalIds, 'anilist'))
   const own = id === null ? null : await findOne({ id }, ctx)
   if (own !== null) return resultOf(own, 1, ctx)
   const idMal = idOf(externalIdOf(externalIds, 'myanimelist', 'mal'))
   const other = idMal === null ? null : await findOne({ idMal }, ctx)
-  // Who has connected the two may have erred.
+  // The link between the two identifiers may be wrong.
   return other === null ? null : resultOf(other, 0.95, ctx)
 }
 
-/** The title says most; somebody else's name, or a year before the work began, says that it is another of this title. */
+/** The title counts most; another author, or a year before the work began, means another work with this title. */
 function likelihood(media: Rec, titles: readonly string[], { authors = [], year }: MatchInput): number {
   const title = Math.max(...titles.slice(0, 10).map((one) => likeness(media, one)))
   const people = [...new Set(peopleOf(media, '').map(({ name }) => name))].slice(0, 10)
@@ -249,7 +250,7 @@ function likelihood(media: Rec, titles: readonly string[], { authors = [], year 
       : Math.max(...authors.slice(0, 5).flatMap((author) => people.map((name) => titleSimilarity(author, name))))
   const author = known === null ? 0.95 : known >= 0.6 ? 1 : 0.6
   const began = yearOf(media)
-  // Editions in other languages are later, by any time; none is earlier.
+  // Editions in other languages appear later, by any time; none appears earlier.
   const time = !year || began === null || Math.abs(year - began) <= 1 ? 1 : year > began ? 0.96 : 0.8
   return title * author * time
 }

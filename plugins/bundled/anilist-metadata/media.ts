@@ -1,17 +1,17 @@
 import type { SeriesMetadata } from '../../../plugin-sdk/index.ts'
 import { idOf, isRec, numberOf, type Rec, recsOf, SITE, textOf } from './graphql.ts'
 
-/** What AniList says of a manga or a novel. Any member may be null, and is read through the functions here. */
+/** A manga or a novel as AniList returns it. Any member may be null, and is read through the functions here. */
 
 export const TITLE_LANGUAGES = ['english', 'romaji', 'native'] as const
 export type TitleLanguage = (typeof TITLE_LANGUAGES)[number]
 
-/** Of one list; what has more was filled by somebody who had nothing else to do. */
+/** Entries of one list; longer lists are spam. */
 const LIST_MAX = 50
 const TITLE_LENGTH_MAX = 500
 /** The longest descriptions have 5,000 characters. */
 const DESCRIPTION_LENGTH_MAX = 20_000
-/** Genres that are for adults by what they are. */
+/** Genres that are adult by definition. */
 const ADULT_GENRES = new Set(['hentai'])
 
 const cut = (text: string, length: number): string => text.slice(0, length).toWellFormed()
@@ -27,7 +27,7 @@ const titled = (media: Rec, language: string): string | null => {
   return title === null ? null : cut(title, TITLE_LENGTH_MAX)
 }
 
-/** Its title in a language, or in the next best that it has; null for one without any. */
+/** The title in this language, or in the next best one; null for a work without titles. */
 export const titleOf = (media: Rec, language: TitleLanguage): string | null =>
   titled(media, language) ??
   titled(media, 'english') ??
@@ -40,7 +40,7 @@ export const countryOf = (media: Rec): string | null => {
   return country !== null && /^[A-Z]{2}$/.test(country) ? country : null
 }
 
-/** Of the country's script, and of it in Latin letters. */
+/** Languages of the country's script and of its romanization. */
 const LANGUAGES: Readonly<Record<string, readonly [native: string, romanized: string]>> = {
   JP: ['ja', 'ja-Latn'],
   KR: ['ko', 'ko-Latn'],
@@ -48,7 +48,7 @@ const LANGUAGES: Readonly<Record<string, readonly [native: string, romanized: st
   TW: ['zh-Hant', 'zh-Latn'],
 }
 
-/** All names that it goes by, with the language of each where it is known; no name twice. */
+/** All titles, with the language of each where it is known, without duplicates. */
 export function namesOf(media: Rec): { title: string; language: string | null; label: string | null }[] {
   const [native = null, romanized = null] = LANGUAGES[countryOf(media) ?? ''] ?? []
   const named = [
@@ -87,7 +87,7 @@ export const genresOf = (media: Rec, withAdult: boolean): string[] =>
     .filter((genre) => withAdult || !ADULT_GENRES.has(genre.toLowerCase()))
     .slice(0, LIST_MAX)
 
-/** Tags that enough people find fitting, the most fitting first. What gives the story away is never one. */
+/** Tags with enough votes, the highest rank first. Spoiler tags are always left out. */
 export function tagsOf(
   media: Rec,
   { withAdult, rankMin }: { withAdult: boolean; rankMin: number },
@@ -103,7 +103,7 @@ export function tagsOf(
 
 const isWeb = (value: unknown): value is string => typeof value === 'string' && /^https:\/\/[^\s\\]{1,1900}$/.test(value)
 
-/** Null for the picture that says that there is none. */
+/** Null for AniList's placeholder picture. */
 export function coverOf(media: Rec): string | null {
   const cover = isRec(media['coverImage']) ? media['coverImage'] : {}
   return [cover['extraLarge'], cover['large']].filter(isWeb).find((url) => !/\/default\.\w{1,5}$/.test(url)) ?? null
@@ -119,7 +119,7 @@ export const linksOf = (media: Rec): { label: string; url: string }[] =>
     .flatMap(({ site, url }) => (isWeb(url) ? [{ label: cut(textOf(site) ?? 'Link', 100), url }] : []))
     .slice(0, LIST_MAX)
 
-/** Identifiers at other services, under the names by which they are known. */
+/** Identifiers at other services, by the names of the services. */
 export function idsOf(media: Rec): Record<string, string> {
   const myAnimeList = idOf(media['idMal'])
   return myAnimeList === null ? {} : { myanimelist: String(myAnimeList) }
@@ -130,13 +130,13 @@ export function yearOf(media: Rec): number | null {
   return year !== null && Number.isInteger(year) && year >= 1_000 && year <= 2_999 ? year : null
 }
 
-/** From 0 to 100. The average is weighted by how many have said so; of few there is only the mean. */
+/** From 0 to 100. The average is weighted by the number of votes; with few votes there is only the mean. */
 export const scoreOf = (media: Rec): number | null => {
   const score = numberOf(media['averageScore']) ?? numberOf(media['meanScore'])
   return score !== null && score > 0 && score <= 100 ? score : null
 }
 
-/** How many there are, where it is known: 0 stands for what nobody has counted. */
+/** A count, where known: 0 means that nobody has entered one. */
 export const countOf = (value: unknown): number | null => {
   const count = numberOf(value)
   return count !== null && Number.isInteger(count) && count > 0 ? count : null
@@ -153,7 +153,7 @@ function decode(whole: string, name: string): string {
   return code >= 0x20 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff) ? String.fromCodePoint(code) : ''
 }
 
-/** Without what stands between `~!` and `!~`: who writes so hides it from those who have not read it. */
+/** Removes spoilers, which AniList marks with `~!` and `!~`. */
 function withoutSpoilers(text: string): string {
   let [shown, rest] = ['', text]
   for (;;) {
@@ -161,13 +161,13 @@ function withoutSpoilers(text: string): string {
     if (from === -1) return shown + rest
     const to = rest.indexOf('!~', from + 2)
     shown += rest.slice(0, from)
-    // One that does not end hides everything that follows.
+    // An unclosed spoiler hides the rest.
     if (to === -1) return shown
     rest = rest.slice(to + 2)
   }
 }
 
-/** Its description as plain text: no tags, no spoilers, and not where it was copied from. Null where nothing is left. */
+/** The description as plain text, without tags, spoilers and source notes. Null where nothing is left. */
 export function descriptionOf(media: Rec): string | null {
   const written = textOf(media['description'])
   if (written === null) return null

@@ -1,13 +1,13 @@
 import type { Person, Role } from '../../../plugin-sdk/index.ts'
 import { isRec, type Rec, recsOf, textOf } from './graphql.ts'
 
-/** People of one work: assistants of weekly magazines are dozens. */
+/** People of one work: weekly magazines list dozens of assistants. */
 const PEOPLE_MAX = 50
 const NAME_LENGTH_MAX = 200
 const ROLE_LENGTH_MAX = 100
 
 /**
- * What AniList calls people who made something; the first that fits. In a comic they are writers and pencillers, as ComicInfo has them; in a novel
+ * Roles by AniList's role names; the first match counts. In a comic they map to writers and pencillers, as in ComicInfo; in a novel to
  * authors and illustrators.
  */
 const ROLES: readonly [pattern: RegExp, comic: readonly Role[], novel: readonly Role[]][] = [
@@ -23,12 +23,12 @@ const ROLES: readonly [pattern: RegExp, comic: readonly Role[], novel: readonly 
   [/^art\b|^art(ist|work)\b|^draw|^pencil/, ['penciller'], ['illustrator']],
   [/\billustrat/, ['illustrator'], ['illustrator']],
 ]
-/** Whose part it is to bring out a work in one language; AniList names those of all languages. */
+/** Roles that belong to the edition in one language; AniList lists those of all languages. */
 const OF_EDITIONS: ReadonlySet<Role> = new Set(['translator', 'letterer', 'editor'])
 
 /**
- * Who made it, each part of each person once.
- * @param language of the edition, as AniList writes it: `English`; of others nobody is taken
+ * The people of a work, each role of each person once.
+ * @param language of the edition, as AniList writes it: `English`; the staff of other editions is left out
  */
 export function peopleOf(media: Rec, language: string): Person[] {
   const isNovel = media['format'] === 'NOVEL'
@@ -37,12 +37,12 @@ export function peopleOf(media: Rec, language: string): Person[] {
     const names = isRec(node) && isRec(node['name']) ? node['name'] : {}
     const name = (textOf(names['full']) ?? textOf(names['native']))?.replace(/\s+/g, ' ').slice(0, NAME_LENGTH_MAX).toWellFormed()
     if (name === undefined) continue
-    const said = (textOf(role) ?? '').slice(0, ROLE_LENGTH_MAX)
+    const roleName = (textOf(role) ?? '').slice(0, ROLE_LENGTH_MAX)
     // `Translator (English)`, `Story (ch 1-20)`.
-    const [, aside = ''] = /\(([^()]*)\)/.exec(said) ?? []
+    const [, aside = ''] = /\(([^()]*)\)/.exec(roleName) ?? []
     const known = ROLES.find(([pattern]) =>
       pattern.test(
-        said
+        roleName
           .replace(/\([^()]*\)?/g, '')
           .trim()
           .toLowerCase(),

@@ -3,14 +3,14 @@ import { ask, idOf, isRec, numberOf, type Rec, recsOf } from '../anilist-metadat
 import { titleOf } from '../anilist-metadata/media.ts'
 import { SEEDS_MAX, type Seed } from './seeds.ts'
 
-/** What people at AniList recommend to those who like a work, and what comes out of it for somebody who likes several. */
+/** Finds works that AniList's users recommend to people who like a given work, and combines them for a user who likes several. */
 
-/** A work that is recommended, by its number, and how many more people have agreed to that than have not. */
+/** The identifier of a recommended work, and its votes in favor minus its votes against. */
 type Vote = [id: number, rating: number]
 
-/** What is recommended for one work. */
+/** The recommendations for one work. */
 interface Community {
-  /** When it was asked for, in milliseconds. */
+  /** Time of the request, in milliseconds. */
   at: number
   title: string
   votes: Vote[]
@@ -18,24 +18,24 @@ interface Community {
 
 export interface Candidate {
   id: number
-  /** 0 to 1; the best has 1. */
+  /** 0 to 1; the best candidate has 1. */
   score: number
-  /** What it is recommended for, what gave most first. */
+  /** The works that led to it, the largest contribution first. */
   seeds: Seed[]
 }
 
-/** In one request: each brings up to 25 others with it. */
+/** Seeds per request: each returns up to 25 recommendations. */
 const SEEDS_EACH = 10
-/** In one request, as AniList allows. */
+/** Works per request, AniList's maximum. */
 const DETAILS_EACH = 50
 const VOTES_MAX = 25
-/** Votes of many people change slowly. */
+/** Recommendations change slowly. */
 const FRESH_MS = 7 * 86_400_000
-/** Of those asked for before, for a reader's taste goes back and forth. */
+/** Cached works, including earlier ones, because a user's taste goes back and forth. */
 const KEPT_MAX = 3 * SEEDS_MAX
 const KEPT = 'communities'
 const KEPT_SECONDS = 30 * 86_400
-/** A single vote is no community: what is recommended by fewer counts less, even if nothing else is recommended there. */
+/** Few votes are weak evidence: recommendations with fewer votes count less, even if they are the only ones. */
 const ENOUGH_VOTES = 20
 const SEEDS_NAMED_MAX = 5
 
@@ -63,7 +63,7 @@ function* groups<Item>(items: readonly Item[], size: number): Generator<Item[]> 
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size)
 }
 
-/** What was kept, as far as it is what it should be. */
+/** The valid part of the cached value. */
 function readKept(kept: unknown): Map<number, Community> {
   const communities = new Map<number, Community>()
   for (const [key, one] of Object.entries(isRec(kept) ? kept : {})) {
@@ -77,7 +77,7 @@ function readKept(kept: unknown): Map<number, Community> {
   return communities
 }
 
-/** Asks for what is not known yet or was long ago, and keeps it: what AniList has answered once need not be asked again when it wants a pause. */
+/** Requests recommendations that are not cached or are stale, and caches them, so that they need no request while AniList rate-limits. */
 async function findCommunities(seeds: readonly Seed[], ctx: Context): Promise<Map<number, Community>> {
   const now = Date.now()
   const known = readKept(await ctx.storage.get(KEPT))
@@ -85,12 +85,12 @@ async function findCommunities(seeds: readonly Seed[], ctx: Context): Promise<Ma
   const wanted = seeds.filter(({ id }) => !isFresh(known.get(id))).map(({ id }) => id)
   let asked = 0
   for (const ids of groups(wanted, SEEDS_EACH)) {
-    ctx.progress(0.35 + (0.35 * asked) / wanted.length, 'Asking what others recommend')
+    ctx.progress(0.35 + (0.35 * asked) / wanted.length, 'Requesting recommendations')
     const found = new Map(mediaOf(await ask(ctx, VOTES, { ids, perPage: SEEDS_EACH })).map((media) => [idOf(media['id']), media]))
     for (const id of ids) {
       const media = found.get(id)
       known.delete(id)
-      // One that AniList has deleted recommends nothing, and need not be asked for every day.
+      // A work that AniList has deleted has no recommendations, and needs no request every day.
       known.set(id, {
         at: now,
         title: media === undefined ? '' : (titleOf(media, 'english') ?? ''),
@@ -107,11 +107,11 @@ async function keep(communities: [number, Community][], ctx: Context): Promise<v
   try {
     await ctx.storage.set(KEPT, Object.fromEntries(communities) as unknown as Json, { ttlSeconds: KEPT_SECONDS })
   } catch (error) {
-    ctx.log.warn('What others recommend could not be kept', String(error))
+    ctx.log.warn('Could not cache the recommendations', String(error))
   }
 }
 
-/** Anime stand among them, and what was deleted since as null. */
+/** The list contains anime too, and null for deleted entries. */
 const votesOf = (media: Rec): Vote[] =>
   recsOf(isRec(media['recommendations']) ? media['recommendations']['nodes'] : null).flatMap(
     ({ rating, mediaRecommendation: other }): Vote[] => {
@@ -120,7 +120,7 @@ const votesOf = (media: Rec): Vote[] =>
     },
   )
 
-/** What is recommended for what a reader likes, the best first. */
+/** Recommendations for what a user likes, the best first. */
 export async function findCandidates(
   seeds: readonly Seed[],
   { isExcluded, max }: { isExcluded: (id: number) => boolean; max: number },
@@ -155,11 +155,11 @@ export async function findCandidates(
     .slice(0, max)
 }
 
-/** What AniList says of them, by their numbers. */
+/** AniList's data for works, by identifier. */
 export async function findDetails(ids: readonly number[], ctx: Context): Promise<Map<number, Rec>> {
   const found = new Map<number, Rec>()
   for (const some of groups(ids, DETAILS_EACH)) {
-    ctx.progress(0.7 + (0.3 * found.size) / ids.length, 'Asking what they are')
+    ctx.progress(0.7 + (0.3 * found.size) / ids.length, 'Requesting details')
     for (const media of mediaOf(await ask(ctx, DETAILS, { ids: some, perPage: DETAILS_EACH }))) {
       const id = idOf(media['id'])
       if (id !== null) found.set(id, media)

@@ -13,20 +13,20 @@ var PluginError = class extends Error {
 };
 var RateLimitError = class extends PluginError {
   retryAfterSeconds;
-  constructor(message = "The service asks to wait.", retryAfterSeconds = 60) {
+  constructor(message = "The service has reached its rate limit.", retryAfterSeconds = 60) {
     super("rate_limited", message);
     this.name = "RateLimitError";
     this.retryAfterSeconds = retryAfterSeconds;
   }
 };
 var NotFoundError = class extends PluginError {
-  constructor(message = "There is nothing by this identifier.") {
+  constructor(message = "There is no entry with this identifier.") {
     super("not_found", message);
     this.name = "NotFoundError";
   }
 };
 var AuthError = class extends PluginError {
-  constructor(message = "The credentials were refused.") {
+  constructor(message = "The service rejected the credentials.") {
     super("auth", message);
     this.name = "AuthError";
   }
@@ -53,7 +53,7 @@ var SITE = "https://anilist.co";
 var ENDPOINT = "https://graphql.anilist.co/";
 var WAIT_SECONDS = 60;
 var WAIT_SECONDS_MAX = 3600;
-var SAID_LENGTH_MAX = 200;
+var MESSAGE_LENGTH_MAX = 200;
 var isRec = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 var recsOf = (value) => (Array.isArray(value) ? value : []).filter(isRec);
 var textOf = (value) => typeof value === "string" && value.trim() !== "" ? value.trim() : null;
@@ -70,17 +70,18 @@ async function ask(ctx, query, variables) {
   });
   const answer = readJson(await response.text());
   const [fault] = recsOf(answer?.["errors"]);
-  const said = (textOf(fault?.["message"]) ?? "").replace(/\s+/g, " ").slice(0, SAID_LENGTH_MAX);
+  const errorMessage = (textOf(fault?.["message"]) ?? "").replace(/\s+/g, " ").slice(0, MESSAGE_LENGTH_MAX);
   const status = response.ok ? numberOf(fault?.["status"]) ?? response.status : response.status;
   const wait = response.headers.get("retry-after");
-  if (status === 429 || status === 503 && wait !== null) throw new RateLimitError("AniList asks to wait.", waitOf(wait));
-  if (status === 401 || /\b(invalid token|unauthori[sz]ed)\b/i.test(said))
-    throw new AuthError("AniList does not accept the sign-in any more: connect your account again.");
-  if (status === 404) throw new NotFoundError("AniList has nothing by this identifier.");
-  if (!response.ok) throw new UpstreamError(`AniList answered ${response.status}${said === "" ? "" : `: ${said}`}.`);
+  if (status === 429 || status === 503 && wait !== null)
+    throw new RateLimitError("AniList has reached its rate limit. Try again later.", waitOf(wait));
+  if (status === 401 || /\b(invalid token|unauthori[sz]ed)\b/i.test(errorMessage))
+    throw new AuthError("AniList no longer accepts the sign-in. Connect your account again.");
+  if (status === 404) throw new NotFoundError("AniList has no entry with this identifier.");
+  if (!response.ok) throw new UpstreamError(`AniList answered ${response.status}${errorMessage === "" ? "" : `: ${errorMessage}`}.`);
   const data = answer?.["data"];
-  if (fault !== void 0) throw new UpstreamError(`AniList could not answer${said === "" ? "" : `: ${said}`}.`);
-  if (!isRec(data)) throw new UpstreamError("AniList answered something else than what it documents.");
+  if (fault !== void 0) throw new UpstreamError(`AniList returned an error${errorMessage === "" ? "" : `: ${errorMessage}`}.`);
+  if (!isRec(data)) throw new UpstreamError("AniList returned an unexpected response.");
   return data;
 }
 function readJson(text) {
@@ -275,7 +276,7 @@ async function readLibrary(ctx) {
     cursor = answer.nextCursor;
     if (cursor === null) return known;
   }
-  ctx.log.warn("The library is larger than what can be looked through: the rest was left out.", { pages: LIBRARY_PAGES_MAX });
+  ctx.log.warn("The library is too large to read completely; the rest was left out.", { pages: LIBRARY_PAGES_MAX });
   return known;
 }
 function knownOf({ externalIds = {}, title, rating, booksRead = 0, booksStarted = 0, lastReadAt }) {
@@ -305,7 +306,7 @@ async function readList(ctx) {
       const [score, updatedAt] = [numberOf(entry["score"]), numberOf(entry["updatedAt"])];
       known.push({
         ...{ id, state, title: isRec(entry["media"]) ? titleOf(entry["media"], "english") : null },
-        // 0 stands for none.
+        // 0 means not rated.
         rating: score !== null && score > 0 ? Math.min(score, 100) : null,
         at: updatedAt !== null && updatedAt > 0 ? updatedAt * 1e3 : null
       });
@@ -329,7 +330,7 @@ function weigh(all) {
     const before = seeds.get(id);
     seeds.set(id, {
       id,
-      // The library comes first: by the name that it has here its reader knows it.
+      // The title in the library comes first: the user knows it.
       title: before?.title || shorten(title ?? ""),
       weight: Math.max(before?.weight ?? 0, weight),
       isRead: (before?.isRead ?? false) || state !== "untouched"
@@ -390,7 +391,7 @@ async function findCommunities(seeds, ctx) {
   const wanted = seeds.filter(({ id }) => !isFresh(known.get(id))).map(({ id }) => id);
   let asked = 0;
   for (const ids of groups(wanted, SEEDS_EACH)) {
-    ctx.progress(0.35 + 0.35 * asked / wanted.length, "Asking what others recommend");
+    ctx.progress(0.35 + 0.35 * asked / wanted.length, "Requesting recommendations");
     const found = new Map(mediaOf(await ask(ctx, VOTES, { ids, perPage: SEEDS_EACH })).map((media) => [idOf(media["id"]), media]));
     for (const id of ids) {
       const media = found.get(id);
@@ -410,7 +411,7 @@ async function keep(communities, ctx) {
   try {
     await ctx.storage.set(KEPT2, Object.fromEntries(communities), { ttlSeconds: KEPT_SECONDS2 });
   } catch (error) {
-    ctx.log.warn("What others recommend could not be kept", String(error));
+    ctx.log.warn("Could not cache the recommendations", String(error));
   }
 }
 var votesOf = (media) => recsOf(isRec(media["recommendations"]) ? media["recommendations"]["nodes"] : null).flatMap(
@@ -443,7 +444,7 @@ async function findCandidates(seeds, { isExcluded, max }, ctx) {
 async function findDetails(ids, ctx) {
   const found = /* @__PURE__ */ new Map();
   for (const some of groups(ids, DETAILS_EACH)) {
-    ctx.progress(0.7 + 0.3 * found.size / ids.length, "Asking what they are");
+    ctx.progress(0.7 + 0.3 * found.size / ids.length, "Requesting details");
     for (const media of mediaOf(await ask(ctx, DETAILS, { ids: some, perPage: DETAILS_EACH }))) {
       const id = idOf(media["id"]);
       if (id !== null) found.set(id, media);
@@ -500,11 +501,11 @@ async function compute(ctx, dismissed) {
   const signIn = await ctx.auth.status();
   const withList = signIn === "connected" || signIn === "expired";
   const { seeds, known, planned } = await readTaste(ctx, withList);
-  ctx.log.info("Read what the reader knows", { seeds: seeds.length, known: known.size, planned: planned.size, withList });
+  ctx.log.info("Read the taste of the user", { seeds: seeds.length, known: known.size, planned: planned.size, withList });
   if (seeds.length === 0) {
     if (!withList)
       throw new AuthError(
-        "Nothing that you have read or rated here is known to AniList by its identifier. Connect your AniList account, and your list there is used."
+        "Nothing that you have read or rated here has an AniList identifier. Connect your AniList account to use your list there."
       );
     return [];
   }

@@ -22,11 +22,11 @@ import { type Candidate, findCandidates, findDetails } from './community.ts'
 import { readTaste, type Seed } from './seeds.ts'
 
 /**
- * Recommends what people at AniList recommend to those who like what its reader has read: in the library here, as far as its series have identifiers
- * of AniList, and on the reader's list there, where that is connected.
+ * Recommends what AniList's users recommend to people who like what the user has read: series of this library that have AniList
+ * identifiers, and the user's AniList list, where the account is connected.
  */
 
-/** Kept for `get`: what a reader dismisses leaves enough. Three requests. */
+/** Stored for `get`: enough after the user dismisses some. Takes three requests. */
 const KEPT_MAX = 150
 const SUMMARY_LENGTH_MAX = 1_000
 const TAGS_MAX = 15
@@ -49,7 +49,7 @@ function shorten(text: string | null): string | null {
   return `${end > SUMMARY_LENGTH_MAX / 2 ? cut.slice(0, end) : cut}…`
 }
 
-/** Null for what has no title, and for what is for adults where they have not asked for it. */
+/** Null for works without a title, and for adult works unless the configuration allows them. */
 function recommend({ id, score, seeds }: Candidate, media: Rec, isPlanned: boolean, ctx: Context): Recommendation | null {
   const withAdult = ctx.config['adult'] === true && ctx.userConfig['adult'] === true
   const title = titleOf(media, TITLE_LANGUAGES.find((one) => one === ctx.userConfig['titleLanguage']) ?? 'english')
@@ -80,14 +80,14 @@ function recommend({ id, score, seeds }: Candidate, media: Rec, isPlanned: boole
 
 async function compute(ctx: Context, dismissed: ReadonlySet<string>): Promise<Recommendation[]> {
   const signIn = await ctx.auth.status()
-  // One that has run out is told to AniList too: it says best whether it is still good.
+  // Send an expired token to AniList too: only AniList knows whether it is still valid.
   const withList = signIn === 'connected' || signIn === 'expired'
   const { seeds, known, planned } = await readTaste(ctx, withList)
-  ctx.log.info('Read what the reader knows', { seeds: seeds.length, known: known.size, planned: planned.size, withList })
+  ctx.log.info('Read the taste of the user', { seeds: seeds.length, known: known.size, planned: planned.size, withList })
   if (seeds.length === 0) {
     if (!withList)
       throw new AuthError(
-        'Nothing that you have read or rated here is known to AniList by its identifier. Connect your AniList account, and your list there is used.',
+        'Nothing that you have read or rated here has an AniList identifier. Connect your AniList account to use your list there.',
       )
     return []
   }

@@ -2,41 +2,41 @@ import { type Context, externalIdOf, type LibraryEntry } from '../../../plugin-s
 import { ask, idOf, isRec, numberOf, recsOf, textOf } from '../anilist-metadata/graphql.ts'
 import { titleOf } from '../anilist-metadata/media.ts'
 
-/** What a reader has read and likes, from the library here and from the list at AniList. */
+/** What a user has read and likes, from this library and from the AniList list. */
 
-/** A work that others are looked for by. */
+/** A work for which to find recommendations. */
 export interface Seed {
   id: number
   title: string
-  /** How much it says of the reader's taste, above 0 and at most 1. */
+  /** How much it says about the user's taste, above 0 and at most 1. */
   weight: number
-  /** False for what was rated and never begun here. */
+  /** False for a work that was rated but never started here. */
   isRead: boolean
 }
 
 export interface Taste {
-  /** Those that say most first. */
+  /** The highest weight first. */
   seeds: Seed[]
-  /** What the reader has begun, finished, dropped or rated: nothing of it is news. */
+  /** Works that the user has started, finished, dropped or rated: never recommended. */
   known: Set<number>
-  /** What stands on the list to be read some day. */
+  /** Works on the user's planning list. */
   planned: Set<number>
 }
 
-/** 200 series each. */
+/** 200 series on each page. */
 const LIBRARY_PAGES_MAX = 125
-/** Of 500 entries, as many as AniList gives at a time. */
+/** Chunks of 500 entries, AniList's maximum. */
 const LIST_CHUNKS_MAX = 6
-/** What one reader is known by; asking for more tells little and takes AniList's time. */
+/** Seeds of one user; more add little and take AniList's time. */
 export const SEEDS_MAX = 40
 const TITLE_LENGTH_MAX = 150
-/** Ratings below the middle say what somebody does not like. */
+/** Ratings below the middle express dislike. */
 const LIKED_MIN = 50
 const WEIGHT_MIN = 0.2
-/** Of what nobody has rated: who went on liked it somewhat. */
+/** Weights of unrated works: people who continue like them somewhat. */
 const UNRATED = { read: 0.5, begun: 0.3 }
 const DAY_MS = 86_400_000
-/** What was read a year ago says three quarters of what it said then, and never less than half. */
+/** Weights fall to three quarters after a year, and never below half. */
 const HALF_LIFE_DAYS = 365
 
 const VIEWER = 'query { Viewer { id } }'
@@ -47,20 +47,20 @@ const LIST = `query ($userId: Int, $chunk: Int) {
   }
 }`
 
-/** What one place knows of a work and the reader. */
+/** What one source says about a work and the user. */
 interface Known {
   id: number
   title: string | null
-  /** 1 to 100; null for what is not rated. */
+  /** 1 to 100; null when not rated. */
   rating: number | null
   state: 'read' | 'begun' | 'dropped' | 'untouched'
-  /** Milliseconds; null where it is not known. */
+  /** Milliseconds; null when unknown. */
   at: number | null
 }
 
 const shorten = (title: string): string => title.replace(/\s+/g, ' ').trim().slice(0, TITLE_LENGTH_MAX).toWellFormed()
 
-/** @param withList whether there is a sign-in by which AniList knows the reader */
+/** @param withList whether the user's AniList account is connected */
 export async function readTaste(ctx: Context, withList: boolean): Promise<Taste> {
   const all = await readLibrary(ctx)
   const planned = new Set<number>()
@@ -84,11 +84,11 @@ async function readLibrary(ctx: Context): Promise<Known[]> {
     cursor = answer.nextCursor
     if (cursor === null) return known
   }
-  ctx.log.warn('The library is larger than what can be looked through: the rest was left out.', { pages: LIBRARY_PAGES_MAX })
+  ctx.log.warn('The library is too large to read completely; the rest was left out.', { pages: LIBRARY_PAGES_MAX })
   return known
 }
 
-/** Null for what AniList does not know, and for what the reader has not touched. */
+/** Null for series without an AniList identifier, and for those that the user has not started or rated. */
 function knownOf({ externalIds = {}, title, rating, booksRead = 0, booksStarted = 0, lastReadAt }: LibraryEntry): Known | null {
   const id = idOf(externalIdOf(externalIds, 'anilist'))
   const score = numberOf(rating)
@@ -119,7 +119,7 @@ async function readList(ctx: Context): Promise<{ known: Known[]; planned: number
       const [score, updatedAt] = [numberOf(entry['score']), numberOf(entry['updatedAt'])]
       known.push({
         ...{ id, state, title: isRec(entry['media']) ? titleOf(entry['media'], 'english') : null },
-        // 0 stands for none.
+        // 0 means not rated.
         rating: score !== null && score > 0 ? Math.min(score, 100) : null,
         at: updatedAt !== null && updatedAt > 0 ? updatedAt * 1_000 : null,
       })
@@ -129,7 +129,7 @@ async function readList(ctx: Context): Promise<{ known: Known[]; planned: number
   return { known, planned }
 }
 
-/** What of both places says something, the same work once. */
+/** Combines both sources, each work once. */
 function weigh(all: readonly Known[]): Omit<Taste, 'planned'> {
   const now = Date.now()
   const seeds = new Map<number, Seed>()
@@ -146,14 +146,14 @@ function weigh(all: readonly Known[]): Omit<Taste, 'planned'> {
     const before = seeds.get(id)
     seeds.set(id, {
       id,
-      // The library comes first: by the name that it has here its reader knows it.
+      // The title in the library comes first: the user knows it.
       title: before?.title || shorten(title ?? ''),
       weight: Math.max(before?.weight ?? 0, weight),
       isRead: (before?.isRead ?? false) || state !== 'untouched',
     })
   }
   const liked = [...seeds.values()].filter(({ id }) => !disliked.has(id))
-  // Of those that say as much, the same ones every time.
+  // A stable order among equal weights.
   liked.sort((a, b) => b.weight - a.weight || a.id - b.id)
   return { seeds: liked.slice(0, SEEDS_MAX), known: new Set(all.map(({ id }) => id)) }
 }

@@ -13,20 +13,20 @@ var PluginError = class extends Error {
 };
 var RateLimitError = class extends PluginError {
   retryAfterSeconds;
-  constructor(message = "The service asks to wait.", retryAfterSeconds = 60) {
+  constructor(message = "The service has reached its rate limit.", retryAfterSeconds = 60) {
     super("rate_limited", message);
     this.name = "RateLimitError";
     this.retryAfterSeconds = retryAfterSeconds;
   }
 };
 var NotFoundError = class extends PluginError {
-  constructor(message = "There is nothing by this identifier.") {
+  constructor(message = "There is no entry with this identifier.") {
     super("not_found", message);
     this.name = "NotFoundError";
   }
 };
 var AuthError = class extends PluginError {
-  constructor(message = "The credentials were refused.") {
+  constructor(message = "The service rejected the credentials.") {
     super("auth", message);
     this.name = "AuthError";
   }
@@ -142,15 +142,15 @@ async function failAs(way, ctx) {
     case "not_found":
       throw new NotFoundError();
     case "rate_limited":
-      throw new RateLimitError("The echo asks to wait.", ctx.config.retryAfterSeconds ?? 60);
+      throw new RateLimitError("The echo is rate limited.", ctx.config.retryAfterSeconds ?? 60);
     case "auth":
       throw new AuthError();
     case "upstream":
-      throw new UpstreamError("The echo is out of order.");
+      throw new UpstreamError("The echo is unavailable.");
     case "config":
-      throw new ConfigError("The configuration asks to fail.");
+      throw new ConfigError("The configuration demands a failure.");
     case "thrown":
-      throw new Error("The echo has a fault.");
+      throw new Error("The echo has a bug.");
     case "permission":
       await ctx.fetch("https://not-granted.example.org/");
       return;
@@ -184,7 +184,8 @@ function match({ title, alternateTitles = [] }, ctx) {
 }
 function titleOf(externalId) {
   const title = /^\d{1,2}:(.+)$/su.exec(externalId)?.[1];
-  if (title === void 0) throw new NotFoundError(`"${externalId}" is no identifier of the echo: those begin with a number and a colon.`);
+  if (title === void 0)
+    throw new NotFoundError(`"${externalId}" is not an identifier of the echo. Identifiers begin with a number and a colon.`);
   return title;
 }
 var describe = (externalId, { config, plugin }) => {
@@ -193,7 +194,7 @@ var describe = (externalId, { config, plugin }) => {
     externalId,
     externalUrl: `https://example.org/echo/${encodeURIComponent(externalId)}`,
     title: `${config.prefix ?? ""}${title}`,
-    summary: `What ${plugin.id} ${plugin.version} says of "${title}".`,
+    summary: `The summary of "${title}" by ${plugin.id} ${plugin.version}.`,
     year: 2e3 + title.length % 25,
     authors: [{ name: "Echo", role: "author" }],
     genres: ["Echo"],

@@ -25,11 +25,11 @@ interface Config {
 }
 type Ctx = Context<Config>
 
-/** How many results there are for any query, so that there is a second page to turn to. */
+/** Results for any query, enough for a second page. */
 const FOUND = 12
 const DISMISSED = 'dismissed'
 
-/** A function that answers, or fails or waits as the configuration says. */
+/** Wraps a function so that it answers, fails or waits as the configuration says. */
 const answering =
   <Input, Answer>(method: string, run: (input: Input, ctx: Ctx) => Promise<Answer> | Answer) =>
   async (input: Input, ctx: Ctx): Promise<Answer> => {
@@ -41,7 +41,7 @@ const answering =
     return fail === 'invalid_result' ? INVALID : await run(input, ctx)
   }
 
-/** What no server takes: the one answer here that is not what its type says. */
+/** An answer that every server rejects: it deliberately violates its type. */
 const INVALID = { results: 'none', externalId: 1, match: 'none', recommendations: null } as never
 
 async function failAs(way: string, ctx: Ctx): Promise<void> {
@@ -49,15 +49,15 @@ async function failAs(way: string, ctx: Ctx): Promise<void> {
     case 'not_found':
       throw new NotFoundError()
     case 'rate_limited':
-      throw new RateLimitError('The echo asks to wait.', ctx.config.retryAfterSeconds ?? 60)
+      throw new RateLimitError('The echo is rate limited.', ctx.config.retryAfterSeconds ?? 60)
     case 'auth':
       throw new AuthError()
     case 'upstream':
-      throw new UpstreamError('The echo is out of order.')
+      throw new UpstreamError('The echo is unavailable.')
     case 'config':
-      throw new ConfigError('The configuration asks to fail.')
+      throw new ConfigError('The configuration demands a failure.')
     case 'thrown':
-      throw new Error('The echo has a fault.')
+      throw new Error('The echo has a bug.')
     case 'permission':
       await ctx.fetch('https://not-granted.example.org/')
       return
@@ -77,7 +77,7 @@ const resultOf = (title: string, index: number, { config }: Ctx): SearchResult =
   preview: { status: 'ended', genres: ['Echo'], description: `Number ${index} for "${title}".` },
 })
 
-/** The first page goes on where its cursor says. */
+/** The cursor gives the start of a further page. */
 function search({ query, limit, cursor }: SearchQuery, ctx: Ctx): SearchAnswer {
   const from = cursor === undefined || !/^\d{1,2}$/.test(cursor) ? 0 : Number(cursor)
   const to = Math.min(from + Math.max(limit, 1), FOUND)
@@ -94,10 +94,11 @@ function match({ title, alternateTitles = [] }: MatchInput, ctx: Ctx): MatchAnsw
   }
 }
 
-/** The title in an identifier of ours. @throws NotFoundError for any other */
+/** The title in an identifier of this plugin. @throws NotFoundError for any other */
 function titleOf(externalId: string): string {
   const title = /^\d{1,2}:(.+)$/su.exec(externalId)?.[1]
-  if (title === undefined) throw new NotFoundError(`"${externalId}" is no identifier of the echo: those begin with a number and a colon.`)
+  if (title === undefined)
+    throw new NotFoundError(`"${externalId}" is not an identifier of the echo. Identifiers begin with a number and a colon.`)
   return title
 }
 
@@ -107,7 +108,7 @@ const describe = (externalId: string, { config, plugin }: Ctx) => {
     externalId,
     externalUrl: `https://example.org/echo/${encodeURIComponent(externalId)}`,
     title: `${config.prefix ?? ''}${title}`,
-    summary: `What ${plugin.id} ${plugin.version} says of "${title}".`,
+    summary: `The summary of "${title}" by ${plugin.id} ${plugin.version}.`,
     year: 2000 + (title.length % 25),
     authors: [{ name: 'Echo', role: 'author' as const }],
     genres: ['Echo'],
@@ -118,7 +119,7 @@ const describe = (externalId: string, { config, plugin }: Ctx) => {
   }
 }
 
-/** Series of the library, as recommendations: every one that was not dismissed. */
+/** Recommends every series of the library that was not dismissed. */
 async function recommend({ limit, exclude }: { limit: number; exclude: readonly string[] }, ctx: Ctx): Promise<Recommendation[]> {
   const dismissed = (await ctx.storage.get<string[]>(DISMISSED)) ?? []
   const left = new Set([...exclude, ...dismissed])
@@ -182,7 +183,7 @@ export default definePlugin<Config>({
     }),
     dismiss: answering('recommendations.dismiss', async ({ externalId }: { externalId: string }, ctx) => {
       const dismissed = (await ctx.storage.get<string[]>(DISMISSED)) ?? []
-      // The newest 500: what is kept has a limit.
+      // The newest 500: storage values have a size limit.
       await ctx.storage.set(DISMISSED, [...dismissed.filter((id) => id !== externalId), externalId].slice(-500))
     }),
   },

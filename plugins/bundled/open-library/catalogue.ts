@@ -1,7 +1,7 @@
 import { type Context, hasCode, NotFoundError, UpstreamError } from '../../../plugin-sdk/index.ts'
 import { idOf, isRec, keyOf, type Rec, textOf } from './records.ts'
 
-/** Asking Open Library, as https://openlibrary.org/developers/api describes it. */
+/** Requests to Open Library, by https://openlibrary.org/developers/api. */
 
 export interface Config {
   subjectsMax: number
@@ -11,18 +11,18 @@ export type Ctx = Context<Config>
 
 export const SITE = 'https://openlibrary.org'
 
-/** Works and authors that were two and became one point at each other; longer chains are circles. */
+/** Merged works and authors redirect to each other; longer chains are loops. */
 const REDIRECTS_MAX = 3
-/** Anthologies have hundreds of authors, and each is a request. */
+/** Anthologies have hundreds of authors, and each takes a request. */
 export const AUTHORS_MAX = 6
 
 async function ask(path: string, ctx: Ctx): Promise<Rec> {
   const record = await ctx.http.json<unknown>(`${SITE}${path}`)
-  if (!isRec(record)) throw new UpstreamError(`Open Library answered something else than a record at ${path}.`)
+  if (!isRec(record)) throw new UpstreamError(`Open Library did not return a record at ${path}.`)
   return record
 }
 
-/** A record, and the one that it was merged into if it was. @throws NotFoundError for one that was deleted */
+/** A record, following redirects to the record that it was merged into. @throws NotFoundError for deleted records */
 async function getRecord(path: string, ctx: Ctx): Promise<Rec> {
   let from = path
   for (let hops = 0; hops <= REDIRECTS_MAX; hops++) {
@@ -31,17 +31,16 @@ async function getRecord(path: string, ctx: Ctx): Promise<Rec> {
     if (type === '/type/delete') throw new NotFoundError(`Open Library has deleted ${from}.`)
     const location = textOf(record['location'])
     if (type !== '/type/redirect' || location === null) return record
-    if (!/^\/(works|books|authors)\/OL\d{1,15}[AMW]$/.test(location))
-      throw new UpstreamError(`${from} leads to nothing that can be asked for.`)
+    if (!/^\/(works|books|authors)\/OL\d{1,15}[AMW]$/.test(location)) throw new UpstreamError(`${from} redirects to an invalid path.`)
     from = location
   }
-  throw new UpstreamError(`${path} leads in a circle.`)
+  throw new UpstreamError(`${path} redirects in a loop.`)
 }
 
 export const getWork = (id: string, ctx: Ctx): Promise<Rec> => getRecord(`/works/${id}`, ctx)
 export const getEdition = (id: string, ctx: Ctx): Promise<Rec> => getRecord(`/books/${id}`, ctx)
 
-/** Null where no edition has it. The site answers with a redirect to the edition. */
+/** Null when no edition has this ISBN. The site redirects to the edition. */
 export async function findByIsbn(isbn: string, ctx: Ctx): Promise<Rec | null> {
   try {
     return await getRecord(`/isbn/${isbn}`, ctx)
@@ -51,17 +50,17 @@ export async function findByIsbn(isbn: string, ctx: Ctx): Promise<Rec | null> {
   }
 }
 
-/** The work of an edition; null for one without, or whose work is gone. */
+/** The work of an edition; null when it has none or the work was deleted. */
 export async function findWorkOf(edition: Rec, ctx: Ctx): Promise<Rec | null> {
   const [first] = Array.isArray(edition['works']) ? (edition['works'] as unknown[]) : []
   const id = idOf(first, 'W')
   return id === null ? null : await unlessGone(getWork(id, ctx))
 }
 
-/** Names of the authors that a work or an edition refers to, in their order; those that are gone are left out. */
+/** Names of the authors of a work or an edition, in order; deleted authors are left out. */
 export async function findAuthors(record: Rec, ctx: Ctx): Promise<string[]> {
   const entries = Array.isArray(record['authors']) ? (record['authors'] as unknown[]) : []
-  // A work says { author: { key } }, an edition { key }, and some works { author: key }.
+  // A work has { author: { key } }, an edition { key }, and some works { author: key }.
   const ids = entries.map((entry) => idOf(isRec(entry) && entry['author'] !== undefined ? entry['author'] : entry, 'A'))
   const wanted = [...new Set(ids.filter((id) => id !== null))].slice(0, AUTHORS_MAX)
   const authors = await Promise.all(wanted.map((id) => unlessGone(getRecord(`/authors/${id}`, ctx))))
@@ -78,7 +77,7 @@ async function unlessGone(record: Promise<Rec>): Promise<Rec | null> {
 }
 
 const FIELDS = 'key,title,subtitle,author_name,first_publish_year,cover_i,edition_count,ratings_average,subject,language'
-/** What one page of its search has at most here; nobody looks at more. */
+/** Results per search page; nobody looks at more. */
 const PAGE_MAX = 50
 
 export interface Wanted {
@@ -88,7 +87,7 @@ export interface Wanted {
   page: number
 }
 
-/** Works by their titles. */
+/** Searches works by title. */
 export async function search({ title, author, limit, page }: Wanted, ctx: Ctx): Promise<{ docs: Rec[]; total: number }> {
   const parts = {
     title,
@@ -107,7 +106,7 @@ export async function search({ title, author, limit, page }: Wanted, ctx: Ctx): 
   return { docs, total: Number(answer['numFound'] ?? answer['num_found'] ?? docs.length) }
 }
 
-/** Its search knows languages by three letters, as libraries do; for these they are others than those of ISO 639. */
+/** The search uses three-letter MARC codes; for these languages they differ from ISO 639. */
 const MARC: Readonly<Record<string, string>> = {
   ...{ en: 'eng', de: 'ger', fr: 'fre', es: 'spa', it: 'ita', pt: 'por', nl: 'dut', ja: 'jpn', zh: 'chi', ko: 'kor', ru: 'rus', pl: 'pol' },
   ...{ sv: 'swe', da: 'dan', no: 'nor', fi: 'fin', cs: 'cze', hu: 'hun', tr: 'tur', el: 'gre', ar: 'ara', he: 'heb', ro: 'rum', uk: 'ukr' },

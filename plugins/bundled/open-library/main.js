@@ -13,7 +13,7 @@ var PluginError = class extends Error {
   }
 };
 var NotFoundError = class extends PluginError {
-  constructor(message = "There is nothing by this identifier.") {
+  constructor(message = "There is no entry with this identifier.") {
     super("not_found", message);
     this.name = "NotFoundError";
   }
@@ -207,7 +207,7 @@ var REDIRECTS_MAX = 3;
 var AUTHORS_MAX = 6;
 async function ask(path, ctx) {
   const record = await ctx.http.json(`${SITE}${path}`);
-  if (!isRec(record)) throw new UpstreamError(`Open Library answered something else than a record at ${path}.`);
+  if (!isRec(record)) throw new UpstreamError(`Open Library did not return a record at ${path}.`);
   return record;
 }
 async function getRecord(path, ctx) {
@@ -218,11 +218,10 @@ async function getRecord(path, ctx) {
     if (type === "/type/delete") throw new NotFoundError(`Open Library has deleted ${from}.`);
     const location = textOf(record["location"]);
     if (type !== "/type/redirect" || location === null) return record;
-    if (!/^\/(works|books|authors)\/OL\d{1,15}[AMW]$/.test(location))
-      throw new UpstreamError(`${from} leads to nothing that can be asked for.`);
+    if (!/^\/(works|books|authors)\/OL\d{1,15}[AMW]$/.test(location)) throw new UpstreamError(`${from} redirects to an invalid path.`);
     from = location;
   }
-  throw new UpstreamError(`${path} leads in a circle.`);
+  throw new UpstreamError(`${path} redirects in a loop.`);
 }
 var getWork = (id, ctx) => getRecord(`/works/${id}`, ctx);
 var getEdition = (id, ctx) => getRecord(`/books/${id}`, ctx);
@@ -328,8 +327,8 @@ function peopleOf(authors, edition) {
   for (const one of Array.isArray(edition?.["contributors"]) ? edition["contributors"] : []) {
     const name = isRec(one) ? textOf(one["name"]) : null;
     if (name === null || people.some((person) => person.name === name)) continue;
-    const said = textOf(one["role"]) ?? "";
-    people.push({ name, role: ROLES.find(([pattern]) => pattern.test(said))?.[1] ?? "contributor" });
+    const roleName = textOf(one["role"]) ?? "";
+    people.push({ name, role: ROLES.find(([pattern]) => pattern.test(roleName))?.[1] ?? "contributor" });
   }
   return people;
 }
@@ -445,7 +444,7 @@ var main_default = definePlugin({
         const edition = idOf(externalId, "M");
         if (edition === null)
           throw new NotFoundError(
-            `"${externalId}" is neither a work nor an edition of Open Library: those look like OL45804W and OL7353617M.`
+            `"${externalId}" is neither a work nor an edition of Open Library. Their identifiers look like OL45804W and OL7353617M.`
           );
         const found = await getEdition(edition, ctx);
         return await describe(await findWorkOf(found, ctx), found, ctx);

@@ -14,7 +14,7 @@ import { coverOf, distinct, idOf, isRec, longTextOf, numberOf, type Rec, summary
 
 // ── Search ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A work that was found by its title; null for one without a key or a title. */
+/** A result of the title search; null for one without a key or a title. */
 function resultOfDoc(doc: Rec, wanted: string): SearchResult | null {
   const [externalId, title] = [idOf(doc, 'W'), textOf(doc['title'])]
   if (externalId === null || title === null) return null
@@ -61,7 +61,7 @@ const byRelevance = (a: SearchResult, b: SearchResult) => (b.relevance ?? 0) - (
 
 const dateOf = (record: Rec) => readDate(textOf(record['publish_date']) ?? textOf(record['first_publish_date']) ?? '')
 
-/** What Open Library calls people who made a book besides its authors. */
+/** Roles by Open Library's names for contributors. */
 const ROLES: readonly [pattern: RegExp, role: Role][] = [
   [/translat/i, 'translator'],
   [/illustrat|drawings|artist/i, 'illustrator'],
@@ -75,13 +75,13 @@ function peopleOf(authors: readonly string[], edition: Rec | null): Person[] {
   for (const one of Array.isArray(edition?.['contributors']) ? (edition['contributors'] as unknown[]) : []) {
     const name = isRec(one) ? textOf(one['name']) : null
     if (name === null || people.some((person) => person.name === name)) continue
-    const said = textOf((one as Rec)['role']) ?? ''
-    people.push({ name, role: ROLES.find(([pattern]) => pattern.test(said))?.[1] ?? 'contributor' })
+    const roleName = textOf((one as Rec)['role']) ?? ''
+    people.push({ name, role: ROLES.find(([pattern]) => pattern.test(roleName))?.[1] ?? 'contributor' })
   }
   return people
 }
 
-/** `Dune chronicles #1`, `Dune chronicles, bk. 1`, `Discworld -- 4`: the number, where there is one. */
+/** `Dune chronicles #1`, `Dune chronicles, bk. 1`, `Discworld -- 4`: the number, if there is one. */
 const numberInSeries = (edition: Rec): number | null => {
   const [series = ''] = textsOf(edition['series'] ?? [])
   const [, number] = /(?:#|--|;|,|\b(?:no|bk|book|vol|volume|v|part)\.?)\s*(\d{1,4}(?:\.\d{1,2})?)\)?$/i.exec(series) ?? []
@@ -93,7 +93,7 @@ const isbnsOf = (edition: Rec): string | null => {
   return distinct(written.map(readIsbn13).filter((isbn) => isbn !== null)).join(',') || null
 }
 
-/** Identifiers at other places, under the names by which they are known. */
+/** Identifiers at other services, by the names of the services. */
 function idsOf(work: Rec | null, edition: Rec | null): Record<string, string> {
   const ids: Record<string, string> = {}
   const others = isRec(edition?.['identifiers']) ? edition['identifiers'] : {}
@@ -118,7 +118,7 @@ function linksOf(work: Rec | null): { label: string; url: string }[] {
 
 async function describe(work: Rec | null, edition: Rec | null, ctx: Ctx): Promise<BookMetadata> {
   const record = edition ?? work ?? {}
-  // Those of the edition, if it says any: a translation may be of another author's arrangement.
+  // The authors of the edition, if it has any: a translation may be of another author's arrangement.
   const own = edition === null ? [] : await findAuthors(edition, ctx)
   const authors = own.length > 0 || work === null ? own : await findAuthors(work, ctx)
   const date = dateOf(record)
@@ -149,7 +149,7 @@ async function describe(work: Rec | null, edition: Rec | null, ctx: Ctx): Promis
   }
 }
 
-/** `xii, 412 p. ;` as catalogue cards have it, where nobody has written the number down by itself: the longest of what is counted apart. */
+/** Reads `xii, 412 p. ;`, as on catalog cards, when there is no page count: the largest of the separate counts. */
 function pagesIn(edition: Rec): number | null {
   const counted = [...(longTextOf(edition['pagination']) ?? '').slice(0, 200).matchAll(/(\d{1,5})\s*p(?:\.|ages|\b)/gi)]
   return counted.length === 0 ? null : Math.max(...counted.map(([, pages]) => Number(pages)))
@@ -162,14 +162,14 @@ async function match({ title, alternateTitles = [], authors = [], isbn, year }: 
   const edition = number === null ? null : await findByIsbn(number, ctx)
   const exact = edition === null ? null : resultOfEdition(edition)
   if (exact !== null) {
-    // An ISBN that was printed in another book, or mistyped into one that exists, brings a title that has nothing in common.
+    // An ISBN printed in another book, or mistyped into one that exists, finds a title that has nothing in common.
     const likeness = Math.max(...[title, ...alternateTitles].map((name) => titleSimilarity(name, exact.title)))
     return { match: exact, confidence: title.trim() === '' || likeness >= 0.3 ? 1 : 0.5, alternatives: [] }
   }
   if (title.trim() === '') return { match: null, confidence: 0, alternatives: [] }
   const [author] = authors
   let { docs } = await search({ title, author, limit: 10, page: 1 }, ctx)
-  // Names are spelled in many ways; a title alone finds more, and the author still counts below.
+  // Author names have many spellings; a search by title alone finds more, and the author still counts below.
   if (docs.length === 0 && author !== undefined) docs = (await search({ title, limit: 10, page: 1 }, ctx)).docs
   const rated = docs
     .map((doc) => ({ doc, result: resultOfDoc(doc, title) }))
@@ -177,13 +177,13 @@ async function match({ title, alternateTitles = [], authors = [], isbn, year }: 
     .map(({ doc, result }) => ({ ...result, relevance: likelihood(result, doc, { title, alternateTitles, author, year: year ?? null }) }))
     .sort(byRelevance)
   const [best, ...alternatives] = rated
-  // Less than that is another book.
+  // Below this, it is another book.
   return best === undefined || best.relevance < 0.5
     ? { match: null, confidence: 0, alternatives: rated }
     : { match: best, confidence: best.relevance, alternatives }
 }
 
-/** The title says most; an author who is somebody else, or a year far off, says that it is another book of this title. */
+/** The title counts most; another author, or a distant year, means another book with this title. */
 function likelihood(
   { title, year }: SearchResult,
   doc: Rec,
@@ -198,7 +198,7 @@ function likelihood(
       ? null
       : Math.max(...names.map((name) => titleSimilarity(name, wanted.author as string)))
   const author = known === null ? 0.9 : known >= 0.6 ? 1 : 0.5
-  // A reprint is later than the work, by any time; it is never earlier.
+  // A reprint appears later than the work, by any time; never earlier.
   const time = wanted.year === null || !year || wanted.year >= year - 1 ? 1 : 0.8
   return Math.round(likeness * author * time * 1000) / 1000
 }
@@ -230,7 +230,7 @@ export default definePlugin<Config>({
         const edition = idOf(externalId, 'M')
         if (edition === null)
           throw new NotFoundError(
-            `"${externalId}" is neither a work nor an edition of Open Library: those look like OL45804W and OL7353617M.`,
+            `"${externalId}" is neither a work nor an edition of Open Library. Their identifiers look like OL45804W and OL7353617M.`,
           )
         const found = await getEdition(edition, ctx)
         return await describe(await findWorkOf(found, ctx), found, ctx)

@@ -1,16 +1,16 @@
 /**
- * Records of Open Library, as its documentation has them, and as they are: written by many hands over many years, so nothing is sure to be there or to
- * be what it should be. Every member is read through the functions here.
+ * Records of Open Library. Many people wrote them over many years, so any member may be missing or have another type than documented.
+ * Every member is read through the functions here.
  */
 
 export type Rec = Record<string, unknown>
 
 export const isRec = (value: unknown): value is Rec => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A text with something in it; null for anything else. */
+/** A text that is not blank; null for anything else. */
 export const textOf = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value.trim() : null)
 
-/** Texts of a list, or the one that stands in its place. */
+/** The texts of a list, or a single text in its place. */
 export function textsOf(value: unknown): string[] {
   const list: unknown[] = Array.isArray(value) ? value : [value]
   return list.map(textOf).filter((text) => text !== null)
@@ -21,17 +21,17 @@ export const numberOf = (value: unknown): number | null => {
   return typeof number === 'number' && Number.isFinite(number) ? number : null
 }
 
-/** Long texts are a text, or an object that says of which type its `value` is. */
+/** A long text is a text, or an object with a `value`. */
 export const longTextOf = (value: unknown): string | null => textOf(isRec(value) ? value['value'] : value)
 
-/** `/works/OL1W` of a record that stands for another: as `{ key }`, or as the key itself. */
+/** The key of a referenced record, such as `/works/OL1W`: written as `{ key }` or as the key itself. */
 export const keyOf = (value: unknown): string | null => textOf(isRec(value) ? value['key'] : value)
 
-/** `OL1W` of `/works/OL1W`; null when it is none of the kind. */
+/** `OL1W` of `/works/OL1W`; null when the key is of another kind. */
 export const idOf = (value: unknown, kind: 'A' | 'M' | 'W'): string | null =>
   new RegExp(`^(?:/?(?:works|books|authors)/)?(OL\\d{1,15}${kind})$`).exec(keyOf(value) ?? '')?.[1] ?? null
 
-/** The first cover that is one; -1 stands where one was taken away. */
+/** The first valid cover; -1 means that a cover was removed. */
 export function coverOf(...records: (Rec | null)[]): string | null {
   for (const record of records) {
     const covers = Array.isArray(record?.['covers']) ? record['covers'] : [record?.['cover_i']]
@@ -41,7 +41,7 @@ export function coverOf(...records: (Rec | null)[]): string | null {
   return null
 }
 
-/** A description without what people put below it: a rule and where it was copied from, and links written as in Markdown. */
+/** A description without the notes below a rule (such as its source) and without Markdown links. */
 export function summaryOf(...records: (Rec | null)[]): string | null {
   for (const record of records) {
     const text = longTextOf(record?.['description']) ?? longTextOf(record?.['first_sentence'])
@@ -58,7 +58,7 @@ export function summaryOf(...records: (Rec | null)[]): string | null {
   return null
 }
 
-/** The same words in other letters are the same subject. */
+/** Removes duplicates that differ only in case. */
 export function distinct(texts: readonly string[]): string[] {
   const seen = new Map<string, string>()
   for (const text of texts) if (!seen.has(text.toLowerCase())) seen.set(text.toLowerCase(), text)

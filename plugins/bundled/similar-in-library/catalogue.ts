@@ -3,7 +3,7 @@ import type { LibraryEntry } from '../../../plugin-sdk/types.ts'
 import { countSpread, FIELDS, type Field, type Vectors, weighTerms } from './vectors.ts'
 import { eachWord, WORD_BUCKETS } from './words.ts'
 
-/** What is kept of a series while it is compared: its words are in the vectors, and its description is not kept. */
+/** What is kept of a series for comparison: its words are in the vectors; its description is not kept. */
 export interface Series {
   id: string
   title: string
@@ -15,7 +15,7 @@ export interface Series {
   bookCount: number
   booksRead: number
   booksStarted: number
-  /** Of the reader, 1 to 100. */
+  /** The user's rating, 1 to 100. */
   rating: number | null
   /** Milliseconds; 0 for never. */
   lastReadAt: number
@@ -25,28 +25,28 @@ export interface Series {
   readers: number
 }
 
-/** A library as vectors. */
+/** The library as vectors. */
 export interface Catalogue extends Vectors {
   series: Series[]
-  /** How many series have a name. */
+  /** The number of series with this name. */
   countOf(field: Field, name: string): number
 }
 
-/** Of one series; more than these belong to whoever fills fields with rubbish, and rubbish costs time. */
+/** Terms per series; more come from spam in the fields, which costs time. */
 const COUNT_MAX = { person: 12, genre: 24, tag: 48, word: 100, language: 1 } as const
 const NAME_LENGTH_MAX = 200
 const TITLE_LENGTH_MAX = 200
-/** Of a description: what it is about stands in front, and reading is most of the work. */
+/** Characters of a description: its subject comes first, and reading is most of the work. */
 const TEXT_LENGTH_MAX = 600
-/** A word in the title counts as often as this many in the description. */
+/** A word in the title counts as many times as in the description. */
 const TITLE_WORD = 2
-/** Of hostile libraries: names beyond these are no terms. */
+/** Limit for hostile libraries: names beyond it are ignored. */
 const NAMES_MAX = 200_000
 
-/** Old and new space are there at a time, and together they must fit. */
+/** The old and the new array exist at the same time, and both must fit. */
 const GROWTH = 1.5
 
-/** Terms of all series one after the other, with how often each stands there, in a space that grows. */
+/** The terms of all series in sequence, with their counts, in growing arrays. */
 function openTerms(): { add(term: number, times: number): void; terms(): Uint32Array; times(): Uint8Array; length(): number } {
   let terms = new Uint32Array(1 << 16)
   let times = new Uint8Array(1 << 16)
@@ -100,11 +100,11 @@ function seriesOf(entry: LibraryEntry): Series {
   }
 }
 
-/** The same name however it is written; a tag is no genre. */
+/** A name in any spelling has one key; a tag and a genre have different ones. */
 const keyOf = (field: Field, name: string) =>
   `${field}:${normalizeText(name, NAME_LENGTH_MAX, 'NFKC').toLowerCase().replace(/\s+/g, ' ').trim()}`
 
-/** Takes a library in, page by page, and weighs its terms when all are known. */
+/** Reads a library page by page, and weighs the terms at the end. */
 export class CatalogueBuilder {
   readonly #series: Series[] = []
   readonly #names = new Map<string, number>()
@@ -136,7 +136,7 @@ export class CatalogueBuilder {
     }
   }
 
-  /** Terms of one series, with how often each stands there. */
+  /** The terms of one series, with their counts. */
   #termsOf(series: Series, { language, summary }: LibraryEntry): Map<number, number> {
     const own = new Map<number, number>()
     const addNames = (field: Field, names: readonly string[]) => {

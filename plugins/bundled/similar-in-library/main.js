@@ -289,7 +289,7 @@ var CatalogueBuilder = class {
       countOf: (field, name) => spread2[this.#names.get(keyOf(field, name)) ?? spread2.length] ?? 0
     };
   }
-  /** Terms of one series, with how often each stands there. */
+  /** The terms of one series, with their counts. */
   #termsOf(series, { language, summary }) {
     const own = /* @__PURE__ */ new Map();
     const addNames = (field, names) => {
@@ -386,13 +386,13 @@ function rank(catalogue, likings, isExcluded) {
   }
   const byId = (a, b) => series[a.index].id < series[b.index].id ? -1 : 1;
   rough.sort((a, b) => b.worth - a.worth || byId(a, b));
-  const heard = likings.slice(0, LIKINGS_MAX);
+  const considered = likings.slice(0, LIKINGS_MAX);
   const own = new Float32Array(termsEnd);
   const close = rough.slice(0, SHORTLIST).map(({ index, merit }) => {
     spread(catalogue, index, own);
     const causes = [];
     let against = 0;
-    for (const liking of heard) {
+    for (const liking of considered) {
       const share = liking.strength * likeness(catalogue, liking.index, own) ** LIKENESS_POWER;
       if (share > 0) causes.push({ liking, share });
       else against += share;
@@ -501,14 +501,14 @@ function explain(catalogue, picked) {
   return { reason: `Because ${did}`, basedOn };
 }
 function deedOf(cause, state) {
-  const rated = cause.rating === null ? null : `you rated ${titleOf(cause)} with ${shownRating(cause.rating)}`;
+  const rated = cause.rating === null ? null : `you rated ${titleOf(cause)} ${shownRating(cause.rating)}`;
   if (rated !== null && (cause.rating ?? 0) >= GOOD_RATING) return rated;
   if (state === "finished") return `you finished ${titleOf(cause)}`;
   if (state === "reading" && cause.bookCount > 0) return `you are reading ${titleOf(cause)}`;
   return rated ?? `you read ${titleOf(cause)}`;
 }
 function meritReason({ series, countOf }, one) {
-  if (one.readers > 0) return `${one.readers} readers of this library have begun it`;
+  if (one.readers > 0) return `${one.readers} users of this server have started it`;
   if (one.communityRating !== null && one.communityRating >= GOOD_RATING) return `Rated ${shownRating(one.communityRating)} on average`;
   const named = [
     ...one.genres.map((name) => ({ name, count: countOf("genre", name) })),
@@ -535,7 +535,7 @@ async function compute(ctx, dismissed) {
     if (cursor === null) break;
     ctx.progress(0.9 * (1 - 1 / (1 + page / 20)), "Reading the library");
   }
-  if (cursor !== null) ctx.log.warn("The library is larger than what can be compared: the rest was left out.", { pages: PAGES_MAX });
+  if (cursor !== null) ctx.log.warn("The library is too large to compare completely; the rest was left out.", { pages: PAGES_MAX });
   ctx.progress(0.9, "Comparing");
   const catalogue = open.close();
   const likings = readTaste(catalogue.series);

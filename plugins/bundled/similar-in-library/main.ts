@@ -6,14 +6,14 @@ import { explain } from './reason.ts'
 import { isKnown, readTaste } from './taste.ts'
 
 /**
- * Recommends unread series of the library by what its reader has read and rated. Everything is computed from the library as the server shows it to
- * this reader; nothing is asked of anybody else. An `externalId` is the id of the series in this library.
+ * Recommends unread series of the library by what the user has read and rated. Everything is computed from the library as this user may see
+ * it, without requests to other services. An `externalId` is the id of the series in this library.
  */
 
-/** Kept for `get`: what a reader dismisses or has in another list leaves enough. */
+/** Stored for `get`: enough after the user dismisses some or has them in another list. */
 const KEPT_MAX = 150
 const STATUSES = ['ongoing', 'ended', 'hiatus', 'abandoned', 'unknown'] as const
-/** 200 series each. Comparing 25,000 takes half of the memory and time that a refresh has: a busy machine needs the other half. */
+/** 200 series each. Comparing 25,000 takes half of the memory and time of a refresh: a busy machine needs the other half. */
 const PAGES_MAX = 125
 const NAMES_SHOWN = 20
 
@@ -27,10 +27,10 @@ async function compute(ctx: Ctx, dismissed: ReadonlySet<string>): Promise<Recomm
     open.add(answer.entries)
     cursor = answer.nextCursor
     if (cursor === null) break
-    // How many pages there are is not told: it comes nearer to the end and never reaches it.
+    // The number of pages is unknown: the progress approaches the end and never reaches it.
     ctx.progress(0.9 * (1 - 1 / (1 + page / 20)), 'Reading the library')
   }
-  if (cursor !== null) ctx.log.warn('The library is larger than what can be compared: the rest was left out.', { pages: PAGES_MAX })
+  if (cursor !== null) ctx.log.warn('The library is too large to compare completely; the rest was left out.', { pages: PAGES_MAX })
 
   ctx.progress(0.9, 'Comparing')
   const catalogue = open.close()

@@ -1,42 +1,42 @@
 import type { Catalogue, Series } from './catalogue.ts'
 import { isKnown, type Liking } from './taste.ts'
 
-/** A series that may be recommended, with what speaks for it. */
+/** A series that may be recommended, with the reasons for it. */
 export interface Candidate {
   index: number
-  /** What speaks for it by itself, from 0 to 1: what others think of it. */
+  /** Its worth independent of the user, from 0 to 1: the opinion of others. */
   merit: number
-  /** What the reader's taste says: positive where it is like what they liked. */
+  /** Its match with the user's taste: positive where it is similar to what they liked. */
   affinity: number
-  /** What each series of the reader has given, the most first; only those that speak for it. */
+  /** The contribution of each series of the user, the largest first; only positive ones. */
   causes: { liking: Liking; share: number }[]
 }
 
 export interface Picked extends Candidate {
-  /** From 0 to 1, falling from pick to pick. */
+  /** From 0 to 1, decreasing from pick to pick. */
   score: number
 }
 
-/** Looked at closely: the rest is too far from the reader's taste to be among the first hundred. */
+/** Candidates to compare closely: the rest is too far from the user's taste to be among the first hundred. */
 const SHORTLIST = 500
-/** Of the reader: those that say most; a comparison costs as many as these for each of the shortlist. */
+/** The user's strongest likings; each of them is compared with the whole shortlist. */
 const LIKINGS_MAX = 1_000
-/** Being very like one series says more than being a little like three. */
+/** One strong similarity counts more than three weak ones. */
 const LIKENESS_POWER = 1.4
-/** What the second, third, … cause adds, of its own: one series that was loved is enough, and a hundred that are a little like it are no landslide. */
+/** The factor for each further cause: one series that the user loved is enough, and a hundred weak similarities add up to little. */
 const NEXT_CAUSE = 0.85
 const CAUSES_MAX = 40
-/** Merit decides where taste says nothing, and between those that it likes alike. */
+/** Merit decides where taste is neutral, and between candidates of equal affinity. */
 const MERIT_WEIGHT = 0.3
-/** How much of the worth goes when one just like it was picked already. */
+/** The share of worth that an identical earlier pick removes. */
 const SAMENESS = 0.4
-/** By how much each pick of the same person before it makes the next worth less. */
+/** The share of worth that each earlier pick by the same person removes. */
 const SAME_PERSON = 0.15
-/** Turns worth into a score: 0.1 is a fair guess, 0.5 as good as it gets. */
+/** Maps worth to a score: 0.1 is a fair guess, 0.5 is excellent. */
 const SCORE_STEEPNESS = 2.5
 const NO_RATING = 0.5
 
-/** Everything that the reader could begin, ranked by taste and merit, the best first. */
+/** Ranks everything that the user could start, by taste and merit, the best first. */
 export function rank(catalogue: Catalogue, likings: readonly Liking[], isExcluded: (id: string) => boolean): Candidate[] {
   const { series, starts, terms, weights, termsEnd } = catalogue
   const profile = new Float32Array(termsEnd)
@@ -55,13 +55,13 @@ export function rank(catalogue: Catalogue, likings: readonly Liking[], isExclude
   const byId = (a: { index: number }, b: { index: number }) => (series[a.index]!.id < series[b.index]!.id ? -1 : 1)
   rough.sort((a, b) => b.worth - a.worth || byId(a, b))
 
-  const heard = likings.slice(0, LIKINGS_MAX)
+  const considered = likings.slice(0, LIKINGS_MAX)
   const own = new Float32Array(termsEnd)
   const close = rough.slice(0, SHORTLIST).map(({ index, merit }): Candidate => {
     spread(catalogue, index, own)
     const causes: Candidate['causes'] = []
     let against = 0
-    for (const liking of heard) {
+    for (const liking of considered) {
       const share = liking.strength * likeness(catalogue, liking.index, own) ** LIKENESS_POWER
       if (share > 0) causes.push({ liking, share })
       else against += share
@@ -79,12 +79,12 @@ export function rank(catalogue: Catalogue, likings: readonly Liking[], isExclude
   return close.sort((a, b) => worthOf(b) - worthOf(a) || byId(a, b))
 }
 
-/** What is ranked by. */
+/** The sort key of the ranking. */
 export const worthOf = ({ affinity, merit }: Pick<Candidate, 'affinity' | 'merit'>): number => Math.max(affinity, 0) + merit * MERIT_WEIGHT
 
 /**
- * Takes the best again and again, each time worth less the more it is like what was taken (maximal marginal relevance): ten volumes by one
- * author are one recommendation. What is worth less stays worth less, so the scores fall.
+ * Picks the best candidate repeatedly; each candidate loses worth by its similarity to earlier picks (maximal marginal relevance), so that
+ * ten volumes by one author are one recommendation. Worth never rises again, so the scores decrease.
  */
 export function pick(catalogue: Catalogue, ranked: readonly Candidate[], countMax: number): Picked[] {
   const { series, termsEnd } = catalogue
@@ -112,7 +112,7 @@ export function pick(catalogue: Catalogue, ranked: readonly Candidate[], countMa
   return picks
 }
 
-/** What speaks for a series by itself: what people think of it, how many read it, how much of the library is like it, and that it is new. */
+/** The merit of a series: ratings, number of users who read it, how typical it is of the library, and how new it is. */
 function merits({ series, countOf }: Catalogue): (index: number) => number {
   const readersMax = series.reduce((most, { readers }) => Math.max(most, readers), 0)
   const namesOf = ({ genres, tags }: Series) => [
@@ -142,7 +142,7 @@ export function unspread({ starts, terms }: Catalogue, index: number, into: Floa
   for (let at = starts[index]!; at < starts[index + 1]!; at++) into[terms[at]!] = 0
 }
 
-/** How alike a series is to the one that was spread out, from 0 to 1. @param only terms that count */
+/** Similarity of a series to the dense vector, from 0 to 1. @param only terms that count */
 export function likeness(
   { starts, terms, weights }: Catalogue,
   index: number,

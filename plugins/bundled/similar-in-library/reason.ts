@@ -2,27 +2,27 @@ import type { Catalogue, Series } from './catalogue.ts'
 import { likeness, type Picked, spread, unspread, worthOf } from './ranking.ts'
 import type { Liking } from './taste.ts'
 
-/** Where taste makes less of its worth than this, what others think of it is the reason. */
+/** When taste is less than this share of the worth, the opinion of others is the reason. */
 const TASTE_SHARE = 0.3
-/** Of the most: others that gave at least as much of it are named too. */
+/** Other causes with at least this share of the largest one are named too. */
 const ALSO_SHARE = 0.3
 const BASED_ON_MAX = 3
-/** Where people make most of the likeness, they are the reason. */
+/** When people are at least this share of the similarity, they are the reason. */
 const PEOPLE_SHARE = 0.5
-/** A rating that one recommends by. */
+/** A rating high enough to be a reason. */
 const GOOD_RATING = 70
-/** A genre or tag that so many series have is a popular one. */
+/** A genre or tag in this share of the series is popular. */
 const POPULAR_SHARE = 0.1
 const POPULAR_NAMES = 2
 const SHOWN_LENGTH_MAX = 120
 
 const shown = (text: string) => (text.length <= SHOWN_LENGTH_MAX ? text : `${text.slice(0, SHOWN_LENGTH_MAX - 1).toWellFormed()}…`)
-/** On the scale on which readers rate: from 1 to 100. */
+/** On the scale of user ratings: from 1 to 100. */
 const shownRating = (rating: number) => `${Math.round(rating)} of 100`
-/** A title without letters still needs something to be called by. */
+/** A title without letters still needs a name. */
 const titleOf = ({ title }: Series) => (title === '' ? 'a series without a title' : shown(title))
 
-/** Why a series was picked, and what it is based on: only what is so. */
+/** Why a series was picked, and which series that is based on. Says only what is true. */
 export function explain(catalogue: Catalogue, picked: Picked): { reason: string; basedOn: string[] } {
   const { series } = catalogue
   const one = series[picked.index]!
@@ -44,18 +44,18 @@ export function explain(catalogue: Catalogue, picked: Picked): { reason: string;
   return { reason: `Because ${did}`, basedOn }
 }
 
-/** What the reader did with a series that speaks for another. */
+/** What the user did with the series that led to it. */
 function deedOf(cause: Series, state: Liking['state']): string {
-  const rated = cause.rating === null ? null : `you rated ${titleOf(cause)} with ${shownRating(cause.rating)}`
+  const rated = cause.rating === null ? null : `you rated ${titleOf(cause)} ${shownRating(cause.rating)}`
   if (rated !== null && (cause.rating ?? 0) >= GOOD_RATING) return rated
   if (state === 'finished') return `you finished ${titleOf(cause)}`
   if (state === 'reading' && cause.bookCount > 0) return `you are reading ${titleOf(cause)}`
   return rated ?? `you read ${titleOf(cause)}`
 }
 
-/** Where little of the reader speaks for it, what speaks for it in this library. */
+/** For candidates without a cause in the user's taste: the reason in this library. */
 function meritReason({ series, countOf }: Catalogue, one: Series): string {
-  if (one.readers > 0) return `${one.readers} readers of this library have begun it`
+  if (one.readers > 0) return `${one.readers} users of this server have started it`
   if (one.communityRating !== null && one.communityRating >= GOOD_RATING) return `Rated ${shownRating(one.communityRating)} on average`
   const named = [
     ...one.genres.map((name) => ({ name, count: countOf('genre', name) })),

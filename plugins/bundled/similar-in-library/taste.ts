@@ -1,41 +1,41 @@
 import type { Series } from './catalogue.ts'
 
-/** How far a reader has come with a series, and what that says of their taste. */
+/** How far a user has read a series, and what that says about their taste. */
 export interface Liking {
-  /** Position in the catalogue. */
+  /** Position in the catalog. */
   index: number
-  /** From -1, not again, to 1, more of this. */
+  /** From -1, disliked, to 1, liked. */
   strength: number
-  /** `left`: begun and not gone on with; `rated`: not read here. */
+  /** `left`: started and abandoned; `rated`: not read here. */
   state: 'finished' | 'reading' | 'left' | 'rated'
 }
 
 const DAY_MS = 86_400_000
-/** Begun, not finished, and not touched for so long while the reader went on reading others: they have left it. */
+/** Started, not finished, and not opened for this long while the user read others: abandoned. */
 const LEFT_AFTER_DAYS = 90
-/** Who has read most of it has not left it, but waits for the next book. */
+/** A user who has read more than this share has not abandoned the series but waits for the next book. */
 const LEFT_SHARE_MAX = 0.5
-/** After so long taste counts half as much as lately, of the part that fades. */
+/** The decaying part of a liking halves in this time. */
 const HALF_LIFE_DAYS = 240
 const FADES = 0.5
-/** What a rating is measured against before there are others: the middle that people give, above that of the scale. */
+/** The average rating to compare with before there are others: what people usually give, above the middle of the scale. */
 const USUAL_RATING = 60
-/** As many ratings of the reader weigh as much as that. */
+/** The average counts as much as this many ratings of the user. */
 const USUAL_WEIGHT = 4
-/** A reader's own middle stays within these: who gives 95 to everything likes everything. */
+/** Bounds of the user's own average: users who rate everything 95 like everything. */
 const OWN_MIDDLE = { min: 45, max: 70 }
 const LEFT_STRENGTH = -0.35
-/** Having begun is a little, having finished is all; between them it grows with what was read. */
+/** Starting counts a little, finishing fully; between them it grows with what was read. */
 const BEGUN_STRENGTH = 0.35
-/** What was rated and not read, or read elsewhere. */
+/** For series that were rated without being read here. */
 const UNREAD_STRENGTH = 0.7
 
-/** Whether a reader has anything to do with a series yet. */
+/** Whether the user has started or rated a series. */
 export const isKnown = ({ booksStarted, rating }: Series): boolean => booksStarted > 0 || rating !== null
 
 /**
- * What a reader's progress and ratings say, the strongest first. Days are counted from when they last read anything: who comes back after a year
- * has not left everything.
+ * The user's likings from progress and ratings, the strongest first. Days count back from the last time they read anything: users who come
+ * back after a year have not abandoned everything.
  */
 export function readTaste(series: readonly Series[]): Liking[] {
   const ratings = series.flatMap(({ rating }) => (rating === null ? [] : [rating]))
@@ -53,7 +53,7 @@ export function readTaste(series: readonly Series[]): Liking[] {
     const left = !finished && booksStarted > 0 && share < LEFT_SHARE_MAX && days > LEFT_AFTER_DAYS
     const state = booksStarted === 0 ? 'rated' : finished ? 'finished' : left ? 'left' : 'reading'
     const read = left ? LEFT_STRENGTH : booksStarted === 0 ? UNREAD_STRENGTH : BEGUN_STRENGTH + (1 - BEGUN_STRENGTH) * share
-    // A rating is said outright: it counts for more than all that is guessed from reading.
+    // A rating is explicit: it counts more than any inference from reading.
     const said = rating === null ? null : rating >= middle ? (rating - middle) / (100 - middle) : (rating - middle) / middle
     const strength = said === null ? read * 0.7 : 0.8 * said + 0.2 * read
     const fresh = 1 - FADES + FADES * 2 ** (-days / HALF_LIFE_DAYS)

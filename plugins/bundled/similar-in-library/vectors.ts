@@ -6,42 +6,42 @@ export type Field = (typeof FIELDS)[number]
 const WORD = FIELDS.indexOf('word')
 const PERSON = FIELDS.indexOf('person')
 /**
- * How much each kind says. People weigh most by themselves, and there are few of them; words are many and each is little.
- * Every kind is divided by the root of how many terms a series has of it, so that forty tags do not drown its author.
+ * The weight of each kind of term. People weigh most, and there are few of them; words are many and each weighs little.
+ * Every kind is divided by the square root of its number of terms in a series, so that forty tags do not outweigh its author.
  */
 const FIELD_WEIGHTS: Readonly<Record<Field, number>> = { word: 0.9, person: 1, genre: 0.9, tag: 1, language: 0.5 }
 
-/** Of the words of a series those that say most. */
+/** The most significant words of a series. */
 const WORDS_KEPT = 40
-/** A term in more of the library than this tells nothing apart. */
+/** A term in a larger share of the library does not distinguish anything. */
 const SHARE_MAX = 0.4
-/** On a few shelves two tastes may be half of everything each, and what is frequent still tells them apart; how rare it is weighs it down anyhow. */
+/** In a library smaller than this, two tastes may be half of everything each, so frequent terms still distinguish; rarity lowers their weight anyway. */
 const SMALL = 100
-/** What is not known of a series, as if it had a term that nobody shares: bare ones are like nothing instead of like each other. */
+/** The weight of missing metadata, as a term that nothing shares: series without metadata are similar to nothing instead of to each other. */
 const UNKNOWN = 0.7
 const TIMES_MAX = 255
 
-/** The terms of series, one series after the other: below WORD_BUCKETS words, from there on names, whose kinds are in `fieldOfName`. */
+/** The terms of all series in sequence: below WORD_BUCKETS words, from there on names, whose kinds are in `fieldOfName`. */
 export interface CountedTerms {
   terms: Uint32Array
-  /** How often each stands in its series. */
+  /** How often each occurs in its series. */
   times: Uint8Array
-  /** Where each series begins, and where the last ends. */
+  /** The start of each series, and the end of the last. */
   starts: Uint32Array
   fieldOfName: Uint8Array
 }
 
-/** Of each series the terms from `starts[n]` to `starts[n + 1]`, with weights that together are no longer than 1. */
+/** The terms of series n are from `starts[n]` to `starts[n + 1]`; the length of its weights is at most 1. */
 export interface Vectors {
   starts: Uint32Array
   terms: Uint32Array
   weights: Float32Array
-  /** One more than the largest term: those that join nothing have no number. */
+  /** One more than the largest term: terms of a single series have no number. */
   termsEnd: number
   isPerson(term: number): boolean
 }
 
-/** How many series have each term. */
+/** The number of series that have each term. */
 export function countSpread({ terms, starts, fieldOfName }: CountedTerms): Uint32Array {
   const spread = new Uint32Array(WORD_BUCKETS + fieldOfName.length)
   const end = starts[starts.length - 1]!
@@ -49,7 +49,7 @@ export function countSpread({ terms, starts, fieldOfName }: CountedTerms): Uint3
   return spread
 }
 
-/** How rare each term is, to 1; 0 where it tells nothing: what only one series has joins it with nothing. */
+/** The rarity of each term, up to 1; 0 for terms without information: a term of a single series connects it with nothing. */
 function raritiesOf(spread: Uint32Array, size: number): Float32Array {
   const most = size > SMALL ? size * SHARE_MAX : size
   const rarest = Math.log(size + 1)
@@ -61,7 +61,7 @@ function raritiesOf(spread: Uint32Array, size: number): Float32Array {
   return rarities
 }
 
-/** Weighs terms by how rare they are. They are written over what they are made from, for they are never more: a large library has no room for both. */
+/** Weighs terms by rarity. Overwrites its input, which is never shorter: a large library has no room for both. */
 export function weighTerms(counted: CountedTerms, spread: Uint32Array): Vectors {
   const { terms, times, starts, fieldOfName } = counted
   const size = starts.length - 1
@@ -69,7 +69,7 @@ export function weighTerms(counted: CountedTerms, spread: Uint32Array): Vectors 
   const often = Float32Array.from({ length: TIMES_MAX + 1 }, (_, count) => 1 + Math.log(Math.max(count, 1)))
   const weights = new Float32Array(starts[size]!)
   const ends = new Uint32Array(size + 1)
-  /** Terms anew, without gaps: a row of all of them is what vectors are compared in. */
+  /** Renumbers the terms without gaps: comparing needs a dense array of all of them. */
   const numbers = new Uint32Array(spread.length)
   const isPerson: boolean[] = []
   const counts = new Uint32Array(FIELDS.length)
@@ -88,7 +88,7 @@ export function weighTerms(counted: CountedTerms, spread: Uint32Array): Vectors 
       if (field === WORD) words[counts[WORD]!] = weight
       counts[field]! += 1
     }
-    // Those above the least are kept, and of those that weigh as much as it, as many as there is room for.
+    // Keeps the terms above the least, and as many equal to it as there is room for.
     let least = 0
     let room = counts[WORD]!
     if (room > WORDS_KEPT) {

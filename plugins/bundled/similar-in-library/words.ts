@@ -1,8 +1,8 @@
-/** The words of a text that say what it is about, in any language. */
+/** The significant words of a text, in any language. */
 
 import { normalizeText } from '../../../plugin-sdk/text.ts'
 
-/** Words that stand in every description; those that a library is full of weigh nothing anyway. */
+/** Words that occur in every description; words that are frequent in the library weigh nothing anyway. */
 const STOP_WORDS = new Set(
   [
     'a about after again all also an and any are as at back be because been before being between both but by can come could did do does down each even ever every find finds first for from get gets go has have he her here him his how if in into is it its just know less life like made make makes many may me more most much must my new no not now of off old on one only or other our out over own she should so some soon still such take takes than that the their them then there these they this those through time to too two under until up upon very was way we well were what when where which while who whose why will with without world would year years you young your',
@@ -17,26 +17,26 @@ const STOP_WORDS = new Set(
   ].flatMap((words) => words.split(' ')),
 )
 
-/** Han, Kana, Hangul and Thai are written without spaces, or with endings on every word: there two letters stand for a word. */
+/** Han, Kana, Hangul and Thai are written without spaces, or with endings on every word: pairs of letters replace words. */
 const SPACELESS = /^[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]/
 const WORD = /[\p{L}\p{M}\p{N}]+/gu
 const MARKUP = /<[^<>]{1,200}>|&[a-z]{2,8};|https?:\/\/\S+/gi
 
 const WORD_LENGTH_MIN = 3
-/** Longer ones are no words. */
+/** Longer ones are not words. */
 const WORD_LENGTH_MAX = 40
 
-/** Buckets that words are counted in: a vocabulary of a large library would not fit beside it, and two words rarely share one. */
+/** Number of hash buckets for words: the vocabulary of a large library would not fit into memory, and two words rarely collide. */
 export const WORD_BUCKETS = 1 << 19
 
-/** FNV-1a of the letters, folded into the buckets. */
+/** FNV-1a of the letters, reduced to the buckets. */
 function bucketOf(word: string): number {
   let hash = 0x811c9dc5
   for (let index = 0; index < word.length; index++) hash = Math.imul(hash ^ word.charCodeAt(index), 0x01000193)
   return (hash ^ (hash >>> 13)) & (WORD_BUCKETS - 1)
 }
 
-/** Calls back with the bucket of every word of a text that says something; a word that stands there twice comes twice. */
+/** Calls back with the bucket of every significant word of a text, once for each occurrence. */
 export function eachWord(text: string, lengthMax: number, onWord: (bucket: number) => void): void {
   const plain = normalizeText(text.slice(0, lengthMax).replace(MARKUP, ' '), lengthMax, 'NFKC').toLowerCase()
   for (const word of plain.match(WORD) ?? []) {
@@ -45,7 +45,7 @@ export function eachWord(text: string, lengthMax: number, onWord: (bucket: numbe
       continue
     }
     if (word.length < WORD_LENGTH_MIN || word.length > WORD_LENGTH_MAX || STOP_WORDS.has(word)) continue
-    // One dragon and many dragons; in the other languages of Europe that end so it is the plural too.
+    // Removes the plural s, in English and in other European languages that have it.
     onWord(bucketOf(word.length > 4 && word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word))
   }
 }

@@ -7,10 +7,10 @@ import { build } from 'esbuild'
 import { licensesOf } from '../../../plugin-sdk/build.mjs'
 
 /**
- * Builds the tool as a package: one file of JavaScript, because Node strips no types below node_modules, and beside it the program of the sandbox, the
- * page of `dev`, and the sandbox's addon as it was built for each system. The same sources give the same bytes.
+ * Builds the tool as a package: one JavaScript file, because Node strips no types below node_modules, the program of the sandbox, the page of `dev`,
+ * and the sandbox's addon, prebuilt for each system. The same sources give the same bytes.
  *
- *     node build.mjs [folder]      into the folder of this file unless said otherwise
+ *     node build.mjs [folder]      by default into the folder of this file
  */
 
 const here = path.dirname(fileURLToPath(import.meta.url))
@@ -18,13 +18,13 @@ const tool = path.dirname(here)
 const root = path.resolve(tool, '..', '..')
 const { resolve } = createRequire(import.meta.url)
 
-/** What of the bundled packages runs; their sources and other programs are several times as large. */
+/** The files of the bundled packages that run; their sources and other programs are several times as large. */
 const BUNDLED = /** @type {Record<string, string[]>} */ ({
   'isolated-vm': ['LICENSE', 'isolated-vm.js', 'prebuilds'],
   'node-gyp-build': ['LICENSE', 'index.js', 'node-gyp-build.js'],
 })
 
-/** @param {string} folder gets dist/ and node_modules/ */
+/** @param {string} folder receives dist/ and node_modules/ */
 export async function buildTool(folder) {
   const { dependencies } = JSON.parse(await readFile(path.join(here, 'package.json'), 'utf8'))
   const out = path.join(folder, 'dist')
@@ -39,7 +39,7 @@ export async function buildTool(folder) {
     target: 'node24',
     platform: 'node',
     external: Object.keys(dependencies),
-    // Packages in CommonJS ask for the modules of Node by require, which modules do not have.
+    // CommonJS packages load Node's modules with require, which ES modules lack.
     banner: { js: `import { createRequire as openRequire } from 'node:module';\nconst require = openRequire(import.meta.url);` },
     legalComments: 'inline',
     metafile: true,
@@ -53,8 +53,8 @@ export async function buildTool(folder) {
 }
 
 /**
- * Copies what of a package runs. Without its install script: on a Node that the addon was not built for, npm would run a compiler for minutes, and its
- * failure would not say that another Node is needed.
+ * Copies the files of a package that run. Without its install script: on a Node for which the addon is not built, npm would compile for minutes, and
+ * the error would not say that another Node is needed.
  * @param {{ name: string, version: string, files: string[], to: string }} wanted
  */
 async function bundlePackage({ name, version, files, to }) {
@@ -66,7 +66,7 @@ async function bundlePackage({ name, version, files, to }) {
     bin: _bin,
     ...about
   } = JSON.parse(await readFile(file, 'utf8'))
-  if (about.version !== version) throw new Error(`${name} ${about.version} is installed; the package of the tool says ${version}.`)
+  if (about.version !== version) throw new Error(`${name} ${about.version} is installed, but the package of the tool requires ${version}.`)
   await rm(to, { recursive: true, force: true })
   await mkdir(to, { recursive: true })
   await writeFile(path.join(to, 'package.json'), `${JSON.stringify(about, null, 2)}\n`)

@@ -8,10 +8,10 @@ import { buildKit } from '../../../plugin-sdk/build.mjs'
 import { buildTool } from './build.mjs'
 
 /**
- * Makes the tarballs of the three packages for authors of plugins: the SDK, the tool and what begins a plugin. They are built in copies; the checkout
- * stays as it is.
+ * Makes the tarballs of the three packages for authors of plugins: the SDK, the tool and the project generator. Builds in copies; the checkout
+ * stays unchanged.
  *
- *     node pack.mjs [folder]      into .cache/packages of the checkout unless said otherwise
+ *     node pack.mjs [folder]      by default into .cache/packages of the checkout
  */
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..', '..', '..')
@@ -23,7 +23,7 @@ const PACKAGES = [
 ]
 
 /**
- * @param {string} out folder of the tarballs; made where it is missing
+ * @param {string} out folder of the tarballs; created when it does not exist
  * @returns {Promise<string[]>} the tarballs: SDK, tool, create
  */
 export async function packPackages(out) {
@@ -37,7 +37,7 @@ export async function packPackages(out) {
       await cp(from, copy, { recursive: true, filter: (file) => file === from || !NOT_COPIED.includes(path.basename(file)) })
       if (build !== null) await build(copy)
       const { name, version } = JSON.parse(await readFile(path.join(copy, 'package.json'), 'utf8'))
-      // What it would do before packing is done.
+      // The prepack scripts have run already.
       await npm(['pack', '--silent', '--ignore-scripts', '--pack-destination', out], copy)
       tarballs.push(path.join(out, `${name.slice(1).replace('/', '-')}-${version}.tgz`))
     }

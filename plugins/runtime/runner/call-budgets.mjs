@@ -6,7 +6,7 @@
  * @typedef {CpuTimes & { at: number }} Moment
  */
 
-/** What code may compute after its call was answered: to tidy up, not to go on. */
+/** CPU time of code after its call was answered: for cleaning up. */
 const AFTERWARDS_CPU_MS_MAX = 100
 
 const processCpuMs = () => {
@@ -14,14 +14,14 @@ const processCpuMs = () => {
   return (user + system) / 1e3
 }
 
-/** The calls that run in one isolate, and what each of them has used. */
+/** The running calls of one isolate, and what each of them has used. */
 export class CallBudgets {
   #isolate
   /** @type {Map<number, Moment & { budget: Budget }>} */
   #running = new Map()
-  /** When the last call was answered, for what goes on inside after that. @type {CpuTimes} */
+  /** When the last call was answered, to measure what runs after that. @type {CpuTimes} */
   #answeredAt = { isolateMs: 0, processMs: 0 }
-  /** When somebody was last debugging: budgets begin anew then. @type {Moment} */
+  /** When a debugger was last attached: budgets start again then. @type {Moment} */
   #debuggedAt = { at: 0, isolateMs: 0, processMs: 0 }
 
   /** @param {import('isolated-vm').Isolate} isolate */
@@ -29,7 +29,7 @@ export class CallBudgets {
     this.#isolate = isolate
   }
 
-  /** Calls that run. */
+  /** The number of running calls. */
   get size() {
     return this.#running.size
   }
@@ -55,22 +55,22 @@ export class CallBudgets {
     return { cpuMs: this.#cpuMs(call), wallMs }
   }
 
-  /** Somebody debugs: what is computed meanwhile counts for no budget. */
+  /** A debugger is attached: time until now counts for no budget. */
   noteDebugging() {
     this.#debuggedAt = this.#now()
     this.#answeredAt = this.#debuggedAt
   }
 
-  /** @returns {{ code: 'cpu' | 'timeout', message: string } | null} which budget is used up */
+  /** @returns {{ code: 'cpu' | 'timeout', message: string } | null} the exceeded budget */
   check() {
     const now = performance.now()
     if (this.#running.size === 0 && this.#cpuMs(this.#answeredAt) > AFTERWARDS_CPU_MS_MAX)
-      return { code: 'cpu', message: 'The code went on computing after its call had been answered.' }
+      return { code: 'cpu', message: 'The code continued to use the CPU after its call was answered.' }
     for (const call of this.#running.values()) {
       const { budget } = call
       const since = this.#debuggedAt.at > call.at ? this.#debuggedAt : call
-      if (this.#cpuMs(since) > budget.cpuMs) return { code: 'cpu', message: `The code computed for more than its ${budget.cpuMs} ms.` }
-      if (now - since.at > budget.wallMs) return { code: 'timeout', message: `The code took more than its ${budget.wallMs} ms.` }
+      if (this.#cpuMs(since) > budget.cpuMs) return { code: 'cpu', message: `The code exceeded its CPU limit of ${budget.cpuMs} ms.` }
+      if (now - since.at > budget.wallMs) return { code: 'timeout', message: `The code exceeded its time limit of ${budget.wallMs} ms.` }
     }
     return null
   }
@@ -85,8 +85,8 @@ export class CallBudgets {
   }
 
   /**
-   * What the isolate has computed since some moment. Its own clock also counts while its thread waits for a core, that of the process counts
-   * other isolates too: the truth is at most the smaller of the two.
+   * CPU time of the isolate since some moment. Its own clock also counts while its thread waits for a core; that of the process includes
+   * other isolates too: the true value is at most the smaller of the two.
    * @param {CpuTimes} since
    */
   #cpuMs(since) {

@@ -1,10 +1,10 @@
 /**
- * Request and Response for isolates, in which there are none: as much of them as libraries for fetching ask for, of bodies that are texts. A script whose
- * value is a function that puts them, Headers and FormData into the global object and answers what the prelude needs of them. It has no way out: a
- * Request says what is to be asked, and `ctx.fetch` asks.
+ * Request and Response for isolates, which lack them: the part that HTTP libraries need, for bodies that are texts. A script whose
+ * value is a function that adds them, Headers and FormData to the global object and returns what the prelude needs of them. It has no access to
+ * the server: a Request only describes a request, and `ctx.fetch` sends it.
  *
  * web: { URL, URLSearchParams, TextEncoder, TextDecoder, AbortController }
- * headers: what headers.js answers
+ * headers: the result of headers.js
  */
 ;(function installFetch(web, headers) {
   // biome-ignore lint/suspicious/noRedundantUseStrict: it runs as a classic script
@@ -16,13 +16,13 @@
   const { isView } = ArrayBuffer
   const Buffer = ArrayBuffer
 
-  /** Answers that have no body, whatever stands behind their headers. */
+  /** Statuses of responses without a body, whatever follows their headers. */
   const BODILESS = [101, 103, 204, 205, 304]
   const METHODS = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT']
 
   // ── Bodies ──
 
-  /** What a body is as a text, and the Content-Type that it has by itself. */
+  /** A body as text, and its default Content-Type. */
   function bodyOf(given) {
     if (given === undefined || given === null) return { text: null, type: null }
     if (given instanceof URLSearchParams) return { text: `${given}`, type: 'application/x-www-form-urlencoded;charset=UTF-8' }
@@ -32,13 +32,13 @@
       try {
         return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(given), type: null }
       } catch {
-        throw new TypeError('A body is a text: these bytes are no UTF-8.')
+        throw new TypeError('A body must be a text, but these bytes are not UTF-8.')
       }
     }
     return { text: `${given}`, type: 'text/plain;charset=UTF-8' }
   }
 
-  /** A body for those who read it in pieces: it has one. */
+  /** The body as a stream of one chunk. */
   class Stream {
     #text
     #used
@@ -54,7 +54,7 @@
     }
 
     take() {
-      if (this.#locked) throw new TypeError('Somebody else reads this body already.')
+      if (this.#locked) throw new TypeError('This body is locked by another reader.')
       this.#used()
       const text = this.#text ?? ''
       this.#text = null
@@ -62,7 +62,7 @@
     }
 
     getReader() {
-      if (this.#locked) throw new TypeError('Somebody else reads this body already.')
+      if (this.#locked) throw new TypeError('This body is locked by another reader.')
       this.#locked = true
       this.#used()
       return {
@@ -82,7 +82,7 @@
     }
 
     async cancel() {
-      if (this.#locked) throw new TypeError('Somebody else reads this body already.')
+      if (this.#locked) throw new TypeError('This body is locked by another reader.')
       this.#text = null
     }
 
@@ -98,7 +98,7 @@
 
   let textOf
 
-  /** What Request and Response have in common. A text may be read more than once: it is all here. */
+  /** The common part of Request and Response. A text may be read more than once, because it is in memory. */
   class Body {
     #text
     #stream = null
@@ -142,11 +142,11 @@
     }
 
     async blob() {
-      throw new TypeError('Plugins have no Blob; a body is a text, or bytes of one.')
+      throw new TypeError('Plugins have no Blob. A body must be a text, or its bytes.')
     }
 
     async formData() {
-      throw new TypeError('Plugins read no forms; a body is a text, or bytes of one.')
+      throw new TypeError('Plugins cannot parse forms. A body must be a text, or its bytes.')
     }
   }
 
@@ -170,10 +170,10 @@
       const from = isRequest(input) ? input : null
       const given = bodyOf(body)
       const name = `${method ?? from?.method ?? 'GET'}`
-      if (!isToken(name)) throw new TypeError(`"${name.slice(0, 20)}" is no method.`)
+      if (!isToken(name)) throw new TypeError(`"${name.slice(0, 20)}" is not a method.`)
       const upper = METHODS.includes(name.toUpperCase()) ? name.toUpperCase() : name
       const text = body === undefined || body === null ? (from === null ? null : textOf(from)) : given.text
-      if (text !== null && (upper === 'GET' || upper === 'HEAD')) throw new TypeError(`${upper} has no body.`)
+      if (text !== null && (upper === 'GET' || upper === 'HEAD')) throw new TypeError(`${upper} cannot have a body.`)
       super(text)
       this.#url = from === null ? new URL(`${input}`).href : from.url
       this.#method = upper
@@ -227,12 +227,12 @@
   const isBody = (given) =>
     given instanceof URLSearchParams || given instanceof FormData || given instanceof Stream || given instanceof Buffer || isView(given)
 
-  /** What `ctx.fetch` was given: an address or a Request, and what stands beside it says more. A plain text has no Content-Type by itself. */
+  /** The arguments of `ctx.fetch`: a URL or a Request, with options that override it. A plain text has no default Content-Type. */
   function readAsked(input, init) {
     const beside = init ?? {}
     const from = isRequest(input) ? input : null
     if ((beside.redirect ?? from?.redirect ?? 'follow') !== 'follow')
-      throw new TypeError('The server follows redirects, to hosts of the manifest alone: "redirect" can be nothing but "follow".')
+      throw new TypeError('The server follows redirects, but only to hosts of the manifest: "redirect" must be "follow".')
     const { timeoutMs, signal = from?.signal, method = from?.method ?? 'GET' } = beside
     let { headers = from?.headers ?? {}, body } = beside
     if (body === undefined && from !== null) body = textOf(from) ?? undefined
@@ -247,7 +247,7 @@
 
   // ── Responses ──
 
-  /** Of answers that a service has given; guests make others. */
+  /** Marks responses of services; guests can make others. */
   const answered = Symbol('answered')
 
   class Response extends Body {
@@ -260,9 +260,9 @@
 
     constructor(body, init) {
       const { status = 200, statusText = '', headers, [answered]: answer } = init ?? {}
-      if (answer === undefined && !(status >= 200 && status <= 599)) throw new RangeError('A status is a number from 200 to 599.')
+      if (answer === undefined && !(status >= 200 && status <= 599)) throw new RangeError('A status must be a number from 200 to 599.')
       const { text, type } = answer === undefined ? bodyOf(body) : { text: body, type: null }
-      if (text !== null && BODILESS.includes(status)) throw new TypeError(`An answer of status ${status} has no body.`)
+      if (text !== null && BODILESS.includes(status)) throw new TypeError(`A response of status ${status} cannot have a body.`)
       super(text)
       this.#status = Number(status)
       this.#statusText = `${statusText}`
@@ -312,7 +312,7 @@
       return this.#type
     }
 
-    /** What the service asks for, where it is longer than a call may take. */
+    /** The wait that the service asks for, when it is longer than a call may take. */
     get retryAfterSeconds() {
       return this.#retryAfterSeconds
     }

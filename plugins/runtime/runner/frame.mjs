@@ -1,10 +1,10 @@
 // @ts-check
 /**
- * Messages between the server and a runner: two lengths, a header that the receiver reads, and a body that it hands on unread.
+ * Messages between the server and a runner: two lengths, a header that the receiver parses, and an opaque body.
  *
  *   u32 length of the header | u32 length of the body | header (JSON, UTF-8) | body (UTF-8)
  *
- * Plain JavaScript, as the whole of this folder: a runner that has to strip types starts in twice the time and holds 20 MB more.
+ * Plain JavaScript, like this whole folder: stripping types doubles the start time of a runner and takes 20 MB more.
  */
 
 const LENGTHS_BYTES = 8
@@ -13,9 +13,9 @@ const HEADER = 1
 const BODY = 2
 const UNWANTED = 3
 const NOTHING = Buffer.alloc(0)
-/** Headers hold names, ids and numbers, the limits of an isolate, and messages of 4,096 characters, each of which JSON may need six for. */
+/** Headers contain names, ids and numbers, the limits of an isolate, and messages of 4,096 characters, each of which JSON may escape with six. */
 export const HEADER_BYTES_MAX = 32 * 1024
-/** The largest argument of a call is 8 MB of text, which may need two bytes more for some letters. */
+/** The largest argument of a call is 8 MB of text, in which some letters may need two more bytes. */
 export const BODY_BYTES_MAX = 32 * 1024 * 1024
 
 /**
@@ -27,8 +27,8 @@ export function frameOf(header, body = '') {
   const head = JSON.stringify(header)
   const headBytes = Buffer.byteLength(head)
   const bodyBytes = Buffer.byteLength(body)
-  if (headBytes > HEADER_BYTES_MAX) throw new RangeError(`A header of ${headBytes} bytes is beyond the ${HEADER_BYTES_MAX} of a frame.`)
-  if (bodyBytes > BODY_BYTES_MAX) throw new RangeError(`A body of ${bodyBytes} bytes is beyond the ${BODY_BYTES_MAX} of a frame.`)
+  if (headBytes > HEADER_BYTES_MAX) throw new RangeError(`A header of ${headBytes} bytes exceeds the ${HEADER_BYTES_MAX} of a frame.`)
+  if (bodyBytes > BODY_BYTES_MAX) throw new RangeError(`A body of ${bodyBytes} bytes exceeds the ${BODY_BYTES_MAX} of a frame.`)
   const frame = Buffer.allocUnsafe(LENGTHS_BYTES + headBytes + bodyBytes)
   frame.writeUInt32LE(headBytes, 0)
   frame.writeUInt32LE(bodyBytes, 4)
@@ -38,11 +38,11 @@ export function frameOf(header, body = '') {
 }
 
 /**
- * Puts frames together again from chunks of any size. What it returns throws at the first byte that is no frame: the other side cannot be
- * trusted any further then.
+ * Reassembles frames from chunks of any size. The returned function throws at the first byte that is not a frame: the other side cannot be
+ * trusted after that.
  * @param {(header: unknown, body: string) => void} onFrame
- * @param {(header: unknown, bodyBytes: number, headerBytes: number) => boolean} [isWanted] asked before any of the body is read; one that nobody wants is let go as it
- *   comes, and its frame is told with an empty one. Throws to end it all
+ * @param {(header: unknown, bodyBytes: number, headerBytes: number) => boolean} [isWanted] called before the body is read; an unwanted body is skipped as it
+ *   arrives, and its frame is reported with an empty one. Throws to stop reading
  * @param {number} [headerBytesMax]
  * @returns {(chunk: Buffer) => void}
  */
@@ -50,15 +50,15 @@ export function createFrameReader(onFrame, isWanted = () => true, headerBytesMax
   /** @type {Buffer[]} */
   let chunks = []
   let held = 0
-  /** What the bytes at hand are: the lengths, the header, the body, or a body that nobody wants. */
+  /** What the next bytes are: the lengths, the header, the body, or an unwanted body. */
   let part = LENGTHS
-  /** Bytes that this part has. */
+  /** Length of this part in bytes. */
   let needed = LENGTHS_BYTES
   let bodyBytes = 0
   /** @type {unknown} */
   let header
 
-  /** @param {Buffer} bytes of one part, whole */
+  /** @param {Buffer} bytes of one complete part */
   const take = (bytes) => {
     if (part === LENGTHS) {
       needed = bytes.readUInt32LE(0)
@@ -83,7 +83,7 @@ export function createFrameReader(onFrame, isWanted = () => true, headerBytesMax
     held += chunk.length
     if (held < needed && part !== UNWANTED) return
     let bytes = chunks.length === 1 ? /** @type {Buffer} */ (chunks[0]) : Buffer.concat(chunks)
-    // Each turn ends a part or the loop: after its lengths a frame has three, of which the body alone may be empty.
+    // Each iteration ends a part or the loop: a frame has three parts, of which only the body may be empty.
     for (;;) {
       if (part === UNWANTED && bytes.length < needed) {
         needed -= bytes.length

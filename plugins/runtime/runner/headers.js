@@ -1,6 +1,6 @@
 /**
- * Headers and FormData for isolates, in which there are none: a script whose value is a function that answers both, and what fetch.js needs beside them.
- * Header values are read as the web reads them; the server looks at them again before it sends any.
+ * Headers and FormData for isolates, which lack them: a script whose value is a function that returns both, and what fetch.js needs besides.
+ * Header values are parsed as on the web; the server checks them again before it sends any.
  */
 ;(function makeHeaders() {
   // biome-ignore lint/suspicious/noRedundantUseStrict: it runs as a classic script
@@ -12,7 +12,7 @@
 
   const nameOf = (given) => {
     const name = `${given}`
-    if (!TOKEN.test(name)) throw new TypeError(`"${name.slice(0, 64)}" is no name of a header.`)
+    if (!TOKEN.test(name)) throw new TypeError(`"${name.slice(0, 64)}" is not a header name.`)
     return name.toLowerCase()
   }
   const textOf = (given) => {
@@ -20,15 +20,15 @@
     let end = value.length
     while (end > 0 && '\t\n\r '.includes(value[end - 1])) end -= 1
     const text = value.slice(0, end)
-    if (/[\0\n\r]|[^\0-\xff]/.test(text)) throw new TypeError('A header has one line, of characters below U+0100.')
+    if (/[\0\n\r]|[^\0-\xff]/.test(text)) throw new TypeError('A header value must be one line of characters below U+0100.')
     return text
   }
 
-  /** Of what a service has answered, which has been looked at. */
+  /** Fills the headers of a service's response, which the server has checked. */
   let fill
 
   class Headers {
-    /** By their names in lower case. */
+    /** By lower-case name. */
     #values = new Map()
 
     static {
@@ -39,12 +39,12 @@
 
     constructor(given) {
       if (given === undefined || given === null) return
-      if (typeof given !== 'object') throw new TypeError('Headers are an object, a list of pairs, or Headers.')
+      if (typeof given !== 'object') throw new TypeError('Headers must be an object, an array of pairs, or Headers.')
       if (typeof given[Symbol.iterator] !== 'function') for (const name of Object.keys(given)) this.append(name, given[name])
       else
         for (const pair of given) {
           const [name, value, ...more] = pair
-          if (value === undefined || more.length > 0) throw new TypeError('Each header of a list is a pair of its name and its value.')
+          if (value === undefined || more.length > 0) throw new TypeError('Each header in an array must be a pair of name and value.')
           this.append(name, value)
         }
     }
@@ -63,7 +63,7 @@
       return this.#values.get(nameOf(name)) ?? null
     }
 
-    /** Cookies are none of a plugin's business. */
+    /** Plugins do not get cookies. */
     getSetCookie() {
       return []
     }
@@ -103,7 +103,7 @@
 
   // ── Forms ──
 
-  /** Fields that are texts; there are no files. */
+  /** Text fields only; there are no files. */
   class FormData {
     #fields = []
 

@@ -2,19 +2,19 @@
 
 /** @typedef {import('isolated-vm').Isolate} Isolate */
 
-/** A paused isolate misses a message that comes in the very moment in which it has read the one before, and reads it with the next. */
+/** A paused isolate misses a message that arrives just after it has read the previous one, and reads it with the next. */
 const NUDGE_EVERY_MS = 50
 const NUDGED = -2_147_483_648
 const NUDGE = JSON.stringify({ id: NUDGED, method: 'Runtime.nudge' })
-/** As long as the arguments of a call. Snapshots of the heap come in pieces of 100 KB. */
+/** The same as for arguments of calls. Heap snapshots come in chunks of 100 KB. */
 const MESSAGE_LENGTH_MAX = 10_000_000
-/** After these nothing comes from a session by itself, and what it has stopped goes on. The last one's answer says that all are done. */
+/** After these a session sends nothing by itself, and paused code continues. The response to the last one means that all are done. */
 const PARTING = ['Profiler.disable', 'HeapProfiler.disable', 'Debugger.disable', 'Runtime.disable']
 const PARTED = NUDGED + PARTING.length
-/** An isolate reads its messages within milliseconds, unless it is inside one of the built-in functions that nothing can interrupt. */
+/** An isolate reads its messages within milliseconds, unless it is inside an uninterruptible built-in function. */
 const SILENT_MS_MAX = 2_000
 const LEAVING_MS = 5
-/** One that computes has no time for a visit; a session that was told to go is gone by then. */
+/** A computing isolate may not run our probe in time; a session that was told to end has ended by then. */
 const VISIT_MS_MAX = 500
 
 /** @param {Promise<unknown>} work @param {number} ms @returns {Promise<boolean>} whether it was done in time */
@@ -31,7 +31,7 @@ const within = (work, ms) => {
   return Promise.race([done, late]).finally(() => clearTimeout(timer))
 }
 
-/** One session of the debugger of an isolate. */
+/** One session with the debugger of an isolate. */
 class InspectorSession {
   #isolate
   #session
@@ -63,8 +63,8 @@ class InspectorSession {
   }
 
   /**
-   * A session that is disposed while the thread of the isolate still speaks through it, or whose isolate is disposed before that thread has let
-   * it go, takes the process along: first it falls silent, then it is let go, and a visit of the isolate shows that it has been.
+   * The process crashes when a session is disposed while the isolate's thread still uses it, or when the isolate is disposed before that thread has
+   * left the session. So the session is first silenced, then disposed, and a probe of the isolate shows that its thread has left.
    * @returns {Promise<boolean>} whether the isolate may be disposed
    */
   async part() {
@@ -76,7 +76,7 @@ class InspectorSession {
     for (const [at, method] of PARTING.entries()) this.send(JSON.stringify({ id: NUDGED + 1 + at, method }))
     const isSilent = await within(silent, SILENT_MS_MAX)
     this.#stopNudging()
-    // Its last answer is here before the thread that sent it has left the session.
+    // Its last response may arrive before its thread has left the session.
     await new Promise((resolve) => setTimeout(resolve, LEAVING_MS))
     if (this.#isolate.isDisposed) return true
     if (!isSilent) return false
@@ -109,7 +109,7 @@ class InspectorSession {
     }
     if (this.#isParted && this.#nudges === 0) this.#onSilent()
     if (id === NUDGED || !this.#isCurrent) return
-    const message = `An answer of ${text.length} characters is beyond the ${MESSAGE_LENGTH_MAX} that are passed on.`
+    const message = `A response of ${text.length} characters exceeds the limit of ${MESSAGE_LENGTH_MAX}.`
     this.#onMessage(text.length > MESSAGE_LENGTH_MAX ? JSON.stringify({ id, error: { code: -32_000, message } }) : text)
   }
 
@@ -121,7 +121,7 @@ class InspectorSession {
   }
 }
 
-/** The debugger of an isolate, for whoever writes what runs in it. */
+/** The debugger of an isolate, for the author of its program. */
 export class Inspection {
   /** When the program may start. @type {Promise<void>} */
   begun
@@ -134,9 +134,9 @@ export class Inspection {
   #parting = null
 
   /**
-   * @param {Isolate} isolate that was made with its inspector
-   * @param {{ onMessage: (text: string) => void, onMemory: () => void }} listener `onMemory`: the debugger has stopped the code before its memory is
-   *   used up, which it would otherwise be allowed to go beyond
+   * @param {Isolate} isolate created with its inspector
+   * @param {{ onMessage: (text: string) => void, onMemory: () => void }} listener `onMemory`: the debugger has paused the code before it exceeds its
+   *   memory limit, which V8 would otherwise let it do
    */
   constructor(isolate, listener) {
     this.#isolate = isolate
@@ -155,8 +155,8 @@ export class Inspection {
   }
 
   /**
-   * Lets the debugger go.
-   * @returns {Promise<boolean> | null} when the isolate may be disposed, and false where it never may be: its process has to go. Null where it may be
+   * Disconnects the debugger.
+   * @returns {Promise<boolean> | null} whether the isolate may be disposed; when false, its process must be killed. Null when it may be disposed
    *   at once
    */
   detach() {

@@ -11,7 +11,7 @@ import { readFileSync } from 'node:fs'
  * @property {number} memoryMbMax JavaScript heap
  * @property {number} loadCpuMs
  * @property {number} loadWallMs
- * @property {boolean} isPlugin it has what plugins have beside the language
+ * @property {boolean} isPlugin whether it gets the globals of plugins
  * @property {number} resultLength characters of a result as JSON
  * @property {Record<string, number>} requestLengths characters of a request to the server as JSON, by what is asked for
  * @property {string[]} methods paths of the functions that a plugin may define
@@ -19,13 +19,13 @@ import { readFileSync } from 'node:fs'
  * @property {number} inFlight of them at a time
  * @property {number} logLines of one call
  * @property {number} logLength characters of them
- * @property {boolean} [isInspected] it can be debugged, and waits until it may start
+ * @property {boolean} [isInspected] whether it can be debugged, and waits for `begin`
  *
  * @typedef {import('isolated-vm').Isolate} Isolate
  * @typedef {import('isolated-vm').Context} Context
  * @typedef {import('isolated-vm').Reference<any>} Reference
  *
- * @typedef {object} Program what is needed to run sources in an isolate
+ * @typedef {object} Program the handles for running sources in an isolate
  * @property {Isolate} isolate
  * @property {Context} context
  * @property {Reference} entry
@@ -41,14 +41,14 @@ const WEB = sourceOf('web.js')
 const HEADERS = sourceOf('headers.js')
 const FETCH = sourceOf('fetch.js')
 
-/** What V8 has made of our own sources in the first isolate, so that the next need not; it is made and kept in this process alone.
+/** V8's code cache for our own sources, made by the first isolate for the next ones; it exists only in this process.
  * @typedef {import('isolated-vm').ExternalCopy<ArrayBuffer>} Compiled
  * @type {Map<string, Compiled>}
  */
 const compiled = new Map()
 
 /**
- * A function of ours, in the realm of a guest.
+ * Compiles one of our functions in the realm of a guest.
  * @param {Isolate} isolate
  * @param {Context} context
  * @param {{ name: string, code: string }} source
@@ -67,7 +67,7 @@ async function functionOf(isolate, context, { name, code }) {
 }
 
 /**
- * What plugins have beside the language, as arguments of the prelude.
+ * The globals of plugins, as arguments of the prelude.
  * @param {Isolate} isolate
  * @param {Context} context
  */
@@ -87,9 +87,9 @@ async function pluginGlobals(isolate, context) {
  * Runs the prelude.
  * @param {Isolate} isolate
  * @param {Context} context
- * @param {import('isolated-vm').Callback} post by which the guest speaks
+ * @param {import('isolated-vm').Callback} post through which the guest sends messages
  * @param {Limits} limits
- * @returns {Promise<Reference>} what every call, reply and timer enters the isolate by
+ * @returns {Promise<Reference>} the entry point for every call, reply and timer
  */
 export async function startPrelude(isolate, context, post, limits) {
   const start = await functionOf(isolate, context, PRELUDE)
@@ -100,7 +100,7 @@ export async function startPrelude(isolate, context, post, limits) {
 }
 
 /**
- * Runs the sources of a program, one after the other.
+ * Runs the sources of a program in order.
  * @param {Program} program
  * @param {readonly Sources[]} sources
  * @returns {Promise<string[]>} paths of the functions that a plugin has defined
@@ -112,7 +112,7 @@ export async function runSources({ isolate, context, entry, options, enter }, so
     if (isModule) {
       const module = await isolate.compileModule(code, { filename: name })
       await module.instantiate(context, (specifier) => {
-        throw new Error(`A plugin is one file: it cannot import "${specifier}".`)
+        throw new Error(`A plugin must be a single file: it cannot import "${specifier}".`)
       })
       await enter(module.evaluate(options))
       const plugin = await module.namespace.get('default', { reference: true })

@@ -1,15 +1,15 @@
 /**
- * The first code in every isolate, run before anything of a guest: a script whose value is one function. It alone holds the way out (`post`),
- * and lets nothing through but strings of a known length. What guests may change later (prototypes, globals) it has taken hold of before.
+ * The first code in every isolate, run before any code of a guest: a script whose value is one function. Only it holds the channel to the server
+ * (`post`), and it passes only strings of limited length. It keeps references to everything that guests could change later (prototypes, globals).
  *
  * post(kind, id, text): one way, to the runner
  * limits, as JSON: { resultLength, requestLengths, methods, hostCalls, inFlight, logLines, logLength }
- * installWeb, web, installFetch, headers: what plugins have beside the language, see web.js, url.js, fetch.js, headers.js; programs of the server's own do without
+ * installWeb, web, installFetch, headers: the globals of plugins, see web.js, url.js, fetch.js, headers.js; the server's own programs have none
  * returns entry(kind, id, name, text, more), which the runner holds:
- *   call    a function by its name, with one argument; `more` is what its context is made of, for plugins
- *   reply   to a request that a plugin has made of the server
+ *   call    a function by its name, with one argument; for plugins, `more` is the data of its context
+ *   reply   to a host call of a plugin
  *   define  the default export of a plugin's module, once
- *   timer   one of those that were set has run out
+ *   timer   a timer has expired
  */
 ;(function prelude(post, limits, installWeb, web, installFetch, headers) {
   // biome-ignore lint/suspicious/noRedundantUseStrict: it runs as a classic script
@@ -33,21 +33,21 @@
   const { isArray } = Array
   const iterator = Symbol.iterator
 
-  /** At a time, of one isolate: enough for deadlines and pauses. */
+  /** Concurrent timers of one isolate: enough for deadlines and pauses. */
   const TIMERS_MAX = 16
   const MESSAGE_LENGTH_MAX = 4_096
   const STACK_LENGTH_MAX = 8_192
 
-  // Memory that the limit of an isolate does not see, threads, and a console that leads out.
+  // Memory outside the limit of an isolate, threads, and a console that writes to the process.
   for (const name of ['WebAssembly', 'SharedArrayBuffer', 'Atomics', 'console']) deleteProperty(globalThis, name)
 
-  // Buffers that grow are outside of the limit too.
+  // Resizable buffers are outside the limit too.
   for (const name of ['resize', 'transfer', 'transferToFixedLength', 'resizable', 'maxByteLength'])
     deleteProperty(NativeBuffer.prototype, name)
   function FixedBuffer(length, options) {
     if (new.target === undefined) throw new NativeTypeError("Class constructor ArrayBuffer cannot be invoked without 'new'")
     if (options !== undefined && options !== null && options.maxByteLength !== undefined)
-      throw new NativeTypeError('Buffers that grow are not available to plugins.')
+      throw new NativeTypeError('Resizable buffers are not available to plugins.')
     return construct(NativeBuffer, [length], new.target)
   }
   for (const key of ownKeys(NativeBuffer)) {
@@ -65,12 +65,12 @@
   let timersLive = 0
   let lastTimer = 0
   let callsLive = 0
-  /** The call that the code which runs at the moment belongs to: that of the last entry, for what an entry has set going runs before the next. */
+  /** The call to which the running code belongs: that of the last entry, because jobs of an entry run before the next entry. */
   let current = null
 
   function setTimer(run, ms) {
-    if (callsLive === 0) throw new GuestError('There are no timers outside of calls.')
-    if (timersLive >= TIMERS_MAX) throw new NativeRangeError(`No more than ${TIMERS_MAX} timers may wait at a time.`)
+    if (callsLive === 0) throw new GuestError('Timers are available only during a call.')
+    if (timersLive >= TIMERS_MAX) throw new NativeRangeError(`At most ${TIMERS_MAX} timers may be pending at a time.`)
     const id = ++lastTimer
     timers[id] = { run, state: current }
     timersLive += 1
@@ -95,7 +95,7 @@
     try {
       run()
     } catch (error) {
-      // Nothing else would hear of it, and whatever waits for the timer would wait for ever.
+      // Nothing else would report the error, and code that waits for the timer would wait forever.
       state.fail(error)
     }
   }
@@ -111,13 +111,13 @@
   const makeSignal = installed === null ? null : installed.makeSignal
   const fetching = installed === null ? null : installFetch(installed.classes, headers)
 
-  /** What the program answers to, by name. */
+  /** The functions of the program, by name. */
   let handlers = null
 
   defineProperty(globalThis, 'register', {
     configurable: true,
     value: function register(given) {
-      if (handlers !== null) throw new Error('A program registers its functions once.')
+      if (handlers !== null) throw new Error('A program can register its functions only once.')
       const known = create(null)
       for (const name of ownKeys(given)) if (typeof name === 'string' && typeof given[name] === 'function') known[name] = given[name]
       handlers = freeze(known)
@@ -133,13 +133,13 @@
     }
     if (typeof text !== 'string') text = 'null'
     if (text.length > resultLength)
-      return postError(id, 'invalid_result', `The result has ${text.length} characters; ${resultLength} are allowed.`, null, '')
+      return postError(id, 'invalid_result', `The result has ${text.length} characters; the limit is ${resultLength}.`, null, '')
     post('done', id, text)
   }
 
   const textOr = (value, other) => (typeof value === 'string' ? value : other)
 
-  /** A thrown thing may be anything, and reading it may run code of the guest, which the budget of the call covers. */
+  /** A thrown value may be anything, and reading it may run code of the guest, which counts for the budget of the call. */
   function fail(id, error, code) {
     let name = 'Error'
     let message = ''
@@ -148,25 +148,25 @@
     let wait = null
     try {
       if (error !== null && typeof error === 'object') {
-        // Each is read once: the second time it may be something else.
+        // Reads each property once: a getter may return another value the second time.
         name = textOr(error.name, name)
         message = textOr(error.message, message)
         stack = textOr(error.stack, stack)
         own = textOr(error.code, own)
         const seconds = error.retryAfterSeconds
-        // JSON has no other numbers.
+        // JSON has no NaN or infinity.
         if (typeof seconds === 'number' && seconds > 0 && seconds < 1e9) wait = seconds
       } else message = textOr(error, message)
     } catch {
-      message = 'An error that cannot be read was thrown.'
+      message = 'The code threw an unreadable error.'
     }
-    if (message === '') message = name === 'Error' ? 'Something that is no error was thrown.' : name
+    if (message === '') message = name === 'Error' ? 'The code threw a value that is not an error.' : name
     postError(id, code, message, own, stack, wait)
   }
 
   function postError(id, code, message, own, stack, wait = null) {
     const text = stringify({
-      // Own names, so that nothing that guests put on a prototype can speak here.
+      // Own properties, so that nothing that guests put on a prototype is read.
       __proto__: null,
       code,
       message: apply(slice, message, [0, MESSAGE_LENGTH_MAX]),
@@ -216,9 +216,9 @@
     apply(promiseThen, apply(promiseResolve, GuestPromise, [result]), [succeed, break_])
   }
 
-  /** The functions of a plugin, by their paths in what it exports. */
+  /** Registers the functions of a plugin, by their paths in its export. */
   function define(plugin) {
-    if (handlers !== null) throw new GuestError('A plugin is defined once.')
+    if (handlers !== null) throw new GuestError('A plugin can be defined only once.')
     const known = create(null)
     for (let index = 0; index < methods.length; index++) {
       const path = methods[index]
@@ -237,7 +237,7 @@
       }
     }
     handlers = freeze(known)
-    // Without a function of the guest's between: its arrays may have a toJSON.
+    // Without calling functions of the guest: its arrays may have a toJSON.
     let names = ''
     for (const path in known) names += `${path}\n`
     return names
@@ -255,35 +255,35 @@
     return error
   }
 
-  /** Where it was asked for: the answer comes from nowhere. */
+  /** Adds the stack of the caller: the answer itself has none. */
   function withStackOf(asker, error) {
     try {
       const stack = textOr(asker.stack, '')
       const at = apply(indexOf, stack, ['\n'])
       if (at !== -1) error.stack = `Error: ${error.message}${apply(slice, stack, [at])}`
     } catch {
-      // It is as good without.
+      // The stack is optional.
     }
     return error
   }
 
-  const closedProblem = () => problem('closed', 'The call that this belongs to has ended.')
+  const closedProblem = () => problem('closed', 'The call has ended.')
 
-  /** A request to the server: a promise of what it answers. The server counts too; this saves it the trouble. */
+  /** Sends a host call and returns a promise of its answer. The server checks the limits too; checking them here saves it the work. */
   function ask(state, kind, payload) {
     return new GuestPromise((resolve, reject) => {
       if (state.ended) return reject(closedProblem())
       state.requests += 1
-      if (state.requests > hostCalls) return reject(problem('limit', `A call may ask the server ${hostCalls} times.`))
+      if (state.requests > hostCalls) return reject(problem('limit', `A call may make at most ${hostCalls} requests to the server.`))
       let text
       try {
         text = stringify({ __proto__: null, payload })
       } catch {
-        return reject(problem('invalid_argument', 'What is sent to the server must be plain JSON.'))
+        return reject(problem('invalid_argument', 'Values sent to the server must be plain JSON.'))
       }
       const lengthMax = requestLengths[kind]
       if (text.length > lengthMax)
-        return reject(problem('invalid_argument', `What is sent to the server has ${text.length} characters; ${lengthMax} are allowed.`))
+        return reject(problem('invalid_argument', `The value sent to the server has ${text.length} characters; the limit is ${lengthMax}.`))
       const entry = { kind, text, state, resolve, reject, next: null, asker: new GuestError() }
       if (state.running < inFlight) return start(entry)
       if (state.last === null) state.first = entry
@@ -372,7 +372,7 @@
     }
     if (makeSignal !== null)
       defineProperty(context, 'signal', {
-        // Descriptors are read with what stands on their prototypes.
+        // Property descriptors would inherit from their prototypes.
         __proto__: null,
         enumerable: true,
         get: () => {
@@ -386,7 +386,7 @@
     return freeze(context)
   }
 
-  /** Headers as an object, from one, from pairs or from a map of them; the server looks at what is in it. */
+  /** Headers as an object, from an object, pairs or a map; the server validates the content. */
   function plainHeaders(given) {
     if (given === null || typeof given !== 'object') return given
     const plain = create(null)
@@ -396,7 +396,7 @@
     return plain
   }
 
-  /** What `start` promises, unless a signal says before that nobody wants it any more. */
+  /** The promise of `start`, rejected when the signal aborts first. */
   function unlessGivenUp(signal, start) {
     if (signal === undefined || signal === null) return start()
     if (signal.aborted) throw signal.reason
@@ -414,16 +414,16 @@
 
   async function readJson(response) {
     const { status } = response
-    if (status === 404 || status === 410) throw problem('not_found', `There is nothing at ${response.url}.`)
-    if (status === 401 || status === 403) throw problem('auth', `${response.url} refused the credentials (${status}).`)
+    if (status === 404 || status === 410) throw problem('not_found', `${response.url} was not found.`)
+    if (status === 401 || status === 403) throw problem('auth', `${response.url} rejected the credentials (${status}).`)
     const { retryAfterSeconds } = response
     if (status === 429 || (status === 503 && retryAfterSeconds !== null))
-      throw problem('rate_limited', `${response.url} asks to wait.`, retryAfterSeconds)
+      throw problem('rate_limited', `${response.url} has reached its rate limit.`, retryAfterSeconds)
     if (!response.ok) throw problem('upstream', `${response.url} answered ${status}.`)
     try {
       return await response.json()
     } catch {
-      throw problem('upstream', `${response.url} did not answer JSON.`)
+      throw problem('upstream', `${response.url} did not return valid JSON.`)
     }
   }
 

@@ -1,13 +1,13 @@
 // @ts-check
 /**
- * The process that isolates live in. It has no secrets, no environment, no files but its own code and one socket, to the server that started
- * it (descriptor 3). The server kills it whenever in doubt, so nothing here tidies up.
+ * The process that runs isolates. It has no secrets, no environment, no files but its own code, and one socket to the server that started
+ * it (descriptor 3). The server kills it whenever in doubt, so nothing here cleans up.
  */
 import { Socket } from 'node:net'
 import { createFrameReader, frameOf } from './frame.mjs'
 import { openSandbox } from './sandbox.mjs'
 
-/** As long as the prelude makes them. */
+/** The limit of the prelude. */
 const MESSAGE_LENGTH_MAX = 4_096
 const STACK_LENGTH_MAX = 8_192
 
@@ -77,7 +77,7 @@ const COMMANDS = {
     sandboxes.delete(sandbox)
     const inspection = inspections.get(sandbox)
     inspections.delete(sandbox)
-    // What waits for a debugger would never be there to be closed.
+    // An isolate that waits for its debugger would never finish loading, and so could never be closed.
     inspection?.detach()
     inspection?.begin()
     const opened = await opening
@@ -95,10 +95,10 @@ server.on(
     COMMANDS[kind]?.(header, body)
   }),
 )
-// The server has gone: nobody is left to work for.
+// The server has ended, so there is nothing to do.
 server.on('close', () => {
   process.kill(process.pid, 'SIGKILL')
-  // The first process of a world of its own is not heard by itself; a crash ends it all the same.
+  // The first process of a PID namespace ignores its own signals; abort ends it all the same.
   process.abort()
 })
 server.on('error', () => {})
@@ -119,7 +119,7 @@ const LIMITS = {
   logLines: 0,
   logLength: 0,
 }
-/** The first isolate of a process takes three times as long as those after it. A spare opens one that nobody uses, so that the first session does not wait. */
+/** The first isolate of a process takes three times as long as later ones. A spare runner opens an unused one, so that the first session is fast. */
 setTimeout(() => {
   if (sandboxes.size > 0) return
   const nobody = () => {}

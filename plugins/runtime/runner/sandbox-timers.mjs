@@ -1,9 +1,9 @@
 // @ts-check
 
-/** As many as the prelude lets wait, and no sooner or later than these; a timer that is due at once would keep this process busy for nothing. */
+/** The limit of the prelude, and bounds for delays: timers without delay would keep this process busy. */
 const TIMERS = { max: 16, msMin: 4, msMax: 60_000 }
 
-/** The timers that the code of one isolate has set. */
+/** The timers set by the code of one isolate. */
 export class SandboxTimers {
   #onFire
   /** @type {Map<number, NodeJS.Timeout>} */
@@ -14,7 +14,7 @@ export class SandboxTimers {
     this.#onFire = onFire
   }
 
-  /** @param {number} id @param {number} ms @param {number | undefined} call that has set it */
+  /** @param {number} id @param {number} ms @param {number | undefined} call that set it */
   set(id, ms, call) {
     if (this.#timers.size >= TIMERS.max) return
     const fire = () => {

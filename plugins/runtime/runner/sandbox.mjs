@@ -12,41 +12,41 @@ import { SandboxTimers } from './sandbox-timers.mjs'
  *
  * @typedef {object} Listener
  * @property {(kind: 'done' | 'fail', id: number, text: string, used: Budget) => void} onAnswer of calls
- * @property {(kind: 'host' | 'log' | 'progress', id: number, text: string, about?: { call: number, wanted: string }) => void} onRequest of a call
- *   that runs; for `host` what is wanted, and by which call
- * @property {(id: number, message: string, stack: string) => void} onUncaught once for a call, before its answer: a promise was rejected and nothing
- *   waited for it
- * @property {(code: string, message: string, stuck: boolean, stack?: string) => void} onEnd when the isolate has broken a limit and is gone, with all its calls;
- *   stuck when it cannot be stopped and holds a core until the process is killed
+ * @property {(kind: 'host' | 'log' | 'progress', id: number, text: string, about?: { call: number, wanted: string }) => void} onRequest of a running call
+ *   ; for `host` with the kind of the host call and its call
+ * @property {(id: number, message: string, stack: string) => void} onUncaught once for a call, before its answer: the first unhandled promise
+ *   rejection
+ * @property {(code: string, message: string, stuck: boolean, stack?: string) => void} onEnd when the isolate has exceeded a limit and is gone, with all its calls;
+ *   stuck when it cannot be stopped and uses a core until the process is killed
  * @property {{ onOpen: (inspection: import('./inspection.mjs').Inspection) => void, onMessage: (text: string) => void }} debugging
  */
 
-/** Between two looks at what running calls have used; the overshoot of a budget is about half of it. */
+/** Interval for checking the use of running calls; a budget is exceeded by about half of it. */
 const CHECK_EVERY_MS = 10
-/** A disposed isolate lets go within 5 ms, unless it is inside one of the built-in functions that nothing can interrupt. */
+/** A disposed isolate stops within 5 ms, unless it is inside an uninterruptible built-in function. */
 const LET_GO_MS = 100
-/** Of the code that goes on when an answer of the server arrives; the budget of its call ends it as a rule. */
+/** Limit for code that continues when an answer of the server arrives; normally the budget of its call ends it first. */
 const REPLY_MS_MAX = 60_000
-/** V8 refuses isolates with less. */
+/** V8's minimum for isolates. */
 const MEMORY_MB_MIN = 8
-/** The id under which loading is counted like a call. */
+/** The id of loading, which counts like a call. */
 const LOADING = -1
 
 /**
- * How a program failed to start.
+ * Describes why a program failed to start.
  * @param {unknown} error @param {boolean} isDisposed
  * @returns {{ code: string, message: string, stack: string }}
  */
 function loadProblem(error, isDisposed) {
-  const { message, stack } = error instanceof Error ? error : { message: 'Something that is no error was thrown.', stack: '' }
+  const { message, stack } = error instanceof Error ? error : { message: 'The code threw a value that is not an error.', stack: '' }
   return {
     code: isDisposed ? 'memory' : /timed out/i.test(message) ? 'timeout' : 'load',
-    message: `The program could not be started: ${message}`,
+    message: `The program could not start: ${message}`,
     stack: String(stack),
   }
 }
 
-/** One isolate with a program in it. */
+/** An isolate with its program. */
 export class Sandbox {
   /** Paths of the functions that a plugin has defined. @type {string[]} */
   defined = []
@@ -57,15 +57,15 @@ export class Sandbox {
   #inspection
   #budgets
   #timers
-  /** Answers that wait for the end of the entry which has given them: only then it is known what was rejected in it.
+  /** Answers that wait for the end of their entry: only then all its rejections are known.
    * @type {{ kind: 'done' | 'fail', id: number, text: string, used: Budget }[]}
    */
   #answers = []
-  /** Calls that run or whose answer waits, of which a rejection was told. @type {Set<number>} */
+  /** Calls, running or with a waiting answer, of which a rejection was reported. @type {Set<number>} */
   #told = new Set()
-  /** What runs in the isolate at the moment: one promise for each entry into it. @type {Set<Promise<unknown>>} */
+  /** Running entries into the isolate: one promise for each. @type {Set<Promise<unknown>>} */
   #inside = new Set()
-  /** Calls that wait for an answer of the server, by what they have asked. @type {Map<number, number>} */
+  /** Calls by the id of the host call for whose answer they wait. @type {Map<number, number>} */
   #askedBy = new Map()
   /** @type {NodeJS.Timeout | undefined} */
   #checking
@@ -88,7 +88,7 @@ export class Sandbox {
     if (this.#inspection !== null) onOpen(this.#inspection)
   }
 
-  /** Runs the program. Rejects when it has ended before; the listener knows why. @param {readonly Sources[]} sources */
+  /** Runs the program. Rejects when it ends first; the listener knows why. @param {readonly Sources[]} sources */
   async start(sources) {
     const { loadCpuMs: cpuMs, loadWallMs: wallMs } = this.#limits
     try {
@@ -106,7 +106,7 @@ export class Sandbox {
       this.#stop()
       const { code, message, stack } = loadProblem(error, this.#isolate.isDisposed)
       this.#dispose()
-      // The watchdog has told the reason already.
+      // The watchdog has already reported the reason.
       if (!wasEnded) this.#listener.onEnd(code, message, false, stack)
       throw new Error('ended')
     }
@@ -118,18 +118,18 @@ export class Sandbox {
     this.#apply(['call', id, name, text, more], budget.wallMs, id)
   }
 
-  /** To a request of the guest. @param {number} id @param {'ok' | 'error'} outcome @param {string} text */
+  /** Answers a host call of the guest. @param {number} id @param {'ok' | 'error'} outcome @param {string} text */
   reply(id, outcome, text) {
     const call = this.#askedBy.get(id)
     this.#askedBy.delete(id)
     this.#apply(['reply', id, outcome, text], REPLY_MS_MAX, call)
   }
 
-  /** Ends it with all that runs in it; nothing is answered any more, but that it is stuck. */
+  /** Ends it with all its calls; nothing is reported afterwards, except that it is stuck. */
   close() {
     if (this.#ended) return
     this.#stop()
-    // Nobody waits for it, but it would hold a core.
+    // The listener does not wait for this, but a stuck isolate would use a core.
     this.#disposeAndLeave().then((isStuck) => isStuck && this.#listener.onEnd('closed', '', true))
   }
 
@@ -139,13 +139,13 @@ export class Sandbox {
     this.#sendAnswers()
     this.#stop()
     const { onEnd } = this.#listener
-    // With a debugger in it: it has gone by itself, and its thread never comes back; or it was stopped, and would only go on.
+    // With a debugger attached: after V8's own out-of-memory its thread never returns; after our termination the debugger would continue it.
     if (this.#inspection?.isAttached() && code === 'memory') return onEnd(code, message, true)
     this.#disposeAndLeave().then((isStuck) => onEnd(code, message, isStuck))
   }
 
   #endForMemory() {
-    this.#end('memory', `The code needed more than its ${this.#limits.memoryMbMax} MB of memory.`)
+    this.#end('memory', `The code exceeded its memory limit of ${this.#limits.memoryMbMax} MB.`)
   }
 
   /** @param {unknown} error of an entry */
@@ -153,7 +153,7 @@ export class Sandbox {
     if (this.#ended) return
     const broken = this.#limitOf(error)
     if (broken === 'memory') this.#endForMemory()
-    else if (broken === 'timeout') this.#end('timeout', 'The code took more than its time.')
+    else if (broken === 'timeout') this.#end('timeout', 'The code exceeded its time limit.')
   }
 
   #stop() {
@@ -162,16 +162,16 @@ export class Sandbox {
     this.#timers.clearAll()
   }
 
-  /** @returns {Promise<boolean>} whether it is disposed; false where it never may be */
+  /** @returns {Promise<boolean>} whether it is disposed; false when it must not be disposed */
   async #dispose() {
-    // An isolate that goes with its debugger in it never gets to an end. One without is disposed at once, before anybody waits for anything.
+    // An isolate that is disposed with an attached debugger never ends. Without one it is disposed at once, before any wait.
     const parting = this.#inspection?.detach()
     if (parting && !(await parting)) return false
     if (!this.#isolate.isDisposed) this.#isolate.dispose()
     return true
   }
 
-  /** @returns {Promise<boolean>} whether what was inside is there still after it had to go */
+  /** @returns {Promise<boolean>} whether entries are still running after the time to stop */
   async #disposeAndLeave() {
     if (!(await this.#dispose())) return true
     const patience = new Promise((resolve) => setTimeout(resolve, LET_GO_MS, true))
@@ -185,12 +185,12 @@ export class Sandbox {
     }
   }
 
-  /** V8's own deadline for one entry; while somebody debugs only the check knows whether there is any. @param {number} timeout */
+  /** V8's timeout for one entry; with a debugger only the periodic check has one. @param {number} timeout */
   #within(timeout) {
     return this.#isInspected ? {} : { timeout }
   }
 
-  /** @param {unknown[]} given @param {number} timeout @param {number} [call] that it is for */
+  /** @param {unknown[]} given @param {number} timeout @param {number} [call] to which it belongs */
   #apply(given, timeout, call) {
     const entry = /** @type {ivm.Reference<any>} */ (this.#entry)
     this.#enter(entry.apply(undefined, given, this.#within(timeout)), call).catch((error) => this.#endFor(error))
@@ -199,7 +199,7 @@ export class Sandbox {
   /**
    * @template Result
    * @param {Promise<Result>} entry
-   * @param {number} [call] that it is for
+   * @param {number} [call] to which it belongs
    */
   #enter(entry, call) {
     this.#inside.add(entry)
@@ -215,31 +215,32 @@ export class Sandbox {
     return entry
   }
 
-  /** What an entry rejects with, where it is no limit: a promise that was rejected in it. @param {number} call @param {unknown} error */
+  /** Reports the rejection of an entry, unless a limit caused it: a promise that was rejected in it. @param {number} call @param {unknown} error */
   #tellUncaught(call, error) {
     if (this.#ended || this.#told.has(call) || this.#limitOf(error) !== null) return
     if (!this.#budgets.has(call) && !this.#answers.some(({ id }) => id === call)) return
     this.#told.add(call)
     const { onUncaught } = this.#listener
     if (error instanceof Error) onUncaught(call, error.message || error.name, String(error.stack))
-    else onUncaught(call, typeof error === 'string' && error !== '' ? error : 'Something that is no error was rejected.', '')
+    else
+      onUncaught(call, typeof error === 'string' && error !== '' ? error : 'A promise was rejected with a value that is not an error.', '')
   }
 
-  /** Which limit an entry has broken; null for anything else. @param {unknown} error what isolated-vm rejected with, which may be undefined */
+  /** The limit that an entry has exceeded; null for other errors. @param {unknown} error the rejection of isolated-vm, which may be undefined */
   #limitOf(error) {
     const message = error instanceof Error ? error.message : ''
     if (this.#isolate.isDisposed || /memory limit/i.test(message)) return 'memory'
     return /timed out/i.test(message) ? 'timeout' : null
   }
 
-  /** Nothing runs and nothing is inside: there is nothing to check. */
+  /** Without calls and entries there is nothing to check. */
   #rest() {
     if (this.#budgets.size === 0 && this.#inside.size === 0) clearInterval(this.#checking)
   }
 
   #check() {
     if (this.#isolate.isDisposed) return this.#endForMemory()
-    // What goes on computing after its answer keeps nobody waiting for that.
+    // Code that continues after its answer must not delay the answer.
     this.#sendAnswers()
     if (this.#inspection?.isAttached()) return this.#budgets.noteDebugging()
     const broken = this.#budgets.check()
@@ -264,7 +265,7 @@ export class Sandbox {
     return used
   }
 
-  /** By which the guest speaks: it cannot reach the callback itself, and the prelude gives it nothing but these messages. */
+  /** The channel of the guest, which cannot reach the callback itself: the prelude sends only these messages. */
   #callback() {
     return new ivm.Callback(
       /** @param {unknown} kind @param {unknown} id @param {unknown} text @param {unknown} [call] @param {unknown} [wanted] */
@@ -292,7 +293,7 @@ export class Sandbox {
     if (this.#inside.size === 0) this.#sendAnswers()
   }
 
-  /** @param {number} id @param {number} ms @param {number | undefined} call that has set it */
+  /** @param {number} id @param {number} ms @param {number | undefined} call that set it */
   #setTimer(id, ms, call) {
     if (this.#budgets.size > 0) this.#timers.set(id, ms, call)
   }

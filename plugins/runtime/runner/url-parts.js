@@ -1,22 +1,19 @@
 /**
- * Reads addresses as the URL Standard does (https://url.spec.whatwg.org/): text behind percent signs, hosts, paths, and the whole. A script whose
- * value is a function that answers the functions that url.js makes its classes of.
- *
- * Not the URL of the runner by a callback: that takes 76 µs for each address instead of 20, for the isolate waits for the main thread of the runner, and
- * what it takes there no limit of the guest counts (1.8 s for 8 million characters).
+ * Parses URLs by the URL Standard (https://url.spec.whatwg.org/): percent-encoding, hosts, paths, and whole URLs. A script whose
+ * value is a function that returns the functions on which url.js builds its classes.
  */
 ;(function makeAddressParts() {
   // biome-ignore lint/suspicious/noRedundantUseStrict: it runs as a classic script
   'use strict'
   const encode = encodeURIComponent
   const PORTS = { __proto__: null, 'http:': 80, 'https:': 443, 'ws:': 80, 'wss:': 443, 'ftp:': 21, 'file:': null }
-  /** Names of hosts have 253 octets; to normalize a long one would take a time that grows with its square. */
+  /** Host names have at most 253 octets; normalizing a long one would take quadratic time. */
   const DOMAIN_LENGTH_MAX = 2_000
   const isSpecial = (url) => url.scheme in PORTS
 
   // ── Percent signs ──
 
-  /** Each set is all of the one before and some more. */
+  /** Each set contains the one before. */
   const FRAGMENT = ' "<>`'
   const QUERY = ' "#<>'
   const SPECIAL_QUERY = `${QUERY}'`
@@ -35,7 +32,7 @@
     return result
   }
 
-  /** UTF-8 behind percent signs; what is none becomes U+FFFD. */
+  /** Decodes percent-encoded UTF-8; invalid sequences become U+FFFD. */
   function unquote(text) {
     if (!text.includes('%')) return text
     const bytes = []
@@ -130,7 +127,7 @@
     if (halves.length === 2 ? zeros < 1 : zeros !== 0) return null
     const pieces = [...front, ...Array(zeros).fill(0), ...back, ...tail]
     if (pieces.includes(-1)) return null
-    // The first of the longest runs of zeros is left out, if it has two at least.
+    // The first of the longest runs of zeros is abbreviated if it has at least two.
     let [best, length] = [-1, 1]
     for (let start = 0; start < 8; start++) {
       let end = start
@@ -141,7 +138,7 @@
     return best < 0 ? `[${hex.join(':')}]` : `[${hex.slice(0, best).join(':')}::${hex.slice(best + length).join(':')}]`
   }
 
-  /** Names of hosts in other scripts. Which letters are names of hosts at all is left to the name servers. */
+  /** Encodes host names in other scripts. The name servers decide which characters are allowed. */
   function toAscii(domain) {
     if (/^[\0-\x7f]*$/.test(domain)) return domain.toLowerCase()
     if (domain.includes('\ufffd') || domain.length > DOMAIN_LENGTH_MAX) return ''
@@ -150,7 +147,7 @@
       .join('')
       .normalize('NFKC')
     const labels = mapped.split(/[.\u3002]/)
-    // What has been encoded is not encoded again.
+    // An encoded name is not encoded again.
     if (labels.some((label) => label.startsWith('xn--') && /[^\0-\x7f]/.test(label))) return ''
     return labels.map((label) => (/[^\0-\x7f]/.test(label) ? `xn--${punycode(label)}` : label)).join('.')
   }
@@ -202,7 +199,7 @@
     url.path.pop()
   }
 
-  /** Reads a path from its first slash, or from behind it, onto what is there already. */
+  /** Appends the segments of a path to the URL, with or without the first slash. */
   function addPath(url, text) {
     const parts = (isSpecial(url) ? text.replaceAll('\\', '/') : text).split('/')
     for (const [index, part] of parts.entries()) {
@@ -230,7 +227,7 @@
     url.query = quote(text, isSpecial(url) ? SPECIAL_QUERY : QUERY)
   }
 
-  /** What stands behind the two slashes. */
+  /** Parses the part after the two slashes. */
   function setAuthority(url, text) {
     const at = text.lastIndexOf('@')
     let rest = text
@@ -247,7 +244,7 @@
     return url.host !== null && (port === undefined || (/^\d*$/.test(port) && setPort(url, port)))
   }
 
-  /** A host and what stands behind its colon; colons in brackets belong to the host. */
+  /** Splits a host and its port; colons in brackets belong to the host. */
   function splitPort(text) {
     let inBrackets = false
     for (let at = 0; at < text.length; at++) {
@@ -302,7 +299,7 @@
     return parsePath(url, end < 0 ? '' : text.slice(end))
   }
 
-  /** A path from its slash on, and the query. */
+  /** Parses the path from its slash, and the query. */
   function parsePath(url, text) {
     const mark = text.indexOf('?')
     const path = mark < 0 ? text : text.slice(0, mark)
@@ -316,7 +313,7 @@
     const path = mark < 0 ? text : text.slice(0, mark)
     if (mark >= 0) setQuery(url, text.slice(mark + 1))
     url.path = quote(path, NONE)
-    // A space at the end would be lost when it is read again.
+    // A trailing space would be lost when the URL is parsed again.
     if (url.path.endsWith(' ') && (url.query !== null || url.fragment !== null)) url.path = `${url.path.slice(0, -1)}%20`
     return url
   }
@@ -330,7 +327,7 @@
     return parseBeside(url, text, base)
   }
 
-  /** From the folder that the base stands in. */
+  /** Resolves a path relative to the folder of the base. */
   function parseBeside(url, text, base) {
     url.path = [...base.path]
     url.query = base.query
@@ -344,7 +341,7 @@
     const mark = text.indexOf('?')
     if (mark >= 0) setQuery(url, text.slice(mark + 1))
     const path = mark < 0 ? text : text.slice(0, mark)
-    // With a drive of its own it stands in no folder.
+    // A path with its own drive is not relative.
     if (url.scheme === 'file:' && isDrive(path.split(/[/\\]/)[0])) url.path = []
     addPath(url, path)
     return url
@@ -379,7 +376,7 @@
   function serialize(url) {
     const credentials = url.username === '' && url.password === '' ? '' : `${url.username}${url.password === '' ? '' : `:${url.password}`}@`
     const authority = url.host === null ? '' : `//${credentials}${url.host}${url.port === null ? '' : `:${url.port}`}`
-    // Two slashes would be read as a host.
+    // Two slashes would be parsed as a host.
     const guard = url.host === null && typeof url.path !== 'string' && url.path.length > 1 && url.path[0] === '' ? '/.' : ''
     return `${url.scheme}${authority}${guard}${pathOf(url)}${url.query === null ? '' : `?${url.query}`}${url.fragment === null ? '' : `#${url.fragment}`}`
   }

@@ -1,6 +1,6 @@
 /**
- * URL and URLSearchParams for isolates, in which there are none: a script whose value is a function that answers both, given what url-parts.js
- * answers. It runs among what guests may change later, and can harm nobody but them.
+ * URL and URLSearchParams for isolates, which lack them: a script whose value is a function that returns both, given the result of url-parts.js.
+ * It runs in the realm of the guest, which may change it later, but can harm only itself.
  */
 ;(function makeUrl(parts) {
   // biome-ignore lint/suspicious/noRedundantUseStrict: it runs as a classic script
@@ -45,7 +45,7 @@
 
   class URLSearchParams {
     #pairs = []
-    /** The address that it is a part of. */
+    /** Updates the URL that it belongs to. */
     #tell = null
 
     static {
@@ -60,7 +60,7 @@
         if (typeof given[Symbol.iterator] === 'function')
           for (const pair of given) {
             const [name, value, ...more] = pair
-            if (more.length > 0 || value === undefined) throw new TypeError('Each pair is a name and a value.')
+            if (more.length > 0 || value === undefined) throw new TypeError('Each pair must be a name and a value.')
             this.append(name, value)
           }
         else for (const name of Object.keys(given)) this.append(name, given[name])

@@ -1,7 +1,7 @@
 /**
- * What plugins know from the web and V8 alone does not have: timers, text in bytes, base64, copies, signals that something was given up. A script
- * whose value is a function that puts them into the global object of an isolate and answers what the prelude itself needs of it. All it is given
- * of the way out is `timers`, which count.
+ * Web APIs for plugins that V8 alone lacks: timers, text encoding, base64, structured clones, abort signals. A script
+ * whose value is a function that adds them to the global object of an isolate and returns what the prelude needs. Of the channel to the
+ * server it gets only `timers`, which are limited.
  *
  * timers: { set(run, ms): number, clear(id) }
  * web: { URL, URLSearchParams }
@@ -101,7 +101,7 @@
     if (given === undefined) return new Bytes(0)
     if (isView(given)) return new Bytes(given.buffer, given.byteOffset, given.byteLength)
     if (given instanceof Buffer) return new Bytes(given)
-    throw new TypeError('Bytes are an ArrayBuffer or a view of one.')
+    throw new TypeError('Bytes must be an ArrayBuffer or a view of one.')
   }
 
   class TextDecoder {
@@ -130,7 +130,7 @@
       const bytes = bytesOf(given)
       const skipped = !this.#ignoreBOM && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0
       let text = ''
-      // As many units at a time as a call may have arguments.
+      // At most as many units at a time as a call may have arguments.
       let units = []
       for (let at = skipped; at < bytes.length; ) {
         const first = bytes[at++]
@@ -146,7 +146,7 @@
             high = 0xbf
           }
           if (needed !== 0) {
-            if (this.#fatal) throw new TypeError('These bytes are no utf-8.')
+            if (this.#fatal) throw new TypeError('These bytes are not valid utf-8.')
             point = 0xfffd
           }
         }
@@ -171,7 +171,8 @@
     let result = ''
     for (let at = 0; at < text.length; at += 3) {
       const [a, b, c] = [text.charCodeAt(at), text.charCodeAt(at + 1), text.charCodeAt(at + 2)]
-      if (a > 255 || b > 255 || c > 255) throw badCharacter('btoa takes characters below U+0100; encode others with TextEncoder first.')
+      if (a > 255 || b > 255 || c > 255)
+        throw badCharacter('btoa supports only characters below U+0100; encode others with TextEncoder first.')
       const left = text.length - at
       result += LETTERS[a >> 2] + LETTERS[((a & 3) << 4) | (b >> 4)]
       result += (left > 1 ? LETTERS[((b & 15) << 2) | (c >> 6)] : '=') + (left > 2 ? LETTERS[c & 63] : '=')
@@ -182,7 +183,7 @@
   function atob(given) {
     let text = `${given}`.replace(/[\t\n\f\r ]/g, '')
     if (text.length % 4 === 0) text = text.replace(/={1,2}$/, '')
-    if (text.length % 4 === 1 || /[^A-Za-z0-9+/]/.test(text)) throw badCharacter('That is no base64.')
+    if (text.length % 4 === 1 || /[^A-Za-z0-9+/]/.test(text)) throw badCharacter('This is not valid base64.')
     let result = ''
     let bits = 0
     let held = 0
@@ -258,7 +259,7 @@
 
   // ── Giving up ──
 
-  /** Makes signals, which guests cannot. */
+  /** Permits creating signals, which guests cannot do. */
   const token = {}
   let abort
 
@@ -271,21 +272,21 @@
       abort = (signal, reason) => {
         if (signal.#aborted) return
         signal.#aborted = true
-        signal.#reason = reason === undefined ? new DOMException('This was given up.', 'AbortError') : reason
+        signal.#reason = reason === undefined ? new DOMException('This operation was aborted.', 'AbortError') : reason
         const event = Object.freeze({ type: 'abort', target: signal })
         for (const run of [signal.onabort, ...signal.#listeners])
           try {
             if (typeof run === 'function') apply(run, signal, [event])
             else run?.handleEvent?.(event)
           } catch {
-            // One that fails keeps none from hearing of it.
+            // An error in one listener must not affect the others.
           }
         signal.#listeners.clear()
       }
     }
 
     constructor(given) {
-      if (given !== token) throw new TypeError('An AbortController makes signals.')
+      if (given !== token) throw new TypeError('Use an AbortController to create signals.')
       defineProperty(this, 'onabort', { value: null, writable: true })
     }
 
@@ -297,7 +298,7 @@
 
     static timeout(ms) {
       const signal = new AbortSignal(token)
-      setTimeout(() => abort(signal, new DOMException('The time is over.', 'TimeoutError')), ms)
+      setTimeout(() => abort(signal, new DOMException('The operation timed out.', 'TimeoutError')), ms)
       return signal
     }
 

@@ -1,4 +1,4 @@
-/** What a template asks for, told by reading it. */
+/** Finds the fields that a template uses, without rendering it. */
 ;(function outlining() {
   // biome-ignore lint/suspicious/noRedundantUseStrict: it runs as a classic script
   'use strict'
@@ -6,12 +6,12 @@
   const { Handlebars, parts } = globalThis
   const { TemplateError, knownHelpers, isKnown, readTemplate, failure } = parts
 
-  /** Characters of all paths: names inside of a list with a long name repeat that name, and all of this is read by the server. */
+  /** Total characters of the paths: names inside of a list repeat its name, and the server parses all of them. */
   const PATHS_LENGTH_MAX = 256 * 1024
 
   /**
-   * What a template asks for, by reading it: { paths: { path, line, column }[], whole }. Inside of lists a path has `[]` for the entry. `whole`
-   * when it may ask for anything, or { error }.
+   * The fields that a template uses: { paths: { path, line, column }[], whole }. Inside of lists a path has `[]` for the entry. `whole`
+   * when it may use any field; or { error }.
    */
   function outline({ template }) {
     try {
@@ -36,12 +36,12 @@
   function readCall({ path, params, hash }, scope, found) {
     const isHelper = path.type === 'PathExpression' && isKnown(path.original) && (params.length > 0 || path.parts.length === 1)
     if (!isHelper || params.length === 0) readValue(path, scope, found)
-    // What is looked up by a computed key may be anything of its holder.
+    // A computed key may refer to any member.
     for (const param of params) readValue(param, scope, found)
     for (const pair of hash?.pairs ?? []) readValue(pair.value, scope, found)
   }
 
-  /** Notes a path; answers what it stands for, null where that is not known. */
+  /** Records a path; returns what it refers to, null when unknown. */
   function readValue(node, scope, found) {
     if (node.type === 'SubExpression') {
       readCall(node, scope, found)
@@ -58,7 +58,7 @@
   function addPath(found, asked) {
     found.length += asked.path.length
     if (found.length > PATHS_LENGTH_MAX)
-      throw new TemplateError('invalid_template', `The names of the fields have more than ${PATHS_LENGTH_MAX} characters in all.`, asked)
+      throw new TemplateError('invalid_template', `The names of the fields have more than ${PATHS_LENGTH_MAX} characters in total.`, asked)
     found.paths.push(asked)
   }
 
@@ -83,7 +83,7 @@
     const about = isHelper && params.length > 0 ? readValue(params[0], scope, found) : isHelper ? null : readValue(path, scope, found)
     for (const param of params.slice(1)) readValue(param, scope, found)
     for (const pair of hash?.pairs ?? []) readValue(pair.value, scope, found)
-    // A section over a list, an object or a plain truth: what its names mean depends on the value.
+    // A section over a list, an object or a boolean: the meaning of its names depends on the value.
     if (!isHelper) found.whole.is = true
     let inner = scope
     if (name === 'each' || name === 'with' || !isHelper) {

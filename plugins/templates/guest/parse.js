@@ -1,4 +1,4 @@
-/** Reading templates: what is wrong with one, and where. */
+/** Parses templates and locates their errors. */
 ;(function parsing() {
   // biome-ignore lint/suspicious/noRedundantUseStrict: it runs as a classic script
   'use strict'
@@ -7,13 +7,13 @@
   const { TemplateError, BLOCKS, isKnown } = parts
 
   const TEMPLATE_LENGTH_MAX = 64 * 1024
-  /** Nobody reads a template that is nested deeper; the parser and the renderer recurse. */
+  /** Nobody reads a deeper template; the parser and the renderer are recursive. */
   const DEPTH_MAX = 32
 
   function parse(template) {
-    if (typeof template !== 'string') throw new TemplateError('invalid_template', 'A template is a text.')
+    if (typeof template !== 'string') throw new TemplateError('invalid_template', 'A template must be a text.')
     if (template.length > TEMPLATE_LENGTH_MAX)
-      throw new TemplateError('invalid_template', `The template has ${template.length} characters; ${TEMPLATE_LENGTH_MAX} are allowed.`)
+      throw new TemplateError('invalid_template', `The template has ${template.length} characters; the limit is ${TEMPLATE_LENGTH_MAX}.`)
     try {
       return Handlebars.parse(template)
     } catch (error) {
@@ -26,7 +26,7 @@
     return { line: before.length, column: before.at(-1).length }
   }
 
-  /** The mistake that most mistakes are, in words better than the parser's, which tells where it stumbled and not over what. */
+  /** Describes the most common mistake better than the parser, which reports where it failed and not why. */
   function findUnclosed(template) {
     const lastOpen = template.lastIndexOf('{{')
     if (lastOpen > template.lastIndexOf('}}'))
@@ -55,7 +55,7 @@
     if (own) return new TemplateError('invalid_template', own[1], { line: Number(own[2]), column: Number(own[3]) })
     const row = Number(/on line (\d+)/.exec(message)?.[1] ?? 1)
     const pointer = /\n(-*)\^\n/.exec(message)?.[1].length ?? 0
-    // The pointer counts from what the message shows of the line, which is at most 20 characters before the mistake.
+    // The pointer counts from the shown part of the line, which begins at most 20 characters before the error.
     const shown = message.split('\n')[1] ?? ''
     const before = shown.startsWith('...') ? shown.slice(3, pointer) : shown.slice(0, pointer)
     const found = before === '' ? 0 : (template.split('\n')[row - 1] ?? '').indexOf(before)
@@ -66,7 +66,7 @@
     const names = [...new Set([...expected.matchAll(/'([A-Z_]+)'/g)].flatMap(([, token]) => TOKENS[token] ?? []))]
     const wanted = names.length > 0 ? `, expected ${names.slice(0, 6).join(', ')}` : ''
     if (got === 'NUMBER' && /\.$/.test(before))
-      return new TemplateError('invalid_template', 'A number at the end of a path stands in brackets: metadata.genres.[0].', at)
+      return new TemplateError('invalid_template', 'A number at the end of a path must be in brackets: metadata.genres.[0].', at)
     return new TemplateError('invalid_template', `Found ${TOKENS[got] ?? got}${wanted}.`, at)
   }
 
@@ -84,7 +84,7 @@
     ID: 'a name',
     STRING: 'a text',
     NUMBER: 'a number',
-    INVALID: 'something that has no place here',
+    INVALID: 'an unexpected character',
     EQUALS: '=',
     SEP: '. or /',
     DATA: '@',
@@ -92,7 +92,7 @@
     INVERSE: '{{else}}',
   }
 
-  /** Refuses what is not offered, makes every way to write a value out the same, and notes which helpers are called. */
+  /** Refuses unsupported syntax, makes every kind of output the same, and records the used helpers. */
   function check(node, called, depth = 0) {
     if (node === null || typeof node !== 'object') return
     if (depth > DEPTH_MAX * 2)
@@ -120,15 +120,15 @@
     const name = path.original
     const isCall = params.length > 0 || (hash !== undefined && hash !== null) || node.type === 'SubExpression'
     if (name === 'helperMissing' || name === 'blockHelperMissing')
-      throw new TemplateError('invalid_template', `There is no helper "${name}".`, loc.start)
+      throw new TemplateError('invalid_template', `Unknown helper "${name}".`, loc.start)
     if (path.type !== 'PathExpression') {
-      if (isCall) throw new TemplateError('invalid_template', 'Only a helper can be given arguments.', loc.start)
+      if (isCall) throw new TemplateError('invalid_template', 'Only helpers accept arguments.', loc.start)
       return
     }
     if (isKnown(name)) called.add(name)
-    if (isCall && !isKnown(name)) throw new TemplateError('unknown_helper', `There is no helper "${name}".`, loc.start)
+    if (isCall && !isKnown(name)) throw new TemplateError('unknown_helper', `Unknown helper "${name}".`, loc.start)
     if (node.type === 'BlockStatement' && BLOCKS.includes(name) && params.length === 0)
-      throw new TemplateError('invalid_template', `{{#${name}}} needs what it is about: {{#${name} metadata.title}}.`, loc.start)
+      throw new TemplateError('invalid_template', `{{#${name}}} needs an argument: {{#${name} metadata.title}}.`, loc.start)
   }
 
   const failure = (error) => ({
@@ -140,7 +140,7 @@
     },
   })
 
-  /** The tree of a template that may be rendered, and the names of the helpers that it calls. @throws TemplateError */
+  /** The tree of a template that may be rendered, and the names of its helpers. @throws TemplateError */
   parts.readTemplate = (template) => {
     const tree = parse(template)
     const called = new Set()

@@ -1,4 +1,4 @@
-/** Rendering a template over many contexts, and telling what it asked them for. The last of the scripts. */
+/** Renders a template over many contexts, and records the fields that it uses. The last of the scripts. */
 ;(function rendering() {
   // biome-ignore lint/suspicious/noRedundantUseStrict: it runs as a classic script
   'use strict'
@@ -8,14 +8,14 @@
   delete globalThis.Handlebars
   delete globalThis.parts
 
-  /** Of all outputs of one batch, so that the answer fits its frame. */
+  /** Total for the outputs of one batch, so that the answer fits into its frame. */
   const BATCH_LENGTH_MAX = 8 * 1024 * 1024
-  /** Compiled templates that are kept, the latest used: a library has a handful. */
+  /** Compiled templates in the cache, the most recently used: a library has a handful. */
   const KEPT_MAX = 100
-  /** Paths that a trace tells of. */
+  /** Paths in a trace. */
   const TRACE_MAX = 500
 
-  /** What {{#name}} … {{/name}} comes to, whatever it is about. */
+  /** The helpers to which {{#name}} … {{/name}} may resolve. */
   const SECTIONS = ['blockHelperMissing', 'helperMissing', 'each']
   const kept = new Map()
   function compile(template) {
@@ -26,7 +26,7 @@
       return known
     }
     const { tree, called } = readTemplate(template)
-    // An environment with nothing but what it calls: each rendering wraps every helper there is, which takes longer than the rendering.
+    // An environment with only the used helpers: each rendering wraps every helper, which takes longer than the rendering.
     const own = Handlebars.create()
     own.helpers = Object.fromEntries([...SECTIONS, ...called].map((name) => [name, Handlebars.helpers[name]]))
     const run = own.compile(tree, { knownHelpers, knownHelpersOnly: true })
@@ -35,12 +35,12 @@
     return run
   }
 
-  /** Of keys that plugins keep identifiers under. */
+  /** Prefix of the keys for identifiers of plugins. */
   const PREFIX = 'plugin:'
 
   /**
-   * `externalIds.plugin:org.example.id` reads as five names: keys with dots can be walked to, one name after the other, without being listed. What a
-   * plugin keeps is found by the name without its prefix too, where nothing else has that name.
+   * `externalIds.plugin:org.example.id` parses as five names: keys with dots are resolved name by name, without being listed. Identifiers of
+   * plugins are found without the prefix too, when no other key has that name.
    */
   function bridge(ids) {
     if (ids === null || typeof ids !== 'object') return
@@ -65,7 +65,7 @@
     }
   }
 
-  /** Tells which paths are asked for. */
+  /** Records which paths are read. */
   function watched(value, path, trace) {
     return new Proxy(value, {
       get(target, key) {
@@ -94,7 +94,7 @@
         add(used, path)
         add(missing, path)
       },
-      /** The ends of the paths alone: who asks for metadata.title does not use all metadata. */
+      /** Only the ends of the paths: a template that reads metadata.title does not use all of metadata. */
       read: () => {
         const all = [...used]
         return { used: all.filter((path) => !all.some((other) => other.startsWith(`${path}.`))), missing: [...missing] }

@@ -1,7 +1,7 @@
 /**
- * The helpers that templates may call, and how a value reads in a text. One of the scripts that run in the isolate of templates, after
- * handlebars.js; they pass on what they make in `globalThis.parts`, which the last of them takes away. Nothing here is trusted by the server:
- * what it must not do is take long or say too much, and for that it has a budget.
+ * The helpers for templates, and how values appear in text. One of the scripts that run in the isolate of templates, after
+ * handlebars.js; they share their results in `globalThis.parts`, which the last of them removes. The server does not trust this code: the budget
+ * limits its time and its output.
  */
 ;(function vocabulary() {
   // biome-ignore lint/suspicious/noRedundantUseStrict: it runs as a classic script
@@ -10,7 +10,7 @@
   const { Handlebars } = globalThis
 
   const OUTPUT_LENGTH_MAX = 256 * 1024
-  /** The longest of a number of things is bounded everywhere, or a short template makes a long text. */
+  /** Every length argument is limited, or a short template could produce a long text. */
   const PAD_MAX = 1_000
 
   class TemplateError extends Error {
@@ -31,7 +31,7 @@
   const own = (holder, key) => (holder !== null && typeof holder === 'object' && Object.hasOwn(holder, key) ? holder[key] : undefined)
   const isMissing = (value) => value === undefined || value === null || value === ''
 
-  /** How a value reads in a text: people and titles by their names, lists with commas. */
+  /** A value as text: people and titles by their names, lists with commas. */
   function show(value) {
     if (typeof value === 'string') return value
     if (value === undefined || value === null) return ''
@@ -49,7 +49,7 @@
     typeof value === 'string' && value.trim() !== '' ? Number(value) : typeof value === 'number' ? value : Number.NaN
   const HTML = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;', '`': '&#96;' }
 
-  /** A condition may stand as a block with an else, or inside of another as a value. */
+  /** A condition works as a block with an else, or as a value inside of another helper. */
   const condition = (test) =>
     function conditional(...given) {
       const options = given.pop()
@@ -114,7 +114,7 @@
     return Number.isFinite(result) ? result : ''
   }
 
-  /** As handlebars' own, with an end to what it may say. */
+  /** As in Handlebars, with a limit for its output. */
   function each(items, options) {
     const results = []
     let length = 0
@@ -183,7 +183,7 @@
     each,
   }
 
-  /** Blocks that handlebars brings. */
+  /** Built-in blocks of Handlebars. */
   const BLOCKS = ['each', 'if', 'unless', 'with']
   for (const name of Object.keys(Handlebars.helpers))
     if (!['if', 'unless', 'with', 'helperMissing', 'blockHelperMissing'].includes(name)) Handlebars.unregisterHelper(name)

@@ -119,6 +119,6 @@ t.test('a repository on this machine is taken where its place is named, and nowh
   await t.rejects(run(`refresh ${folder}`, []), { message: /another host|not public|no host/ }, 'once the setting is gone, so is the way')
   // What it names elsewhere on this machine is nobody's to fetch.
   const elsewhere = JSON.parse(JSON.stringify(plugins).replaceAll('packages/', `http://localhost:${port + 1}/`)) as []
-  t.throws(() => filesOf(indexOf({ url: folder, plugins: elsewhere, sequence: 2 }), key), { message: /is no https address/ })
-  t.throws(() => filesOf(indexOf({ url: 'http://plugins.example.org/' }), key), { message: /lies at an https address/ })
+  t.throws(() => filesOf(indexOf({ url: folder, plugins: elsewhere, sequence: 2 }), key), { message: /is not an https URL/ })
+  t.throws(() => filesOf(indexOf({ url: 'http://plugins.example.org/' }), key), { message: /URL of a repository must be https/ })
 })

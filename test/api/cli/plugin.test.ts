@@ -23,7 +23,7 @@ t.test('plugins from the command line', async (t) => {
   t.match(await run('install', one, '--yes'), { code: 0, output: /You have agreed; it runs/ })
   t.match(await run('disable', 'org.example.echo'), { code: 0, output: /is disabled/ })
   t.match(await run('enable', 'org.exmple.echo'), { code: 1, output: /Did you mean org\.example\.echo/ })
-  t.match(await run('install', file('bad.plugin', Buffer.from('x'))), { code: 1, output: /no ZIP file/ })
+  t.match(await run('install', file('bad.plugin', Buffer.from('x'))), { code: 1, output: /not a ZIP file/ })
   t.match(await run('install', path.join(room, 'nothing')), { code: 1, output: /cannot be read \(ENOENT\)/ })
 })
 

@@ -343,7 +343,7 @@ t.test('files beside the book', async (t) => {
   t.match((await series('one/X.cbz'))?.values, { authors: [{ name: 'Ann Able', role: 'author' }] }, 'books tell of their series')
   t.notOk((await kept('Root.cbz'))?.seriesSidecar, 'beside the library itself it would speak of every book there')
   const [error] = await house.database('book_errors').where('book_id', await idOf(house, 'bad/X.cbz'))
-  t.match(error.message, /metadata\.opf beside the book cannot be read.*series\.json beside the book is not/)
+  t.match(error.message, /metadata\.opf beside the book cannot be read.*series\.json beside the book does not/)
 })
 
 t.test('what users gave stays when the file does not contain it any more, and a file changes none of their links', async (t) => {

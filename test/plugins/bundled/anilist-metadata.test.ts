@@ -13,7 +13,7 @@ const staff = (...people: [role: string | null, full: string | null, native?: st
   edges: people.map(([role, full, native = null]) => ({ role, node: { name: { full, native } } })),
 })
 
-/** A manga with everything that AniList may say of one. */
+/** A manga with everything that AniList may return. */
 const BERRIES = {
   id: 30901,
   idMal: 901,
@@ -65,7 +65,7 @@ const BERRIES = {
     { url: 'https://example.org/x', site: null },
   ],
 }
-/** The novel that it was made of: the same names, and a record as bare as they come. */
+/** The novel that it adapts: the same titles, in a minimal record. */
 const NOVEL = {
   ...{ id: 30902, title: { romaji: 'Kiichigo no Ki', english: null, native: '木苺の記', userPreferred: 'Kiichigo no Ki' }, synonyms: [] },
   ...{ description: null, status: 'FINISHED', format: 'NOVEL', volumes: 0, startDate: { year: null }, countryOfOrigin: 'JP', genres: [] },
@@ -89,7 +89,7 @@ const LATER = {
   startDate: { year: 2021 },
   status: 'NOT_YET_RELEASED',
 }
-/** Nothing in it is what it should be. */
+/** Every member has a wrong type. */
 const RUBBISH = {
   ...{
     id: 30905,
@@ -106,7 +106,7 @@ const RUBBISH = {
 }
 const MEDIA = [BERRIES, NOVEL, STRIP, LATER, RUBBISH]
 
-// Installed once: what a host remembers of its requests ends with it, and the plugin keeps nothing.
+// Installed once: the host's cache of requests ends with it, and the plugin stores nothing.
 const { database, host: installer } = await openTestHost(t)
 const { plugin, sha256 } = await installer.install(bytes, { userId: null })
 await installer.consent(plugin.id, { sha256 })
@@ -124,7 +124,7 @@ async function openMetadata(t: Test, content: AniListContent = { media: MEDIA },
 const idsOf = (answer: Record<string, unknown>, member = 'results') =>
   (answer[member] as { externalId: string }[]).map(({ externalId }) => externalId)
 
-t.test('a series has all that AniList says of it, without what gives it away', async (t) => {
+t.test('a series has all data of AniList except spoilers', async (t) => {
   const { get, way, asked } = await openMetadata(t)
   t.same(await get({ externalId: '30901' }), {
     externalId: '30901',
@@ -168,7 +168,7 @@ t.test('a series has all that AniList says of it, without what gives it away', a
   t.equal(way.asked[0]?.headers.authorization, undefined, 'it has nothing to say who asks')
 })
 
-t.test('what little a record says is said, and nothing more', async (t) => {
+t.test('a minimal record gives minimal metadata', async (t) => {
   const { get } = await openMetadata(t)
   t.match(await get({ externalId: '30902' }), {
     title: 'Kiichigo no Ki',
@@ -204,7 +204,7 @@ t.test('what little a record says is said, and nothing more', async (t) => {
   })
 })
 
-t.test('an administrator chooses the language of titles, what is for adults, how fitting tags are, and whose editions', async (t) => {
+t.test('settings choose the language of titles, adult works, the minimum rank of tags, and the edition', async (t) => {
   const config = { titleLanguage: 'romaji', adult: true, tagRankMin: 10, editionLanguage: 'polish' }
   const { get, search } = await openMetadata(t, { media: MEDIA }, config)
   const found = await get({ externalId: '30901' })
@@ -218,7 +218,7 @@ t.test('an administrator chooses the language of titles, what is for adults, how
   t.same(idsOf(await search({ query: '벌의', limit: 5 })), ['30903'])
 })
 
-t.test('series are searched by any of their names, page by page, and those for adults are not found', async (t) => {
+t.test('search finds series by any title, page by page, without adult works', async (t) => {
   const { search, asked } = await openMetadata(t)
   const first = await search({ query: ' the bramble  war ', limit: 5 })
   t.match(first, {
@@ -247,7 +247,7 @@ t.test('series are searched by any of their names, page by page, and those for a
   t.equal(asked.length, 4, 'nothing is asked for nothing')
 })
 
-t.test('the address of a page is as good as a title', async (t) => {
+t.test('search accepts the URL of an AniList page', async (t) => {
   const { search, asked } = await openMetadata(t)
   t.match(await search({ query: 'https://anilist.co/manga/30902/Kiichigo/', limit: 5 }), {
     results: [{ externalId: '30902', relevance: 1 }],
@@ -259,7 +259,7 @@ t.test('the address of a page is as good as a title', async (t) => {
   )
 })
 
-t.test('a series is matched by what it is known as already', async (t) => {
+t.test('a series is matched by its external identifiers', async (t) => {
   const { match, asked } = await openMetadata(t)
   t.match(await match({ title: 'Wholly different', externalIds: { 'plugin:anilist': '30902' } }), {
     match: { externalId: '30902' },
@@ -273,7 +273,7 @@ t.test('a series is matched by what it is known as already', async (t) => {
   t.equal(asked.length, 4)
 })
 
-t.test('a series is matched by its titles, and authors and years tell those of one title apart', async (t) => {
+t.test('a series is matched by its titles, and by author and year among equal titles', async (t) => {
   const { match, asked } = await openMetadata(t)
   const sure = await match({ title: 'Bramble War', authors: ['Morino, Hana'], year: 2004 })
   t.match(sure, { match: { externalId: '30901' }, confidence: 1 })
@@ -294,31 +294,31 @@ t.test('a series is matched by its titles, and authors and years tell those of o
   t.equal(asked.length, 9, 'three are tried at most')
 })
 
-t.test('what is not there, and what is no answer, is said as what it is', async (t) => {
+t.test('missing entries and invalid responses have the right error code', async (t) => {
   const say = (status: number, body: unknown, headers: Record<string, string> = {}) => ({
     ...{ status, headers, body: typeof body === 'string' ? body : JSON.stringify(body) },
   })
   const fault = (status: number, message: string) => ({ errors: [{ message, status, locations: [{ line: 1, column: 2 }] }], data: null })
   const cases: [said: ReturnType<typeof say>, code: string, message: RegExp, retryAfterSeconds?: number][] = [
-    [say(404, fault(404, 'Not Found.')), 'not_found', /nothing by this identifier/],
-    [say(200, fault(404, 'Not Found.')), 'not_found', /nothing by this identifier/],
-    [say(429, fault(429, 'Too Many Requests.'), { 'retry-after': '59' }), 'rate_limited', /asks to wait/, 59],
-    [say(200, fault(429, 'Too Many Requests.')), 'rate_limited', /asks to wait/, 60],
-    [say(429, '', { 'retry-after': '999999999' }), 'rate_limited', /asks to wait/, 3_600],
-    [say(503, '', { 'retry-after': '120' }), 'rate_limited', /asks to wait/, 120],
+    [say(404, fault(404, 'Not Found.')), 'not_found', /no entry with this identifier/],
+    [say(200, fault(404, 'Not Found.')), 'not_found', /no entry with this identifier/],
+    [say(429, fault(429, 'Too Many Requests.'), { 'retry-after': '59' }), 'rate_limited', /rate limit/, 59],
+    [say(200, fault(429, 'Too Many Requests.')), 'rate_limited', /rate limit/, 60],
+    [say(429, '', { 'retry-after': '999999999' }), 'rate_limited', /rate limit/, 3_600],
+    [say(503, '', { 'retry-after': '120' }), 'rate_limited', /rate limit/, 120],
     [say(500, fault(500, 'Internal Server Error')), 'upstream', /answered 500: Internal Server Error/],
     [say(503, '<html>Maintenance</html>'), 'upstream', /answered 503\./],
     [say(403, fault(403, 'The API has been temporarily disabled.')), 'upstream', /answered 403: The API has been temporarily disabled/],
-    [say(401, fault(401, 'Unauthorized.')), 'auth', /connect your account again/],
-    [say(400, fault(400, 'Invalid token')), 'auth', /connect your account again/],
+    [say(401, fault(401, 'Unauthorized.')), 'auth', /Connect your account again/],
+    [say(400, fault(400, 'Invalid token')), 'auth', /Connect your account again/],
     [say(400, fault(400, `validation ${'x'.repeat(5_000)}`)), 'upstream', /^(?!.{400}).*answered 400: validation x/],
-    [say(200, fault(400, 'Max query complexity')), 'upstream', /could not answer: Max query complexity/],
-    [say(200, '<!doctype html>'), 'upstream', /something else than what it documents/],
-    [say(200, '{"data":{"Media":'), 'upstream', /something else than what it documents/],
-    [say(200, { data: [] }), 'upstream', /something else than what it documents/],
-    [say(200, { data: { Media: null } }), 'not_found', /nothing by this identifier/],
+    [say(200, fault(400, 'Max query complexity')), 'upstream', /returned an error: Max query complexity/],
+    [say(200, '<!doctype html>'), 'upstream', /an unexpected response/],
+    [say(200, '{"data":{"Media":'), 'upstream', /an unexpected response/],
+    [say(200, { data: [] }), 'upstream', /an unexpected response/],
+    [say(200, { data: { Media: null } }), 'not_found', /no entry with this identifier/],
   ]
-  // Five at a time: AniList is asked for no more without a pause.
+  // Five at a time: more requests without a pause would exceed the rate limit.
   for (let from = 0; from < cases.length; from += 5) {
     const some = cases.slice(from, from + 5)
     const { get, host } = await openMetadata(t, { instead: (index) => some[index]?.[0] })
@@ -331,11 +331,11 @@ t.test('what is not there, and what is no answer, is said as what it is', async 
   }
   const { get, asked } = await openMetadata(t)
   for (const externalId of ['', 'x', '0', '-1', '1.5', '1e3', '30901/../1', '99999999999', '2147483648'])
-    await t.rejects(get({ externalId }), { code: 'not_found', message: /no identifier of AniList/ }, externalId)
+    await t.rejects(get({ externalId }), { code: 'not_found', message: /not an identifier of AniList/ }, externalId)
   t.equal(asked.length, 0)
 })
 
-t.test('whatever stands in a description takes no time to read', async (t) => {
+t.test('any description is parsed fast', async (t) => {
   const hostile = ['~!', '<', '<br', '(Source', '[a](', '&#', '\n ', ' '].map((text, index) => ({
     ...{ id: index + 1, title: { english: `Hostile ${index}` }, description: text.repeat(20_000) },
   }))
@@ -345,7 +345,7 @@ t.test('whatever stands in a description takes no time to read', async (t) => {
   t.ok(performance.now() - began < 30_000)
 })
 
-t.test('it stands what every plugin must stand', async (t) => {
+t.test('it passes the conformance checks', async (t) => {
   const folder = fileURLToPath(new URL('../../../plugins/bundled/anilist-metadata', import.meta.url))
   const { code, stdout, stderr } = await runTool(folder, ['test'])
   t.equal(code, 0, stdout + stderr)

@@ -23,7 +23,7 @@ const auth = manifest.auth
 const DAY_MS = 86_400_000
 const ago = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString()
 
-/** A series of the library that AniList knows by this number. */
+/** A series of the library with this AniList identifier. */
 const series = (id: number, more: Partial<LibraryEntry> = {}): LibraryEntry => ({
   ...{
     seriesId: `00000000-0000-4000-8000-${String(id).padStart(12, '0')}`,
@@ -49,7 +49,7 @@ const entry = (mediaId: number, status: string, score: number, more: Record<stri
 
 type Change = Partial<Pick<SessionOptions, 'auth' | 'config' | 'userConfig' | 'library' | 'storage'>>
 
-/** The bundle in its sandbox, with a library that the test says; AniList may be asked without a pause. */
+/** The bundle in its sandbox, with the library of the test; AniList has no rate limit here. */
 async function openPlugin(t: Test, content: AniListContent, change: Change = {}) {
   const service = openAniList(content)
   const way = await openLoopback(t, service.answer)
@@ -70,7 +70,7 @@ async function openPlugin(t: Test, content: AniListContent, change: Change = {})
 const ids = (found: readonly Recommendation[]) => found.map(({ externalId }) => externalId)
 const by = (found: readonly Recommendation[], id: number) => found.find(({ externalId }) => externalId === String(id))
 
-t.test('what others recommend for what a reader likes comes in the order of their votes and of the liking', async (t) => {
+t.test('recommendations are ordered by votes and by the weight of the seed', async (t) => {
   const media = [
     recommends(1, [
       [10, 200],
@@ -98,7 +98,7 @@ t.test('what others recommend for what a reader likes comes in the order of thei
   t.same(ids(await refresh(2)), ['10', '11'])
 })
 
-t.test('a recommendation says what AniList says of the work', async (t) => {
+t.test('a recommendation has the data of AniList', async (t) => {
   const tag = { rank: 80, category: 'Theme', isGeneralSpoiler: false, isMediaSpoiler: false, isAdult: false }
   const whole = work(10, {
     ...{ idMal: 510, description: `A <i>long</i> story.${' word'.repeat(500)}`, chapters: 44, siteUrl: 'https://anilist.co/manga/10' },
@@ -140,7 +140,7 @@ t.test('a recommendation says what AniList says of the work', async (t) => {
   )
 })
 
-t.test('what the reader has begun, dropped or dismissed is no news; what waits on the list says so', async (t) => {
+t.test('started, dropped and dismissed works are left out, and planned ones are marked', async (t) => {
   const others = [10, 11, 12, 13, 14, 15, 16, 17].map((id): [number, number] => [id, 100 - id])
   const media = [recommends(1, [...others, [1, 99], [null, 50], [18, 0], [19, -4]]), ...others.map(([id]) => work(id)), work(18), work(19)]
   const list = [
@@ -169,7 +169,7 @@ t.test('what the reader has begun, dropped or dismissed is no news; what waits o
   t.same(session.storage()['dismissed'], ['16', '17'])
 })
 
-t.test('the list of the reader leads to recommendations with its scores, all of its parts', async (t) => {
+t.test('the AniList list of the user gives seeds with its scores, from all chunks', async (t) => {
   const list = [
     ...Array.from({ length: 600 }, (_, index) => entry(1_000 + index, 'PLANNING', 0)),
     entry(1, 'COMPLETED', 95),
@@ -194,7 +194,7 @@ t.test('the list of the reader leads to recommendations with its scores, all of 
   )
 })
 
-t.test('without an account the library is enough; the name that is known here is the one that is said', async (t) => {
+t.test('without an account the library is enough, and reasons use the titles in the library', async (t) => {
   const media = [recommends(1, [[10, 40]]), recommends(2, [[10, 20]]), work(10)]
   const library = [
     series(1, { ...read, title: '  The   name here ' }),
@@ -212,7 +212,7 @@ t.test('without an account the library is enough; the name that is known here is
   }
 })
 
-t.test('who has neither an account nor a series that AniList knows is told what to do', async (t) => {
+t.test('a user without account and identifiers gets advice', async (t) => {
   for (const library of [[], [series(1)], [series(1, { ...read, externalIds: {} })]]) {
     const { refresh, get, asked } = await openPlugin(t, {}, { library, auth: 'missing' })
     for (const ask of [refresh, get]) await t.rejects(ask(), { code: 'auth', message: /Connect your AniList account/ })
@@ -222,7 +222,7 @@ t.test('who has neither an account nor a series that AniList knows is told what 
   t.same(await refresh(), [], 'whose list is empty has nothing to be told')
 })
 
-t.test('works for adults come only where the administrator and the reader both want them', async (t) => {
+t.test('adult works are included only when administrator and user both allow them', async (t) => {
   const tag = { rank: 90, category: 'Sexual', name: 'Nudity', isGeneralSpoiler: false, isMediaSpoiler: false, isAdult: true }
   const media = [
     recommends(1, [
@@ -249,7 +249,7 @@ t.test('works for adults come only where the administrator and the reader both w
   }
 })
 
-t.test('what was found is kept: it answers at once, and what others recommend is not asked again for a week', async (t) => {
+t.test('results are stored, and community recommendations are cached for a week', async (t) => {
   const media = [recommends(1, [[10, 40]]), work(10)]
   const { get, refresh, session, asked } = await openPlugin(t, { media }, { library: [series(1, read), series(7, read)] })
   t.same(ids(await get()), ['10'], 'even before it was ever refreshed')
@@ -275,7 +275,7 @@ t.test('what was found is kept: it answers at once, and what others recommend is
   )
 })
 
-t.test('a service that asks for a pause is asked for the rest only, later', async (t) => {
+t.test('after a rate limit, only the rest is requested later', async (t) => {
   const library = Array.from({ length: 25 }, (_, index) => series(index + 1, read))
   const media = [...library.map((_, index) => recommends(index + 1, [[100 + index, 10]])), ...library.map((_, index) => work(100 + index))]
   const pause = {
@@ -292,7 +292,7 @@ t.test('a service that asks for a pause is asked for the rest only, later', asyn
   )
 })
 
-t.test('a large library and list take a dozen requests and a little of the time that a refresh has', async (t) => {
+t.test('a large library and list take a dozen requests and little of a refresh’s time', async (t) => {
   const library = Array.from({ length: 3_000 }, (_, index) =>
     series(index + 1, index % 2 === 0 ? { ...read, rating: 60 + (index % 41) } : {}),
   )
@@ -318,7 +318,7 @@ t.test('a large library and list take a dozen requests and a little of the time 
   t.ok(JSON.stringify(session.storage()).length < 500_000)
 })
 
-t.test('every failure is said as what it is', async (t) => {
+t.test('every failure has the right error code', async (t) => {
   const fault = (status: number, message: string) => JSON.stringify({ errors: [{ message, status }], data: null })
   const cases: [status: number, body: string, code: string][] = [
     [429, fault(429, 'Too Many Requests.'), 'rate_limited'],
@@ -345,7 +345,7 @@ t.test('every failure is said as what it is', async (t) => {
   }
 })
 
-t.test('two readers of one server: each by their own sign-in and library, which AniList alone is told', async (t) => {
+t.test('two users of one server: each with their own sign-in and library, which only AniList receives', async (t) => {
   const media = [recommends(1, [[10, 40]]), recommends(2, [[11, 40]]), recommends(3, [[12, 40]]), work(10), work(11), work(12)]
   const service = openAniList({ media, list: [entry(2, 'COMPLETED', 90)], tokens: { 'token-of-rita': 7 } })
   const { database, host, way } = await openTestHost(t, service.answer)
@@ -385,11 +385,11 @@ t.test('two readers of one server: each by their own sign-in and library, which 
   t.ok(hers.every(({ headers, host: name }) => headers.authorization === 'Bearer token-of-rita' && /^graphql\.anilist\.co(:|$)/.test(name)))
 
   await host.credentials.set({ pluginId: plugin.id, userId: rita.userId }, auth, { accessToken: 'token-that-was-revoked' })
-  await t.rejects(refresh(rita.userId), { code: 'unavailable', details: { code: 'auth' }, message: /connect your account again/ })
+  await t.rejects(refresh(rita.userId), { code: 'unavailable', details: { code: 'auth' }, message: /Connect your account again/ })
   t.equal((await host.get(plugin.id)).state, 'enabled')
 })
 
-t.test('it stands what every plugin must stand', async (t) => {
+t.test('it passes the conformance checks', async (t) => {
   const { code: ended, stdout, stderr } = await runTool(fileURLToPath(FOLDER), ['test'])
   t.equal(ended, 0, stdout + stderr)
   t.notMatch(stdout, /save a call of it/, 'every function has a call')

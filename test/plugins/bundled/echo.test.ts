@@ -18,7 +18,7 @@ async function openEcho(t: Parameters<typeof openHostedPlugins>[0], config: Reco
   return { host, call: use(id).call, configure: (config: Record<string, unknown>) => host.edit(id, { config }) }
 }
 
-t.test('it finds what it is asked for, page by page, and describes what it has found', async (t) => {
+t.test('it searches page by page, and returns metadata of its results', async (t) => {
   const { call, configure } = await openEcho(t)
   for (const kind of ['metadata.series', 'metadata.book']) {
     const first = await call(`${kind}.search`, { query: 'Dune', limit: 5 })
@@ -49,17 +49,17 @@ t.test('it finds what it is asked for, page by page, and describes what it has f
   t.match(await call('metadata.book.match', { title: 'Dune' }), { match: { title: '> Dune' } })
 })
 
-t.test('it fails in the way that it is told to, in the function that it is told to', async (t) => {
+t.test('it fails in the configured way and function', async (t) => {
   const { call, configure, host } = await openEcho(t)
   const search = () => call('metadata.book.search', { query: 'x', limit: 1 })
   const ways: [way: string, code: string, message: RegExp][] = [
-    ['not_found', 'not_found', /nothing by this identifier/],
-    ['rate_limited', 'rate_limited', /asks to wait/],
+    ['not_found', 'not_found', /no entry with this identifier/],
+    ['rate_limited', 'rate_limited', /rate limited/],
     ['auth', 'auth', /credentials/],
-    ['upstream', 'upstream', /out of order/],
-    ['config', 'config', /asks to fail/],
+    ['upstream', 'upstream', /unavailable/],
+    ['config', 'config', /demands a failure/],
     ['permission', 'permission', /not-granted\.example\.org/],
-    ['thrown', 'thrown', /has a fault/],
+    ['thrown', 'thrown', /has a bug/],
     ['invalid_result', 'invalid_result', /results/],
     ['cpu', 'cpu', /500 ms/],
     ['memory', 'memory', /64 MB/],
@@ -74,14 +74,14 @@ t.test('it fails in the way that it is told to, in the function that it is told 
   t.match(await search(), { results: [{ title: 'x' }] }, 'and it is well again')
 })
 
-t.test('it is as slow as it is told to be', async (t) => {
+t.test('it waits as long as configured', async (t) => {
   const { call } = await openEcho(t, { delayMs: 300 })
   const at = performance.now()
   await call('metadata.book.match', { title: 'x' })
   t.ok(performance.now() - at >= 290)
 })
 
-t.test('it takes longer than it may when it is told to', async (t) => {
+t.test('it exceeds its time limit when configured to', async (t) => {
   const { host, install } = await openHostedPlugins(t)
   const folder = new URL('../../../plugins/bundled/echo/', import.meta.url)
   const manifest = JSON.parse(await readFile(new URL('manifest.json', folder), 'utf8'))
@@ -97,7 +97,7 @@ t.test('it takes longer than it may when it is told to', async (t) => {
   await t.rejects(call('metadata.series.match', { title: 'x' }), { code: 'unavailable', details: { code: 'timeout' } })
 })
 
-t.test('it recommends what is in the library, but for what was dismissed, to each reader by themselves', async (t) => {
+t.test('it recommends the library without dismissed series, for each user separately', async (t) => {
   const { call, host } = await openEcho(t)
   const [rita, ravi] = [await addCaller(database), await addCaller(database)]
   const library_id = await addLibrary(database)

@@ -6,17 +6,17 @@ import { readFixtures } from '../../../plugin-sdk/fixtures.ts'
 
 t.setTimeout(240_000)
 
-/** Open Library in the shapes that it documents, and in those that its records really have. */
+/** Open Library in its documented shapes, and in those of real records. */
 const fixtures = readFixtures(
   JSON.parse(await readFile(new URL('../../../plugins/bundled/open-library/fixtures/catalogue.json', import.meta.url), 'utf8')),
 )
 const { bytes } = await getBundledPlugin('open-library')
 
-// Installed once: what a host remembers of its requests ends with it, and the plugin keeps nothing.
+// Installed once: the host's cache of requests ends with it, and the plugin stores nothing.
 const { database, install } = await openHostedPlugins(t)
 const { id } = await install(bytes)
 
-/** A server that has asked nobody yet: Open Library is asked ten times at once and once a second from then on. */
+/** A new server: its rate limit for Open Library allows ten requests at once, and then one a second. */
 async function openLibrary(t: Parameters<typeof openHostedPlugins>[0], config: Record<string, unknown> = {}) {
   const hosted = await openHostedPlugins(t, fixtures, database)
   const { call } = hosted.use(id)
@@ -30,7 +30,7 @@ async function openLibrary(t: Parameters<typeof openHostedPlugins>[0], config: R
 
 const urls = ({ asked }: { asked: { url: string }[] }) => asked.map(({ url }) => url.split('?')[0])
 
-t.test('books are searched by their titles, page by page', async (t) => {
+t.test('search finds books by title, page by page', async (t) => {
   const { search, way, unmatched } = await openLibrary(t)
   const first = await search({ query: 'dune', limit: 5 })
   t.same(first, {
@@ -74,7 +74,7 @@ t.test('books are searched by their titles, page by page', async (t) => {
   t.same(unmatched, [])
 })
 
-t.test('a second page is asked for by its cursor, and a cursor of somebody else is the first', async (t) => {
+t.test('a cursor gives the next page, and an invalid cursor the first', async (t) => {
   const { search, way } = await openLibrary(t)
   const { results } = await search({ query: 'dune', limit: 5, cursor: '2' })
   t.match(results, [{ externalId: 'OL893526W' }])
@@ -85,7 +85,7 @@ t.test('a second page is asked for by its cursor, and a cursor of somebody else 
   )
 })
 
-t.test('a book is found by its ISBN however it is written, and by its title where nobody knows the ISBN', async (t) => {
+t.test('search finds a book by ISBN in any spelling, and by title when the ISBN is unknown', async (t) => {
   const { search, way, unmatched } = await openLibrary(t)
   const edition = {
     externalId: 'OL7353617M',
@@ -103,7 +103,7 @@ t.test('a book is found by its ISBN however it is written, and by its title wher
   t.same(unmatched, [])
 })
 
-t.test('an edition has what is known of it and of its work', async (t) => {
+t.test('an edition has its own metadata and that of its work', async (t) => {
   const { get, unmatched } = await openLibrary(t)
   t.same(await get({ externalId: 'OL7353617M' }), {
     externalId: 'OL7353617M',
@@ -147,7 +147,7 @@ t.test('an edition has what is known of it and of its work', async (t) => {
   t.same(unmatched, [])
 })
 
-t.test('an edition stands alone when its work is gone', async (t) => {
+t.test('an edition works without its deleted work', async (t) => {
   const { get } = await openLibrary(t)
   t.match(await get({ externalId: 'OL9M' }), {
     title: 'A pamphlet',
@@ -165,7 +165,7 @@ t.test('an edition stands alone when its work is gone', async (t) => {
   })
 })
 
-t.test('a work has what is known of it, whatever its records look like', async (t) => {
+t.test('a work has its metadata in any form of its records', async (t) => {
   const { get, unmatched } = await openLibrary(t, { subjectsMax: 2 })
   t.match(await get({ externalId: 'OL893415W' }), {
     externalUrl: 'https://openlibrary.org/works/OL893415W',
@@ -187,27 +187,27 @@ t.test('a work has what is known of it, whatever its records look like', async (
   t.same(unmatched, [])
 })
 
-t.test('what is not there, and what is no answer, is said as what it is', async (t) => {
+t.test('missing entries and invalid responses have the right error code', async (t) => {
   const { get, host } = await openLibrary(t)
   for (const externalId of ['dune', 'OL79034A', '../OL893415W', 'OL893415W?x', '']) {
     await t.rejects(get({ externalId }), { code: 'not_found', message: /neither a work nor an edition/ }, externalId)
   }
   const cases: [externalId: string, code: string, said: RegExp][] = [
-    ['OL404W', 'not_found', /nothing at https:\/\/openlibrary\.org\/works\/OL404W\.json/],
+    ['OL404W', 'not_found', /https:\/\/openlibrary\.org\/works\/OL404W\.json was not found/],
     ['OL4W', 'not_found', /deleted/],
     ['OL2W', 'upstream', /circle/],
-    ['OL5W', 'upstream', /leads to nothing/],
-    ['OL429W', 'rate_limited', /asks to wait/],
+    ['OL5W', 'upstream', /redirects to an invalid path/],
+    ['OL429W', 'rate_limited', /rate limit/],
     ['OL500W', 'upstream', /answered 503/],
-    ['OL7W', 'upstream', /did not answer JSON/],
-    ['OL10W', 'upstream', /something else than a record/],
+    ['OL7W', 'upstream', /did not return valid JSON/],
+    ['OL10W', 'upstream', /did not return a record/],
   ]
   for (const [externalId, code, message] of cases)
     await t.rejects(get({ externalId }), { code: code === 'not_found' ? code : 'unavailable', details: { code }, message }, externalId)
   t.equal((await host.get(id)).state, 'enabled', 'and none of it is the fault of the plugin')
 })
 
-t.test('a book is matched by its ISBN, and less surely when that brings another title', async (t) => {
+t.test('a book is matched by ISBN, with less confidence when the title differs', async (t) => {
   const { match, unmatched } = await openLibrary(t)
   t.match(await match({ title: 'Dune', isbn: '0-441-17271-7' }), { match: { externalId: 'OL7353617M' }, confidence: 1 })
   t.match(await match({ title: '', isbn: '0441172717' }), { match: { externalId: 'OL7353617M' }, confidence: 1 })
@@ -239,7 +239,7 @@ t.test('a book without an ISBN is matched by its title, its author and its year'
   t.same(unmatched, [])
 })
 
-t.test('only books of a language are found when an administrator says so', async (t) => {
+t.test('a setting limits the search to one language', async (t) => {
   const { search, unmatched } = await openLibrary(t, { language: 'de' })
   t.match(await search({ query: 'dune', limit: 5 }), { results: [{ externalId: 'OL893415W' }] })
   t.same(unmatched, [])

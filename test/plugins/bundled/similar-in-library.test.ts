@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000
 const day = (number: number) => new Date(Date.UTC(2026, 0, 1) + number * DAY_MS).toISOString()
 const idOf = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`
 
-/** A series that nobody has begun. */
+/** A series that nobody has started. */
 const series = (number: number, more: Partial<LibraryEntry> = {}): LibraryEntry => ({
   seriesId: idOf(number),
   title: `Series ${number}`,
@@ -48,7 +48,7 @@ const kinds = (change: (number: number) => Partial<LibraryEntry> = () => ({})): 
     return series(number, { genres: [KINDS[kind]!], tags: [`${KINDS[kind]} tag ${number % 3}`], summary: WORDS[kind]!, ...change(number) })
   })
 
-/** @param options.rubbish has letters that the server takes out of what it shows */
+/** @param options.rubbish contains letters that the server removes from its output */
 async function openSandbox(t: Test, options: { rubbish?: boolean } = {}) {
   const sandbox = await openBundledSandbox(findSupervisor(), [])
   t.teardown(() => sandbox.close())
@@ -63,7 +63,7 @@ async function openSandbox(t: Test, options: { rubbish?: boolean } = {}) {
     refresh: async (limit = 10) => await ask('refresh', { limit }),
     get: async (limit = 10, exclude: string[] = []) => await ask('get', { limit, exclude }),
     dismiss: async (externalId: string) => await sandbox.call('recommendations.dismiss', { externalId, reason: null }),
-    /** What is recommended of a library, from the beginning. */
+    /** Runs the whole recommendation for a library. */
     of: async (library: readonly LibraryEntry[], limit = 10) => {
       sandbox.show(library)
       return await ask('refresh', { limit })
@@ -74,7 +74,7 @@ async function openSandbox(t: Test, options: { rubbish?: boolean } = {}) {
 const ids = (found: readonly Recommendation[]) => found.map(({ externalId }) => externalId)
 const kindsOf = (found: readonly Recommendation[]) => found.map(({ genres }) => genres?.[0])
 
-t.test('what is like what was read comes first, with the series that gave most to it as the reason', async (t) => {
+t.test('similar series come first, with the largest cause as the reason', async (t) => {
   const { of } = await openSandbox(t)
   const read = new Set([1, 5])
   const library = kinds((number) => (read.has(number) ? finished : {}))
@@ -90,7 +90,7 @@ t.test('what is like what was read comes first, with the series that gave most t
     t.notOk(read.has(Number(externalId.slice(-3))))
   }
 
-  // Whose reading would be missed most is found by taking each away in turn.
+  // Removing each read series in turn shows which one contributes most.
   const many = [0, 1, 4, 8, 13, 21, 34]
   const full = kinds((number) => (many.includes(number) ? { ...finished, lastReadAt: day(number) } : {}))
   const scoreWithout = async (missing: number | null, externalId: string) => {
@@ -107,7 +107,7 @@ t.test('what is like what was read comes first, with the series that gave most t
   t.equal(best!.basedOn?.[0], losses[0]?.title, JSON.stringify(losses))
 })
 
-t.test('on a few shelves, half of them of one kind, taste is told apart too', async (t) => {
+t.test('taste is distinguished in a small library too', async (t) => {
   const { of } = await openSandbox(t)
   const shelf = kinds((number) => ({
     tags: [],
@@ -146,7 +146,7 @@ t.test('every form of reason is true', async (t) => {
   t.match(long?.reason, /^More by Ada, because you finished x{119}…$/)
 })
 
-t.test('what was read, begun or rated, what has no books, and what was dismissed or is excluded is not recommended', async (t) => {
+t.test('read, started, rated, empty, dismissed and excluded series are not recommended', async (t) => {
   const { of, get, refresh, dismiss, show } = await openSandbox(t)
   const library = kinds((number) => {
     if (number === 1) return finished
@@ -173,7 +173,7 @@ t.test('what was read, begun or rated, what has no books, and what was dismissed
   t.same(await refresh(5), [], 'until there is nothing any more')
 })
 
-t.test('bad ratings and what was left count against what is like it', async (t) => {
+t.test('bad ratings and abandoned series count against similar ones', async (t) => {
   const { of } = await openSandbox(t)
   const magicAmong = async (more: Partial<LibraryEntry>) => {
     const library = kinds((number) =>
@@ -189,7 +189,7 @@ t.test('bad ratings and what was left count against what is like it', async (t) 
   t.ok((await magicAmong({ ...left, lastReadAt: day(9) })) > indifferent, 'begun lately')
 })
 
-t.test('what was read lately says more than what was read long ago', async (t) => {
+t.test('recent reading counts more than old', async (t) => {
   const { of } = await openSandbox(t)
   const firstOf = async (space: number, magic: number) => {
     const library = kinds((number) => (number < 2 ? { ...finished, lastReadAt: day(number === 0 ? space : magic) } : {}))
@@ -201,7 +201,7 @@ t.test('what was read lately says more than what was read long ago', async (t) =
 
 t.test('one author does not fill the list', async (t) => {
   const { of } = await openSandbox(t)
-  // A dozen by the author of what was read, the rest alike in its genre only.
+  // A dozen by the author of the read series; the rest share only its genre.
   const library = kinds((number) => ({
     genres: ['Magic'],
     ...(number < 13 ? { authors: ['Ada'] } : {}),
@@ -214,7 +214,7 @@ t.test('one author does not fill the list', async (t) => {
   t.equal((await of(library.slice(0, 13), 10)).length, 10, 'where there is nobody else, hers are all there is')
 })
 
-t.test('without a history it says what is liked here, and never that it knows the reader', async (t) => {
+t.test('without a history it recommends popular series, without personal reasons', async (t) => {
   const { of } = await openSandbox(t)
   t.same(await of([]), [])
   t.same(await of([series(1, finished)]), [], 'everything is read')
@@ -234,7 +234,7 @@ t.test('without a history it says what is liked here, and never that it knows th
   t.equal(new Set(kindsOf(await of(kinds(), 8))).size, 4, 'something of everything')
 })
 
-t.test('other languages and scripts are compared by their words too', async (t) => {
+t.test('words of other languages and scripts are compared too', async (t) => {
   const { of } = await openSandbox(t)
   const texts = [
     '巨人と戦う兵士の物語',
@@ -258,7 +258,7 @@ t.test('other languages and scripts are compared by their words too', async (t) 
   t.match(await nearest(5), { externalId: idOf(6) })
 })
 
-t.test('the same library gives the same answer, in whatever order it comes', async (t) => {
+t.test('the same library gives the same answer in any order', async (t) => {
   const { of } = await openSandbox(t)
   const library = kinds((number) => (number < 3 ? finished : { readers: number % 5 }))
   const found = await of(library, 30)
@@ -266,7 +266,7 @@ t.test('the same library gives the same answer, in whatever order it comes', asy
   t.same(ids(await of(library.toReversed(), 30)), ids(found))
 })
 
-t.test('a library full of rubbish is only that', async (t) => {
+t.test('hostile metadata does no harm', async (t) => {
   const { of, call, get } = await openSandbox(t, { rubbish: true })
   const names = [
     '__proto__',
@@ -294,7 +294,7 @@ t.test('a library full of rubbish is only that', async (t) => {
         : {}),
     }),
   )
-  // Everything may be missing, for a server need not tell it.
+  // Every member may be missing.
   const bare = [{ seriesId: idOf(900) }, { seriesId: idOf(901), genres: null, title: undefined } as unknown as LibraryEntry]
   const found = await of([...hostile, ...bare], 60)
   t.ok(found.length > 40)
@@ -303,7 +303,7 @@ t.test('a library full of rubbish is only that', async (t) => {
   t.notOk(ids(await get(100)).includes(idOf(7)))
 })
 
-t.test('whatever a reader has read: scores fall from 1 to 0, nothing comes twice, and nothing known is recommended', async (t) => {
+t.test('for any history, scores decrease from 1 to 0, without duplicates and without known series', async (t) => {
   const { of } = await openSandbox(t)
   const name = fc.constantFrom('Space', 'Magic', 'Crime', 'Kitchen', 'Love', 'War', '__proto__')
   const seldom = <Value, Usual>(arbitrary: fc.Arbitrary<Value>, usual: Usual) =>
@@ -350,7 +350,7 @@ t.test('whatever a reader has read: scores fall from 1 to 0, nothing comes twice
   t.ok(seen > 500, `${seen} recommendations were looked at`)
 })
 
-t.test('two readers of one server get what fits each, of what each may see', async (t) => {
+t.test('two users get recommendations by their own taste and visibility', async (t) => {
   const { database, install } = await openHostedPlugins(t)
   const { call } = await install((await getBundledPlugin('similar-in-library')).bytes)
   const [rita, ravi] = [await addCaller(database), await addCaller(database)]

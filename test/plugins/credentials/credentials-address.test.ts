@@ -18,7 +18,7 @@ const fromConfig = (auth: object = bindOf({ query: 'api_key' })) => ({
   permissions: { network: [{ host: 'other.example.org', reason: 'x' }], networkFromConfig: ['baseUrl'] },
   config: { type: 'object', properties: { baseUrl: { type: 'string', maxLength: 200 } } },
 })
-/** Tells all that it can see, in its answer, its log and its storage, and fails with it where it is asked to. */
+/** Returns, logs and stores everything that it can see, and fails with it on request. */
 const CURIOUS = `export default { metadata: { series: {
   async search({ query }, ctx) {
     const status = await ctx.auth.status()
@@ -32,14 +32,14 @@ const CURIOUS = `export default { metadata: { series: {
   get: () => ({ externalId: '1' }) } } }`
 const echo: RequestListener = (request, response) => response.setHeader('x-asked', request.url ?? '').end(`asked ${request.url}`)
 
-t.test('credentials go to the address that was confirmed, and to no other that is entered later', async (t) => {
+t.test('credentials go to the confirmed host, and to no other that is entered later', async (t) => {
   const { host, run, way, database } = await openTestHost(t, echo)
   const { id, call } = await run(CURIOUS, fromConfig())
   const search = async (query = '') =>
     ((await call('metadata.series.search', { query, limit: 1 })) as { results: { title: string }[] }).results[0]?.title ?? ''
   const sent = () => way.asked.filter(({ url, headers }) => JSON.stringify([url, headers]).includes(TOKEN))
 
-  await t.rejects(host.edit(id, { credentials: { token: TOKEN } }), { code: 'invalid_value', message: /First enter the address/ })
+  await t.rejects(host.edit(id, { credentials: { token: TOKEN } }), { code: 'invalid_value', message: /First enter the host/ })
   await host.edit(id, { config: { baseUrl: 'https://first.example.net/api' } })
   t.match(await search(), /^\["missing"/)
   await t.rejects(host.edit(id, { credentials: { token: TOKEN }, credentialsHost: 'https://second.example.net' }), { code: 'conflict' })
@@ -63,7 +63,7 @@ t.test('credentials go to the address that was confirmed, and to no other that i
   way.asked.length = 0
   await host.edit(id, { config: { baseUrl: 'https://second.example.net' } })
   t.equal(await host.authStatus(await host.get(id), null), 'missing', 'nobody has given them for this address')
-  await t.rejects(search(), { message: /given for another address than https:\/\/second\.example\.net: they have to be given again/ })
+  await t.rejects(search(), { message: /given for another address than https:\/\/second\.example\.net\. Enter them again/ })
   t.same(sent(), [])
   await host.edit(id, { config: { baseUrl: 'https://first.example.net/other/path' } })
   t.match(await search(), /^\["connected"/, 'the host is what counts')
@@ -86,7 +86,7 @@ t.test('credentials go to the address that was confirmed, and to no other that i
   t.equal(await host.authStatus(await host.get(id), null), 'missing', 'without it they go nowhere')
 })
 
-t.test('scheme and port belong to the address of the house', async (t) => {
+t.test('scheme and port are part of a private host', async (t) => {
   const { host, run } = await openTestHost(t, echo)
   const { id } = await run(CURIOUS, fromConfig(bindOf({ header: 'X-Api-Key' })))
   await host.edit(id, { config: { baseUrl: 'http://nas.lan:8080/x' }, privateHosts: true, credentials: { token: TOKEN } })
@@ -98,7 +98,7 @@ t.test('scheme and port belong to the address of the house', async (t) => {
   await t.rejects(host.credentials.bound(owner, host.authOf(await host.get(id))), { message: /given for another address/ })
 })
 
-t.test('and to a service of this machine, where the server lets that through for development', async (t) => {
+t.test('and to a local service that is allowed for development', async (t) => {
   const asked: { url: string; key: unknown }[] = []
   const service = http.createServer((request, response) => {
     asked.push({ url: request.url ?? '', key: request.headers['x-api-key'] })
@@ -124,7 +124,7 @@ t.test('and to a service of this machine, where the server lets that through for
   t.same(asked, [{ url: '/api/mine', key: TOKEN }])
 })
 
-t.test('those of a reader do not follow an administrator to another address', async (t) => {
+t.test('credentials of a user do not follow a change of the host', async (t) => {
   const { host, run, database } = await openTestHost(t, echo)
   const { id } = await run(`export default { recommendations: { get: () => ({ recommendations: [] }) } }`, {
     ...fromConfig({ ...bindOf({ body: 'key' }), scope: 'user' }),
@@ -140,7 +140,7 @@ t.test('those of a reader do not follow an administrator to another address', as
   await t.rejects(host.credentials.bound({ pluginId: id, userId }, host.authOf(await plugin())), { message: /given for another address/ })
 })
 
-t.test('nor do they follow an update of the plugin to another host, or to where tokens come from', async (t) => {
+t.test('nor do they follow an update of the plugin to another host or token URL', async (t) => {
   const { host, run, database } = await openTestHost(t, echo)
   const { id } = await run(`export default { recommendations: { get: () => ({ recommendations: [] }) } }`, {
     ...fromConfig({ ...bindOf({ body: 'key' }), scope: 'user' }),
@@ -170,7 +170,7 @@ t.test('nor do they follow an update of the plugin to another host, or to where 
     }
 })
 
-t.test('what a manifest may say of credentials', (t) => {
+t.test('validation of credentials in a manifest', (t) => {
   const read = (auth: object) => readManifest(Buffer.from(JSON.stringify(manifestOf(fromConfig(auth)))))
   const other = { host: 'other.example.org' }
   t.ok(read(bindOf({ query: 'api_key' })))
@@ -186,13 +186,17 @@ t.test('what a manifest may say of credentials', (t) => {
     [bindOf({ body: 'a"b' }), '/auth/bind/body', /letters, digits/],
     [bindOf({ query: 'a', format: 'no token' }), '/auth/bind/format', /\{token\} once/],
     [{ ...bindOf({ query: 'a' }), type: 'basic' }, '/auth/bind', /basic go into a header, or with usernameField/],
-    [bindOf({ body: 'a', usernameField: 'b' }), '/auth/bind/usernameField', /for the type basic alone/],
-    [{ ...bindOf({ header: 'A', usernameField: 'b' }), type: 'basic' }, '/auth/bind/usernameField', /beside query or body/],
-    [{ ...bindOf({ body: 'a', usernameField: 'a' }), type: 'basic' }, '/auth/bind/usernameField', /two fields/],
-    [{ ...bindOf({ query: 'a' }), type: 'oauth2', oauth2 }, '/auth/bind/hostFrom', /oauth2 go to a host that the manifest names/],
+    [bindOf({ body: 'a', usernameField: 'b' }), '/auth/bind/usernameField', /only for type basic/],
+    [{ ...bindOf({ header: 'A', usernameField: 'b' }), type: 'basic' }, '/auth/bind/usernameField', /only with query or body/],
+    [{ ...bindOf({ body: 'a', usernameField: 'a' }), type: 'basic' }, '/auth/bind/usernameField', /different fields/],
+    [
+      { ...bindOf({ query: 'a' }), type: 'oauth2', oauth2 },
+      '/auth/bind/hostFrom',
+      /oauth2 tokens must go to a host that the manifest names/,
+    ],
   ] as const)
     t.throws(() => read(auth), { code: 'invalid_value', message: new RegExp(`at ${at}: .*${why.source}`) }, `${at} ${why}`)
-  // Nothing of a manifest passes for what an administrator has entered.
+  // Nothing in a manifest counts as a value entered by an administrator.
   const manifest = read({ ...bindOf({ query: 'a' }), origin: 'https://evil.example.com' })
   t.equal(authOf({ manifest, config: {}, privateHosts: false }, undefined)?.origin, undefined)
 

@@ -8,7 +8,7 @@ t.setTimeout(240_000)
 
 const BIND = { host: 'api.example.org', header: 'Authorization', format: 'Bearer {token}' }
 const TOKEN = 'tok-5f2a-very-secret'
-/** Answers all that it can see, and asks its service twice: at the host of the credentials and at another. */
+/** Returns everything that it can see, and sends two requests to its service: to the host of the credentials and to another. */
 const CURIOUS = `export default { metadata: { series: {
   async search({ query }, ctx) {
     const status = await ctx.auth.status()
@@ -28,7 +28,7 @@ const MANIFEST = {
   },
 }
 
-t.test('credentials go to their host alone, and the plugin never sees them', async (t) => {
+t.test('credentials go only to their host, and the plugin never sees them', async (t) => {
   const { host, run, way, database } = await openTestHost(t)
   const { id, call } = await run(CURIOUS, MANIFEST)
   const title = async () =>
@@ -60,7 +60,7 @@ t.test('credentials go to their host alone, and the plugin never sees them', asy
   t.match(await title(), /^missing /)
 })
 
-t.test('rows that are exchanged do not open, and keys can be changed', async (t) => {
+t.test('exchanged rows do not decrypt, and keys can be rotated', async (t) => {
   const { host, run, database } = await openTestHost(t)
   const { id } = await run(CURIOUS, MANIFEST)
   const [anna, ben] = [(await addCaller(database)).userId, (await addCaller(database)).userId]
@@ -85,7 +85,7 @@ t.test('rows that are exchanged do not open, and keys can be changed', async (t)
   t.same(await third.rotate(), { resealed: 0, lost: 4 })
 })
 
-t.test('the box', async (t) => {
+t.test('encryption', async (t) => {
   const box = openCredentialBox(SECRETS)
   const sealed = box.seal('text', ['a', 'b'])
   t.equal(box.open(sealed, box.keyId, ['a', 'b']), 'text')
@@ -102,7 +102,7 @@ t.test('the box', async (t) => {
   t.throws(() => openCredentialBox([]), /no key/)
 })
 
-t.test('basic and oauth2, and what has run out', async (t) => {
+t.test('basic, oauth2 and expiry', async (t) => {
   const { database } = await openTestHost(t)
   const { host } = await openHostOn(t, database)
   const { credentials } = host

@@ -6,7 +6,7 @@ const authOf = (type: string, bind: object, more: object = {}) =>
   ({ type, scope: 'server', bind: { host, ...bind }, ...more }) as unknown as PluginAuth
 const basic = { username: 'ada', password: 'a:b c' }
 
-t.test('what goes along with requests, by the kind of sign-in and its place', (t) => {
+t.test('credentials in requests, by kind of sign-in and place', (t) => {
   t.same(credentialOf(authOf('apiKey', { query: 'key' }), { token: 'abc' }), {
     ...{ host, place: 'query', name: 'key', value: 'abc', secrets: ['abc'] },
   })

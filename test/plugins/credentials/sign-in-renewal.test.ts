@@ -8,7 +8,7 @@ t.setTimeout(240_000)
 
 const CLIENT = { clientId: 'carrel-of-a-test', clientSecret: 'a-client-secret-that-nobody-sees' }
 
-/** A reader who is signed in at a service whose tokens are good for so many seconds. */
+/** A user who is signed in to a service whose tokens are valid for so many seconds. */
 async function openSignedIn(t: Parameters<typeof openTestHost>[0], seconds: number) {
   let renewals = 0
   const { host, run, way, database } = await openTestHost(t, async (request, response) => {
@@ -28,7 +28,7 @@ async function openSignedIn(t: Parameters<typeof openTestHost>[0], seconds: numb
   return { host, way, database, pluginId, owner, give, call, renewals: () => renewals }
 }
 
-t.test('a token that is never good for long is renewed in the second half of its time, not before each use', async (t) => {
+t.test('a short-lived token is renewed in the second half of its life, not before each use', async (t) => {
   const { host, database, pluginId, give, call, renewals } = await openSignedIn(t, 500)
   await host.edit(pluginId, { credentials: CLIENT })
   await give(-1)
@@ -40,9 +40,9 @@ t.test('a token that is never good for long is renewed in the second half of its
   t.equal(renewals(), 2)
 })
 
-t.test('who cannot renew makes nobody wait', async (t) => {
+t.test('without renewal, callers do not wait', async (t) => {
   const { give, call, renewals, way } = await openSignedIn(t, 3_600)
-  // An administrator has taken the client id away.
+  // An administrator has deleted the client id.
   await give(-1)
   const begun = performance.now()
   for (let times = 0; times < 2; times++) await t.rejects(call(), { code: 'unavailable', details: { code: 'auth' } })

@@ -5,7 +5,7 @@ t.setTimeout(240_000)
 
 const CLIENT = { clientId: 'carrel-of-a-test', clientSecret: 'a-client-secret-that-nobody-sees' }
 
-t.test('whoever disconnects while a service is asked for tokens is not connected again', async (t) => {
+t.test('a user who disconnects during the token request stays disconnected', async (t) => {
   let meanwhile = async () => {}
   const { install, host, signUp, as, services } = await openReaderServer(t, async (request, response) => {
     await bodyOf(request)

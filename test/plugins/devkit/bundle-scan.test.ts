@@ -1,7 +1,7 @@
 import t from 'tap'
 import { scanBundle, splitTexts } from '#plugins/devkit/bundle-scan.ts'
 
-t.test('texts are told from code, comments and regular expressions', async (t) => {
+t.test('literals are separated from code, comments and regular expressions', async (t) => {
   const code =
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a template of the code that is looked at
     'const a="one",b=\'t\\x77o\',c=`three ${a+`four ${b}`} five`,d=/"not a text"[/"]/.test(a)?1/2/3:x/y,e={f:"six"};return/"nor this"/'
@@ -12,7 +12,7 @@ t.test('texts are told from code, comments and regular expressions', async (t) =
   t.match(bare, 'e={f:     };return')
 })
 
-t.test('names are global only where nothing else has them', async (t) => {
+t.test('only unbound names are global', async (t) => {
   const { globals, imports, literals } = await scanBundle(
     `function own(process) { return process.env }
     const object = { fetch: 1, setTimeout() {} }

@@ -8,7 +8,7 @@ import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 t.setTimeout(240_000)
 
 const TOKEN = 'tok-5f2a-very-secret-one'
-/** Tells the status, and what the service says of what it was sent. */
+/** Returns the status, and the service's echo of the request. */
 const CODE = `export default { metadata: { series: {
   async search(_, ctx) {
     const { sent } = await ctx.http.json(ctx.config.site + '/titles')
@@ -48,13 +48,13 @@ async function openAuthor(t: Test, manifest: object = { auth: API_KEY }) {
         })`,
     },
   })
-  /** Outside of the folder of the plugin. */
+  /** Outside the folder of the plugin. */
   const file = path.join(t.testdir(), 'mine.json')
   const give = async (fields: unknown) => await writeFile(file, typeof fields === 'string' ? fields : JSON.stringify(fields))
   return { asked, folder, place, file, give }
 }
 
-t.test('they are put into what services are asked, and into nothing that is shown or recorded', async (t) => {
+t.test('they are added to requests, and to nothing that is shown or recorded', async (t) => {
   const { asked, folder, place, file, give } = await openAuthor(t)
   await give({ token: TOKEN })
   const local = ['--allow-local', place]
@@ -63,18 +63,18 @@ t.test('they are put into what services are asked, and into nothing that is show
   t.match(replayed, { code: 0, stdout: /info {3}sent \{"sent":"\[credential\]"\}[\s\S]*"connected \[credential\]"/ })
 
   const test = (...given: string[]) => runTool(folder, ['test', '--no-conformance', ...given])
-  t.match(await test('--credentials', file), { code: 1, stderr: /--credentials goes with --record/ })
+  t.match(await test('--credentials', file), { code: 1, stderr: /--credentials requires --record/ })
   const recorded = await test('--record', ...local, '--credentials', file)
   t.match(recorded, { code: 0, stdout: /recorded fixtures\/dune\.json/ })
   t.same(asked, [undefined, TOKEN, TOKEN])
   const fixtures = await readFile(path.join(folder, 'fixtures/dune.json'), 'utf8')
   t.match(fixtures, /\[credential\]/)
   t.notMatch(JSON.stringify([replayed, recorded, fixtures]), TOKEN)
-  t.match(await test(), { code: 0, stdout: /✔ 1 passed/ }, 'fixtures answer without')
+  t.match(await test(), { code: 0, stdout: /✔ 1 passed/ }, 'fixtures need none')
   t.equal(asked.length, 3)
 })
 
-t.test('a file that is not right says so, and nothing of what stands in it', async (t) => {
+t.test('errors of an invalid file reveal nothing of its content', async (t) => {
   const { asked, folder, place, file, give } = await openAuthor(t)
   const run = () => runTool(folder, ['replay', 'calls/search.json', '--allow-local', place, '--credentials', file])
   t.match(await run(), { code: 1, stderr: /mine\.json cannot be read \(ENOENT\)/ })
@@ -82,8 +82,8 @@ t.test('a file that is not right says so, and nothing of what stands in it', asy
     [`{ "token": "${TOKEN}`, /must be an object of texts as JSON, with token/],
     [[TOKEN], /must be an object of texts/],
     [{ token: { deep: TOKEN } }, /must be an object of texts/],
-    [{ password: TOKEN }, /There is no such credential; there are: token/],
-    [{ token: `${TOKEN}\n` }, /no line breaks/],
+    [{ password: TOKEN }, /Unknown credential. Known are: token/],
+    [{ token: `${TOKEN}\n` }, /not contain line breaks/],
     [{ token: TOKEN.repeat(5_000) }, /bytes; 65536 are allowed/],
   ] as const) {
     await give(fields)
@@ -97,5 +97,5 @@ t.test('a file that is not right says so, and nothing of what stands in it', asy
   const plain = await openAuthor(t, {})
   await plain.give({ token: TOKEN })
   const given = await runTool(plain.folder, ['replay', 'calls/search.json', '--credentials', plain.file])
-  t.match(given, { code: 1, stderr: /is not needed: the manifest has no auth/ })
+  t.match(given, { code: 1, stderr: /is not needed: the manifest requires no credentials/ })
 })

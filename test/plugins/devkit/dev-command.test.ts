@@ -21,7 +21,7 @@ async function startDev(t: Test, folder: string, given: string[] = []) {
   return { url, says, ask, end, clear }
 }
 
-t.test('calls are made on a page, whose storage outlives every build', async (t) => {
+t.test('the page calls the plugin, and its storage survives every build', async (t) => {
   const folder = await openPluginFolder(t)
   const { url, says, ask, end, clear } = await startDev(t, folder)
   const page = await fetch(url)
@@ -54,18 +54,18 @@ t.test('calls are made on a page, whose storage outlives every build', async (t)
   t.match((await ask('call', get)).answer, { answer: { title: 'changed' }, storage: { times: 2 } })
   clear()
   await writeFile(path.join(folder, 'src/main.ts'), 'const const')
-  await says(/✖ The code cannot be bundled:\n {2}src\/main\.ts:1:7/)
+  await says(/✖ The bundler reports errors:\n {2}src\/main\.ts:1:7/)
   t.match((await ask('call', get)).answer, { storage: { times: 3 } }, 'the last build that works goes on')
 
   t.match(await ask('save', { name: 'one-more', call: get }), { status: 200, answer: { file: path.join('calls', 'one-more.json') } })
   t.same(JSON.parse(await readFile(path.join(folder, 'calls', 'one-more.json'), 'utf8')), get)
-  t.match(await ask('save', { name: '../manifest', call: get }), { status: 400, answer: { message: /is named with/ } })
+  t.match(await ask('save', { name: '../manifest', call: get }), { status: 400, answer: { message: /The name of a call/ } })
   t.match(await ask('call', { method: 'metadata.series.steal' }), { status: 400, answer: { message: /"method" must be one of/ } })
   t.equal(await end(), 0)
   await t.rejects(fetch(url), 'the page is gone')
 })
 
-t.test('nobody else gets anything from the page', async (t) => {
+t.test('requests without the token get nothing', async (t) => {
   const { url } = await startDev(t, await openPluginFolder(t))
   const { port, origin } = new URL(url)
   const wrong = `${'0'.repeat(32)}`
@@ -78,7 +78,7 @@ t.test('nobody else gets anything from the page', async (t) => {
   t.equal((await fetch(`${url}call`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{' })).status, 400)
 })
 
-t.test('what fails on the page names the line of the author', async (t) => {
+t.test('errors on the page name the author’s line', async (t) => {
   const folder = await openPluginFolder(t, { files: { 'src/main.ts': FAILING } })
   const { ask } = await startDev(t, folder)
   for (const way of ['throw', 'timer', 'rejection']) {

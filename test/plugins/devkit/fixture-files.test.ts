@@ -11,7 +11,7 @@ import { openReplay } from '../../../plugin-sdk/fixtures.ts'
 const policy = { caller: 'org.example.echo', rules: [{ host: 'api.example.org', methods: ['GET', 'POST'] }], userAgent: 'test' }
 const never = new AbortController().signal
 
-t.test('what a service answers is recorded, written and played again', async (t) => {
+t.test('responses are recorded, written and replayed', async (t) => {
   const folder = await openPluginFolder(t)
   let asked = 0
   const way = await openLoopback(t, (request, response) => {
@@ -45,7 +45,7 @@ t.test('what a service answers is recorded, written and played again', async (t)
   t.equal(asked, 6, 'what somebody wrote by hand still answers')
   await t.rejects(recorder.egress.fetch({ url: 'https://other.example.org/' }, policy, never), {
     name: 'GuestError',
-    message: /is no host that|is not https/,
+    message: /is not a host that|is not https/,
   })
 
   const file = await writeFixtures(folder, 'recorded', recorder.exchanges)
@@ -65,16 +65,16 @@ t.test('what a service answers is recorded, written and played again', async (t)
   const strict = openReplayEgress(openReplay(read), ({ method, url }) => unmatched.push(`${method} ${url}`))
   await t.rejects(strict.fetch({ url: 'https://api.example.org/new' }, policy, never), {
     own: 'upstream',
-    message: /No fixture answers GET/,
+    message: /No fixture matches GET/,
   })
   await t.rejects(strict.fetch({ url: 'http://api.example.org/a' }, policy, never), {
     name: 'GuestError',
-    message: /is no host that|is not https/,
+    message: /is not a host that|is not https/,
   })
   t.same(unmatched, ['GET https://api.example.org/new'], 'what a server refuses is no missing fixture')
 })
 
-t.test('files that are none are refused by name and place', async (t) => {
+t.test('invalid files are refused with name and place', async (t) => {
   const folder = await openPluginFolder(t, {
     files: {
       'fixtures/broken.json': '{',
@@ -90,10 +90,10 @@ t.test('files that are none are refused by name and place', async (t) => {
   })
   await t.rejects(findFixtures(folder, 'half'), { name: 'ToolProblem', message: /fixtures\/half\.json: exchange 0 needs either/ })
   for (const name of ['../manifest', '', 'a/b', '.hidden/../x', `${'x'.repeat(101)}`])
-    await t.rejects(findFixtures(folder, name), { message: /is no name of a file of fixtures/ }, name)
+    await t.rejects(findFixtures(folder, name), { message: /is not a valid name for a file of fixtures/ }, name)
 })
 
-t.test('what the server puts into requests does not get into fixtures', async (t) => {
+t.test('credentials are not recorded in fixtures', async (t) => {
   const TOKEN = 'tok-5f2a-very-secret-one'
   const way = await openLoopback(t, (request, response) => {
     let body = ''

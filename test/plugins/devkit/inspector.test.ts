@@ -18,7 +18,7 @@ import { manifestOf } from '#test/support/plugins.ts'
 t.setTimeout(240_000)
 
 const PATIENCE_MS = 60_000
-/** What the manifest of the test lets a call have, and how long the breakpoint holds it. */
+/** The time limit in the manifest of the test, and how long the breakpoint lasts. */
 const WALL_MS = 3_000
 const PAUSE_MS = 4_000
 
@@ -111,7 +111,7 @@ async function openDebugger(t: Test, url: string) {
 
 const isMain = ({ url }: Record<string, unknown>) => String(url).endsWith('/main.js')
 
-/** Where in what runs a line of the author's source begins, by the map that the script brings along. */
+/** The position of a line of the author's source in the running code, by the script's own map. */
 function placeOf(script: Record<string, unknown>, text: string): { lineNumber: number; columnNumber: number } {
   const [, base64 = ''] = /^data:application\/json;base64,(.*)$/.exec(String(script.sourceMapURL)) ?? []
   const payload = JSON.parse(Buffer.from(base64, 'base64').toString('utf8'))
@@ -150,7 +150,7 @@ async function startInspected(t: Test) {
   return { ...dev, port, folder, url: `ws://${at}` }
 }
 
-t.test('a breakpoint in the source of its author holds a call for longer than it may take', async (t) => {
+t.test('a breakpoint in the author’s source pauses a call beyond its time limit', async (t) => {
   const { url, call, folder, says } = await startInspected(t)
   const { ask, waitFor, socket, notices } = await openDebugger(t, url)
   await ask('Runtime.enable')
@@ -173,7 +173,7 @@ t.test('a breakpoint in the source of its author holds a call for longer than it
     (await ask('Debugger.evaluateOnCallFrame', { callFrameId: frame?.callFrameId, expression, returnByValue: true })).result.result
   t.match(await read('secret'), { value: 'echo-3' })
   t.match(await read('results'), { value: [{ externalId: '1', title: 'echo-3' }] })
-  // As debuggers do that fill their panels, many at once and in the moment in which the one before is done.
+  // As debuggers do when they fill their panels: many requests at once, sent the moment the previous one is done.
   const many = await Promise.all(Array.from({ length: 200 }, (_each, n) => sleep(n % 40).then(() => read(`limit + ${n}`))))
   t.same(
     many.map((one) => (one as { value: number }).value),
@@ -196,11 +196,11 @@ t.test('a breakpoint in the source of its author holds a call for longer than it
   t.equal(notices.filter(({ method }) => method === 'Debugger.paused').length, 0)
 })
 
-t.test('no time limit holds while somebody debugs, all do again after that, and that of memory always', async (t) => {
+t.test('time limits are suspended while a debugger is connected; the memory limit is not', async (t) => {
   const { url, call } = await startInspected(t)
   const get = (externalId: string) => call({ method: 'metadata.series.get', input: { externalId } })
   t.match(await get('spin'), { code: /^(cpu|timeout)$/ }, 'nobody debugs')
-  // A machine that is busy with everything at once may take longer to fill it than a call may take.
+  // On a busy machine filling the memory may take longer than the time limit.
   t.match(await get('bomb'), { code: /^(memory|cpu|timeout)$/ }, 'whichever limit it meets first')
 
   const { ask, waitFor, socket } = await openDebugger(t, url)
@@ -249,7 +249,7 @@ const ask = (port: number, place: string, headers: Record<string, string> = {}) 
       .on('error', reject)
   })
 
-/** What it is refused with; 101 when it is not. */
+/** The status of the refusal; 101 when it is accepted. */
 const join = (url: string, options: { origin?: string; headers?: Record<string, string> } = {}) =>
   new Promise<number>((resolve, reject) => {
     const socket = new WebSocket(url, options)
@@ -261,7 +261,7 @@ const join = (url: string, options: { origin?: string; headers?: Record<string, 
     socket.once('error', reject)
   })
 
-t.test('debuggers find it, and pages are refused', async (t) => {
+t.test('debuggers can connect, and web pages are refused', async (t) => {
   const { url, port, call, end } = await startInspected(t)
   const [target] = (await ask(port, '/json')).body as [Record<string, string>]
   t.match(target, { type: 'node', title: 'org.example.echo', webSocketDebuggerUrl: url })
@@ -331,7 +331,7 @@ t.test('the flag', async (t) => {
   t.match((await refused(t, ['9301'])).stderr, '"9301" is too much.')
 })
 
-t.test('without it there is nothing to connect to', async (t) => {
+t.test('without the flag there is no endpoint', async (t) => {
   const { createServer } = http
   let servers = 0
   t.teardown(() => Object.assign(http, { createServer }))
@@ -348,9 +348,9 @@ t.test('without it there is nothing to connect to', async (t) => {
   t.match(await call({ method: 'metadata.series.get', input: { externalId: 'spin' } }), { code: /^(cpu|timeout)$/ })
 })
 
-t.test('no program of the server is debugged', async (t) => {
+t.test('no program of the server has an inspector', async (t) => {
   const root = fileURLToPath(new URL('../../../', import.meta.url))
-  /** A member of that name that is given a value, in an object or afterwards. */
+  /** An assignment to a member of that name, in an object or afterwards. */
   const sets = /(?<![\w.?'"])inspect\s*[:,}]|\.inspect\s*=[^=]|\.\.\.\w*inspect/i
   const found: string[] = []
   let read = 0

@@ -7,7 +7,7 @@ import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 
 t.setTimeout(240_000)
 
-/** A plugin that asks the service that its configuration names. */
+/** A plugin that sends requests to the service in its configuration. */
 const CODE = `export default { metadata: { series: {
   async search({ query, limit }, ctx) {
     const { titles } = await ctx.http.json(ctx.config.site + '/titles?q=' + encodeURIComponent(query))
@@ -43,7 +43,7 @@ async function openAuthor(t: Test, files: Record<string, string | null> = {}) {
   return { asked, port, folder, place: `localhost:${port}` }
 }
 
-t.test('replay asks a service of this machine where it is named, by host and port', async (t) => {
+t.test('replay sends requests to an allowed local service, by host and port', async (t) => {
   const { asked, port, folder, place } = await openAuthor(t)
   const replay = (...given: string[]) => runTool(folder, ['replay', 'calls/search.json', ...given])
   for (const given of [[], ['--allow-local', `127.0.0.1:${port}`], ['--allow-local', `localhost:${port === 1 ? 2 : port - 1}`]])
@@ -59,7 +59,7 @@ t.test('replay asks a service of this machine where it is named, by host and por
     )
 })
 
-t.test('test records from it, and plays what was recorded without it', async (t) => {
+t.test('test records its responses, and replays them without it', async (t) => {
   const { asked, folder, place } = await openAuthor(t, {
     'test/main.test.ts': `import { assertEqual, openPlugin, test } from '@carrel/plugin-sdk/testing'
       test('finds it', async () => {
@@ -69,7 +69,7 @@ t.test('test records from it, and plays what was recorded without it', async (t)
   })
   const test = (...given: string[]) => runTool(folder, ['test', '--no-conformance', ...given])
   t.match(await test('--record'), { code: 1, stdout: /permission/ })
-  t.match(await test('--allow-local', place), { code: 1, stderr: /--allow-local goes with --record/ })
+  t.match(await test('--allow-local', place), { code: 1, stderr: /--allow-local requires --record/ })
   t.match(await test('--record', '--allow-local', place), { code: 0, stdout: /recorded fixtures\/dune\.json/ })
   t.match(JSON.parse(await readFile(path.join(folder, 'fixtures/dune.json'), 'utf8')), {
     exchanges: [{ request: { url: `http://${place}/titles?q=dune` }, response: { json: { titles: ['Dune'] } } }],

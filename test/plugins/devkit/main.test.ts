@@ -14,7 +14,7 @@ t.setTimeout(240_000)
 
 const launcher = fileURLToPath(new URL('../../../plugins/devkit/carrel-plugin.mjs', import.meta.url))
 
-t.test('the launcher runs it in the folder of an author, through a link', async (t) => {
+t.test('the launcher runs it in the author’s folder, through a link', async (t) => {
   const folder = await openPluginFolder(t)
   await mkdir(path.join(folder, 'node_modules', '.bin'), { recursive: true })
   const link = path.join(folder, 'node_modules', '.bin', 'carrel-plugin')
@@ -29,7 +29,7 @@ t.test('the launcher runs it in the folder of an author, through a link', async 
   t.match(JSON.parse(stdout), { ok: true, findings: [] })
 })
 
-t.test('help tells every command and every flag', async (t) => {
+t.test('help lists every command and every flag', async (t) => {
   const folder = await mkdtemp(path.join(tmpdir(), 'carrel-author-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   t.same(
@@ -49,7 +49,7 @@ t.test('help tells every command and every flag', async (t) => {
   }
 })
 
-t.test('mistakes are told in a sentence, with what to do', async (t) => {
+t.test('usage errors are one sentence with advice', async (t) => {
   const folder = await openPluginFolder(t)
   const empty = await mkdtemp(path.join(tmpdir(), 'carrel-author-'))
   t.teardown(() => rm(empty, { recursive: true, force: true }))
@@ -65,17 +65,17 @@ t.test('mistakes are told in a sentence, with what to do', async (t) => {
     [['replay'], /Something is missing: it is node \S+carrel-plugin\.mjs replay <call\.json>/],
     [['validate', '--folder', empty], /There is no manifest\.json in .*--folder/],
     [['replay', 'missing.json'], /missing\.json: it cannot be read \(ENOENT\)/],
-    [['replay', 'broken.json'], /broken\.json: it is no JSON/],
+    [['replay', 'broken.json'], /broken\.json: it is not valid JSON/],
     [['replay', 'strange.json'], /strange\.json: "method" must be one of metadata\.series\.search/],
     [['replay', 'lost.json'], /lost\.json: there is no fixtures\/nowhere\.json/],
     [['bench', 'alive.json'], /alive has no fixtures/],
     [['bench', 'calls/search.json', '--calls', 'many'], /--calls is a whole number from 1 to 100000; "many" is none/],
-    [['sign'], /Name the package and the key/],
+    [['sign'], /Give the package and the key/],
     [['sign', 'x.plugin', '--key', 'no.pem'], /x\.plugin cannot be read \(ENOENT\)/],
-    [['index', '.'], /give --key FILE/],
-    [['dev', '--server', 'http://127.0.0.1:1'], /--server and --token go together/],
-    [['dev', '--server', 'nowhere', '--token', 'x'], /"nowhere" is no address/],
-    [['test', 'nowhere'], /There is no file of tests like nowhere/],
+    [['index', '.'], /Add --key FILE/],
+    [['dev', '--server', 'http://127.0.0.1:1'], /--server and --token require each other/],
+    [['dev', '--server', 'nowhere', '--token', 'x'], /"nowhere" is not a URL/],
+    [['test', 'nowhere'], /No test file matches nowhere/],
   ]
   for (const [given, complaint] of cases) {
     const { code, stdout, stderr } = await runTool(folder, given)
@@ -85,7 +85,7 @@ t.test('mistakes are told in a sentence, with what to do', async (t) => {
   }
 })
 
-t.test('pack makes the same bytes every time, and refuses what no server would take', async (t) => {
+t.test('pack is reproducible, and refuses packages that no server would accept', async (t) => {
   const folder = await openPluginFolder(t, { files: { 'CHANGELOG.md': '# 1.0.0\n', 'locales/de.json': '{"a":"b"}', 'notes.txt': 'mine' } })
   const first = await runTool(folder, ['pack'])
   t.same([first.code, first.stderr], [0, ''])
@@ -102,18 +102,18 @@ t.test('pack makes the same bytes every time, and refuses what no server would t
   await writeFile(path.join(folder, 'src/main.ts'), ECHO.replace('async get', 'async got'))
   const refused = await runTool(folder, ['pack'])
   t.same([refused.code, refused.stderr], [1, ''])
-  t.match(refused.stdout, /✖ error +functions +The manifest promises metadata\.series\.get[\s\S]*✖ Nothing was packed: 1 error\./)
+  t.match(refused.stdout, /✖ error +functions +The manifest names metadata\.series\.get[\s\S]*✖ Nothing was packed: 1 error\./)
   await t.rejects(readFile(file), { code: 'ENOENT' })
 })
 
-t.test('keys are made once and for their owner, and sign packages and indexes', async (t) => {
+t.test('keys are never overwritten, are private, and sign packages and indexes', async (t) => {
   const folder = await openPluginFolder(t)
   const made = await runTool(folder, ['sign', '--new-key', 'own.pem'])
   t.equal(made.code, 0)
   const publicKey = /public {2}(\S+)/.exec(made.stdout)?.[1] ?? ''
   t.equal((await stat(path.join(folder, 'own.pem'))).mode & 0o777, 0o600)
   const before = await readFile(path.join(folder, 'own.pem'))
-  t.match(await runTool(folder, ['sign', '--new-key', 'own.pem']), { code: 1, stderr: /is there already/ })
+  t.match(await runTool(folder, ['sign', '--new-key', 'own.pem']), { code: 1, stderr: /already exists/ })
   t.same(await readFile(path.join(folder, 'own.pem')), before, 'and never made anew')
 
   await mkdir(path.join(folder, 'out'))
@@ -122,14 +122,14 @@ t.test('keys are made once and for their owner, and sign packages and indexes', 
     code: 0,
     stdout: `signed  ${publicKey}`,
   })
-  t.match(await runTool(folder, ['sign', file, '--key', 'own.pem']), { code: 1, stderr: /has signed the package already/ })
+  t.match(await runTool(folder, ['sign', file, '--key', 'own.pem']), { code: 1, stderr: /has already signed the package/ })
   t.match(await runTool(folder, ['sign', file, '--new-key', 'other.pem']), { code: 0 })
   const { signedBy } = readPackage(await readFile(path.join(folder, file)))
   t.equal(signedBy.length, 2)
   t.equal(signedBy[0], publicKey, 'a signature that was there stays')
-  t.match(await runTool(folder, ['sign', file, '--key', 'README.md']), { code: 1, stderr: /holds no private Ed25519 key/ })
+  t.match(await runTool(folder, ['sign', file, '--key', 'README.md']), { code: 1, stderr: /contains no private Ed25519 key/ })
 
-  t.match(await runTool(folder, ['index', 'out', '--key', 'own.pem']), { code: 1, stderr: /needs its name and its address/ })
+  t.match(await runTool(folder, ['index', 'out', '--key', 'own.pem']), { code: 1, stderr: /needs a name and a URL/ })
   const indexing = ['index', 'out', '--key', 'own.pem', '--name', 'Own plugins', '--url', 'https://example.org/plugins/']
   t.match(await runTool(folder, indexing), { code: 0, stdout: /Own plugins, number 1: 1 plugin, 1 version\n/ })
   const read = async () =>
@@ -165,11 +165,11 @@ t.test('keys are made once and for their owner, and sign packages and indexes', 
   t.equal((await runTool(folder, ['pack', '--out', path.join('out', 'echo-1.1.0.plugin')])).code, 0)
   t.match(await runTool(folder, ['index', 'out', '--key', 'own.pem']), {
     code: 1,
-    stderr: /not the package of org\.example\.echo 1\.1\.0 that was published/,
+    stderr: /differs from the published package of org\.example\.echo 1\.1\.0/,
   })
 })
 
-t.test('a saved call is made again, and measured', async (t) => {
+t.test('a saved call is repeated and measured', async (t) => {
   const folder = await openPluginFolder(t, {
     files: {
       'calls/other.json': JSON.stringify({ method: 'metadata.series.search', input: { query: 'other', limit: 5 }, fixtures: 'echo' }),
@@ -187,7 +187,7 @@ t.test('a saved call is made again, and measured', async (t) => {
     t.match(replayed.stdout, line)
   const { code, stdout } = await runTool(folder, ['replay', 'calls/other.json', '--json'])
   t.equal(code, 1)
-  t.match(JSON.parse(stdout), { code: 'upstream', message: /No fixture answers GET/, trace: { requests: [{ status: null }] } })
+  t.match(JSON.parse(stdout), { code: 'upstream', message: /No fixture matches GET/, trace: { requests: [{ status: null }] } })
   const measured = await runTool(folder, ['bench', 'calls/search.json', '--calls', '20'])
   t.equal(measured.code, 0)
   t.match(measured.stdout, /20 calls of search\n {2}took +p50 +[\d.]+ ms +p95 +[\d.]+ ms +of 20000 ms\n {2}computed +p50/)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openMemoryStorage } from '#plugins/devkit/memory-storage.ts'
 
-t.test('values are kept as JSON, until they expire', async (t) => {
+t.test('values are stored as JSON until they expire', async (t) => {
   let now = 1_000
   const storage = openMemoryStorage(16, { first: { a: [1] } }, () => now)
   const value = { b: 2 }
@@ -29,11 +29,11 @@ t.test('its limits are those of a server', async (t) => {
     () => none.delete('a'),
     () => none.set({ key: 'a', value: 1, ttlSeconds: null }),
   ])
-    refuses(work, 'permission', /does not ask for any/)
+    refuses(work, 'permission', /does not request it/)
   const storage = openMemoryStorage(1_024)
-  for (const key of ['', 'x'.repeat(201), 'a\0b', '\ud800', 7, null]) refuses(() => storage.get(key), 'invalid_argument', /A key is/)
+  for (const key of ['', 'x'.repeat(201), 'a\0b', '\ud800', 7, null]) refuses(() => storage.get(key), 'invalid_argument', /A key must be/)
   for (const ttlSeconds of [0, -1, Number.NaN, 'soon', 1e12])
-    refuses(() => storage.set({ key: 'a', value: 1, ttlSeconds }), 'invalid_argument', /ttlSeconds is/)
+    refuses(() => storage.set({ key: 'a', value: 1, ttlSeconds }), 'invalid_argument', /ttlSeconds must be/)
   refuses(() => storage.set({ key: 'a', value: 'x'.repeat(262_143), ttlSeconds: null }), 'limit', /A value may have/)
   for (let index = 0; index < 1_000; index++) storage.set({ key: `k${index}`, value: 1, ttlSeconds: null })
   refuses(() => storage.set({ key: 'more', value: 1, ttlSeconds: null }), 'limit', /1000 keys/)

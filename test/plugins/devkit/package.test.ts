@@ -11,7 +11,7 @@ import { packPackages } from '../../../plugins/devkit/package/pack.mjs'
 t.setTimeout(300_000)
 
 const MB = 1024 * 1024
-/** Of SDK, tool, bundler and the sandbox's addon for each system. The server takes 698 MB. */
+/** Maximum size of SDK, tool, bundler and the sandbox's addon for each system. The server takes 698 MB. */
 const INSTALLED_BYTES_MAX = 40 * MB
 
 const home = await mkdtemp(path.join(tmpdir(), 'carrel-packages-test-'))
@@ -21,7 +21,7 @@ t.before(async () => {
   tarballs = await packPackages(path.join(home, 'tarballs'))
 })
 
-/** Types a command in a folder, as somebody does whose npm knows one registry and nothing of this machine's user. */
+/** Runs a command in a folder, with an npm that has only this registry and no settings of this user. */
 const openShell = (registry: string) => (cwd: string, command: string) =>
   run('sh', ['-c', command], cwd, {
     HOME: home,
@@ -31,14 +31,14 @@ const openShell = (registry: string) => (cwd: string, command: string) =>
     npm_config_fund: 'false',
   })
 
-/** Bytes of all files; what has several names counts once. */
+/** Total bytes of all files; hard links count once. */
 async function sizeOf(folder: string): Promise<number> {
   const names = await readdir(folder, { recursive: true })
   const found = await Promise.all(names.map((name) => lstat(path.join(folder, name))))
   return [...new Map(found.map(({ ino, size }) => [ino, size])).values()].reduce((sum, size) => sum + size, 0)
 }
 
-t.test('a plugin is begun, tested, checked and packed with the three packages alone, far from any checkout', async (t) => {
+t.test('a plugin is created, tested, validated and packed with only the three packages, without a checkout', async (t) => {
   const bundler = ['esbuild', `@esbuild/${process.platform}-${process.arch}`]
   const registry = await openRegistry(t, path.join(home, 'others'), tarballs, bundler)
   const shell = openShell(registry)
@@ -65,7 +65,7 @@ t.test('a plugin is begun, tested, checked and packed with the three packages al
   const readme = await readFile(path.join(ROOT, 'plugin-sdk', 'README.md'), 'utf8')
   t.match(readme, 'npm create @carrel/plugin my-plugin\ncd my-plugin\nnpm install\nnpm test\nnpm run pack\n', 'as the README has it typed')
   const begun = await type(folder, 'npm create --yes @carrel/plugin my-plugin')
-  t.match(begun, /My Plugin stands in my-plugin\.[\s\S]*npm install[\s\S]*npm test/)
+  t.match(begun, /My Plugin was created in my-plugin\.[\s\S]*npm install[\s\S]*npm test/)
   const plugin = path.join(folder, 'my-plugin')
   const { version } = JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8')) as { version: string }
   t.match(JSON.parse(await readFile(path.join(plugin, 'package.json'), 'utf8')), {
@@ -87,7 +87,7 @@ t.test('a plugin is begun, tested, checked and packed with the three packages al
   t.match(elsewhere, { code: 1, stderr: /npm create @carrel\/plugin my-plugin/ })
 })
 
-t.test('the packages are as they are published', async (t) => {
+t.test('the packages have the published content', async (t) => {
   const folder = path.join(home, 'looked-at')
   const rootPackage = JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8'))
   const pins = { ...rootPackage.dependencies, ...rootPackage.devDependencies }
@@ -120,10 +120,10 @@ t.test('the packages are as they are published', async (t) => {
   )
 })
 
-t.test('on an older Node the tool says what to do, and a new plugin brings its own', async (t) => {
+t.test('on an older Node the tool gives advice, and a new plugin installs its own', async (t) => {
   const folder = path.join(home, 'older')
   await mkdir(folder)
-  // What the programs look at, as an older Node has it.
+  // The properties that the programs read, as on an older Node.
   const older = path.join(folder, 'older.mjs')
   await writeFile(older, `Object.defineProperty(process.versions, 'node', { value: '20.20.2' })\n`)
   for (const [index, name] of ['tool', 'create'].entries()) {

@@ -36,7 +36,7 @@ t.test('test names the line of the plugin, and that of the test', async (t) => {
   t.match(stdout, new RegExp(`thrown: thrown at once\\n +at ${lineOf('throw').source}`), 'what every plugin must stand says it too')
 })
 
-t.test('replay and validate name it as well', async (t) => {
+t.test('replay and validate name it too', async (t) => {
   const folder = await openPluginFolder(t, {
     files: { 'src/main.ts': FAILING, ...Object.fromEntries(WAYS.map(([way]) => [`calls/${way}.json`, callOf(way)])) },
   })
@@ -54,7 +54,7 @@ t.test('replay and validate name it as well', async (t) => {
   t.match(await runTool(broken, ['validate']), { code: 1, stdout: new RegExp(`does not start: .*\\n +at src/main\\.ts:${line}:\\d+`) })
 })
 
-t.test('pack says how large the source map is, and validate when it is of no use', async (t) => {
+t.test('pack reports the size of the source map, and validate reports a useless one', async (t) => {
   const folder = await openPluginFolder(t)
   t.match(await runTool(folder, ['pack']), { code: 0, stdout: /of it {3}main\.js \d+ bytes, main\.js\.map [\d.]+ KB/ })
   const built = await openPluginFolder(t, {
@@ -66,6 +66,6 @@ t.test('pack says how large the source map is, and validate when it is of no use
   })
   t.match(await runTool(built, ['validate']), {
     code: 0,
-    stdout: /main\.js\.map cannot be used, for .*: errors will name lines of main\.js/,
+    stdout: /main\.js\.map cannot be used: .*\. Errors will refer to lines of main\.js/,
   })
 })

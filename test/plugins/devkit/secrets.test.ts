@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { findSecrets } from '#plugins/devkit/secrets.ts'
 
-// Put together here, so that nobody who looks through this file for credentials takes them for some.
+// Concatenated, so that secret scanners do not report this file.
 const CERTAIN: [kind: string, text: string][] = [
   ['a private key', `-----BEGIN ${'PRIVATE'} KEY-----\nMC4CAQAw`],
-  ['a token of GitHub', `ghp_${'a1B2'.repeat(9)}`],
-  ['an access key of AWS', `AKIA${'ABCD2345'.repeat(2)}`],
-  ['a key of Google', `AIza${'Sy0-_'.repeat(7)}`],
-  ['a token of Slack', `xoxb-${'1234567890'.repeat(2)}`],
+  ['a GitHub token', `ghp_${'a1B2'.repeat(9)}`],
+  ['an AWS access key', `AKIA${'ABCD2345'.repeat(2)}`],
+  ['a Google key', `AIza${'Sy0-_'.repeat(7)}`],
+  ['a Slack token', `xoxb-${'1234567890'.repeat(2)}`],
   ['a signed token (JWT)', `eyJ${'hbGciOiJI'.repeat(2)}.eyJ${'zdWIiOiIx'.repeat(2)}.${'SflKxwRJ'.repeat(4)}`],
-  ['a password in an address', 'https://ada:lovelace@api.example.org/'],
+  ['a password in a URL', 'https://ada:lovelace@api.example.org/'],
 ]
 
-t.test('credentials are known by their form, and told without being told', async (t) => {
+t.test('credentials are recognized by their form, and reported without revealing them', async (t) => {
   for (const [kind, text] of CERTAIN) {
     const [found, ...more] = findSecrets([`prefix ${text}`, `prefix ${text}`])
     t.match(found, { kind, certain: true }, kind)
@@ -22,10 +22,10 @@ t.test('credentials are known by their form, and told without being told', async
   }
 })
 
-t.test('what looks random is suspected, what people write is not', async (t) => {
+t.test('random texts are reported, natural ones are not', async (t) => {
   for (let turn = 0; turn < 200; turn++) {
     const text = randomBytes(30).toString('base64url')
-    // One without a digit, or without a letter, is a word as any other.
+    // A text without a digit, or without a letter, is an ordinary word.
     if (/\d/.test(text) && /[a-z]/i.test(text)) t.match(findSecrets([text]), [{ certain: false }], text)
   }
   const harmless = [

@@ -16,7 +16,7 @@ import { openTestServer } from '#test/support/server.ts'
 
 t.setTimeout(240_000)
 
-t.test('a version that is only tried lies between the last and the next', async (t) => {
+t.test('a development version is between the last and the next', async (t) => {
   const early = new Date('2026-11-21T10:00:00Z')
   const late = new Date('2026-11-21T10:00:00.001Z')
   t.equal(tryVersion('1.4.0', early), '1.4.1-dev.1795255200000')
@@ -30,7 +30,7 @@ t.test('a version that is only tried lies between the last and the next', async 
   }
 })
 
-t.test('every build that works is put on a running server', async (t) => {
+t.test('every successful build is installed on a running server', async (t) => {
   const supervisor = openSupervisor({ log: silentLog })
   const way = await openLoopback(t, (_, response) => response.end('{"titles":["Echo"]}'))
   const server = await openTestServer(t, {

@@ -6,7 +6,7 @@ t.setTimeout(240_000)
 
 const IMPORTS = `import { assertEqual, assertFails, openPlugin, test } from '@carrel/plugin-sdk/testing'\n`
 
-t.test('the tests of an author run in the sandbox, each with a storage of its own', async (t) => {
+t.test('an author’s tests run in the sandbox, each with its own storage', async (t) => {
   const folder = await openPluginFolder(t, {
     manifest: {
       permissions: { network: [{ host: 'api.example.org', reason: 'The service' }], storage: { quotaKB: 16 }, library: ['series.titles'] },
@@ -66,7 +66,7 @@ t.test('the tests of an author run in the sandbox, each with a storage of its ow
   )
 })
 
-t.test('what does not hold fails, and says where', async (t) => {
+t.test('failing tests report their place', async (t) => {
   const folder = await openPluginFolder(t, {
     files: {
       'test/a.test.js': `${IMPORTS}
@@ -95,7 +95,7 @@ t.test('what does not hold fails, and says where', async (t) => {
   t.equal(code, 1)
   for (const expected of [
     /✖ fails.*\n {6}it is so\n {6}at test\/a\.test\.js:\d+:\d+\n/,
-    /✖ asks for what no fixture answers.*\n {6}unmatched: No fixture answers GET https:\/\/api\.example\.org\/titles\?q=silence/,
+    /✖ asks for what no fixture answers.*\n {6}unmatched: No fixture matches GET https:\/\/api\.example\.org\/titles\?q=silence/,
     /✖ does not ask for what is required.*\n {6}GET https:\/\/api\.example\.org\/needed of the fixtures of this test is required/,
     /✖ names no fixtures that there are.*\n {6}There is no fixtures\/nowhere\.json/,
     /✔ goes on/,
@@ -122,12 +122,12 @@ t.test('what does not hold fails, and says where', async (t) => {
   })
 })
 
-t.test('every plugin must stand what services and people do', async (t) => {
+t.test('conformance checks', async (t) => {
   const good = await runTool(await openPluginFolder(t), ['test'])
   t.equal(good.code, 0, good.stdout)
-  t.match(good.stdout, /stands a service that asks to wait \(429\)/)
-  t.match(good.stdout, /There are no tests of yours yet/)
-  t.match(good.stdout, /– answers the same when it is asked again {2}\(save a call of it with fixtures, in calls\/\)/)
+  t.match(good.stdout, /handles a rate limit \(429\)/)
+  t.match(good.stdout, /You have no tests yet/)
+  t.match(good.stdout, /– returns the same answer twice {2}\(save a call of it with fixtures, in calls\/\)/)
 
   const careless = await openPluginFolder(t, {
     files: {
@@ -148,15 +148,15 @@ t.test('every plugin must stand what services and people do', async (t) => {
   const { code, stdout } = await runTool(careless, ['test'])
   t.equal(code, 1)
   for (const expected of [
-    /✖ stands a service that asks to wait \(429\).*\n {6}At 429 it ended with thrown/,
-    /✖ stands a service that fails \(500\)( {2}\(\d+ ms\))?\n/,
-    /✔ stands a service that does not answer( {2}\(\d+ ms\))?\n/,
-    /✖ stands a service that answers something else( {2}\(\d+ ms\))?\n/,
-    /✖ stands an empty query.*\n {6}Without a query it ended with thrown: no query/,
-    /✖ stands a query in any script.*\n {6}At it it ended with thrown: URI malformed/,
-    /✖ answers no more than it was asked for.*\n {6}It was asked for 1 result and answered 3/,
-    /✖ comes to a last page.*\n {6}It gave the same cursor twice/,
-    /✖ answers the same when it is asked again( {2}\(\d+ ms\))?\n/,
+    /✖ handles a rate limit \(429\).*\n {6}At status 429, it ended with thrown/,
+    /✖ handles a service that fails \(500\)( {2}\(\d+ ms\))?\n/,
+    /✔ handles a service that does not respond( {2}\(\d+ ms\))?\n/,
+    /✖ handles an unexpected response( {2}\(\d+ ms\))?\n/,
+    /✖ handles an empty query.*\n {6}With an empty query, it ended with thrown: no query/,
+    /✖ handles a query in any script.*\n {6}With such a query, it ended with thrown: URI malformed/,
+    /✖ respects the limit.*\n {6}The limit was 1 result, and it returned 3/,
+    /✖ reaches the last page.*\n {6}It returned the same cursor twice/,
+    /✖ returns the same answer twice( {2}\(\d+ ms\))?\n/,
   ])
     t.match(stdout, expected)
 })
@@ -165,5 +165,5 @@ t.test('a plugin that no server would install is not tested', async (t) => {
   const folder = await openPluginFolder(t, { manifest: { version: 'one' } })
   t.match(await runTool(folder, ['test']), { code: 1, stdout: '', stderr: /semantic version/ })
   const broken = await openPluginFolder(t, { files: { 'test/x.test.ts': 'const const' } })
-  t.match(await runTool(broken, ['test']), { code: 1, stderr: /cannot be bundled:\n {2}test\/x\.test\.ts:1:7/ })
+  t.match(await runTool(broken, ['test']), { code: 1, stderr: /The bundler reports errors:\n {2}test\/x\.test\.ts:1:7/ })
 })

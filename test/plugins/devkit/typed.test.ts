@@ -7,7 +7,7 @@ import { ROOT } from '#test/support/plugin-kit.ts'
 
 const program = path.join(ROOT, 'plugins', 'devkit', 'carrel-plugin.mjs')
 
-t.test('a hint names the tool by its file in a checkout, and by its name only where that is on the PATH', async (t) => {
+t.test('a hint uses the tool’s file in a checkout, and its name only when it is on the PATH', async (t) => {
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'carrel-typed-')))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const bin = path.join(folder, 'bin')

@@ -24,7 +24,7 @@ const CONFIG = {
 }
 const MANIFEST = { config: CONFIG, userConfig: { type: 'object', properties: { language: { type: 'string' } } } }
 
-t.test('types say what the schema says', (t) => {
+t.test('types match the schema', (t) => {
   t.equal(
     typesOf(manifestOf(MANIFEST) as Parameters<typeof typesOf>[0]),
     `// Made of manifest.json by \`carrel-plugin types\`: change the manifest, and make it again.
@@ -51,7 +51,7 @@ export interface Config {
   isDeep?: boolean
 }
 
-/** What the reader has set for whom the plugin runs. */
+/** The settings of the user for whom the plugin runs. */
 export interface UserConfig {
   language?: string
 }
@@ -61,9 +61,9 @@ export interface UserConfig {
   t.end()
 })
 
-t.test('the command writes them, and says when they are out of date', async (t) => {
+t.test('the command writes them, and reports outdated ones', async (t) => {
   const folder = await openPluginFolder(t, { manifest: MANIFEST })
-  t.match(await runTool(folder, ['types', '--check']), { code: 1, stdout: /not as the manifest has it/ })
+  t.match(await runTool(folder, ['types', '--check']), { code: 1, stdout: /is outdated/ })
   t.match(await runTool(folder, ['types']), { code: 0, stdout: /plugin-env\.d\.ts was written/ })
   t.match(await runTool(folder, ['types']), { code: 0, stdout: /already/ })
   t.match(await runTool(folder, ['types', '--check']), { code: 0 })
@@ -74,7 +74,7 @@ t.test('the command writes them, and says when they are out of date', async (t) 
   t.match(JSON.parse(stdout).findings, [{ level: 'warning', check: 'types' }])
 })
 
-t.test('the compiler holds a plugin to them', async (t) => {
+t.test('the compiler checks a plugin against them', async (t) => {
   const folder = await placeKit(t)
   await writeFiles(folder, [
     [TYPES_FILE, typesOf(manifestOf(MANIFEST) as Parameters<typeof typesOf>[0])],

@@ -11,17 +11,17 @@ t.setTimeout(240_000)
 const look = (folder: string) => validateWith(findSupervisor(), folder)
 
 const HOSTS = { permissions: { network: [{ host: 'api.example.org', methods: ['GET'], reason: 'The service' }], storage: { quotaKB: 16 } } }
-/** A plugin whose `get` is this. */
+/** A plugin with this `get`. */
 const withGet = (body: string, head = '') => `${head}${ECHO.replace('return { externalId, title: externalId }', body)}`
 
-t.test('a plugin that is as it should be has no findings', async (t) => {
+t.test('a correct plugin has no findings', async (t) => {
   const { findings, bundle, project } = await validateProject(await openPluginFolder(t, { manifest: HOSTS }), silentLog)
   t.same(findings, [])
   t.match(bundle?.code, 'export {')
   t.match(project?.manifest, { id: 'org.example.echo' })
 })
 
-t.test('everything that can be known beforehand is found', async (t) => {
+t.test('every static problem is found', async (t) => {
   type Case = [name: string, change: Parameters<typeof openPluginFolder>[1], expected: Partial<Record<keyof Finding, unknown>>[]]
   const error = (check: Finding['check'], message: RegExp) => ({ level: 'error', check, message })
   const warning = (check: Finding['check'], message: RegExp) => ({ level: 'warning', check, message })
@@ -42,11 +42,14 @@ t.test('everything that can be known beforehand is found', async (t) => {
         },
       },
       [
-        warning('manifest', /^manifest\.json at \/permissions\/network\/0: nobody reads the member "method"\. Did you mean methods\?$/),
-        warning('manifest', /^manifest\.json at \/http: nobody reads the member "rateLimits"\. Did you mean rateLimit\?$/),
+        warning(
+          'manifest',
+          /^manifest\.json at \/permissions\/network\/0: unknown member "method", which servers ignore\. Did you mean methods\?$/,
+        ),
+        warning('manifest', /^manifest\.json at \/http: unknown member "rateLimits", which servers ignore\. Did you mean rateLimit\?$/),
         warning('manifest', /at \/http\/rateLimit\/api\.example\.org: .*"perMinutes"\. Did you mean perMinute\?$/),
         warning('manifest', /"per\?second"/),
-        warning('manifest', /^manifest\.json: nobody reads the member "rateLimit"\..* There is one at \/http\/rateLimit\.$/),
+        warning('manifest', /^manifest\.json: unknown member "rateLimit", which servers ignore\..* There is one at \/http\/rateLimit\.$/),
         warning('manifest', /"heapMB"\..* There is one at \/limits\/heapMB\.$/),
       ],
     ],
@@ -56,7 +59,7 @@ t.test('everything that can be known beforehand is found', async (t) => {
       [error('code', /^src\/main\.ts has no default export.*exports plugin;/)],
     ],
     ['no code', code('this is none'), [error('code', /src\/main\.ts:1:\d+: Expected/)]],
-    ['missing import', code(`import 'left-pad'\n${ECHO}`), [error('code', /Could not resolve "left-pad"[\s\S]*have no Node/)]],
+    ['missing import', code(`import 'left-pad'\n${ECHO}`), [error('code', /Could not resolve "left-pad"[\s\S]*do not run in Node/)]],
     ['a Node module', code(`import fs from 'node:fs'\n${withGet('return { externalId, title: String(fs) }')}`), [error('code', /node:fs/)]],
     [
       'global',
@@ -72,7 +75,7 @@ t.test('everything that can be known beforehand is found', async (t) => {
     [
       'code from text',
       code(withGet(`return { externalId, title: String(new Function('return 1')()) }`)),
-      [warning('globals', /code out of text/)],
+      [warning('globals', /code from text/)],
     ],
     [
       'strange host',
@@ -86,7 +89,7 @@ t.test('everything that can be known beforehand is found', async (t) => {
           permissions: { ...HOSTS.permissions, network: [...HOSTS.permissions.network, { host: '*.example.net', reason: 'None' }] },
         },
       },
-      [warning('hosts', /asks for \*\.example\.net/)],
+      [warning('hosts', /requests \*\.example\.net/)],
     ],
     [
       'no storage',
@@ -109,11 +112,11 @@ t.test('everything that can be known beforehand is found', async (t) => {
       [warning('functions', /metadata\.series\.get, which the manifest/)],
     ],
     ['does not start', code(`${ECHO}\nthrow new Error('not today')`), [error('functions', /does not start: .*not today/)]],
-    ['secret', code(withGet(`return { externalId, title: 'ghp_${'a1B2'.repeat(9)}' }`)), [error('secrets', /a token of GitHub: ghp_a1…/)]],
+    ['secret', code(withGet(`return { externalId, title: 'ghp_${'a1B2'.repeat(9)}' }`)), [error('secrets', /a GitHub token: ghp_a1…/)]],
     [
       'random text',
       code(withGet(`return { externalId, title: 'q8Zr3TxVq8LmN5bYc7HdK2sJf9GpA4uE6iq8' }`)),
-      [warning('secrets', /something random/)],
+      [warning('secrets', /random text/)],
     ],
     [
       'large',
@@ -130,7 +133,7 @@ t.test('everything that can be known beforehand is found', async (t) => {
       { manifest: HOSTS, files: { 'README.md': null, LICENSE: null } },
       [warning('files', /README\.md/), warning('files', /LICENSE/)],
     ],
-    ['locale', { manifest: HOSTS, files: { 'locales/de.json': '{' } }, [error('files', /locales\/de\.json is no JSON/)]],
+    ['locale', { manifest: HOSTS, files: { 'locales/de.json': '{' } }, [error('files', /locales\/de\.json is not valid JSON/)]],
   ]
   for (const [name, change, expected] of cases) {
     const { findings } = await look(await openPluginFolder(t, { manifest: HOSTS, ...change }))
@@ -150,7 +153,7 @@ t.test('everything that can be known beforehand is found', async (t) => {
   }
 })
 
-t.test('what packages hold is named by their file and line, and refused only where it does not start', async (t) => {
+t.test('problems in packages are reported by file and line, and are errors only when the code does not start', async (t) => {
   const folder = await openPluginFolder(t, {
     manifest: HOSTS,
     files: {
@@ -166,19 +169,19 @@ t.test('what packages hold is named by their file and line, and refused only whe
         sideEffects: false,
       }),
       'node_modules/pack/index.js': "export * from './words.js'\nexport * from './dates.js'\nexport * from './client.js'\n",
-      // As lodash-es looks for the global object.
+      // As in lodash-es, to find the global object.
       'node_modules/pack/words.js': `var freeGlobal = typeof global == 'object' && global && global.Object === Object && global
 var freeSelf = typeof self == 'object' && self && self.Object === Object && self
 var root = freeGlobal || freeSelf || Function('return this')()
 export const words = (text) => root.String(text)
 `,
-      // As date-fns warns of tokens.
+      // As in date-fns, to warn about tokens.
       'node_modules/pack/dates.js': `export const dates = (odd) => {
   if (odd) console.warn('https://docs.example.com/tokens')
   return ''
 }
 `,
-      // As clients take a fetch, or that of the platform.
+      // As in HTTP clients, with a given fetch or the global one.
       'node_modules/pack/client.js': `/** Made for
  * many platforms. */
 export const client = async (given) => {
@@ -193,12 +196,12 @@ export const client = async (given) => {
   t.same(findings.map(({ level, check, message }) => `${level} ${check} ${message.split(/: | which/, 2).join(': ')}`).sort(), [
     'warning globals node_modules/pack/client.js:4: pack uses fetch,',
     'warning globals node_modules/pack/dates.js:2: pack uses console,',
-    'warning globals node_modules/pack/words.js:3: It makes code out of text (Function)',
+    'warning globals node_modules/pack/words.js:3: It makes code from text (Function)',
     'warning hosts node_modules/pack/dates.js:2: The code holds an address at docs.example.com,',
   ])
 })
 
-t.test('a bundle that was made elsewhere is looked at as it is', async (t) => {
+t.test('a foreign bundle is validated as it is', async (t) => {
   const folder = await openPluginFolder(t, {
     manifest: { capabilities: { recommendations: { methods: ['get'] } }, permissions: {} },
     files: {
@@ -211,20 +214,20 @@ t.test('a bundle that was made elsewhere is looked at as it is', async (t) => {
   t.match(findings.map(({ check, message }) => `${check} ${message}`).sort(), [
     /^functions The code does not start: .*cannot import/,
     /^imports The bundle imports "node:fs"/,
-    /^source-map The source map names a path of your machine, \/home\/ada/,
+    /^source-map The source map contains a path of your machine, \/home\/ada/,
   ])
   await writeFile(path.join(folder, 'main.js'), `export default { recommendations: { get: () => ({ recommendations: ['${folder}/x'] }) } }`)
   await writeFile(path.join(folder, 'main.js.map'), 'no map')
   const leaks = (await look(folder)).findings
   t.match(
     leaks.map(({ message }) => message),
-    [/holds the path of your folder/, /is no JSON/],
+    [/contains the path of your folder/, /is not valid JSON/],
   )
   t.equal(summarize(leaks), '2 errors')
   t.equal(summarize([{ level: 'warning', check: 'files', message: '' }]), '1 warning')
 })
 
-t.test('a folder without a plugin is told apart from one with a bad one', async (t) => {
+t.test('a folder without a plugin differs from one with an invalid plugin', async (t) => {
   const folder = await openPluginFolder(t, { files: { 'manifest.json': null } })
   await t.rejects(validateProject(folder, silentLog), { name: 'ToolProblem', message: /There is no manifest\.json in/ })
   const bare = await openPluginFolder(t, { files: { 'src/main.ts': null } })

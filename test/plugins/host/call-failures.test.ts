@@ -25,14 +25,14 @@ interface Shown {
   message: string
 }
 
-/** A package of the plugin that fails, as its author would pack it; `map` in place of the bundler's. */
+/** A package of the failing plugin, as its author would pack it; `map` replaces the bundler's. */
 async function packed(t: Parameters<typeof openPluginFolder>[0], { code = FAILING, map }: { code?: string; map?: string } = {}) {
   const project = await openProject(await openPluginFolder(t, { files: { 'src/main.ts': code } }))
   const bundle = await bundleProject(project)
   return packProject(project, map === undefined ? bundle : { ...bundle, map })
 }
 
-t.test('failures, calls and logs name the line that the author has written', async (t) => {
+t.test('failures, calls and logs name the author’s line', async (t) => {
   const said: string[] = []
   const hear = (_fields: object, message: string) => void said.push(message)
   const log: Log = { debug: hear, info: hear, warn: hear, error: hear }
@@ -96,7 +96,7 @@ t.test('failures, calls and logs name the line that the author has written', asy
   t.equal(said.length, before, 'what is no mistake is no line of the log')
 })
 
-t.test('what takes too long says what was rejected before', async (t) => {
+t.test('a timeout mentions an earlier unhandled rejection', async (t) => {
   const { host, database } = await openTestHost(t)
   const folder = await openPluginFolder(t, { manifest: { limits: { wallMs: 1_000 } }, files: { 'src/main.ts': FAILING } })
   const project = await openProject(folder)
@@ -111,7 +111,7 @@ t.test('what takes too long says what was rejected before', async (t) => {
   })
 })
 
-t.test('a plugin that does not start says in which line', async (t) => {
+t.test('a plugin that does not start reports the line', async (t) => {
   const { host } = await openTestHost(t)
   const code = `${FAILING}\nconst table: string[] = []\nif (table[0]!.length > 0) table.push('')\n`
   const line = code.split('\n').findIndex((text) => text.startsWith('if (table')) + 1
@@ -120,12 +120,12 @@ t.test('a plugin that does not start says in which line', async (t) => {
   })
 })
 
-t.test('a map that is damaged, hostile or missing spoils no message: it names the line of main.js', async (t) => {
+t.test('with a damaged, hostile or missing map, messages name the line of main.js', async (t) => {
   const { host, database } = await openTestHost(t)
   const good = await bundleProject(await openProject(await openPluginFolder(t, { files: { 'src/main.ts': FAILING } })))
   const map = JSON.parse(good.map as string) as { sources: string[]; mappings: string }
   const change = (members: object) => JSON.stringify({ ...map, ...members })
-  // Long enough to be read in a thread, where there is one.
+  // Long enough to be parsed in a thread, if there is one.
   const long = 'A,'.repeat(40_000)
   const maps: Record<string, string | null> = {
     missing: null,
@@ -166,9 +166,9 @@ t.test('a map that is damaged, hostile or missing spoils no message: it names th
   }
 })
 
-t.test('a large map is read beside the server, and its names are shown as what they are', async (t) => {
+t.test('a large map is parsed in a thread, and its names are escaped', async (t) => {
   const { host, database } = await openTestHost(t)
-  // Lines that are all different, so that the map has something to say of each.
+  // Lines that all differ, so that the map has an entry for each.
   const many = Array.from(
     { length: 6_000 },
     (_, at) => `export const x${at} = (a: number) => a * ${at} + ${JSON.stringify(randomBytes(4).toString('hex'))}.length`,

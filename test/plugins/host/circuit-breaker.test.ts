@@ -19,7 +19,7 @@ t.test('failures of one user count once', async (t) => {
   t.equal(failuresOf([]), 0)
 })
 
-t.test('a capability that fails is left alone, longer each time, until a probe succeeds', async (t) => {
+t.test('calls of a failing capability pause, longer each time, until a probe succeeds', async (t) => {
   const breakers: Breakers = new Map()
   for (let n = 1; n < BREAKER.failures; n++) t.same(countFailure(breakers, forAll, 0), { own: false, shared: false })
   t.equal(admitCall(breakers, forAll, 0), 0)
@@ -41,7 +41,7 @@ t.test('a capability that fails is left alone, longer each time, until a probe s
   t.equal(kept.size, 0)
 })
 
-t.test('what fails for one user is left alone for that user', async (t) => {
+t.test('calls that fail for one user pause for that user', async (t) => {
   const breakers: Breakers = new Map()
   for (let n = 1; n < BREAKER.failures; n++) countFailure(breakers, forMira, 0)
   t.same(countFailure(breakers, forMira, 0), { own: true, shared: false })
@@ -51,6 +51,6 @@ t.test('what fails for one user is left alone for that user', async (t) => {
   t.notOk(countSuccess(breakers, forRavi), 'success for another closes nothing')
 })
 
-t.test('what is stored may be anything', async (t) => {
+t.test('any stored value is accepted', async (t) => {
   for (const stored of [null, undefined, 'x', 7]) t.equal(readBreakers(stored).size, 0)
 })

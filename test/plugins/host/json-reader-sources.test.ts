@@ -4,7 +4,7 @@ import { readSourceMap } from '#plugins/packages/source-map.ts'
 
 t.setTimeout(240_000)
 
-t.test('failures whose lines are looked for keep the answers of others waiting for one of them at most', async (t) => {
+t.test('lookups of lines delay other answers by at most one lookup', async (t) => {
   const reader = openJsonReader()
   t.teardown(() => reader.close())
   const read = readSourceMap(JSON.stringify({ version: 3, sources: ['src/main.ts'], mappings: 'AAAA,'.repeat(400_000) }))
@@ -19,7 +19,7 @@ t.test('failures whose lines are looked for keep the answers of others waiting f
   t.ok(places.includes('main.js:1:200'), 'who waits too long has the place in the bundle')
 })
 
-t.test('a map of more lines than a bundle has is not read', (t) => {
+t.test('a map with more lines than any bundle is not parsed', (t) => {
   const of = (mappings: string) => readSourceMap(JSON.stringify({ version: 3, sources: ['src/main.ts'], mappings }))
   t.match(of(';'.repeat(199_999)), { map: { sources: ['src/main.ts'] } })
   t.match(of(';'.repeat(200_000)), { wrong: /more than 200000 lines/ })

@@ -17,7 +17,7 @@ const answerOf = (count: number) => ({
   })),
 })
 
-t.test('what is long is read beside, and comes to the same', async (t) => {
+t.test('long texts are parsed in a thread, with the same result', async (t) => {
   const reader = openJsonReader()
   t.teardown(() => reader.close())
   for (const count of [1, 90]) {
@@ -26,7 +26,7 @@ t.test('what is long is read beside, and comes to the same', async (t) => {
     t.same(await reader.readResult(SEARCH, text), answerOf(count))
   }
   const long = `{"results":"${'x'.repeat(MAIN_LENGTH_MAX)}"}`
-  await t.rejects(reader.readResult(SEARCH, long), { code: 'invalid_result', message: /what it may not: .*results/ })
+  await t.rejects(reader.readResult(SEARCH, long), { code: 'invalid_result', message: /an invalid answer: .*results/ })
   await t.rejects(reader.readResult(SEARCH, `{${'x'.repeat(MAIN_LENGTH_MAX)}`), { code: 'invalid_result' })
   const value = { list: Array(30_000).fill('x') }
   const payload = (await reader.readLarge('storage.set', JSON.stringify({ payload: { key: 'k', value, ttlSeconds: 5 } }))) as object
@@ -38,7 +38,7 @@ t.test('what is long is read beside, and comes to the same', async (t) => {
   await t.rejects(reader.readLarge('fetch', '['.repeat(100_000)), { own: 'invalid_argument', message: /nested deeper/ })
 })
 
-t.test('what is costly to build or to check is not built here', async (t) => {
+t.test('texts that are costly to parse or check are not parsed in this thread', async (t) => {
   const reader = openJsonReader()
   t.teardown(() => reader.close())
   await reader.readResult(SEARCH, JSON.stringify(answerOf(90)))
@@ -58,20 +58,20 @@ t.test('what is costly to build or to check is not built here', async (t) => {
   t.ok(turns.longestMs() < 1_500, `the longest that this thread stood still is ${Math.round(turns.longestMs())} ms`)
 })
 
-t.test('a reader that is closed, and more than can wait', async (t) => {
+t.test('close and full queue', async (t) => {
   const reader = openJsonReader()
   const text = JSON.stringify(answerOf(90))
   const outcomes = Promise.allSettled(Array.from({ length: 80 }, () => reader.readResult(SEARCH, text)))
   const failed = (await outcomes).filter(({ status }) => status === 'rejected')
   t.equal(failed.length, 80 - 65)
-  t.match(failed[0], { reason: { code: 'invalid_result', message: /others wait/ } })
+  t.match(failed[0], { reason: { code: 'invalid_result', message: /others are already queued/ } })
   const left = reader.readResult(SEARCH, text)
   reader.close()
   await t.rejects(left, { code: 'invalid_result', message: /stopping/ })
   await t.rejects(reader.readResult(SEARCH, text), { message: /stopping/ })
 })
 
-t.test('bounds are those of what would be built', (t) => {
+t.test('the scan counts the values that parsing would create', (t) => {
   const sizeOf = (value: unknown): { depth: number; values: number } => {
     if (value === null || typeof value !== 'object') return { depth: 0, values: 1 }
     const below = Object.values(value).map(sizeOf)
@@ -83,7 +83,7 @@ t.test('bounds are those of what would be built', (t) => {
       const { depth, values } = sizeOf(value)
       const deep = jsonExcess(text, { depthMax: depth - 1, valuesMax: 1e9 })
       const many = jsonExcess(text, { depthMax: 1e9, valuesMax: values - 1 })
-      // Brackets count as a value of their own: what is told is never less than what is there, and at most twice that.
+      // Brackets count as a value of their own: the count is never too low, and at most twice the real number.
       const fits = jsonExcess(text, { depthMax: depth, valuesMax: 2 * values + 1 })
       return (depth === 0 || deep !== null) && many !== null && fits === null
     }),

@@ -6,7 +6,7 @@ import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/su
 
 t.setTimeout(240_000)
 
-t.test('a series is told with what is known of it, and with this reader’s part of it', async (t) => {
+t.test('an entry has the metadata of the series and the progress of the user', async (t) => {
   const { database } = await openTestDatabase(t)
   const callers = [await addCaller(database), await addCaller(database), await addCaller(database)]
   const [rita, ravi, rosa] = callers as [(typeof callers)[0], (typeof callers)[0], (typeof callers)[0]]
@@ -82,13 +82,13 @@ t.test('a series is told with what is known of it, and with this reader’s part
   t.same(await find(rosa.userId), undefined, 'what is hidden from a reader is not told')
 })
 
-t.test('20,000 series are read page by page, each by one statement and quickly, none twice', async (t) => {
+t.test('20,000 series are listed page by page, each by one fast statement, without duplicates', async (t) => {
   const { database } = await openTestDatabase(t)
   const { userId } = await addCaller(database)
   const library_id = await addLibrary(database)
   await database.transaction(async (trx) => {
     for (const statement of [
-      // What is searched for is of no interest here, and takes most of the time.
+      // Search documents are irrelevant here, and take most of the time.
       ...['series', 'series_metadata', 'series_genres', 'books'].map((table) => `ALTER TABLE ${table} DISABLE TRIGGER USER`),
       `INSERT INTO series (library_id, path, title) SELECT '${library_id}', n, 'Series ' || n FROM generate_series(1, 20000) n`,
       `INSERT INTO series_metadata (series_id, summary, authors) SELECT id, repeat('some words about it ', 30), jsonb_build_array(jsonb_build_object('name', 'Writer ' || path)) FROM series`,
@@ -121,6 +121,6 @@ t.test('20,000 series are read page by page, each by one statement and quickly, 
   t.comment(`${times.length} pages, ${middle.toFixed(1)} ms each, ${times.reduce((sum, ms) => sum + ms, 0).toFixed(0)} ms in all`)
   t.equal(seen.size, 20_000)
   t.equal(statements, times.length)
-  // A refresh has two minutes, and asks for a hundred pages.
+  // A refresh has two minutes, and requests a hundred pages.
   t.ok(middle < 200, `a page takes ${middle.toFixed(1)} ms`)
 })

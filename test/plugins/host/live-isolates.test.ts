@@ -5,7 +5,7 @@ import type { Guest } from '#plugins/runtime/guest.ts'
 
 const MINUTE_MS = 60_000
 
-t.test('what is closed: the idle for long, and the longest idle where there are too many', async (t) => {
+t.test('closes isolates that are idle for long, and the longest idle when there are too many', async (t) => {
   const now = 60 * MINUTE_MS
   const at = (minutesAgo: number, calls = 0) => ({ calls, lastUsed: now - minutesAgo * MINUTE_MS })
   const [old, young, busy] = [at(11), at(9), at(30, 1)]
@@ -71,7 +71,7 @@ t.test('one isolate for each plugin and user, until its version or configuration
   t.ok(closed.includes('guest 4'))
 })
 
-t.test('two calls that come at once share an isolate', async (t) => {
+t.test('concurrent calls share an isolate', async (t) => {
   const { isolates, started } = openLive()
   t.teardown(() => isolates.close())
   const [one, two] = await Promise.all([isolates.open(settingOf('a')), isolates.open(settingOf('a'))])
@@ -79,7 +79,7 @@ t.test('two calls that come at once share an isolate', async (t) => {
   t.equal(started(), 1)
 })
 
-t.test('closing ends all', async (t) => {
+t.test('close closes all', async (t) => {
   const { isolates, closed } = openLive()
   await isolates.open(settingOf('a'))
   await isolates.open(settingOf('b'))

@@ -6,7 +6,7 @@ import { openHostOn, openTestHost } from '#test/support/plugin-hosts.ts'
 
 t.setTimeout(240_000)
 
-/** Keeps what it was set up with, as plugins do that prepare something once. */
+/** Stores its configuration at setup, as plugins do that prepare something once. */
 const KEEPING = `let kept
 export default {
   setup(ctx) { kept = ctx.config.word + ' ' + (ctx.userConfig.word ?? '') },
@@ -15,7 +15,7 @@ const word = (fallback: string) => ({ type: 'object', properties: { word: { type
 const search = { method: 'metadata.series.search', input: { query: '', limit: 1 } }
 const titleOf = ({ result }: { result: unknown }) => (result as { results: { title: string }[] }).results[0]?.title
 
-t.test('what another server has configured holds here from the next call on', async (t) => {
+t.test('a configuration from another server applies to the next call', async (t) => {
   const { host, run, database } = await openTestHost(t)
   const { id: pluginId } = await run(KEEPING, { config: word('one'), userConfig: word('a') })
   const { userId } = await addCaller(database)
@@ -29,7 +29,7 @@ t.test('what another server has configured holds here from the next call on', as
   t.equal(titleOf(await host.call({ ...search, pluginId, userId })), 'two b')
 })
 
-t.test('a plugin that goes while it is called is one that is not there', async (t) => {
+t.test('a plugin that is removed during a call is not found', async (t) => {
   const { host, run, database } = await openTestHost(t)
   const { id: pluginId } = await run(KEEPING, { config: word('one'), userConfig: word('a') })
   const { userId } = await addCaller(database)

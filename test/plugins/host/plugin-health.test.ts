@@ -6,7 +6,7 @@ import { openTestHost } from '#test/support/plugin-hosts.ts'
 
 t.setTimeout(240_000)
 
-/** Does what each reader has configured. */
+/** Behaves as each user has configured. */
 const OBEYING = `export default { metadata: { series: {
   search(_, ctx) {
     if (ctx.userConfig.word === 'bad') throw new Error('no good')
@@ -22,7 +22,7 @@ const USER_CONFIG = {
   },
 }
 
-t.test('what one reader has configured is no fault of others', async (t) => {
+t.test('a user’s configuration does not affect others', async (t) => {
   const { host, run, database } = await openTestHost(t)
   const { id: pluginId } = await run(OBEYING, { userConfig: USER_CONFIG, limits: { cpuMs: 100 } })
   const addReader = async (config: object) => {
@@ -37,25 +37,25 @@ t.test('what one reader has configured is no fault of others', async (t) => {
   const bad = await addReader({ word: 'bad' })
   t.match(await healthy(), { results: [{ title: '0' }] })
 
-  t.test('one who fails again and again waits alone', async (t) => {
+  t.test('repeated failures for one user pause only that user’s calls', async (t) => {
     for (let times = 0; times < 5; times++) await t.rejects(bad(), { code: 'unavailable', message: /no good/ })
-    await t.rejects(bad(), { code: 'unavailable', message: /left alone/, retryAfterSeconds: Number })
+    await t.rejects(bad(), { code: 'unavailable', message: /Its calls pause/, retryAfterSeconds: Number })
     t.match(await healthy(), { results: [{ title: '0' }] })
     t.equal(host.healthOf(await host.get(pluginId)), 'healthy')
   })
 
-  t.test('one whose calls never end puts nothing into quarantine', async (t) => {
+  t.test('endless calls of one user do not quarantine the plugin', async (t) => {
     const loop = await addReader({ word: 'loop' })
     for (let times = 0; times < 4; times++) await t.rejects(loop(), { code: 'unavailable' })
     t.match(await host.get(pluginId), { state: 'enabled' })
     t.match(await healthy(), { results: [{ title: '0' }] })
   })
 
-  t.test('a configuration that is too large is refused, and one that was kept before is an answer to its reader alone', async (t) => {
+  t.test('a configuration that is too large is refused, and a stored one fails only for its user', async (t) => {
     const fitting = await addReader({ words: Array(30).fill('"'.repeat(530)) })
     t.match(await fitting(), { results: [{ title: '30' }] }, 'as large as it may be, however it is escaped')
     for (const words of [Array(9).fill('x'.repeat(10_000)), Array(99).fill('"'.repeat(9_999))]) {
-      t.throws(() => readConfig(USER_CONFIG, { words }), { code: 'invalid_value', message: `${CONFIG_LENGTH_MAX} are allowed` })
+      t.throws(() => readConfig(USER_CONFIG, { words }), { code: 'invalid_value', message: `${CONFIG_LENGTH_MAX} the limit is` })
       const large = await addReader({ words })
       const outcomes = await Promise.allSettled([healthy(), large(), healthy(), large(), fitting()])
       t.same(
@@ -67,9 +67,9 @@ t.test('what one reader has configured is no fault of others', async (t) => {
     t.equal(host.healthOf(await host.get(pluginId)), 'healthy')
   })
 
-  t.test('many readers for whom it fails are a fault of the plugin', async (t) => {
+  t.test('failures for many users count against the plugin', async (t) => {
     for (let times = 0; times < 3; times++) await t.rejects((await addReader({ word: 'bad' }))(), { message: /no good/ })
-    await t.rejects(healthy(), { code: 'unavailable', message: /left alone/ })
+    await t.rejects(healthy(), { code: 'unavailable', message: /Its calls pause/ })
     t.equal(host.healthOf(await host.get(pluginId)), 'degraded')
   })
 })

@@ -23,7 +23,7 @@ const SEARCH = `export default { metadata: { series: {
   },
   async get({ externalId }, ctx) { return { externalId, title: await ctx.storage.get('last'), summary: 'x'.repeat(50000), status: 'ended' } } } } }`
 
-t.test('a plugin is installed, agreed to, called, switched off and taken away', async (t) => {
+t.test('a plugin is installed, granted permissions, called, disabled and deleted', async (t) => {
   const { host, way } = await openHost(t)
   const { plugin, waitsFor } = await host.install(pluginOf(SEARCH), { userId: null })
   t.match(plugin, { key: 'org.example.echo', state: 'waiting', granted: null, version: '1.0.0' })
@@ -58,7 +58,7 @@ t.test('a plugin is installed, agreed to, called, switched off and taken away', 
   t.same(await host.list(), [])
 })
 
-t.test('updates: at once when they ask for no more, by consent when they do, never backwards or from somebody else', async (t) => {
+t.test('updates: at once when they request no more permissions, else after consent, never to older versions or other keys', async (t) => {
   const { host } = await openHost(t)
   const keys = generateKeyPairSync('ed25519').privateKey
   const others = generateKeyPairSync('ed25519').privateKey
@@ -108,11 +108,11 @@ t.test('updates: at once when they ask for no more, by consent when they do, nev
   t.equal(await title(), 'two')
 })
 
-t.test('packages that are none, and plugins that do not start or do not keep their promises', async (t) => {
+t.test('invalid packages, and plugins that do not start or lack functions', async (t) => {
   const { host } = await openHost(t)
   await t.rejects(host.install(Buffer.from('no zip'), { userId: null }), { code: 'invalid_value' })
   for (const [main, message] of [
-    ['export default {}', /promises metadata.series.search, metadata.series.get/],
+    ['export default {}', /names metadata.series.search, metadata.series.get/],
     ['syntax error', /does not start/],
     ['for (;;);', /does not start/],
     ['throw new Error("at once")', /at once/],
@@ -123,7 +123,7 @@ t.test('packages that are none, and plugins that do not start or do not keep the
   t.same(await host.list(), [], 'nothing of them is kept')
 })
 
-t.test('failures are told apart, counted, and end in quarantine', async (t) => {
+t.test('failures have codes, count, and lead to quarantine', async (t) => {
   const { host, run } = await openHost(t)
   const { id, call } = await run(`export default { metadata: { series: {
     async search({ query }, ctx) {
@@ -152,7 +152,7 @@ t.test('failures are told apart, counted, and end in quarantine', async (t) => {
   t.same(await search('fine'), { results: [] })
 })
 
-t.test('neither a fault of the server nor a word of its own puts a plugin into quarantine', async (t) => {
+t.test('neither server errors nor the plugin’s own error codes lead to quarantine', async (t) => {
   const { database, host, run } = await openHost(t)
   const { id, call } = await run(`export default { metadata: { series: {
     async search({ query }, ctx) { await ctx.storage.set('last', query); return { results: [] } },
@@ -167,7 +167,7 @@ t.test('neither a fault of the server nor a word of its own puts a plugin into q
   t.same(await call('metadata.series.search', { query: 'x', limit: 1 }), { results: [] })
 })
 
-t.test('one reader’s plugin knows nothing of another’s, and reads no more of the library than was granted', async (t) => {
+t.test('data of users is separate, and a plugin reads only the granted parts of the library', async (t) => {
   const { database, run } = await openHost(t)
   const [rita, ravi] = [await addCaller(database), await addCaller(database)]
   const library_id = await addLibrary(database)
@@ -203,10 +203,10 @@ t.test('one reader’s plugin knows nothing of another’s, and reads no more of
   t.same(await ask(rita.userId), ['230', 1, null, members, false, 'invalid_argument'])
   t.same(await ask(rita.userId), ['230', 2, 'of 1', members, false, 'invalid_argument'])
   t.same(await ask(ravi.userId), ['231', 1, null, members, true, 'invalid_argument'], 'an isolate and a storage of their own')
-  await t.rejects(call('recommendations.get', { limit: 5, exclude: [] }), { code: 'unavailable', message: /No reader/ })
+  await t.rejects(call('recommendations.get', { limit: 5, exclude: [] }), { code: 'unavailable', message: /not for a user/ })
 })
 
-t.test('how long a service asks to wait reaches whoever asked', async (t) => {
+t.test('the retry time of a service reaches the caller', async (t) => {
   const { run } = await openTestHost(t, (request, response) => {
     response.statusCode = request.url === '/busy' ? 503 : 429
     response.setHeader('retry-after', '120')

@@ -13,7 +13,7 @@ import { pluginOf, updateOf } from '#test/support/plugins.ts'
 
 t.setTimeout(240_000)
 
-/** Says its word, and throws when it is asked for `bad`; remembers what it was asked last. */
+/** Returns its word, throws for the input `bad`, and stores the last input. */
 const saying = (word: string, more = '') => `export default { ${more} metadata: { series: {
   async search({ query }, ctx) {
     if (query === 'bad') throw new Error('no good')
@@ -29,7 +29,7 @@ const asker = (host: Host, pluginId: string) => async (query: string) => {
   return (result as { results: { title: string }[] }).results[0]?.title
 }
 
-t.test('going back by hand: to the version before, with what it knew', async (t) => {
+t.test('manual rollback: to the previous version with its data', async (t) => {
   const { host, run } = await openTestHost(t)
   const { id } = await run(saying('one'))
   const ask = asker(host, id)
@@ -46,7 +46,7 @@ t.test('going back by hand: to the version before, with what it knew', async (t)
   t.equal(await ask('d'), 'two "migrated from 1"', 'it is migrated anew, from what is there now')
 })
 
-t.test('an update that cannot take over is not kept, and the version before goes on', async (t) => {
+t.test('an update that cannot take over is deleted, and the previous version continues', async (t) => {
   const { host, run } = await openTestHost(t)
   const { id } = await run(saying('one'))
   const ask = asker(host, id)
@@ -79,7 +79,7 @@ t.test('an update that cannot take over is not kept, and the version before goes
   )
 })
 
-t.test('a new version that fails as soon as it runs gives way to the one before', async (t) => {
+t.test('a new version that fails on probation is rolled back', async (t) => {
   const { host, run } = await openTestHost(t)
   const { id } = await run(saying('one'))
   const ask = asker(host, id)
@@ -89,7 +89,7 @@ t.test('a new version that fails as soon as it runs gives way to the one before'
   t.match(await host.get(id), {
     version: '1.0.0',
     state: 'enabled',
-    stateReason: /2.0.0 failed as soon as it ran .*no good.* 1.0.0 runs again/,
+    stateReason: /2.0.0 failed right after the update .*no good.* 1.0.0 runs again/,
   })
   t.match(await ask('b'), /^one/, 'at once: the pause was for the other')
 
@@ -98,11 +98,11 @@ t.test('a new version that fails as soon as it runs gives way to the one before'
   t.match(await host.get(id), { probationCalls: 0 })
   for (let times = 0; times < 5; times++) await t.rejects(ask('bad'), { code: 'unavailable' })
   t.match(await host.get(id), { version: '3.0.0' }, 'one that has proved itself stays')
-  await t.rejects(ask('a'), { code: 'unavailable', message: /left alone/ })
+  await t.rejects(ask('a'), { code: 'unavailable', message: /Its calls pause/ })
   t.equal(host.healthOf(await host.get(id)), 'degraded')
 })
 
-t.test('a pause outlives a restart, ends with a probe that goes well, and grows with one that does not', async (t) => {
+t.test('a pause survives a restart, ends with a successful probe, and grows with a failed one', async (t) => {
   const { host, run, database } = await openTestHost(t)
   const { id } = await run(saying('one'))
   const ask = asker(host, id)
@@ -122,7 +122,7 @@ t.test('a pause outlives a restart, ends with a probe that goes well, and grows 
   const first = await elapse()
   const { host: later } = await openHostOn(t, database)
   await t.rejects(asker(later, id)('bad'), { code: 'unavailable', message: /no good/ }, 'one is let through')
-  await t.rejects(asker(later, id)('a'), { code: 'unavailable', message: /left alone/ })
+  await t.rejects(asker(later, id)('a'), { code: 'unavailable', message: /Its calls pause/ })
   t.equal((await elapse()).pauseMs, first.pauseMs * 2)
   const { host: latest } = await openHostOn(t, database)
   t.match(await asker(latest, id)('a'), /^one/)
@@ -130,7 +130,7 @@ t.test('a pause outlives a restart, ends with a probe that goes well, and grows 
   t.equal((await latest.get(id)).breaker, null)
 })
 
-t.test('what was revoked does not run, is not installed and not gone back to', async (t) => {
+t.test('a revoked version is not run, not installed and not a rollback target', async (t) => {
   const { host, run, database } = await openTestHost(t)
   const { id } = await run(saying('one'))
   const ask = asker(host, id)
@@ -153,7 +153,7 @@ t.test('what was revoked does not run, is not installed and not gone back to', a
   await t.rejects(host.install(pluginOf(saying('x'), { version: '2.0.1' }), { userId: null }), { code: 'conflict', message: /It steals/ })
 })
 
-/** Until so many statements wait for somebody's lock. */
+/** Until so many statements wait for a lock. */
 async function waiting(database: Knex, statements: number) {
   for (const until = Date.now() + 20_000; ; await sleep(20)) {
     const { rows } = await database.raw(
@@ -164,12 +164,12 @@ async function waiting(database: Knex, statements: number) {
   }
 }
 
-t.test('of two first installations at once the second is an update of the first', async (t) => {
+t.test('of two concurrent first installations, the second is an update', async (t) => {
   const { host, database } = await openTestHost(t)
   const [ours, theirs] = [generateKeyPairSync('ed25519').privateKey, generateKeyPairSync('ed25519').privateKey]
   for (const [others, message] of [
     [pluginOf(saying('one'), {}, [ours]), /here already/],
-    [pluginOf(saying('two'), { version: '2.0.0' }, [theirs]), /not signed by/],
+    [pluginOf(saying('two'), { version: '2.0.0' }, [theirs]), /not signed with/],
   ] as const) {
     const holder = await database.transaction()
     await holder.raw('LOCK TABLE plugins IN SHARE MODE')
@@ -188,20 +188,20 @@ t.test('of two first installations at once the second is an update of the first'
   }
 })
 
-t.test('an update that somebody else has agreed to meanwhile is not thrown away', async (t) => {
+t.test('an update that gets consent meanwhile is not deleted', async (t) => {
   const { host, run, database } = await openTestHost(t)
   const { id } = await run(saying('one'))
   const update = host.install(pluginOf(saying('two', 'async setup(ctx) { await ctx.sleep(500) },'), { version: '2.0.0' }), { userId: null })
   update.catch(() => {})
   while ((await host.versions(id)).length < 2) await sleep(10)
   const second = (await host.versions(id)).find(({ version }) => version === '2.0.0')?.id ?? ''
-  // As another server does it.
+  // As another server would do it.
   await database('plugins').where({ id }).update({ version_id: second })
   await t.rejects(update, { code: 'conflict', message: /changed meanwhile/ })
   t.match(await host.get(id), { version: '2.0.0', runningVersionId: second })
 })
 
-t.test('a plugin that another server has stopped is not started by its last failure', async (t) => {
+t.test('a plugin that was disabled on another server is not restarted by its last failure', async (t) => {
   const late = saying('two').replace(
     `if (query === 'bad') throw`,
     `if (query === 'late') await ctx.sleep(3_000)\n    if (query !== 'a') throw`,
@@ -214,14 +214,14 @@ t.test('a plugin that another server has stopped is not started by its last fail
   for (let times = 0; times < 4; times++) await t.rejects(ask('bad'))
   const last = ask('late')
   last.catch(() => {})
-  // It is under way, and long from its end.
+  // The call is running, and far from its end.
   await sleep(1_000)
   await other.setEnabled(id, false)
   await t.rejects(last, { code: 'unavailable' })
   t.match(await host.get(id), { state: 'disabled' })
 })
 
-t.test('what breaks its sandbox while another server stops it stays stopped', async (t) => {
+t.test('a plugin that breaks its sandbox while it is disabled elsewhere stays disabled', async (t) => {
   const bomb = saying('one').replace(`if (query === 'bad') throw`, `if (query === 'late') await ctx.sleep(3_000)\n    for (;;);\n    throw`)
   const { host, run, database } = await openTestHost(t)
   const { id } = await run(bomb, { limits: { cpuMs: 100 } })
@@ -230,14 +230,14 @@ t.test('what breaks its sandbox while another server stops it stays stopped', as
   for (let times = 0; times < 2; times++) await t.rejects(ask('bad'), { code: 'unavailable' })
   const last = ask('late')
   last.catch(() => {})
-  // It is under way, and long from its end.
+  // The call is running, and far from its end.
   await sleep(1_000)
   await other.setEnabled(id, false)
   await t.rejects(last, { code: 'unavailable' })
   t.match(await host.get(id), { state: 'disabled' })
 })
 
-t.test('answers of the version before prove nothing of the one that took its place', async (t) => {
+t.test('answers of the previous version do not count for the probation of the new one', async (t) => {
   const slow = saying('two').replace('const before', `if (query === 'slow') await ctx.sleep(2_500)\n    const before`)
   const { host, run, database } = await openTestHost(t)
   const { id } = await run(saying('one'))
@@ -253,7 +253,7 @@ t.test('answers of the version before prove nothing of the one that took its pla
   t.match(await host.get(id), { version: '3.0.0', probationCalls: 50 })
 })
 
-t.test('safe mode: everything can be looked at and nothing runs', async (t) => {
+t.test('safe mode: everything is readable and nothing runs', async (t) => {
   const { run, database } = await openTestHost(t)
   const { id } = await run(saying('one'))
   const { host } = await openHostOn(t, database, undefined, { enabled: false })
@@ -263,25 +263,28 @@ t.test('safe mode: everything can be looked at and nothing runs', async (t) => {
   await host.uninstall(id)
 })
 
-t.test('an update by somebody else is taken when an administrator says so', async (t) => {
+t.test('an update with another key is accepted when an administrator confirms it', async (t) => {
   const { host } = await openTestHost(t)
   const [first, second] = [generateKeyPairSync('ed25519').privateKey, generateKeyPairSync('ed25519').privateKey]
   const { plugin, sha256 } = await host.install(pluginOf(saying('one'), {}, [first]), { userId: null })
   await host.consent(plugin.id, { sha256 })
   const update = pluginOf(saying('two'), { version: '2.0.0' }, [second])
-  await t.rejects(host.install(update, { userId: null }), { code: 'conflict', message: /not signed by/ })
+  await t.rejects(host.install(update, { userId: null }), { code: 'conflict', message: /not signed with/ })
   t.match(await host.install(update, { userId: null, trustNewKey: true }), { version: '2.0.0', waitsFor: [] })
 })
 
-t.test('what a repository says a package is, it is', async (t) => {
+t.test('a package must match the entry of the repository', async (t) => {
   const { host } = await openTestHost(t)
   const bytes = pluginOf(saying('one'))
   const expected = { id: 'org.example.echo', version: '1.0.1', sha256: 'x' }
-  await t.rejects(host.install(bytes, { userId: null, expected }), { code: 'invalid_value', message: /not what the repository says/ })
+  await t.rejects(host.install(bytes, { userId: null, expected }), {
+    code: 'invalid_value',
+    message: /differs from the repository.s entry/,
+  })
   t.same(await host.list(), [])
 })
 
-t.test('killed at any moment of an update or a step back, one whole version is there with its own data', onlyFull, async (t) => {
+t.test('after a kill at any moment of an update or rollback, one complete version exists with its own data', onlyFull, async (t) => {
   const { database, url } = await openTestDatabase(t)
   const { host } = await openHostOn(t, database)
   const { plugin, sha256 } = await host.install(updateOf(2), { userId: null })
@@ -316,13 +319,13 @@ t.test('killed at any moment of an update or a step back, one whole version is t
   t.ok(seen.size > 1, `${[...seen].join(', ')} were found`)
 })
 
-t.test('failures that one server was told to forget are forgotten by all', async (t) => {
+t.test('a reset on one server applies to all', async (t) => {
   const { host, run, database } = await openTestHost(t)
   const { id } = await run(saying('one'))
   const ask = asker(host, id)
   const { host: other } = await openHostOn(t, database)
   for (let times = 0; times < 5; times++) await t.rejects(ask('bad'))
-  await t.rejects(ask('a'), { message: /left alone/ })
+  await t.rejects(ask('a'), { message: /Its calls pause/ })
   await other.reset(id)
   t.match(await ask('a'), /^one/)
   for (let times = 0; times < 4; times++) await t.rejects(ask('bad'), { message: /no good/ })

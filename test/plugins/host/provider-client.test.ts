@@ -8,13 +8,13 @@ const providerWith = (capabilities: object) => {
   return providerOf({ id: 'a', key: 'org.example.echo', version: '1.0.0', state: 'enabled', matching: {}, manifest })
 }
 
-t.test('a plugin as a provider says what it can do', async (t) => {
+t.test('a provider lists the capabilities of its plugin', async (t) => {
   const provider = providerWith({ 'metadata.series': { methods: ['search', 'get'] }, recommendations: { methods: ['get'] } })
   t.same(provider.methods, ['metadata.series.search', 'metadata.series.get', 'recommendations.get'])
   t.match(provider, { id: 'a', key: 'org.example.echo', version: '1.0.0', state: 'enabled', matching: {}, isTestTool: false })
 })
 
-t.test('under which names its answers are looked for', async (t) => {
+t.test('the keys under which its identifiers are stored', async (t) => {
   const sourceOf = (capabilities: object) => providerWith(capabilities).idSources.recommendations
   t.equal(sourceOf({ recommendations: { methods: ['get'] } }), 'org.example.echo')
   t.equal(sourceOf({ recommendations: { methods: ['get'], idSource: 'one' } }), 'one')

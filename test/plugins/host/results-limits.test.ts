@@ -3,11 +3,11 @@ import { RESULT_SCHEMAS, readResult } from '#plugins/host/results.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { unboundedIn } from '#test/support/schema-limits.ts'
 
-t.test('every text, list and map that a plugin may answer has a limit', async (t) => {
+t.test('every text, list and map in a plugin’s answer has a limit', async (t) => {
   for (const [method, schema] of Object.entries(RESULT_SCHEMAS)) t.same(unboundedIn(schema, method), [], method)
 })
 
-t.test('what is beyond is cut off, quickly', async (t) => {
+t.test('values beyond the limit are cut fast', async (t) => {
   const ids = Object.fromEntries(Array.from({ length: 45_000 }, (_entry, index) => [`service${index}`, 'x'.repeat(300)]))
   const begun = threadCpuMs()
   const answer = readResult(

@@ -3,7 +3,7 @@ import t from 'tap'
 import { MEASUREMENTS_KEPT, OTHER, openCounts, openMeasurements } from '#plugins/logs/counts.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
-t.test('counts are right, for so many names at most', async (t) => {
+t.test('counts are correct, up to the maximum number of names', async (t) => {
   assertInTime(
     fc.property(
       fc.array(fc.tuple(fc.constantFrom(...'abcdefghij__proto__'.split('')), fc.nat(5))),
@@ -32,7 +32,7 @@ t.test('counts are right, for so many names at most', async (t) => {
   ])
 })
 
-t.test('percentiles are those of the last measurements', async (t) => {
+t.test('percentiles cover the last measurements', async (t) => {
   t.equal(openMeasurements().percentiles(), null)
   const hundred = openMeasurements()
   for (let value = 100; value > 0; value -= 1) hundred.add(value)

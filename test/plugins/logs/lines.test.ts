@@ -6,7 +6,7 @@ import { assertInTime } from '#test/support/timed-property.ts'
 const from = { callId: '7f8f3a52-2a0e-4d0b-9b36-0f6f4a1c9d55', method: 'metadata.series.search', secrets: [] }
 const line = (message: unknown, more: object = {}) => ({ level: 'info', message, data: undefined, ...from, ...more })
 
-t.test('a line is what the plugin said, made harmless', async (t) => {
+t.test('a line has the plugin’s message, sanitized', async (t) => {
   const lines = openLines(() => 1_000)
   const cases: [given: ReturnType<typeof line>, message: string, data: string | null, level: string][] = [
     [line('plain'), 'plain', null, 'info'],
@@ -29,7 +29,7 @@ t.test('a line is what the plugin said, made harmless', async (t) => {
   }
 })
 
-t.test('pages of lines, whatever was dropped in between', async (t) => {
+t.test('pages of lines, with lines dropped in between', async (t) => {
   assertInTime(
     fc.property(
       fc.array(fc.constantFrom('add', 'drop'), { maxLength: 60 }),
@@ -78,7 +78,7 @@ t.test('pages of lines, whatever was dropped in between', async (t) => {
   t.same([isAtLeast('warn', 'error'), isAtLeast('error', 'warn')], [false, true])
 })
 
-t.test('ids go on rising when the server starts again', async (t) => {
+t.test('ids keep increasing across restarts', async (t) => {
   const before = openLines(() => 1_000)
   for (let at = 0; at < 500; at += 1) before.add(line('x'))
   const after = openLines(() => 1_001)
@@ -87,7 +87,7 @@ t.test('ids go on rising when the server starts again', async (t) => {
   t.match(after.list({ after: before.list({ limit: 1 }).lastId, limit: 9 }), { lines: [{ message: 'y' }], missed: 0 })
 })
 
-t.test('a flood is cut, and said to be', async (t) => {
+t.test('a flood is cut, with a line that says so', async (t) => {
   let clock = 0
   const lines = openLines(() => clock)
   let kept = 0

@@ -3,7 +3,7 @@ import { openMetrics } from '#plugins/logs/metrics.ts'
 
 const counted = { code: 'ok', cpuMs: 1, wallMs: 10, queueMs: 2, inputLength: 30, resultLength: 40 }
 
-t.test('what calls and requests add up to', async (t) => {
+t.test('totals of calls and requests', async (t) => {
   const metrics = openMetrics()
   t.match(metrics.read(), { running: 0, calls: 0, meanWallMs: 0, methods: [], hosts: [] })
   for (const code of ['ok', 'ok', 'timeout', 'timeout', 'rate_limited']) {
@@ -50,7 +50,7 @@ t.test('what calls and requests add up to', async (t) => {
   ])
 })
 
-t.test('names that nobody expected do not fill the memory', async (t) => {
+t.test('unexpected names do not fill the memory', async (t) => {
   const metrics = openMetrics()
   for (let at = 0; at < 1_000; at += 1) {
     metrics.began()

@@ -10,7 +10,7 @@ const begun = (pluginId: string, more: object = {}) => ({
 })
 const ended = { code: 'ok', cpuMs: 1, wallMs: 5, queueMs: 0, inputLength: 10, resultLength: 20 }
 
-t.test('a call from its beginning to its end', async (t) => {
+t.test('a call from start to end', async (t) => {
   let clock = Date.UTC(2026, 10, 21)
   const logs = openPluginLogs({ now: () => clock })
   const call = begun('one', { userId: randomUUID(), secrets: ['s3cr3t-value'] })
@@ -76,7 +76,7 @@ t.test('a call from its beginning to its end', async (t) => {
   t.same([logs.calls('one'), logs.metrics()], [[], []], 'a call that ends later brings nothing back')
 })
 
-t.test('what looks like a secret is hidden in what nobody said is one', async (t) => {
+t.test('texts that look like secrets are hidden', async (t) => {
   const logs = openPluginLogs()
   const callOf = (input: unknown, length: number) => {
     const call = begun('one')
@@ -94,7 +94,7 @@ t.test('what looks like a secret is hidden in what nobody said is one', async (t
   t.match(callOf(123_456, 6), { input: 123_456 })
 })
 
-t.test('what a plugin can have kept is bounded, whatever it does', async (t) => {
+t.test('the stored data of a plugin is bounded', async (t) => {
   const logs = openPluginLogs()
   for (let at = 0; at < 200; at += 1) {
     const record = logs.begin(begun('one', { method: `method ${at}` }))
@@ -113,7 +113,7 @@ t.test('what a plugin can have kept is bounded, whatever it does', async (t) => 
   t.ok((logs.metrics('one')[0]?.methods.length ?? 99) <= 32)
 })
 
-t.test('many plugins share the room that there is', async (t) => {
+t.test('many plugins share the memory limit', async (t) => {
   let clock = 0
   const logs = openPluginLogs({ now: () => clock })
   const quiet = logs.begin(begun('quiet'))
@@ -180,7 +180,7 @@ t.test('following lines', async (t) => {
   logs.forget('one')
 })
 
-t.test('a slow reader misses lines and hears of it; nothing is kept for him', async (t) => {
+t.test('a slow client misses lines and is notified; nothing is buffered for it', async (t) => {
   let clock = 0
   const logs = openPluginLogs({ now: () => clock })
   const record = logs.begin(begun('one'))
@@ -203,7 +203,7 @@ t.test('a slow reader misses lines and hears of it; nothing is kept for him', as
   t.ok(rest >= 99 && rest <= 1_999, 'it ends when the plugin goes')
 })
 
-t.test('so many follow at once, and no more', async (t) => {
+t.test('the number of followers is limited', async (t) => {
   const logs = openPluginLogs()
   const stop = new AbortController()
   const { signal } = stop

@@ -4,7 +4,7 @@ import { cutBytes, HIDDEN, harmless, hideSecrets, isSecretName, redact } from '#
 import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
-t.test('names that are called like secrets', async (t) => {
+t.test('names of secrets', async (t) => {
   const secret =
     'password passWord user_password PASSWORD access_token accessToken refreshtoken x-api-key X-API-Key apiKey apikey API_KEY client_secret clientSecret authorization Authorization Cookie set-cookie sessionId credentials privateKey jwt otp webhook_signature bearer myTokens AUTH auth_header secretKey signingKey'
   for (const name of secret.split(' ')) t.equal(isSecretName(name), true, name)
@@ -57,7 +57,7 @@ t.test('secrets in texts', async (t) => {
   }
 })
 
-t.test('texts of strangers as one line', async (t) => {
+t.test('untrusted texts as one line', async (t) => {
   t.equal(harmless('a\u001b[31mred\u001b[0m\r\nb\tc\0'), 'a\\x1b[31mred\\x1b[0m\\r\\nb\\tc\\x00')
   t.equal(harmless('\u009b2J \u202edrowssap \u2028 \ufeff \ud800'), '\\u009b2J \\u202edrowssap \\u2028 \\ufeff \ufffd')
   t.equal(harmless('a\u061cb'), 'a\\u061cb')
@@ -76,7 +76,7 @@ t.test('texts of strangers as one line', async (t) => {
   )
 })
 
-t.test('a text is cut at so many bytes', async (t) => {
+t.test('a text is cut to so many bytes', async (t) => {
   t.same(
     [cutBytes('abc', 3), cutBytes('abcd', 3), cutBytes('äöü', 6), cutBytes('äöü', 5), cutBytes('abc', 2)],
     ['abc', '…', 'äöü', 'ä…', ''],
@@ -91,7 +91,7 @@ t.test('a text is cut at so many bytes', async (t) => {
   )
 })
 
-t.test('values as they may be shown', async (t) => {
+t.test('redacted values', async (t) => {
   const cases: [given: unknown, value: unknown, cut: boolean][] = [
     [{ query: 'dune', limit: 3, exact: true, year: null }, { query: 'dune', limit: 3, exact: true, year: null }, false],
     [{ headers: { 'X-Api-Key': 'abc', accept: '*/*' } }, { headers: { 'X-Api-Key': HIDDEN, accept: '*/*' } }, true],
@@ -116,7 +116,7 @@ t.test('values as they may be shown', async (t) => {
     { 99: 99, 100: '… 50 more' },
   )
 
-  // What escapes make six times as long never fits, however often it is halved.
+  // Escapes make the text six times as long, so it never fits, however often it is halved.
   for (const text of ['\u0000\u0000', '\u0000'.repeat(200), '""', '\\\\', '\ud800\u0000', '\u0000a'])
     for (let lengthMax = 0; lengthMax < 30; lengthMax++)
       assertInTime(
@@ -135,7 +135,7 @@ t.test('values as they may be shown', async (t) => {
     fc.property(fc.jsonValue({ maxDepth: 6, stringUnit: 'binary' }), fc.integer({ min: 10, max: 600 }), (given, lengthMax) => {
       const { value, cut } = redact(given, { lengthMax })
       const text = JSON.stringify(value)
-      // A mark of what was left out stands at most once for each level.
+      // The mark of an omission occurs at most once for each level.
       return text.length <= lengthMax + 13 * 30 && (cut || text === JSON.stringify(given))
     }),
     { numRuns: 500 },
@@ -168,7 +168,7 @@ t.test('a property that holds, and one that does not', async (t) => {
   )
 })
 
-t.test('what never returns is told with its seed and its value', async (t) => {
+t.test('an endless property is reported with its seed and value', async (t) => {
   const endless = (number: number) => {
     for (; number > 5; );
     return true

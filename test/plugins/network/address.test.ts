@@ -62,14 +62,14 @@ t.test('only addresses of the public internet are public', (t) => {
       '1.1.1.1\0',
       '[::1]',
     ],
-    // Where a provider of machines tells them secrets, though it looks like an address of anybody.
+    // Metadata services of cloud providers, although the addresses look ordinary.
     '168.63.129.16',
   ])
     t.notOk(isPublicAddress(address), JSON.stringify(address))
   t.end()
 })
 
-t.test('what an administrator may grant is of a house, and never this machine, its links or what a provider tells it', (t) => {
+t.test('administrators may grant private addresses, but never this machine, link-local ones or metadata services', (t) => {
   for (const address of [
     ...[
       '10.0.0.1',
@@ -136,7 +136,7 @@ t.test('what an administrator may grant is of a house, and never this machine, i
   t.end()
 })
 
-t.test('name servers: all addresses of both kinds, and no waiting for those that are silent', async (t) => {
+t.test('name servers: all addresses of both families, without waiting for silent servers', async (t) => {
   const server = createSocket('udp4')
   const queries: string[] = []
   server.on('message', (query, { port }) => {
@@ -156,7 +156,7 @@ t.test('name servers: all addresses of both kinds, and no waiting for those that
     if (isAlias) found.splice(0, found.length, Buffer.from('\x09localhost\0'), ...(type === 1 ? [Buffer.from([127, 0, 0, 1])] : []))
     const records = found.map((data, index) => {
       const record = Buffer.alloc(12)
-      // What is answered is of the name that was asked for; behind an alias, of the name in its record.
+      // An answer must be for the requested name; behind an alias, for the name in its record.
       record.writeUInt16BE(isAlias && index > 0 ? 0xc000 + at + 5 + 12 : 0xc00c, 0)
       record.writeUInt16BE(isAlias && index === 0 ? 5 : type, 2)
       record.writeUInt16BE(1, 4)

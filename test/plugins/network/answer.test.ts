@@ -5,12 +5,12 @@ import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
 
 t.setTimeout(240_000)
 
-t.test('answers that are larger than they look, or never end', async (t) => {
+t.test('responses that are larger than they look, or never end', async (t) => {
   const zeros = Buffer.alloc(100 * 1024 * 1024)
   const bombs: Record<string, Buffer> = {
     gzip: zlib.gzipSync(zeros, { level: 9 }),
     br: zlib.brotliCompressSync(zeros, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } }),
-    // Not taken, and so not unpacked either.
+    // Not supported, so it is not decompressed either.
     zstd: zlib.zstdCompressSync(zeros),
     deflate: zlib.deflateSync(zeros),
   }
@@ -34,7 +34,7 @@ t.test('answers that are larger than they look, or never end', async (t) => {
     else if (kind === 'nothing') flood(response.setHeader('content-encoding', 'gzip') && emptyMembers)
     else if (kind === 'drip') setInterval(() => response.write('x'), 20).unref()
     else if (kind === 'packed-drip') {
-      // Bytes that unpack to nothing, one at a time.
+      // Bytes that decompress to nothing, one at a time.
       response.writeHead(200, { 'content-encoding': 'gzip' })
       let at = 0
       setInterval(() => response.write(emptyMembers.subarray(at, ++at)), 20).unref()
@@ -64,7 +64,7 @@ t.test('answers that are larger than they look, or never end', async (t) => {
     else if (kind === 'empty') response.writeHead(204, { 'content-encoding': 'gzip' }).end()
     else response.setHeader('content-encoding', 'gzip').end(request.method === 'HEAD' ? undefined : zlib.gzipSync('x'))
   })
-  // Each host has its own rate.
+  // Each host has its own rate limit.
   let hosts = 0
   const get = (kind: string, more: Record<string, unknown> = {}) => {
     hosts += 1
@@ -113,7 +113,7 @@ t.test('answers that are larger than they look, or never end', async (t) => {
   t.ok(await closed(), 'no connection is left')
 })
 
-t.test('a service that asks to come again later is asked once again, where there is time', async (t) => {
+t.test('a request is retried once after Retry-After, if there is time', async (t) => {
   const { way, fetch, closed } = await openWayOut(t, (request, response) => {
     const [, path, status, after] = /^\/(\w+)\/(\d+)\/(.*)$/.exec(request.url ?? '') ?? []
     const times = way.asked.filter(({ url }) => url === request.url).length

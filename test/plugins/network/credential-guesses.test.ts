@@ -7,7 +7,7 @@ t.setTimeout(240_000)
 const HOST = 'api.example.org'
 const SIGNS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.'
 
-/** Learns a secret sign by sign from what is masked of guesses, as a plugin does whose service repeats what it is asked. */
+/** Learns a secret character by character from the masking of guesses, as a plugin could whose service echoes its requests. */
 function guessed(known: string, length: number, mask: (text: string) => string): string {
   let found = known
   while (found.length < length) {
@@ -18,7 +18,7 @@ function guessed(known: string, length: number, mask: (text: string) => string):
   return found
 }
 
-t.test('what is masked of guesses tells nothing of the secret beyond them', (t) => {
+t.test('masking of guesses reveals nothing beyond them', (t) => {
   const token = 'Kd93hfPq7Zx0Lm2Wv81kEyP0sQw5Rt6Yu-7Io8'
   const front = 'the-plugin-has-chosen-this:'
   const formatted: Credential = { host: HOST, place: 'header', name: 'X-Key', value: `${front}${token}`, secrets: [token] }
@@ -48,7 +48,7 @@ t.test('what is masked of guesses tells nothing of the secret beyond them', (t) 
   t.end()
 })
 
-t.test('of a host that is not sent credentials no answer says which guess is right', async (t) => {
+t.test('responses of a host without credentials confirm no guess', async (t) => {
   const password = 'correct horse'
   const pair = Buffer.from(`ada:${password}`).toString('base64')
   const credential: Credential = {

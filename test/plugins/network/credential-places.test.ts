@@ -19,7 +19,7 @@ const bodyOf = async (request: IncomingMessage): Promise<string> => {
   return body
 }
 
-t.test('a parameter of the address: put in by the server, at its host alone, and said by nobody', async (t) => {
+t.test('a query parameter: added by the server, only for its host, and never revealed', async (t) => {
   const { way, fetch, closed } = await openWayOut(t, (request, response) => {
     if (request.url?.startsWith('/hang-up')) response.socket?.destroy()
     else if (request.url?.startsWith('/moved')) response.writeHead(302, { location: `/there?${request.url.split('?')[1]}` }).end()
@@ -55,12 +55,12 @@ t.test('a parameter of the address: put in by the server, at its host alone, and
   const astray = await refusal(get(`${HOST}/astray?q=1`))
   t.match(astray, { own: 'permission', message: /redirects to another host with the credentials in the address/ })
   t.equal(way.asked.length, 1, 'another host is not asked')
-  t.same((await refusal(get(`${HOST}/hang-up`))).message, `${HOST} could not be reached.`)
+  t.same((await refusal(get(`${HOST}/hang-up`))).message, `${HOST} is unreachable.`)
   t.notMatch((await refusal(get(`evil.com/?q=1`))).message, /cret|api_key/)
   t.ok(await closed())
 })
 
-t.test('a member of a form or of an object as JSON', async (t) => {
+t.test('a member of a form or of a JSON object', async (t) => {
   const bodies: string[] = []
   const { way, fetch, closed } = await openWayOut(t, (request, response) => {
     bodyOf(request).then((body) => {
@@ -94,8 +94,8 @@ t.test('a member of a form or of an object as JSON', async (t) => {
   t.same(bodies.at(-1), '', 'what has no body has no place for it')
   const before = bodies.length
   for (const [headers, body, why] of [
-    [JSON_TYPE, '[1]', /must be an object as JSON/],
-    [JSON_TYPE, '{"q":', /must be an object as JSON/],
+    [JSON_TYPE, '[1]', /must be a JSON object/],
+    [JSON_TYPE, '{"q":', /must be a JSON object/],
     [{}, '{"q":1}', /Content-Type must be application\/json or/],
     [{ 'content-type': 'text/xml' }, '<q/>', /Content-Type must be/],
     [JSON_TYPE, `{"q":"${'x'.repeat(65_536)}"}`, /65536 characters/],
@@ -132,7 +132,7 @@ t.test('a user name and a password as two fields', async (t) => {
   t.ok(await closed())
 })
 
-t.test('it is masked in every spelling, also where it is short', (t) => {
+t.test('it is masked in every encoding, even when it is short', (t) => {
   const short: Credential = { ...inQuery, value: 'k7' }
   const told = (text: string, credential: Credential = inQuery) => withoutCredential(text, credential)
   for (const text of [
@@ -164,7 +164,7 @@ t.test('it is masked in every spelling, also where it is short', (t) => {
   t.end()
 })
 
-t.test('what is put in changes nothing of what the plugin has asked', (t) => {
+t.test('adding it changes nothing else in the request', (t) => {
   const { hop } = readRequest({ url: `https://${HOST}/?a=%41`, method: 'POST', body: '{"a":1}', headers: JSON_TYPE })
   for (const credential of [inQuery, inBody]) {
     const before = JSON.stringify(hop)

@@ -8,7 +8,7 @@ t.setTimeout(240_000)
 
 const credential: Credential = { host: 'api.example.org', place: 'header', name: 'Authorization', value: 'Bearer secret-of-a-reader' }
 
-t.test('credentials go to their host, whatever the plugin sets, and to no other', async (t) => {
+t.test('credentials go only to their host, whatever the plugin sets', async (t) => {
   const { way, fetch } = await openWayOut(t, (request, response) => response.setHeader('set-cookie', 'a=b').end(request.url))
   const first = await fetch({ url: 'https://API.example.org:443/a', headers: { authorization: 'mine' } }, { credential })
   t.notOk(first.headers.some(([name]) => name === 'set-cookie'))
@@ -40,7 +40,7 @@ t.test('credentials go to their host, whatever the plugin sets, and to no other'
   t.notMatch(JSON.stringify(way.asked.at(-1)), /secret|a=b/, 'nothing is remembered from one request to the next')
 })
 
-t.test('of one host, credentials go to the scheme and the port that they are for', async (t) => {
+t.test('credentials go only to their scheme and port', async (t) => {
   const { way, fetch, closed } = await openWayOut(t)
   const origin = `http://api.example.org:${way.port}`
   const rules = [...POLICY.rules, { host: 'api.example.org', methods: ['GET'], origin, private: true }]
@@ -68,7 +68,7 @@ t.test('of one host, credentials go to the scheme and the port that they are for
   t.ok(await closed())
 })
 
-t.test('plugins are not told credentials: not by errors, not by what services repeat, not by answers that are kept', async (t) => {
+t.test('plugins never see credentials: not in errors, echoed responses or cached responses', async (t) => {
   const { way, fetch, closed } = await openWayOut(t, (request, response) => {
     const { authorization = 'nothing', 'x-key': key = 'nothing' } = request.headers
     if (request.url === '/hang-up') response.socket?.destroy()
@@ -106,7 +106,7 @@ t.test('plugins are not told credentials: not by errors, not by what services re
   t.ok(await closed())
 })
 
-t.test('what is taken out of texts is the credential, and no word that is like it', (t) => {
+t.test('masking removes the credential, and no similar word', (t) => {
   const of = (value: string, text: string) => withoutCredential(text, { ...credential, value })
   t.equal(of('Bearer abcdefgh', 'abcdefgh Bearer abcdefgh! Bearer'), '[credential] [credential]! Bearer')
   t.equal(of('abcdefgh', 'xabcdefghx'), 'x[credential]x')
@@ -118,7 +118,7 @@ t.test('what is taken out of texts is the credential, and no word that is like i
   t.end()
 })
 
-t.test('a secret is masked however a service writes it, and its blocks where it is cut', (t) => {
+t.test('a secret is masked in any encoding, and block by block when it is cut', (t) => {
   const secret = 'tok_7Qz+/=9fA"x~Lm2-Wv81kE_yP0s'
   const bearer = { ...credential, value: `Bearer ${secret}` }
   const bytes = Buffer.from(secret)
@@ -164,7 +164,7 @@ t.test('a secret is masked however a service writes it, and its blocks where it 
 
   const long = { ...credential, value: `Bearer ${secret}${secret.split('').reverse().join('')}` }
   const whole = long.value.slice('Bearer '.length)
-  // 62 signs are blocks of 16, 16 and 30.
+  // 62 characters are blocks of 16, 16 and 30.
   for (const [part, told] of [
     [whole.slice(0, 32), '[credential]'],
     [whole.slice(0, 47), `[credential]${whole.slice(32, 47)}`],
@@ -187,7 +187,7 @@ t.test('a secret is masked however a service writes it, and its blocks where it 
   t.end()
 })
 
-t.test('masking takes as long as the text is, whatever it is made of, and lets others have the thread', async (t) => {
+t.test('masking takes linear time for any text, and yields the thread', async (t) => {
   const secret = `${'a'.repeat(5_000)}b${'ab'.repeat(2_000)}`
   const large = { ...credential, value: `Bearer ${secret}` }
   const texts = [

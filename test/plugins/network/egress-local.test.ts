@@ -10,7 +10,7 @@ import { openLoopback } from '#test/support/plugins.ts'
 
 t.setTimeout(240_000)
 
-/** A service on this machine, at `127.0.0.1` alone unless said. */
+/** A service on this machine, by default only at `127.0.0.1`. */
 async function openService(t: Test, answer: http.RequestListener, host = '127.0.0.1') {
   const asked: string[] = []
   const server = http.createServer((request, response) => {
@@ -30,14 +30,14 @@ const own = async (work: Promise<unknown>) => {
   return error instanceof GuestError ? error.own : `answered ${JSON.stringify(error)}`
 }
 
-/** The rule that a configuration makes, as plugins have it. */
+/** The rule for a configured URL, as for plugins. */
 function ruleOf(address: string, local?: ReadonlySet<string>): EgressRule {
   const ruled = ruleOfAddress(address, { isPrivate: false, local })
   if ('mistake' in ruled) throw new Error(ruled.mistake)
   return ruled.rule
 }
 
-t.test('without the setting nothing of this machine makes a rule, and no rule leads there', async (t) => {
+t.test('without the setting, no rule allows this machine', async (t) => {
   const { asked, port } = await openService(t, (_request, response) => response.end('fine'))
   for (const address of [`http://localhost:${port}`, `http://127.0.0.1:${port}`, `http://[::1]:${port}`])
     for (const isPrivate of [false, true]) t.match(ruleOfAddress(address, { isPrivate }), { mistake: /this server itself/ }, address)
@@ -47,7 +47,7 @@ t.test('without the setting nothing of this machine makes a rule, and no rule le
   t.same(asked, [])
 })
 
-t.test('with it exactly the place that was named is asked, where the configuration names it as well', async (t) => {
+t.test('with the setting, exactly the named host is allowed, if the configuration names it too', async (t) => {
   const { asked, port } = await openService(t, (_request, response) => response.end('fine'))
   const other = await openService(t, (_request, response) => response.end('other'))
   const local = new Set([`localhost:${port}`])
@@ -72,7 +72,7 @@ t.test('with it exactly the place that was named is asked, where the configurati
   t.equal(await own(get(`${base}/`, [...POLICY.rules])), 'permission', 'the setting alone grants a plugin nothing')
   for (const address of [`http://127.0.0.1:${port}`, `http://localhost:${other.port}`, 'http://192.168.1.20:80'])
     t.match(ruleOfAddress(address, { isPrivate: false, local }), { mistake: String }, address)
-  // A rule that nobody could have made, to the place of another service.
+  // A rule that nobody could have created, for the host of another service.
   const forged = { host: 'localhost', methods: ['GET'], origin: `http://localhost:${other.port}`, private: true, local: true }
   t.equal(await own(get(`http://localhost:${other.port}/`, [forged])), 'permission')
   t.equal(
@@ -83,7 +83,7 @@ t.test('with it exactly the place that was named is asked, where the configurati
   t.same(other.asked, [])
 })
 
-t.test('redirects lead out of it by the same rules, and never into it', async (t) => {
+t.test('redirects may leave it by the same rules, and never lead to it', async (t) => {
   const there = await openService(t, (_request, response) => response.end('there'))
   const service = await openService(t, (request, response) => {
     const to = { '/on': '/end', '/beside': `http://localhost:${there.port}/`, '/by-number': `http://127.0.0.1:${service.port}/end` }[
@@ -109,7 +109,7 @@ t.test('redirects lead out of it by the same rules, and never into it', async (t
   t.equal(await own(egress.download({ ...covers, url: 'https://api.example.org/', mayBeLocal: true }, forever())), 'permission')
 })
 
-t.test('no name is looked up for it, so none can be turned to it or away from it', async (t) => {
+t.test('its name is not resolved, so DNS cannot redirect it', async (t) => {
   const { asked, port } = await openService(t, (_request, response) => response.end('fine'))
   const looked: string[] = []
   const local = new Set([

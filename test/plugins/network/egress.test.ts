@@ -10,7 +10,7 @@ import { openLoopback } from '#test/support/plugins.ts'
 
 t.setTimeout(240_000)
 
-t.test('names that lead into the house, to no place, or are never found', async (t) => {
+t.test('names that resolve to private addresses, to nothing, or never', async (t) => {
   const { way, fetch, closed } = await openWayOut(t)
   const answering = (addresses: string[]) =>
     openEgress({ ...way, resolve: async () => addresses }).fetch({ url: 'https://api.example.org/' }, POLICY, forever())
@@ -45,7 +45,7 @@ t.test('names that lead into the house, to no place, or are never found', async 
   t.ok(await closed())
 })
 
-t.test('a name is looked up once for each request, and the address that was looked at is the one that is talked to', async (t) => {
+t.test('a name is resolved once for each request, and the checked address is the one that is used', async (t) => {
   const { way } = await openWayOut(t)
   let times = 0
   const looked: string[] = []
@@ -77,7 +77,7 @@ t.test('a name is looked up once for each request, and the address that was look
   )
 })
 
-t.test('certificates are for the name that was asked for, and signed by somebody', async (t) => {
+t.test('certificates must match the requested name and have a trusted signature', async (t) => {
   let pem: string
   try {
     pem = execFileSync(
@@ -120,7 +120,7 @@ t.test('certificates are for the name that was asked for, and signed by somebody
   t.match(await refusal(get(way, 'https://api.example.org/')), { own: 'upstream' }, 'whatever the environment says')
 })
 
-t.test('when the call ends, so does everything that it has asked for', async (t) => {
+t.test('when the call ends, its requests are aborted', async (t) => {
   const { way, fetch, closed } = await openWayOut(t, (request, response) => {
     if (request.url === '/drip') response.write('x')
     else if (request.url === '/later') response.writeHead(429, { 'retry-after': '5' }).end()
@@ -142,14 +142,14 @@ t.test('when the call ends, so does everything that it has asked for', async (t)
   t.ok(listeners < 10, 'no timers are left')
 })
 
-t.test('proxies that the environment names are neither asked nor told', async (t) => {
+t.test('proxies in the environment are ignored', async (t) => {
   const proxied: string[] = []
   const proxy = net.createServer((socket) => socket.on('data', (data) => proxied.push(data.toString('latin1'))).on('error', () => {}))
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
   t.teardown(() => proxy.close())
   const { way, closed } = await openWayOut(t)
   const address = `http://user:proxy-secret@127.0.0.1:${(proxy.address() as AddressInfo).port}`
-  // A process of its own, for the environment is read when one starts; the plain request shows that it would be believed there.
+  // A separate process, because the environment is read at its start; the plain request shows that it would use the proxy.
   const program = `
     import http from 'node:http'
     import https from 'node:https'

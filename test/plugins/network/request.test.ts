@@ -4,7 +4,7 @@ import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
 
 t.setTimeout(240_000)
 
-t.test('hosts are compared as the request will name them, whatever spelling the plugin uses', async (t) => {
+t.test('hosts are compared in the normalized form of the request', async (t) => {
   const { way, egress, fetch } = await openWayOut(t)
   const lookedUp: string[] = []
   const listening = openEgress({
@@ -97,7 +97,7 @@ t.test('hosts are compared as the request will name them, whatever spelling the 
   t.equal(way.asked.length, asked, 'nobody was asked')
 })
 
-t.test('addresses in place of names are refused in every spelling, even where a rule names them', async (t) => {
+t.test('IP addresses are refused in every spelling, even when a rule names them', async (t) => {
   const { way, fetch } = await openWayOut(t)
   const rules = ['127.0.0.1', '[::1]', '*.0.0.1', '169.254.169.254', '8.8.8.8', '0.0.0.0'].map((host) => ({ host, methods: ['GET'] }))
   for (const host of [
@@ -106,11 +106,11 @@ t.test('addresses in place of names are refused in every spelling, even where a 
     ...['[::1]', '[::]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]', '[fd00::1]', '[fe80::1]'],
     ...['[ff02::1]', '[::127.0.0.1]', '[2606:4700:4700::1111]', '10.0.0.1', '100.64.0.1', '224.0.0.1'],
   ])
-    t.match(await refusal(fetch(`https://${host}/`, { rules })), { own: 'permission', message: /is an address and no name/ }, host)
+    t.match(await refusal(fetch(`https://${host}/`, { rules })), { own: 'permission', message: /is an IP address, not a name/ }, host)
   t.same(way.asked, [])
 })
 
-t.test('redirects are new requests, under the same rules, and tell other hosts nothing', async (t) => {
+t.test('redirects are new requests under the same rules, and reveal nothing to other hosts', async (t) => {
   const bodies: string[] = []
   const { way, fetch, closed } = await openWayOut(t, (request, response) => {
     let body = ''
@@ -131,7 +131,7 @@ t.test('redirects are new requests, under the same rules, and tell other hosts n
     way.asked.length = 0
     bodies.length = 0
     const url = `https://api.example.org/${status}?${encodeURIComponent(to)}`
-    // Each in a house of its own, for they would have to wait for their turns.
+    // Each with its own limiter, to avoid waiting for the rate limit.
     count += 1
     return await openEgress(way).fetch({ url, ...more }, { ...POLICY, ...policy }, forever())
   }
@@ -144,7 +144,7 @@ t.test('redirects are new requests, under the same rules, and tell other hosts n
     t.equal(way.asked.length, 1)
   }
   for (const to of ['https://', 'http://[']) t.equal((await refusal(go(302, to))).own, 'upstream', to)
-  t.match(await refusal(fetch('https://api.example.org/long')), { own: 'upstream', message: /to what is no address/ })
+  t.match(await refusal(fetch('https://api.example.org/long')), { own: 'upstream', message: /to an invalid URL/ })
   t.match(await refusal(fetch('https://api.example.org/loop')), { own: 'upstream', message: /redirects more than 5 times/ })
   t.equal(way.asked.filter(({ url }) => url === '/loop').length, 6)
 
@@ -185,7 +185,7 @@ t.test('redirects are new requests, under the same rules, and tell other hosts n
   t.ok(count > 20 && (await closed()))
 })
 
-t.test('methods, headers and bodies that a plugin may not choose', async (t) => {
+t.test('methods, headers and bodies that are refused', async (t) => {
   const { way, fetch } = await openWayOut(t)
   const url = 'https://api.example.org/'
   for (const method of ['CONNECT', 'TRACE', 'trace', 'OPTIONS', 'GET\r\nX: y', 'GET /', '', 'G ET', 7, null, 'x'.repeat(1_000)])

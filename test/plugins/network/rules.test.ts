@@ -8,7 +8,7 @@ import { openLoopback } from '#test/support/plugins.ts'
 
 t.setTimeout(240_000)
 
-t.test('hosts below a name are covered by it, and it is not below itself', (t) => {
+t.test('a wildcard covers subdomains, but not the domain itself', (t) => {
   t.ok(covers('a.example.org', 'a.example.org'))
   t.ok(covers('*.example.org', 'a.b.example.org'))
   for (const host of ['example.org', 'xexample.org', 'example.org.evil.com', 'b.a.example.org.', ''])
@@ -17,7 +17,7 @@ t.test('hosts below a name are covered by it, and it is not below itself', (t) =
   t.end()
 })
 
-t.test('addresses of a configuration make a rule, or say what is wrong with them', (t) => {
+t.test('a configured URL makes a rule, or returns its mistake', (t) => {
   const of = (address: unknown, isPrivate: boolean) => ruleOfAddress(address, { isPrivate })
   t.same(of('https://API.example.org/base?x#y', false), {
     rule: { host: 'api.example.org', methods: ['GET', 'POST'], origin: 'https://api.example.org' },
@@ -34,7 +34,7 @@ t.test('addresses of a configuration make a rule, or say what is wrong with them
   ] as const) {
     t.same(of(address, true), { rule: { ...rule, methods: ['GET', 'POST'], private: true } }, address)
     const isPublic = address === 'https://nas.lan'
-    t.match(of(address, false), isPublic ? { rule: { host: 'nas.lan' } } : { mistake: /only where a host is granted by itself/ }, address)
+    t.match(of(address, false), isPublic ? { rule: { host: 'nas.lan' } } : { mistake: /only for a host that is granted/ }, address)
   }
   for (const isPrivate of [false, true])
     for (const address of [
@@ -55,7 +55,7 @@ t.test('addresses of a configuration make a rule, or say what is wrong with them
   t.end()
 })
 
-t.test('a host of the house is asked at exactly the address that was granted', async (t) => {
+t.test('a private host gets requests only at the granted origin', async (t) => {
   const { way, fetch, closed } = await openWayOut(t, (request, response) => {
     if (request.url === '/away') response.writeHead(302, { location: 'https://api.example.org/there' }).end()
     else if (request.url === '/on') response.writeHead(302, { location: '/there' }).end()
@@ -97,17 +97,17 @@ t.test('a host of the house is asked at exactly the address that was granted', a
   t.equal(way.asked.length, asked)
   t.equal((await refusal(get(`${origin}/other-port`))).own, 'permission')
 
-  t.match(await refusal(get('https://api.example.org/in')), { own: 'permission', message: /redirects of others do not lead/ })
+  t.match(await refusal(get('https://api.example.org/in')), { own: 'permission', message: /other hosts may not redirect/ })
   t.equal(way.asked.at(-1)?.url, '/in')
-  // However the way there was, and back again.
+  // By any kind of redirect, and back again.
   const strayed = { url: new URL(`${origin}/`), method: 'GET', headers: {}, body: undefined, strayed: true }
-  t.throws(() => checkAddress(strayed, rules), { message: /redirects of others do not lead/ })
+  t.throws(() => checkAddress(strayed, rules), { message: /other hosts may not redirect/ })
   t.same(checkAddress({ ...strayed, strayed: false }, rules), { host: 'nas.lan', group: undefined, isPrivate: true, isLocal: false })
   t.throws(() => checkAddress({ ...strayed, strayed: false }, 'public'), { message: /is not https/ })
   t.ok(await closed())
 })
 
-t.test('addresses of the house are for the host that was granted, and this server for none', async (t) => {
+t.test('private addresses are allowed only for the granted host, and this server for none', async (t) => {
   const way = await openLoopback(t, (_request, response) => response.end('fine'))
   const origin = `http://nas.lan:${way.port}`
   const rules: EgressRule[] = [...POLICY.rules, { host: 'nas.lan', methods: ['GET'], origin, private: true }]
@@ -128,7 +128,7 @@ t.test('addresses of the house are for the host that was granted, and this serve
   ])
   t.equal(way.asked.length, 1)
 
-  // As it leaves the house in earnest: what is looked at here is never connected to.
+  // With the real network checks; nothing is connected.
   const real = openEgress()
   const own = Object.values(os.networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
@@ -138,7 +138,7 @@ t.test('addresses of the house are for the host that was granted, and this serve
     const address = `http://${host}:${way.port}`
     const rule = { host, methods: ['GET'], origin: address, private: true }
     const refused = real.fetch({ url: address }, { ...POLICY, rules: [rule] }, forever())
-    await t.rejects(refused, { own: 'permission', message: /leads to this server, or to no network that can be granted/ }, host)
+    await t.rejects(refused, { own: 'permission', message: /resolves to this server, or to a network that cannot be granted/ }, host)
   }
   t.equal(way.asked.length, 1)
 })

@@ -11,7 +11,7 @@ import { BUNDLED_FOLDER, buildBundled, listBundled } from '../../../plugins/bund
 
 t.setTimeout(240_000)
 
-t.test('what is committed is what its source gives, so nobody runs what nobody can read', async (t) => {
+t.test('the committed bundles match their sources', async (t) => {
   const names = await listBundled()
   t.ok(names.includes('echo') && names.includes('open-library'))
   for (const name of names) {
@@ -21,7 +21,7 @@ t.test('what is committed is what its source gives, so nobody runs what nobody c
   }
 })
 
-t.test('they compile with the types of the kit alone: neither Node nor anything of the server', async (t) => {
+t.test('they compile with only the types of the SDK, without Node or server code', async (t) => {
   const given = ['-p', path.join(BUNDLED_FOLDER, 'tsconfig.json'), '--pretty', 'false']
   const { status, stdout } = spawnSync(process.execPath, [TSC, ...given], { encoding: 'utf8', timeout: 60_000 })
   t.equal(status, 0, stdout)
@@ -35,7 +35,7 @@ t.test('they compile with the types of the kit alone: neither Node nor anything 
   t.ok(files.includes('open-library/main.ts'))
 })
 
-t.test('each is a package as any other, the same bytes every time, and starts', async (t) => {
+t.test('each is an ordinary, reproducible package that starts', async (t) => {
   const [first, second] = [await bundledPlugins(), await bundledPlugins()]
   t.same(
     first.map(({ id }) => id),
@@ -55,7 +55,7 @@ t.test('each is a package as any other, the same bytes every time, and starts', 
   }
 })
 
-t.test('one is found by its short name or its id', async (t) => {
+t.test('a plugin is found by either id', async (t) => {
   const byName = await getBundledPlugin('open-library')
   t.equal(byName.key, 'carrel.open-library')
   t.same(await getBundledPlugin('carrel.open-library'), byName)
@@ -63,7 +63,7 @@ t.test('one is found by its short name or its id', async (t) => {
     await t.rejects(getBundledPlugin(id), { code: 'not_found', message: /there are .*echo.*open-library/ }, id.slice(0, 20))
 })
 
-t.test('they stand what every plugin must stand, by the calls that are saved beside them', async (t) => {
+t.test('they pass the conformance checks with their saved calls', async (t) => {
   for (const [name, passed] of [
     ['echo', 23],
     ['open-library', 21],

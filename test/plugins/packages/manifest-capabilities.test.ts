@@ -3,7 +3,7 @@ import { permissionGrowth, permissionsOf } from '#plugins/packages/permissions.t
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
-/** A value in the name of a test, whose reader takes some characters for the end of a line. */
+/** A value in the name of a test; the test reporter parses some characters as the end of a line. */
 const label = (value: unknown) => encodeURI(JSON.stringify(value)).slice(0, 60)
 const read = (change: Record<string, unknown>) => readManifest(Buffer.from(JSON.stringify(manifestOf(change))))
 const network = (...hosts: string[]) => ({ permissions: { network: hosts.map((host) => ({ host, reason: 'The service' })) } })
@@ -13,7 +13,7 @@ const bound = (bind: Record<string, unknown>) => ({
 })
 const refused = (path: string, message: RegExp) => ({ code: 'invalid_value', message, details: [{ path: `/manifest${path}` }] })
 
-t.test('capabilities and permissions that are not known, and what every object has', async (t) => {
+t.test('unknown capabilities and permissions, and names of Object.prototype', async (t) => {
   const given = { methods: ['search'] }
   for (const name of [
     'toString',
@@ -32,7 +32,7 @@ t.test('capabilities and permissions that are not known, and what every object h
       label(name.slice(0, 20)),
     )
   for (const name of ['sync', 'releases', 'notifications'])
-    t.throws(() => read({ capabilities: { [name]: given } }), refused(`/capabilities/${name}`, /kept for a later version/))
+    t.throws(() => read({ capabilities: { [name]: given } }), refused(`/capabilities/${name}`, /reserved for a later version/))
   t.throws(() => read({ capabilities: { valueOf: { methods: 5 } } }), { code: 'invalid_value' })
   t.throws(() => read({ capabilities: {} }), refused('/capabilities', /at least one/))
   for (const methods of [[], ['search', 'search'], ['toString'], ['__proto__'], ['refresh'], 'search', { length: 1 }, [['search']]])
@@ -51,7 +51,7 @@ t.test('capabilities and permissions that are not known, and what every object h
     t.throws(() => read({ capabilities: { 'metadata.series': { ...given, idSource } } }), { code: 'invalid_value' }, idSource)
 })
 
-t.test('credentials go where they are said to go, in a header that bends no request', async (t) => {
+t.test('credentials need a destination and a safe header', async (t) => {
   t.ok(read(bound({ header: 'X-Api-Key', format: '{token}' })))
   for (const host of ['evil.example.org', 'API.example.org', '*.example.org'])
     t.throws(() => read(bound({ host })), { code: 'invalid_value', message: /\/auth\/bind\/host/ }, host)
@@ -73,7 +73,7 @@ t.test('credentials go where they are said to go, in a header that bends no requ
     t.throws(() => read(bound({ format })), { code: 'invalid_value', message: /\/auth\/bind\/format/ }, label(format))
 })
 
-t.test('what a version asks for beyond another is told, in whatever order it asks', async (t) => {
+t.test('growth of permissions is reported in any order', async (t) => {
   const ask = (change: Record<string, unknown>) => permissionsOf(read(change))
   const host = (name: string, methods?: string[]) => ({ host: name, reason: 'x', ...(methods && { methods }) })
   const some = ask({ permissions: { network: [host('a.example.org')], library: ['ratings'], storage: { quotaKB: 16 } } })
@@ -84,7 +84,7 @@ t.test('what a version asks for beyond another is told, in whatever order it ask
     [{ permissions: { network: [host('*.example.org')] } }, /^talks to \*\.example\.org$/],
     [{ permissions: { network: [host('a.example.org'), host('b.example.org')] } }, /^talks to b/],
     [{ permissions: { library: ['series.titles', 'ratings'] } }, /^reads series\.titles/],
-    [{ permissions: { storage: { quotaKB: 17 } } }, /^keeps 17 KB/],
+    [{ permissions: { storage: { quotaKB: 17 } } }, /^stores 17 KB/],
     [{ limits: { heapMB: 65 } }, /65 MB of memory/],
     [{ limits: { cpuMs: 501 } }, /501 ms/],
     [{ limits: { wallMs: 20_001 } }, /20001 ms/],
@@ -96,7 +96,7 @@ t.test('what a version asks for beyond another is told, in whatever order it ask
   }
 })
 
-t.test('links, limits, sign-ins and hosts of the configuration name what is there', async (t) => {
+t.test('links, limits, sign-ins and configured hosts refer to existing members', async (t) => {
   const series = { 'metadata.series': { methods: ['search'] } }
   for (const search of ['https://a.example.org/s?q={title}', 'https://a.example.org/{id}/x'])
     t.ok(read({ capabilities: { ...series, webLinks: { search } } }), search)
@@ -107,11 +107,11 @@ t.test('links, limits, sign-ins and hosts of the configuration name what is ther
     'https://a.example.org/{title}"><b>',
   ])
     t.throws(() => read({ capabilities: { webLinks: { search } } }), { code: 'invalid_value' }, search)
-  t.throws(() => read({ permissions: { networkFromConfig: ['baseUrl'] } }), refused('/permissions/networkFromConfig/0', /no member of/))
+  t.throws(() => read({ permissions: { networkFromConfig: ['baseUrl'] } }), refused('/permissions/networkFromConfig/0', /not a member of/))
   t.ok(read({ permissions: { networkFromConfig: ['baseUrl'] }, config: { type: 'object', properties: { baseUrl: { type: 'string' } } } }))
   t.throws(
     () => read({ http: { rateLimit: { 'other.example.org': { perMinute: 5 } } } }),
-    refused('/http/rateLimit/other.example.org', /no host of/),
+    refused('/http/rateLimit/other.example.org', /not a host of/),
   )
   const bind = { host: 'api.example.org', header: 'Authorization', format: 'Bearer {token}' }
   const oauth2 = { authorizeUrl: 'https://login.example.org/a', tokenUrl: 'https://login.example.org/t' }
@@ -119,9 +119,9 @@ t.test('links, limits, sign-ins and hosts of the configuration name what is ther
   t.ok(read({ auth: { type: 'oauth2', scope: 'user', bind, oauth2 }, capabilities: recommendations }))
   t.throws(
     () => read({ auth: { type: 'oauth2', scope: 'user', bind }, capabilities: recommendations }),
-    refused('/auth/oauth2', /only then/),
+    refused('/auth/oauth2', /not allowed otherwise/),
   )
-  t.throws(() => read({ auth: { type: 'apiKey', scope: 'server', bind, oauth2 } }), refused('/auth/oauth2', /only then/))
+  t.throws(() => read({ auth: { type: 'apiKey', scope: 'server', bind, oauth2 } }), refused('/auth/oauth2', /not allowed otherwise/))
   t.throws(() => read({ auth: { type: 'apiKey', scope: 'user', bind } }), refused('/auth/scope', /only recommendations/))
   t.throws(() => read({ auth: { type: 'apiKey', scope: 'server' } }), refused('/auth', /bind must say/))
   for (const authorizeUrl of [

@@ -4,13 +4,13 @@ import { ConfigSchema, checked } from '#plugins/packages/plugin-config.ts'
 import { RepositoryIndex } from '#plugins/repositories/index-file.ts'
 import { unboundedIn } from '#test/support/schema-limits.ts'
 
-t.test('every text, list and map of a manifest, of the description of a configuration and of an index has a limit', async (t) => {
+t.test('every text, list and map of a manifest, a configuration schema and an index has a limit', async (t) => {
   t.same(unboundedIn(Manifest, 'manifest'), [])
   t.same(unboundedIn(ConfigSchema, 'config'), [])
   t.same(unboundedIn(RepositoryIndex, 'index'), [])
 })
 
-t.test('so has every value of a configuration, where its description sets none', async (t) => {
+t.test('so has every value of a configuration, even without one in its schema', async (t) => {
   const values = [
     { type: 'string' },
     { type: 'string', format: 'uri' },

@@ -7,10 +7,10 @@ import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
-/** A value in the name of a test, whose reader takes some characters for the end of a line. */
+/** A value in the name of a test; the test reporter parses some characters as the end of a line. */
 const label = (value: unknown) => encodeURI(JSON.stringify(value)).slice(0, 60)
 const read = (change: Record<string, unknown>) => readManifest(Buffer.from(JSON.stringify(manifestOf(change))))
-/** A manifest with text where JSON.stringify would not put it. */
+/** A manifest with text that JSON.stringify would not produce. */
 const readWith = (text: string) => readManifest(Buffer.from(JSON.stringify(manifestOf()).replace(/^\{/, `{${text},`)))
 const network = (...hosts: string[]) => ({ permissions: { network: hosts.map((host) => ({ host, reason: 'The service' })) } })
 const bound = (bind: Record<string, unknown>) => ({
@@ -19,7 +19,7 @@ const bound = (bind: Record<string, unknown>) => ({
 })
 const refused = (path: string, message: RegExp) => ({ code: 'invalid_value', message, details: [{ path: `/manifest${path}` }] })
 
-t.test('plain manifests are read', async (t) => {
+t.test('ordinary manifests are accepted', async (t) => {
   const manifest = read({
     description: 'Übersetzt, 日本語, العربية — “so”',
     author: { name: "Seán O'Hara", url: 'https://example.org:8443/a?b=c%20d#e' },
@@ -151,7 +151,7 @@ t.test('hosts', async (t) => {
   t.throws(() => read(network(...Array.from({ length: 21 }, (_, index) => `h${index}.example.org`))), { code: 'invalid_value' })
 })
 
-t.test('texts that people agree by', async (t) => {
+t.test('texts for consent', async (t) => {
   const texts = [
     ...[
       '',
@@ -203,29 +203,29 @@ t.test('texts that people agree by', async (t) => {
     ],
   ]
   for (const homepage of addresses) t.throws(() => read({ homepage }), refused('/homepage', /homepage: must /), label(homepage))
-  t.throws(() => read({ author: { name: 'A', url: 'javascript:alert(1)' } }), refused('/author/url', /https address/))
+  t.throws(() => read({ author: { name: 'A', url: 'javascript:alert(1)' } }), refused('/author/url', /https URL/))
 })
 
-t.test('JSON that readers read differently, or not at all', async (t) => {
+t.test('ambiguous and invalid JSON', async (t) => {
   const whole = JSON.stringify(manifestOf())
   const cases: [string, Buffer | string, RegExp][] = [
-    ['nothing', '', /it is no JSON/],
+    ['nothing', '', /it is not valid JSON/],
     ['a list', '[]', /manifest\.json/],
     ['null', 'null', /manifest\.json/],
     ['a text', '"manifest"', /manifest\.json/],
     ['a number', '1e400', /manifest\.json/],
     ['a mark in front', `\ufeff${whole}`, /byte order mark/],
     ['UTF-16', Buffer.from(`\ufeff${whole}`, 'utf16le'), /UTF-8/],
-    ['UTF-16 without mark', Buffer.from(whole, 'utf16le'), /no JSON/],
+    ['UTF-16 without mark', Buffer.from(whole, 'utf16le'), /not valid JSON/],
     ['half a sequence', Buffer.concat([Buffer.from(whole), Buffer.from([0xc3])]), /UTF-8/],
     ['an overlong slash', Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xc0, 0xaf]), Buffer.from('"}')]), /UTF-8/],
-    ['two texts', `${whole}${whole}`, /no JSON/],
-    ['a comment', whole.replace('{', '{/**/'), /no JSON/],
-    ['a comma too many', whole.replace(/}$/, ',}'), /no JSON/],
+    ['two texts', `${whole}${whole}`, /not valid JSON/],
+    ['a comment', whole.replace('{', '{/**/'), /not valid JSON/],
+    ['a comma too many', whole.replace(/}$/, ',}'), /not valid JSON/],
     ['10 MB', Buffer.alloc(10 * 1024 * 1024, 32), new RegExp(`${MANIFEST_BYTES_MAX} are allowed`)],
     ['as deep as it may weigh, lists', `${'['.repeat(32_000)}${']'.repeat(32_000)}`, /deeper than/],
     ['as deep as it may weigh, objects', `${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`, /deeper than/],
-    ['open brackets', '['.repeat(60_000), /no JSON/],
+    ['open brackets', '['.repeat(60_000), /not valid JSON/],
     ['what a terminal obeys', '\x1b]0;title\x07{', /^[ -~]+$/],
   ]
   for (const [name, bytes, message] of cases)
@@ -244,7 +244,7 @@ t.test('JSON that readers read differently, or not at all', async (t) => {
   )
 })
 
-t.test('whatever stands in a manifest, it is read or refused as a value, and soon', async (t) => {
+t.test('any manifest is accepted or refused fast, without exceptions', async (t) => {
   const value = fc.oneof(
     fc.jsonValue({ maxDepth: 4 }),
     fc.constantFrom('toString', '__proto__', 1e308, -0, null, [], {}, '\0', 'a'.repeat(60_000)),
@@ -299,7 +299,7 @@ t.test('whatever stands in a manifest, it is read or refused as a value, and soo
   }
 })
 
-t.test('what is wrong is said with what is allowed, and the nearest right name', async (t) => {
+t.test('errors name the allowed values and the closest name', async (t) => {
   const cases: [change: Record<string, unknown>, message: RegExp][] = [
     [{ manifestVersion: 2 }, /at \/manifestVersion: 2 is not allowed; it must be 1\./],
     [
@@ -310,21 +310,21 @@ t.test('what is wrong is said with what is allowed, and the nearest right name',
     [{ auth: { type: 'apikey', scope: 'server' } }, /one of none, apiKey, basic, oauth2 \(did you mean apiKey\?\)/],
     [{ permissions: { networks: [] } }, /does not know that permission .*one of network, .* \(did you mean network\?\)/],
     [{ capabilities: { 'metadata.serie': {} } }, /does not know that capability .*\(did you mean metadata\.series\?\)/],
-    [{ engine: undefined, engines: {} }, /it has no engine; "engines" may be meant as that/],
+    [{ engine: undefined, engines: {} }, /it has no engine; "engines" may be a misspelling/],
     [{ permissions: { rateLimit: {} } }, /does not know that permission .*; there is one at \/http\/rateLimit\.$/],
     [{ capabilities: { idSource: 'x' } }, /; there is one at \/capabilities\/metadata\.series\/idSource, \/capab/],
-    [{ capabilities: { sync: {} } }, /at \/capabilities\/sync: this name is kept for .*; it must be one of metadata\.series, /],
+    [{ capabilities: { sync: {} } }, /at \/capabilities\/sync: this name is reserved for .*; it must be one of metadata\.series, /],
     [
       { permissions: { networkFromConfig: 'server' } },
       /at \/permissions\/networkFromConfig: must be a list of at most 5, none twice, each of them the name of a member of config: .*; it is "server"\./,
     ],
     [
       { permissions: { networkFromConfig: ['serve'] }, config: { type: 'object', properties: { server: { type: 'string' } } } },
-      /at \/permissions\/networkFromConfig\/0: serve is no member of \/config\/properties; it must be one of server \(did you mean server\?\)\./,
+      /at \/permissions\/networkFromConfig\/0: serve is not a member of \/config\/properties; it must be one of server \(did you mean server\?\)\./,
     ],
     [
       { permissions: { networkFromConfig: ['server'] } },
-      /name a member there, which administrators enter the address as first, for there is none\./,
+      /there is none yet; add a member there, in which administrators enter the URL first\./,
     ],
     [
       { permissions: { network: ['a.example.org'] } },
@@ -337,7 +337,7 @@ t.test('what is wrong is said with what is allowed, and the nearest right name',
     [{ permissions: { storage: { quotaKB: 0 } } }, /storage\/quotaKB: must be a whole number from 1 to 20480; it is 0\./],
     [
       { http: { rateLimit: 30 } },
-      /at \/http\/rateLimit: must be an object; each name in it must be the name of a host in .*, and has an object with perMinute, and perhaps burst, maxParallel; it is 30\./,
+      /at \/http\/rateLimit: must be an object; each name in it must be a lower-case host name .*, and has an object with perMinute, and perhaps burst, maxParallel; it is 30\./,
     ],
     [
       { http: { rateLimit: { 'api.example.com': { perMinute: 5 } } } },
@@ -345,7 +345,7 @@ t.test('what is wrong is said with what is allowed, and the nearest right name',
     ],
     [
       { permissions: {}, http: { rateLimit: { 'api.example.com': { perMinute: 5 } } } },
-      /network; name a host there first, for there is none\./,
+      /network; there is none yet; add a host there first\./,
     ],
     [{ http: { rateLimit: { 'api.example.org': { perMinute: '5' } } } }, /perMinute: must be a whole number from 1 to 300; it is "5"\./],
     [{ http: { cacheTtl: 60 } }, /cacheTtl: must be an object, which may have search, get, match, refresh; it is 60\./],
@@ -355,8 +355,8 @@ t.test('what is wrong is said with what is allowed, and the nearest right name',
       { capabilities: { 'metadata.series': { methods: [] } } },
       /methods: must be a list of 1 to 3, none twice, each of them one of search, get, match; it is \[\]\./,
     ],
-    [{ capabilities: { 'metadata.series': { methods: ['get'], idSource: 'carrel' } } }, /idSource: carrel stands for this library/],
-    [{ capabilities: { recommendations: { methods: ['get'], idSource: 'comicinfo' } } }, /idSource: comicinfo is what files of comics/],
+    [{ capabilities: { 'metadata.series': { methods: ['get'], idSource: 'carrel' } } }, /idSource: carrel means this library/],
+    [{ capabilities: { recommendations: { methods: ['get'], idSource: 'comicinfo' } } }, /idSource: comicinfo is the key for identifiers/],
     [
       { auth: { type: 'apiKey', scope: 'server', bind: { host: 'x.example.org', header: 'X-A', format: '{token}' } } },
       /one of api\.example\.org/,

@@ -30,7 +30,7 @@ t.test('the largest package costs the main thread a small part of its reading', 
   t.same(read, direct)
 })
 
-t.test('a small package that unpacks to a large one is read beside too; small ones are read at once', async (t) => {
+t.test('a small package with large content is read in a thread too; small ones are read directly', async (t) => {
   t.ok(unpackedBytes(small) < 100_000)
   const bomb = withMap(Buffer.alloc(8_000_000))
   t.ok(bomb.length < 100_000)
@@ -39,7 +39,7 @@ t.test('a small package that unpacks to a large one is read beside too; small on
   t.same(await readPackageBeside(small), readPackage(small))
 })
 
-t.test('what is refused is refused in the same words, read here or in a thread', async (t) => {
+t.test('errors are the same in this thread and in another', async (t) => {
   const damaged = withMap(randomBytes(2_000_000))
   damaged[100_000] = (damaged[100_000] as number) ^ 1
   const torn = small.subarray(0, small.length - 40)

@@ -16,7 +16,7 @@ const SCHEMA = {
   required: ['baseUrl'],
 }
 
-t.test('schemas: a part of JSON Schema that a value is checked against in time', async (t) => {
+t.test('schemas: the subset of JSON Schema that is fast to check', async (t) => {
   t.equal(configSchemaFault(SCHEMA), null)
   const wrong: [name: string, schema: unknown][] = [
     ['no object', { type: 'array' }],
@@ -34,7 +34,7 @@ t.test('schemas: a part of JSON Schema that a value is checked against in time',
   for (const [name, schema] of wrong) t.type(configSchemaFault(schema)?.message, 'string', name)
 })
 
-t.test('configurations: defaults filled in, what is wrong named', async (t) => {
+t.test('configurations: defaults and errors', async (t) => {
   t.same(readConfig(SCHEMA, { baseUrl: 'https://a.example.org' }), { baseUrl: 'https://a.example.org', count: 5, mode: 'fast' })
   t.same(readConfig(undefined, {}), {})
   const wrong: [given: Record<string, unknown>, path: string][] = [
@@ -55,7 +55,7 @@ t.test('configurations: defaults filled in, what is wrong named', async (t) => {
   t.throws(() => readConfig(undefined, { a: 1 }), { code: 'invalid_value', message: /there are: none/ })
 })
 
-t.test('a plugin is given its configuration as its manifest says, and none that is not', async (t) => {
+t.test('a plugin gets a valid configuration or none', async (t) => {
   const { host, run } = await openTestHost(t)
   const main = `export default { metadata: { series: { search: (q, ctx) => ({ results: [{ externalId: '1', title: JSON.stringify(ctx.config) }] }), get: () => ({ externalId: '1' }) } } }`
   const { id, call } = await run(main, { config: SCHEMA })
@@ -65,6 +65,6 @@ t.test('a plugin is given its configuration as its manifest says, and none that 
   await t.rejects(host.edit(id, { config: { baseUrl: 7 } }), { code: 'invalid_value' })
   await host.edit(id, { config: { baseUrl: 'https://a.example.org' } })
   t.same(JSON.parse((await title()) as string), { baseUrl: 'https://a.example.org', count: 5, mode: 'fast' })
-  await t.rejects(host.edit(id, { privateHosts: true }), { code: 'invalid_value', message: /no host of its configuration/ })
+  await t.rejects(host.edit(id, { privateHosts: true }), { code: 'invalid_value', message: /no hosts from its configuration/ })
   t.same(await host.logs.metrics(id).length, 1)
 })

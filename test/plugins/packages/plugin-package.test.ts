@@ -46,7 +46,7 @@ const packed = (files: Files): Buffer => writeZip([...files].map(([name, data]) 
 const SIGNED = unpacked(packPlugin(filesOf(), [AUTHOR]))
 const UNSIGNED = unpacked(packPlugin(filesOf()))
 
-/** A package that was changed after it was packed. */
+/** A package that was changed after packing. */
 function changed(change: (files: Files) => void, whole = SIGNED): Buffer {
   const files = new Map(whole)
   change(files)
@@ -61,7 +61,7 @@ interface Listed {
   size: unknown
   sha256: unknown
 }
-/** A package whose list is another one, signed rightly. */
+/** A package with another list, correctly signed. */
 const listing = (change: (list: { files: Listed[] } & Record<string, unknown>) => unknown) =>
   changed((files) => {
     const list = JSON.parse(String(files.get(INTEGRITY)))
@@ -76,7 +76,7 @@ function signedOver(files: Files, listed: Buffer, key = AUTHOR): void {
   )
 }
 
-t.test('the largest package there may be costs no more memory than it holds', async (t) => {
+t.test('the largest package takes no more memory than its content', async (t) => {
   const locales = Object.fromEntries(
     Array.from({ length: 50 }, (_, index) => [
       `locales/${'abcdefghij'[index % 10]}${'abcde'[Math.floor(index / 10)]}.json`,
@@ -88,7 +88,7 @@ t.test('the largest package there may be costs no more memory than it holds', as
   const files = filesOf({ 'main.js': code, 'main.js.map': Buffer.alloc(8 * MB, 32), 'README.md': Buffer.alloc(256 * 1024, 32), ...locales })
   const bytes = packPlugin(files)
   t.ok(bytes.length < MB, `${bytes.length} bytes`)
-  // In a process of its own, which has not packed them before. While it is read the source map is 8 MB of text once more.
+  // In a separate process, which has not packed them. While the source map is read it is another 8 MB of text.
   const source = `
     import { readPackage } from '#plugins/packages/plugin-package.ts'
     const bytes = Buffer.from(process.env.PACKAGE, 'base64')
@@ -113,7 +113,7 @@ t.test('the largest package there may be costs no more memory than it holds', as
   t.throws(() => readPackage(Buffer.alloc(11 * MB)), refused(/are allowed/))
 })
 
-t.test('what is packed is read, by whoever signed it', async (t) => {
+t.test('a packed package is read with its signatures', async (t) => {
   const bytes = packPlugin(filesOf(), [AUTHOR, STRANGER])
   const read = readPackage(bytes)
   t.match(read, { manifest: { id: 'org.example.echo' }, code: 'export default 1', readme: '# Echo', sha256: sha256(bytes) })
@@ -149,7 +149,7 @@ t.test('the same files and keys make the same bytes in any order, and read the s
   )
 })
 
-t.test('what cannot be installed is not packed', async (t) => {
+t.test('packages that no server would install are not packed', async (t) => {
   const pack = (more: Record<string, string | Buffer>, keys: KeyObject[] = []) => packPlugin(filesOf(more), keys)
   t.throws(() => packPlugin(new Map()), refused(/no manifest\.json/))
   t.throws(() => packPlugin(new Map([['manifest.json', Buffer.from(JSON.stringify(manifestOf()))]])), refused(/no main\.js/))
@@ -166,19 +166,19 @@ t.test('what cannot be installed is not packed', async (t) => {
     'META',
     '',
   ])
-    t.throws(() => pack({ [name]: 'x' }), refused(/no name that|no place|twice/), encodeURI(name))
+    t.throws(() => pack({ [name]: 'x' }), refused(/not a valid name|not allowed|twice/), encodeURI(name))
   for (const name of [INTEGRITY, SIGNATURE]) t.throws(() => pack({ [name]: '[]' }, [AUTHOR]), refused(/twice|reserved/), name)
   t.throws(() => pack({ 'manifest.json': '{}' }), refused(/manifest\.json/))
-  t.throws(() => pack({ 'main.js': Buffer.from([0xff]) }), refused(/main\.js is no UTF-8/))
-  t.throws(() => pack({ 'main.js': 'a\0b' }), refused(/main\.js holds NUL/))
-  t.throws(() => pack({ 'README.md': 'a\0b' }), refused(/README\.md holds NUL/))
+  t.throws(() => pack({ 'main.js': Buffer.from([0xff]) }), refused(/main\.js is not UTF-8/))
+  t.throws(() => pack({ 'main.js': 'a\0b' }), refused(/main\.js contains NUL/))
+  t.throws(() => pack({ 'README.md': 'a\0b' }), refused(/README\.md contains NUL/))
   t.throws(() => pack({}, [AUTHOR, AUTHOR]), refused(/twice by the same key/))
   t.throws(() => pack({}, [1, 2, 3, 4, 5].map(keyOf)), refused(/1 to 4 signatures/))
   for (const { privateKey } of [generateKeyPairSync('ec', { namedCurve: 'P-256' }), generateKeyPairSync('ed448')])
     t.throws(() => pack({}, [privateKey]), refused(/Ed25519/))
 })
 
-t.test('one byte changed in any file, a file added or taken away', async (t) => {
+t.test('one changed byte in any file, a file added or removed', async (t) => {
   t.equal(SIGNED.size, 7)
   for (const [name, { length }] of SIGNED) {
     for (let at = 0; at < length; at++) {
@@ -197,7 +197,7 @@ t.test('one byte changed in any file, a file added or taken away', async (t) => 
   t.same(readPackage(changed((files) => files.delete(SIGNATURE))).signedBy, [], 'nobody signed what has no signature')
 })
 
-t.test('whatever byte of the archive is changed, it is refused or says the same', async (t) => {
+t.test('with any changed byte the archive is refused or has the same content', async (t) => {
   const bytes = packed(SIGNED)
   const { sha256: _, ...whole } = readPackage(bytes)
   for (let at = 0; at < bytes.length; at++)
@@ -220,7 +220,7 @@ t.test('whatever byte of the archive is changed, it is refused or says the same'
     }
 })
 
-t.test('lists that leave out, repeat or invent, and lists that are none', async (t) => {
+t.test('incomplete, duplicate, false and invalid lists', async (t) => {
   t.ok(readPackage(listing((list) => list)), 'the list as it was')
   t.ok(readPackage(listing((list) => ({ ...list, files: [...list.files].reverse() }))), 'in another order')
   const twice = listing((list) => {
@@ -239,12 +239,12 @@ t.test('lists that leave out, repeat or invent, and lists that are none', async 
     ['itself', (list) => void list.files.push({ name: INTEGRITY, size: 0, sha256: '' }), /not in the package/],
     ['the signatures', (list) => void list.files.push({ name: SIGNATURE, size: 0, sha256: '' }), /not in the package/],
     ['what every object has', (list) => void list.files.push({ name: 'constructor', size: 0, sha256: '' }), /not in the package/],
-    ['another size', (list) => void Object.assign(list.files[0] as Listed, { size: 0 }), /is not the file/],
-    ['another hash', (list) => void Object.assign(list.files[0] as Listed, { sha256: sha256(Buffer.alloc(0)) }), /is not the file/],
+    ['another size', (list) => void Object.assign(list.files[0] as Listed, { size: 0 }), /differs from its entry/],
+    ['another hash', (list) => void Object.assign(list.files[0] as Listed, { sha256: sha256(Buffer.alloc(0)) }), /differs from its entry/],
     [
       'a hash in capitals',
       (list) => void Object.assign(list.files[0] as Listed, { sha256: String(list.files[0]?.sha256).toUpperCase() }),
-      /is not the file/,
+      /differs from its entry/,
     ],
     ['another format', (list) => ({ ...list, format: 2 }), /format 1/],
     ['another plugin', (list) => ({ ...list, id: 'org.example.other' }), /another plugin/],
@@ -267,9 +267,9 @@ t.test('lists that leave out, repeat or invent, and lists that are none', async 
   const texts: [string, (text: string) => string, RegExp][] = [
     ['a member twice', (text) => text.replace('{', '{"id":"org.example.other",'), /"id" twice/],
     ['a mark in front', (text) => `\ufeff${text}`, /byte order mark/],
-    ['no JSON', (text) => text.slice(1), /no JSON/],
+    ['no JSON', (text) => text.slice(1), /not valid JSON/],
     ['deep', () => '['.repeat(15_000) + ']'.repeat(15_000), /nested deeper/],
-    ['nothing', () => '', /no JSON/],
+    ['nothing', () => '', /not valid JSON/],
   ]
   for (const [name, change, message] of texts)
     t.throws(
@@ -279,7 +279,7 @@ t.test('lists that leave out, repeat or invent, and lists that are none', async 
     )
 })
 
-t.test('signatures that do not hold, are none, or that anybody can make', async (t) => {
+t.test('invalid signatures, and those that anybody can make', async (t) => {
   const listed = unpacked(packPlugin(filesOf())).get(INTEGRITY) as Buffer
   const publicKey = publicKeyText(AUTHOR)
   const signature = sign(null, listed, AUTHOR).toString('base64')
@@ -288,32 +288,32 @@ t.test('signatures that do not hold, are none, or that anybody can make', async 
   t.same(readPackage(withSignatures([{ publicKey, signature }])).signedBy, [publicKey])
   const other = (bytes: Buffer | string, key = AUTHOR) => sign(null, Buffer.from(bytes as string), key).toString('base64')
   const raw = Buffer.from(signature, 'base64')
-  /** The same signature to a verifier that does not look whether its second half is less than the order of the group. */
+  /** The same signature for a verifier that does not check that its second half is below the order of the group. */
   const order = 2n ** 252n + 27742317777372353535851937790883648493n
   const s = BigInt(`0x${Buffer.from(raw.subarray(32)).reverse().toString('hex')}`) + order
   const malleable = Buffer.concat([raw.subarray(0, 32), Buffer.from(s.toString(16).padStart(64, '0'), 'hex').reverse()]).toString('base64')
   const cases: [string, unknown, RegExp][] = [
-    ['over something else', [{ publicKey, signature: other('x') }], /does not hold/],
-    ['over nothing', [{ publicKey, signature: other('') }], /does not hold/],
-    ['over the hash of the list', [{ publicKey, signature: other(createHash('sha512').update(listed).digest()) }], /does not hold/],
-    ['over the list with a line behind', [{ publicKey, signature: other(`${listed}\n`) }], /does not hold/],
-    ['by another key', [{ publicKey, signature: other(listed, STRANGER) }], /does not hold/],
-    ['said to be another’s', [{ publicKey: publicKeyText(STRANGER), signature }], /does not hold/],
+    ['over something else', [{ publicKey, signature: other('x') }], /is invalid/],
+    ['over nothing', [{ publicKey, signature: other('') }], /is invalid/],
+    ['over the hash of the list', [{ publicKey, signature: other(createHash('sha512').update(listed).digest()) }], /is invalid/],
+    ['over the list with a line behind', [{ publicKey, signature: other(`${listed}\n`) }], /is invalid/],
+    ['by another key', [{ publicKey, signature: other(listed, STRANGER) }], /is invalid/],
+    ['said to be another’s', [{ publicKey: publicKeyText(STRANGER), signature }], /is invalid/],
     [
       'one that holds and one that does not',
       [
         { publicKey, signature },
         { publicKey: publicKeyText(STRANGER), signature },
       ],
-      /does not hold/,
+      /is invalid/,
     ],
-    ['empty', [{ publicKey, signature: '' }], /does not hold/],
-    ['zeros', [{ publicKey, signature: Buffer.alloc(64).toString('base64') }], /does not hold/],
-    ['too short', [{ publicKey, signature: raw.subarray(0, 63).toString('base64') }], /does not hold/],
-    ['too long', [{ publicKey, signature: Buffer.concat([raw, Buffer.alloc(1)]).toString('base64') }], /does not hold/],
-    ['in another spelling', [{ publicKey, signature: `${signature}\n` }], /does not hold/],
-    ['for the web', [{ publicKey, signature: raw.toString('base64url') }], /does not hold/],
-    ['in its other form', [{ publicKey, signature: malleable }], /does not hold/],
+    ['empty', [{ publicKey, signature: '' }], /is invalid/],
+    ['zeros', [{ publicKey, signature: Buffer.alloc(64).toString('base64') }], /is invalid/],
+    ['too short', [{ publicKey, signature: raw.subarray(0, 63).toString('base64') }], /is invalid/],
+    ['too long', [{ publicKey, signature: Buffer.concat([raw, Buffer.alloc(1)]).toString('base64') }], /is invalid/],
+    ['in another spelling', [{ publicKey, signature: `${signature}\n` }], /is invalid/],
+    ['for the web', [{ publicKey, signature: raw.toString('base64url') }], /is invalid/],
+    ['in its other form', [{ publicKey, signature: malleable }], /is invalid/],
     [
       'twice',
       [
@@ -329,27 +329,27 @@ t.test('signatures that do not hold, are none, or that anybody can make', async 
     ['null among them', [null], /1 to 4/],
     ['numbers', [{ publicKey: 1, signature: 2 }], /1 to 4/],
     ['texts that are objects', [{ publicKey: { toString: 1 }, signature: {} }], /1 to 4/],
-    ['no JSON', '[', /no JSON/],
+    ['no JSON', '[', /not valid JSON/],
     ['a member twice', `[{"publicKey":"x","publicKey":"${publicKey}","signature":"${signature}"}]`, /twice/],
-    ['a key in another spelling', [{ publicKey: publicKey.replace('=', ''), signature }], /no Ed25519 key/],
-    ['a key with a line behind', [{ publicKey: `${publicKey}\n`, signature }], /no Ed25519 key/],
-    ['a short key', [{ publicKey: Buffer.from(publicKey, 'base64').subarray(0, 31).toString('base64'), signature }], /no Ed25519 key/],
+    ['a key in another spelling', [{ publicKey: publicKey.replace('=', ''), signature }], /not an Ed25519 key/],
+    ['a key with a line behind', [{ publicKey: `${publicKey}\n`, signature }], /not an Ed25519 key/],
+    ['a short key', [{ publicKey: Buffer.from(publicKey, 'base64').subarray(0, 31).toString('base64'), signature }], /not an Ed25519 key/],
     [
       'a long key',
       [{ publicKey: Buffer.concat([Buffer.from(publicKey, 'base64'), Buffer.alloc(1)]).toString('base64'), signature }],
-      /no Ed25519 key/,
+      /not an Ed25519 key/,
     ],
-    ['no key', [{ publicKey: '', signature }], /no Ed25519 key/],
-    ['a point that is none', [{ publicKey: Buffer.alloc(32, 2).toString('base64'), signature }], /Ed25519 key|does not hold/],
+    ['no key', [{ publicKey: '', signature }], /not an Ed25519 key/],
+    ['a point that is none', [{ publicKey: Buffer.alloc(32, 2).toString('base64'), signature }], /Ed25519 key|is invalid/],
   ]
   for (const [name, value, message] of cases) t.throws(() => readPackage(withSignatures(value)), refused(message), name)
 })
 
-/** A coordinate as keys spell it. */
+/** A coordinate in the encoding of keys. */
 const spelled = (y: bigint, sign: 0 | 1): Buffer =>
   Buffer.from((y | (BigInt(sign) << 255n)).toString(16).padStart(64, '0'), 'hex').reverse()
 
-t.test('keys of low order, for which there are signatures without a secret', async (t) => {
+t.test('keys of low order, for which signatures need no private key', async (t) => {
   const prime = 2n ** 255n - 19n
   const mod = (value: bigint) => ((value % prime) + prime) % prime
   const power = (value: bigint, exponent: bigint): bigint => {
@@ -371,8 +371,8 @@ t.test('keys of low order, for which there are signatures without a secret', asy
   const low = [...new Set([0n, 1n, prime - 1n, ...eighths])]
   t.equal(low.length, 5, 'one, minus one, zero, and two of order eight')
   const spellings = [...low, ...low.filter((y) => y < 19n).map((y) => y + prime)].flatMap((y) => [spelled(y, 0), spelled(y, 1)])
-  // R neutral and S zero: by the equation this holds for every text if the key is neutral itself, and for one in two to eight if it is another. The
-  // OpenSSL of today refuses some of that by itself; what is trusted must not hang on it.
+  // R neutral and S zero: the equation then holds for every text if the key is neutral itself, and for one in two to eight otherwise. Current
+  // OpenSSL refuses some of these keys by itself, but trust must not depend on that.
   const forged = Buffer.concat([spelled(1n, 0), Buffer.alloc(32)])
   for (const raw of spellings) {
     const publicKey = raw.toString('base64')
@@ -380,7 +380,7 @@ t.test('keys of low order, for which there are signatures without a secret', asy
       (files) => files.set(SIGNATURE, Buffer.from(JSON.stringify([{ publicKey, signature: forged.toString('base64') }]))),
       UNSIGNED,
     )
-    t.throws(() => readPackage(bytes), refused(/one that anybody can sign for/), raw.toString('hex'))
+    t.throws(() => readPackage(bytes), refused(/a weak key for which anybody can sign/), raw.toString('hex'))
   }
   t.throws(
     () =>

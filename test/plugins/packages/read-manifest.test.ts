@@ -17,7 +17,7 @@ function faultsOf(change: Record<string, unknown>) {
   throw new Error('It was taken')
 }
 
-t.test('a manifest is refused with all its faults at once', async (t) => {
+t.test('a manifest is refused with all its errors at once', async (t) => {
   const form = faultsOf({ version: '1', name: 7, permissions: { network: [{ host: 'localhost', methods: ['GET'], reason: '' }] } })
   t.same(form.paths.toSorted(), [
     '/manifest/name',
@@ -39,7 +39,7 @@ t.test('a manifest is refused with all its faults at once', async (t) => {
   ])
 })
 
-t.test('a value that fits none of several forms is one fault, and many faults are counted', async (t) => {
+t.test('a value that matches no alternative is one error, and many errors are counted', async (t) => {
   t.equal(faultsOf({ author: [1] }).paths.length, 1)
   const permissions = Object.fromEntries(Array.from({ length: 25 }, (_, index) => [`p${index}`, {}]))
   const { details, message } = faultsOf({ permissions })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isTooWide } from '#plugins/packages/wide-host.ts'
 
-t.test('rules over names of strangers are too wide', (t) => {
+t.test('rules over domains of unrelated owners are too wide', (t) => {
   for (const host of [
     ...['*.com', '*.org', '*.co.uk', '*.github.io', '*.kawasaki.jp', '*.any.kawasaki.jp', '*.ck', '*.s3.amazonaws.com', '*.vercel.app'],
     ...['*.workers.dev', '*.blogspot.com', '*.xn--p1ai', '*.lan', '*.local', '*.internal', '*.cloudfront.net', '*.herokuapp.com'],

@@ -24,7 +24,7 @@ const rich = read({
   auth: { type: 'apiKey', scope: 'server', bind: { host: 'b.example.org', header: 'Authorization', format: 'Bearer {token}' } },
 })
 
-t.test('what an index says of a package', async (t) => {
+t.test('the index entry of a package', async (t) => {
   t.same(pluginEntry(rich), {
     ...{ id: 'org.example.echo', name: 'Echo', summary: 'Says what it is told' },
     ...{ author: { name: 'Ada' }, capabilities: ['metadata.series', 'recommendations'] },
@@ -48,7 +48,7 @@ t.test('what an index says of a package', async (t) => {
   t.ok(signIndex(indexOf({ plugins }), newKey()), 'and such an index can be signed')
 })
 
-t.test('a package is what its entry promises, in whatever order', async (t) => {
+t.test('a package must match its entry, in any order', async (t) => {
   const version = versionEntry({ manifest: rich, sha256: '' }, lies)
   const { permissions } = version
   checkEntry(rich, { id: rich.id, version })
@@ -72,7 +72,7 @@ t.test('a package is what its entry promises, in whatever order', async (t) => {
   }
 })
 
-t.test('what stands in the way of a version', async (t) => {
+t.test('why a version cannot be installed', async (t) => {
   const version = versionEntry({ manifest: rich, sha256: '' }, lies)
   const code = (change: object, serverVersion = '1.2.3', revoked: string | null = null) =>
     hindranceOf({ ...version, ...change }, { serverVersion, revoked })?.code ?? null

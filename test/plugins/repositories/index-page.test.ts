@@ -10,7 +10,7 @@ import { assertInTime } from '#test/support/timed-property.ts'
 const publicKey = publicKeyText(newKey())
 const entry = entryOf([pluginOf('export default 2', { version: '1.1.0' }), pluginOf('export default 1')])
 
-t.test('people read what is there, and by which address and key to add it', async (t) => {
+t.test('the page shows the plugins, the URL and the key', async (t) => {
   const page = renderIndexPage({ ...indexOf({ plugins: [entry] }), keys: [publicKey] })
   for (const text of [
     '<h1>Plugins of example.org</h1>',
@@ -23,7 +23,7 @@ t.test('people read what is there, and by which address and key to add it', asyn
   t.match(page, /<strong>1\.1\.0<\/strong>[\s\S]*<strong>1\.0\.0<\/strong>/, 'the newest first')
   t.match(page, /Talks to api\.example\.org/)
   const noted = { ...entry, versions: entry.versions.map((one) => ({ ...one, yanked: 'It broke', advisory: 'Update' })) }
-  t.match(renderIndexPage({ ...indexOf({ plugins: [noted] }), keys: [publicKey] }), /Taken back: It broke\. Update\./)
+  t.match(renderIndexPage({ ...indexOf({ plugins: [noted] }), keys: [publicKey] }), /Withdrawn: It broke\. Update\./)
   t.equal(
     page,
     renderIndexPage({ ...indexOf({ plugins: [entry] }), keys: [publicKey], ...timesOf(page) }),
@@ -31,13 +31,13 @@ t.test('people read what is there, and by which address and key to add it', asyn
   )
 })
 
-/** Only the time of issue differs between two indexes of these tests. */
+/** Two indexes of these tests differ only in the time of issue. */
 function timesOf(page: string): { issuedAt: string; expires: string } {
   const [issuedAt = '', expires = ''] = [...page.matchAll(/<time datetime="([^"]+)"/g)].map(([, time]) => time as string)
   return { issuedAt, expires }
 }
 
-t.test('nothing that a publisher writes becomes markup', async (t) => {
+t.test('a publisher’s text never becomes markup', async (t) => {
   const nasty = '<script>alert(1)</script>"\' onload=x <img src=https://evil.example.org/x> &amp; javascript:alert(1)'
   const page = renderIndexPage({
     ...indexOf({
@@ -67,7 +67,7 @@ t.test('nothing that a publisher writes becomes markup', async (t) => {
   t.notMatch(page, /unsafe-eval|script-src/)
 })
 
-t.test('whatever stands in an index, the tags of the page are its own', async () => {
+t.test('with any index, the page has only its own tags', async () => {
   const tags = (page: string) => page.match(/<\/?[a-z0-9]+/gi)?.length
   const text = fc.oneof(fc.string(), fc.constantFrom('<', '>', '"', "'", '&', '</h1>', '<!--', ']]>', '</style>'))
   const of = (word: string) =>

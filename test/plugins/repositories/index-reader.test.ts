@@ -35,17 +35,17 @@ t.test('the largest index costs the main thread a small part of its reading', as
   t.match(await readIndexBeside({ ...signed, publicKey: null }, never), { publicKey }, 'it says who has signed it')
 })
 
-t.test('what is refused is refused in the same words, read here or in a thread', async (t) => {
+t.test('errors are the same in this thread and in another', async (t) => {
   const refused = (message: RegExp) => ({ code: 'invalid_value', message })
   for (const room of ['', ' '.repeat(100_000)]) {
     const text = (json: string) => ({ ...signAnything(json + room, key), publicKey })
     await t.rejects(readIndexBeside({ ...text('{}'), publicKey: publicKeyText(newKey()) }, never), refused(/is not signed by the key/))
-    await t.rejects(readIndexBeside(text('{'), never), refused(/no JSON/))
+    await t.rejects(readIndexBeside(text('{'), never), refused(/not valid JSON/))
     await t.rejects(readIndexBeside(text('{}'), never), refused(/index\.json/))
   }
 })
 
-t.test('it ends with whoever asked', async (t) => {
+t.test('the signal of the caller cancels it', async (t) => {
   const large = signAnything(`{"x":"${'x'.repeat(100_000)}"}`, key)
   await t.rejects(readIndexBeside({ ...large, publicKey }, AbortSignal.abort()), { code: 'unavailable' })
 })

@@ -16,7 +16,7 @@ import {
   signAnything,
 } from '#test/support/plugin-repository.ts'
 
-t.test('addresses where no repository can be', async (t) => {
+t.test('invalid URLs of repositories', async (t) => {
   const { repositories, asked } = await openTestRepositories(t)
   const urls = [
     ...[
@@ -40,7 +40,7 @@ t.test('addresses where no repository can be', async (t) => {
   t.same(asked, [], 'nobody was asked')
 })
 
-t.test('a host that is not public is no repository', async (t) => {
+t.test('a repository needs a public host', async (t) => {
   const { database } = await openTestDatabase(t)
   const server = await openRepositoryServer(t, filesOf(both, key))
   server.way.permits = () => false
@@ -54,11 +54,11 @@ t.test('a host that is not public is no repository', async (t) => {
       onRevoked: () => {},
     },
   })
-  t.match(await refusal(repositories.look(REPOSITORY_URL)), { code: 'invalid_value', message: /an address that is not public/ })
+  t.match(await refusal(repositories.look(REPOSITORY_URL)), { code: 'invalid_value', message: /one that is not public/ })
   t.same(server.way.asked, [])
 })
 
-t.test('whoever serves the files cannot have them believed', async (t) => {
+t.test('a hostile web server cannot forge an index', async (t) => {
   const opened = await openTestRepositories(t)
   const { repositories, publish, files } = opened
   const { id } = await add(repositories)
@@ -75,8 +75,8 @@ t.test('whoever serves the files cannot have them believed', async (t) => {
   }
 
   const attacks: [name: string, files: Files, error: RegExp][] = [
-    ['an older index, signed', filesOf({ ...both, sequence: 4 }, key), /shows index 4, but has shown 5 already/],
-    ['another index of the same number', filesOf({ ...five, plugins: [] }, key), /shows another index 5 than before/],
+    ['an older index, signed', filesOf({ ...both, sequence: 4 }, key), /has index 4, but index 5 was seen before/],
+    ['another index of the same number', filesOf({ ...five, plugins: [] }, key), /has a different index 5 than before/],
     [
       'an index that has expired',
       filesOf({ ...five, sequence: 6, issuedAt: daysFromNow(-20), expires: daysFromNow(-1) }, key),
@@ -86,10 +86,10 @@ t.test('whoever serves the files cannot have them believed', async (t) => {
     [
       'the index of another repository with this key',
       filesOf({ ...five, sequence: 6, url: 'https://other.example.org/' }, key),
-      /holds the index of another repository/,
+      /contains the index of another repository/,
     ],
     ['no signature', { [SIGNATURE]: (_, response) => response.writeHead(404).end() }, /index\.json\.sig answers 404/],
-    ['an empty signature', { [SIGNATURE]: Buffer.alloc(0) }, /index\.json\.sig is no Ed25519 signature/],
+    ['an empty signature', { [SIGNATURE]: Buffer.alloc(0) }, /index\.json\.sig is not an Ed25519 signature/],
     [
       'the signature of an older one',
       { [SIGNATURE]: filesOf({ ...both, sequence: 4 }, key)[SIGNATURE] as Buffer },
@@ -102,7 +102,7 @@ t.test('whoever serves the files cannot have them believed', async (t) => {
       /is not signed by the key/,
     ],
     ['no index', { [INDEX]: (_, response) => response.writeHead(500).end('x') }, /index\.json answers 500/],
-    ['a hundred megabytes', { [INDEX]: (_, response) => endless(response, 100) }, /answers more than 5242880 bytes/],
+    ['a hundred megabytes', { [INDEX]: (_, response) => endless(response, 100) }, /exceeds 5242880 bytes/],
     ['a bomb of JSON, signed', anything(`${'['.repeat(2_000_000)}`), /more than 300000 values/],
     ['a deep index, signed', anything(`{"a":${'[{"b":'.repeat(50_000)}1${'}]'.repeat(50_000)}}`), /nested deeper/],
     [
@@ -118,10 +118,10 @@ t.test('whoever serves the files cannot have them believed', async (t) => {
     [
       'a redirect to http',
       { [INDEX]: (_, response) => redirect(response, 'http://plugins.example.org/carrel/index.json') },
-      /what is not https/,
+      /not public, or not https/,
     ],
     ['a circle of redirects', { [INDEX]: (_, response) => redirect(response, INDEX) }, /redirects more than/],
-    ['a hung-up line', { [INDEX]: (_, response) => void response.destroy() }, /could not be fetched/],
+    ['a hung-up line', { [INDEX]: (_, response) => void response.destroy() }, /could not be downloaded/],
   ]
   for (const [name, change, error] of attacks) {
     Object.assign(files, signed, change)
@@ -139,7 +139,7 @@ t.test('whoever serves the files cannot have them believed', async (t) => {
   t.match(await repositories.refresh(id), { sequence: 5, error: null }, 'and all is well when the publisher is back')
 })
 
-t.test('an index within its host may be redirected, and packed', async (t) => {
+t.test('an index may be redirected within its host, and compressed', async (t) => {
   const files = filesOf(both, key) as Files
   const index = files[INDEX] as Buffer
   files['/real.json'] = (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(index))
@@ -149,10 +149,10 @@ t.test('an index within its host may be redirected, and packed', async (t) => {
   files['/real.json'] = (_, response) =>
     response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(INDEX_BYTES_MAX + 1, 32)))
   const [known] = await repositories.list()
-  t.match((await repositories.refresh(known?.id as string)).error, /answers more than/, 'what unpacks to too much is not taken')
+  t.match((await repositories.refresh(known?.id as string)).error, /exceeds/, 'what unpacks to too much is not taken')
 })
 
-t.test('a server that drips is given up', async (t) => {
+t.test('a download from a very slow server is aborted', async (t) => {
   const { repositories, files } = await openTestRepositories(t, { deadlinesMs: { index: 400, package: 400 } })
   const { id } = await add(repositories)
   const drip: Files[string] = (_, response) => {
@@ -163,14 +163,14 @@ t.test('a server that drips is given up', async (t) => {
   const index = files[INDEX] as Buffer
   files[INDEX] = drip
   const started = performance.now()
-  t.match((await repositories.refresh(id)).error, /did not answer within 400 ms/)
+  t.match((await repositories.refresh(id)).error, /did not respond within 400 ms/)
   files[INDEX] = index
   files['/carrel/packages/1.1.0.plugin'] = drip
   t.match(await refusal(repositories.install({ repositoryId: id, pluginId: 'org.example.echo', userId: null })), { code: 'unavailable' })
   t.ok(performance.now() - started < 30_000, 'the server drips for ever')
 })
 
-t.test('no plugin is revoked in more pieces than are compared with its versions in a moment', async (t) => {
+t.test('the number of revoked ranges of a plugin is limited', async (t) => {
   const { repositories, files } = await openTestRepositories(t)
   const ranges = (from: number, count: number) =>
     Array.from({ length: count }, (_, index) => ({ id: 'org.example.echo', range: `1.${from + index}.0`, reason: 'bad' }))

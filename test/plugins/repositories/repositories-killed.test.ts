@@ -30,7 +30,7 @@ async function open(t: Test) {
   t.teardown(() => repositories.close())
   const added = await repositories.add({ url: REPOSITORY_URL, publicKey: publicKeyText(key) })
   const script = fileURLToPath(new URL('../../support/repository-child.ts', import.meta.url))
-  /** Refreshes in a process of its own and kills that when it has come so far. */
+  /** Refreshes in a separate process, and kills it at this point. */
   const killAt = async (point: () => Promise<boolean>) => {
     const child = spawn(process.execPath, [script, url, String(server.way.port), added.id], { stdio: 'ignore' })
     const ended = once(child, 'exit')
@@ -43,7 +43,7 @@ async function open(t: Test) {
     child.kill('SIGKILL')
     t.equal((await ended)[1], 'SIGKILL')
   }
-  /** Nothing of it was kept, and the next attempt succeeds. */
+  /** Nothing of it was stored, and the next attempt succeeds. */
   const intact = async () => {
     t.same(await repositories.list(), [added])
     t.equal((await repositories.listAvailable()).total, 1)
@@ -52,7 +52,7 @@ async function open(t: Test) {
   return { database, server, repositories, added, killAt, intact }
 }
 
-/** Until the database has noticed that the other process is gone, and undone its transaction. */
+/** Until the database has noticed the end of the other process and rolled back its transaction. */
 async function undone(database: Knex): Promise<void> {
   const until = Date.now() + PATIENCE_MS
   for (;;) {
@@ -81,13 +81,13 @@ t.test('killed between the index and its signature', async (t) => {
   t.match(await repositories.refresh(added.id), { sequence: 2, plugins: 0, error: null })
 })
 
-t.test('killed between what is revoked and the end of what runs of it', async (t) => {
+t.test('killed between a revocation and the stop of the revoked version', async (t) => {
   const { database, repositories, revoked } = await openTestRepositories(t, { timing: { firstMs: 60_000, everyMs: 60_000 } })
   const { id } = await add(repositories)
   const { plugin } = await repositories.install({ repositoryId: id, pluginId: echo.key, userId: null })
   const version_id = (await database('plugin_versions').where('plugin_id', plugin.id).first('id')).id
   await database('plugins').update({ version_id })
-  // As the index has left it that was the last thing a server kept.
+  // As after the index, which was the last thing that the server stored.
   await addRevocations(database, id, [{ sha256: null, pluginKey: echo.key, versionRange: null, reason: 'It leaks' }])
   t.match(await repositories.refresh(id), { error: null })
   t.same(revoked, [], 'the index brings nothing new')
@@ -96,7 +96,7 @@ t.test('killed between what is revoked and the end of what runs of it', async (t
   t.match(revoked, [[{ key: echo.key, running: true, reason: 'It leaks' }]], 'a server that starts looks at what runs')
 })
 
-t.test('killed between the index and what it revokes', async (t) => {
+t.test('killed between the index and its revocations', async (t) => {
   const { database, server, repositories, added, killAt, intact } = await open(t)
   server.files = filesOf(second, key) as Files
   const holder = await database.transaction()
@@ -106,7 +106,7 @@ t.test('killed between the index and what it revokes', async (t) => {
     return rows.length > 0
   })
   await holder.rollback()
-  // The statement that waited finds nobody to answer.
+  // The waiting statement has no client any more.
   await undone(database)
   await intact()
   t.match(await repositories.refresh(added.id), { sequence: 2, error: null })

@@ -7,7 +7,7 @@ import { findRevocation } from '#plugins/repositories/revocations.ts'
 import { add, both, conflict, INDEX, key, one, openTestRepositories, publicKey, refusal, two } from '#test/support/plugin-repositories.ts'
 import { type Files, filesOf, newKey, REPOSITORY_URL, sha256Of } from '#test/support/plugin-repository.ts'
 
-t.test('a repository is looked at, added, refreshed, switched off and taken away', async (t) => {
+t.test('a repository is previewed, added, refreshed, disabled and deleted', async (t) => {
   const { repositories, publish, asked } = await openTestRepositories(t)
   const offer = await repositories.look('https://plugins.example.org/carrel')
   t.same(offer, {
@@ -96,7 +96,7 @@ t.test('revocations', async (t) => {
   t.match(await findRevocation(database, names.two), { reason: /sends/ })
 })
 
-t.test('a repository is added with what it revokes, and only once by many at once', async (t) => {
+t.test('a repository is added with its revocations, and only once by concurrent requests', async (t) => {
   const index = { ...both, revoked: [{ id: 'org.example.echo', reason: 'All of it' }] }
   const { repositories, database } = await openTestRepositories(t, { files: filesOf(index, key) as Files })
   const added = await Promise.allSettled([add(repositories), add(repositories), add(repositories)])
@@ -106,7 +106,7 @@ t.test('a repository is added with what it revokes, and only once by many at onc
   t.match(await refusal(repositories.add({ url: REPOSITORY_URL, publicKey: publicKeyText(newKey()) })), { code: 'invalid_value' })
 })
 
-t.test('indexes are fetched by themselves until it is closed', async (t) => {
+t.test('indexes are refreshed periodically until close', async (t) => {
   const { repositories, publish, asked } = await openTestRepositories(t, { timing: { firstMs: 20, everyMs: 20 } })
   const { id } = await add(repositories)
   publish({ ...both, sequence: 2 })
@@ -128,7 +128,7 @@ t.test('indexes are fetched by themselves until it is closed', async (t) => {
   t.equal(asked.length, closed, 'nothing is fetched after the end')
 })
 
-t.test('closing ends what is being fetched', async (t) => {
+t.test('close cancels downloads', async (t) => {
   const { repositories, files } = await openTestRepositories(t)
   const { id } = await add(repositories)
   files[INDEX] = () => {}
@@ -140,7 +140,7 @@ t.test('closing ends what is being fetched', async (t) => {
   t.match(await refreshing, { sequence: 1, error: null }, 'which is no mistake of the repository')
 })
 
-t.test('as many repositories and revocations as there may be', async (t) => {
+t.test('limits of repositories and revocations', async (t) => {
   const { repositories, publish, database } = await openTestRepositories(t)
   const { id } = await add(repositories)
   await database.raw(
@@ -166,5 +166,5 @@ t.test('as many repositories and revocations as there may be', async (t) => {
   t.type(await addRepository(database, { url: 'https://last.example.org/', name: 'x', publicKey, repositoriesMax: 20 }), 'string')
   await repositories.remove(id)
   await addRepository(database, { url: 'https://other.example.org/', name: 'x', publicKey, repositoriesMax: 20 })
-  t.match(await refusal(add(repositories)), conflict(/there are 20, the most there can be/))
+  t.match(await refusal(add(repositories)), conflict(/the limit of 20 repositories is reached/))
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { folderOf } from '#plugins/repositories/repository-url.ts'
 
-t.test('an address means a folder', async (t) => {
+t.test('a URL refers to a folder', async (t) => {
   const folder = 'https://plugins.example.org/carrel/'
   for (const given of ['', 'index.json', '../carrel', './', '../carrel/index.json']) t.equal(folderOf(folder + given), folder, given)
   t.equal(folderOf('https://PLUGINS.example.org/carrel'), folder)
@@ -11,7 +11,7 @@ t.test('an address means a folder', async (t) => {
   t.equal(folderOf('https://example.org/my-index.json'), 'https://example.org/my-index.json/', 'only a file of this name')
 })
 
-t.test('or it is refused, with the place in the request', async (t) => {
+t.test('or it is refused, with the path in the request', async (t) => {
   const bad = [
     '',
     'example.org',

@@ -14,10 +14,10 @@ import { type Confinement, findConfinement } from '#plugins/runtime/confinement.
 import { awaitGone } from '#test/support/carrel-process.ts'
 import { eventually } from '#test/support/guests.ts'
 
-// Making a cluster takes a second on a quiet machine, and several on a busy one.
+// Creating a cluster takes a second on an idle machine, and several on a busy one.
 t.setTimeout(240_000)
 
-/** What native code could do that has taken over a runner: no permissions of Node hold it. */
+/** What native code could do in a compromised runner, where Node's permissions do not apply. */
 const STAND_IN = `
 const fs = require('node:fs'), net = require('node:net')
 const [socket, folder, server, pg] = process.argv.slice(1)
@@ -68,7 +68,7 @@ function standIn({ words, stdin }: Confinement, { socket, folder }: { socket: st
   return JSON.parse(ran.stdout)
 }
 
-t.test('a runner that was overcome reaches neither the database nor the data folder nor the server', async (t) => {
+t.test('a compromised runner reaches neither the database nor the data folder nor the server', async (t) => {
   const cluster = await openCluster(t)
   const needs = { folders: [path.dirname(process.execPath), modules], trial: [process.execPath, '-e', '0'] }
   const confinement = findConfinement(silentLog, needs)
@@ -87,10 +87,10 @@ t.test('a runner that was overcome reaches neither the database nor the data fol
   t.equal(found['guessed'], '28P01', 'and gets nowhere without the password')
 })
 
-t.test('a runner that does not listen ends with the server, by kill -9 too', async (t) => {
+t.test('an unresponsive runner ends with the server, also by kill -9', async (t) => {
   const room = await mkdtemp(path.join(os.tmpdir(), 'carrel-confinement-test-'))
   t.teardown(() => rm(room, { recursive: true, force: true }))
-  // As the code of the product is: readable, for the runner may be of another user.
+  // As the product's code: readable, because the runner may have another user.
   await chmod(room, 0o755)
   const deaf = path.join(room, 'deaf-runner.mjs')
   await writeFile(

@@ -5,7 +5,7 @@ import { pluginProgram } from '#test/support/guests.ts'
 const [one, other] = [pluginProgram('', { place: 'one' }), pluginProgram('', { place: 'other' })]
 const { plugin: _, ...server } = pluginProgram('', { place: 'templates' })
 
-t.test('strict: everybody at his own place', async (t) => {
+t.test('strict: one runner for each place', async (t) => {
   const placement = createPlacement('strict')
   t.equal(placement.placeOf(one, 0), 'one')
   t.equal(placement.placeOf(server, 0), 'templates')
@@ -35,7 +35,7 @@ t.test(
   },
 )
 
-t.test('who kills his runner again and again waits longer and longer, until something comes to an end there', async (t) => {
+t.test('a place that keeps killing its runner waits longer and longer, until a call succeeds', async (t) => {
   const placement = createPlacement('strict')
   const waits: number[] = []
   for (let times = 0; times < 12; times++) {

@@ -13,7 +13,7 @@ import {
 
 const USE: RunnerUse = { isBusy: false, startedAt: 0, lastUsed: 0, lastHeard: 0, isTemporary: false, sessions: 0 }
 
-t.test('a runner that is used is silent after 2 s, one at rest after 10 s, one that starts after 15 s', async (t) => {
+t.test('a busy runner counts as silent after 2 s, an idle one after 10 s, a starting one after 15 s', async (t) => {
   const silentFrom = (use: Partial<RunnerUse>) =>
     [2_000, 2_001, 10_000, 10_001, 15_000, 15_001].find((now) => isSilent({ ...USE, ...use }, now))
   t.equal(silentFrom({ isBusy: true }), 2_001)
@@ -22,7 +22,7 @@ t.test('a runner that is used is silent after 2 s, one at rest after 10 s, one t
   t.equal(silentFrom({ lastHeard: 14_000, isBusy: true }), undefined)
 })
 
-t.test('a runner ends when nobody uses it, one for a single program soon after that program', async (t) => {
+t.test('an idle runner ends, one for a single program soon after that program', async (t) => {
   t.notOk(isIdle(USE, 60_000, 60_000))
   t.ok(isIdle(USE, 60_001, 60_000))
   t.notOk(isIdle({ ...USE, isBusy: true }, 1e9, 60_000))
@@ -31,7 +31,7 @@ t.test('a runner ends when nobody uses it, one for a single program soon after t
   t.ok(isIdle({ ...USE, isTemporary: true }, 501, 500), 'no later than any other')
 })
 
-t.test('memory is judged in two steps', async (t) => {
+t.test('memory has a soft and a hard limit', async (t) => {
   const bytesMax = residentBytesMax(false)
   t.equal(bytesMax, 256 * 1024 * 1024)
   t.equal(residentBytesMax(true), 512 * 1024 * 1024)
@@ -42,14 +42,14 @@ t.test('memory is judged in two steps', async (t) => {
   t.equal(memoryExcess(bytesMax + 1, bytesMax), 'hard')
 })
 
-t.test('one late answer, however long, is no flood', async (t) => {
+t.test('one late answer of any length is not a violation', async (t) => {
   t.equal(unexpectedCount(0), 0)
   t.equal(unexpectedCount(1), 1)
   t.equal(unexpectedCount(8_193), 2)
   t.equal(unexpectedCount(1e9), UNEXPECTED_MAX / 4)
 })
 
-t.test('what was seen to end a runner is to blame, or else the only one that ran', async (t) => {
+t.test('the known cause of an exit is to blame, or else the only running place', async (t) => {
   t.equal(culpritOf('a', ['b'], false), 'a')
   t.equal(culpritOf('', ['b'], false), '', 'it was closed before: no place that is still there is to blame')
   t.equal(culpritOf(null, ['b'], false), 'b')

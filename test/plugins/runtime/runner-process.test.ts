@@ -14,7 +14,7 @@ t.setTimeout(240_000)
 const runnerPath = fileURLToPath(new URL('../../support/hostile-runner.mjs', import.meta.url))
 const LONG = { cpuMs: 1_000, wallMs: 60_000 }
 
-t.test('a runner that was overcome costs its calls and no more, whatever it says', async (t) => {
+t.test('a compromised runner costs only its calls, whatever it sends', async (t) => {
   const { open } = openGuests(t, { runnerPath })
   const { call, fails } = open('act: 0', { concurrency: 1 })
   const other = open('', { place: 'other' })
@@ -60,7 +60,7 @@ t.test(
   },
 )
 
-t.test('headers without end end their runner, and what it writes on its standard error is not read without end', async (t) => {
+t.test('a flood of headers kills the runner, and its standard error is read only up to a limit', async (t) => {
   const { open } = openGuests(t, { runnerPath })
   const { call, fails } = open('act: 0', { concurrency: 1 })
   await call('echo', 'x')
@@ -80,7 +80,7 @@ t.test('headers without end end their runner, and what it writes on its standard
   t.ok((user + system) / 1_000 < 500, `${Math.round((user + system) / 1_000)} ms of this thread for what it wrote`)
 })
 
-t.test('a runner that stops reading, or is stopped, is ended, and what was meant for it is let go', async (t) => {
+t.test('a runner that stops reading or is suspended is killed, and its queued messages are dropped', async (t) => {
   const { open } = openGuests(t, { runnerPath })
   const { call, fails } = open('act: 0', { concurrency: 16 })
   await call('echo', 1)
@@ -93,14 +93,14 @@ t.test('a runner that stops reading, or is stopped, is ended, and what was meant
   t.ok(performance.now() - begun < 30_000, 'in seconds, not when its time is up')
   t.equal(await call('echo', 2, LONG), 2)
 
-  // The one that serves and the spare: the one is missed by its call, the other when nobody has heard of it for long.
+  // The busy runner and the spare: a call misses the first; the other is noticed by its silence.
   const stopped = fails('act', { act: 'none' }, { cpuMs: 1_000, wallMs: 30_000 })
   for (const pid of runnersOf('hostile-runner.mjs').slice(0, 1)) process.kill(pid, 'SIGSTOP')
   t.match(await stopped, { code: /crash|timeout/ })
   t.equal(await call('echo', 3, LONG), 3)
 })
 
-t.test('all runners stuck at once: each is ended, and whoever waits is served', async (t) => {
+t.test('all runners stuck at once: each is killed, and waiting calls are handled', async (t) => {
   const { open, supervisor } = openGuests(t)
   const stuck = Array.from({ length: 6 }, (_, n) =>
     open('indexOf: () => Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)', { place: `stuck ${n}` }),
@@ -112,7 +112,7 @@ t.test('all runners stuck at once: each is ended, and whoever waits is served', 
   for (const { code } of await Promise.all(failures)) t.match(code, /cpu|timeout|crash/)
 })
 
-t.test('what is closed in the middle of what nothing can interrupt does not hold a core', async (t) => {
+t.test('an isolate closed inside an uninterruptible function does not keep a core busy', async (t) => {
   const { open } = openGuests(t, { isolation: 'grouped' })
   const [stuck, other] = [open('indexOf: () => Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)'), open('', { place: 'other' })]
   await Promise.all([stuck.call('echo', 1), other.call('echo', 1)])
@@ -125,14 +125,14 @@ t.test('what is closed in the middle of what nothing can interrupt does not hold
   t.equal(await other.call('echo', 2), 2)
 })
 
-/** Counts what is said. */
+/** Counts log lines. */
 function countingLog() {
   const said: string[] = []
   const log = { ...silentLog, warn: (_: unknown, message: string) => void said.push(message) } as Log
   return { said, log }
 }
 
-t.test('what dies again and again is not started again and again', async (t) => {
+t.test('code that keeps crashing is not restarted in a loop', async (t) => {
   const { said, log } = countingLog()
   const { open } = openGuests(t, { log })
   const { fails } = open(
@@ -158,7 +158,7 @@ t.test('what dies again and again is not started again and again', async (t) => 
   t.equal(length, 3)
 })
 
-t.test('a runner has no rights, no secrets and no way out, even when its own code is no longer in charge', async (t) => {
+t.test('a compromised runner has no privileges, no secrets and no network', async (t) => {
   const door = http.createServer().listen(0, '127.0.0.1')
   t.teardown(() => door.close())
   const said: string[] = []
@@ -185,7 +185,7 @@ t.test('a runner has no rights, no secrets and no way out, even when its own cod
     t.match(status, /NoNewPrivs:\s*1/)
     t.match(status, /CapBnd:\s*0+\n/)
   } else t.comment('this system has no setpriv')
-  // Root sees the interfaces of any process; elsewhere the attempt itself has to do.
+  // Root sees the interfaces of any process; otherwise the attempt itself must show it.
   const interfaces = readFileSync(`/proc/${pid}/net/dev`, 'latin1').match(/^\s*\w+:/gm) ?? []
   if (interfaces.length === 1)
     t.match(String(found['connect']), /ECONNREFUSED|ENETUNREACH|EADDRNOTAVAIL/, 'there is nothing in its network')
@@ -200,7 +200,7 @@ t.test('a runner has no rights, no secrets and no way out, even when its own cod
   )
 })
 
-t.test('a budget is kept by the one that serves while another is stuck', async (t) => {
+t.test('a healthy runner enforces budgets while another is stuck', async (t) => {
   const { open } = openGuests(t)
   const [bad, good] = [open('loop: () => { for (;;); }', { place: 'bad' }), open('', { place: 'good' })]
   await Promise.all([bad.call('echo', 1), good.call('echo', 1)])

@@ -14,7 +14,7 @@ const rssMb = () => {
 }
 
 const BUDGET = { cpuMs: 50, wallMs: 500 }
-/** Long enough for most to come to the end of their memory before that of their time; the less they have of it, the sooner. */
+/** Long enough that most bombs exhaust their memory before their time; less memory makes that sooner. */
 const LONGER = { cpuMs: 250, wallMs: 2_000 }
 const LITTLE_MEMORY_MB = 12
 const onRequest = async (_kind: string, payload: unknown, signal: AbortSignal) => {
@@ -22,7 +22,7 @@ const onRequest = async (_kind: string, payload: unknown, signal: AbortSignal) =
   return { status: 200, url: 'https://example.org/', headers: [], body: '' }
 }
 
-/** What does not stop by itself, by what it holds. */
+/** Endless code, by description. */
 const ENDLESS: Record<string, string> = {
   'a loop': '() => { for (;;); }',
   'a loop after an answer of the server': 'async (_, ctx) => { await ctx.storage.get("x"); for (;;); }',
@@ -53,7 +53,7 @@ const ENDLESS: Record<string, string> = {
   'a listener of a signal that loops': '(_, ctx) => { ctx.signal.addEventListener("abort", () => { for (;;); }); for (;;); }',
 }
 
-/** What asks for all memory there is. */
+/** Code that allocates all memory. */
 const GREEDY: Record<string, string> = {
   'lists of lists': '() => { const a = []; for (;;) a.push([1, 2, 3]) }',
   'a map without end': '() => { const m = new Map(); for (let n = 0; ; n++) m.set(n, [n]) }',
@@ -84,7 +84,7 @@ const GREEDY: Record<string, string> = {
   'a getter within itself': '() => { const o = { get x() { return this.x } }; return o.x }',
 }
 
-/** What is too long to leave, wherever it is put. */
+/** Texts that are too long to send, in every place. */
 const LONG_TEXTS: Record<string, string> = {
   returned: 'long',
   logged: 'ctx.log.info(long, long)',
@@ -129,13 +129,13 @@ async function explode(
     t.ok(ENDS.includes(error.code) && error.message.length <= 4_096, `${what}: ${error.code} after ${tookMs} ms`)
     t.ok(tookMs < budget.wallMs + 2_000, what)
     t.equal(await bystander, n, 'another is served meanwhile')
-    // Memory is looked at from time to time: what the bomb left may end the process of the same plugin once more.
+    // Memory is checked periodically: remains of the bomb may kill the process of the same plugin once more.
     const next = () => call('echo', what, { cpuMs: 500, wallMs: 30_000 })
     t.equal(await next().catch((cause) => (cause.code === 'memory' ? next() : Promise.reject(cause))), what, 'and the next call')
   }
 }
 
-t.test('what does not stop by itself is stopped', async (t) => {
+t.test('endless code is stopped', async (t) => {
   const { open } = openGuests(t)
   const other = open('', { place: 'other' })
   await explode(t, ENDLESS, open(functionsOf(ENDLESS), { place: 'bombs' }), other, BUDGET)
@@ -155,7 +155,7 @@ t.test('what does not stop by itself is stopped', async (t) => {
   t.equal(await other.call('echo', 1), 1)
 })
 
-t.test('what asks for all memory there is gets its share', async (t) => {
+t.test('code that allocates all memory is limited', async (t) => {
   const { open, supervisor } = openGuests(t)
   let mostMb = 0
   const looking = setInterval(() => {
@@ -164,11 +164,11 @@ t.test('what asks for all memory there is gets its share', async (t) => {
   const greedy = open(functionsOf(GREEDY), { place: 'bombs', memoryMbMax: LITTLE_MEMORY_MB })
   await explode(t, GREEDY, greedy, open('', { place: 'other' }))
   clearInterval(looking)
-  // Three runners of some 60 MB, of which one may be at its limit and beyond until it is looked at.
+  // Three runners of some 60 MB, of which one may exceed its limit until the next check.
   t.ok(mostMb < 900, `all runners together had ${Math.round(mostMb)} MB at most`)
 })
 
-t.test('texts that are too long stay where they are', async (t) => {
+t.test('texts that are too long are not sent', async (t) => {
   const { open } = openGuests(t)
   const bombs = Object.fromEntries(
     Object.entries(LONG_TEXTS).map(([what, code]) => [
@@ -179,7 +179,7 @@ t.test('texts that are too long stay where they are', async (t) => {
   await explode(t, bombs, open(functionsOf(bombs), { place: 'bombs', memoryMbMax: 32 }), open('', { place: 'other' }))
 })
 
-t.test('lines without end cost those that are allowed', async (t) => {
+t.test('a flood of log lines is limited', async (t) => {
   const { open } = openGuests(t)
   const { call } = open(
     `lines: (_, ctx) => { for (let n = 0; n < 5_000; n++) { ctx.log.info('line ' + n, { n }); ctx.progress(0.5) } return 'said' },
@@ -196,7 +196,7 @@ t.test('lines without end cost those that are allowed', async (t) => {
   }
 })
 
-t.test('what leaks goes with its isolate, and the process stays as it is', async (t) => {
+t.test('leaked memory is freed with its isolate, and the process does not grow', async (t) => {
   const { open, supervisor } = openGuests(t)
   const { call } = open('leak: (n) => { held.push(new Array(2_000).fill(n)); return held.length }', { concurrency: 16 }, 'const held = []')
   const run = async (calls: number) => {
@@ -211,16 +211,16 @@ t.test('what leaks goes with its isolate, and the process stays as it is', async
   }
   t.ok((await run(1_500)) <= 1_016)
   await eventually(() => supervisor.state().runners === 2, 'a spare')
-  // It grows while it starts, and that is not what leaks.
+  // The process grows while it starts, which is not a leak.
   let atFirst = 0
   for (let before = -1; before < atFirst; before = atFirst, atFirst = supervisor.state().residentBytes) await sleep(1_000)
-  // 64 MB, of which no more than an isolate or two of 16 are there at a time.
+  // 64 MB, of which at most one or two isolates of 16 exist at a time.
   t.ok((await run(4_000)) <= 1_016, 'no isolate serves more than a thousand')
   const grownMb = (supervisor.state().residentBytes - atFirst) / 1e6
   t.ok(grownMb < 40, `${Math.round(grownMb)} MB more after 4,000 calls`)
 })
 
-t.test('after all of it this process is what it was', async (t) => {
+t.test('after all of this the server process is unchanged', async (t) => {
   await sleep(200)
   const grownMb = rssMb() - before
   t.ok(grownMb < 20, `${grownMb.toFixed(1)} MB more`)

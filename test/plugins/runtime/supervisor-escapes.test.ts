@@ -6,7 +6,7 @@ import { BUDGET, openGuests } from '#test/support/guests.ts'
 
 t.setTimeout(240_000)
 
-/** Answers like the server, and fails where the test says so, with what must not be told. */
+/** Answers like the server, and fails on request with details that the guest must not see. */
 const onRequest = async (kind: string, payload: unknown) => {
   if (JSON.stringify(payload).includes('fail')) throw new Error('connect ECONNREFUSED 10.0.0.7:5432 at /srv/carrel/secret.ts, token abc')
   if (JSON.stringify(payload).includes('refuse')) throw new GuestError('thrown', 'You may not do this.', 'permission')
@@ -16,7 +16,7 @@ const onRequest = async (kind: string, payload: unknown) => {
 const ASKING = { onRequest }
 const LONG = { cpuMs: 5_000, wallMs: 20_000 }
 
-/** Every answer that a context gives, and every way in which it can fail. */
+/** Every answer of a context, and every way in which it can fail. */
 const COLLECT = `async function collect(ctx) {
   const found = [ctx, ctx.signal]
   const keep = async (make) => { try { const value = await make(); found.push(value, make()) } catch (error) { found.push(error) } }
@@ -35,7 +35,7 @@ const COLLECT = `async function collect(ctx) {
   return found
 }`
 
-t.test('nothing that a plugin can reach leads out of its realm', async (t) => {
+t.test('no reachable object leads out of the plugin’s realm', async (t) => {
   const { call } = openGuests(t).open(
     `scan: async (_, ctx) => {
       const own = Function
@@ -85,7 +85,7 @@ t.test('nothing that a plugin can reach leads out of its realm', async (t) => {
   t.ok(reached.includes('undefinedundefinedundefined'))
 })
 
-t.test('what the server says of its own failures tells nothing of it', async (t) => {
+t.test('errors of the server reveal nothing', async (t) => {
   const { call } = openGuests(t).open(
     `fail: async (_, ctx) => (await collect(ctx)).filter((value) => value instanceof Error).map((error) => [error.code, error.message, error.stack, Object.keys(error), error.cause === undefined]),
     stacks: async (_, ctx) => { Error.stackTraceLimit = Infinity; const frames = []
@@ -126,7 +126,7 @@ const SPOIL = `function spoil() {
 }
 let leaked = []`
 
-t.test('whatever a plugin does to its own realm, what it asks is asked in its own name and what it answers is text', async (t) => {
+t.test('whatever a plugin does to its own realm, its requests carry its own identity and its answers are text', async (t) => {
   const { call, guest } = openGuests(t).open(
     `spoil: (_, ctx) => { spoil(); return 'done' },
     ask: async (_, ctx) => { try { const answer = await ctx.storage.get('key'); return typeof answer } catch (error) { return 'failed' } },
@@ -157,7 +157,7 @@ t.test('whatever a plugin does to its own realm, what it asks is asked in its ow
   t.equal((Object.prototype as { reference?: unknown }).reference, undefined, 'nothing of it is here')
 })
 
-t.test('no value is anything but text outside, and those that are no JSON are refused', async (t) => {
+t.test('outside, every value is text, and invalid JSON is refused', async (t) => {
   const values = [
     'new Proxy({}, { get() { throw new Error("trap") }, ownKeys() { throw new Error("trap") } })',
     '(() => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return proxy })()',
@@ -207,7 +207,7 @@ t.test('no value is anything but text outside, and those that are no JSON are re
   t.equal(({} as { a?: unknown }).a, undefined)
 })
 
-t.test('anything can be thrown, and is told in a few words', async (t) => {
+t.test('anything can be thrown, and gives a short message', async (t) => {
   const thrown = [
     'null',
     'undefined',
@@ -249,7 +249,7 @@ t.test('anything can be thrown, and is told in a few words', async (t) => {
   }
 })
 
-t.test('code from elsewhere is not loaded, and code from texts is a guest’s like any other', async (t) => {
+t.test('external code is not loaded, and evaluated code stays inside the sandbox', async (t) => {
   for (const from of [
     'node:fs',
     'fs',
@@ -283,7 +283,7 @@ t.test('code from elsewhere is not loaded, and code from texts is a guest’s li
   t.same(new Set((await call('deep')) as string[]), new Set(['TypeError', 'ReferenceError']))
 })
 
-t.test('a program is defined once, and changes its functions no more', async (t) => {
+t.test('a program is defined once, and cannot change its functions', async (t) => {
   const { call } = openGuests(t).open(
     `again: () => { try { register({ echo: () => 'another' }); return 'registered' } catch (error) { return error.message } },
     replaces: () => { plugin.echo = () => 'another'; plugin.fresh = () => 1; return 'replaced' }, fresh: undefined`,
@@ -299,15 +299,15 @@ t.test('a program is defined once, and changes its functions no more', async (t)
       ],
     },
   )
-  t.match(await call('again'), /registers its functions once/)
+  t.match(await call('again'), /register its functions only once/)
   t.equal(await call('replaces'), 'replaced')
   t.equal(await call('echo', 1), 1)
 })
 
-t.test('what the sandbox is built on is what was tried', async (t) => {
+t.test('the sandbox uses the tested versions of its dependencies', async (t) => {
   const versionOf = (name: string) => (createRequire(import.meta.url)(`${name}/package.json`) as { version: string }).version
   const { dependencies } = createRequire(import.meta.url)('../../../package.json') as { dependencies: Record<string, string> }
-  // 7.0.0 and older let code of a guest run while its objects are copied (GHSA-864f-rcv7-6rh4); 4.7.9 and older of the other run trees as code.
+  // isolated-vm 7.0.0 and older run guest code while they copy its objects (GHSA-864f-rcv7-6rh4); handlebars 4.7.9 and older run syntax trees as code.
   for (const [name, version] of [
     ['isolated-vm', '7.0.1'],
     ['handlebars', '4.7.10'],

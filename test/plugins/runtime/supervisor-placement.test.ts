@@ -6,9 +6,9 @@ import { BUDGET, eventually, openGuests, pluginProgram, runnersOf } from '#test/
 t.setTimeout(240_000)
 
 const LONG = { cpuMs: 2_000, wallMs: 20_000 }
-/** Cannot be interrupted: its runner has to go. */
+/** Uninterruptible: its runner must be killed. */
 const KILLS = 'kills: () => Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)'
-/** What a call waits for comes never before its runner has died, and at once after that. */
+/** A call that waits for this ends only after its runner has died, and then at once. */
 function waitForDeath(first: number) {
   let asked = 0
   return {
@@ -21,11 +21,11 @@ function waitForDeath(first: number) {
   }
 }
 
-/** Waits until the server says so. */
+/** Waits until the server answers. */
 const WAITS = 'waits: async (x, ctx) => { await ctx.sleep(1); return x }'
 const HANGS = 'hangs: () => new Promise(() => {})'
 
-t.test('grouped plugins share one process, the server’s own programs have theirs', async (t) => {
+t.test('grouped plugins share one process, and the server’s own programs have their own', async (t) => {
   const { open, supervisor } = openGuests(t, { isolation: 'grouped' })
   const guests = Array.from({ length: 5 }, (_, n) => open('', { place: `plugin ${n}` }))
   for (const [n, { call }] of guests.entries()) t.equal(await call('echo', n), n)
@@ -39,7 +39,7 @@ t.test('grouped plugins share one process, the server’s own programs have thei
   await eventually(() => runnersOf().length === 3, 'who is alone takes his process along')
 })
 
-t.test('who kills the process that others share is found, and their calls are done once more', async (t) => {
+t.test('a plugin that kills a shared process is identified, and calls of others are repeated', async (t) => {
   const { open } = openGuests(t, { isolation: 'grouped' })
   const guilty = open(KILLS, { place: 'guilty' })
   const [first, second] = [open(WAITS, { place: 'first' }), open(WAITS, { place: 'second' })]
@@ -57,7 +57,7 @@ t.test('who kills the process that others share is found, and their calls are do
   t.same(innocent, [2, 2])
 })
 
-t.test('where nobody knows who it was, each is tried alone: one is found, and the others come back', async (t) => {
+t.test('when the cause is unknown, each plugin runs alone: one is identified, and the others return', async (t) => {
   const { open, supervisor } = openGuests(t, { isolation: 'grouped' })
   const guests = [0, 1].map((n) =>
     open(`${WAITS}, asksAndHangs: async (x, ctx) => { await ctx.sleep(1); await new Promise(() => {}) }`, { place: `plugin ${n}` }),
@@ -73,7 +73,7 @@ t.test('where nobody knows who it was, each is tried alone: one is found, and th
   t.same(await Promise.all(guests.map(({ call }) => call('echo', 3))), [3, 3])
   await eventually(() => supervisor.state().runners === 2, 'one for both, and a spare')
 
-  // Once more, and this time one of them does it again when it is alone.
+  // Again; this time one of them crashes once more when it runs alone.
   const [bad, good] = guests as [(typeof guests)[0], (typeof guests)[0]]
   const bads = waitForDeath(0)
   const hanging = bad.fails('asksAndHangs', null, LONG, bads)
@@ -91,7 +91,7 @@ t.test('where nobody knows who it was, each is tried alone: one is found, and th
   t.equal(await good.call('echo', 4), 4)
 })
 
-t.test('without compilers everything works', async (t) => {
+t.test('everything works without compilers', async (t) => {
   const { open } = openGuests(t, { hardened: true })
   const { call, fails } = open(
     `search: async ({ query }, ctx) => ({ url: String(new URL('/x?q=' + encodeURIComponent(query), 'https://example.org')), hash: await ctx.crypto.digest('sha256', query) }),
@@ -105,7 +105,7 @@ t.test('without compilers everything works', async (t) => {
   t.match(readFileSync(`/proc/${runnersOf()[0]}/cmdline`, 'latin1'), /--jitless/)
 })
 
-t.test('isolates that have become old are replaced, and no call fails of it', async (t) => {
+t.test('old isolates are replaced without failing calls', async (t) => {
   const { open } = openGuests(t, { renewal: { callsMax: 50 } })
   const { call } = open(
     `setup() { ready += 1 }, count: async (x, ctx) => { count += 1; if (x === 'slowly') await ctx.sleep(300); return [count, ready] }`,
@@ -140,7 +140,7 @@ t.test('isolates that have become old are replaced, and no call fails of it', as
   t.equal(await aged.call('count'), 1)
 })
 
-t.test('more plugins than processes wait for their turn, and are all served', async (t) => {
+t.test('with more plugins than processes, all calls are handled in turn', async (t) => {
   const { open, supervisor } = openGuests(t)
   const guests = Array.from({ length: 8 }, (_, n) => open(HANGS, { place: `plugin ${n}` }))
   const hanging = guests.slice(0, 6).map(({ fails }) => fails('hangs', null, { cpuMs: 100, wallMs: 1_500 }))

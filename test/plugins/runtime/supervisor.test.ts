@@ -13,7 +13,7 @@ t.setTimeout(240_000)
 const NO_METHODS = { methods: [], hostCalls: 0, inFlight: 0, logLines: 0, logLength: 0 }
 const BUDGET = { cpuMs: 100, wallMs: 10_000 }
 
-/** A program whose functions are what stands in the text. */
+/** A program with the functions in the text. */
 const programOf = (functions: string, change: Partial<Program> = {}): Program => ({
   name: 'a test',
   place: 'test',
@@ -41,7 +41,7 @@ function open(t: Test, functions: string, change: Partial<Program> = {}, options
   return { supervisor, guest, call, fails }
 }
 
-t.test('values go in and come back', async (t) => {
+t.test('values are transferred in both directions', async (t) => {
   const { call, fails } = open(
     t,
     `later: async (x) => { await null; return { x } }, nothing: () => undefined, thrown: () => { throw new TypeError('no') },
@@ -64,7 +64,7 @@ t.test('values go in and come back', async (t) => {
   t.equal(await call('echo', 1), 1, 'none of it has ended the isolate')
 })
 
-t.test('a runner that is killed, stopped or swells costs one call', async (t) => {
+t.test('a runner that is killed, suspended or exceeds its memory costs one call', async (t) => {
   const { call, fails, supervisor } = open(
     t,
     `swell: () => { const a = []; for (let i = 0; i < 40; i++) a.push(new Uint8Array(4e6).fill(1)); return a.length },
@@ -91,7 +91,7 @@ t.test('a runner that is killed, stopped or swells costs one call', async (t) =>
   t.ok(supervisor.state().residentBytes > 0)
 })
 
-t.test('a runner has nothing worth taking', async (t) => {
+t.test('a runner contains nothing valuable', async (t) => {
   const { call } = open(
     t,
     `globals: () => Object.getOwnPropertyNames(globalThis),
@@ -133,7 +133,7 @@ t.test('a runner has nothing worth taking', async (t) => {
   )
 })
 
-t.test('pollution of prototypes reaches neither the way out nor the next answer', async (t) => {
+t.test('prototype pollution affects neither the channel nor the next answer', async (t) => {
   const { call } = open(
     t,
     `spoil: () => { for (const name of ['reference', 'copy', 'promise', 'then', 'code', 'kind', 'id', 'toJSON'])
@@ -148,7 +148,7 @@ t.test('pollution of prototypes reaches neither the way out nor the next answer'
   await t.rejects(call('throws'), { code: 'thrown', message: 'as it is' })
 })
 
-t.test('queues are short, programs that do not start say why, and closing ends what runs', async (t) => {
+t.test('queues are limited, programs that do not start report why, and close ends running calls', async (t) => {
   const { guest, call, fails } = open(t, `hang: () => new Promise(() => {})`)
   await call('echo', 1)
   const waiting = Array.from({ length: 6 }, () =>
@@ -170,7 +170,7 @@ t.test('queues are short, programs that do not start say why, and closing ends w
   }
 })
 
-t.test('runners that nobody calls go, and closing leaves none', async (t) => {
+t.test('idle runners end, and close leaves none', async (t) => {
   const { call, supervisor } = open(t, '', {}, { idleMs: 200 })
   await call('echo', 1)
   for (let tries = 0; tries < 100 && supervisor.state().runners > 0; tries++) await sleep(50)
@@ -181,13 +181,13 @@ t.test('runners that nobody calls go, and closing leaves none', async (t) => {
   t.equal(supervisor.state().runners, 0)
 })
 
-t.test('what goes on after its call was answered is ended too', async (t) => {
+t.test('code that continues after its answer is terminated', async (t) => {
   const { call, guest } = open(t, `zombie: () => { Promise.resolve().then(() => { for (;;); }); return 'answered' }`)
   t.equal(await call('zombie', null, { cpuMs: 100, wallMs: 20_000 }), 'answered')
   await sleep(400)
   const begun = performance.now()
   const next = () => guest.call('echo', '1', { cpuMs: 100, wallMs: 60_000 })
-  // Where the machine is busy it may be at it still, and takes along the call that comes meanwhile.
+  // On a busy machine the code may still run, and take the next call with it.
   t.equal(JSON.parse((await next().catch(next)).text), 1)
   t.ok(performance.now() - begun < 30_000, 'nobody waits for it')
 })

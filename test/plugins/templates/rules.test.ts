@@ -6,12 +6,12 @@ import { buildRules } from '../../../plugins/templates/guest/rules/build.mjs'
 
 t.setTimeout(240_000)
 
-t.test('the program of the isolate is what its source gives', async (t) => {
+t.test('the program of the isolate matches its source', async (t) => {
   const committed = await readFile(new URL('../../../plugins/templates/guest/rules/main.js', import.meta.url), 'utf8')
   t.equal(committed, await buildRules(), 'plugins/templates/guest/rules/main.js is stale: run node plugins/templates/guest/rules/build.mjs')
 })
 
-t.test('conditions are checked, tried and explained in the isolate', async (t) => {
+t.test('conditions are validated, evaluated and explained in the isolate', async (t) => {
   const rules = findRules()
   const context = { metadata: { title: 'Die Straße', year: 1999 } } as unknown as Context
   const condition = { rules: [{ field: 'metadata.title', operator: 'matches', value: '(?i)^die' }] }
@@ -28,7 +28,7 @@ t.test('conditions are checked, tried and explained in the isolate', async (t) =
   })
 })
 
-t.test('rules of titles are checked and applied in the isolate, however many titles there are', async (t) => {
+t.test('title rules are validated and applied in the isolate, for any number of titles', async (t) => {
   const rules = findRules()
   const given = [
     { pattern: '\\s*\\((\\d{4})\\)$', replacement: '' },
@@ -49,7 +49,7 @@ t.test('rules of titles are checked and applied in the isolate, however many tit
   t.equal((await rules.rewriteTitles(costly, long)).length, 12, 'in several calls')
 })
 
-t.test('runs of marks in a rule or in what it is compared with cost nothing', async (t) => {
+t.test('runs of marks in a rule or a value are fast', async (t) => {
   const marks = `a${'\u0315\u0300'.repeat(30_000)}`
   const rules = findRules()
   const context = { metadata: { title: marks, summary: marks } } as unknown as Context

@@ -14,7 +14,7 @@ import { ENTRIES_MAX } from '#workers/limits.ts'
 const MIB = 1024 * 1024
 const numbered = await numberedPages(12)
 const order = Array.from({ length: 12 }, (_, index) => `page${index + 1}.png`)
-/** Larger than the heads that an ordinary look reads. */
+/** Larger than the heads that an ordinary analysis reads. */
 const large = await makePicture({ width: 160, height: 240, noise: true })
 const text = Buffer.from('<html>not a picture</html>')
 
@@ -31,7 +31,7 @@ async function analyseBytes(t: Test, bytes: Uint8Array, options: { name?: string
 const names = (analysis: Analysis) => analysis.pages.map((page) => page.name)
 const types = (analysis: Analysis) => analysis.problems.map((problem) => `${problem.type}${problem.fatal ? '!' : ''}`)
 
-t.test('a good comic, whatever its container and its name', async (t) => {
+t.test('a good comic, with any container and name', async (t) => {
   for (const [bytes, name, format] of [
     [buildZip(numbered), 'a.cbz', 'cbz'],
     [buildZip(numbered.map((page) => ({ ...page, method: 8 }))), 'a zip.cbr', 'cbz'],
@@ -102,7 +102,7 @@ t.test('the title of ComicInfo.xml', async (t) => {
   }
 })
 
-t.test('bad input, each with its type and words', async (t) => {
+t.test('bad input, each with its type and message', async (t) => {
   const pages: ZipPart[] = numbered.slice(0, 3)
   const [first, second, third] = pages as [ZipPart, ZipPart, ZipPart]
   const zeros = Buffer.alloc(48 * MIB)
@@ -180,7 +180,7 @@ t.test('bad input, each with its type and words', async (t) => {
   }
 })
 
-t.test('a bad page is counted, told by name and leaves the rest alone', async (t) => {
+t.test('a bad page is counted and named, and does not affect the rest', async (t) => {
   const parts: ZipPart[] = [...numbered.slice(0, 5), { name: 'page13.png', data: text }, { ...numbered[6]!, encrypted: true }]
   const analysis = await analyseBytes(t, buildZip(parts))
   t.equal(analysis.pageCount, 7)
@@ -197,7 +197,7 @@ t.test('a bad page is counted, told by name and leaves the rest alone', async (t
   t.match(analysis.pages.at(-1), { name: 'page13.png', width: null, height: null, mediaType: 'image/png', bytes: text.length })
 })
 
-t.test('only a deep look reads every byte', async (t) => {
+t.test('only a deep analysis reads every byte', async (t) => {
   const bytes = buildZip([...numbered.slice(0, 5), { name: 'page99.png', data: large, crc32: 5 }])
   t.same((await analyseBytes(t, bytes)).problems, [])
   t.match((await analyseBytes(t, bytes, { verifyPages: true })).problems, [
@@ -217,7 +217,7 @@ t.test('70,000 pages', async (t) => {
   t.ok(processCpuMs() - started < 10_000)
 })
 
-t.test('an EPUB is known by its marks, not its name', async (t) => {
+t.test('an EPUB is detected by content, not by name', async (t) => {
   const mimetype = { name: 'mimetype', data: Buffer.from('application/epub+zip') }
   const container = { name: 'META-INF/container.xml', data: Buffer.from('<container/>') }
   const epubs = [
@@ -234,7 +234,7 @@ t.test('an EPUB is known by its marks, not its name', async (t) => {
     t.equal((await analyseBytes(t, buildZip(parts))).format, 'cbz')
 })
 
-t.test('what the file system refuses', async (t) => {
+t.test('errors of the file system', async (t) => {
   const folder = t.testdir({ folder: {}, 'locked.cbz': 'x', 'real.cbz': buildZip(numbered) })
   symlinkSync('round', join(folder, 'round'))
   symlinkSync('real.cbz', join(folder, 'link.cbz'))
@@ -248,15 +248,15 @@ t.test('what the file system refuses', async (t) => {
     ['real.cbz/below', /gone/],
   ]
   chmodSync(join(folder, 'locked.cbz'), 0)
-  // The superuser reads everything.
-  if (process.getuid?.() !== 0) cases.push(['locked.cbz', /right to read/])
+  // Root may read everything.
+  if (process.getuid?.() !== 0) cases.push(['locked.cbz', /no permission to read/])
   for (const [name, message] of cases) {
     const analysis = await analyse({ ...fileAt(join(folder, name)), verifyPages: false })
     t.match(analysis, { file: null, format: null, pageCount: 0, problems: [{ type: 'other', fatal: true, message }] }, name)
   }
 })
 
-t.test('a file that changes under the reader', async (t) => {
+t.test('a file that changes during analysis', async (t) => {
   const folder = t.testdir()
   const bytes = buildZip([...numbered, { name: 'ballast', data: Buffer.alloc(20 * MIB, 'b') }])
   const changes: Record<string, (path: string) => void> = {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { hashFile } from '#workers/formats/hash.ts'
 
-/** KOReader's own loop, read off its source: shifts by 2·i from -1, of which the first gives 0. */
+/** KOReader's own loop, from its source: shifts by 2·i from -1, of which the first gives 0. */
 function partialMd5(bytes: Buffer): string {
   const md5 = createHash('md5')
   for (let i = -1; i <= 10; i++) {
@@ -15,7 +15,7 @@ function partialMd5(bytes: Buffer): string {
   return md5.digest('hex')
 }
 
-t.test('one read gives both hashes, at every size around a boundary', async (t) => {
+t.test('one read gives both hashes, for every size around a boundary', async (t) => {
   const path = join(t.testdir(), 'file')
   const mib = 1024 * 1024
   for (const size of [0, 1, 1023, 1024, 1025, 2048, 4095, 4096, 4097, 5120, 65536, mib - 1, mib, mib + 1, mib + 1024, 5 * mib + 17]) {
@@ -48,7 +48,7 @@ t.test('two files at a time do not mix', async (t) => {
   )
 })
 
-t.test('a descriptor that cannot be read rejects', async (t) => {
+t.test('an unreadable descriptor rejects', async (t) => {
   const fd = openSync(t.testdir(), 'r')
   await t.rejects(hashFile(fd), { code: 'EISDIR' })
   closeSync(fd)

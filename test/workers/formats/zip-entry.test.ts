@@ -12,7 +12,7 @@ import { ENTRY_LIMITS, openZipEntries } from '#workers/formats/zip-entry.ts'
 import { openCheckedEntries } from '#workers/formats/zip-read.ts'
 
 const SHORT = Buffer.from('A chapter. '.repeat(500))
-/** Several chunks, of which deflate leaves most. */
+/** Several chunks, which deflate hardly compresses. */
 const LONG = Buffer.concat([randomBytes(900_000), Buffer.alloc(300_000, 'x')])
 
 async function openArchive(t: Test, parts: ZipPart[], limits = ENTRY_LIMITS) {
@@ -48,7 +48,7 @@ async function all(entry: OpenedEntry, part = { start: 0, end: entry.bytes }): P
   return Buffer.concat(chunks)
 }
 
-t.test('short and long entries, stored and deflated, as they are and as gzip', async (t) => {
+t.test('short and long entries, stored and deflated, plain and as gzip', async (t) => {
   const contents = { short: SHORT, long: LONG, empty: Buffer.alloc(0) }
   const parts = Object.entries(contents).flatMap(([name, data]) => [
     { name: `${name}.stored`, data },
@@ -80,7 +80,7 @@ t.test('short and long entries, stored and deflated, as they are and as gzip', a
   }
 })
 
-t.test('what lies behind the last block is never sent', async (t) => {
+t.test('data after the last block is never sent', async (t) => {
   const behind = (data: Buffer) => Buffer.concat([deflateRawSync(data), Buffer.from('not a part of it')])
   const { entry, checked } = await openArchive(t, [
     { name: 'short', data: SHORT, method: 8, packed: behind(SHORT) },
@@ -99,7 +99,7 @@ t.test('what lies behind the last block is never sent', async (t) => {
   )
 })
 
-t.test('a wrong checksum, a wrong size, data that is cut off or no deflate', async (t) => {
+t.test('a wrong checksum, a wrong size, truncated and invalid data', async (t) => {
   const parts: ZipPart[] = []
   for (const [size, data] of Object.entries({ short: SHORT, long: LONG })) {
     for (const method of [0, 8]) {
@@ -127,7 +127,7 @@ t.test('a wrong checksum, a wrong size, data that is cut off or no deflate', asy
       )
 })
 
-t.test('a record of the same place that declares something else is checked by itself', async (t) => {
+t.test('another record for the same offset is checked separately', async (t) => {
   const { ask, entry, requests } = await openArchive(t, [{ name: 'a', data: SHORT, method: 8 }])
   await entry('a')
   const request = requests.get('a')!
@@ -147,7 +147,7 @@ t.test('entries are checked once for each version of their file', async (t) => {
   t.match(await ask('long'), { problem: { message: /damaged/ } }, 'another version, another check')
 })
 
-t.test('a file that changes while it is read ends in a failure', async (t) => {
+t.test('a file that changes while it is read fails', async (t) => {
   const { path, entry } = await openArchive(t, [{ name: 'long', data: LONG }])
   const opened = await entry('long')
   const taken = opened.read({ start: 0, end: opened.bytes })[Symbol.asyncIterator]()
@@ -160,11 +160,11 @@ t.test('a file that changes while it is read ends in a failure', async (t) => {
     (async () => {
       while (!(await taken.next()).done);
     })(),
-    { message: /has changed while it was read/ },
+    { message: /changed while Carrel read it/ },
   )
 })
 
-t.test('what is kept in memory is bounded', async (t) => {
+t.test('the memory cache is bounded', async (t) => {
   const parts = Array.from({ length: 20 }, (_, index) => ({ name: `${index}`, data: Buffer.alloc(100_000, index) }))
   const { entry } = await openArchive(t, parts, { keptBytesMax: 200_000, keptInAllBytesMax: 500_000 })
   const kept = await Promise.all(parts.map(({ name }) => entry(name)))

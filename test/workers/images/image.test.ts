@@ -17,7 +17,7 @@ t.test('measures every format from its head', async (t) => {
   }
 })
 
-t.test('width and height are those shown', async (t) => {
+t.test('width and height have the orientation applied', async (t) => {
   for (let orientation = 1; orientation <= 8; orientation++) {
     const picture = await makePicture({ width: 30, height: 20, orientation })
     const shown = orientation >= 5 ? [20, 30] : [30, 20]
@@ -28,7 +28,7 @@ t.test('width and height are those shown', async (t) => {
   }
 })
 
-t.test('reads no more of an entry than it must', async (t) => {
+t.test('reads no more of an entry than necessary', async (t) => {
   const reads: number[] = []
   const reading = (picture: Buffer) => (bytes: number) => {
     reads.push(bytes)
@@ -48,7 +48,7 @@ t.test('reads no more of an entry than it must', async (t) => {
   t.equal(reads.at(-1), 2048, 'text is given up after the first look')
 })
 
-t.test('what is no page picture is none', async (t) => {
+t.test('other files are not pictures', async (t) => {
   const ico = Buffer.from('00000100010010100000010020006804000016000000', 'hex')
   const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"/>')
   for (const bytes of [ico, svg, Buffer.alloc(0), Buffer.from('BM'), Buffer.from('P6 1 1 255'), Buffer.alloc(3000), pngHeader(0, 0)]) {
@@ -80,7 +80,7 @@ t.test('thumbnails fit 400 pixels and are never enlarged', async (t) => {
   )
 })
 
-t.test('refuses what cannot or must not be decoded', async (t) => {
+t.test('refuses pictures that cannot or must not be decoded', async (t) => {
   const picture = await makePicture({ width: 300, height: 300, noise: true })
   const png = await makePicture({ width: 30, height: 30, format: 'png' })
   const flawed = Buffer.from(png)
@@ -147,7 +147,7 @@ t.test('bitmaps of every depth decode to the same picture', async (t) => {
   t.throws(() => decodeBmp(bmp({ bits: 24, width: 30_000, height: 30_000, pixels: Buffer.alloc(0) })), BookFault)
 })
 
-t.test('turned AVIF pictures', { skip: !corpus }, async (t) => {
+t.test('rotated AVIF pictures', { skip: !corpus }, async (t) => {
   for (const name of ['kimono.avif', 'kimono.rotate90.avif']) {
     const bytes = readFileSync(`${corpus!.folder}images/${name}`)
     const { width, height } = measurePicture(bytes)!

@@ -11,7 +11,7 @@ import { isPlainPicture } from '#workers/images/plain-picture.ts'
 import { openPool } from '#workers/pool/pool.ts'
 
 const DEADLINE_MS = 6_000
-/** Six seconds, and all that a busy machine adds; without an end they would take hours. */
+/** Six seconds, and the delays of a busy machine; without a deadline they would take hours. */
 const BOUND_MS = 60_000
 t.setTimeout(240_000)
 
@@ -23,7 +23,7 @@ t.teardown(async () => {
 })
 const still = await makePicture({ width: 16, height: 16, format: 'webp' })
 
-t.test('what has no bound of time by its pixels is told by its bytes', async (t) => {
+t.test('pictures whose time is not bounded by their pixels are detected by their bytes', async (t) => {
   for (const format of ['jpeg', 'png', 'gif', 'webp'] as const)
     t.ok(isPlainPicture(await makePicture({ width: 30, height: 20, format, noise: true })), format)
   for (const format of ['avif', 'tiff'] as const) t.notOk(isPlainPicture(await makePicture({ width: 30, height: 20, format })), format)
@@ -34,7 +34,7 @@ t.test('what has no bound of time by its pixels is told by its bytes', async (t)
   t.notOk(isPlainPicture(Buffer.alloc(0)))
 })
 
-t.test('what would be unpacked whole and is large is no plain picture, what is decoded row by row is', async (t) => {
+t.test('large pictures are plain only when they are decoded row by row', async (t) => {
   const chunk = (type: string, data: Buffer) => {
     const body = Buffer.concat([Buffer.from(type, 'latin1'), data])
     const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)]
@@ -59,7 +59,7 @@ t.test('what would be unpacked whole and is large is no plain picture, what is d
   t.ok(isPlainPicture(scannedJpeg(12_000, 1)))
 })
 
-t.test('the others are drawn all the same', async (t) => {
+t.test('the others are drawn in a child', async (t) => {
   for (const format of ['avif', 'tiff'] as const) {
     const bytes = await makePicture({ width: 300, height: 200, format })
     t.match(await pool.resizeImage({ bytes, width: 60, format: null }), { mediaType: 'image/jpeg' }, format)
@@ -73,7 +73,7 @@ t.test('the others are drawn all the same', async (t) => {
   })
 })
 
-t.test('what takes for ever is ended at the deadline, and others go on meanwhile', async (t) => {
+t.test('endless drawings are stopped at the deadline, and others continue meanwhile', async (t) => {
   const book = join(folder, 'a.epub')
   const manifest =
     '<item id="c1" href="c1.xhtml" media-type="application/xhtml+xml"/><item id="s" href="s.svg" media-type="image/svg+xml" properties="cover-image"/>'

@@ -9,7 +9,7 @@ import { buildZip } from '#test/support/zip-builder.ts'
 
 const child = fileURLToPath(new URL('../../support/analysing-child.ts', import.meta.url))
 
-t.test('a million marks in a ComicInfo hold up neither the analysis nor the end of its process', { timeout: 240_000 }, async (t) => {
+t.test('a million marks in a ComicInfo delay neither the analysis nor the exit of its process', { timeout: 240_000 }, async (t) => {
   const folder = t.testdir()
   const marks = '\u0315\u0300'.repeat(500_000)
   const names = ['Year', 'Month', 'Title', 'Series', 'Summary', 'Writer', 'Genre', 'Tags', 'LanguageISO', 'AgeRating', 'Web']
@@ -19,7 +19,7 @@ t.test('a million marks in a ComicInfo hold up neither the analysis nor the end 
     const info = { name: 'ComicInfo.xml', data: Buffer.from(`<ComicInfo>${content}</ComicInfo>`), method: 8 as const }
     const path = join(folder, `${place}.cbz`)
     writeFileSync(path, buildZip([...(await numberedPages(2)), info]))
-    // What would go on in native code keeps the process, and is killed here.
+    // If native code still ran it would keep the process alive, which is killed here.
     const { stdout } = await promisify(execFile)(process.execPath, [child, path], { timeout: 90_000, killSignal: 'SIGKILL' })
     const { pageCount, problems } = JSON.parse(stdout) as { pageCount: number; problems: { type: string }[] }
     t.equal(pageCount, 2)

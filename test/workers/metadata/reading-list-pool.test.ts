@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import { openPool } from '#workers/pool/pool.ts'
 
-t.test('a reading list is read beside the main thread', async (t) => {
+t.test('a reading list is read in a thread', async (t) => {
   const pool = openPool({ threads: 1, memoryMbMax: 256, deadlineMs: 60_000 })
   t.teardown(() => pool.close())
   const small = Buffer.from('<ReadingList><Name>Events</Name><Books><Book Series="Saga" Number="1"/></Books></ReadingList>')

@@ -45,7 +45,7 @@ t.test('lists as programs write them', async (t) => {
   t.same(read(written.replace('<ReadingList ', '<ReadingList xmlns="urn:cbl" ')), expected, 'with a name space')
 })
 
-t.test('text is what it means', async (t) => {
+t.test('entities and white space in text', async (t) => {
   const first = (attributes: string) => read(list(`<Book ${attributes}/>`)).entries[0]
   t.match(first('Series="Law &amp; Order &#38; &lt;b&gt; &quot;x&quot; &#x2019;"'), { series: 'Law & Order & <b> "x" ’' })
   t.match(first("Series='single \"quotes\"' Number=' 1A '"), { series: 'single "quotes"', number: '1A' }, 'no space around')
@@ -62,14 +62,14 @@ t.test('text is what it means', async (t) => {
   t.match(read(windows).entries[0], { series: 'Astérix – No' })
 })
 
-t.test('what is missing leaves an empty list', async (t) => {
+t.test('missing elements give an empty list', async (t) => {
   t.same(read('<ReadingList/>'), { name: '', entries: [] })
   t.same(read('<ReadingList><Name>None</Name></ReadingList>'), { name: 'None', entries: [] })
   t.same(read('<ReadingList><Book Series="outside"/></ReadingList>').entries, [], 'books stand among Books')
   t.equal(read('<ReadingList><Books><Book/></Books><Books><Book/></Books></ReadingList>').entries.length, 2)
 })
 
-t.test('what is no list is refused in words', async (t) => {
+t.test('other files are refused with a message', async (t) => {
   const bad = ['', ' ', 'not XML', '{"name":"x"}', '<ReadingList>', '<ReadingList><Books></ReadingList>']
   for (const text of bad) t.type(refused(text), 'string', JSON.stringify(text))
   t.type(refused(Buffer.from([0x50, 0x4b, 3, 4, 0, 0, 0, 0])), 'string', 'a zip')
@@ -84,15 +84,15 @@ t.test('entities of its own are never expanded', async (t) => {
   t.notMatch(JSON.stringify(found), /aaaaaaaaaa|root:/)
 })
 
-t.test('as long as lists are, and no longer', async (t) => {
+t.test('the number of entries is limited', async (t) => {
   const book = '<Book Series="Green Lantern" Number="43" Volume="2005" Year="2009"><Id>0c1a7a8e-9cb5-4c1f-8c5f-0d4f3b0b1a11</Id></Book>'
   t.equal(read(list(book.repeat(READING_LIST_ENTRIES_MAX))).entries.length, READING_LIST_ENTRIES_MAX)
   const started = threadCpuMs()
-  t.equal(refused(list(book.repeat(10_000))), `it holds more than ${READING_LIST_ENTRIES_MAX} books`)
+  t.equal(refused(list(book.repeat(10_000))), `it contains more than ${READING_LIST_ENTRIES_MAX} books`)
   t.ok(threadCpuMs() - started < 5_000)
 })
 
-t.test('whatever the bytes, an answer', async () => {
+t.test('any bytes give an outcome', async () => {
   const piece = fc.constantFrom(
     '<ReadingList>',
     '</ReadingList>',

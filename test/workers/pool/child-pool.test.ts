@@ -10,7 +10,7 @@ import { fileAt } from '#test/support/file-at.ts'
 import { buildPdf, endlessPage, type PdfPage } from '#test/support/pdf-builder.ts'
 import { type ChildPoolOptions, openChildPool } from '#workers/pool/child-pool.ts'
 
-// Children paint here for seconds, on machines that may be busy with other tests.
+// Children draw for seconds here, on machines that may be busy with other tests.
 t.setTimeout(240_000)
 
 const folder = t.testdir()
@@ -45,12 +45,12 @@ function findProcess(pid: number): { state: string; ticks: number } | null {
   }
 }
 
-/** Whether, within seconds, none of the pool's children uses a processor any more. */
+/** Whether, within seconds, no child of the pool uses a processor. */
 async function awaitQuiet(pool: { pids(): number[] }): Promise<boolean> {
   for (let turn = 0; turn < 60; turn++) {
     const before = new Map(pool.pids().map((pid) => [pid, findProcess(pid)?.ticks ?? 0]))
     await sleep(1_000)
-    // One that paints takes 100 ticks a second where it has a core, and far more than one on the busiest machine.
+    // A drawing child takes 100 ticks a second on a free core, and far more than an idle one on the busiest machine.
     if ([...before].every(([pid, ticks]) => (findProcess(pid)?.ticks ?? ticks) - ticks <= 1)) return true
   }
   return false
@@ -87,7 +87,7 @@ t.test('draws in a warm child, which ends when it is idle', async (t) => {
   t.ok(idle.pool.healthy())
 })
 
-t.test('a process that drew covers alone ends soon, one that pages are read from stays', async (t) => {
+t.test('a process that drew only covers ends soon, one that drew pages stays', async (t) => {
   const { pool, draw } = open(t, { coverIdleMs: 500 })
   const path = save({ width: 300, height: 200, text: 'one' })
   const cover = () => pool.draw({ ...fileAt(path), index: 0, longestSide: 300, purpose: 'cover' })
@@ -104,7 +104,7 @@ t.test('a process that drew covers alone ends soon, one that pages are read from
   t.ok(pool.pids().some((pid) => pages.includes(pid)))
 })
 
-t.test('a page that draws for ever costs its process, and others are drawn meanwhile', async (t) => {
+t.test('an endless page costs its process, and others are drawn meanwhile', async (t) => {
   const { pool, draw } = open(t, { deadlineMs: 12_000, slowMs: 500 })
   const good = save({ text: 'good' })
   await draw(good)
@@ -137,7 +137,7 @@ t.test('a page that takes too much memory costs its process', async (t) => {
   t.match(await draw(path), { problem: { details: { stopped: 'memory' }, message: /more memory than 240 MB/ } })
 })
 
-t.test('a kill from outside counts against nothing', async (t) => {
+t.test('a kill from outside does not count', async (t) => {
   const { pool, draw } = open(t)
   const path = save({ content: 'q 1 0 0 1 1 1 cm 0 0 600 700 re 0 0 5 5 re f* Q\n'.repeat(10_000) })
   await draw(save({ text: 'warm' }))
@@ -147,7 +147,7 @@ t.test('a kill from outside counts against nothing', async (t) => {
   t.match(await outcome, { width: 232 })
 })
 
-t.test('whoever gives up does not wait, and the child lives on where it can', async (t) => {
+t.test('an aborted caller does not wait, and the child survives if possible', async (t) => {
   const { pool, draw } = open(t)
   const slow = save({ content: 'q 1 0 0 1 1 1 cm 0 0 600 700 re 0 0 5 5 re f* Q\n'.repeat(100_000) })
   await draw(save({ text: 'warm' }))
@@ -165,7 +165,7 @@ t.test('whoever gives up does not wait, and the child lives on where it can', as
   t.ok(await awaitQuiet(pool), 'what cannot stop is ended')
 })
 
-t.test('closing ends all at once, whatever they do', async (t) => {
+t.test('close ends all children at once', async (t) => {
   const { pool, draw } = open(t)
   await draw(save({ text: 'warm' }))
   const stuck = draw(save(endlessPage))
@@ -181,7 +181,7 @@ t.test('closing ends all at once, whatever they do', async (t) => {
   await t.rejects(draw(save({})), { code: 'unavailable' })
 })
 
-t.test('a child ends with its server, however that ends and whatever the child does', async (t) => {
+t.test('a child ends with its server in every case', async (t) => {
   const path = save(endlessPage)
   const program = join(folder, 'server.ts')
   const source = new URL('../../../workers/pool/child-pool.ts', import.meta.url).href

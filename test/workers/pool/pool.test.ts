@@ -11,7 +11,7 @@ import { buildZip, type ZipPart } from '#test/support/zip-builder.ts'
 import { openFiles } from '#workers/formats/open-files.ts'
 import { openPool, type Pool } from '#workers/pool/pool.ts'
 
-// Slow books are looked through here, on machines that may be busy with other tests.
+// Slow books are analyzed here, on machines that may be busy with other tests.
 t.setTimeout(240_000)
 
 const numbered = await numberedPages(5)
@@ -27,7 +27,7 @@ function write(folder: string, name: string, bytes: Uint8Array): string {
   return join(folder, name)
 }
 
-/** A comic that takes seconds to look through: 300 pages of 28 MB, each packed to nearly nothing. */
+/** A comic that takes seconds to analyze: 300 pages of 28 MB, each compressed to nearly nothing. */
 async function slowComic(folder: string): Promise<string> {
   slowBytes ??= await packSlowComic()
   return write(folder, 'slow.cbz', slowBytes)
@@ -56,7 +56,7 @@ t.test('analyses in threads, many at a time', async (t) => {
   t.ok(pool.healthy())
 })
 
-t.test('a file that takes too long becomes a problem and nobody else notices', async (t) => {
+t.test('a file that takes too long becomes a problem and affects nothing else', async (t) => {
   const folder = t.testdir()
   const pool = open(t, { deadlineMs: 3_000 })
   const good = write(folder, 'good.cbz', buildZip(numbered))
@@ -73,7 +73,7 @@ t.test('a file that takes too long becomes a problem and nobody else notices', a
 t.test('the start of a thread does not count against its work', async (t) => {
   const good = write(t.testdir(), 'good.cbz', buildZip(numbered))
   const look = async (pool: Pool) => (await pool.analyse({ ...fileAt(good), verifyPages: false })).problems
-  /** Of a fresh thread, and of one that has its libraries loaded. */
+  /** Of a new thread, and of one with loaded libraries. */
   const measure = async () => {
     const pool = open(t, { threads: 1 })
     const times: number[] = []
@@ -84,7 +84,7 @@ t.test('the start of a thread does not count against its work', async (t) => {
     }
     return times as [first: number, second: number]
   }
-  // Shorter than a thread takes to start on this machine, longer than the work takes. Where both are as long as chance has it, one of several tries shows it.
+  // Shorter than a thread takes to start on this machine, longer than the work. If both are nearly equal, one of several tries shows it.
   let problems: unknown[] = []
   for (let tries = 0; tries < 8; tries++) {
     const [first, second] = await measure()
@@ -98,7 +98,7 @@ t.test('the start of a thread does not count against its work', async (t) => {
 t.test('a file that takes too much memory becomes a problem', async (t) => {
   const folder = t.testdir()
   const pool = open(t, { threads: 1, memoryMbMax: 64 })
-  // Long names fill the memory as soon as the directory is read.
+  // Long names fill the memory when the directory is read.
   const folderName = 'a rather long name of a folder '.repeat(80)
   const data = Buffer.alloc(0)
   const many = buildZip(Array.from({ length: 24_000 }, (_, index) => ({ name: `${folderName}/${index}.png`, data })))
@@ -112,7 +112,7 @@ t.test('a file that takes too much memory becomes a problem', async (t) => {
   t.equal(fine.pageCount, 5)
 })
 
-t.test('the caller may give up, waiting or running', async (t) => {
+t.test('the caller may abort, waiting or running', async (t) => {
   const folder = t.testdir()
   const pool = open(t, { threads: 1 })
   const slow = await slowComic(folder)
@@ -176,7 +176,7 @@ t.test('a replaced book is noticed, a missing one refused', async (t) => {
   })
 })
 
-t.test('open files are few, shared and closed', async (t) => {
+t.test('open files are limited, shared and closed', async (t) => {
   const folder = t.testdir()
   const count = () => readdirSync('/proc/self/fd').length
   const before = count()
@@ -211,10 +211,10 @@ t.test('RAR pages come from threads, moved and not copied', async (t) => {
   t.match(resized, { mediaType: 'image/webp' })
 })
 
-t.test('promises that nobody waits for end no thread, and one file is not the health of the pool', async (t) => {
+t.test('unhandled rejections do not end a thread, and one file does not affect the health of the pool', async (t) => {
   const folder = t.testdir()
   const pool = open(t, { threads: 1 })
-  // pdf.js looks for the last page, fails, and leaves the failure of another damaged page behind.
+  // pdf.js looks for the last page, fails, and leaves the rejection of another damaged page behind.
   const damaged = write(folder, 'damaged.pdf', damagePages(Array<PdfPage>(5).fill({ text: 'a page' }), [3, 5]))
   for (let round = 0; round < 9; round++) {
     const { pageCount, problems, cover } = await pool.analyse({ ...fileAt(damaged), verifyPages: false })
@@ -239,7 +239,7 @@ t.test('the time in which a cover is drawn does not count against the analysis, 
   t.ok(pool.healthy())
 })
 
-t.test('a closed pool takes no work and ends what runs', async (t) => {
+t.test('a closed pool accepts no work and ends running work', async (t) => {
   const folder = t.testdir()
   const pool = open(t, { threads: 1 })
   const running = pool.analyse({ ...fileAt(await slowComic(folder)), verifyPages: true })

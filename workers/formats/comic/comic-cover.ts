@@ -7,8 +7,8 @@ import { COVER_TRIES_MAX, PIXELS_MAX, THUMBNAIL_LONGEST_SIDE } from '../../limit
 import type { PageFaults } from './comic-faults.ts'
 
 /**
- * The first page as a thumbnail. When it gives none, that is a problem, and the next page that can be decoded stands in
- * for it. `read` gives a page's bytes or throws {@link BookFault}, which is then known of that page too.
+ * The first page as a thumbnail. If it cannot be decoded, that is a problem, and the next page that can be decoded replaces
+ * it. `read` returns the bytes of a page or throws {@link BookFault}, which is then recorded for that page too.
  */
 export async function makeCover(
   pages: readonly Page[],
@@ -36,10 +36,10 @@ export async function makeCover(
       refusal ??= error.message
     }
   }
-  // With no page at all the book has a worse problem than its cover.
+  // A book without any page has a worse problem than its cover.
   return {
     cover: null,
-    problem: faults.all ? null : coverProblem('No other page near it can be used either.', refusal ?? 'It cannot be decoded.'),
+    problem: faults.all ? null : coverProblem('None of the next pages can be decoded either.', refusal ?? 'It cannot be decoded.'),
   }
 }
 
@@ -52,10 +52,10 @@ async function readNoting(index: number, faults: PageFaults, read: (index: numbe
   }
 }
 
-/** Known from the head, so the page need not be unpacked to be refused. */
+/** The size is in the head, so a huge page is refused without unpacking it. */
 function refuseHuge(page: Page): void {
   if ((page.width ?? 0) * (page.height ?? 0) > PIXELS_MAX) {
-    throw new BookFault('thumbnail', `"${page.name}" claims ${page.width} × ${page.height} pixels, which is more than is decoded.`)
+    throw new BookFault('thumbnail', `"${page.name}" claims ${page.width} × ${page.height} pixels, which is more than Carrel decodes.`)
   }
 }
 

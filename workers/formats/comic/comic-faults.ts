@@ -2,7 +2,7 @@ import type { Problem } from '#core/metadata/analysis.ts'
 import { BookFault } from '../../fault.ts'
 import { NAMES_IN_PROBLEM_MAX } from '../../limits.ts'
 
-/** Collects what is wrong with single pages, so that one bad page is a remark and not the end of the book. */
+/** Collects the problems of single pages, so that one bad page does not fail the whole book. */
 export class PageFaults {
   readonly #names: readonly string[]
   readonly #faults = new Map<number, BookFault>()
@@ -23,12 +23,12 @@ export class PageFaults {
     return this.#faults.get(index)
   }
 
-  /** Whether not one page is left. */
+  /** Whether every page is bad. */
   get all(): boolean {
     return this.#faults.size === this.#names.length
   }
 
-  /** Runs `look` for a page; a {@link BookFault} is kept and answers null. */
+  /** Runs `look` for a page; records a {@link BookFault} and returns null. */
   watch<Result>(index: number, look: () => Result): Result | null {
     try {
       return look()
@@ -48,7 +48,7 @@ export class PageFaults {
     const total = this.#names.length
     const details = { ...fault.problem.details, count, pages: this.#listed() }
     if (this.all) {
-      // A lock or a packing method concerns the archive as such, and its message says so; else count.
+      // Encryption and compression methods apply to the whole archive, and the message says so; else count pages.
       const whole = fault.problem.details?.encrypted === true || fault.problem.details?.method !== undefined || total === 1
       const message = whole ? fault.message : `None of the ${total} pages can be shown as a picture. The first: ${fault.message}`
       return { type: 'page_extraction', message, details, fatal: true }

@@ -11,12 +11,12 @@ import { makeCover } from './comic-cover.ts'
 import { PageFaults } from './comic-faults.ts'
 import { inPageOrder, pageTypeOf } from './page-order.ts'
 
-/** What analysis learns of a comic besides the facts of its file. */
+/** The result of analyzing a comic, besides its file and format. */
 export type Contents = Omit<Analysis, 'file' | 'format'>
 
 /**
- * Pages and cover of a zip whose pictures are its pages: a directory, the heads of the pages, and one page in full.
- * Throws {@link BookFault} only for what keeps the whole book from being read.
+ * Pages and cover of a zip of pictures: reads the directory, the heads of the pages, and one page in full.
+ * Throws {@link BookFault} only when the whole book cannot be read.
  */
 export async function analyseZipComic(
   archive: ZipArchive,
@@ -56,13 +56,13 @@ function zipPage(archive: ZipArchive, entry: ZipEntry, index: number, faults: Pa
     return found ?? notPicture(entry.name)
   })
   const page = pageOf(entry, picture)
-  // An entry that cannot be read has no place to read it from; it still counts, so that page numbers stay what they are.
+  // An unreadable entry has no offset; it still counts as a page, so that page numbers stay the same.
   return entry.dataOffset < 0 ? page : { ...page, zip: archive.locate(entry) }
 }
 
 /**
- * Pages and cover of a RAR. Unpacking is the only way to see a picture's head, so one pass unpacks every page and checks
- * its CRC as well; it keeps one page at a time in memory.
+ * Pages and cover of a RAR. Only unpacking shows the head of a picture, so one pass unpacks every page and checks
+ * its CRC as well; it holds one page at a time in memory.
  */
 export async function analyseRarComic(file: LibraryFile, draw?: DrawPdfPage): Promise<Contents> {
   const listing = await listRar(file)
@@ -86,7 +86,7 @@ export async function analyseRarComic(file: LibraryFile, draw?: DrawPdfPage): Pr
     }
     if (fault) faults.add(index, fault)
     else if (index === 0) first = Uint8Array.from(content)
-    // Even half an entry may have the head of a picture.
+    // Even half an entry may contain the head of a picture.
     const picture = faults.watch(index, () => measureEntry(content.length, (bytes) => content.subarray(0, bytes)) ?? notPicture(entry.name))
     pages[index] = pageOf(entry, picture)
     return true
@@ -96,7 +96,7 @@ export async function analyseRarComic(file: LibraryFile, draw?: DrawPdfPage): Pr
   return contents(source, pages, cover, info, [incompleteProblem(listing), faults.problem(), problem])
 }
 
-/** One entry of a RAR in full. Throws {@link BookFault} when it cannot be had. */
+/** One whole entry of a RAR. Throws {@link BookFault} when it cannot be unpacked. */
 export async function extractOne(file: LibraryFile, entry: RarEntry): Promise<Uint8Array<ArrayBuffer>> {
   const found: { content?: Uint8Array<ArrayBuffer>; fault: BookFault | null } = { fault: null }
   await extractRar(file, [entry], (_, content, fault) => {
@@ -127,7 +127,7 @@ function notPicture(name: string): never {
 }
 
 function zeroPages(pageSource: Contents['pageSource']): Contents {
-  const problem: Problem = { type: 'zero_pages', message: 'This archive holds no pictures, so it has no pages.', fatal: true }
+  const problem: Problem = { type: 'zero_pages', message: 'This archive contains no pictures, so it has no pages.', fatal: true }
   return { pageCount: 0, pageSource, pages: [], embedded: {}, cover: null, problems: [problem] }
 }
 

@@ -1,7 +1,7 @@
 import { normalizeText } from '#core/foundation/text.ts'
 import { NAME_CHARACTERS_MAX } from '../../limits.ts'
 
-/** Which entries of an archive are pages, and in which order people expect them. */
+/** Decides which entries of an archive are pages, and sorts them as people expect. */
 
 const PAGE_TYPES: Record<string, string> = {
   jpg: 'image/jpeg',
@@ -19,19 +19,19 @@ const PAGE_TYPES: Record<string, string> = {
   tiff: 'image/tiff',
 }
 
-/** Folders that macOS and Synology add beside the real ones, full of pictures that are no pages. */
+/** Folders that macOS and Synology add beside the real ones, full of pictures that are not pages. */
 const JUNK_FOLDERS = new Set(['__macosx', '@eadir'])
 
 /**
- * The media type that the extension promises, or null when the entry is no page: another extension, a hidden file or
- * folder, or a system's own. SVG is none: it is a document with scripts, and no comic is made of it.
+ * The media type of the extension, or null when the entry is not a page: another extension, a hidden file or folder, or
+ * a folder of the operating system. SVG is not a page: it is a document with scripts, and no comic consists of it.
  */
 export function pageTypeOf(name: string): string | null {
   const dot = name.lastIndexOf('.')
   const type = dot < 0 ? undefined : PAGE_TYPES[name.slice(dot + 1).toLowerCase()]
   if (type === undefined) return null
   for (const part of name.split('/')) {
-    // "." and ".." are not hidden files: "./001.jpg" is how some tools write every name.
+    // "." and ".." are not hidden files: some tools write every name as "./001.jpg".
     if (part.startsWith('.') && part !== '.' && part !== '..') return null
     if (JUNK_FOLDERS.has(part.toLowerCase())) return null
   }
@@ -39,8 +39,8 @@ export function pageTypeOf(name: string): string | null {
 }
 
 /**
- * Entries in natural order of their full names: numbers by value, case and accents ignored, folders before longer names
- * that begin alike. Equal names keep the order given.
+ * Sorts entries in natural order of their full names: numbers by value, ignoring case and accents, a folder before longer
+ * names with the same beginning. Equal names keep their order.
  */
 export function inPageOrder<Entry extends { name: string }>(entries: readonly Entry[]): Entry[] {
   const keyed = entries.map((entry) => ({ entry, key: sortKey(entry.name) }))
@@ -50,13 +50,13 @@ export function inPageOrder<Entry extends { name: string }>(entries: readonly En
 
 const NON_ASCII = /[^\x00-\x7f]/
 
-/** What is compared: plain letters in lower case, wide digits as digits. `/` becomes the lowest character, so that a folder's pages stay together. */
+/** The key to compare: plain lower-case letters, wide digits as digits. `/` becomes the lowest character, so that the pages of a folder stay together. */
 function sortKey(name: string): string {
   const plain = NON_ASCII.test(name) ? normalizeText(name, NAME_CHARACTERS_MAX, 'NFKD').replace(/\p{M}/gu, '') : name
   return plain.toLowerCase().replaceAll('/', '\u0001')
 }
 
-/** Compares two keys, runs of digits by value whatever their length. Written out because Intl.Collator takes seconds over 70,000 names. */
+/** Compares two keys, runs of digits by value at any length. Written by hand because Intl.Collator takes seconds for 70,000 names. */
 function compareNatural(a: string, b: string): number {
   let i = 0
   let j = 0
@@ -102,11 +102,11 @@ function skipZeros(text: string, at: number, end: number): number {
 
 const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
-/** An entry name as the rest of Carrel keeps it: `/` as separator, no NUL (databases refuse it), no half characters, bounded. */
+/** Normalizes an entry name: `/` as separator, no NUL (databases refuse it), no half characters, limited length. */
 export function tidyName(name: string): string {
   const slashed = name.includes('\\') ? name.replaceAll('\\', '/') : name
   const whole = slashed.includes('\0') ? slashed.replaceAll('\0', '\ufffd') : slashed
-  // Cut from the front: the end has the extension, which says whether it is a page.
+  // Cut from the front: the extension at the end decides whether the entry is a page.
   const short = whole.length > NAME_CHARACTERS_MAX ? whole.slice(-NAME_CHARACTERS_MAX) : whole
   return short.isWellFormed() ? short : short.toWellFormed()
 }

@@ -10,8 +10,8 @@ import { findFirstImage } from './epub-spine-image.ts'
 
 /**
  * The cover by the rules of OPF: EPUB 3's `cover-image`, EPUB 2's cover meta, the guide, else the first picture of the
- * first spine item. Where one names something that cannot be shown the next is tried; a book that names no picture
- * has no cover and no problem.
+ * first spine item. When one of them names something that cannot be decoded, the next one is tried; a book that names no
+ * picture has no cover and no problem.
  */
 export async function makeEpubCover(
   archive: ZipArchive,
@@ -40,7 +40,7 @@ export async function makeEpubCover(
   return { cover: null, problem: failure }
 }
 
-/** At most one of each kind, so a book of broken pictures costs four decodings at most. */
+/** At most one candidate of each kind, so a book of broken pictures costs at most four decodings. */
 function* coverCandidates(archive: ZipArchive, book: EpubPackage): Generator<ZipEntry> {
   const candidates = [
     () => book.manifest.find((item) => item.properties.includes('cover-image'))?.entry,
@@ -55,7 +55,7 @@ function* coverCandidates(archive: ZipArchive, book: EpubPackage): Generator<Zip
   }
 }
 
-/** The meta's content is a manifest id; in the wild also the href, or the id of the page that shows the cover. */
+/** The content of the meta is a manifest id; some books write the href, or the id of the page that shows the cover. */
 function findMetaCover(book: EpubPackage): ZipEntry | undefined {
   const { coverMeta } = book
   if (coverMeta === undefined || coverMeta === '') return undefined

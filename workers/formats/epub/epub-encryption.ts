@@ -3,13 +3,13 @@ import type { ZipArchive } from '../zip/zip.ts'
 import type { EpubPackage } from './epub-package.ts'
 import { readPage } from './epub-spine-image.ts'
 
-/** A kilobyte per file of the book: enough for 4,000 files. */
+/** One kilobyte for each file of the book: enough for 4,000 files. */
 const ENCRYPTION_BYTES_MAX = 4 * 1024 * 1024
 
-/** These scramble the head of a font with the book's own identifier: they lock nobody out. */
+/** Font obfuscation with the book's own identifier; it does not restrict reading. */
 const FONT_OBFUSCATIONS = new Set(['http://www.idpf.org/2008/embedding', 'http://ns.adobe.com/pdf/enc#RC'])
 
-/** Archive paths that META-INF/encryption.xml lists as encrypted; obfuscated fonts are left out. */
+/** Archive paths that META-INF/encryption.xml lists as encrypted, without obfuscated fonts. */
 export function findEncryptedPaths(archive: ZipArchive, book: EpubPackage): Set<string> {
   const paths = new Set<string>()
   const entry = book.resolve('META-INF/encryption.xml', '')?.entry

@@ -7,9 +7,9 @@ import { readZipRecords, type ZipEntry } from '../zip/zip-directory.ts'
 const CHUNK_BYTES = 64 * 1024
 
 /**
- * The entries of an EPUB, listed by unzipper. Which records there are, what they are called and where they lie is decided by our own reader, by which the
- * file was analyzed: unzipper is given exactly the records that it found, with an end behind them that says so. So it lists archives with data before or
- * behind them too, and never another directory than ours.
+ * The entries of an EPUB, listed by unzipper. Our own directory reader, which also analyzed the file, decides which records exist, their names and
+ * their offsets: unzipper gets exactly the records that it found, followed by a matching end record. So archives with data before or behind them
+ * work too, and unzipper never reads another directory than ours.
  */
 export async function listEpubEntries(file: OpenFile): Promise<ZipEntry[]> {
   const { entries, records } = readZipRecords(file.fd, file.bytes)
@@ -17,7 +17,7 @@ export async function listEpubEntries(file: OpenFile): Promise<ZipEntry[]> {
   return entries.map((entry, index) => asListed(entry, listed[index]))
 }
 
-/** A record of which unzipper makes something else, such as one whose fields of 64 bits are cut off, stays what our own reader made of it. */
+/** A record that unzipper reads differently, such as one with truncated 64-bit fields, stays as our own reader read it. */
 function asListed(entry: ZipEntry, listed: ListedFile | undefined): ZipEntry {
   const { compressedSize, uncompressedSize } = listed ?? {}
   if (!listed || compressedSize !== entry.compressedBytes || uncompressedSize !== entry.bytes) return entry
@@ -46,7 +46,7 @@ async function listByUnzipper(records: Buffer, count: number): Promise<ListedFil
     )
     return await directory.files
   } finally {
-    // It reads no further than it needs and leaves them open.
+    // unzipper reads no further than it needs and leaves the streams open.
     for (const stream of streams) stream.destroy()
   }
 }

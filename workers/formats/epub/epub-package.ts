@@ -9,7 +9,7 @@ import type { XmlDocument, XmlElement } from '../../metadata/xml.ts'
 import { childrenNamed, descendantsNamed, findDescendant, parseXml, textOf, XML_BYTES_MAX, XmlError } from '../../metadata/xml.ts'
 import type { ZipArchive, ZipEntry } from '../zip/zip.ts'
 
-/** A resource of the book as the manifest lists it. `path` is the archive path; `entry` is undefined when the archive lacks it. */
+/** A resource in the manifest. `path` is the archive path; `entry` is undefined when the archive lacks it. */
 export interface ManifestItem {
   id: string
   path: string
@@ -18,29 +18,29 @@ export interface ManifestItem {
   entry: ZipEntry | undefined
 }
 
-/** What the package document says, resolved against the archive. */
+/** The package document, resolved against the archive. */
 export interface EpubPackage {
   embedded: Embedded
-  /** What of the metadata could not be used. */
+  /** The parts of the metadata that could not be used. */
   metadataProblem: Problem | null
   /** Names of undeclared or DTD-declared entities, left as written. */
   unknownEntities: readonly string[]
   fixedLayout: boolean
   manifest: readonly ManifestItem[]
-  /** Manifest items in reading order; references to nothing are left out and counted in `danglingRefs`. */
+  /** Manifest items in reading order; dangling references are left out and counted in `danglingRefs`. */
   spine: readonly ManifestItem[]
   danglingRefs: number
-  /** On which side of a spread an item of the spine is shown, by its place in the spine; undefined where the package does not say. */
+  /** The side of the spread for each spine item, by index; undefined where the package does not set it. */
   sides: readonly (SpreadSide | undefined)[]
   /** EPUB 2's `<meta name="cover" content="…">`, as written. */
   coverMeta: string | undefined
   /** The guide's cover page or picture. */
   guideCover: ZipEntry | undefined
-  /** How hrefs of a file in the book are found; `from` is the archive path of that file. */
+  /** Resolves an href; `from` is the archive path of the file that contains it. */
   resolve: (href: string, from: string) => { path: string; entry: ZipEntry | undefined } | undefined
 }
 
-/** The package document found through META-INF/container.xml. Throws {@link BookFault}: `parser` without either, `metadata` when it is no XML. */
+/** Finds the package document through META-INF/container.xml. Throws {@link BookFault}: `parser` when either is missing, `metadata` when it is not XML. */
 export function openPackage(archive: ZipArchive): EpubPackage {
   const find = entryFinder(archive)
   const resolve: EpubPackage['resolve'] = (href, from) => {
@@ -79,13 +79,13 @@ export function openPackage(archive: ZipArchive): EpubPackage {
   }
 }
 
-/** EPUB 3 writes `page-spread-left`, or with the prefix of its rendering words. */
+/** EPUB 3 writes `page-spread-left`, or the same with the prefix `rendition:`. */
 function sideOf(reference: XmlElement): SpreadSide | undefined {
   const properties = (reference.attributes.get('properties') ?? '').split(/\s+/)
   return SPREAD_SIDES.find((side) => properties.some((property) => property.replace('rendition:', '') === `page-spread-${side}`))
 }
 
-/** Reads and parses one XML entry; the fault carries `type` and begins with `failure`. */
+/** Reads and parses one XML entry; the error has this `type`, and its message begins with `failure`. */
 function readXml(archive: ZipArchive, entry: ZipEntry, type: 'parser' | 'metadata', failure: string): XmlDocument {
   try {
     return parseXml(archive.read(entry, XML_BYTES_MAX))
@@ -99,7 +99,7 @@ function readXml(archive: ZipArchive, entry: ZipEntry, type: 'parser' | 'metadat
 function findPackagePath(archive: ZipArchive, find: (path: string) => ZipEntry | undefined): string {
   const container = find('META-INF/container.xml')
   if (container === undefined) {
-    throw new BookFault('parser', 'This EPUB has no META-INF/container.xml, so nothing says where its content is.')
+    throw new BookFault('parser', 'This EPUB has no META-INF/container.xml, which says where its content is.')
   }
   const { root } = readXml(archive, container, 'parser', 'META-INF/container.xml of this EPUB cannot be read')
   const rootFiles = [...descendantsNamed(root, 'rootfile')].filter((file) => file.attributes.get('full-path'))
@@ -145,7 +145,7 @@ function saysFixedLayout(metadata: XmlElement | undefined): boolean {
 
 const OPTION_FILES = ['META-INF/com.apple.ibooks.display-options.xml', 'META-INF/com.kobobooks.display-options.xml']
 
-/** What iBooks and Kobo read before EPUB 3 had a word for it. A broken option file decides nothing. */
+/** The option file that iBooks and Kobo read before EPUB 3 had a property. A broken option file is ignored. */
 function optionFileSaysFixedLayout(archive: ZipArchive, find: (path: string) => ZipEntry | undefined): boolean {
   return OPTION_FILES.some((path) => {
     const entry = find(path)
@@ -167,7 +167,7 @@ function findGuideCover(root: XmlElement, find: (href: string) => ZipEntry | und
   return find(cover?.attributes.get('href') ?? '')
 }
 
-/** By exact name, else ignoring case and Unicode form: books made on Windows and Macs differ in both from what they link. */
+/** By exact name, else ignoring case and Unicode form: names in books made on Windows and Macs differ in both from their links. */
 function entryFinder(archive: ZipArchive): (path: string) => ZipEntry | undefined {
   let folded: Map<string, ZipEntry> | undefined
   return (path) => {
@@ -182,7 +182,7 @@ function foldName(name: string): string {
   return normalizeText(name, NAME_CHARACTERS_MAX).toLowerCase()
 }
 
-/** The archive path that `href` in the file `from` means; undefined for other places (`http:`, `data:`) and for the file itself (`#note`). */
+/** The archive path of `href` in the file `from`; undefined for other schemes (`http:`, `data:`) and for links into the file itself (`#note`). */
 export function resolveHref(href: string, from: string): string | undefined {
   const path = href.trim().split(/[?#]/, 1)[0] as string
   if (path === '' || /^[a-z][a-z0-9+.-]*:/i.test(path) || path.startsWith('//')) return undefined

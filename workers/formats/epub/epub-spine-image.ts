@@ -3,16 +3,16 @@ import { findDescendant, isElement, parseXml, type XmlElement, XmlError } from '
 import type { ZipArchive, ZipEntry } from '../zip/zip.ts'
 import type { EpubPackage, ManifestItem } from './epub-package.ts'
 
-/** A page that only shows one picture is a kilobyte of markup; the rest of this is inlined style. Larger ones are text. */
+/** A page with one picture is a kilobyte of markup; the rest of this limit is for inlined styles. Larger pages are text. */
 const PICTURE_PAGE_BYTES_MAX = 64 * 1024
 
 /** A cover page may come with a whole inlined style sheet. */
 const COVER_PAGE_BYTES_MAX = 1024 * 1024
 
-/** Bitmaps only: an SVG can run scripts, so it is never handed out as a page image. */
+/** Bitmaps only: an SVG can run scripts, so it is never served as a page image. */
 const BITMAP = /^image\/(?!svg)/
 
-/** Anything in a page that is shown and is neither text nor a picture: with one of these the page is more than its picture. */
+/** Visible elements that are neither text nor a picture: a page with one of these is more than its picture. */
 const SHOWN_ELEMENTS = new Set(
   'audio button canvas circle ellipse embed foreignobject hr iframe input line math object path polygon polyline rect select textarea use video'.split(
     ' ',
@@ -36,7 +36,7 @@ export function findSpineImages(archive: ZipArchive, book: EpubPackage): SpineIm
   return images.some((image) => image.entry !== undefined) ? images : null
 }
 
-/** Undefined when the item is more or other than one picture. */
+/** Undefined when the item has anything besides one picture. */
 function findOnlyImage(archive: ZipArchive, book: EpubPackage, item: ManifestItem): SpineImage | undefined {
   if (BITMAP.test(item.mediaType)) return { name: item.path, entry: item.entry }
   if (item.entry === undefined) return { name: item.path, entry: undefined }
@@ -66,7 +66,7 @@ export function readPage(archive: ZipArchive, entry: ZipEntry, bytesMax: number)
   try {
     return parseXml(archive.read(entry, bytesMax)).root
   } catch (error) {
-    // Such a page only cannot be looked into; whether that is a problem is for its caller to say.
+    // The page cannot be inspected; the caller decides whether that is a problem.
     if (error instanceof XmlError || error instanceof BookFault) return undefined
     throw error
   }
@@ -88,7 +88,7 @@ function showsMore(element: XmlElement): boolean {
   return element.children.some((child) => {
     if (!isElement(child)) return /[^\s\u200B-\u200D\uFEFF]/.test(child)
     const name = child.name.toLowerCase()
-    // Names and styles of things are not shown.
+    // Titles, descriptions and styles are not visible.
     if (name === 'title' || name === 'desc' || name === 'style' || name === 'script' || name === 'defs' || name === 'metadata') return false
     return SHOWN_ELEMENTS.has(name) || showsMore(child)
   })

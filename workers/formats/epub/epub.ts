@@ -14,13 +14,13 @@ const POSITION_BYTES = 1024
 
 interface EpubOptions {
   verifyPages: boolean
-  /** Draws covers that are no plain pictures; without it that is done here. */
+  /** Draws covers that are not plain pictures; without it they are drawn in this thread. */
   draw?: DrawPdfPage | undefined
 }
 
 /**
- * Title, page count, cover and, of a comic EPUB, pages. `verifyPages` reads every spine item and picture in full.
- * Whatever is wrong with the book comes back as `problems`.
+ * Title, page count, cover and, for a comic EPUB, pages. `verifyPages` reads every spine item and picture in full.
+ * Returns everything wrong with the book as `problems`.
  */
 export async function analyseEpub(archive: ZipArchive, options: EpubOptions): Promise<Omit<Analysis, 'file' | 'format'>> {
   try {
@@ -59,7 +59,7 @@ async function analysePackage(
   }
 }
 
-/** Positions of one item of the spine: one in a book of fixed pages, and at least one in a text. */
+/** The number of positions in a spine item: one in a fixed-layout book, at least one in a reflowable one. */
 export function positionsIn(book: EpubPackage, item: ManifestItem): number {
   return book.fixedLayout ? 1 : Math.max(1, Math.ceil((item.entry?.compressedBytes ?? 0) / POSITION_BYTES))
 }
@@ -72,7 +72,7 @@ function readPages(archive: ZipArchive, images: SpineImage[], verifyPages: boole
       if (entry === undefined) throw new BookFault('page_extraction', 'it is not in the file')
       page.zip = archive.locate(entry)
       const picture = measureEntry(entry.bytes, (bytes) => archive.head(entry, bytes))
-      if (picture === null) throw new BookFault('page_extraction', 'it is no picture')
+      if (picture === null) throw new BookFault('page_extraction', 'it is not a picture')
       if (verifyPages) archive.read(entry, ENTRY_BYTES_MAX)
       return { ...page, ...picture }
     } catch (error) {
@@ -84,7 +84,7 @@ function readPages(archive: ZipArchive, images: SpineImage[], verifyPages: boole
   return { pages, problem: unreadable('pages', failures, pages.length) }
 }
 
-/** Text is not looked into otherwise, so damage to it shows only here. */
+/** Analysis does not read text otherwise, so this is where damage to it shows. */
 function textProblem(archive: ZipArchive, book: EpubPackage, encrypted: ReadonlySet<string>): Problem | null {
   const failures: Failure[] = []
   for (const { entry } of book.spine) {
@@ -119,7 +119,7 @@ function entityProblem(book: EpubPackage): Problem | null {
   if (book.unknownEntities.length === 0) return null
   return {
     type: 'metadata',
-    message: 'The package document uses entities of its own, which are not expanded; some metadata may be missing.',
+    message: 'The package document declares its own entities. Carrel does not expand them, so some metadata may be missing.',
     details: { entities: book.unknownEntities },
     fatal: false,
   }
@@ -129,7 +129,7 @@ function spineProblem(book: EpubPackage): Problem | null {
   if (book.spine.length === 0) {
     const message =
       book.danglingRefs > 0
-        ? 'This EPUB has nothing to read: its spine points only to things that it does not list.'
+        ? 'This EPUB has nothing to read: its spine refers only to items that are missing from its manifest.'
         : 'This EPUB has nothing to read: its spine is empty.'
     return { type: 'zero_pages', message, details: { danglingRefs: book.danglingRefs }, fatal: true }
   }
@@ -150,13 +150,13 @@ function encryptionProblem(book: EpubPackage, images: SpineImage[], encrypted: R
   if (locked.length === 0) return null
   return {
     type: 'page_extraction',
-    message: 'This EPUB is protected by DRM: its content is encrypted and can only be read by the app it was bought for.',
+    message: 'This EPUB is protected by DRM: its content is encrypted, and only the app that it was bought for can read it.',
     details: { encrypted: locked.length, entries: locked.slice(0, NAMES_IN_PROBLEM_MAX) },
     fatal: true,
   }
 }
 
-/** A book keeps one problem of each type: the fatal one, else the first. */
+/** A book has one problem of each type: the fatal one, else the first. */
 function oneOfEachType(problems: Problem[]): Problem[] {
   const kept = new Map<string, Problem>()
   for (const problem of problems) {
@@ -166,7 +166,7 @@ function oneOfEachType(problems: Problem[]): Problem[] {
   return [...kept.values()]
 }
 
-/** Only for pages that could not be looked at. */
+/** Only for pages that cannot be measured. */
 function mediaTypeByName(name: string): string {
   const extension = /\.([a-z]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ''
   return ['png', 'gif', 'webp', 'avif'].includes(extension) ? `image/${extension}` : 'image/jpeg'

@@ -15,7 +15,7 @@ import type { ZipArchive } from '../zip/zip.ts'
 import type { EpubPackage, ManifestItem } from './epub-package.ts'
 import { readPage } from './epub-spine-image.ts'
 
-/** The lists by which a reader finds its way in a book. */
+/** The navigation lists of a book. */
 export interface Contents {
   toc: TocEntry[]
   landmarks: TocEntry[]
@@ -24,7 +24,7 @@ export interface Contents {
 
 const NONE: Contents = { toc: [], landmarks: [], pageList: [] }
 
-/** From EPUB 3's navigation document, else from EPUB 2's NCX. What cannot be read is empty: a book without it can be read all the same. */
+/** Reads EPUB 3's navigation document, else EPUB 2's NCX. An unreadable list is empty: a book is readable without it. */
 export function readContents(archive: ZipArchive, book: EpubPackage): Contents {
   const navigation = book.manifest.find(({ properties }) => properties.includes('nav'))
   const found = navigation && readNavigation(archive, book, navigation)
@@ -34,10 +34,10 @@ export function readContents(archive: ZipArchive, book: EpubPackage): Contents {
   return { ...NONE, ...old, ...(found && { landmarks: found.landmarks, ...(found.pageList.length > 0 && { pageList: found.pageList }) }) }
 }
 
-/** Counts what is kept of one book, whose lists could go on and on. */
+/** Limits the entries of one book, whose lists can be endless. */
 interface Room {
   left: number
-  /** Where a link of the document leads to in the book, with its fragment; empty for other places. */
+  /** Resolves a link of the document to its target in the book, with its fragment; empty for links elsewhere. */
   link: (href: string | undefined) => string
 }
 

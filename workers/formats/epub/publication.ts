@@ -20,7 +20,7 @@ import { listEpubEntries } from './epub-entries.ts'
 import { type EpubPackage, type ManifestItem, openPackage } from './epub-package.ts'
 import { readContents } from './publication-toc.ts'
 
-/** What the package of an EPUB says to those who read it, and where everything in it lies. Never throws for a file, however bad. */
+/** The package of an EPUB for clients, with the offset of every entry. Never throws for a bad file. */
 export async function readPublication(request: LibraryFile): Promise<PublicationOutcome> {
   let fd: number
   try {
@@ -39,7 +39,7 @@ export async function readPublication(request: LibraryFile): Promise<Publication
   }
 }
 
-/** @throws BookFault before anything is made of it */
+/** @throws BookFault before anything is built from it */
 function checkPathsLength(book: EpubPackage): void {
   const length = [...book.spine, ...book.manifest].reduce((sum, { path }) => sum + path.length, 0)
   if (length <= PACKAGE_PATHS_LENGTH_MAX) return
@@ -72,7 +72,7 @@ function publicationOf(archive: ZipArchive, book: EpubPackage): Publication {
   }
 }
 
-/** By EPUB 3's property, else by EPUB 2's meta, which names an id. */
+/** By EPUB 3's property, else by EPUB 2's meta, which has a manifest id. */
 function coverOf(book: EpubPackage): ManifestItem | undefined {
   return (
     book.manifest.find(({ properties }) => properties.includes('cover-image')) ??
@@ -89,15 +89,15 @@ function describe(item: ManifestItem): { path: string; mediaType: string; contai
   }
 }
 
-/** Every file of the archive, listed in the package or not: styles name fonts that nobody listed. Of equal names the last counts, as it does elsewhere. */
+/** Every file of the archive, in the manifest or not: styles refer to fonts that no manifest lists. Of equal names the last one counts, as elsewhere. */
 function filesOf(archive: ZipArchive, book: EpubPackage): PublicationFile[] {
-  const said = new Map<ZipEntry, ManifestItem>()
-  for (const item of book.manifest) if (item.entry !== undefined) said.set(item.entry, item)
+  const listed = new Map<ZipEntry, ManifestItem>()
+  for (const item of book.manifest) if (item.entry !== undefined) listed.set(item.entry, item)
   const files: PublicationFile[] = []
   for (const entry of archive.entries) {
     if (entry.name.endsWith('/')) continue
     const path = normalizeArchivePath(entry.name)
-    files.push({ path, mediaType: mediaTypeOf(said.get(entry)?.mediaType ?? '', path), bytes: entry.bytes, zip: placeOf(archive, entry) })
+    files.push({ path, mediaType: mediaTypeOf(listed.get(entry)?.mediaType ?? '', path), bytes: entry.bytes, zip: placeOf(archive, entry) })
   }
   return files
 }
@@ -138,8 +138,8 @@ const BY_EXTENSION: Record<string, string> = {
   xml: 'application/xml',
 }
 
-function mediaTypeOf(said: string, path: string): string {
-  if (MEDIA_TYPE.test(said)) return said
+function mediaTypeOf(listed: string, path: string): string {
+  if (MEDIA_TYPE.test(listed)) return listed
   const extension = /\.([a-z0-9]{1,10})$/i.exec(path)?.[1]?.toLowerCase() ?? ''
   return BY_EXTENSION[extension] ?? 'application/octet-stream'
 }

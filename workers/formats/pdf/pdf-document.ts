@@ -16,21 +16,21 @@ export type { PDFDocumentProxy, PDFPageProxy } from 'pdfjs-dist'
 /** An open PDF with its file. Close it, or the descriptor and the parsed objects stay. */
 export interface PdfHandle {
   document: PDFDocumentProxy
-  /** The file claims another number of pages than it has; `document.numPages` is what was found. */
+  /** The page count of the file is wrong; `document.numPages` is the number of pages found. */
   miscounted: boolean
-  /** What the parser has read so far, and keeps. */
+  /** Bytes that the parser has read so far and holds. */
   bytesRead: () => number
   close: () => Promise<void>
 }
 
 /**
- * One read of the file. Page dictionaries lie scattered between pictures, so a larger chunk mostly reads (and keeps) pictures
- * for nothing: analysing 200 pages of 1 MB took 0.54 s of CPU and 207 MB with 64 KiB, 0.9 s and 294 MB with 256 KiB.
+ * Size of one read. Page dictionaries lie scattered between pictures, so a larger chunk mostly reads (and holds) picture
+ * data in vain: analyzing 200 pages of 1 MB took 0.54 s of CPU and 207 MB with 64 KiB, 0.9 s and 294 MB with 256 KiB.
  */
 const CHUNK_BYTES = 64 * 1024
 
 /**
- * Pictures above this many pixels are left out of the page instead of being decoded, which takes some 16 bytes for each (1.3 GB
+ * Larger pictures are left out of the page instead of being decoded, which takes some 16 bytes for each pixel (1.3 GB
  * and seven seconds for 81 million, measured). A3 scanned at 600 dpi has 70 million, a 30-inch poster at 300 dpi 81.
  */
 const IMAGE_PIXELS_MAX = 85_000_000
@@ -39,7 +39,7 @@ const packageFolder = dirname(createRequire(import.meta.url).resolve('pdfjs-dist
 
 /**
  * Opens a PDF for reading by ranges, never whole. Throws {@link BookFault} (`parser`) when it is damaged or needs a
- * password; errors of the file system pass through.
+ * password; rethrows errors of the file system.
  */
 export async function openPdf({ root, path }: LibraryFile): Promise<PdfHandle> {
   const fd = openInsideSync(root, path)
@@ -94,8 +94,8 @@ function claimedPages(warning: string): number {
 }
 
 /**
- * The parsing half of pdf.js in this same thread, but spoken to through a real channel. Left alone the halves talk in
- * microtasks, and while a page is parsed, for a minute if it is made for that, not one timer fires and nothing can stop it.
+ * Runs the parser of pdf.js in this thread, but connects it through a real MessageChannel. By default both halves exchange
+ * messages in microtasks: while a page is parsed (for a minute, in a malicious file) no timer fires and nothing can stop it.
  */
 function openParser(): { worker: PDFWorker; close: () => void } {
   const { port1, port2 } = new MessageChannel()
@@ -128,7 +128,7 @@ class FileRange extends PDFDataRangeTransport {
   }
 
   override requestDataRange(begin: number, end: number): void {
-    // Zeros stand in for what the file no longer has: the parser then fails on bad data instead of waiting for ever.
+    // Zeros replace the bytes that the file no longer has: the parser then fails on bad data instead of waiting forever.
     const chunk = new Uint8Array(end - begin)
     let filled = 0
     try {
@@ -141,19 +141,19 @@ class FileRange extends PDFDataRangeTransport {
       chunk.fill(0, filled)
     }
     this.bytesRead += filled
-    // The parser wants its answer after the call has returned.
+    // The parser expects its answer after the call has returned.
     queueMicrotask(() => this.onDataRange(begin, chunk))
   }
 }
 
 /**
- * Open documents of this thread, so that turning a page does not open the book again. Four, because a thread serves few
- * readers at once and each may hold some tens of MB of parsed fonts; a minute without use frees them.
+ * Documents that this thread holds open, so that turning a page does not open the book again. Four, because a thread serves
+ * few users at once and each document may hold tens of MB of parsed fonts; a minute without use closes them.
  */
 const HANDLES_MAX = 4
 const IDLE_MS = 60_000
 
-/** The parser never gives back what it has read of a file, so a book of pictures is opened anew after this much of it. */
+/** The parser never releases what it has read of a file, so a book of pictures is reopened after this many bytes. */
 const READ_BYTES_MAX = 128 * 1024 * 1024
 
 interface Lease {
@@ -175,8 +175,8 @@ const leases = new LRUCache<string, Lease>({
 })
 
 /**
- * Runs `use` on the open document of this file, opened if need be. A file that changed (size or mtime) is opened anew.
- * Throws as {@link openPdf} does, and whatever `use` throws.
+ * Runs `use` on the open document of this file, opening it first if necessary. A file that changed (size or mtime) is
+ * reopened. Throws as {@link openPdf} does, and whatever `use` throws.
  */
 export async function withPdf<T>(
   file: LibraryFile & { bytes: number; mtimeNs: bigint },
@@ -192,7 +192,7 @@ export async function withPdf<T>(
     if (bytesRead() > READ_BYTES_MAX) drop(key, lease)
     return result
   } catch (error) {
-    // Whatever failed may have left the document in a bad state, and a failed opening is not worth keeping.
+    // A failure may have left the document in a bad state, and a failed opening is not worth keeping.
     drop(key, lease)
     throw error
   } finally {
@@ -201,7 +201,7 @@ export async function withPdf<T>(
   }
 }
 
-/** Closes every document that is kept open and not in use; for shutting down and tests. */
+/** Closes every idle open document; for shutdown and tests. */
 export async function closePdfs(): Promise<void> {
   leases.clear()
   await Promise.all(closing)
@@ -218,7 +218,7 @@ function closeUnused(lease: Lease): void {
   lease.closed = true
   const end = lease.handle.then(
     (handle) => handle.close(),
-    () => undefined, // It never opened, and whoever asked for it has been told.
+    () => undefined, // It never opened; its caller got the error.
   )
   closing.add(end)
   end.finally(() => closing.delete(end))

@@ -13,7 +13,7 @@ import {
 } from '../../metadata/metadata-values.ts'
 import type { PDFDocumentProxy } from './pdf-document.ts'
 
-/** Document information and XMP of a PDF. Damage to them costs the metadata and not the book. */
+/** Document information and XMP of a PDF. When they are damaged, the book still loads without metadata. */
 export async function readPdfMetadata(document: PDFDocumentProxy): Promise<{ embedded: Embedded; problem: Problem | null }> {
   try {
     const { info, metadata } = await document.getMetadata()
@@ -23,7 +23,7 @@ export async function readPdfMetadata(document: PDFDocumentProxy): Promise<{ emb
   } catch (error) {
     const problem: Problem = {
       type: 'metadata',
-      message: 'The document information of this PDF is damaged, so its title is not known.',
+      message: 'The document information of this PDF is damaged, so its title is unknown.',
       details: { reason: String(error) },
       fatal: false,
     }
@@ -32,9 +32,9 @@ export async function readPdfMetadata(document: PDFDocumentProxy): Promise<{ emb
 }
 
 interface Written {
-  /** A text of the document information. */
+  /** A field of the document information. */
   info: (name: string) => string | undefined
-  /** Values of an XMP property; languages and orders are not told apart. */
+  /** Values of an XMP property, of every language and in any order. */
   xmp: (name: string) => string[]
 }
 
@@ -48,16 +48,16 @@ const listOf = (value: unknown): string[] =>
   (Array.isArray(value) ? value : [value]).filter((text) => typeof text === 'string' && text.trim() !== '')
 
 /**
- * The document information first, which programs show and people edit; XMP for what it lacks. Dates there are of the file and not of the
- * book, so only XMP's own date of the work counts.
+ * Prefers the document information, which programs show and people edit, and takes what it lacks from XMP. Its dates belong to
+ * the file and not to the book, so only XMP's publication date counts.
  */
 function embeddedOf({ info, xmp }: Written, remarks: Remarks): Embedded {
   const creators = xmp('dc:creator')
   const author = info('Author')?.trim()
-  // A list of several says who is who; of one, the document information is written with fewer mistakes. Programs sign with their address.
+  // XMP lists several authors separately; a single one is more reliable in the document information. Programs write their URL there.
   const people = (creators.length > 1 || !author ? creators : splitAuthors(author)).filter((name) => !URL_START.test(name.trim()))
   const subjects = namesOf(info('Keywords') ?? info('keywords') ?? xmp('dc:subject').join(';'), /[;,]/)
-  // Only its first year is sure: tools write the day they made the file.
+  // Only the year is reliable: tools write the day on which they made the file.
   const year = /^(\d{4})/.exec(xmp('prism:publicationdate')[0] ?? xmp('prism:coverdate')[0] ?? '')?.[1]
   return (
     present<Embedded>({
@@ -84,7 +84,7 @@ const URL_START = /^https?:\/\//i
 
 const nonEmpty = <T>(list: T[]): T[] | undefined => (list.length === 0 ? undefined : list)
 
-/** "Moore, Alan" is one and "Alan Moore, Dave Gibbons" two: a comma separates only where every part has a space of its own. */
+/** "Moore, Alan" is one author and "Alan Moore, Dave Gibbons" two: a comma separates only where every part contains a space. */
 function splitAuthors(text: string | undefined): string[] {
   const named = namesOf(text, /[;&]|\band\b/)
   return named.flatMap((name) => {

@@ -5,28 +5,28 @@ import { DRAWING_MS_MAX } from '../../limits.ts'
 import type { PDFDocumentProxy, PDFPageProxy } from './pdf-document.ts'
 import { withWarning } from './pdf-warnings.ts'
 
-/** A4 at 600 dpi is 7,016 high, which nobody reads at; a square canvas of this side takes 100 MB. */
+/** A4 at 600 dpi is 7,016 high, more than any screen shows; a square canvas of this side takes 100 MB. */
 const SIDE_MAX = 5_000
 
 const JPEG_QUALITY = 85
 
 type RenderRequest = Pick<Parameters<PDFPageProxy['render']>[0], 'canvas' | 'viewport'>
 
-/** The part of pdf.js' canvas factory that we use; its own type says only `Object`. */
+/** The part of pdf.js' canvas factory that we use; its own type is only `Object`. */
 interface CanvasFactory {
   create(width: number, height: number): { canvas: Canvas }
   destroy(target: { canvas: Canvas }): void
 }
 
-/** When to give up on a page: after a while, or when nobody wants it any more. */
+/** When to stop drawing a page: at a deadline, or when the request is canceled. */
 export interface PaintLimits {
   deadlineMs?: number
   signal?: AbortSignal
 }
 
 /**
- * Page `index` (0-based) as JPEG on white, its longer side `longestSide` pixels (at most 5,000), rotation and crop box
- * applied. Throws {@link BookFault} (`pdf_rendering`), also when it is given up.
+ * Draws page `index` (0-based) as JPEG on white, its longer side `longestSide` pixels (at most 5,000), with rotation and
+ * crop box applied. Throws {@link BookFault} (`pdf_rendering`), also when drawing is stopped.
  */
 export async function renderPage(
   document: PDFDocumentProxy,
@@ -44,7 +44,7 @@ export async function renderPage(
   const canvases = document.canvasFactory as CanvasFactory
   const target = canvases.create(width, height)
   try {
-    // The types know only a browser's canvas.
+    // The types accept only a browser's canvas.
     const canvas = target.canvas as unknown as RenderRequest['canvas']
     const { warning } = await withWarning('Image exceeded maximum allowed size', () => paint(page, { canvas, viewport }, limits))
     return { jpeg: await target.canvas.encode('jpeg', JPEG_QUALITY), width, height, incomplete: warning !== null }
@@ -64,13 +64,13 @@ async function getPage(document: PDFDocumentProxy, index: number): Promise<PDFPa
   }
 }
 
-/** Paints in slices and gives up between them; one single endless operation ends only with its process. */
+/** Paints in slices and may stop between them; only the end of its process stops a single endless operation. */
 async function paint(page: PDFPageProxy, request: RenderRequest, { deadlineMs = DRAWING_MS_MAX, signal }: PaintLimits): Promise<void> {
   const task = page.render(request)
   const giveUp = () => task.cancel()
   const timer = setTimeout(giveUp, deadlineMs)
   signal?.addEventListener('abort', giveUp, { once: true })
-  // Left alone the painter goes on in microtasks, and no timer would ever fire.
+  // By default pdf.js continues in microtasks, and no timer would ever fire.
   task.onContinue = (next: () => void) => setImmediate(next)
   try {
     await task.promise

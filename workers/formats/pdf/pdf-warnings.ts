@@ -1,7 +1,7 @@
 /**
- * pdf.js mends what it can and says so only through console.warn: a picture it left out, a page count it did not believe.
- * Those few lines are facts about the book, so its warnings are listened to here, and kept from the log: a sloppy but
- * readable PDF gives hundreds.
+ * pdf.js repairs what it can and reports it only through console.warn: a picture that it left out, a page count that it
+ * corrected. We read those few warnings here and keep all of them out of the log: a sloppy but readable PDF causes
+ * hundreds.
  */
 
 const FROM_PDFJS = 'Warning: '
@@ -15,7 +15,7 @@ console.warn = (...args: unknown[]) => {
   for (const listener of listeners) listener(first.slice(FROM_PDFJS.length))
 }
 
-/** Runs `work` and answers, beside its result, what pdf.js warned of meanwhile with `sign` in it (first such line, in any document of this thread). */
+/** Runs `work` and returns its result with the first warning of pdf.js meanwhile that contains `sign` (of any document in this thread). */
 export async function withWarning<T>(sign: string, work: () => Promise<T>): Promise<{ result: T; warning: string | null }> {
   let warning: string | null = null
   const listener = (message: string) => {

@@ -8,21 +8,21 @@ import { openPdf, type PDFDocumentProxy, type PdfHandle, withPdf } from './pdf-d
 import { readPdfMetadata } from './pdf-metadata.ts'
 import { type PaintLimits, renderPage } from './pdf-render.ts'
 
-/** The resolution that page sizes are given in, and what a page is worth on a screen. */
+/** The resolution in which page sizes are given; enough for a screen. */
 const DPI = 150
 const POINTS_PER_INCH = 72
 
 /** Each page is a row in the database; the thickest real PDFs (law, bible concordances) have some 20,000. */
 const PAGES_MAX = 100_000
 
-/** Finding page n of a flat page tree passes all before it, so sizes cost n²: 0.3 s for 5,000 pages, a minute for 100,000. */
+/** Finding page n of a flat page tree passes all pages before it, so sizes cost n²: 0.3 s for 5,000 pages, a minute for 100,000. */
 const SIZED_PAGES_MAX = 5_000
 
-/** And should one page tree be slower than any we know: the sizes that are there by then have to do. */
+/** A deadline for page trees that are slower than any we know; pages without a size by then keep none. */
 const SIZING_MS = 5_000
 
 /**
- * Title, pages with their sizes, and page 1 as cover, which `draw` makes. Whatever is wrong with the file comes back as
+ * Title, pages with their sizes, and page 1 as cover, drawn by `draw`. Returns everything wrong with the file as
  * `problems`.
  */
 export async function analysePdf(file: LibraryFile, draw: DrawPage = drawPdfPage): Promise<Omit<Analysis, 'file' | 'format'>> {
@@ -41,14 +41,17 @@ async function readDocument({ document, miscounted }: PdfHandle): Promise<Omit<A
   const pageCount = document.numPages
   if (pageCount === 0) throw new BookFault('zero_pages', 'This PDF has no pages.')
   if (!(pageCount > 0 && pageCount <= PAGES_MAX)) {
-    throw new BookFault('parser', `This PDF claims to have ${pageCount} pages, which cannot be.`, { pageCount, pagesMax: PAGES_MAX })
+    throw new BookFault('parser', `This PDF claims to have ${pageCount} pages, more than any real PDF has.`, {
+      pageCount,
+      pagesMax: PAGES_MAX,
+    })
   }
   const { pages, problems } = await listPages(document, pageCount, miscounted)
   const { embedded, problem } = await readPdfMetadata(document)
   return { pageCount, pageSource: 'pdf', pages, embedded, problems: problem ? [...problems, problem] : problems }
 }
 
-/** Sizes of pages that are damaged, or beyond the limits, are null. Throws when not one page can be found. */
+/** Sizes of pages that are damaged or beyond the limits are null. Throws when no page can be found. */
 async function listPages(
   document: PDFDocumentProxy,
   pageCount: number,
@@ -63,7 +66,7 @@ async function listPages(
     if (index >= SIZED_PAGES_MAX || performance.now() > deadline) continue
     try {
       const found = await document.getPage(index + 1)
-      // Where the page tree leads nowhere pdf.js puts an empty page, which is no object of the file.
+      // Where the page tree leads nowhere, pdf.js inserts an empty page, which is not an object of the file.
       if (found.ref === null && miscounted) damaged.push({ page: index + 1, reason: 'the page is not in the file' })
       else Object.assign(page, sizeOf(found))
     } catch (error) {
@@ -79,11 +82,11 @@ async function listPages(
   }
 }
 
-/** A page count that is wrong means that pages may be lost unseen. */
+/** A wrong page count means that pages may be missing. */
 function describeMiscount(pageCount: number): Problem {
   return {
     type: 'parser',
-    message: `This PDF claims another number of pages than the ${pageCount} that are in it: it is damaged, and some may be lost.`,
+    message: `This PDF is damaged: its page count differs from the ${pageCount} pages that were found, so some may be missing.`,
     fatal: false,
   }
 }
@@ -111,15 +114,15 @@ async function makeCover({ root, path }: LibraryFile, draw: DrawPage): Promise<{
   const { incomplete, ...cover } = outcome
   const problem: Problem = {
     type: 'pdf_rendering',
-    message: 'Page 1 is shown without a picture that is too large to draw.',
+    message: 'A picture on page 1 is too large to draw and is left out.',
     fatal: false,
   }
   return { cover, problem: incomplete ? problem : null }
 }
 
 /**
- * One page as JPEG, in this very thread. For the purpose of a page the document stays open for a minute, so that the next page comes
- * faster; drawing the same page twice is not noticed here.
+ * Draws one page as JPEG in this thread. For the purpose `page` the document stays open for a minute, so that the next page is
+ * faster; drawing the same page twice is not detected here.
  */
 export async function drawPdfPage(request: PageDrawing, limits: PaintLimits = {}): Promise<DrawingOutcome> {
   const draw = (document: PDFDocumentProxy) => renderPage(document, request.index, request.longestSide, limits)

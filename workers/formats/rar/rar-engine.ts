@@ -8,8 +8,8 @@ import { BookFault } from '../../fault.ts'
 import { RAR_MEMORY_BYTES_MAX } from '../../limits.ts'
 
 /**
- * The unrar WASM of node-unrar-js, driven directly: its own extractor writes to disk, stops at the first damaged entry,
- * and lets a header ask for 4 GiB of memory. One engine per thread, used by one archive at a time, synchronously.
+ * Drives the unrar WASM of node-unrar-js directly: the package's own extractor writes to disk, stops at the first damaged
+ * entry, and lets a header request 4 GiB of memory. One engine per thread, used by one archive at a time, synchronously.
  */
 
 const require = createRequire(import.meta.url)
@@ -57,38 +57,38 @@ export const RAR_CODES = {
   badPassword: 24,
 }
 
-/** Takes extracted bytes, which it must copy; throwing ends the extraction, and with it the pass. */
+/** Receives extracted bytes, which it must copy; throwing ends the extraction and the pass. */
 export type Sink = (chunk: Uint8Array) => void
 
 /**
- * An archive between open and close: headers one by one, each followed by a skip or an extraction. After something was
- * thrown through the WASM every call answers `readFailed`, and `thrown` says what it was.
+ * An open archive: headers one by one, each followed by a skip or an extraction. After an exception has passed through
+ * the WASM, every call returns `readFailed`, and `thrown` holds the exception.
  */
 export interface RarReader {
   /** Flags of unrar's `RAROpenArchiveDataEx`. */
   readonly flags: number
-  /** Why it did not open; 0 when it did. */
+  /** unrar's error code of opening; 0 when it succeeded. */
   readonly openCode: number
   thrown(): unknown
-  /** The volume that was asked for and is not there. */
+  /** The missing volume that unrar requested. */
   missingVolume(): string | null
   next(): { code: number; name: string; flags: number; bytes: number }
   skip(): number
   extract(sink: Sink): number
 }
 
-/** What a failed `open` must return, so that both halves of a 64-bit -1 arrive in the WASM. */
+/** The return value of a failed `open`, so that both halves of a 64-bit -1 arrive in the WASM. */
 const NO_HANDLE = -4294967297
-/** Numbers that no file descriptor has: what is being extracted, and a file without content. */
+/** Numbers that no file descriptor has: the extraction output, and a file without content. */
 const OUTPUT_HANDLE = 0x7fffffff
 const EMPTY_HANDLE = 0x7ffffffe
 
 let engine: Promise<Unrar> | null = null
 
 /**
- * Runs `use` over the archive and closes it, whatever happens. `use` must be synchronous: the engine has room for one
- * archive. Anything thrown through the WASM (a sink that refuses, a disk that fails) leaves its stack
- * in disorder, so the engine is replaced after it. Throws {@link BookFault} (`parser`) when not even opening works.
+ * Runs `use` on the archive and always closes it. `use` must be synchronous: the engine handles one archive at a time.
+ * Any exception through the WASM (a sink that refuses, a disk that fails) leaves its stack in an undefined state, so the
+ * engine is replaced afterwards. Throws {@link BookFault} (`parser`) when the archive cannot be opened.
  */
 export async function withRar<Result>(request: LibraryFile & { listOnly: boolean }, use: (reader: RarReader) => Result): Promise<Result> {
   engine ??= startEngine()
@@ -105,7 +105,7 @@ export async function withRar<Result>(request: LibraryFile & { listOnly: boolean
     return result
   } catch (error) {
     engine = null
-    // A full disk or a lost share says nothing about the archive.
+    // A full disk or a lost share is not a problem of the archive.
     if (error instanceof BookFault || isSystemError(error)) throw error
     throw new BookFault('parser', 'This RAR archive is damaged in a way that stopped the reader.', { reason: String(error) })
   } finally {
@@ -149,7 +149,7 @@ function readerOf(archive: UnrarArchive, opened: ReturnType<UnrarArchive['open']
   }
 }
 
-/** Reads the archive and the volumes that lie beside it inside the library, under the names that unrar asks for, and nothing else. */
+/** Reads the archive and its further volumes in the same folder inside the library, by the names that unrar requests, and nothing else. */
 function openFiles(unrar: Unrar, { root, path }: LibraryFile) {
   const opened = new Map<number, { bytes: number; position: number }>()
   let sink: Sink | null = null
@@ -169,7 +169,7 @@ function openFiles(unrar: Unrar, { root, path }: LibraryFile) {
         opened.set(fd, { bytes: fstatSync(fd).size, position: 0 })
         return fd
       } catch {
-        // unrar asks for a missing volume again and again, without end; an empty one makes it give up.
+        // unrar requests a missing volume endlessly; an empty one makes it stop.
         if (missing === basename(name)) return EMPTY_HANDLE
         missing = basename(name)
         return NO_HANDLE
@@ -187,7 +187,7 @@ function openFiles(unrar: Unrar, { root, path }: LibraryFile) {
       return got
     },
     write(_handle: number, address: number, bytes: number): boolean {
-      // The view dies with the next growth of the heap: the sink must copy.
+      // The view becomes invalid when the heap grows: the sink must copy.
       sink?.(unrar.HEAPU8.subarray(address, address + bytes))
       return true
     },
@@ -206,7 +206,7 @@ function openFiles(unrar: Unrar, { root, path }: LibraryFile) {
 async function startEngine(): Promise<Unrar> {
   const before = { uncaughtException: process.listeners('uncaughtException'), unhandledRejection: process.listeners('unhandledRejection') }
   const unrar = await startUnrar({ wasmBinary: capMemory(readFileSync(wasmFile), RAR_MEMORY_BYTES_MAX) })
-  // Each start adds process-wide handlers that only throw again; they would pile up.
+  // Each start adds process-wide handlers that only rethrow; they would accumulate.
   for (const listener of process.listeners('uncaughtException')) {
     if (!before.uncaughtException.includes(listener)) process.off('uncaughtException', listener)
   }
@@ -217,8 +217,8 @@ async function startEngine(): Promise<Unrar> {
 }
 
 /**
- * Lowers the maximum in the module's memory section (WebAssembly core 5.5.8), so that no archive can make the heap grow
- * past it: unrar then reports a lack of memory for that archive, and goes on.
+ * Lowers the maximum in the module's memory section (WebAssembly core 5.5.8), so that no archive can grow the heap
+ * beyond it: unrar then reports out of memory for that archive, and continues.
  */
 export function capMemory(wasm: Buffer, bytesMax: number): Buffer {
   for (let at = 8; at < wasm.length; ) {
@@ -230,7 +230,7 @@ export function capMemory(wasm: Buffer, bytesMax: number): Buffer {
       const maximum = readLeb(wasm, minimum.next)
       let pages = Math.min(maximum.value, Math.floor(bytesMax / 65536))
       for (let byte = minimum.next; byte < maximum.next; byte++) {
-        // As many bytes as before: a longer encoding of a smaller number is allowed.
+        // The same number of bytes: WebAssembly allows a longer encoding of a smaller number.
         wasm[byte] = (pages & 0x7f) | (byte < maximum.next - 1 ? 0x80 : 0)
         pages >>>= 7
       }

@@ -7,7 +7,7 @@ import { PageFaults } from '../comic/comic-faults.ts'
 import { fileRefusal } from '../file-refusal.ts'
 import { extractRar, listRar, type RarEntry } from './rar.ts'
 
-/** One page of a RAR, unpacked and CRC checked. What is wrong with it is an outcome; a throw is a bug. */
+/** One page of a RAR, unpacked and with its CRC checked. Problems of the page are an outcome; a throw is a bug. */
 export async function readRarPage(request: PageRequest): Promise<PageOutcome> {
   const { page } = request
   try {
@@ -21,8 +21,8 @@ export async function readRarPage(request: PageRequest): Promise<PageOutcome> {
 }
 
 /**
- * Every page into `folder`, as files named by 0-based page index, in one pass. Pages that cannot be unpacked are left out
- * and told in the problem, which is fatal when that is all of them; null when every page is there.
+ * Extracts every page into `folder`, as files named by 0-based page index, in one pass. Leaves out pages that cannot be
+ * unpacked and reports them in the problem, which is fatal when no page is left; null when every page was extracted.
  */
 export async function extractRarPages(request: LibraryFile & { pages: Page[]; folder: string }): Promise<Problem | null> {
   const { pages, folder } = request
@@ -48,7 +48,7 @@ export async function extractRarPages(request: LibraryFile & { pages: Page[]; fo
 
 const isPage = (entry: RarEntry, page: Page) => entry.name === page.name && entry.bytes === page.bytes
 
-/** Which page each entry is. Entries of one name and size are taken in archive order, as page order keeps them. */
+/** The page index of each entry. Entries with equal name and size are matched in archive order, as page order keeps them. */
 function placesOf(entries: readonly RarEntry[], pages: readonly Page[]): Map<RarEntry, number> {
   const indexes = new Map<string, number[]>()
   for (const [index, page] of pages.entries()) {

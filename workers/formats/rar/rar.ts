@@ -4,7 +4,7 @@ import { ENTRIES_MAX, ENTRY_BYTES_MAX, EXTRACT_BYTES_MAX } from '../../limits.ts
 import { tidyName } from '../comic/page-order.ts'
 import { RAR_CODES, type RarReader, withRar } from './rar-engine.ts'
 
-/** One file in a RAR, as its header tells it. `index` counts files in archive order and names the entry from then on. */
+/** A file in a RAR, from its header. `index` counts files in archive order and identifies the entry. */
 export interface RarEntry {
   index: number
   name: string
@@ -16,7 +16,7 @@ export interface RarListing {
   entries: RarEntry[]
   /** Entries share one compression history: page n needs all before it. */
   solid: boolean
-  /** The listing ends before the archive does: damage, or a volume that is not there. */
+  /** The listing ends before the archive does: damage, or a missing volume. */
   incomplete: BookFault | null
 }
 
@@ -27,12 +27,12 @@ const ENTRY_CONTINUED = 0x1
 const ENTRY_ENCRYPTED = 0x4
 const ENTRY_FOLDER = 0x20
 
-/** Output grows from here: a header may claim hundreds of megabytes and hold a few bytes. */
+/** The initial output buffer: a header may declare hundreds of megabytes for a few bytes. */
 const OUTPUT_START_BYTES = 4 * 1024 * 1024
 
 /**
  * Lists the files of a RAR (4 or 5, and further volumes beside it). Throws {@link BookFault}: `parser` when it cannot be
- * opened or is a later volume of a set, `page_extraction` when even its names are encrypted.
+ * opened or is a later volume of a set, `page_extraction` when its names are encrypted too.
  */
 export function listRar(file: LibraryFile): Promise<RarListing> {
   return withRar({ ...file, listOnly: true }, (reader) => {
@@ -70,14 +70,14 @@ export function listRar(file: LibraryFile): Promise<RarListing> {
   })
 }
 
-/** Content of a wanted entry; as far as it came, when there is a fault. Answering false ends the pass. */
+/** Content of a wanted entry; incomplete when there is a fault. Returning false ends the pass. */
 export type OnRarEntry = (entry: RarEntry, content: Uint8Array, fault: BookFault | null) => boolean
 
 const NOTHING = new Uint8Array(0)
 
 /**
- * One pass over the archive in its own order, handing over each wanted entry, CRC checked. `content` is only valid until
- * the callback returns. Entries that the pass never reached are handed over as faults at the end.
+ * One pass over the archive in its own order; calls back for each wanted entry after checking its CRC. `content` is valid
+ * only until the callback returns. Entries that the pass did not reach are reported as faults at the end.
  */
 export async function extractRar(file: LibraryFile, wanted: readonly RarEntry[], onEntry: OnRarEntry): Promise<void> {
   const waiting = new Map(wanted.map((entry) => [entry.index, entry]))
@@ -130,7 +130,7 @@ function withRoom(output: Buffer, filled: number, needed: number, declared: numb
   return larger
 }
 
-/** Folders and the continuation of an entry in a later volume are no entries of their own. */
+/** Folders and continuations of an entry in a later volume are not separate entries. */
 const isPart = (flags: number) => (flags & (ENTRY_FOLDER | ENTRY_CONTINUED)) !== 0
 
 /** RAR 3 and later mark the first volume; sets of RAR 2 (before 2002) are refused with the rest. */
@@ -149,9 +149,9 @@ function endedEarly(reader: RarReader, code: number): BookFault {
   if (code === RAR_CODES.needsPassword) return needsPassword()
   const volume = reader.missingVolume()
   if (volume !== null) {
-    return new BookFault('parser', `This book goes on in "${volume}", which is not there.`, { missingVolume: volume })
+    return new BookFault('parser', `This book continues in "${volume}", which is missing.`, { missingVolume: volume })
   }
-  return new BookFault('parser', 'This RAR archive is damaged or cut off: not everything in it can be reached.', { code })
+  return new BookFault('parser', 'This RAR archive is damaged or cut off: some of it cannot be read.', { code })
 }
 
 function entryFault(name: string, code: number, reader: RarReader): BookFault {
@@ -163,7 +163,7 @@ function entryFault(name: string, code: number, reader: RarReader): BookFault {
   }
   const volume = reader.missingVolume()
   if (volume !== null) {
-    return new BookFault('page_extraction', `"${name}" goes on in "${volume}", which is not there.`, { entry: name, missingVolume: volume })
+    return new BookFault('page_extraction', `"${name}" continues in "${volume}", which is missing.`, { entry: name, missingVolume: volume })
   }
   return new BookFault('page_extraction', `"${name}" is damaged: it cannot be unpacked.`, { entry: name, code })
 }

@@ -3,20 +3,20 @@ import { BookFault } from '../../fault.ts'
 import { DIRECTORY_BYTES_MAX, ENTRIES_MAX, TAIL_BYTES_MAX } from '../../limits.ts'
 import { decodeNames, type RawName } from './zip-names.ts'
 
-/** One entry as the central directory tells it; the local header is read only when the data is. */
+/** One entry of the central directory; the local header is read only with the data. */
 export interface ZipEntry {
-  /** With `/` as separator. Data, never a path to open: it may say `../` or be absolute. */
+  /** With `/` as separator. Never use it as a path: it may contain `../` or be absolute. */
   name: string
-  /** 0 stored, 8 deflate; others are listed but cannot be read. */
+  /** 0 stored, 8 deflate; entries with other methods are listed but cannot be read. */
   method: number
   encrypted: boolean
   crc32: number
   compressedBytes: number
   /** Uncompressed, as declared. */
   bytes: number
-  /** Of the local header, in the file (prefixed data already accounted for). */
+  /** Offset of the local header in the file, corrected for prefixed data. */
   headerOffset: number
-  /** Of the data itself; -1 until the local header has been read. */
+  /** Offset of the data; -1 until the local header has been read. */
   dataOffset: number
 }
 
@@ -28,13 +28,13 @@ const END_RECORD = Buffer.from('PK\x05\x06', 'latin1')
 const END_RECORD_BYTES = 22
 const ENTRY_BYTES = 46
 
-/** Tails to try, growing: nearly every archive has neither comment nor junk, and its directory is in the first 16 KiB as well. */
+/** Tail sizes to try, in order: nearly every archive has neither comment nor padding, and its directory fits into the first 16 KiB as well. */
 const TAILS = [16 * 1024, 128 * 1024, TAIL_BYTES_MAX]
 
 interface DirectoryPlace {
   start: number
   bytes: number
-  /** By how much the directory lies off from where the end record says. */
+  /** Distance of the directory from the offset in the end record. */
   shift: number
   entriesDeclared: number
 }
@@ -55,7 +55,7 @@ export function readZipDirectory(fd: number, fileBytes: number): ZipEntry[] {
   return readZipRecords(fd, fileBytes).entries
 }
 
-/** The same, with the records of exactly these entries as they lie there. */
+/** Returns the raw records of the entries too. */
 export function readZipRecords(fd: number, fileBytes: number): { entries: ZipEntry[]; records: Buffer } {
   const place = findDirectory(fd, fileBytes)
   if (place.bytes > DIRECTORY_BYTES_MAX) {
@@ -68,8 +68,8 @@ export function readZipRecords(fd: number, fileBytes: number): { entries: ZipEnt
 }
 
 /**
- * What to add to recorded offsets. They may be right although the directory is not where it should be, or off by what was
- * put before the archive: the first entry's header tells.
+ * The number to add to recorded offsets. They may be right although the directory has moved, or off by the length of a
+ * prefix of the archive: the header of the first entry decides.
  */
 function findShift(fd: number, entries: ZipEntry[], suspected: number): number {
   const first = entries[0]
@@ -112,7 +112,7 @@ function readEndRecord(fd: number, tail: Buffer, at: number, tailStart: number):
   if (disk !== 0) return new BookFault('parser', 'This is one part of a ZIP archive that was split over several files.', { disk })
   const start = end - bytes
   if (start < 0) return damagedDirectory('directory larger than the file')
-  // The directory stands right before its end record, wherever the offsets point: that is how prefixed data shows.
+  // The directory ends right before its end record, whatever the offsets say: this reveals prefixed data.
   for (const place of [start, offset]) {
     if (place > start) continue
     if (bytes === 0) return { start, bytes, shift: 0, entriesDeclared }
@@ -125,7 +125,7 @@ function readZip64End(fd: number, endRecordAt: number) {
   if (endRecordAt < 20) return null
   const locator = readAt(fd, endRecordAt - 20, 20)
   if (locator.length < 20 || locator.readUInt32LE(0) !== ZIP64_LOCATOR) return null
-  // First where the locator points, then right before the locator, for prefixed data.
+  // First at the locator's offset, then right before the locator, for prefixed data.
   for (const at of [Number(locator.readBigUInt64LE(8)), endRecordAt - 20 - 56]) {
     if (at < 0 || at + 56 > endRecordAt) continue
     const record = readAt(fd, at, 56)
@@ -170,14 +170,14 @@ function parseEntries(directory: Buffer, place: DirectoryPlace): { entries: ZipE
     entries.push(entry)
     at = next
   }
-  // Archives above 65,535 entries without zip64 wrap their count, so only too few is a fault.
+  // The count wraps in archives above 65,535 entries without zip64, so only too few entries are a fault.
   if (entries.length < place.entriesDeclared) throw damagedDirectory('entries are missing', entries.length, place.entriesDeclared)
   const decoded = decodeNames(names)
   for (const [index, entry] of entries.entries()) entry.name = decoded[index]!
   return { entries, records: directory.subarray(0, at) }
 }
 
-/** zip64: fields that read all ones stand, in this order, in extra field 1. */
+/** zip64: the 64-bit values of all-ones fields are, in this order, in extra field 1. */
 function widen(entry: ZipEntry, extra: Buffer): void {
   const wide = (value: number) => value === 0xffffffff
   if (!wide(entry.bytes) && !wide(entry.compressedBytes) && !wide(entry.headerOffset)) return
@@ -200,7 +200,7 @@ function widen(entry: ZipEntry, extra: Buffer): void {
   }
 }
 
-/** The place of an entry's data, from its local header (`header` starts there and may be short), or a fault. */
+/** The offset of an entry's data, from its local header (`header` starts there and may be short), or a fault. */
 export function dataOffsetOf(entry: ZipEntry, header: Buffer): number {
   if (header.length < 30 || header.readUInt32LE(0) !== LOCAL_HEADER) {
     throw new BookFault('page_extraction', `The data of "${entry.name}" is not where the archive says it is.`, {
@@ -211,7 +211,7 @@ export function dataOffsetOf(entry: ZipEntry, header: Buffer): number {
   return entry.headerOffset + 30 + header.readUInt16LE(26) + header.readUInt16LE(28)
 }
 
-/** Up to `bytes` bytes from `offset`; fewer at the end of the file, none outside of it (recorded offsets can be anything). */
+/** Up to `bytes` bytes from `offset`; fewer at the end of the file, none outside it (recorded offsets can be anything). */
 export function readAt(fd: number, offset: number, bytes: number): Buffer {
   if (offset < 0 || offset > Number.MAX_SAFE_INTEGER - bytes) return Buffer.alloc(0)
   const buffer = Buffer.allocUnsafeSlow(bytes)

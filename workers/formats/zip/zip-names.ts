@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib'
 import { tidyName } from '../comic/page-order.ts'
 
 /**
- * Entry names of a zip as text. The format has two truths (the UTF-8 flag and Info-ZIP's Unicode Path field) and decades
- * of archives with neither: those are UTF-8 if they can be, Shift-JIS if they look Japanese, else CP437 as the standard says.
+ * Decodes entry names of a zip. The format has two standards (the UTF-8 flag and Info-ZIP's Unicode Path field), and many
+ * archives use neither: those are UTF-8 if valid, Shift-JIS if they look Japanese, else CP437 as the standard says.
  */
 
 export interface RawName {
@@ -18,11 +18,11 @@ const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 const lenientUtf8 = new TextDecoder('utf-8')
 const strictShiftJis = new TextDecoder('shift_jis', { fatal: true })
 
-/** Names in the order given, with `/` as separator, without NUL (databases refuse it), and never longer than the limit. */
+/** Names in the same order, with `/` as separator, without NUL (databases refuse it), and within the length limit. */
 export function decodeNames(names: RawName[]): string[] {
   const decoded: (string | null)[] = names.map(decodeCertain)
   const uncertain = names.filter((_, index) => decoded[index] === null).map((name) => name.bytes)
-  // One archive was written by one program in one code page, so all its names are judged together.
+  // One program wrote the archive in one code page, so all its names are decoded alike.
   const japanese = uncertain.length > 0 && looksShiftJis(uncertain)
   return names.map((name, index) => {
     const text = decoded[index]
@@ -64,8 +64,8 @@ function decodeStrictly(decoder: InstanceType<typeof TextDecoder>, bytes: Uint8A
 }
 
 /**
- * Nearly any pair of bytes is valid Shift-JIS, so validity alone would turn "über" into "｜er". Japanese text comes in runs of
- * kana and kanji whose second byte is mostly high too; a European accent stands alone before a letter.
+ * Nearly any pair of bytes is valid Shift-JIS, so validity alone would decode "über" as "｜er". Japanese text has runs of
+ * kana and kanji whose second byte is mostly high too; a European accent is a single byte before a letter.
  */
 function looksShiftJis(names: Buffer[]): boolean {
   let likely = 0

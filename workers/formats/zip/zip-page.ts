@@ -4,7 +4,7 @@ import type { OpenFiles } from '../open-files.ts'
 import { type CheckedEntries, checkKey, inflate, type PlacedEntry, pageProblem, readBytes } from '../zip-read.ts'
 import { checkContent, refuseCutOff } from './zip.ts'
 
-/** Serves pages of zips by one positional read each, from descriptors that are kept open. */
+/** Serves pages of zips with one positional read each, through descriptors that stay open. */
 export function openZipPages(files: OpenFiles, checked: CheckedEntries): ReadZipPage {
   return async ({ page, root, path }) => {
     if (!page.zip) {
@@ -14,7 +14,7 @@ export function openZipPages(files: OpenFiles, checked: CheckedEntries): ReadZip
     const entry = { name: page.name, bytes: page.bytes, zip: page.zip }
     const read = (fresh: boolean) => files.withFile({ root, path }, (file) => readEntry(file, entry, checked), { fresh })
     try {
-      // The file may have been replaced under the open descriptor, or its share mounted anew (ESTALE); one look at the present one tells.
+      // Somebody may have replaced the file under the open descriptor, or remounted its share (ESTALE); reopen it once.
       const bytes = await read(false).catch(() => read(true))
       return { bytes, mediaType: page.mediaType }
     } catch (error) {
@@ -28,7 +28,7 @@ async function readEntry(file: { fd: number; identity: string }, entry: PlacedEn
   const data = await readBytes(file.fd, { offset: zip.offset, bytes: zip.compressedBytes })
   refuseCutOff(name, data, zip)
   const { content, taken } = zip.method === 0 ? { content: data, taken: data.length } : await inflate(entry, data)
-  // A sum over 700 KB costs as much as reading them, and the file is the same as when it was found right.
+  // A checksum over 700 KB costs as much as reading them, and this version of the file passed before.
   const key = checkKey(file.identity, entry)
   if (checked.get(key)) return content
   checkContent(name, content, zip, bytes)

@@ -7,22 +7,22 @@ import { dataOffsetOf, readAt, readZipDirectory, type ZipEntry } from './zip-dir
 export type { ZipEntry } from './zip-directory.ts'
 
 /**
- * A zip opened for reading inside a thread, synchronously: a page head is one positional read of a few microseconds, and a
+ * A zip opened for synchronous reading inside a thread: a page head is one positional read of a few microseconds, and a
  * promise for each would cost more than the read. Every method throws {@link BookFault} (`page_extraction`) when the entry
- * is encrypted, packed by a method we do not know, larger than allowed or than it claims, cut off, or fails its CRC.
+ * is encrypted, uses an unknown compression method, is larger than allowed or declared, is cut off, or fails its CRC.
  */
 export interface ZipArchive {
   readonly path: string
   readonly fileBytes: number
-  /** In directory order; folders end with `/`; equal names are all there. */
+  /** In directory order; folders end with `/`; equal names are all included. */
   readonly entries: readonly ZipEntry[]
-  /** By exact name; of several the last, which is what an updated archive means. */
+  /** By exact name; the last of several, as in an updated archive. */
   find(name: string): ZipEntry | undefined
   /** About the first `bytes` bytes (may be more or, in a short entry, fewer), unchecked. */
   head(entry: ZipEntry, bytes: number): Uint8Array
   /** The whole entry, CRC and size checked; refused when it declares more than `bytesMax`. */
   read(entry: ZipEntry, bytesMax: number): Uint8Array
-  /** Where the data lies, for a positional read later. */
+  /** The offset of the data, for a later positional read. */
   locate(entry: ZipEntry): ZipLocation
 }
 
@@ -32,7 +32,7 @@ export interface OpenFile {
   bytes: number
 }
 
-/** Opens a zip by its directory. Throws {@link BookFault} (`parser`); `fd` stays the caller's to close. @param entries where they were listed already */
+/** Opens a zip by its directory. Throws {@link BookFault} (`parser`); the caller closes `fd`. @param entries if already listed */
 export function openZip(file: OpenFile, entries: ZipEntry[] = readZipDirectory(file.fd, file.bytes)): ZipArchive {
   refuseBomb(entries, file.bytes)
   let byName: Map<string, ZipEntry> | null = null
@@ -50,12 +50,12 @@ export function openZip(file: OpenFile, entries: ZipEntry[] = readZipDirectory(f
   }
 }
 
-/** Archives whose entries share the same bytes, or that declare more than any real one holds, exist only to do harm. */
+/** Archives whose entries share the same bytes, or that declare more than any real one contains, are attacks. */
 function refuseBomb(entries: ZipEntry[], fileBytes: number): void {
   let total = 0
   for (const entry of entries) total += entry.bytes
   if (total > TOTAL_BYTES_MAX) {
-    throw new BookFault('parser', 'This archive claims to hold more data than any real book does.', {
+    throw new BookFault('parser', 'This archive claims to contain more data than any real book does.', {
       bytes: total,
       bytesMax: TOTAL_BYTES_MAX,
     })
@@ -66,7 +66,7 @@ function refuseBomb(entries: ZipEntry[], fileBytes: number): void {
     // An end past the file is a cut-off page, reported when it is read.
     const end = Math.min(entry.headerOffset + 30 + entry.compressedBytes, fileBytes)
     if (end > next) {
-      throw new BookFault('parser', 'Entries of this archive overlap each other: it is damaged, or made to overload readers.', {
+      throw new BookFault('parser', 'Entries of this archive overlap each other: it is damaged, or made to overload the server.', {
         entry: entry.name,
         other: placed[index + 1]?.name,
       })
@@ -81,7 +81,7 @@ function readHead(file: OpenFile, entry: ZipEntry, bytes: number): Uint8Array {
   return entry.method === 0 ? data : inflateHead(entry, data, bytes)
 }
 
-/** Enough compressed bytes for a head: by the entry's ratio, with room for the code tables that come first. */
+/** Enough compressed bytes for a head: by the entry's ratio, with room for the code tables at the beginning. */
 function compressedHeadBytes(entry: ZipEntry, bytes: number): number {
   const ratio = entry.compressedBytes > 0 ? entry.bytes / entry.compressedBytes : 1
   return 512 + Math.ceil(bytes / Math.max(1, ratio))
@@ -89,7 +89,7 @@ function compressedHeadBytes(entry: ZipEntry, bytes: number): number {
 
 function inflateHead(entry: ZipEntry, data: Buffer, bytes: number): Uint8Array {
   const outputMax = Math.max(64 * 1024, bytes * 8)
-  // inflateRawSync gives nothing at all when its limit is passed, so a head that expands too well is cut shorter.
+  // inflateRawSync returns nothing beyond its limit, so for a head that expands too much the input is cut shorter.
   for (let taken = data.length; taken > 0; taken = Math.floor(taken / 8)) {
     try {
       // Z_SYNC_FLUSH: the input stops in the middle of the stream, and that is fine.
@@ -117,7 +117,7 @@ export function refuseCutOff(name: string, data: Buffer, location: ZipLocation):
   throw new BookFault('page_extraction', `"${name}" is cut off: the file ends before it does.`, { entry: name })
 }
 
-/** Size and CRC against what the directory declares. */
+/** Checks size and CRC against the directory. */
 export function checkContent(name: string, content: Uint8Array, location: ZipLocation, bytes: number): void {
   if (content.length !== bytes) throw sizeFault(name, bytes)
   checkSum(name, crc32(content), location)
@@ -134,7 +134,7 @@ export function checkSum(name: string, sum: number, location: ZipLocation): void
 
 function inflate(name: string, data: Buffer, bytes: number): Uint8Array {
   try {
-    // One byte more than declared shows a lie without unpacking it; 0 would mean no limit.
+    // One byte more than declared reveals a wrong size without inflating it all; 0 would mean no limit.
     return inflateRawSync(data, { maxOutputLength: bytes + 1 })
   } catch (error) {
     throw inflateFault(name, bytes, error)
@@ -153,7 +153,7 @@ export function sizeFault(name: string, bytes: number): BookFault {
   })
 }
 
-/** A fault with words when the entry is larger than allowed or packed tighter than honest data can be. */
+/** Throws when the entry is larger than allowed or its compression ratio is higher than honest data reaches. */
 export function refuseTooLarge(entry: { name: string; bytes: number; compressedBytes: number }, bytesMax: number): void {
   const ratio = entry.bytes / Math.max(1, entry.compressedBytes)
   const bomb = entry.bytes > RATIO_FREE_BYTES && ratio > RATIO_MAX
@@ -212,16 +212,16 @@ function locationOf(entry: ZipEntry): ZipLocation {
   return { offset: entry.dataOffset, compressedBytes: entry.compressedBytes, method: entry.method === 0 ? 0 : 8, crc32: entry.crc32 }
 }
 
-/** Compressed data from its start, up to `bytes`; one read gets the local header and the data when it can. */
+/** Compressed data from its start, up to `bytes`; one read gets both the local header and the data when possible. */
 function readData(file: OpenFile, entry: ZipEntry, bytes: number): Buffer {
   if (entry.dataOffset < 0) {
-    // Names and extra fields of local headers are nearly always shorter than this, so the data comes along.
+    // Names and extra fields of local headers are nearly always shorter than this, so one read gets the data too.
     const block = readAt(file.fd, entry.headerOffset, 30 + 512 + Math.min(bytes, 64 * 1024))
     entry.dataOffset = dataOffsetOf(entry, block)
     const skip = entry.dataOffset - entry.headerOffset
     if (skip + bytes <= block.length) return block.subarray(skip, skip + bytes)
   }
-  // A declared size can be anything; what the file does not have need not be made room for.
+  // A declared size can be anything; never allocate more than the file has.
   return readAt(file.fd, entry.dataOffset, Math.min(bytes, Math.max(0, file.bytes - entry.dataOffset)))
 }
 

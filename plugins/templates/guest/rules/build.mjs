@@ -5,8 +5,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
 /**
- * Makes `main.js` from `main.ts` and what it imports of core. What comes out is committed, for servers have no bundler; a test compares it with what its
- * source gives. The engine for patterns stays outside: the isolate runs the file of its package before, which leaves it in `RE2JS`.
+ * Builds `main.js` from `main.ts` and its imports from core. The output is committed, because servers have no bundler; a test compares it with its
+ * source. The regular expression engine is external: the isolate runs the file of its package first, which defines `RE2JS`.
  *
  *     node plugins/templates/guest/rules/build.mjs
  */

@@ -4,10 +4,10 @@ import { applyRules, checkTitleRules, rewriteSome } from '#core/conditions/title
 import type { TitleRules } from '#core/conditions/title-rules.ts'
 import { CarrelError } from '#core/foundation/errors.ts'
 
-/** Rules that people write, evaluated in an isolate. The server reads what this is built to, see build.mjs. */
+/** Evaluates rules that people write, in an isolate. The server loads the built file, see build.mjs. */
 declare function register(handlers: Record<string, (given: never) => unknown>): void
 
-/** A refusal is a value on its way out of the isolate. */
+/** Returns a refusal as a value. */
 function answering<Given>(work: (given: Given) => unknown) {
   return (given: Given) => {
     try {

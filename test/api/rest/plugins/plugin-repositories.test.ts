@@ -139,7 +139,7 @@ t.test('the life of a plugin that comes from a repository', async (t) => {
   Object.assign(files, filesOf(indexOf({ sequence: 1 }), key))
   t.match(await ask('POST', `${REPOSITORIES}/${id}/refresh`, {}), {
     status: 200,
-    json: { error: /an old one is not believed again/, plugins: 1 },
+    json: { error: /An older index is not accepted/, plugins: 1 },
   })
   t.match(await ask('PATCH', `${REPOSITORIES}/${id}`, { enabled: false }), { status: 200, json: { enabled: false } })
   t.match(await ask('GET', `${REPOSITORIES}/available`), { json: { total: 0 } })

@@ -42,7 +42,7 @@ t.test('an administrator sees where credentials go, confirms that, and gives the
   })
   t.match(await ask('PATCH', { credentials: { token: TOKEN } }), {
     status: 422,
-    json: { message: /First enter the address.*config\/baseUrl/ },
+    json: { message: /First enter the host.*config\/baseUrl/ },
   })
   t.match((await ask('PATCH', { config: { baseUrl: 'https://first.example.net/api' } })).json, {
     credentialsHost: 'https://first.example.net',

@@ -97,10 +97,10 @@ t.test('the life of a plugin over HTTP', async (t) => {
   t.match(await ask('GET', `/admin/plugins/${id}/failures`), {
     json: { total: 1, failures: [{ method: 'metadata.series.get', errorCode: 'thrown', errorMessage: 'no' }] },
   })
-  t.match(await ask('PATCH', `/admin/plugins/${id}`, { config: { a: 1 } }), { status: 422, json: { message: /no such member/ } })
+  t.match(await ask('PATCH', `/admin/plugins/${id}`, { config: { a: 1 } }), { status: 422, json: { message: /unknown member/ } })
   t.match(await ask('PATCH', `/admin/plugins/${id}`, { credentials: { token: 'x' } }), {
     status: 422,
-    json: { message: /no such credential/ },
+    json: { message: /Unknown credential/ },
   })
   const matching = {
     metadataTargets: ['summary', 'genres'],
@@ -131,7 +131,7 @@ t.test('the life of a plugin over HTTP', async (t) => {
   t.equal((await install(pluginOf(MAIN('x'), { id: 'org.example.x' }), reader.token)).status, 403)
   t.equal((await ask('GET', '/admin/plugins', undefined, reader.token)).status, 403)
   t.equal((await ask('POST', `/plugins/${id}/execute`, search, reader.token)).status, 403)
-  t.match(await install(Buffer.from('no package')), { status: 422, json: { error: 'invalid_value', message: /no ZIP/ } })
+  t.match(await install(Buffer.from('no package')), { status: 422, json: { error: 'invalid_value', message: /not a ZIP/ } })
   t.equal((await install(pluginOf(MAIN('two'), wider))).status, 409)
   t.equal((await ask('DELETE', `/admin/plugins/${id}`)).status, 204)
   t.equal((await ask('DELETE', `/admin/plugins/${id}`)).status, 404)

@@ -116,7 +116,7 @@ t.test('a reader signs in at a service', async (t) => {
   t.test('once', async (t) => {
     const again = await back({ state: sent['state'] ?? '', code: 'a code' })
     t.equal(again.status, 400)
-    t.match(again.text, /not known here/)
+    t.match(again.text, /This sign-in is unknown/)
     t.equal(asked.length, 1, 'and nobody was asked')
   })
 
@@ -147,7 +147,7 @@ t.test('sign-ins that are not what they seem', async (t) => {
   t.test('the state of another reader', async (t) => {
     const otto = await signUp({ username: 'otto' })
     const text = await refused({ state: await state(), code: 'c' }, { cookie: `auth_token=${otto.token}` })
-    t.match(text, /Somebody else/)
+    t.match(text, /Another user/)
     t.equal(asked.length, 0)
   })
 
@@ -165,7 +165,7 @@ t.test('sign-ins that are not what they seem', async (t) => {
     for (const kept of [[], [`${name}=`], [`${name}=${'A'.repeat(43)}`], [other], [`${name}=${other.split('=')[1]}`]]) {
       const { status, text } = await world.backFrom(kept, { state: mine, code: 'c' })
       t.equal(status, 400)
-      t.match(text, /begun in another browser/)
+      t.match(text, /started in another browser/)
     }
     t.equal(asked.length, 0, 'the service is not asked')
     t.equal((await back({ state: mine, code: 'c' })).status, 200, 'and the sign-in is there still for the browser that began it')

@@ -8,7 +8,7 @@ const wordsOf = (text: string, lengthMax = 1_000): number[] => {
   return found
 }
 
-t.test('words that say something are the same however they are written', async (t) => {
+t.test('significant words are the same in any spelling', async (t) => {
   const [dragon] = wordsOf('dragon')
   for (const text of ['Dragon', 'DRAGONS!', 'the dragon', 'ｄｒａｇｏｎ', '<b>dragon</b>&nbsp;', 'https://example.org/x dragon'])
     t.same(wordsOf(text), [dragon], text)
@@ -18,21 +18,21 @@ t.test('words that say something are the same however they are written', async (
   for (const bucket of wordsOf('many different words stand here')) t.ok(bucket >= 0 && bucket < WORD_BUCKETS && Number.isInteger(bucket))
 })
 
-t.test('words that stand everywhere say nothing, in several languages', async (t) => {
+t.test('stop words of several languages are ignored', async (t) => {
   for (const text of ['and the story of', 'und die der nicht', 'dans une avec les', 'para los con una', 'и на он что', 'é uma das', ''])
     t.same(wordsOf(text), [], text)
   t.equal(wordsOf('Der Drache und die Burg').length, 2)
   t.equal(wordsOf('дракон и замок').length, 2)
 })
 
-t.test('scripts without spaces are read in pairs', async (t) => {
+t.test('scripts without spaces are split into pairs', async (t) => {
   t.equal(wordsOf('進撃の巨人').length, 4)
   const shared = wordsOf('巨人の国').filter((pair) => wordsOf('進撃の巨人').includes(pair))
   t.equal(shared.length, 1, '巨人 is in both')
   t.equal(wordsOf('용의 기사').length, 2)
 })
 
-t.test('texts of any size and shape are read in little time', async (t) => {
+t.test('texts of any size and form are parsed fast', async (t) => {
   for (const text of [
     '<'.repeat(1e6),
     'a'.repeat(1e6),

@@ -4,7 +4,7 @@ import { CallBudgets } from '#plugins/runtime/runner/call-budgets.mjs'
 
 type Isolate = ConstructorParameters<typeof CallBudgets>[0]
 
-/** An isolate that claims to have computed for `ms`, and whose process computes for as long. */
+/** An isolate that claims `ms` of CPU time, in a process with the same. */
 function openBudgets() {
   const isolate = { isDisposed: false, cpuTime: 0n }
   const budgets = new CallBudgets(isolate as unknown as Isolate)
@@ -16,7 +16,7 @@ function openBudgets() {
   return { isolate, budgets, compute }
 }
 
-t.test('a call that computes or waits for longer than its budget is told', async (t) => {
+t.test('a call that exceeds its CPU or time budget is reported', async (t) => {
   const { budgets, compute } = openBudgets()
   budgets.begin(1, { cpuMs: 20, wallMs: 60_000 })
   t.equal(budgets.check(), null)
@@ -30,17 +30,17 @@ t.test('a call that computes or waits for longer than its budget is told', async
   t.match(budgets.check(), { code: 'timeout', message: /5 ms/ })
 })
 
-t.test('code that goes on after its answer is told', async (t) => {
+t.test('code that continues after its answer is reported', async (t) => {
   const { budgets, compute } = openBudgets()
   budgets.begin(1, { cpuMs: 1_000, wallMs: 60_000 })
   budgets.finish(1)
   compute(50)
   t.equal(budgets.check(), null)
   compute(60)
-  t.match(budgets.check(), { code: 'cpu', message: /went on/ })
+  t.match(budgets.check(), { code: 'cpu', message: /continued to use/ })
 })
 
-t.test('while somebody debugs nothing counts', async (t) => {
+t.test('with a debugger nothing counts', async (t) => {
   const { budgets, compute } = openBudgets()
   budgets.begin(1, { cpuMs: 20, wallMs: 60_000 })
   await sleep(2)
@@ -51,14 +51,14 @@ t.test('while somebody debugs nothing counts', async (t) => {
   t.match(budgets.check(), { code: 'cpu' })
 })
 
-t.test('time that the isolate waits for a core is not its own', async (t) => {
+t.test('waiting for a core does not count', async (t) => {
   const { isolate, budgets } = openBudgets()
   budgets.begin(1, { cpuMs: 200, wallMs: 60_000 })
   isolate.cpuTime += 1_000_000_000n
   t.equal(budgets.check(), null, 'the process has computed for less')
 })
 
-t.test('of an isolate that is gone nothing is asked', async (t) => {
+t.test('a disposed isolate is not queried', async (t) => {
   const { isolate, budgets } = openBudgets()
   budgets.begin(1, { cpuMs: 20, wallMs: 60_000 })
   isolate.isDisposed = true

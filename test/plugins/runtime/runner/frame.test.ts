@@ -3,7 +3,7 @@ import t from 'tap'
 import { BODY_BYTES_MAX, createFrameReader, frameOf, HEADER_BYTES_MAX } from '#plugins/runtime/runner/frame.mjs'
 import { assertInTime } from '#test/support/timed-property.ts'
 
-t.test('frames come out as they went in, however they are cut', async () => {
+t.test('frames are reassembled from any chunks', async () => {
   const frame = fc.record({
     header: fc.dictionary(fc.string(), fc.oneof(fc.string({ unit: 'grapheme' }), fc.integer())),
     body: fc.string({ unit: 'grapheme' }),
@@ -24,7 +24,7 @@ t.test('frames come out as they went in, however they are cut', async () => {
   )
 })
 
-t.test('what is no frame is refused at once', async (t) => {
+t.test('invalid frames are refused at once', async (t) => {
   const read = () => createFrameReader(() => t.fail('nothing may come through'))
   const lengths = (head: number, body: number) => {
     const bytes = Buffer.alloc(8)

@@ -8,7 +8,7 @@ t.setTimeout(120_000)
 const TURNS = sizeOf('turns of a debugger', { main: 10, full: 30 })
 const sandboxUrl = new URL('../../../../plugins/runtime/runner/sandbox.mjs', import.meta.url).href
 
-/** Opens isolates one after another, has each debugged as `debug` says, closes it, and prints how many there were. */
+/** Opens isolates one after another, debugs each with `debug`, closes it, and prints their number. */
 const programOf = (debug: string) => `
   import { openSandbox } from ${JSON.stringify(sandboxUrl)}
   import { setTimeout as sleep } from 'node:timers/promises'
@@ -39,24 +39,24 @@ async function run(debug: string): Promise<string> {
   return stdout.trim()
 }
 
-t.test('an isolate that goes with its debugger leaves its process alone', async (t) => {
+t.test('an isolate that is closed with its debugger does not crash the process', async (t) => {
   const debug = `enable(inspection); inspection.begin(); const sandbox = await opening; call(sandbox, 'echo'); await answered; sandbox.close()`
   t.equal(await run(debug), String(TURNS))
 })
 
-t.test('so does one that is closed in the moment in which its debugger has left', async (t) => {
+t.test('nor does one that is closed just after its debugger has disconnected', async (t) => {
   const debug = `enable(inspection); inspection.begin(); const sandbox = await opening; call(sandbox, 'echo'); await answered
     inspection.detach(); sandbox.close()`
   t.equal(await run(debug), String(TURNS))
 })
 
-t.test('and one that breaks a limit after it', async (t) => {
+t.test('nor one that exceeds a limit after that', async (t) => {
   const debug = `enable(inspection); inspection.begin(); const sandbox = await opening; call(sandbox, 'spin'); await sleep(5)
     inspection.detach(); await answered; sandbox.close()`
   t.equal(await run(debug), String(TURNS))
 })
 
-t.test('and one whose debugger comes, goes and comes again', async (t) => {
+t.test('nor one whose debugger connects repeatedly', async (t) => {
   const debug = `inspection.begin(); const sandbox = await opening
     for (let time = 0; time < 5; time++) { enable(inspection); inspection.detach() }
     call(sandbox, 'echo'); await answered; enable(inspection); sandbox.close()`

@@ -5,8 +5,8 @@ t.setTimeout(240_000)
 
 const openGuest = (t: Test, functions: string) => openGuests(t).open(functions, { memoryMbMax: 128, resultLengthMax: 5_000_000 })
 
-t.test('Headers, Request, Response and FormData do what those of Node do', async (t) => {
-  /** What each of these is, or that it throws; run here and there. */
+t.test('Headers, Request, Response and FormData behave as in Node', async (t) => {
+  /** The result of each expression, or that it throws; run here and in the sandbox. */
   const LOOK = `async () => {
     const seen = []
     const look = async (what) => {
@@ -69,7 +69,7 @@ t.test('Headers, Request, Response and FormData do what those of Node do', async
   for (const [index, expected] of JSON.parse(JSON.stringify(here)).entries()) t.same(there[index], expected, `look ${index}`)
 })
 
-t.test('what the server cannot send is refused, and a second reader of a body is not', async (t) => {
+t.test('requests that the server cannot send are refused, and a body can be read twice', async (t) => {
   const { call } = openGuest(
     t,
     `send: async (_, ctx) => {

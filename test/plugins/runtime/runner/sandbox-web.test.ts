@@ -4,7 +4,7 @@ import { BUDGET, openGuests } from '#test/support/guests.ts'
 
 t.setTimeout(240_000)
 
-/** Addresses by their parts, so that most are nearly right. */
+/** URLs from random parts, so that most are nearly valid. */
 const address = fc
   .array(
     fc.constantFrom(
@@ -101,7 +101,7 @@ const change = (text: string, changes: readonly (readonly [string, string])[]) =
 const openGuest = (t: Test, functions: string) => openGuests(t).open(functions, { memoryMbMax: 128, resultLengthMax: 5_000_000 })
 const LONG = { cpuMs: 20_000, wallMs: 40_000 }
 
-t.test('addresses are read, changed and written as everywhere else', async (t) => {
+t.test('URLs are parsed, changed and serialized as in Node', async (t) => {
   const { call } = openGuest(
     t,
     `describe: (pairs) => { const describe = ${describe}; const MEMBERS = ${JSON.stringify(MEMBERS)}; return pairs.map(([text, from]) => describe(text, from)) },
@@ -135,7 +135,7 @@ t.test('addresses are read, changed and written as everywhere else', async (t) =
     [],
   )
 
-  // Beside half a percent sign Node itself cuts letters short.
+  // Next to an incomplete percent-encoding, Node itself truncates characters.
   const texts = fc
     .sample(
       fc.tuple(address, fc.constantFrom('', '&a=b', '=')).map((parts) => `a=1&${parts.join('')}`),
@@ -163,7 +163,7 @@ t.test('addresses are read, changed and written as everywhere else', async (t) =
   ])
 })
 
-t.test('text in bytes and base64 are what they are elsewhere', async (t) => {
+t.test('text encoding and base64 are as in Node', async (t) => {
   const { call } = openGuest(
     t,
     `encode: (texts) => texts.map((text) => [...new TextEncoder().encode(text)]),
@@ -217,7 +217,7 @@ t.test('text in bytes and base64 are what they are elsewhere', async (t) => {
   t.equal(await call('wide'), 'InvalidCharacterError')
 })
 
-t.test('copies are deep, keep what points to itself, and refuse what cannot be copied', async (t) => {
+t.test('structured clones are deep, keep cycles, and refuse uncloneable values', async (t) => {
   const { call } = openGuest(
     t,
     `copies: () => { const one = { at: new Date(5), list: [1, , 3], map: new Map([['a', new Set([1])]]), re: /x/gi, bytes: new Uint8Array([1, 2]).subarray(1), big: 5n, error: new RangeError('no') }
@@ -233,7 +233,7 @@ t.test('copies are deep, keep what points to itself, and refuse what cannot be c
   t.same(await call('proto'), [true, true, true])
 })
 
-t.test('timers wait, are few, and end with their call', async (t) => {
+t.test('timers are limited and end with their call', async (t) => {
   const { call, fails } = openGuest(
     t,
     `later: async (ms) => { const begun = Date.now(); const got = await new Promise((resolve) => setTimeout((a, b) => resolve(a + b), ms, 1, 2)); return [got, Date.now() - begun] },
@@ -264,10 +264,10 @@ t.test('timers wait, are few, and end with their call', async (t) => {
   t.match(await fails('forever', null, { cpuMs: 100, wallMs: 300 }), { code: 'timeout' })
 
   const loading = openGuests(t).open('', {}, 'setTimeout(() => {}, 1)')
-  t.match(await loading.fails('echo'), { code: 'load', message: /timers outside of calls/ })
+  t.match(await loading.fails('echo'), { code: 'load', message: /only during a call/ })
 })
 
-t.test('signals tell what was given up, and that a call is over', async (t) => {
+t.test('signals report aborts and the end of a call', async (t) => {
   const { call } = openGuest(
     t,
     `own: () => { const seen = []; const it = new AbortController(); it.signal.addEventListener('abort', (event) => seen.push(event.type)); it.signal.onabort = () => { throw new Error('mine') }
@@ -297,7 +297,7 @@ t.test('signals tell what was given up, and that a call is over', async (t) => {
   t.same(await keeping('kept'), [true, 'closed'])
 })
 
-t.test('what a request is made of is read in every form that fetch knows', async (t) => {
+t.test('requests accept every form of arguments that fetch does', async (t) => {
   const { call } = openGuest(
     t,
     `send: async (_, ctx) => { const options = [undefined, { headers: [['A', '1']] }, { headers: new Map([['b', '2']]) }, { method: 'POST', body: new URLSearchParams({ q: 'ü' }) },

@@ -23,7 +23,7 @@ async function analyse(bytes: Buffer, verifyPages = false): Promise<Omit<Analysi
   }
 }
 
-/** Type and gravity of each problem. */
+/** Type and severity of each problem. */
 const faults = (book: Pick<Analysis, 'problems'>) => book.problems.map((problem) => [problem.type, problem.fatal])
 
 const colours = { red: '#f00', green: '#0f0', blue: '#00f' } as const
@@ -34,7 +34,7 @@ async function picture(colour: keyof typeof colours, width = 60, height = 90): P
     .toBuffer()
 }
 
-/** The colour of a cover of one colour, by name. */
+/** The color of a single-color cover, by name. */
 async function colourOf(jpeg: Uint8Array | undefined): Promise<string> {
   if (jpeg === undefined) return 'none'
   const channels = await sharp(jpeg).resize(1, 1).raw().toBuffer()
@@ -102,7 +102,7 @@ t.test('fixed layout counts spine items', async (t) => {
   t.equal((await analyse(buildEpub({ files: { ...files, '/META-INF/com.apple.ibooks.display-options.xml': '<broken' } }))).pageCount, 6)
 })
 
-t.test('a comic EPUB has pages in spine order, with their places', async (t) => {
+t.test('a comic EPUB has pages in spine order, with their offsets', async (t) => {
   const pictures = [
     { name: 'images/10.jpg', bytes: await picture('red', 60, 90) },
     { name: 'images/2.jpg', bytes: await picture('green', 120, 90) },
@@ -136,7 +136,7 @@ t.test('a comic EPUB has pages in spine order, with their places', async (t) => 
   t.equal(spineOfBitmaps.pageCount, 2, 'reflowable by its metadata, but pages all the same')
 })
 
-t.test('what is no comic', async (t) => {
+t.test('books that are not comics', async (t) => {
   const jpeg = await picture('red')
   const withPage = (content: string) =>
     buildEpub({
@@ -305,7 +305,7 @@ t.test('broken books have the right problem', async (t) => {
     ],
     ['empty spine', buildEpub({ spine: '' }), 'zero_pages', /spine is empty/],
     ['no spine', buildEpub({ files: { 'package.opf': '<package><metadata/><manifest/></package>' } }), 'zero_pages', /spine is empty/],
-    ['spine leads nowhere', buildEpub({ spine: '<itemref idref="nope"/>' }), 'zero_pages', /points only to things/],
+    ['spine leads nowhere', buildEpub({ spine: '<itemref idref="nope"/>' }), 'zero_pages', /refers only to items/],
     ['the only chapter is missing', buildEpub({ files: { 'c1.xhtml': null } }), 'page_extraction', /1 of 1 parts/],
   ]
   for (const [name, bytes, type, message] of cases) {
@@ -337,7 +337,7 @@ t.test('entities of a DOCTYPE are neither expanded nor fetched', async (t) => {
   t.equal(outside.embedded.title, 'Second')
 })
 
-t.test('DRM is named, obfuscated fonts are no DRM', async (t) => {
+t.test('DRM is reported, obfuscated fonts are not DRM', async (t) => {
   const encryption = (algorithm: string, uri: string) =>
     `<encryption xmlns="urn:oasis:names:tc:opendocument:xmlns:container" xmlns:enc="http://www.w3.org/2001/04/xmlenc#"><enc:EncryptedData>` +
     `<enc:EncryptionMethod Algorithm="${algorithm}"/><enc:CipherData><enc:CipherReference URI="${uri}"/></enc:CipherData></enc:EncryptedData></encryption>`
@@ -373,7 +373,7 @@ t.test('hrefs never leave the archive', async (t) => {
   for (const [href, path] of cases) t.equal(resolveHref(href, 'OPS/text/a.xhtml'), path, href)
 })
 
-t.test('thousands of chapters are quick', async (t) => {
+t.test('thousands of chapters are fast', async (t) => {
   const numbers = Array.from({ length: 5000 }, (_, index) => index)
   const bytes = buildEpub({
     manifest: numbers.map((n) => `<item id="c${n}" href="C${n}.xhtml" media-type="application/xhtml+xml"/>`).join(''),

@@ -100,14 +100,14 @@ t.test('hostile contents', async (t) => {
   t.same((await read(nav('<ol><li>'))).toc, [], 'what is no XML is no contents')
 })
 
-t.test('names that lead out of the archive stay inside', async (t) => {
+t.test('names cannot refer to files outside the archive', async (t) => {
   const { files } = await read(buildEpub({ files: { '/../../etc/passwd': 'x', '/\\windows\\win.ini': 'y' } }))
   const paths = files.map(({ path }) => path)
   t.ok(paths.includes('etc/passwd'))
   t.notOk(paths.some((path) => path.includes('..') || path.startsWith('/') || path.includes('\\')))
 })
 
-t.test('what cannot be read is a problem', async (t) => {
+t.test('an unreadable book is a problem', async (t) => {
   for (const path of [
     write(Buffer.from('no zip')),
     join(folder, 'gone.epub'),
@@ -116,7 +116,7 @@ t.test('what cannot be read is a problem', async (t) => {
     t.match(await readPublication({ root: folder, path }), { problem: { message: String } })
 })
 
-t.test('a package that names one long address again and again is refused before anything is made of it', async (t) => {
+t.test('a package that repeats one long href is refused before anything is built from it', async (t) => {
   const href = `${'a/'.repeat(2_000)}c1.xhtml`
   const named = (times: number) =>
     buildEpub({

@@ -20,7 +20,7 @@ function save(bytes: Buffer): string {
   return path
 }
 
-/** Of this test's folder only: how many descriptors the process holds. */
+/** The number of descriptors of this process in this test's folder. */
 function openFiles(): number {
   return readdirSync('/proc/self/fd').filter((fd) => {
     try {
@@ -44,7 +44,7 @@ async function middleOf(jpeg: Uint8Array): Promise<number[]> {
   return [...data.subarray(at, at + 3)]
 }
 
-/** As the pool answers it. */
+/** As the pool returns it. */
 async function renderPdfPage(request: LibraryFile & { index: number; longestSide: number }): Promise<PageOutcome> {
   const outcome = await drawPdfPage({ ...request, purpose: 'page' })
   return 'problem' in outcome ? outcome : { bytes: outcome.jpeg, mediaType: 'image/jpeg' }
@@ -89,7 +89,7 @@ t.test('pages, their sizes at 150 dpi, title and cover', async (t) => {
   t.same((await analysePdf(fileAt(save(buildPdf({ pages: [{}] }))))).embedded, {}, 'nor is a missing one')
 })
 
-t.test('pages are drawn, at the size asked for', async (t) => {
+t.test('pages are drawn at the requested size', async (t) => {
   const red = await sharp({ create: { width: 300, height: 400, channels: 3, background: '#f00' } })
     .jpeg()
     .toBuffer()
@@ -119,7 +119,7 @@ t.test('pages are drawn, at the size asked for', async (t) => {
   t.same(refusal(await renderPdfPage({ ...fileAt(path), index: 3, longestSide: 400 })), ['pdf_rendering', false], 'there is no fourth page')
 })
 
-t.test('a document is opened once for many pages, and anew when the file changes', async (t) => {
+t.test('a document is opened once for many pages, and reopened when the file changes', async (t) => {
   const path = save(buildPdf({ pages: [{ width: 100, height: 200 }, {}] }))
   await renderPdfPage({ ...fileAt(path), index: 0, longestSide: 100 })
   t.equal(openFiles(), 1, 'it is kept open')
@@ -143,7 +143,7 @@ t.test('a document is opened once for many pages, and anew when the file changes
   t.equal(openFiles(), 4, 'the least used are closed')
 })
 
-t.test('encryption: an owner password hinders nobody, a user password does', async (t) => {
+t.test('encryption: an owner password does not matter, a user password does', async (t) => {
   const pages: PdfPage[] = [{ text: 'secret' }]
   const open = save(buildPdf({ pages, title: 'Readable', encrypt: { userPassword: '', ownerPassword: 'boss' } }))
   const readable = await analysePdf(fileAt(open))
@@ -203,7 +203,7 @@ t.test('broken files have a problem, never an exception', async (t) => {
   t.equal(shifted.embedded.title, 'T')
 })
 
-t.test('every damaged byte is survived', async (t) => {
+t.test('no damaged byte crashes it', async (t) => {
   const good = buildPdf({ pages: [{ text: 'a' }, { text: 'b' }], title: 'T' })
   const started = processCpuMs()
   let opened = 0
@@ -218,7 +218,7 @@ t.test('every damaged byte is survived', async (t) => {
   t.ok(processCpuMs() - started < 30_000)
 })
 
-t.test('pages that ask for too much', async (t) => {
+t.test('pages that need too much', async (t) => {
   const path = save(
     buildPdf({
       pages: [
@@ -248,8 +248,8 @@ t.test('pages that ask for too much', async (t) => {
   )
 })
 
-t.test('endless work is ended, and the thread hears its timers meanwhile', async (t) => {
-  // Unbalanced saves cost the parser the square of their number, fills cost the painter.
+t.test('endless work is stopped, and timers of the thread fire meanwhile', async (t) => {
+  // Unbalanced saves take the parser quadratic time, fills cost the painter.
   const contents = { parsing: 'q '.repeat(100_000), painting: 'q 1 0 0 1 1 1 cm 0 0 600 700 re 0 0 5 5 re f* Q\n'.repeat(100_000) }
   for (const [name, content] of Object.entries(contents)) {
     const handle = await openPdf(fileAt(save(buildPdf({ pages: [{ content }, { text: 'quick' }] }))))
@@ -266,7 +266,7 @@ t.test('endless work is ended, and the thread hears its timers meanwhile', async
   }
 })
 
-t.test('a file that shrinks while it is open fails, and does not hang', async (t) => {
+t.test('a file that shrinks while it is open fails without hanging', async (t) => {
   const noise = await sharp({
     create: { width: 700, height: 700, channels: 3, background: '#888', noise: { type: 'gaussian', mean: 128, sigma: 60 } },
   })

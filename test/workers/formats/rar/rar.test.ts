@@ -32,7 +32,7 @@ async function extractAll(path: string, entries: readonly RarEntry[]) {
   return found
 }
 
-t.test('lists and extracts in archive order, odd names as they are', async (t) => {
+t.test('lists and extracts in archive order, with odd names unchanged', async (t) => {
   const parts = [
     { name: 'b.txt', data: Buffer.from('second in name') },
     { name: '../../a 🐟\n.txt', data: Buffer.from('names are data') },
@@ -56,7 +56,7 @@ t.test('lists and extracts in archive order, odd names as they are', async (t) =
   )
 })
 
-t.test('what is wrong with one entry leaves the others alone', async (t) => {
+t.test('a damaged entry does not affect the others', async (t) => {
   const good = Buffer.alloc(5000, 'g')
   const path = write(
     t.testdir(),
@@ -84,7 +84,7 @@ t.test('what is wrong with one entry leaves the others alone', async (t) => {
   t.match(found[3]?.fault?.message, /more than is allowed/)
 })
 
-t.test('a cut-off archive gives what is there', async (t) => {
+t.test('a truncated archive gives its complete entries', async (t) => {
   const bytes = buildRar(['one', 'two', 'three'].map((name) => ({ name, data: Buffer.alloc(1000, name) })))
   for (const quarter of [1, 2, 3]) {
     const path = write(t.testdir(), 'book.rar', bytes.subarray(0, (bytes.length * quarter) / 4))
@@ -102,7 +102,7 @@ t.test('a cut-off archive gives what is there', async (t) => {
   await t.rejects(listRar(fileAt('/nowhere/book.rar')), BookFault)
 })
 
-t.test('pages are served one by one and all at once', async (t) => {
+t.test('pages are read one by one and all at once', async (t) => {
   const numbered = await numberedPages(4)
   for (const solid of [false, true]) {
     const folder = t.testdir()
@@ -123,7 +123,7 @@ t.test('pages are served one by one and all at once', async (t) => {
   }
 })
 
-t.test('pages that are gone or damaged are outcomes', async (t) => {
+t.test('missing and damaged pages are outcomes', async (t) => {
   const folder = t.testdir()
   const [, two, three] = await numberedPages(3)
   const twins = [
@@ -180,7 +180,7 @@ t.test('sets of several volumes', { skip: !corpus }, async (t) => {
   t.same(again.problems, problems, 'a folder in the place of a volume is no volume')
 })
 
-t.test('compressed and solid pages agree with the sums of the same pages elsewhere', { skip: !corpus }, async (t) => {
+t.test('compressed and solid pages have the same checksums as the same pages elsewhere', { skip: !corpus }, async (t) => {
   const sums = async (name: string) => {
     const path = `${corpus!.folder}comics/cbr/${name}`
     const { entries } = await listRar(fileAt(path))
@@ -195,7 +195,7 @@ t.test('compressed and solid pages agree with the sums of the same pages elsewhe
   t.same(await sums('haruko-rar5-solid.cbr'), await sums('haruko-rar4.cbr'))
 })
 
-/** What a descriptor of this process leads to; empty when it is closed by now. */
+/** The target of a descriptor of this process; empty when it is closed by now. */
 function targetOf(fd: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`)
@@ -207,7 +207,7 @@ function targetOf(fd: string): string {
 t.test('a failure leaves no descriptors and no listeners behind', { skip: !corpus }, async (t) => {
   const bomb = `${corpus!.folder}broken/cbr/junrar-m3-1gb-claim.cbr`
   const missing = `${corpus!.folder}broken/cbr/volume-set-missing-last/lost.part1.rar`
-  // Of these archives alone: other test files share this process.
+  // Only of these archives: other test files share this process.
   const open = () => readdirSync('/proc/self/fd').filter((fd) => [bomb, missing].includes(targetOf(fd))).length
   const listeners = process.listenerCount('unhandledRejection')
   for (let round = 0; round < 2; round++) {
@@ -219,9 +219,9 @@ t.test('a failure leaves no descriptors and no listeners behind', { skip: !corpu
   t.equal(process.listenerCount('unhandledRejection'), listeners)
 })
 
-t.test('a header cannot make the engine take memory', { skip: !corpus }, async (t) => {
+t.test('a header cannot make the engine allocate memory', { skip: !corpus }, async (t) => {
   const bomb = `${corpus!.folder}broken/cbr/junrar-m3-1gb-claim.cbr`
-  // In a process of its own: this one holds what other test files needed.
+  // In a separate process: this one includes the memory of other test files.
   const program = `
     import { extractRar, listRar } from ${JSON.stringify(new URL('../../../../workers/formats/rar/rar.ts', import.meta.url).href)}
     const file = ${JSON.stringify(fileAt(bomb))}

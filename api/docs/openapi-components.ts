@@ -1,8 +1,6 @@
 import type { TSchema } from 'typebox'
-import { HEADERS, type HeaderName } from '#api/docs/openapi-headers.ts'
+import { HEADERS, type HeaderName, type Json } from '#api/docs/openapi-headers.ts'
 import { FreeJson } from '#core/foundation/schema.ts'
-
-export type Json = Record<string, unknown>
 
 /** What the description says once and refers to from everywhere. */
 export interface Components {

@@ -1,4 +1,5 @@
-import type { Json } from '#api/docs/openapi-components.ts'
+/** A part of the document. */
+export type Json = Record<string, unknown>
 
 /** On every answer. Only refusals, which are described once, repeat them. */
 export const HEADERS_OF_ALL = ['X-Request-Id', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const

@@ -1,8 +1,9 @@
 import { STATUS_CODES } from 'node:http'
 import type { TSchema } from 'typebox'
 import Type from 'typebox'
-import type { Components, Json } from '#api/docs/openapi-components.ts'
+import type { Components } from '#api/docs/openapi-components.ts'
 import type { Example } from '#api/docs/openapi-examples.ts'
+import type { Json } from '#api/docs/openapi-headers.ts'
 import { HEADERS_OF_ALL } from '#api/docs/openapi-headers.ts'
 import type { Route } from '#api/http/endpoint.ts'
 
@@ -44,7 +45,8 @@ const REFUSED = `What is refused: ${Object.entries(REFUSALS)
 
 /** What a route answers, by status. All refusals are one component: their statuses are alike everywhere, and so is their shape. */
 export function describeResponses(route: Route<never>, components: Components, example: Example | undefined): Json {
-  const responses = route.kind === 'stream' ? withSharedBytes(describeBytes(route, components), components) : describeReply(route, components, example)
+  const responses =
+    route.kind === 'stream' ? withSharedBytes(describeBytes(route, components), components) : describeReply(route, components, example)
   return { ...responses, default: describeRefusal(components) }
 }
 

@@ -1,4 +1,4 @@
-import type { Json } from '#api/docs/openapi-components.ts'
+import type { Json } from '#api/docs/openapi-headers.ts'
 
 /**
  * Shapes whose members others have as well: the name of what they have in common, and a shape that has all of it. A book has its metadata in six

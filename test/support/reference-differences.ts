@@ -102,7 +102,9 @@ function compareShapes(comparison: Comparison, place: { at: string; theirs: Sche
 
 function compareWords({ direction, differences }: Comparison, at: string, sides: [Alternative[], Alternative[]]): void {
   const [theirs, own] = sides.map((side) =>
-    side.flatMap(({ schema }) => schema['enum'] ?? (schema['const'] === undefined ? [] : [schema['const']])),
+    side.flatMap(
+      ({ schema }) => schema['enum']?.filter((word: unknown) => word !== null) ?? (schema['const'] === undefined ? [] : [schema['const']]),
+    ),
   )
   if (!theirs?.length || !own?.length) return
   const [given, taken] = direction === 'answer' ? [own, theirs] : [theirs, own]
@@ -124,7 +126,8 @@ function alternatives(given: SchemaObject, find: (schema: SchemaObject) => Schem
   if (Array.isArray(any))
     return any.flatMap((one) => alternatives(one, find)).map((one) => ({ ...(name !== undefined && { name }), ...one }))
   if (Array.isArray(schema['allOf'])) {
-    const parts = schema['allOf'].flatMap((one) => alternatives(one, find)).map((part) => part.schema)
+    const { allOf, ...own } = schema
+    const parts = [...(allOf as SchemaObject[]).flatMap((one) => alternatives(one, find)).map((part) => part.schema), own]
     const properties = Object.assign({}, ...parts.map((part) => part['properties'] ?? {}))
     return [
       {

@@ -57,9 +57,7 @@ export class Sandbox {
   #inspection
   #budgets
   #timers
-  /** Answers that wait for the end of their entry: only then all its rejections are known.
-   * @type {{ kind: 'done' | 'fail', id: number, text: string, used: Budget }[]}
-   */
+  /** Answers that wait for the end of their entry: only then all its rejections are known. @type {{ kind: 'done' | 'fail', id: number, text: string, used: Budget }[]} */
   #answers = []
   /** Calls, running or with a waiting answer, of which a rejection was reported. @type {Set<number>} */
   #told = new Set()

@@ -9,8 +9,8 @@ import { routes } from '#api/routes.ts'
 const OTHERWISE = {
   // `/books/errors` beside `/books/{bookId}`: addresses without parameters come first, here as in OpenAPI (3.1, Path Templating).
   'no-ambiguous-paths': 'off',
-  // `/opds` leads elsewhere and answers nothing itself; that every operation has a good answer is looked at in the test of the document.
-  'operation-2xx-response': 'off',
+  // What is refused is alike everywhere: every operation has it as `default`, which tells the statuses. Said for each status it is a quarter of the document.
+  'operation-4xx-response': 'off',
 } as const
 
 const lint = async (document: object) => {

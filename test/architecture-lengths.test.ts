@@ -1,0 +1,27 @@
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { readSources, sourcePaths } from '#test/support/architecture.ts'
+import { findLongOnes } from '#test/support/lengths.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+/** Migrations are tables. */
+/** Written by programs, see .gitattributes. */
+const GENERATED = /^plugins\/(bundled\/[^/]+|templates\/guest\/rules)\/main\.js$/
+
+t.test('no function is longer than a screen, no class longer than a few', async (t) => {
+  const paths = sourcePaths(root).filter((path) => !/^(test|bench|migrations)\//.test(path) && !GENERATED.test(path))
+  t.ok(paths.length > 500, `${paths.length} files`)
+  t.same(readSources(root, paths).flatMap(findLongOnes), [])
+})
+
+t.test('long ones are found wherever they stand', async (t) => {
+  const lines = (count: number) => 'f()\n'.repeat(count)
+  const found = (text: string) => findLongOnes({ path: 'core/a.ts', text }).length
+  t.equal(found(`function a(x: number): void {\n${lines(58)}}`), 0)
+  t.equal(found(`function a(x: number): void {\n${lines(59)}}`), 1)
+  t.equal(found(`const a = <T>(x: T) => {\n${lines(59)}}`), 1)
+  t.equal(found(`class A {\n  private readonly x: string = ''\n  a() {\n${lines(59)}}\n}`), 1)
+  t.equal(found(`class A {\n${'  a() {}\n'.repeat(249)}}`), 1)
+  t.equal(found(`const a = {\n${'  a: 1,\n'.repeat(90)}}`), 0, 'a table')
+  t.equal(found(`function a() {\n  return () => {\n${lines(59)}}\n}`), 2, 'a nested one and what holds it')
+})

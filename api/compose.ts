@@ -50,7 +50,7 @@ export interface Ground {
   dataFolderProblem?: () => string | null
 }
 
-/** Scanning and analysing: all that works on tasks. Nothing does so until `tasks.start()`. */
+/** Scanning and analyzing: all that works on tasks. Nothing does so until `tasks.start()`. */
 export interface Work {
   pool: Pool
   tasks: TaskQueue
@@ -92,7 +92,7 @@ export async function openWork(ground: Ground): Promise<Work> {
       dataFolder: settings.dataFolder,
       purgeAfterSeconds: settings.purgeAfterSeconds,
     })
-    openAnalyses({ database, tasks, announcer, analyse: pool.analyse, log, settings })
+    openAnalyses({ database, tasks, announcer, analyze: pool.analyze, log, settings })
     openReprocessing({ database, tasks, rules })
     openMaintenance({ database, tasks, drawBookCover: pool.drawBookCover, settings })
     const exports = await openExports({ database, tasks, log, dataFolder: settings.dataFolder })

@@ -92,7 +92,7 @@ async function carrelSeconds(round: number, expected: number): Promise<{ seconds
     const { id } = await server.post<{ id: string }>('/api/v1/libraries', { name: 'Bench', path: library, scanImmediately: false })
     const startedAt = performance.now()
     await server.post(`/api/v1/libraries/${id}/scan`)
-    const state = await awaitScan(server, id, { analysed: true, timeoutMs: 1_800_000, pollMs: 50 })
+    const state = await awaitScan(server, id, { analyzed: true, timeoutMs: 1_800_000, pollMs: 50 })
     const seconds = (performance.now() - startedAt) / 1000
     const { total } = await server.get<{ total: number }>('/api/v1/books?pageSize=1')
     if (state.status !== 'completed' || total !== expected)

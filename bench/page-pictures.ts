@@ -5,7 +5,7 @@ import sharp from 'sharp'
 export async function scanPage(): Promise<Buffer> {
   const width = 1600
   const height = 2400
-  // Noise at a fifth of the size, enlarged: pure noise would weigh several megabytes, a flat colour nothing.
+  // Noise at a fifth of the size, enlarged: pure noise would weigh several megabytes, a flat color nothing.
   const noise = randomFillSync(Buffer.allocUnsafe((width / 5) * (height / 5) * 3))
   return sharp(noise, { raw: { width: width / 5, height: height / 5, channels: 3 } })
     .resize(width, height, { kernel: 'cubic' })

@@ -54,7 +54,7 @@ try {
       scanImmediately: false,
     })
     await server.post(`/api/v1/libraries/${library.id}/scan`)
-    await awaitScan(server, library.id, { analysed: true, timeoutMs: 60_000 })
+    await awaitScan(server, library.id, { analyzed: true, timeoutMs: 60_000 })
     const { data } = await server.get<{ data: { id: string }[] }>('/api/v1/books')
     const book = data[0]?.id as string
 

@@ -144,7 +144,7 @@ function plantSeries(count: number, chance: Chance): { entries: LibraryEntry[]; 
   return { entries, planted }
 }
 
-/** One reader: tastes for a few themes, a favourite or two among people, and a share of chance and of what everybody reads. */
+/** One reader: tastes for a few themes, a favorite or two among people, and a share of chance and of what everybody reads. */
 function plantReader(planted: readonly Planted[], entries: readonly LibraryEntry[], chance: Chance): PlantedReader {
   const wants = chance.shares(THEMES, 2.2)
   const average = 1 / THEMES

@@ -96,12 +96,12 @@ try {
     const created = await server.post<{ id: string }>('/api/v1/libraries', { name: 'Bench', path: library, scanImmediately: false })
     const firstAt = performance.now()
     await server.post(`/api/v1/libraries/${created.id}/scan`)
-    const first = await awaitScan(server, created.id, { analysed: false, timeoutMs: 600_000 })
+    const first = await awaitScan(server, created.id, { analyzed: false, timeoutMs: 600_000 })
     const scanSeconds = (performance.now() - firstAt) / 1000
     const scanPeakMb = server.peakRssMb()
     console.log(`First scan: ${first.filesTotal} files in ${scanSeconds.toFixed(1)} s; waiting for the analysis …`)
-    await awaitScan(server, created.id, { analysed: true, timeoutMs: 1_800_000, pollMs: 1000 })
-    const analysedSeconds = (performance.now() - firstAt) / 1000
+    await awaitScan(server, created.id, { analyzed: true, timeoutMs: 1_800_000, pollMs: 1000 })
+    const analyzedSeconds = (performance.now() - firstAt) / 1000
     const peakMb = server.peakRssMb()
     await sleep(IDLE_AFTER_MS)
     const idle: Record<string, ReturnType<typeof memoryMb>> = { 'a minute after the first scan': memoryMb(server.pid) }
@@ -114,7 +114,7 @@ try {
       bare.push(performance.now() - bareAt)
       if (counted !== files) throw new Error(`the bare walk saw ${counted} files instead of ${files}`)
       const { startedAt } = await server.post<{ startedAt: string }>(`/api/v1/libraries/${created.id}/scan`)
-      const state = await awaitScan(server, created.id, { analysed: false, timeoutMs: 120_000, pollMs: 20, since: startedAt })
+      const state = await awaitScan(server, created.id, { analyzed: false, timeoutMs: 120_000, pollMs: 20, since: startedAt })
       if (state.status !== 'completed' || state.filesProcessed !== files) throw new Error(`the rescan went wrong: ${JSON.stringify(state)}`)
       rescan.push(Date.parse(state.completedAt as string) - Date.parse(state.startedAt))
     }
@@ -134,7 +134,7 @@ try {
     for (const [when, memory] of Object.entries(idle))
       verdict(`idle server, resident MB ${when}`, memory['server resident MB'], { atMost: IDLE_MB_MAX })
     console.log(
-      `first scan ${scanSeconds.toFixed(1)} s, everything analysed after ${analysedSeconds.toFixed(0)} s (${Math.round(files / analysedSeconds)} books/s)`,
+      `first scan ${scanSeconds.toFixed(1)} s, everything analyzed after ${analyzedSeconds.toFixed(0)} s (${Math.round(files / analyzedSeconds)} books/s)`,
     )
   } finally {
     await server.stop()

@@ -24,7 +24,7 @@ export async function up(knex: Knex): Promise<void> {
           COLLATE "und-x-icu", '[^[:alnum:]\u3005]+'), '')
     $$;
 
-    -- What is indexed of a text, with a weight: words as they are, runs of CJK as pairs of neighbours and their last character.
+    -- What is indexed of a text, with a weight: words as they are, runs of CJK as pairs of neighbors and their last character.
     -- Positions beyond 16383 are all the same to PostgreSQL; words beyond 500 characters are none.
     -- Texts without such runs go the fast way through PostgreSQL's own parser, which finds the same words between single spaces.
     CREATE FUNCTION carrel_document(given text, weight "char") RETURNS tsvector LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$

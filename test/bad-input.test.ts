@@ -91,7 +91,7 @@ t.test('a library full of bad files', { timeout: 240_000 }, async (t) => {
 
   const { data } = await server.get<{ data: { id: string }[] }>('/api/v1/libraries')
   const libraryId = data[0]?.id as string
-  const scan = await awaitScan(server, libraryId, { analysed: true, timeoutMs: 120_000 })
+  const scan = await awaitScan(server, libraryId, { analyzed: true, timeoutMs: 120_000 })
   watching = false
   await answers
   t.equal(scan.status, 'completed')
@@ -129,7 +129,7 @@ t.test('a library full of bad files', { timeout: 240_000 }, async (t) => {
   for (const state of ['gone', 'empty'] as const) {
     if (state === 'empty') mkdirSync(library)
     const { startedAt } = await server.post<{ startedAt: string }>(`/api/v1/libraries/${libraryId}/scan`)
-    const guarded = await awaitScan(server, libraryId, { analysed: false, timeoutMs: 60_000, since: startedAt })
+    const guarded = await awaitScan(server, libraryId, { analyzed: false, timeoutMs: 60_000, since: startedAt })
     t.equal(guarded.status, 'failed', `a root that is ${state} fails the scan`)
     t.match(guarded.errors.join(' '), library, 'and says which')
     const after = await server.get<{ total: number }>('/api/v1/books')

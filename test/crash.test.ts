@@ -76,7 +76,7 @@ t.test('kill -9 in the middle of scan and analysis', { timeout: 600_000 }, async
   const begun = Date.now()
   const calm = await start('undisturbed')
   const startMs = Date.now() - begun
-  await awaitScan(calm, await firstLibrary(calm), { analysed: true, timeoutMs: 240_000 })
+  await awaitScan(calm, await firstLibrary(calm), { analyzed: true, timeoutMs: 240_000 })
   const undisturbed = await picture(calm)
   t.equal(undisturbed.rows.length, BOOKS + BROKEN, 'the undisturbed run has every book')
   await calm.stop()
@@ -87,21 +87,21 @@ t.test('kill -9 in the middle of scan and analysis', { timeout: 600_000 }, async
     const deadline = Date.now() + 240_000
     for (;;) {
       const { data } = await killed.get<{ data: Row[] }>('/api/v1/books?pageSize=500')
-      const analysed = data.filter((row) => row.analyzed)
-      if (analysed.length >= BOOKS * share || Date.now() > deadline) {
-        finished = new Map(analysed.map((row) => [row.id, row.updatedAt]))
+      const analyzed = data.filter((row) => row.analyzed)
+      if (analyzed.length >= BOOKS * share || Date.now() > deadline) {
+        finished = new Map(analyzed.map((row) => [row.id, row.updatedAt]))
         break
       }
       await sleep(10)
     }
     await killed.kill()
-    t.ok(finished.size >= BOOKS * share, `killed with ${finished.size} of ${BOOKS} books analysed`)
+    t.ok(finished.size >= BOOKS * share, `killed with ${finished.size} of ${BOOKS} books analyzed`)
     t.ok(finished.size < BOOKS, 'which is in the middle')
     const restartedAt = Date.now()
     killed = await start('killed')
     t.ok(Date.now() - restartedAt < 2 * startMs + 20_000, 'the next start is not held up')
   }
-  await awaitScan(killed, await firstLibrary(killed), { analysed: true, timeoutMs: 240_000 })
+  await awaitScan(killed, await firstLibrary(killed), { analyzed: true, timeoutMs: 240_000 })
   const after = await picture(killed)
   t.equal(after.digest, undisturbed.digest, 'the result is that of an undisturbed run')
   const redone = after.rows.filter((row) => finished.has(row.id) && finished.get(row.id) !== row.updatedAt)

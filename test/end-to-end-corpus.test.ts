@@ -117,7 +117,7 @@ t.test(
       rmSync(dataFolder, { recursive: true, force: true })
     })
     const { data } = await server.get<{ data: { id: string }[] }>('/api/v1/libraries')
-    const state = await awaitScan(server, data[0]?.id as string, { analysed: true, timeoutMs: 240_000 })
+    const state = await awaitScan(server, data[0]?.id as string, { analyzed: true, timeoutMs: 240_000 })
     t.equal(state.status, 'completed', 'the scan completes')
 
     const books = new Map((await listBooks(server)).map((book) => [book.filePath, book]))

@@ -19,7 +19,7 @@ t.test('every feed of real books is valid', { skip: corpus === null, timeout: 1_
     rmSync(folder, { recursive: true, force: true })
   })
   const { data } = await server.get<{ data: { id: string }[] }>('/api/v1/libraries')
-  await awaitScan(server, data[0]?.id as string, { analysed: true, timeoutMs: 1_000_000 })
+  await awaitScan(server, data[0]?.id as string, { analyzed: true, timeoutMs: 1_000_000 })
   const { total } = await server.get<{ total: number }>('/api/v1/books?pageSize=1')
   // Some have been begun, some finished.
   const books = await server.get<{ data: { id: string; pageCount: number; analyzed: boolean }[] }>('/api/v1/books?pageSize=500')

@@ -24,7 +24,7 @@ const PASSWORD = 'Correct-horse-2'
 
 /** Knows what it is built with: the answers of a service, written down. */
 function providerOf(works: readonly { title: string; genres: readonly string[] }[]): Buffer {
-  const catalogue = works.map((work, index) => ({
+  const catalog = works.map((work, index) => ({
     externalId: `w${index}`,
     summary: `All about ${work.title}.`,
     publisher: 'The provider',
@@ -32,14 +32,14 @@ function providerOf(works: readonly { title: string; genres: readonly string[] }
     ...work,
   }))
   return pluginOf(
-    `const catalogue = ${JSON.stringify(catalogue)}
+    `const catalog = ${JSON.stringify(catalog)}
 export default { metadata: { series: {
-  search: ({ query, limit }) => ({ results: catalogue.filter(({ title }) => title === query).slice(0, limit).map(({ externalId, title }) => ({ externalId, title, relevance: 1 })) }),
-  get: ({ externalId }) => catalogue.find((work) => work.externalId === externalId) } } }`,
+  search: ({ query, limit }) => ({ results: catalog.filter(({ title }) => title === query).slice(0, limit).map(({ externalId, title }) => ({ externalId, title, relevance: 1 })) }),
+  get: ({ externalId }) => catalog.find((work) => work.externalId === externalId) } } }`,
     {
-      id: 'org.example.catalogue',
-      name: 'Catalogue',
-      capabilities: { 'metadata.series': { methods: ['search', 'get'], idSource: 'catalogue' } },
+      id: 'org.example.catalog',
+      name: 'Catalog',
+      capabilities: { 'metadata.series': { methods: ['search', 'get'], idSource: 'catalog' } },
       permissions: {},
     },
   )
@@ -135,7 +135,7 @@ t.test('plugins fill a library in, and readers are told what suits them', async 
   t.teardown(() => server.stop())
   let admin = asking(server, (server.headers['authorization'] as string).slice('Bearer '.length))
   const library = (await server.get<{ data: { id: string }[] }>('/api/v1/libraries')).data[0] as { id: string }
-  await awaitScan(server, library.id, { analysed: true, timeoutMs: 60_000 })
+  await awaitScan(server, library.id, { analyzed: true, timeoutMs: 60_000 })
   const { data: listed } = await server.get<{ data: { id: string; title: string }[] }>('/api/v1/series?pageSize=100')
   const idOf = (title: string) => listed.find((series) => series.title === title)?.id as string
   t.equal(listed.length, SERIES.length)
@@ -269,7 +269,7 @@ t.test(
     t.teardown(() => server.stop())
     const admin = asking(server, (server.headers['authorization'] as string).slice('Bearer '.length))
     const library = (await server.get<{ data: { id: string }[] }>('/api/v1/libraries')).data[0] as { id: string }
-    await awaitScan(server, library.id, { analysed: true, timeoutMs: 180_000 })
+    await awaitScan(server, library.id, { analyzed: true, timeoutMs: 180_000 })
     const { data: series } = await server.get<{ data: { id: string; title: string }[] }>('/api/v1/series?pageSize=100')
     t.equal(series.length, chosen.length)
     const known = series.filter((_, index) => index % 2 === 0)

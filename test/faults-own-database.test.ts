@@ -39,7 +39,7 @@ const server = await startServer({
 t.teardown(() => server.stop())
 const libraries = await server.get<{ data: { id: string }[] }>('/api/v1/libraries')
 const libraryId = libraries.data[0]?.id as string
-await awaitScan(server, libraryId, { analysed: true, timeoutMs: SCAN_MS_MAX })
+await awaitScan(server, libraryId, { analyzed: true, timeoutMs: SCAN_MS_MAX })
 const book = (await server.get<{ data: { id: string }[] }>('/api/v1/books?pageSize=1')).data[0]?.id as string
 
 function checkAnswers(t: Test, replies: readonly Reply[]): void {
@@ -174,7 +174,7 @@ t.test('PostgreSQL is started anew during a scan, and the scan goes on', async (
   const before = await analyzed()
   t.ok(before < LATER_BOOKS + 3, `${before} of ${LATER_BOOKS + 3} books when it was back: in the middle`)
   t.ok(await awaitHealed(server, book), 'it heals by itself')
-  await awaitScan(server, libraryId, { analysed: true, timeoutMs: SCAN_MS_MAX })
+  await awaitScan(server, libraryId, { analyzed: true, timeoutMs: SCAN_MS_MAX })
   t.equal(await analyzed(), LATER_BOOKS + 3, 'every book is there')
   t.match(await server.get('/api/v1/books/errors'), { totalBooksWithErrors: 0 }, 'and none is called broken')
 })

@@ -59,7 +59,7 @@ t.test('a full disk: what writes is refused within seconds, reading goes on, and
   const server = await startServer({ dataFolder: data, args: ['--workers', '1', '--library', library] })
   try {
     const libraries = await server.get<{ data: { id: string }[] }>('/api/v1/libraries')
-    await awaitScan(server, libraries.data[0]?.id as string, { analysed: true, timeoutMs: 120_000 })
+    await awaitScan(server, libraries.data[0]?.id as string, { analyzed: true, timeoutMs: 120_000 })
     const books = await server.get<{ data: { id: string }[] }>('/api/v1/books')
     const book = books.data[0]?.id as string
     t.ok(await awaitHealed(server, book), 'all is well before')

@@ -34,7 +34,7 @@ const server = await startServer({
 })
 t.teardown(() => server.stop())
 const libraries = await server.get<{ data: { id: string }[] }>('/api/v1/libraries')
-await awaitScan(server, libraries.data[0]?.id as string, { analysed: true, timeoutMs: 120_000 })
+await awaitScan(server, libraries.data[0]?.id as string, { analyzed: true, timeoutMs: 120_000 })
 const books = (await server.get<{ data: { id: string; filePath: string }[] }>('/api/v1/books?pageSize=50')).data
 const bookOf = (name: string) => books.find(({ filePath }) => filePath.endsWith(name))?.id as string
 const book = bookOf('a.cbz')

@@ -31,7 +31,7 @@ export function renderProgress(progress: LibraryProgress): string | null {
     const failed = progress.failed > 0 ? `, ${number.format(progress.failed)} failed` : ''
     // A book can be in line twice, for a plain analysis and a deep one.
     const done = Math.max(0, progress.books - progress.analyses)
-    parts.push(`analysing: ${number.format(done)} of ${count(progress.books, 'book')}${failed}`)
+    parts.push(`analyzing: ${number.format(done)} of ${count(progress.books, 'book')}${failed}`)
   } else if (progress.libraryAnalyses > 0) parts.push('putting books in line for analysis')
   return parts.length === 0 ? null : parts.join('; ')
 }

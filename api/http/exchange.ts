@@ -13,7 +13,7 @@ export interface Exchange<Services> {
   address: string
   /** Where the client sees this server; null where it does not say. */
   origin: string | null
-  /** Normalised path of the request, and its raw query without the question mark. */
+  /** Normalized path of the request, and its raw query without the question mark. */
   path: string
   rawQuery: string
   /** The foreign protocol that answers at this address; null for our own. */

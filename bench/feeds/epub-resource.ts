@@ -77,7 +77,7 @@ export async function measureEpubResources(options: { rounds: number; seconds: n
       const place = { name: 'Bench', path: join(folder, 'library'), scanImmediately: false }
       const library = await server.post<{ id: string }>('/api/v1/libraries', place)
       await server.post(`/api/v1/libraries/${library.id}/scan`)
-      await awaitScan(server, library.id, { analysed: true, timeoutMs: 60_000 })
+      await awaitScan(server, library.id, { analyzed: true, timeoutMs: 60_000 })
       const { data } = await server.get<{ data: { id: string }[] }>('/api/v1/books')
       const base = `/api/v1/books/${data[0]?.id}/resource`
       const targets = {

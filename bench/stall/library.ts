@@ -68,7 +68,7 @@ export function writeFolder(folder: string, records: number): void {
 export async function plantLibrary(server: RunningServer, folder: string, dataFolder: string): Promise<PlantedLibrary> {
   const { id: libraryId } = await server.post<{ id: string }>('/api/v1/libraries', { name: 'Large', path: folder })
   await server.post(`/api/v1/libraries/${libraryId}/scan`).catch(() => {})
-  await awaitScan(server, libraryId, { analysed: true, timeoutMs: SCAN_MS })
+  await awaitScan(server, libraryId, { analyzed: true, timeoutMs: SCAN_MS })
   const idsOf = async (kind: string) =>
     (await server.get<{ data: { id: string }[] }>(`/api/v1/${kind}?pageSize=${RECORDS}`)).data.map(({ id }) => id)
   const broken = await server.get<{ groups: { books: { book: { id: string } }[] }[] }>('/api/v1/books/errors')

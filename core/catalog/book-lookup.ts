@@ -17,7 +17,7 @@ export interface BookLookup {
   /** The book if the caller may see it, else null. */
   find(caller: Caller, bookId: string): Promise<ReadableBook | null>
   /** @throws not_found (no such book, or hidden), not_analyzed */
-  getAnalysed(ask: { caller: Caller; bookId: string }): Promise<ReadableBook>
+  getAnalyzed(ask: { caller: Caller; bookId: string }): Promise<ReadableBook>
   /** Clears the cache. */
   forget(): void
 }
@@ -37,7 +37,7 @@ export function openBookLookup(database: Knex, options: { freshMs?: number | und
   const find = (caller: Caller, bookId: string) => books.get(`${caller.userId} ${bookId.toLowerCase()}`)
   return {
     find,
-    async getAnalysed({ caller, bookId }) {
+    async getAnalyzed({ caller, bookId }) {
       const book = await find(caller, bookId)
       if (!book) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
       if (book.state === 'pending') refuse('not_analyzed', `"${book.fileName}" waits for its analysis; try again when it is done.`)

@@ -4,7 +4,7 @@ import { announce, announceSeries, announceSeriesGone, bookEvent } from '#core/e
 import type { Analysis, BookErrorType, Page, Problem } from '#core/metadata/analysis.ts'
 
 /** What analysis needs of a book before it opens the file. */
-export interface BookToAnalyse {
+export interface BookToAnalyze {
   id: string
   library_id: string
   series_id: string
@@ -29,7 +29,7 @@ export interface BookToAnalyse {
 const COLUMNS = `b.id, b.library_id, b.series_id, b.path, b.file_name, b.file_size::text, b.file_mtime_ns::text, b.file_hash, b.state,
   b.deleted_at IS NOT NULL AS deleted`
 
-export async function findBookToAnalyse(database: Knex, bookId: string): Promise<BookToAnalyse | undefined> {
+export async function findBookToAnalyze(database: Knex, bookId: string): Promise<BookToAnalyze | undefined> {
   const { rows } = await database.raw(
     `SELECT ${COLUMNS}, l.path AS library_path, l.book_strategy, m.book_id IS NOT NULL AS described, coalesce('cover' = ANY(m.locks), false) AS cover_locked,
        CASE WHEN s.book_id IS NOT NULL THEN jsonb_build_object('times', s.times, 'reason', s.reason, 'aloneTask', s.alone_task) END AS suspicion
@@ -77,7 +77,7 @@ export async function listBooksWithContent(
  * Gives the path of a new book to the row of its duplicate; deletes the new row. Returns the series of both, or null when one of the
  * rows has changed in the meantime.
  */
-export async function relinkBook(trx: Knex.Transaction, found: BookToAnalyse, duplicate: Duplicate): Promise<SeriesIds | null> {
+export async function relinkBook(trx: Knex.Transaction, found: BookToAnalyze, duplicate: Duplicate): Promise<SeriesIds | null> {
   // One move at a time in a library: several books of one renamed folder would wait for each other's rows in a circle.
   await trx.raw('SELECT 1 FROM libraries WHERE id = ? FOR NO KEY UPDATE', [found.library_id])
   const { rows } = await trx.raw('SELECT id, path, series_id FROM books WHERE id = ANY(?::uuid[]) ORDER BY id FOR UPDATE', [
@@ -163,7 +163,7 @@ export async function lockBook(trx: Knex, bookId: string): Promise<boolean> {
 }
 
 /** The columns that one analysis writes to the row of a book. */
-export interface AnalysedBook {
+export interface AnalyzedBook {
   bookId: string
   bytes: string
   mtimeNs: string
@@ -196,7 +196,7 @@ export interface Recorded {
 }
 
 /** Writes an analysis in one statement: everything or nothing. Null when the book was deleted. */
-export async function recordAnalysed(database: Knex, book: AnalysedBook): Promise<Recorded | null> {
+export async function recordAnalyzed(database: Knex, book: AnalyzedBook): Promise<Recorded | null> {
   const { problems } = book
   const { rows } = await database.raw(
     `WITH updated AS (
@@ -289,7 +289,7 @@ export const storable = (text: string) => text.toWellFormed().replaceAll('\0', '
 const storableMember = (_key: string, value: unknown) => (typeof value === 'string' ? storable(value) : value)
 
 /** A file turned out to be a different version than the scan saw: the next scan compares its folder in full. */
-export async function forgetFolder(database: Knex, book: BookToAnalyse): Promise<void> {
+export async function forgetFolder(database: Knex, book: BookToAnalyze): Promise<void> {
   await database('scanned_folders')
     .where({ library_id: book.library_id, path: folderOf(book.library_path, book.path) })
     .delete()

@@ -88,7 +88,7 @@ export async function updateLibrary(trx: Knex.Transaction, libraryId: string, ch
 }
 
 /** Existing books, some thousand at a time. */
-export async function* listBooksToAnalyse(database: Knex, libraryId: string, scope: 'all' | 'unanalyzed'): AsyncGenerator<string[]> {
+export async function* listBooksToAnalyze(database: Knex, libraryId: string, scope: 'all' | 'unanalyzed'): AsyncGenerator<string[]> {
   let after = '00000000-0000-0000-0000-000000000000'
   for (;;) {
     const query = database('books').where('library_id', libraryId).whereNull('deleted_at').where('id', '>', after).orderBy('id').limit(STEP)

@@ -169,7 +169,7 @@ async function claimName(real: string, file: string): Promise<net.Server | null>
     const guard = await holdName(real)
     if (guard !== null || Date.now() > until) return guard
     const holder = await readHolder(file)
-    if (holder !== null && (await isNeighbour(holder)) && processLives(holder.pid)) return null
+    if (holder !== null && (await isNeighbor(holder)) && processLives(holder.pid)) return null
     await sleep(TAKEN_POLL_MS)
   }
 }
@@ -216,7 +216,7 @@ async function readHolder(file: string): Promise<Holder | null> {
 
 /** Used only when no process on this machine holds the kernel's name: then a holder can live only in another container or on another machine. */
 async function isAlive(file: string, holder: Holder): Promise<boolean> {
-  if (await isNeighbour(holder)) return false
+  if (await isNeighbor(holder)) return false
   const before = (await stat(file).catch(() => null))?.mtimeMs
   const until = Date.now() + HEARTBEAT_PATIENCE_MS
   while (Date.now() < until) {
@@ -229,7 +229,7 @@ async function isAlive(file: string, holder: Holder): Promise<boolean> {
 }
 
 /** Whether its pid means the same process here. */
-async function isNeighbour(holder: Holder): Promise<boolean> {
+async function isNeighbor(holder: Holder): Promise<boolean> {
   return holder.host === os.hostname() && holder.pidNamespace === (await pidNamespace())
 }
 

@@ -258,10 +258,10 @@ async function checkLibraries(database: Knex, given: readonly string[]): Promise
 
 /** The anchors come first; fields of kinds that the export does not contain are skipped. */
 function readFields(exportType: ExportType, wish: ExportWish) {
-  const fields = readNames<SeriesExportField>(wish.fields, { field: 'fields', catalogue: SERIES_EXPORT_FIELDS, anchor: SERIES_ANCHOR })
+  const fields = readNames<SeriesExportField>(wish.fields, { field: 'fields', catalog: SERIES_EXPORT_FIELDS, anchor: SERIES_ANCHOR })
   const bookFields = readNames<BookExportField>(wish.bookFields ?? [], {
     field: 'bookFields',
-    catalogue: BOOK_EXPORT_FIELDS,
+    catalog: BOOK_EXPORT_FIELDS,
     anchor: BOOK_ANCHOR,
   })
   return { fields: exportType === 'books' ? [] : fields, bookFields: exportType === 'series' ? [] : bookFields }
@@ -269,14 +269,14 @@ function readFields(exportType: ExportType, wish: ExportWish) {
 
 function readNames<Name extends string>(
   given: readonly string[],
-  { field, catalogue, anchor }: { field: string; catalogue: Record<Name, unknown>; anchor: Name },
+  { field, catalog, anchor }: { field: string; catalog: Record<Name, unknown>; anchor: Name },
 ): Name[] {
-  const isKnown = (name: string): name is Name => Object.hasOwn(catalogue, name)
+  const isKnown = (name: string): name is Name => Object.hasOwn(catalog, name)
   const unknown = given.find((name) => !isKnown(name))
   if (unknown !== undefined) {
     refuse(
       'invalid_value',
-      `${field} contains "${unknown.slice(0, 100)}", which is not a field. There are: ${Object.keys(catalogue).join(', ')}.`,
+      `${field} contains "${unknown.slice(0, 100)}", which is not a field. There are: ${Object.keys(catalog).join(', ')}.`,
     )
   }
   return [...new Set([anchor, ...given.filter(isKnown)])]

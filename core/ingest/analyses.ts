@@ -4,7 +4,7 @@ import type { Log } from '#core/foundation/log.ts'
 import { analyzeLibrary } from '#core/ingest/analyze-library.ts'
 import { awaitAnalyses } from '#core/ingest/await-analyses.ts'
 import { analyzeBook } from '#core/ingest/record-analysis.ts'
-import type { Analyse } from '#core/metadata/analysis.ts'
+import type { Analyze } from '#core/metadata/analysis.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 
@@ -17,15 +17,15 @@ export function openAnalyses(parts: {
   tasks: TaskQueue
   /** Without it, no events are sent. */
   announcer?: Announcer
-  analyse: Analyse
+  analyze: Analyze
   log: Log
   settings: Pick<Settings, 'dataFolder' | 'workers'>
 }): void {
-  const { database, tasks, announcer = silentAnnouncer, analyse, log, settings } = parts
+  const { database, tasks, announcer = silentAnnouncer, analyze, log, settings } = parts
   const { dataFolder, workers } = settings
   // More than there are threads: while threads analyze some books, others are read or written, which is mostly waiting for the disk.
   const concurrency = workers * 2 + 4
-  tasks.handle('analyze_book', { concurrency }, analyzeBook({ database, analyse, log, dataFolder, announcer }))
+  tasks.handle('analyze_book', { concurrency }, analyzeBook({ database, analyze, log, dataFolder, announcer }))
   // They only wait; but a task that has not started could not cancel its parts.
   tasks.handle('analyze_books', { concurrency: AWAITED_MAX }, awaitAnalyses({ database, tasks }))
   tasks.handle('analyze_library', { concurrency: 1 }, analyzeLibrary({ database, tasks }))

@@ -5,7 +5,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import type { BookErrorType } from '#core/metadata/analysis.ts'
 
 /** A book that can be queued for analysis. */
-export interface AnalysableBook {
+export interface AnalyzableBook {
   id: string
   libraryId: string
   fileName: string
@@ -24,14 +24,14 @@ const selectBooks = (database: Knex, caller: Caller): Knex.QueryBuilder =>
     .select(...COLUMNS, database.raw('books.deleted_at IS NOT NULL AS deleted'))
 
 /** @throws not_found naming the ids of books that do not exist or that the caller may not see */
-export async function getAnalysableBooks(database: Knex, caller: Caller, bookIds: readonly string[]): Promise<AnalysableBook[]> {
-  const found: AnalysableBook[] = await selectBooks(database, caller).whereRaw('books.id = ANY(?::uuid[])', [[...bookIds]])
+export async function getAnalyzableBooks(database: Knex, caller: Caller, bookIds: readonly string[]): Promise<AnalyzableBook[]> {
+  const found: AnalyzableBook[] = await selectBooks(database, caller).whereRaw('books.id = ANY(?::uuid[])', [[...bookIds]])
   refuseMissing('book', bookIds, found)
   return found
 }
 
 /** The books of these series whose files exist. @throws not_found naming the series that do not exist or are hidden */
-export async function getAnalysableBooksOfSeries(database: Knex, caller: Caller, seriesIds: readonly string[]): Promise<AnalysableBook[]> {
+export async function getAnalyzableBooksOfSeries(database: Knex, caller: Caller, seriesIds: readonly string[]): Promise<AnalyzableBook[]> {
   const series: { id: string }[] = await database('series')
     .whereRaw('series.id = ANY(?::uuid[])', [[...seriesIds]])
     .modify(visibleTo(caller, 'series.id'))
@@ -52,7 +52,7 @@ export async function listBooksToRetry(
   database: Knex,
   caller: Caller,
   filter: { errorType?: BookErrorType | null | undefined; libraryId?: string | null | undefined },
-): Promise<Pick<AnalysableBook, 'id' | 'libraryId'>[]> {
+): Promise<Pick<AnalyzableBook, 'id' | 'libraryId'>[]> {
   const query = selectBooks(database, caller).whereNull('books.deleted_at')
   if (filter.libraryId) query.where('books.library_id', filter.libraryId)
   return await query.whereExists((errors: Knex.QueryBuilder) => {

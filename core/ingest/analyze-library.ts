@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { listBooksToAnalyse } from '#core/catalog/library-store.ts'
+import { listBooksToAnalyze } from '#core/catalog/library-store.ts'
 import { queueAnalyses } from '#core/ingest/queue-analyses.ts'
 import type { TaskHandler, TaskQueue } from '#core/tasks/task.ts'
 import { isCancelled } from '#core/tasks/task-store.ts'
@@ -14,7 +14,7 @@ export function analyzeLibrary({ database, tasks }: { database: Knex; tasks: Tas
     const scope: AnalysisScope = run.params.scope === 'all' ? 'all' : 'unanalyzed'
     let queued = 0
     try {
-      for await (const ids of listBooksToAnalyse(database, libraryId, scope)) {
+      for await (const ids of listBooksToAnalyze(database, libraryId, scope)) {
         run.signal.throwIfAborted()
         queued += await queueAnalyses(tasks, libraryId, ids, { deep: false, force: true })
         run.progress(queued, queued)

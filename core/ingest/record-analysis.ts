@@ -3,16 +3,16 @@ import { dirname } from 'node:path'
 import type { Knex } from 'knex'
 import { clearedBy, uniqueByType } from '#core/catalog/analysis-problems.ts'
 import {
-  type AnalysedBook,
-  type BookToAnalyse,
-  findBookToAnalyse,
+  type AnalyzedBook,
+  type BookToAnalyze,
+  findBookToAnalyze,
   forgetFolder,
   isMarkedUnread,
   lockBook,
   lockSeriesOf,
   markUnread,
   type Recorded,
-  recordAnalysed,
+  recordAnalyzed,
   recordUnreadable,
   storable,
 } from '#core/catalog/book-store.ts'
@@ -27,7 +27,7 @@ import { recordEmbedded, saysSomething } from '#core/ingest/record-embedded.ts'
 import { listGoneDuplicates, relinkMoved } from '#core/ingest/relink-moved.ts'
 import { beginAlone, forgetSuspects, noteSuspects, recordRefused } from '#core/ingest/suspect-store.ts'
 import { aggregateAfter, aggregateSettled } from '#core/metadata/aggregate-series.ts'
-import type { Analyse, Analysis, AnalysisRequest, Problem } from '#core/metadata/analysis.ts'
+import type { Analysis, AnalysisRequest, Analyze, Problem } from '#core/metadata/analysis.ts'
 import { chooseTitle } from '#core/metadata/book-title.ts'
 import { removeCovers, writeCover } from '#core/metadata/cover-store.ts'
 import type { Embedded } from '#core/metadata/embedded.ts'
@@ -42,7 +42,7 @@ const CHANGES_MAX = 3
 
 interface Parts {
   database: Knex
-  analyse: Analyse
+  analyze: Analyze
   /** Absolute. */
   dataFolder: string
   log: Log
@@ -77,7 +77,7 @@ export function analyzeBook(given: Omit<Parts, 'announcer'> & { announcer?: Anno
 type Outcome = 'done' | 'alone' | 'again'
 
 async function analyzeOnce(parts: Parts, run: TaskRun, alone: boolean): Promise<Outcome> {
-  const book = await findBookToAnalyse(parts.database, run.bookId as string)
+  const book = await findBookToAnalyze(parts.database, run.bookId as string)
   if (!book) return 'done'
   // A deep scan forces too, but nobody requested this file in particular.
   const retry = run.params.force === true && run.params.verifyPages !== true
@@ -88,9 +88,9 @@ async function analyzeOnce(parts: Parts, run: TaskRun, alone: boolean): Promise<
 }
 
 /** The name of a file in the report of a stall; long names lose their beginning, so the id comes last. */
-const nameOfFile = ({ path, id }: BookToAnalyse) => `${path} (book ${id})`
+const nameOfFile = ({ path, id }: BookToAnalyze) => `${path} (book ${id})`
 
-async function analyzeFound(parts: Parts, run: TaskRun, { book, refused }: { book: BookToAnalyse; refused: boolean }): Promise<Outcome> {
+async function analyzeFound(parts: Parts, run: TaskRun, { book, refused }: { book: BookToAnalyze; refused: boolean }): Promise<Outcome> {
   const { database } = parts
   const marked = isMarkedUnread(book.file_mtime_ns)
   const known: Facts = { bytes: book.file_size, mtimeNs: marked ? markUnread(book.file_mtime_ns) : book.file_mtime_ns }
@@ -113,7 +113,7 @@ async function analyzeFound(parts: Parts, run: TaskRun, { book, refused }: { boo
 async function analyzeUntilStill(
   parts: Parts,
   run: TaskRun,
-  { book, known, before }: { book: BookToAnalyse; known: Facts; before: Facts },
+  { book, known, before }: { book: BookToAnalyze; known: Facts; before: Facts },
 ): Promise<'done' | 'again'> {
   const { database } = parts
   const verifyPages = run.params.verifyPages === true
@@ -171,7 +171,7 @@ async function readFacts(path: string, known: Facts): Promise<Facts | null> {
  * Leaves a book whose file is missing to the next scan: only a scan of the whole library can distinguish a deleted file from a missing
  * disk, which affects thousands of files while thousands of analyses are queued.
  */
-async function reportVanished({ database }: Parts, book: BookToAnalyse): Promise<'done'> {
+async function reportVanished({ database }: Parts, book: BookToAnalyze): Promise<'done'> {
   await forgetFolder(database, book)
   return 'done'
 }
@@ -180,7 +180,7 @@ async function reportVanished({ database }: Parts, book: BookToAnalyse): Promise
 async function analyzeOrDescribe(parts: Parts, request: AnalysisRequest, signal: AbortSignal): Promise<Analysis> {
   try {
     // The pool applies the deadline and the memory limit, from the moment when a thread takes the file.
-    return await parts.analyse(request, { signal })
+    return await parts.analyze(request, { signal })
   } catch (error) {
     if (signal.aborted) throw error
     parts.log.error({ err: error, path: request.path }, 'An analysis failed unexpectedly')
@@ -218,7 +218,7 @@ interface Done {
 class FileChanged extends Error {}
 
 /** @returns false when the file has changed since the analysis: nothing was written */
-async function record(parts: Parts, book: BookToAnalyse, done: Done): Promise<boolean> {
+async function record(parts: Parts, book: BookToAnalyze, done: Done): Promise<boolean> {
   try {
     await recordStill(parts, book, done)
     return true
@@ -228,7 +228,7 @@ async function record(parts: Parts, book: BookToAnalyse, done: Done): Promise<bo
   }
 }
 
-async function recordStill(parts: Parts, book: BookToAnalyse, done: Done): Promise<void> {
+async function recordStill(parts: Parts, book: BookToAnalyze, done: Done): Promise<void> {
   const { database } = parts
   const { facts, known, analysis } = done
   const { file } = analysis
@@ -257,7 +257,7 @@ interface Written {
   news: NewAnnouncement[]
 }
 
-function newsOf(book: BookToAnalyse, bookId: string, { seriesId, changed }: Pick<Recorded, 'seriesId' | 'changed'>): NewAnnouncement[] {
+function newsOf(book: BookToAnalyze, bookId: string, { seriesId, changed }: Pick<Recorded, 'seriesId' | 'changed'>): NewAnnouncement[] {
   if (changed.length === 0) return []
   const place = { id: bookId, series_id: seriesId, library_id: book.library_id }
   const news: NewAnnouncement[] = [{ event: { ...bookEvent('book_updated', place), fields: changed } }]
@@ -268,11 +268,11 @@ function newsOf(book: BookToAnalyse, bookId: string, { seriesId, changed }: Pick
 const hasReachedLimit = ({ details = {} }: Problem) => 'deadlineMs' in details || 'memoryMbMax' in details
 
 /** Whether the row's hash is that of the current file. A pending book has the hash of the version before its change. */
-const isKnownContent = (book: BookToAnalyse, facts: Facts, known: Facts) =>
+const isKnownContent = (book: BookToAnalyze, facts: Facts, known: Facts) =>
   book.file_hash !== null && book.state !== 'pending' && isSame(facts, known)
 
 /** If the file is a book that was moved here, updates its row with the new path and the analysis, both or neither; otherwise null. */
-async function recordMoved(parts: Parts, book: BookToAnalyse, done: Done): Promise<Written | null> {
+async function recordMoved(parts: Parts, book: BookToAnalyze, done: Done): Promise<Written | null> {
   const { file } = done.analysis
   // Only a file that was never analyzed can be a moved one.
   if (book.file_hash !== null || file === null) return null
@@ -281,7 +281,7 @@ async function recordMoved(parts: Parts, book: BookToAnalyse, done: Done): Promi
       const moved = await relinkMoved(trx, book, duplicate)
       if (!moved) return null
       // The book's data came with its row, and so did the locks.
-      const known = await findBookToAnalyse(trx, duplicate.id)
+      const known = await findBookToAnalyze(trx, duplicate.id)
       const { described = true, cover_locked = false } = known ?? {}
       const written = await write(parts, trx, { ...done, book: { ...book, described, cover_locked }, bookId: duplicate.id, unread: false })
       if (moved.leftSeriesId === null) return written
@@ -298,7 +298,7 @@ async function recordMoved(parts: Parts, book: BookToAnalyse, done: Done): Promi
 async function write(
   parts: Parts,
   database: Knex,
-  what: Done & { book: BookToAnalyse; bookId: string; unread: boolean },
+  what: Done & { book: BookToAnalyze; bookId: string; unread: boolean },
 ): Promise<Written> {
   const { book, bookId, facts, known, analysis, isStill = true } = what
   const withMetadata = isToCompare(book, analysis)
@@ -309,7 +309,7 @@ async function write(
     const now = isStill ? await readFacts(book.path, known) : facts
     if (now === null || !isSame(now, facts)) throw new FileChanged()
     const row = await rowOf(parts, what)
-    const recorded = withMetadata ? await writeWithMetadata(trx, book, row, analysis.embedded) : await recordAnalysed(trx, row)
+    const recorded = withMetadata ? await writeWithMetadata(trx, book, row, analysis.embedded) : await recordAnalyzed(trx, row)
     if (row.coverHash === null) await removeCovers(parts.dataFolder, [bookId])
     return recorded
   })
@@ -319,7 +319,7 @@ async function write(
 }
 
 /** The columns of an analysis; its cover is then in the data folder. */
-async function rowOf({ dataFolder, log }: Parts, what: Parameters<typeof write>[2]): Promise<AnalysedBook> {
+async function rowOf({ dataFolder, log }: Parts, what: Parameters<typeof write>[2]): Promise<AnalyzedBook> {
   const { book, bookId, facts, analysis, unread } = what
   const problems = uniqueByType(analysis.problems)
   let coverHash: string | null = null
@@ -356,7 +356,7 @@ async function rowOf({ dataFolder, log }: Parts, what: Parameters<typeof write>[
  * Books without any metadata, most of a large library, need no comparison. A file whose metadata cannot be read now does not say that there is
  * none: the recorded data stays.
  */
-function isToCompare(book: BookToAnalyse, { embedded, problems }: Analysis): boolean {
+function isToCompare(book: BookToAnalyze, { embedded, problems }: Analysis): boolean {
   if (problems.some(({ fatal }) => fatal)) return false
   if (saysSomething(embedded, book.book_strategy)) return true
   return book.described && !problems.some(({ type }) => type === 'metadata')
@@ -364,11 +364,11 @@ function isToCompare(book: BookToAnalyse, { embedded, problems }: Analysis): boo
 
 async function writeWithMetadata(
   trx: Knex.Transaction,
-  book: BookToAnalyse,
-  row: AnalysedBook,
+  book: BookToAnalyze,
+  row: AnalyzedBook,
   embedded: Embedded,
 ): Promise<Recorded | null> {
-  const recorded = await recordAnalysed(trx, row)
+  const recorded = await recordAnalyzed(trx, row)
   if (recorded === null) return null
   // A series directly in the root of the library is made of one book: the sidecar files there belong to all of them.
   const { seriesSidecar, ...own } = embedded

@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import {
-  type BookToAnalyse,
+  type BookToAnalyze,
   type Duplicate,
   joinSeries,
   listBooksWithContent,
@@ -14,7 +14,7 @@ import { storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
 import { withSortTitle } from '#core/metadata/sort-title.ts'
 
 /** Books with the same content as a new one whose own files are missing: one of them was moved here. */
-export async function listGoneDuplicates(database: Knex, found: BookToAnalyse, sha256: string): Promise<Duplicate[]> {
+export async function listGoneDuplicates(database: Knex, found: BookToAnalyze, sha256: string): Promise<Duplicate[]> {
   const duplicates = await listBooksWithContent(database, { id: found.id, libraryId: found.library_id, fileName: found.file_name, sha256 })
   const gone: Duplicate[] = []
   for (const duplicate of duplicates) if (await isGone(duplicate.path)) gone.push(duplicate)
@@ -28,7 +28,7 @@ export async function listGoneDuplicates(database: Knex, found: BookToAnalyse, s
  */
 export async function relinkMoved(
   trx: Knex.Transaction,
-  found: BookToAnalyse,
+  found: BookToAnalyze,
   duplicate: Duplicate,
 ): Promise<{ leftSeriesId: string | null } | null> {
   const series = await relinkBook(trx, found, duplicate)

@@ -3,9 +3,9 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import {
-  type AnalysableBook,
-  getAnalysableBooks,
-  getAnalysableBooksOfSeries,
+  type AnalyzableBook,
+  getAnalyzableBooks,
+  getAnalyzableBooksOfSeries,
   listBooksToRetry,
   listErrorTypes,
 } from '#core/ingest/analysis-choice-query.ts'
@@ -38,7 +38,7 @@ export async function requestBookAnalysis(
   caller: Caller,
   request: { bookId: string; choice: Choice },
 ): Promise<{ taskId: string }> {
-  const [book] = await getAnalysableBooks(database, caller, [request.bookId])
+  const [book] = await getAnalyzableBooks(database, caller, [request.bookId])
   if (!book || book.deleted) refuse('invalid_request', `The file of the book ${request.bookId} is missing: there is nothing to analyze.`)
   if (request.choice === 'unanalyzed' && book.state === 'analyzed') {
     refuse('invalid_request', `"${book.fileName}" has been analyzed already; use /analyze to do it again.`)
@@ -59,7 +59,7 @@ export async function requestAnalysesOfBooks(
   caller: Caller,
   request: { bookIds: readonly string[]; choice: Choice },
 ): Promise<Enqueued> {
-  return await enqueue(parts, choose(await getAnalysableBooks(parts.database, caller, request.bookIds), request.choice))
+  return await enqueue(parts, choose(await getAnalyzableBooks(parts.database, caller, request.bookIds), request.choice))
 }
 
 /** The same for all books of some series. @throws not_found */
@@ -68,7 +68,7 @@ export async function requestAnalysesOfSeries(
   caller: Caller,
   request: { seriesIds: readonly string[]; choice: Choice },
 ): Promise<Enqueued> {
-  return await enqueue(parts, choose(await getAnalysableBooksOfSeries(parts.database, caller, request.seriesIds), request.choice))
+  return await enqueue(parts, choose(await getAnalyzableBooksOfSeries(parts.database, caller, request.seriesIds), request.choice))
 }
 
 /** Analyzes a book with errors again, which may clear them. @throws not_found; invalid_request without such errors */
@@ -77,7 +77,7 @@ export async function retryBook(
   caller: Caller,
   request: { bookId: string; errorTypes?: readonly BookErrorType[] | null | undefined },
 ): Promise<Enqueued> {
-  const books = await getAnalysableBooks(parts.database, caller, [request.bookId])
+  const books = await getAnalyzableBooks(parts.database, caller, [request.bookId])
   const types = await listErrorTypes(parts.database, request.bookId)
   const meant = request.errorTypes?.length ? types.filter((type) => request.errorTypes?.includes(type)) : types
   const [book] = books
@@ -95,10 +95,10 @@ export async function retryBooks(
   return await enqueue(parts, await listBooksToRetry(parts.database, caller, filter))
 }
 
-const choose = (books: readonly AnalysableBook[], choice: Choice) =>
+const choose = (books: readonly AnalyzableBook[], choice: Choice) =>
   books.filter((book) => !book.deleted && (choice === 'all' || book.state !== 'analyzed'))
 
-async function enqueue({ tasks }: Parts, books: readonly Pick<AnalysableBook, 'id' | 'libraryId'>[]): Promise<Enqueued> {
+async function enqueue({ tasks }: Parts, books: readonly Pick<AnalyzableBook, 'id' | 'libraryId'>[]): Promise<Enqueued> {
   const byLibrary = Map.groupBy(books, ({ libraryId }) => libraryId)
   const parentId = randomUUID()
   let tasksEnqueued = 0

@@ -107,7 +107,7 @@ export interface Analysis {
 }
 
 /** Analyses one file off the main thread. Never rejects for a bad file; rejects with AbortError when aborted. */
-export type Analyse = (request: AnalysisRequest, options?: { signal?: AbortSignal }) => Promise<Analysis>
+export type Analyze = (request: AnalysisRequest, options?: { signal?: AbortSignal }) => Promise<Analysis>
 
 /** The cover that an analysis would find in a file, and why it is none or another one than one would think. */
 export interface CoverOutcome {

@@ -128,7 +128,7 @@ class CachedPublications implements Publications {
   }
 
   async get(ask: { caller: Caller; bookId: string; signal?: AbortSignal }) {
-    const book = await this.#lookup.getAnalysed(ask)
+    const book = await this.#lookup.getAnalyzed(ask)
     if (book.format !== 'epub') refuse('invalid_value', `"${book.fileName}" is not an EPUB; it has no files inside.`)
     const loaded = await this.#load(book, ask.signal)
     if ('problem' in loaded) await refuseFile(book, loaded.problem, `"${book.fileName}" cannot be read`)
@@ -173,7 +173,7 @@ class CachedPublications implements Publications {
   }
 
   getReadable(ask: { caller: Caller; bookId: string }): Promise<ReadableBook> {
-    return this.#lookup.getAnalysed(ask)
+    return this.#lookup.getAnalyzed(ask)
   }
 
   close(): Promise<void> {

@@ -114,7 +114,7 @@ class CachedPageReader implements PageReader {
 
   /** The book and the pages of the same analysis: the pages of one with the ETag of another would make clients cache wrong pictures for good. */
   async #getPagedBook(ask: { caller: Caller; bookId: string }): Promise<{ book: ReadableBook; pages: Page[] }> {
-    const book = await this.#lookup.getAnalysed(ask)
+    const book = await this.#lookup.getAnalyzed(ask)
     const known = this.#pageLists.get(book.id)
     if (known?.version === book.version) return { book, pages: known.pages }
     const found = (await findPages(this.#parts.database, book.id)) ?? { version: book.version, pages: [] }
@@ -122,7 +122,7 @@ class CachedPageReader implements PageReader {
     if (found.version === book.version) return { book, pages: found.pages }
     // It was analyzed again since the look-up.
     this.#lookup.forget()
-    const present = await this.#lookup.getAnalysed(ask)
+    const present = await this.#lookup.getAnalyzed(ask)
     if (found.version === present.version) return { book: present, pages: found.pages }
     refuse('conflict', `"${present.fileName}" is being analyzed again; try again in a moment.`)
   }

@@ -48,10 +48,10 @@ export interface Stream extends NodeJS.WritableStream {
 
 /** Colors only on a terminal that supports them, and without NO_COLOR. */
 export function openOut(stream: Stream): Out {
-  const hasColours = stream.isTTY === true && stream.hasColors?.() === true
+  const hasColors = stream.isTTY === true && stream.hasColors?.() === true
   return {
     line: (text = '') => void stream.write(`${text}\n`),
-    paint: (style, text) => (hasColours ? styleText(style, text, { validateStream: false }) : text),
+    paint: (style, text) => (hasColors ? styleText(style, text, { validateStream: false }) : text),
   }
 }
 

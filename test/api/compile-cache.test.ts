@@ -69,7 +69,7 @@ t.test('a server whose code was loaded once needs no compiler, whatever it does'
     scanImmediately: false,
   })
   await server.post(`/api/v1/libraries/${id}/scan`)
-  await awaitScan(server, id, { analysed: true, timeoutMs: 120_000 })
+  await awaitScan(server, id, { analyzed: true, timeoutMs: 120_000 })
   await server.get('/api/v1/admin/plugins')
   const has = await new Promise((resolve) => {
     server.process.on('message', (said) => typeof said === 'boolean' && resolve(said))

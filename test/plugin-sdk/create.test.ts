@@ -113,7 +113,7 @@ t.test('invalid arguments are refused with advice', async (t) => {
     [['a', 'b'], /"b" is too much/],
     [['a', '--template', 'nix'], /Unknown template "nix"\. Templates: metadata-json-api, /],
     [['a', '--id', 'nodot'], /"nodot" is not a valid id/],
-    [['a', '--colour', 'red'], /Unknown option '--colour'\./],
+    [['a', '--color', 'red'], /Unknown option '--color'\./],
   ]
   for (const [given, complaint] of refusals) {
     const { code, stdout, stderr } = await run(process.execPath, [program, ...given], folder)

@@ -9,7 +9,7 @@ import { ERRORS } from '#core/foundation/errors.ts'
 import { findContract } from '#test/support/contract.ts'
 import { promiseComplaints } from '#test/support/promised-shapes.ts'
 
-/** What an answer is recognised by, and the shape of the wire contract that it then must have. */
+/** What an answer is recognized by, and the shape of the wire contract that it then must have. */
 const SHAPES: { shape: string; is: (value: Record<string, unknown>) => boolean }[] = [
   { shape: 'FullBook', is: (value) => 'fileHash' in value && 'metadata' in value },
   // Groups of duplicates have a hash too.

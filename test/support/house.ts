@@ -7,7 +7,7 @@ import type { Test } from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
 import { openAnalyses } from '#core/ingest/analyses.ts'
 import { openScans, type ScanStatus, type Scans } from '#core/ingest/scans.ts'
-import type { Analyse } from '#core/metadata/analysis.ts'
+import type { Analyze } from '#core/metadata/analysis.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -58,19 +58,19 @@ export interface House {
   scan(mode?: 'normal' | 'deep', options?: { confirm?: boolean }): Promise<ScanStatus>
   /** Rows by path relative to the root. */
   books(): Promise<Map<string, BookRow>>
-  /** How often each file, by relative path, was analysed. */
-  analysed: Map<string, number>
+  /** How often each file, by relative path, was analyzed. */
+  analyzed: Map<string, number>
 }
 
-/** @param options.analyse in place of the pool of this file */
-export async function openHouse(t: Test, options: { analyse?: Analyse; files?: string[]; manual?: boolean } = {}): Promise<House> {
+/** @param options.analyze in place of the pool of this file */
+export async function openHouse(t: Test, options: { analyze?: Analyze; files?: string[]; manual?: boolean } = {}): Promise<House> {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-house-'))
   const root = join(folder, 'library')
   const dataFolder = join(folder, 'data')
   mkdirSync(root)
   const { database, url } = await openTestDatabase(t, { poolMax: 10 })
-  const analyse = options.analyse ?? findPool().analyse
-  const analysed = new Map<string, number>()
+  const analyze = options.analyze ?? findPool().analyze
+  const analyzed = new Map<string, number>()
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const scans = await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder, purgeAfterSeconds: PURGE_AFTER_SECONDS })
   openAnalyses({
@@ -78,10 +78,10 @@ export async function openHouse(t: Test, options: { analyse?: Analyse; files?: s
     tasks,
     log: silentLog,
     settings: { dataFolder, workers: 2 },
-    analyse: async (request, more) => {
+    analyze: async (request, more) => {
       const relative = request.path.slice(root.length + 1)
-      analysed.set(relative, (analysed.get(relative) ?? 0) + 1)
-      return await analyse(request, more)
+      analyzed.set(relative, (analyzed.get(relative) ?? 0) + 1)
+      return await analyze(request, more)
     },
   })
   t.teardown(async () => {
@@ -98,7 +98,7 @@ export async function openHouse(t: Test, options: { analyse?: Analyse; files?: s
     root,
     dataFolder,
     libraryId,
-    analysed,
+    analyzed,
     put(path, content = comic(path)) {
       const full = join(root, path)
       mkdirSync(dirname(full), { recursive: true })

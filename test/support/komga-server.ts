@@ -58,7 +58,7 @@ export async function openKomgaServer(t: Test, given: { library?: string } = {})
     rmSync(folder, { recursive: true, force: true })
   })
   const { data } = await server.get<{ data: { id: string }[] }>('/api/v1/libraries')
-  await awaitScan(server, data[0]?.id as string, { analysed: true, timeoutMs: 300_000 })
+  await awaitScan(server, data[0]?.id as string, { analyzed: true, timeoutMs: 300_000 })
   const basic = `Basic ${Buffer.from(`${ADMIN.username}:${ADMIN.password}`).toString('base64')}`
   return {
     server,

@@ -39,7 +39,7 @@ export async function addSeries(
   return series.id
 }
 
-/** Adds a book; what is not given is what an analysed book would plausibly hold. */
+/** Adds a book; what is not given is what an analyzed book would plausibly hold. */
 export async function addBook(
   database: Knex,
   row: { library_id: string; series_id: string; title: string } & Record<string, unknown>,

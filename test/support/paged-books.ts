@@ -6,7 +6,7 @@ import sharp from 'sharp'
 import type { Analysis, BookFormat, Page, PageSource } from '#core/metadata/analysis.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
-/** A picture of noise: it does not compress, so its size is that of a scanned page. As GIF it is of one colour, which is quick. */
+/** A picture of noise: it does not compress, so its size is that of a scanned page. As GIF it is of one color, which is quick. */
 export async function noisePicture(options: { width: number; height: number; format?: 'jpeg' | 'png' | 'webp' | 'gif' }): Promise<Buffer> {
   const { width, height, format = 'jpeg' } = options
   const pixels = format === 'gif' ? Buffer.alloc(width * height * 3, 99) : randomBytes(width * height * 3)
@@ -62,8 +62,8 @@ export async function damageQuietly(
 }
 
 /** Adds the rows of a file that the real analysis has read. */
-export async function addAnalysedFile(database: Knex, path: string, analysis: Analysis): Promise<{ id: string }> {
-  if (!analysis.file || !analysis.format) throw new Error(`${path} could not be analysed: ${JSON.stringify(analysis.problems)}`)
+export async function addAnalyzedFile(database: Knex, path: string, analysis: Analysis): Promise<{ id: string }> {
+  if (!analysis.file || !analysis.format) throw new Error(`${path} could not be analyzed: ${JSON.stringify(analysis.problems)}`)
   const there = await database('libraries').where('path', dirname(path)).first('id')
   const library_id = there?.id ?? (await addLibrary(database, { path: dirname(path) }))
   const series_id = await addSeries(database, { library_id, title: basename(path) })

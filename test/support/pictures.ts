@@ -4,7 +4,7 @@ export interface PictureRequest {
   width: number
   height: number
   format?: 'jpeg' | 'png' | 'gif' | 'webp' | 'avif' | 'tiff'
-  /** Noise makes a picture that does not compress, as scans do; flat colour makes one of a few hundred bytes. */
+  /** Noise makes a picture that does not compress, as scans do; flat color makes one of a few hundred bytes. */
   noise?: boolean
   /** EXIF orientation 1 to 8; width and height are then those of the stored picture. */
   orientation?: number

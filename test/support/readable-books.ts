@@ -11,7 +11,7 @@ import { PositionLists } from '#core/reading/position-lists.ts'
 import { openPublications } from '#core/reading/publications.ts'
 import { openPageReader } from '#core/reading/read-page.ts'
 import { buildEpub, textPage } from '#test/support/epub-builder.ts'
-import { addAnalysedFile } from '#test/support/paged-books.ts'
+import { addAnalyzedFile } from '#test/support/paged-books.ts'
 import { findPool } from '#test/support/pool.ts'
 import { openTestServer } from '#test/support/server.ts'
 
@@ -68,8 +68,8 @@ export async function openReadingServer(
 /** Adds the rows of a file as its analysis would, by which e-readers know it among them. */
 export async function addRead(database: Knex, path: string): Promise<{ id: string; readerHash: string; pageCount: number }> {
   const root = path.slice(0, path.lastIndexOf('/'))
-  const analysis = await findPool().analyse({ root, path, verifyPages: false })
-  const { id } = await addAnalysedFile(database, path, analysis)
+  const analysis = await findPool().analyze({ root, path, verifyPages: false })
+  const { id } = await addAnalyzedFile(database, path, analysis)
   const readerHash = analysis.file?.readerHash as string
   await database('books').where({ id }).update({ reader_hash: readerHash, analyzed_at: new Date() })
   return { id, readerHash, pageCount: analysis.pageCount }

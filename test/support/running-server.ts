@@ -117,17 +117,17 @@ export interface ScanState {
   errors: string[]
 }
 
-/** Waits until the scan has ended and, with `analysed`, until no book waits for analysis. */
+/** Waits until the scan has ended and, with `analyzed`, until no book waits for analysis. */
 export async function awaitScan(
   server: RunningServer,
   libraryId: string,
-  options: { analysed: boolean; timeoutMs: number; pollMs?: number; since?: string },
+  options: { analyzed: boolean; timeoutMs: number; pollMs?: number; since?: string },
 ): Promise<ScanState> {
   const deadline = Date.now() + options.timeoutMs
   for (;;) {
     const state = await server.get<ScanState>(`/api/v1/libraries/${libraryId}/scan-status`)
     const ended = ['completed', 'failed', 'cancelled'].includes(state.status) && (!options.since || state.startedAt >= options.since)
-    if (ended && (!options.analysed || state.pendingAnalysis === 0)) return state
+    if (ended && (!options.analyzed || state.pendingAnalysis === 0)) return state
     if (Date.now() > deadline) throw new Error(`the scan did not end in ${options.timeoutMs} ms: ${JSON.stringify(state)}`)
     await sleep(options.pollMs ?? 100)
   }

@@ -5,7 +5,7 @@ import { testDocuments } from '#test/support/corpus-documents.ts'
 import { testMetadata } from '#test/support/corpus-metadata.ts'
 import { processCpuMs } from '#test/support/cpu-time.ts'
 import { fileAt } from '#test/support/file-at.ts'
-import { analyse } from '#workers/formats/analyze.ts'
+import { analyze } from '#workers/formats/analyze.ts'
 
 /** CPU time: bombs must end long before a deadline. */
 const HOSTILE_MS_MAX = 10_000
@@ -15,8 +15,8 @@ const HOSTILE_RSS_BYTES_MAX = 700 * 1024 * 1024
 const NAMES_OF_OTHER_TOOLS = new Set(['broken/cbz/path-traversal.cbz', 'broken/cbz/very-long-name.cbz'])
 
 const corpus = findCorpus()
-const analysable = corpus?.files.filter((file) => ['cbz', 'cbr', 'epub', 'pdf'].includes(file.format)) ?? []
-const books = analysable.filter((file) => !file.notABook)
+const analyzable = corpus?.files.filter((file) => ['cbz', 'cbr', 'epub', 'pdf'].includes(file.format)) ?? []
+const books = analyzable.filter((file) => !file.notABook)
 /** Analyzes every file once, for all tests below. */
 const seen = new Map<string, Analysis>()
 
@@ -24,9 +24,9 @@ const seen = new Map<string, Analysis>()
 t.setTimeout(300_000)
 
 t.before(async () => {
-  for (const { path, format, hostile } of analysable) {
+  for (const { path, format, hostile } of analyzable) {
     const started = processCpuMs()
-    seen.set(path, await analyse({ ...fileAt(corpus!.folder + path), verifyPages: path.startsWith('epub/') }))
+    seen.set(path, await analyze({ ...fileAt(corpus!.folder + path), verifyPages: path.startsWith('epub/') }))
     const took = processCpuMs() - started
     const isBrokenDocument = path.startsWith('broken/') && ['epub', 'pdf'].includes(format)
     if (hostile || isBrokenDocument) t.ok(took < HOSTILE_MS_MAX, `${path} took ${took.toFixed(0)} ms`)
@@ -94,9 +94,9 @@ t.test('every readable comic and PDF has a cover, or says why not', { skip: !cor
 t.test('a deep analysis finds damage that heads do not show', { skip: !corpus }, async (t) => {
   const path = 'broken/cbz/bad-crc-page3-stored.cbz'
   t.same(seen.get(path)?.problems, [])
-  const deep = await analyse({ ...fileAt(corpus!.folder + path), verifyPages: true })
+  const deep = await analyze({ ...fileAt(corpus!.folder + path), verifyPages: true })
   t.match(deep.problems, [{ type: 'page_extraction', fatal: false, details: { count: 1, pages: [{ page: 3 }] } }])
-  const { problems } = await analyse({ ...fileAt(`${corpus!.folder}comics/cbz/haruko-manga-rtl.cbz`), verifyPages: true })
+  const { problems } = await analyze({ ...fileAt(`${corpus!.folder}comics/cbz/haruko-manga-rtl.cbz`), verifyPages: true })
   t.same(problems, [])
 })
 

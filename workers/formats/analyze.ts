@@ -4,7 +4,7 @@ import type { Analysis, AnalysisRequest, BookFormat, CoverOutcome, FileFacts, Li
 import type { DrawPdfPage } from '../drawing.ts'
 import { BookFault } from '../fault.ts'
 import { withSidecars } from '../metadata/sidecars.ts'
-import { analyseRarComic, analyseZipComic, type Contents } from './comic/comic.ts'
+import { analyzeRarComic, analyzeZipComic, type Contents } from './comic/comic.ts'
 import { detectContainer } from './detect.ts'
 import { fileRefusal } from './file-refusal.ts'
 import { hashFile } from './hash.ts'
@@ -14,7 +14,7 @@ import { openZip, type ZipArchive } from './zip/zip.ts'
  * Analyzes one file: hashes in one read, format by content, pages, cover, problems. Never throws for a bad file; a throw is a bug.
  * `draw` draws covers of PDFs and covers that are not plain pictures; without it this function draws them here.
  */
-export async function analyse(request: AnalysisRequest, draw?: DrawPdfPage): Promise<Analysis> {
+export async function analyze(request: AnalysisRequest, draw?: DrawPdfPage): Promise<Analysis> {
   let fd: number
   try {
     fd = openInsideSync(request.root, request.path)
@@ -25,7 +25,7 @@ export async function analyse(request: AnalysisRequest, draw?: DrawPdfPage): Pro
     const before = fstatSync(fd, { bigint: true })
     const { sha256, readerHash, bytesRead } = await hashFile(fd)
     const file: FileFacts = { bytes: Number(before.size), mtimeNs: String(before.mtimeNs), sha256, readerHash }
-    const analysis = await analyseContents(request, { fd, bytes: file.bytes, draw }, file)
+    const analysis = await analyzeContents(request, { fd, bytes: file.bytes, draw }, file)
     const after = fstatSync(fd, { bigint: true })
     // Size and time are those from before the read, so the next scan sees the difference and analyzes the file again.
     if (bytesRead !== file.bytes || after.size !== before.size || after.mtimeNs !== before.mtimeNs)
@@ -49,7 +49,7 @@ export async function drawBookCover(file: LibraryFile, draw?: DrawPdfPage): Prom
   try {
     const { size, mtimeNs } = fstatSync(fd, { bigint: true })
     const facts: FileFacts = { bytes: Number(size), mtimeNs: String(mtimeNs), sha256: '', readerHash: '' }
-    const { cover, problems } = await analyseContents({ ...file, verifyPages: false }, { fd, bytes: facts.bytes, draw }, facts)
+    const { cover, problems } = await analyzeContents({ ...file, verifyPages: false }, { fd, bytes: facts.bytes, draw }, facts)
     return { cover, problem: problems.find(({ type, fatal }) => fatal || type === 'thumbnail') ?? null }
   } catch (error) {
     return { cover: null, problem: fileRefusal(error) }
@@ -58,7 +58,7 @@ export async function drawBookCover(file: LibraryFile, draw?: DrawPdfPage): Prom
   }
 }
 
-async function analyseContents(
+async function analyzeContents(
   request: AnalysisRequest,
   open: { fd: number; bytes: number; draw: DrawPdfPage | undefined },
   file: FileFacts,
@@ -74,14 +74,14 @@ async function analyseContents(
     switch (container) {
       case 'zip': {
         const archive = openZip({ path: request.path, fd: open.fd, bytes: open.bytes })
-        if (isEpub(archive)) return await as('epub', (await import('./epub/epub.ts')).analyseEpub(archive, { ...request, draw: open.draw }))
+        if (isEpub(archive)) return await as('epub', (await import('./epub/epub.ts')).analyzeEpub(archive, { ...request, draw: open.draw }))
         if (archive.entries.some((entry) => /(^|\/)license\.lcpl$/.test(entry.name))) return refused(file, null, locked())
-        return await as('cbz', analyseZipComic(archive, { ...request, draw: open.draw }))
+        return await as('cbz', analyzeZipComic(archive, { ...request, draw: open.draw }))
       }
       case 'rar':
-        return await as('cbr', analyseRarComic(request, open.draw))
+        return await as('cbr', analyzeRarComic(request, open.draw))
       case 'pdf':
-        return await as('pdf', (await import('./pdf/pdf.ts')).analysePdf(request, open.draw))
+        return await as('pdf', (await import('./pdf/pdf.ts')).analyzePdf(request, open.draw))
       default:
         return refused(file, null, {
           type: 'format_detection',

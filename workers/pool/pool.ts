@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { Semaphore } from '#core/foundation/semaphore.ts'
 import type {
-  Analyse,
   Analysis,
+  Analyze,
   CoverOutcome,
   DrawBookCover,
   ExtractRar,
@@ -40,7 +40,7 @@ export interface PoolOptions {
 }
 
 export interface Pool {
-  analyse: Analyse
+  analyze: Analyze
   readZipPage: ReadZipPage
   readRarPage: ReadRarPage
   extractRar: ExtractRar
@@ -96,9 +96,9 @@ export function openPool(options: PoolOptions): Pool {
 }
 
 /** What goes over whole books. Covers are drawn in line with the analyses: they take as many threads as there are for both. */
-const analysesIn = (threads: ThreadPool, analyses: Semaphore): Pick<Pool, 'analyse' | 'drawBookCover'> => ({
-  analyse: (request, { signal } = {}) =>
-    analyses.run(() => threads.run<typeof request, Analysis>('analyse', request, signal, refusedAnalysis), signal),
+const analysesIn = (threads: ThreadPool, analyses: Semaphore): Pick<Pool, 'analyze' | 'drawBookCover'> => ({
+  analyze: (request, { signal } = {}) =>
+    analyses.run(() => threads.run<typeof request, Analysis>('analyze', request, signal, refusedAnalysis), signal),
   drawBookCover: (request, { signal } = {}) =>
     analyses.run(
       () => threads.run<LibraryFile, CoverOutcome>('drawBookCover', request, signal, (problem) => ({ cover: null, problem })),

@@ -14,7 +14,7 @@ import type {
 } from '#core/metadata/analysis.ts'
 import type { PublicationOutcome } from '#core/reading/publication.ts'
 import type { ReadingListOutcome } from '#core/shelves/reading-list.ts'
-import { analyse as analyseFile, drawBookCover as drawCoverOfFile } from '../formats/analyze.ts'
+import { analyze as analyzeFile, drawBookCover as drawCoverOfFile } from '../formats/analyze.ts'
 import { BEGUN, drawElsewhere, ENDED, type Job, monotonicMs } from './job.ts'
 import { moved } from './moved.ts'
 
@@ -22,8 +22,8 @@ import { moved } from './moved.ts'
 // not end the thread and lose what the current file has yielded so far.
 process.on('unhandledRejection', () => {})
 
-export const analyse = announced(
-  (request: AnalysisRequest, jobId): Promise<Analysis> => analyseFile(request, (drawing) => drawElsewhere(jobId, drawing)),
+export const analyze = announced(
+  (request: AnalysisRequest, jobId): Promise<Analysis> => analyzeFile(request, (drawing) => drawElsewhere(jobId, drawing)),
 )
 
 export const drawBookCover = announced(

@@ -24,7 +24,7 @@ const tag = 'exports'
 const ExportId = Type.Object({ exportId: Uuid })
 /** Far more libraries than a house has. */
 const LIBRARIES_MAX = 1_000
-/** Twice the catalogue: each once, and room for repetition. */
+/** Twice the catalog: each once, and room for repetition. */
 const NAMES_MAX = 100
 
 const Fields = (description: string) => Type.Array(Type.String({ maxLength: 100 }), { maxItems: NAMES_MAX, description })
@@ -61,7 +61,7 @@ const Field = Type.Object(
   { title: 'ExportField' },
 )
 
-const catalogue = (fields: Record<string, ExportField>, anchor: string) =>
+const catalog = (fields: Record<string, ExportField>, anchor: string) =>
   Object.entries(fields).map(([key, { label, many, own }]) => ({
     key,
     label,
@@ -72,8 +72,8 @@ const catalogue = (fields: Record<string, ExportField>, anchor: string) =>
 
 /** Never changes while the server runs. */
 const CATALOGUE = {
-  fields: catalogue(SERIES_EXPORT_FIELDS, SERIES_ANCHOR),
-  bookFields: catalogue(BOOK_EXPORT_FIELDS, BOOK_ANCHOR),
+  fields: catalog(SERIES_EXPORT_FIELDS, SERIES_ANCHOR),
+  bookFields: catalog(BOOK_EXPORT_FIELDS, BOOK_ANCHOR),
   presets: { llmSelect: [...CHOICE_OF_SERIES], llmSelectBooks: [...CHOICE_OF_BOOKS] },
 }
 
@@ -99,7 +99,7 @@ export const exportRoutes = [
         format: OneOf([...EXPORT_FORMATS]),
         exportType: Type.Optional(OneOf([...EXPORT_TYPES])),
         libraryIds: Type.Array(Uuid, { minItems: 1, maxItems: LIBRARIES_MAX }),
-        fields: Fields('What to tell of each series, by the keys of the catalogue, in this order; its name comes first in any case.'),
+        fields: Fields('What to tell of each series, by the keys of the catalog, in this order; its name comes first in any case.'),
         bookFields: Type.Optional(Fields('As `fields`, of each book.')),
       },
       { title: 'CreateSeriesExportRequest' },

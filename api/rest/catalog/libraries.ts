@@ -141,7 +141,7 @@ export const libraryRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/libraries/:libraryId/analyze',
-    summary: 'Analyse every book of a library once more',
+    summary: 'Analyze every book of a library once more',
     tag,
     allow: { who: 'libraries-write' },
     status: 202,
@@ -152,7 +152,7 @@ export const libraryRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/libraries/:libraryId/analyze-unanalyzed',
-    summary: 'Analyse the books of a library that have not been, or could not be',
+    summary: 'Analyze the books of a library that have not been, or could not be',
     tag,
     allow: { who: 'libraries-write' },
     status: 202,

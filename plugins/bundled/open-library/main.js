@@ -201,7 +201,7 @@ function distinct(texts) {
   return [...seen.values()];
 }
 
-// open-library/catalogue.ts
+// open-library/catalog.ts
 var SITE = "https://openlibrary.org";
 var REDIRECTS_MAX = 3;
 var AUTHORS_MAX = 6;

@@ -9,7 +9,7 @@ import {
   type SearchResult,
 } from '../../../plugin-sdk/index.ts'
 import { readDate, readIsbn13, readLanguage, titleSimilarity } from '../../../plugin-sdk/text.ts'
-import { type Config, type Ctx, findAuthors, findByIsbn, findWorkOf, getEdition, getWork, SITE, search } from './catalogue.ts'
+import { type Config, type Ctx, findAuthors, findByIsbn, findWorkOf, getEdition, getWork, SITE, search } from './catalog.ts'
 import { coverOf, distinct, idOf, isRec, longTextOf, numberOf, type Rec, summaryOf, textOf, textsOf } from './records.ts'
 
 // ── Search ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -207,7 +207,7 @@ function weighTerms(counted, spread2) {
   return { starts: ends, terms, weights, termsEnd: isPerson.length, isPerson: (term) => isPerson[term] === true };
 }
 
-// similar-in-library/catalogue.ts
+// similar-in-library/catalog.ts
 var COUNT_MAX = { person: 12, genre: 24, tag: 48, word: 100, language: 1 };
 var NAME_LENGTH_MAX = 200;
 var TITLE_LENGTH_MAX = 200;
@@ -261,7 +261,7 @@ function seriesOf(entry) {
   };
 }
 var keyOf = (field, name) => `${field}:${normalizeText(name, NAME_LENGTH_MAX, "NFKC").toLowerCase().replace(/\s+/g, " ").trim()}`;
-var CatalogueBuilder = class {
+var CatalogBuilder = class {
   #series = [];
   #names = /* @__PURE__ */ new Map();
   #fieldOfName = [];
@@ -370,12 +370,12 @@ var SAMENESS = 0.4;
 var SAME_PERSON = 0.15;
 var SCORE_STEEPNESS = 2.5;
 var NO_RATING = 0.5;
-function rank(catalogue, likings, isExcluded) {
-  const { series, starts, terms, weights, termsEnd } = catalogue;
+function rank(catalog, likings, isExcluded) {
+  const { series, starts, terms, weights, termsEnd } = catalog;
   const profile = new Float32Array(termsEnd);
   for (const { index, strength } of likings)
     for (let at = starts[index]; at < starts[index + 1]; at++) profile[terms[at]] += strength * weights[at];
-  const meritOf = merits(catalogue);
+  const meritOf = merits(catalog);
   const rough = [];
   for (const [index, one] of series.entries()) {
     if (isKnown(one) || one.bookCount === 0 || isExcluded(one.id)) continue;
@@ -389,15 +389,15 @@ function rank(catalogue, likings, isExcluded) {
   const considered = likings.slice(0, LIKINGS_MAX);
   const own = new Float32Array(termsEnd);
   const close = rough.slice(0, SHORTLIST).map(({ index, merit }) => {
-    spread(catalogue, index, own);
+    spread(catalog, index, own);
     const causes = [];
     let against = 0;
     for (const liking of considered) {
-      const share = liking.strength * likeness(catalogue, liking.index, own) ** LIKENESS_POWER;
+      const share = liking.strength * likeness(catalog, liking.index, own) ** LIKENESS_POWER;
       if (share > 0) causes.push({ liking, share });
       else against += share;
     }
-    unspread(catalogue, index, own);
+    unspread(catalog, index, own);
     causes.sort((a, b) => b.share - a.share || a.liking.index - b.liking.index);
     let affinity = against;
     let weight = 1;
@@ -410,8 +410,8 @@ function rank(catalogue, likings, isExcluded) {
   return close.sort((a, b) => worthOf(b) - worthOf(a) || byId(a, b));
 }
 var worthOf = ({ affinity, merit }) => Math.max(affinity, 0) + merit * MERIT_WEIGHT;
-function pick(catalogue, ranked, countMax) {
-  const { series, termsEnd } = catalogue;
+function pick(catalog, ranked, countMax) {
+  const { series, termsEnd } = catalog;
   const left = ranked.map((candidate) => {
     const worth = worthOf(candidate);
     return { candidate, worth, value: worth, sameness: 0, people: 0 };
@@ -424,14 +424,14 @@ function pick(catalogue, ranked, countMax) {
     const { candidate, value } = left[best];
     left.splice(best, 1);
     picks.push({ ...candidate, score: 1 - Math.exp(-SCORE_STEEPNESS * value) });
-    spread(catalogue, candidate.index, own);
+    spread(catalog, candidate.index, own);
     const people = new Set(series[candidate.index].authors);
     for (const one of left) {
-      one.sameness = Math.max(one.sameness, likeness(catalogue, one.candidate.index, own));
+      one.sameness = Math.max(one.sameness, likeness(catalog, one.candidate.index, own));
       if (series[one.candidate.index].authors.some((name) => people.has(name))) one.people += 1;
       one.value = one.worth * (1 - SAMENESS * one.sameness) / (1 + SAME_PERSON * one.people);
     }
-    unspread(catalogue, candidate.index, own);
+    unspread(catalog, candidate.index, own);
   }
   return picks;
 }
@@ -482,19 +482,19 @@ var SHOWN_LENGTH_MAX = 120;
 var shown = (text) => text.length <= SHOWN_LENGTH_MAX ? text : `${text.slice(0, SHOWN_LENGTH_MAX - 1).toWellFormed()}…`;
 var shownRating = (rating) => `${Math.round(rating)} of 100`;
 var titleOf = ({ title }) => title === "" ? "a series without a title" : shown(title);
-function explain(catalogue, picked) {
-  const { series } = catalogue;
+function explain(catalog, picked) {
+  const { series } = catalog;
   const one = series[picked.index];
   const [most] = picked.causes;
-  if (most === void 0 || picked.affinity < worthOf(picked) * TASTE_SHARE) return { reason: meritReason(catalogue, one), basedOn: [] };
+  if (most === void 0 || picked.affinity < worthOf(picked) * TASTE_SHARE) return { reason: meritReason(catalog, one), basedOn: [] };
   const cause = series[most.liking.index];
   const also = picked.causes.filter(({ share }) => share >= most.share * ALSO_SHARE).slice(0, BASED_ON_MAX);
   const basedOn = also.map(({ liking }) => series[liking.index].title).filter((title) => title !== "");
   const did = deedOf(cause, most.liking.state);
-  const own = new Float32Array(catalogue.termsEnd);
-  spread(catalogue, picked.index, own);
-  const byPeople = likeness(catalogue, most.liking.index, own, catalogue.isPerson) / likeness(catalogue, most.liking.index, own);
-  unspread(catalogue, picked.index, own);
+  const own = new Float32Array(catalog.termsEnd);
+  spread(catalog, picked.index, own);
+  const byPeople = likeness(catalog, most.liking.index, own, catalog.isPerson) / likeness(catalog, most.liking.index, own);
+  unspread(catalog, picked.index, own);
   const people = new Set(cause.authors);
   const person = one.authors.find((name) => people.has(name));
   if (person !== void 0 && byPeople >= PEOPLE_SHARE) return { reason: `More by ${shown(person)}, because ${did}`, basedOn };
@@ -526,7 +526,7 @@ var STATUSES = ["ongoing", "ended", "hiatus", "abandoned", "unknown"];
 var PAGES_MAX = 125;
 var NAMES_SHOWN = 20;
 async function compute(ctx, dismissed) {
-  const open = new CatalogueBuilder();
+  const open = new CatalogBuilder();
   let cursor = null;
   for (let page = 0; page < PAGES_MAX; page++) {
     const answer = await ctx.library.entries({ cursor });
@@ -537,15 +537,15 @@ async function compute(ctx, dismissed) {
   }
   if (cursor !== null) ctx.log.warn("The library is too large to compare completely; the rest was left out.", { pages: PAGES_MAX });
   ctx.progress(0.9, "Comparing");
-  const catalogue = open.close();
-  const likings = readTaste(catalogue.series);
-  const ranked = rank(catalogue, likings, (id) => dismissed.has(id));
-  const recommendations = pick(catalogue, ranked, KEPT_MAX).map((picked) => {
-    const { id, title, genres, tags, year, status, communityRating, readers } = catalogue.series[picked.index];
+  const catalog = open.close();
+  const likings = readTaste(catalog.series);
+  const ranked = rank(catalog, likings, (id) => dismissed.has(id));
+  const recommendations = pick(catalog, ranked, KEPT_MAX).map((picked) => {
+    const { id, title, genres, tags, year, status, communityRating, readers } = catalog.series[picked.index];
     return {
       externalId: id,
       title,
-      ...explain(catalogue, picked),
+      ...explain(catalog, picked),
       score: Math.round(picked.score * 1e4) / 1e4,
       inLibrary: true,
       genres: genres.slice(0, NAMES_SHOWN),
@@ -556,7 +556,7 @@ async function compute(ctx, dismissed) {
       popularity: readers === 0 ? null : readers
     };
   });
-  ctx.log.info("Compared the library", { series: catalogue.series.length, known: catalogue.series.filter(isKnown).length });
+  ctx.log.info("Compared the library", { series: catalog.series.length, known: catalog.series.filter(isKnown).length });
   return recommendations;
 }
 var main_default = { recommendations: keptRecommendations(compute) };

@@ -1,6 +1,6 @@
 import type { Context, Plugin, Recommendation } from '../../../plugin-sdk/types.ts'
 import { keptRecommendations } from '../kept-recommendations.ts'
-import { CatalogueBuilder } from './catalogue.ts'
+import { CatalogBuilder } from './catalog.ts'
 import { pick, rank } from './ranking.ts'
 import { explain } from './reason.ts'
 import { isKnown, readTaste } from './taste.ts'
@@ -20,7 +20,7 @@ const NAMES_SHOWN = 20
 type Ctx = Context
 
 async function compute(ctx: Ctx, dismissed: ReadonlySet<string>): Promise<Recommendation[]> {
-  const open = new CatalogueBuilder()
+  const open = new CatalogBuilder()
   let cursor: string | null = null
   for (let page = 0; page < PAGES_MAX; page++) {
     const answer: Awaited<ReturnType<Ctx['library']['entries']>> = await ctx.library.entries({ cursor })
@@ -33,15 +33,15 @@ async function compute(ctx: Ctx, dismissed: ReadonlySet<string>): Promise<Recomm
   if (cursor !== null) ctx.log.warn('The library is too large to compare completely; the rest was left out.', { pages: PAGES_MAX })
 
   ctx.progress(0.9, 'Comparing')
-  const catalogue = open.close()
-  const likings = readTaste(catalogue.series)
-  const ranked = rank(catalogue, likings, (id) => dismissed.has(id))
-  const recommendations = pick(catalogue, ranked, KEPT_MAX).map((picked): Recommendation => {
-    const { id, title, genres, tags, year, status, communityRating, readers } = catalogue.series[picked.index]!
+  const catalog = open.close()
+  const likings = readTaste(catalog.series)
+  const ranked = rank(catalog, likings, (id) => dismissed.has(id))
+  const recommendations = pick(catalog, ranked, KEPT_MAX).map((picked): Recommendation => {
+    const { id, title, genres, tags, year, status, communityRating, readers } = catalog.series[picked.index]!
     return {
       externalId: id,
       title,
-      ...explain(catalogue, picked),
+      ...explain(catalog, picked),
       score: Math.round(picked.score * 10_000) / 10_000,
       inLibrary: true,
       genres: genres.slice(0, NAMES_SHOWN),
@@ -52,7 +52,7 @@ async function compute(ctx: Ctx, dismissed: ReadonlySet<string>): Promise<Recomm
       popularity: readers === 0 ? null : readers,
     }
   })
-  ctx.log.info('Compared the library', { series: catalogue.series.length, known: catalogue.series.filter(isKnown).length })
+  ctx.log.info('Compared the library', { series: catalog.series.length, known: catalog.series.filter(isKnown).length })
   return recommendations
 }
 

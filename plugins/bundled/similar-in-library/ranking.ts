@@ -1,4 +1,4 @@
-import type { Catalogue, Series } from './catalogue.ts'
+import type { Catalog, Series } from './catalog.ts'
 import { isKnown, type Liking } from './taste.ts'
 
 /** A series that may be recommended, with the reasons for it. */
@@ -37,12 +37,12 @@ const SCORE_STEEPNESS = 2.5
 const NO_RATING = 0.5
 
 /** Ranks everything that the user could start, by taste and merit, the best first. */
-export function rank(catalogue: Catalogue, likings: readonly Liking[], isExcluded: (id: string) => boolean): Candidate[] {
-  const { series, starts, terms, weights, termsEnd } = catalogue
+export function rank(catalog: Catalog, likings: readonly Liking[], isExcluded: (id: string) => boolean): Candidate[] {
+  const { series, starts, terms, weights, termsEnd } = catalog
   const profile = new Float32Array(termsEnd)
   for (const { index, strength } of likings)
     for (let at = starts[index]!; at < starts[index + 1]!; at++) profile[terms[at]!]! += strength * weights[at]!
-  const meritOf = merits(catalogue)
+  const meritOf = merits(catalog)
 
   const rough: { index: number; merit: number; worth: number }[] = []
   for (const [index, one] of series.entries()) {
@@ -58,15 +58,15 @@ export function rank(catalogue: Catalogue, likings: readonly Liking[], isExclude
   const considered = likings.slice(0, LIKINGS_MAX)
   const own = new Float32Array(termsEnd)
   const close = rough.slice(0, SHORTLIST).map(({ index, merit }): Candidate => {
-    spread(catalogue, index, own)
+    spread(catalog, index, own)
     const causes: Candidate['causes'] = []
     let against = 0
     for (const liking of considered) {
-      const share = liking.strength * likeness(catalogue, liking.index, own) ** LIKENESS_POWER
+      const share = liking.strength * likeness(catalog, liking.index, own) ** LIKENESS_POWER
       if (share > 0) causes.push({ liking, share })
       else against += share
     }
-    unspread(catalogue, index, own)
+    unspread(catalog, index, own)
     causes.sort((a, b) => b.share - a.share || a.liking.index - b.liking.index)
     let affinity = against
     let weight = 1
@@ -86,8 +86,8 @@ export const worthOf = ({ affinity, merit }: Pick<Candidate, 'affinity' | 'merit
  * Picks the best candidate repeatedly; each candidate loses worth by its similarity to earlier picks (maximal marginal relevance), so that
  * ten volumes by one author are one recommendation. Worth never rises again, so the scores decrease.
  */
-export function pick(catalogue: Catalogue, ranked: readonly Candidate[], countMax: number): Picked[] {
-  const { series, termsEnd } = catalogue
+export function pick(catalog: Catalog, ranked: readonly Candidate[], countMax: number): Picked[] {
+  const { series, termsEnd } = catalog
   const left = ranked.map((candidate) => {
     const worth = worthOf(candidate)
     return { candidate, worth, value: worth, sameness: 0, people: 0 }
@@ -100,20 +100,20 @@ export function pick(catalogue: Catalogue, ranked: readonly Candidate[], countMa
     const { candidate, value } = left[best]!
     left.splice(best, 1)
     picks.push({ ...candidate, score: 1 - Math.exp(-SCORE_STEEPNESS * value) })
-    spread(catalogue, candidate.index, own)
+    spread(catalog, candidate.index, own)
     const people = new Set(series[candidate.index]!.authors)
     for (const one of left) {
-      one.sameness = Math.max(one.sameness, likeness(catalogue, one.candidate.index, own))
+      one.sameness = Math.max(one.sameness, likeness(catalog, one.candidate.index, own))
       if (series[one.candidate.index]!.authors.some((name) => people.has(name))) one.people += 1
       one.value = (one.worth * (1 - SAMENESS * one.sameness)) / (1 + SAME_PERSON * one.people)
     }
-    unspread(catalogue, candidate.index, own)
+    unspread(catalog, candidate.index, own)
   }
   return picks
 }
 
 /** The merit of a series: ratings, number of users who read it, how typical it is of the library, and how new it is. */
-function merits({ series, countOf }: Catalogue): (index: number) => number {
+function merits({ series, countOf }: Catalog): (index: number) => number {
   const readersMax = series.reduce((most, { readers }) => Math.max(most, readers), 0)
   const namesOf = ({ genres, tags }: Series) => [
     ...genres.map((name) => countOf('genre', name)),
@@ -134,17 +134,17 @@ function merits({ series, countOf }: Catalogue): (index: number) => number {
   }
 }
 
-export function spread({ starts, terms, weights }: Catalogue, index: number, into: Float32Array): void {
+export function spread({ starts, terms, weights }: Catalog, index: number, into: Float32Array): void {
   for (let at = starts[index]!; at < starts[index + 1]!; at++) into[terms[at]!] = weights[at]!
 }
 
-export function unspread({ starts, terms }: Catalogue, index: number, into: Float32Array): void {
+export function unspread({ starts, terms }: Catalog, index: number, into: Float32Array): void {
   for (let at = starts[index]!; at < starts[index + 1]!; at++) into[terms[at]!] = 0
 }
 
 /** Similarity of a series to the dense vector, from 0 to 1. @param only terms that count */
 export function likeness(
-  { starts, terms, weights }: Catalogue,
+  { starts, terms, weights }: Catalog,
   index: number,
   other: Float32Array,
   only?: (term: number) => boolean,

@@ -1,4 +1,4 @@
-import type { Catalogue, Series } from './catalogue.ts'
+import type { Catalog, Series } from './catalog.ts'
 import { likeness, type Picked, spread, unspread, worthOf } from './ranking.ts'
 import type { Liking } from './taste.ts'
 
@@ -23,21 +23,21 @@ const shownRating = (rating: number) => `${Math.round(rating)} of 100`
 const titleOf = ({ title }: Series) => (title === '' ? 'a series without a title' : shown(title))
 
 /** Why a series was picked, and which series that is based on. Says only what is true. */
-export function explain(catalogue: Catalogue, picked: Picked): { reason: string; basedOn: string[] } {
-  const { series } = catalogue
+export function explain(catalog: Catalog, picked: Picked): { reason: string; basedOn: string[] } {
+  const { series } = catalog
   const one = series[picked.index]!
   const [most] = picked.causes
-  if (most === undefined || picked.affinity < worthOf(picked) * TASTE_SHARE) return { reason: meritReason(catalogue, one), basedOn: [] }
+  if (most === undefined || picked.affinity < worthOf(picked) * TASTE_SHARE) return { reason: meritReason(catalog, one), basedOn: [] }
 
   const cause = series[most.liking.index]!
   const also = picked.causes.filter(({ share }) => share >= most.share * ALSO_SHARE).slice(0, BASED_ON_MAX)
   const basedOn = also.map(({ liking }) => series[liking.index]!.title).filter((title) => title !== '')
   const did = deedOf(cause, most.liking.state)
 
-  const own = new Float32Array(catalogue.termsEnd)
-  spread(catalogue, picked.index, own)
-  const byPeople = likeness(catalogue, most.liking.index, own, catalogue.isPerson) / likeness(catalogue, most.liking.index, own)
-  unspread(catalogue, picked.index, own)
+  const own = new Float32Array(catalog.termsEnd)
+  spread(catalog, picked.index, own)
+  const byPeople = likeness(catalog, most.liking.index, own, catalog.isPerson) / likeness(catalog, most.liking.index, own)
+  unspread(catalog, picked.index, own)
   const people = new Set(cause.authors)
   const person = one.authors.find((name) => people.has(name))
   if (person !== undefined && byPeople >= PEOPLE_SHARE) return { reason: `More by ${shown(person)}, because ${did}`, basedOn }
@@ -54,7 +54,7 @@ function deedOf(cause: Series, state: Liking['state']): string {
 }
 
 /** For candidates without a cause in the user's taste: the reason in this library. */
-function meritReason({ series, countOf }: Catalogue, one: Series): string {
+function meritReason({ series, countOf }: Catalog, one: Series): string {
   if (one.readers > 0) return `${one.readers} users of this server have started it`
   if (one.communityRating !== null && one.communityRating >= GOOD_RATING) return `Rated ${shownRating(one.communityRating)} on average`
   const named = [

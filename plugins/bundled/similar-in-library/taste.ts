@@ -1,4 +1,4 @@
-import type { Series } from './catalogue.ts'
+import type { Series } from './catalog.ts'
 
 /** How far a user has read a series, and what that says about their taste. */
 export interface Liking {

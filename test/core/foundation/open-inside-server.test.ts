@@ -58,7 +58,7 @@ t.test('folders and files that become links after the scan reveal nothing', asyn
   t.teardown(() => server.stop())
   const { data: libraries } = await server.get<{ data: { id: string }[] }>('/api/v1/libraries')
   const libraryId = libraries[0]?.id as string
-  await awaitScan(server, libraryId, { analysed: true, timeoutMs: 60_000 })
+  await awaitScan(server, libraryId, { analyzed: true, timeoutMs: 60_000 })
   const books = async () => (await server.get<{ data: Book[] }>('/api/v1/books?pageSize=100')).data.sort(byPath)
   const bytesOf = async (path: string) => {
     const answer = await fetch(`${server.url}/api/v1/books/${path}`, { headers: server.headers })

@@ -18,7 +18,7 @@ t.setTimeout(240_000)
 const open = (t: Parameters<typeof openHouse>[0], count: number): Promise<House> =>
   openHouse(t, {
     files: Array.from({ length: count }, (_, index) => `${index % 5}/${index}.cbz`),
-    analyse: async ({ path }) => madeUpAnalysis({ file: factsOfFile(path) }),
+    analyze: async ({ path }) => madeUpAnalysis({ file: factsOfFile(path) }),
   })
 const present = async (house: House) => [...(await house.books()).values()].filter((book) => book.deleted_at === null).length
 

@@ -13,7 +13,7 @@ t.test('purging after a scan spares moved books', async (t) => {
   let gate = Promise.resolve()
   const house: House = await openHouse(t, {
     files: ['a/1.cbz', 'a/2.cbz', 'a/3.cbz'],
-    analyse: async ({ path }) => {
+    analyze: async ({ path }) => {
       await gate
       return madeUpAnalysis({ file: factsOfFile(path) })
     },
@@ -56,7 +56,7 @@ async function passTime({ database }: House, hours: number, clocks: 'both' | 'wa
 async function openPurging(t: Test, count: number): Promise<{ house: House; scan: (options?: { confirm?: boolean }) => Promise<number> }> {
   const house: House = await openHouse(t, {
     files: Array.from({ length: count }, (_, index) => `s/${index}.cbz`),
-    analyse: async ({ path }) => madeUpAnalysis({ file: factsOfFile(path) }),
+    analyze: async ({ path }) => madeUpAnalysis({ file: factsOfFile(path) }),
   })
   await house.scan()
   await house.database('libraries').update({ scanning_config: JSON.stringify({ purgeDeletedOnScan: true }) })

@@ -8,7 +8,7 @@ import { purgeDeleted } from '#core/ingest/purge-deleted.ts'
 import { queueAnalyses } from '#core/ingest/queue-analyses.ts'
 import { analyzeBook } from '#core/ingest/record-analysis.ts'
 import { findScannedLibrary, recordFiles } from '#core/ingest/scan-store.ts'
-import type { Analyse, Analysis, Problem } from '#core/metadata/analysis.ts'
+import type { Analysis, Analyze, Problem } from '#core/metadata/analysis.ts'
 import { chooseTitle } from '#core/metadata/book-title.ts'
 import { coverPath } from '#core/metadata/cover.ts'
 import { removeCovers, writeCover } from '#core/metadata/cover-store.ts'
@@ -78,7 +78,7 @@ t.test('everything that the analysis found is written', async (t) => {
 
 t.test('errors are added and removed with the steps they belong to', async (t) => {
   let answer = madeUpAnalysis()
-  const house = await openHouse(t, { files: ['a.cbz'], analyse: async () => answer })
+  const house = await openHouse(t, { files: ['a.cbz'], analyze: async () => answer })
   const again = async (next: Analysis) => {
     answer = next
     const { id } = (await house.books()).get('a.cbz') ?? { id: '' }
@@ -118,7 +118,7 @@ t.test('errors are added and removed with the steps they belong to', async (t) =
 t.test('an unexpected error of the analysis is an error of the book, never of the queue', async (t) => {
   const house = await openHouse(t, {
     files: ['crash.cbz', 'fine.cbz'],
-    analyse: async ({ path }) => {
+    analyze: async ({ path }) => {
       if (path.endsWith('crash.cbz')) throw new TypeError('undefined is not a function')
       return madeUpAnalysis()
     },
@@ -134,8 +134,8 @@ t.test('an unexpected error of the analysis is an error of the book, never of th
 t.test('a file that vanishes or changes during the analysis', async (t) => {
   const house: House = await openHouse(t, {
     files: ['vanishes.cbz', 'grows.cbz', 'never-ends.cbz', 'stays.cbz'],
-    analyse: async ({ path }) => {
-      const times = house.analysed.get(path.slice(house.root.length + 1)) ?? 0
+    analyze: async ({ path }) => {
+      const times = house.analyzed.get(path.slice(house.root.length + 1)) ?? 0
       if (path.endsWith('vanishes.cbz')) unlinkSync(path)
       if (path.endsWith('never-ends.cbz') || (path.endsWith('grows.cbz') && times === 1))
         writeFileSync(path, `longer ${'x'.repeat(times * 100)}`)
@@ -146,21 +146,21 @@ t.test('a file that vanishes or changes during the analysis', async (t) => {
   const books = await house.books()
   t.match(books.get('vanishes.cbz'), { state: 'pending', deleted_at: null }, 'only a scan decides whether it is missing')
   t.same(await errorsOf(house, 'vanishes.cbz'), [])
-  t.match(books.get('grows.cbz'), { state: 'analyzed', page_count: 2, deleted_at: null }, 'it was analysed again')
-  t.equal(house.analysed.get('never-ends.cbz'), 4, 'a bounded number of times')
+  t.match(books.get('grows.cbz'), { state: 'analyzed', page_count: 2, deleted_at: null }, 'it was analyzed again')
+  t.equal(house.analyzed.get('never-ends.cbz'), 4, 'a bounded number of times')
   t.match(await errorsOf(house, 'never-ends.cbz'), [{ error_type: 'other', message: /changed several times/ }])
   t.equal(books.get('stays.cbz')?.state, 'analyzed')
-  house.analysed.clear()
+  house.analyzed.clear()
   writeFileSync(join(house.root, 'never-ends.cbz'), 'the end')
   t.match(await house.scan(), { status: 'completed', filesTotal: 3 })
-  t.ok(house.analysed.has('never-ends.cbz'), 'the next scan tries again')
+  t.ok(house.analyzed.has('never-ends.cbz'), 'the next scan tries again')
   t.ok((await house.books()).get('vanishes.cbz')?.deleted_at, 'and marks the other one as deleted')
 })
 
 t.test('when the whole library goes missing, its books are not marked as deleted', async (t) => {
   const house: House = await openHouse(t, {
     files: ['a/1.cbz', 'a/2.cbz'],
-    analyse: async () => {
+    analyze: async () => {
       await sleep(50)
       if (existsSync(house.root)) renameSync(house.root, `${house.root}-away`)
       return madeUpAnalysis()
@@ -187,11 +187,11 @@ t.test('an analyzed, unchanged file is not opened again', async (t) => {
     )
   await queueAnalyses(house.tasks, house.libraryId, [id, '00000000-0000-4000-8000-000000000000'], { deep: false })
   await settle()
-  t.equal(house.analysed.get('a.cbz'), 1)
+  t.equal(house.analyzed.get('a.cbz'), 1)
   utimesSync(join(house.root, 'a.cbz'), 5000, 5000)
   await queueAnalyses(house.tasks, house.libraryId, [id], { deep: false })
   await settle()
-  t.equal(house.analysed.get('a.cbz'), 2)
+  t.equal(house.analyzed.get('a.cbz'), 2)
 })
 
 t.test('time spent waiting for a thread is no error of a book, and a stop writes nothing', async (t) => {
@@ -201,10 +201,10 @@ t.test('time spent waiting for a thread is no error of a book, and a stop writes
   const [bookId] = await recordFiles(house.database, { library, deep: false, rules: findRules() }, [
     { path: 'slow.cbz', bytes: 1, mtimeNs: 1n },
   ])
-  const hanging: Analyse = (_, { signal } = {}) =>
+  const hanging: Analyze = (_, { signal } = {}) =>
     new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
   // A total deadline would be the caller's: an earlier version of the settings had one.
-  const parts = { database: house.database, analyse: hanging, dataFolder: house.dataFolder, log: silentLog, deadlineMs: 5 }
+  const parts = { database: house.database, analyze: hanging, dataFolder: house.dataFolder, log: silentLog, deadlineMs: 5 }
   const stop = new AbortController()
   const run = {
     id: 'x',
@@ -235,7 +235,7 @@ t.test('after a temporary failure the book keeps its data, and is retried', asyn
   const jpeg = await makePicture({ width: 60, height: 90 })
   const house: House = await openHouse(t, {
     files: ['a/good.cbz', 'a/other.cbz'],
-    analyse: async ({ path }) => {
+    analyze: async ({ path }) => {
       if (fault !== null && !path.endsWith('other.cbz')) return unread(fault)
       return madeUpAnalysis({ file: factsOfFile(path), pageCount: 7, embedded: { title: 'Good' }, cover: { jpeg, width: 60, height: 90 } })
     },
@@ -255,10 +255,10 @@ t.test('after a temporary failure the book keeps its data, and is retried', asyn
 
   house.put('a/new.cbz')
   for (const round of ['first', 'second']) {
-    house.analysed.clear()
+    house.analyzed.clear()
     await house.scan()
-    t.ok(house.analysed.has('a/good.cbz'), `the ${round} scan after tries again`)
-    t.notOk(house.analysed.has('a/other.cbz'))
+    t.ok(house.analyzed.has('a/good.cbz'), `the ${round} scan after tries again`)
+    t.notOk(house.analyzed.has('a/other.cbz'))
     t.match(await find('a/good.cbz'), kept, 'and still it is the book it was')
     t.match(await find('a/new.cbz'), { state: 'failed', file_hash: null })
   }
@@ -267,15 +267,15 @@ t.test('after a temporary failure the book keeps its data, and is retried', asyn
   house.put('a/new.cbz')
 
   fault = null
-  house.analysed.clear()
+  house.analyzed.clear()
   await house.scan()
-  t.same([...house.analysed.keys()].sort(), ['a/good.cbz', 'a/new.cbz'])
+  t.same([...house.analyzed.keys()].sort(), ['a/good.cbz', 'a/new.cbz'])
   t.same(await errorsOf(house, 'good.cbz'), [])
   t.match(await find('a/good.cbz'), { state: 'analyzed', page_count: 7, file_hash: good.file_hash })
   t.match(await find('a/new.cbz'), { state: 'analyzed' })
-  house.analysed.clear()
+  house.analyzed.clear()
   await house.scan()
-  t.equal(house.analysed.size, 0, 'and then there is peace')
+  t.equal(house.analyzed.size, 0, 'and then there is peace')
 
   // Time and memory: a retry would cost the same again.
   fault = { deadlineMs: 60_000 }
@@ -284,35 +284,35 @@ t.test('after a temporary failure the book keeps its data, and is retried', asyn
   t.match(await find('a/huge.cbz'), { state: 'failed' })
   await house.scan('deep')
   t.match(await find('a/good.cbz'), kept)
-  house.analysed.clear()
+  house.analyzed.clear()
   await house.scan()
-  t.equal(house.analysed.size, 0)
+  t.equal(house.analyzed.size, 0)
 
   // Changed and unreadable: the recorded data belongs to other content.
   fault = { code: 'EACCES', syscall: 'open' }
   house.put('a/good.cbz', 'longer than before, and something else')
   await house.scan()
   t.match(await find('a/good.cbz'), { state: 'failed', page_count: 0, cover_hash: null })
-  house.analysed.clear()
+  house.analyzed.clear()
   await house.scan()
-  t.ok(house.analysed.has('a/good.cbz'))
+  t.ok(house.analyzed.has('a/good.cbz'))
   t.match(await find('a/good.cbz'), { state: 'failed' })
 })
 
 t.test('a disk that fails for a moment is retried within seconds', async (t) => {
   const house: House = await openHouse(t, {
     files: ['a.cbz'],
-    analyse: async ({ path }) =>
-      house.analysed.get('a.cbz') === 1 ? unread({ code: 'EIO', syscall: 'read' }) : madeUpAnalysis({ file: factsOfFile(path) }),
+    analyze: async ({ path }) =>
+      house.analyzed.get('a.cbz') === 1 ? unread({ code: 'EIO', syscall: 'read' }) : madeUpAnalysis({ file: factsOfFile(path) }),
   })
   await house.scan()
   t.match((await house.books()).get('a.cbz'), { state: 'analyzed' })
-  t.equal(house.analysed.get('a.cbz'), 2)
+  t.equal(house.analyzed.get('a.cbz'), 2)
   t.same(await errorsOf(house, 'a.cbz'), [])
 
   const last = analyzeBook({
     database: house.database,
-    analyse: async () => unread({ code: 'EIO', syscall: 'read' }),
+    analyze: async () => unread({ code: 'EIO', syscall: 'read' }),
     dataFolder: house.dataFolder,
     log: silentLog,
   })

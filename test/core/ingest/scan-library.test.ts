@@ -68,19 +68,19 @@ t.test('a folder of books becomes a library', async (t) => {
   t.ok(library.last_scanned_at)
 
   t.test('nothing is opened when nothing changed', async (t) => {
-    house.analysed.clear()
+    house.analyzed.clear()
     const rows = await house.books()
     const again = await house.scan()
     t.match(again, { status: 'completed', filesTotal: 8, filesProcessed: 8, seriesFound: 6, booksFound: 8 })
-    t.same([...house.analysed], [])
+    t.same([...house.analyzed], [])
     t.same(await house.books(), rows)
   })
 
   t.test('a deep scan opens everything', async (t) => {
-    house.analysed.clear()
+    house.analyzed.clear()
     const again = await house.scan('deep')
     t.match(again, { status: 'completed', mode: 'deep', filesTotal: 8 })
-    t.equal(house.analysed.size, 8)
+    t.equal(house.analyzed.size, 8)
   })
 })
 
@@ -88,23 +88,23 @@ t.test('changed, missing and restored files', async (t) => {
   const house = await openHouse(t, { files: ['a/1.cbz', 'a/2.cbz', 'a/3.cbz', 'b/1.cbz', 'one.cbz'] })
   await house.scan()
   const first = await house.books()
-  house.analysed.clear()
+  house.analyzed.clear()
 
   house.put('a/1.cbz', comic('another content', 3))
   unlinkSync(join(house.root, 'a/2.cbz'))
   house.put('a/4.cbz')
   rmSync(join(house.root, 'b'), { recursive: true })
   t.match(await house.scan(), { status: 'completed', filesTotal: 4 })
-  t.same([...house.analysed.keys()].sort(), ['a/1.cbz', 'a/4.cbz'])
+  t.same([...house.analyzed.keys()].sort(), ['a/1.cbz', 'a/4.cbz'])
   const second = await house.books()
   t.equal(second.get('a/1.cbz')?.id, first.get('a/1.cbz')?.id)
   t.not(second.get('a/1.cbz')?.file_hash, first.get('a/1.cbz')?.file_hash)
   t.equal(second.get('a/1.cbz')?.page_count, 3)
   t.ok(second.get('a/2.cbz')?.deleted_at)
   t.ok(second.get('b/1.cbz')?.deleted_at)
-  t.equal(second.get('a/3.cbz')?.updated_at.getTime(), first.get('a/3.cbz')?.updated_at.getTime(), 'its neighbour was left alone')
+  t.equal(second.get('a/3.cbz')?.updated_at.getTime(), first.get('a/3.cbz')?.updated_at.getTime(), 'its neighbor was left alone')
 
-  house.analysed.clear()
+  house.analyzed.clear()
   const times = Number((await house.database('books').where('id', second.get('b/1.cbz')?.id).first('file_mtime_ns')).file_mtime_ns) / 1e9
   house.put('b/1.cbz')
   utimesSync(join(house.root, 'b/1.cbz'), times, times)
@@ -180,13 +180,13 @@ t.test('a book that is restored before its first analysis is analyzed', async (t
   let away = true
   const house: House = await openHouse(t, {
     files: ['a/1.cbz', 'a/2.cbz'],
-    analyse: async ({ path }, { signal } = {}) => {
+    analyze: async ({ path }, { signal } = {}) => {
       if (away && path.endsWith('1.cbz')) await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
       return madeUpAnalysis()
     },
   })
   await house.scans.start(house.libraryId)
-  await until(() => house.analysed.has('a/1.cbz'))
+  await until(() => house.analyzed.has('a/1.cbz'))
   await house.scans.cancel(house.libraryId)
   away = false
   const aside = join(house.root, '..', '1.cbz')
@@ -200,7 +200,7 @@ t.test('a book that is restored before its first analysis is analyzed', async (t
 
 t.test('a folder that fills its parts exactly is recorded as well', async (t) => {
   const files = Array.from({ length: PART_FILES_MAX }, (_, index) => `s/${index}.cbz`)
-  const house = await openHouse(t, { files, analyse: async () => madeUpAnalysis() })
+  const house = await openHouse(t, { files, analyze: async () => madeUpAnalysis() })
   await house.scan()
   t.match(await house.database('scanned_folders'), [{ path: 's', files: PART_FILES_MAX }])
 })
@@ -269,7 +269,7 @@ t.test('one scan at a time, and canceling stops it and its analyses', async (t) 
   const aborted: string[] = []
   const house = await openHouse(t, {
     files: Array.from({ length: 50 }, (_, index) => `s/${index}.cbz`),
-    analyse: async ({ path }, { signal } = {}) => {
+    analyze: async ({ path }, { signal } = {}) => {
       started += 1
       if (started > 2) {
         await Promise.race([gate, new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))]).catch(
@@ -307,7 +307,7 @@ t.test('a scan that waits or walks can be canceled too', async (t) => {
   const house = await openHouse(t, {
     files: Array.from({ length: 6_000 }, (_, index) => `s${index % 60}/${index}.cbz`),
     manual: true,
-    analyse: async () => {
+    analyze: async () => {
       throw new Error('not in this test')
     },
   })

@@ -26,7 +26,7 @@ t.test('a file that stops the server repeatedly is analyzed alone, and then not 
   let hang: string | null = null
   const house: House = await openHouse(t, {
     files: ['a/1.cbz', 'a/2.cbz', 'a/3.cbz', 'a/bad.cbz'],
-    analyse: async ({ path }, { signal } = {}) => {
+    analyze: async ({ path }, { signal } = {}) => {
       atWork += 1
       try {
         if (path.endsWith('bad.cbz')) beside = atWork - 1
@@ -74,37 +74,37 @@ t.test('a file that stops the server repeatedly is analyzed alone, and then not 
   t.same(await suspectsOf(house), [{ file_name: 'bad.cbz', times: 3 }])
   await house.tasks.cancelAll({ type: 'analyze_book', libraryId: house.libraryId })
   hang = null
-  house.analysed.clear()
+  house.analyzed.clear()
   await house.scan('deep')
-  t.notOk(house.analysed.has('a/bad.cbz'), 'it is not opened any more')
+  t.notOk(house.analyzed.has('a/bad.cbz'), 'it is not opened any more')
   t.match(await bookOf(house, 'a/bad.cbz'), { state: 'analyzed', page_count: 3 }, 'its data stays')
   t.match(await errorsOf(house, 'bad.cbz'), [{ error_type: 'other', message: /stopped the whole server, 3 times/, details: { times: 3 } }])
-  house.analysed.clear()
+  house.analyzed.clear()
   await house.scan()
-  t.equal(house.analysed.size, 0, 'nor does a scan try it again')
+  t.equal(house.analyzed.size, 0, 'nor does a scan try it again')
 
   // Until a user requests it.
   const params = { force: true, verifyPages: false }
   await house.tasks.add({ type: 'analyze_book', libraryId: house.libraryId, bookId: bad, dedupeKey: 'person', params })
   await until(async () => (await suspectsOf(house)).length === 0)
-  t.equal(house.analysed.get('a/bad.cbz'), 1)
+  t.equal(house.analyzed.get('a/bad.cbz'), 1)
   t.same(await errorsOf(house, 'bad.cbz'), [])
 })
 
 t.test("a user's retry is one attempt, not one for each restart of the server", async (t) => {
   const house: House = await openHouse(t, {
     files: ['bad.cbz', 'good.cbz'],
-    analyse: async ({ path }, { signal } = {}) => {
+    analyze: async ({ path }, { signal } = {}) => {
       if (path.endsWith('bad.cbz')) await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
       return madeUpAnalysis({ file: factsOfFile(path) })
     },
   })
   await house.scans.start(house.libraryId)
-  const bad = await until(async () => (house.analysed.has('bad.cbz') ? ((await bookOf(house, 'bad.cbz')) ?? null) : null))
+  const bad = await until(async () => (house.analyzed.has('bad.cbz') ? ((await bookOf(house, 'bad.cbz')) ?? null) : null))
   await house.tasks.cancelAll({ type: 'analyze_book', libraryId: house.libraryId })
   await house.database('book_suspects').insert({ book_id: bad.id, times: 3, reason: 'server_stalled', alone_task: null })
   await house.scan()
-  t.match(await bookOf(house, 'bad.cbz'), { state: 'failed' }, 'a book that was never analysed has failed')
+  t.match(await bookOf(house, 'bad.cbz'), { state: 'failed' }, 'a book that was never analyzed has failed')
   t.match(await errorsOf(house, 'bad.cbz'), [{ fatal: true }])
 
   const params = { force: true, verifyPages: false }
@@ -136,7 +136,7 @@ t.test('a thread or child process that dies while analyzing a file', async (t) =
   let deaths = 0
   const house: House = await openHouse(t, {
     files: ['a/1.cbz', 'a/2.cbz', 'a/bad.cbz'],
-    analyse: async ({ path }) => {
+    analyze: async ({ path }) => {
       atWork += 1
       await sleep(5)
       if (path.endsWith('bad.cbz')) {
@@ -151,23 +151,23 @@ t.test('a thread or child process that dies while analyzing a file', async (t) =
   })
   deaths = 2
   await house.scan()
-  t.equal(house.analysed.get('a/bad.cbz'), 3)
+  t.equal(house.analyzed.get('a/bad.cbz'), 3)
   t.equal(beside.at(-1), 0, 'the third time alone')
   t.match(await bookOf(house, 'a/bad.cbz'), { state: 'analyzed', page_count: 9 }, 'and came through')
   t.same(await errorsOf(house, 'bad.cbz'), [])
   t.same(await suspectsOf(house), [])
 
   house.put('a/bad.cbz', comic('worse'))
-  house.analysed.clear()
+  house.analyzed.clear()
   deaths = Number.POSITIVE_INFINITY
   await house.scan()
-  t.equal(house.analysed.get('a/bad.cbz'), 3, 'never more than that')
+  t.equal(house.analyzed.get('a/bad.cbz'), 3, 'never more than that')
   t.match(await bookOf(house, 'a/bad.cbz'), { state: 'failed' })
   t.match(await errorsOf(house, 'bad.cbz'), [{ fatal: true, message: /ended the thread that read it, 3 times/ }])
-  house.analysed.clear()
+  house.analyzed.clear()
   await house.scan()
   await house.scan('deep')
-  t.notOk(house.analysed.has('a/bad.cbz'), 'and no scan tries it again')
+  t.notOk(house.analyzed.has('a/bad.cbz'), 'and no scan tries it again')
   house.put('a/bad.cbz', comic('mended'))
   deaths = 0
   await house.scan()

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
 import { analyzeBook } from '#core/ingest/record-analysis.ts'
 import { openThumbnails } from '#core/ingest/thumbnails.ts'
-import type { Analyse } from '#core/metadata/analysis.ts'
+import type { Analyze } from '#core/metadata/analysis.ts'
 import { coverPath } from '#core/metadata/cover.ts'
 import { coverHashOf } from '#core/metadata/cover-store.ts'
 import type { TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
@@ -28,8 +28,8 @@ function reading(seen: string[], during: () => Promise<void> = async () => {}) {
 }
 
 async function openShelf(t: Test) {
-  const analyse: Analyse = async ({ path }) => madeUpAnalysis(await reading([])(path))
-  const house = await openHouse(t, { analyse })
+  const analyze: Analyze = async ({ path }) => madeUpAnalysis(await reading([])(path))
+  const house = await openHouse(t, { analyze })
   house.put('a.cbz', 'the first')
   await house.scan()
   const { database, dataFolder } = house
@@ -39,7 +39,7 @@ async function openShelf(t: Test) {
       ...{ id: randomUUID(), type, bookId: id, params, attempt: 1, progress: () => {} },
       signal: new AbortController().signal,
     })
-  const analyzes = (analyse: Analyse) => () => run(analyzeBook({ database, dataFolder, log: silentLog, analyse }), 'analyze_book')
+  const analyzes = (analyze: Analyze) => () => run(analyzeBook({ database, dataFolder, log: silentLog, analyze }), 'analyze_book')
   const draws = (draw: ReturnType<typeof reading>) => {
     const handlers = new Map<string, TaskHandler>()
     const tasks = { handle: (type: string, _options: object, handler: TaskHandler) => handlers.set(type, handler) } as unknown as TaskQueue
@@ -54,7 +54,7 @@ async function openShelf(t: Test) {
     const { cover_hash: hash } = await database('books').where({ id }).first('cover_hash')
     t.same([bytes.toString(), hash], [`cover of ${text}`, coverHashOf(bytes)], said)
   }
-  return { ...house, id, analyse, analyzes, draws, shows }
+  return { ...house, id, analyze, analyzes, draws, shows }
 }
 
 /** Locks the row of a book until another connection waits for it, does what is given in the meantime, and releases the lock. */
@@ -73,12 +73,12 @@ async function whileWaitedFor(database: Knex, bookId: string, work: () => Promis
 }
 
 t.test('a thumbnail that was rendered from an older version of the file is not stored', async (t) => {
-  const { id, put, analyse, analyzes, draws, shows, database } = await openShelf(t)
+  const { id, put, analyze, analyzes, draws, shows, database } = await openShelf(t)
   await shows('the first', 'as the analysis drew it')
   const seen: string[] = []
   const whileReplaced = async () => {
     put('a.cbz', 'the second file')
-    await analyzes(analyse)()
+    await analyzes(analyze)()
   }
   t.match(await draws(reading(seen, whileReplaced))(), { made: 0, failed: 1 })
   t.same(seen, ['the first'])
@@ -91,19 +91,19 @@ t.test('a thumbnail that was rendered from an older version of the file is not s
   t.match(outcome, { made: 0, failed: 1 })
   t.same(seen, ['the first', 'the second file'])
   await shows('the second file', 'a newer one came before it was kept: the scan will find it')
-  await analyzes(analyse)()
+  await analyzes(analyze)()
   await shows('the third file, longer', 'found')
   t.match(await draws(reading(seen))(), { made: 1, failed: 0 })
   await shows('the third file, longer', 'drawn again')
 })
 
 t.test('an analysis of an older version writes neither its cover nor its row', async (t) => {
-  const { id, put, analyse, analyzes, shows, database } = await openShelf(t)
+  const { id, put, analyze, analyzes, shows, database } = await openShelf(t)
   put('a.cbz', 'the second file')
   const seen: string[] = []
   const read = reading(seen)
-  const analyze = analyzes(async ({ path }) => madeUpAnalysis(await read(path)))
-  await whileWaitedFor(database, id, analyze, async () => {
+  const analyzeAgain = analyzes(async ({ path }) => madeUpAnalysis(await read(path)))
+  await whileWaitedFor(database, id, analyzeAgain, async () => {
     put('a.cbz', 'the third file, longer')
   })
   t.same(seen, ['the second file', 'the third file, longer'], 'it was analyzed again')
@@ -119,7 +119,7 @@ t.test('an analysis of an older version writes neither its cover nor its row', a
   const late = analyzes(async ({ path }) => madeUpAnalysis(await slow(path)))()
   await until(() => seen.includes('the fourth'))
   put('a.cbz', 'the fifth, which is the last')
-  await analyzes(analyse)()
+  await analyzes(analyze)()
   await shows('the fifth, which is the last', 'the one in time')
   release()
   await late

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { queueAnalyses } from '#core/ingest/queue-analyses.ts'
-import type { Analyse } from '#core/metadata/analysis.ts'
+import type { Analyze } from '#core/metadata/analysis.ts'
 import { comic, type House, openHouse } from '#test/support/house.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 import { openPool } from '#workers/pool/pool.ts'
@@ -17,7 +17,7 @@ const described = (publisher: string, number: number) =>
     { name: 'ComicInfo.xml', data: Buffer.from(`<ComicInfo><Publisher>${publisher}</Publisher><Number>${number}</Number></ComicInfo>`) },
   ])
 
-t.test('a series knows what all its books say, whichever of them is analysed last', async (t) => {
+t.test('a series knows what all its books say, whichever of them is analyzed last', async (t) => {
   const house = await openHouse(t)
   for (let number = 1; number <= 12; number++) house.put(`Mixed/${number}.cbz`, described(number % 4 === 0 ? 'Guest' : 'House', number))
   house.put('Mixed/13 plain.cbz', comic('plain'))
@@ -71,11 +71,11 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
 }
 
 /** The real analysis, and a moment between it and what is written of it. */
-function withMoment(t: Test, moment: (path: string) => Promise<void>): Analyse {
+function withMoment(t: Test, moment: (path: string) => Promise<void>): Analyze {
   const pool = openPool({ threads: 2, memoryMbMax: 256, deadlineMs: 20_000 })
   t.teardown(() => pool.close())
   return async (request, more) => {
-    const analysis = await pool.analyse(request, more)
+    const analysis = await pool.analyze(request, more)
     await moment(request.path)
     return analysis
   }
@@ -84,7 +84,7 @@ function withMoment(t: Test, moment: (path: string) => Promise<void>): Analyse {
 t.test('two books that are finished at the same moment do not leave their series to each other', async (t) => {
   const gates = new Map(['plain a.cbz', 'plain b.cbz'].map((name) => [name, Promise.withResolvers<void>()]))
   const house = await openHouse(t, {
-    analyse: withMoment(t, async (path) => await gates.get(basename(path))?.promise),
+    analyze: withMoment(t, async (path) => await gates.get(basename(path))?.promise),
   })
   const { database } = house
   house.put('Run/1.cbz', described('Guest', 1))
@@ -111,12 +111,12 @@ t.test('two books that are finished at the same moment do not leave their series
 })
 
 t.test('the last book that was waited for is gone when it is looked at', async (t) => {
-  const analyse = withMoment(t, async (path) => {
+  const analyze = withMoment(t, async (path) => {
     if (!path.endsWith('gone.cbz')) return
     await until(async () => (await house.database('books').where('state', 'pending')).length === 1)
     rmSync(path)
   })
-  const house = await openHouse(t, { analyse })
+  const house = await openHouse(t, { analyze })
   house.put('Run/1.cbz', described('Guest', 1))
   for (const number of [2, 3]) house.put(`Run/${number}.cbz`, described('House', number))
   house.put('Run/gone.cbz', described('Guest', 9))

@@ -28,7 +28,7 @@ t.test('ISBNs are read however they are written, and their check digits are chec
   t.same(readIsbns(`9780930289233, 0930289234`), { valid: ['0930289234'], invalid: ['9780930289233'] })
 })
 
-t.test('one digit changed or two neighbours of an ISBN-10 exchanged is never an ISBN', async (t) => {
+t.test('one digit changed or two neighbors of an ISBN-10 exchanged is never an ISBN', async (t) => {
   for (const isbn of ['9780930289232', '0930289234']) {
     for (let index = 0; index < isbn.length; index++) {
       for (let digit = 0; digit < 10; digit++) {

@@ -9,7 +9,7 @@ import { findCorpus } from '#test/support/corpus.ts'
 import { fileAt } from '#test/support/file-at.ts'
 import { addCaller, addLibrary, shareSeries } from '#test/support/library-rows.ts'
 import { addComic, openReading, packPictures, readPage } from '#test/support/page-reading.ts'
-import { addAnalysedFile, addPagedBook, damageQuietly, noisePicture } from '#test/support/paged-books.ts'
+import { addAnalyzedFile, addPagedBook, damageQuietly, noisePicture } from '#test/support/paged-books.ts'
 import { buildPdf } from '#test/support/pdf-builder.ts'
 import { buildRar } from '#test/support/rar-builder.ts'
 
@@ -63,7 +63,7 @@ t.test('pages of a zip are served unchanged', async (t) => {
   t.same(
     (await reader.listPages({ caller, bookId: comic.id })).map((page) => page.width),
     [50],
-    'until the book is analysed again',
+    'until the book is analyzed again',
   )
 })
 
@@ -375,10 +375,10 @@ t.test('first and last pages of the smaller comics of the corpus', async (t) => 
   for (const expected of corpus.files) {
     if (!/^comics\//.test(expected.path) || expected.notABook || expected.expectedErrorType || expected.size > 2_000_000) continue
     const path = corpus.folder + expected.path
-    const analysis = await pool.analyse({ ...fileAt(path), verifyPages: false })
+    const analysis = await pool.analyze({ ...fileAt(path), verifyPages: false })
     if (analysis.problems.some((problem) => problem.fatal) || analysis.pageSource === 'none') continue
     sources.add(analysis.pageSource)
-    const { id } = await addAnalysedFile(database, path, analysis)
+    const { id } = await addAnalyzedFile(database, path, analysis)
     const wrong: string[] = []
     const before = counts.extracted
     for (const pageNumber of new Set([analysis.pages.length, 1])) {

@@ -8,7 +8,7 @@ t.setTimeout(240_000)
 
 /** Open Library in its documented shapes, and in those of real records. */
 const fixtures = readFixtures(
-  JSON.parse(await readFile(new URL('../../../plugins/bundled/open-library/fixtures/catalogue.json', import.meta.url), 'utf8')),
+  JSON.parse(await readFile(new URL('../../../plugins/bundled/open-library/fixtures/catalog.json', import.meta.url), 'utf8')),
 )
 const { bytes } = await getBundledPlugin('open-library')
 

@@ -8,7 +8,7 @@ import { fileAt } from '#test/support/file-at.ts'
 import { makePicture, numberedPages, pngHeader } from '#test/support/pictures.ts'
 import { buildRar } from '#test/support/rar-builder.ts'
 import { buildZip, type ZipPart } from '#test/support/zip-builder.ts'
-import { analyse } from '#workers/formats/analyze.ts'
+import { analyze } from '#workers/formats/analyze.ts'
 import { ENTRIES_MAX } from '#workers/limits.ts'
 
 const MIB = 1024 * 1024
@@ -20,12 +20,12 @@ const text = Buffer.from('<html>not a picture</html>')
 
 let files = 0
 
-async function analyseBytes(t: Test, bytes: Uint8Array, options: { name?: string; verifyPages?: boolean } = {}): Promise<Analysis> {
+async function analyzeBytes(t: Test, bytes: Uint8Array, options: { name?: string; verifyPages?: boolean } = {}): Promise<Analysis> {
   const path = join(t.testdirName, options.name ?? `book ${files++}.cbz`)
   mkdirSync(t.testdirName, { recursive: true })
   t.teardown(() => rmSync(t.testdirName, { recursive: true, force: true }))
   writeFileSync(path, bytes)
-  return analyse({ ...fileAt(path), verifyPages: options.verifyPages ?? false })
+  return analyze({ ...fileAt(path), verifyPages: options.verifyPages ?? false })
 }
 
 const names = (analysis: Analysis) => analysis.pages.map((page) => page.name)
@@ -40,7 +40,7 @@ t.test('a good comic, with any container and name', async (t) => {
     [buildZip(numbered), 'no extension', 'cbz'],
   ] as const) {
     for (const verifyPages of [false, true]) {
-      const analysis = await analyseBytes(t, bytes, { name, verifyPages })
+      const analysis = await analyzeBytes(t, bytes, { name, verifyPages })
       t.same([analysis.format, analysis.pageCount, analysis.problems], [format, 12, []], name)
       t.same(names(analysis), order, name)
       t.same(
@@ -56,7 +56,7 @@ t.test('a good comic, with any container and name', async (t) => {
 
 t.test('only pages are pages', async (t) => {
   const page = numbered[0]!.data
-  const analysis = await analyseBytes(
+  const analysis = await analyzeBytes(
     t,
     buildZip([
       { name: 'Book/10.png', data: page },
@@ -96,7 +96,7 @@ t.test('the title of ComicInfo.xml', async (t) => {
   ]
   for (const [label, parts, expected, problems] of cases) {
     for (const bytes of [buildZip([...numbered, ...parts]), buildRar([...(parts as { name: string; data: Buffer }[]), ...numbered])]) {
-      const analysis = await analyseBytes(t, bytes)
+      const analysis = await analyzeBytes(t, bytes)
       t.same([analysis.embedded, types(analysis), analysis.pageCount], [expected, problems, 12], label)
     }
   }
@@ -170,7 +170,7 @@ t.test('bad input, each with its type and message', async (t) => {
   ]
   for (const [label, bytes, expected, message] of cases) {
     const started = processCpuMs()
-    const analysis = await analyseBytes(t, bytes)
+    const analysis = await analyzeBytes(t, bytes)
     t.same(types(analysis), expected, label)
     t.match(analysis.problems[0]?.message, message, label)
     t.ok(processCpuMs() - started < 5_000, `${label}, in time`)
@@ -182,7 +182,7 @@ t.test('bad input, each with its type and message', async (t) => {
 
 t.test('a bad page is counted and named, and does not affect the rest', async (t) => {
   const parts: ZipPart[] = [...numbered.slice(0, 5), { name: 'page13.png', data: text }, { ...numbered[6]!, encrypted: true }]
-  const analysis = await analyseBytes(t, buildZip(parts))
+  const analysis = await analyzeBytes(t, buildZip(parts))
   t.equal(analysis.pageCount, 7)
   t.match(analysis.problems, [{ type: 'page_extraction', fatal: false, message: /2 of 7 pages/, details: { count: 2 } }])
   t.match(
@@ -199,8 +199,8 @@ t.test('a bad page is counted and named, and does not affect the rest', async (t
 
 t.test('only a deep analysis reads every byte', async (t) => {
   const bytes = buildZip([...numbered.slice(0, 5), { name: 'page99.png', data: large, crc32: 5 }])
-  t.same((await analyseBytes(t, bytes)).problems, [])
-  t.match((await analyseBytes(t, bytes, { verifyPages: true })).problems, [
+  t.same((await analyzeBytes(t, bytes)).problems, [])
+  t.match((await analyzeBytes(t, bytes, { verifyPages: true })).problems, [
     { type: 'page_extraction', fatal: false, message: /checksum/, details: { pages: [{ page: 6, name: 'page99.png' }] } },
   ])
 })
@@ -212,7 +212,7 @@ t.test('70,000 pages', async (t) => {
     { zip64: true },
   )
   const started = processCpuMs()
-  const analysis = await analyseBytes(t, bytes)
+  const analysis = await analyzeBytes(t, bytes)
   t.same([analysis.pageCount, analysis.problems.length, analysis.pages[69_999]?.name], [70_000, 0, '70000.gif'])
   t.ok(processCpuMs() - started < 10_000)
 })
@@ -226,12 +226,12 @@ t.test('an EPUB is detected by content, not by name', async (t) => {
     [container, { name: 'a/b.OPF', data: text }],
     [{ ...mimetype, data: Buffer.from('application/epub+zip\n') }],
   ]
-  for (const parts of epubs) t.equal((await analyseBytes(t, buildZip(parts))).format, 'epub')
+  for (const parts of epubs) t.equal((await analyzeBytes(t, buildZip(parts))).format, 'epub')
   for (const parts of [
     [container, ...numbered],
     [{ name: 'mimetype', data: text }, ...numbered],
   ])
-    t.equal((await analyseBytes(t, buildZip(parts))).format, 'cbz')
+    t.equal((await analyzeBytes(t, buildZip(parts))).format, 'cbz')
 })
 
 t.test('errors of the file system', async (t) => {
@@ -251,7 +251,7 @@ t.test('errors of the file system', async (t) => {
   // Root may read everything.
   if (process.getuid?.() !== 0) cases.push(['locked.cbz', /no permission to read/])
   for (const [name, message] of cases) {
-    const analysis = await analyse({ ...fileAt(join(folder, name)), verifyPages: false })
+    const analysis = await analyze({ ...fileAt(join(folder, name)), verifyPages: false })
     t.match(analysis, { file: null, format: null, pageCount: 0, problems: [{ type: 'other', fatal: true, message }] }, name)
   }
 })
@@ -266,7 +266,7 @@ t.test('a file that changes during analysis', async (t) => {
   for (const [label, change] of Object.entries(changes)) {
     const path = join(folder, label)
     writeFileSync(path, bytes)
-    const running = analyse({ ...fileAt(path), verifyPages: false })
+    const running = analyze({ ...fileAt(path), verifyPages: false })
     change(path)
     const analysis = await running
     t.match(analysis.problems, [{ type: 'other' satisfies BookErrorType, fatal: true, message: /changed while/ }], label)
@@ -274,12 +274,12 @@ t.test('a file that changes during analysis', async (t) => {
   }
   const path = join(folder, 'vanishes')
   writeFileSync(path, bytes)
-  const running = analyse({ ...fileAt(path), verifyPages: false })
+  const running = analyze({ ...fileAt(path), verifyPages: false })
   rmSync(path)
   t.same((await running).pageCount, 12, 'an open file stays readable after it is deleted')
   const rar = join(folder, 'vanishes.cbr')
   writeFileSync(rar, buildRar(numbered))
-  const opening = analyse({ ...fileAt(rar), verifyPages: false })
+  const opening = analyze({ ...fileAt(rar), verifyPages: false })
   rmSync(rar)
   t.ok(
     (await opening).problems.every((problem) => problem.type === 'parser'),

@@ -111,14 +111,14 @@ t.test('resizes to a format, or keeps it', async (t) => {
 
 t.test('bitmaps of every depth decode to the same picture', async (t) => {
   // Four pixels: red, green / blue, white; rows bottom up, padded to four bytes.
-  const colours = [0x0000ff, 0xffffff, 0xff0000, 0x00ff00] as const
+  const colors = [0x0000ff, 0xffffff, 0xff0000, 0x00ff00] as const
   const expected = [0xff0000, 0x00ff00, 0x0000ff, 0xffffff]
   const files: Record<string, Buffer> = {
     '24 bit': bmp({
       bits: 24,
-      pixels: Buffer.from([...le(colours[0], 3), ...le(colours[1], 3), 0, 0, ...le(colours[2], 3), ...le(colours[3], 3), 0, 0]),
+      pixels: Buffer.from([...le(colors[0], 3), ...le(colors[1], 3), 0, 0, ...le(colors[2], 3), ...le(colors[3], 3), 0, 0]),
     }),
-    '32 bit, top down': bmp({ bits: 32, height: -2, pixels: Buffer.from(expected.flatMap((colour) => le(colour, 4))) }),
+    '32 bit, top down': bmp({ bits: 32, height: -2, pixels: Buffer.from(expected.flatMap((color) => le(color, 4))) }),
     '16 bit': bmp({ bits: 16, pixels: Buffer.from([0x1f, 0, 0xff, 0x7f, 0, 0x7c, 0xe0, 3]) }),
     '8 bit': bmp({ bits: 8, palette: expected, pixels: Buffer.from([2, 3, 0, 0, 0, 1, 0, 0]) }),
     '4 bit': bmp({ bits: 4, palette: expected, pixels: Buffer.from([0x23, 0, 0, 0, 0x01, 0, 0, 0]) }),

@@ -83,7 +83,7 @@ t.test('endless drawings are stopped at the deadline, and others continue meanwh
   const hostile = Promise.all([
     pool.resizeImage({ bytes: scanned, width: 100, format: null }),
     pool.drawCover(movingWebp(still, 200_000)),
-    pool.analyse({ ...fileAt(book), verifyPages: false }),
+    pool.analyze({ ...fileAt(book), verifyPages: false }),
   ])
   const plain = await makePicture({ width: 300, height: 200 })
   t.match(await pool.resizeImage({ bytes: plain, width: 60, format: null }), { mediaType: 'image/jpeg' })

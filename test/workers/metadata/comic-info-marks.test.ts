@@ -7,7 +7,7 @@ import t from 'tap'
 import { numberedPages } from '#test/support/pictures.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
-const child = fileURLToPath(new URL('../../support/analysing-child.ts', import.meta.url))
+const child = fileURLToPath(new URL('../../support/analyzing-child.ts', import.meta.url))
 
 t.test('a million marks in a ComicInfo delay neither the analysis nor the exit of its process', { timeout: 240_000 }, async (t) => {
   const folder = t.testdir()

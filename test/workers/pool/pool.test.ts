@@ -46,7 +46,7 @@ t.test('analyses in threads, many at a time', async (t) => {
   const paths = Array.from({ length: 20 }, (_, index) =>
     write(folder, `${index}`, index % 5 === 0 ? Buffer.from('rubbish') : buildZip(numbered)),
   )
-  const analyses = await Promise.all(paths.map((path) => pool.analyse({ ...fileAt(path), verifyPages: false })))
+  const analyses = await Promise.all(paths.map((path) => pool.analyze({ ...fileAt(path), verifyPages: false })))
   t.same(
     analyses.map(({ pageCount }) => pageCount),
     paths.map((_, index) => (index % 5 === 0 ? 0 : 5)),
@@ -61,18 +61,18 @@ t.test('a file that takes too long becomes a problem and affects nothing else', 
   const pool = open(t, { deadlineMs: 3_000 })
   const good = write(folder, 'good.cbz', buildZip(numbered))
   const slow = await slowComic(folder)
-  const stuck = pool.analyse({ ...fileAt(slow), verifyPages: true })
+  const stuck = pool.analyze({ ...fileAt(slow), verifyPages: true })
   const others: number[] = []
-  for (let round = 0; round < 5; round++) others.push((await pool.analyse({ ...fileAt(good), verifyPages: false })).pageCount)
+  for (let round = 0; round < 5; round++) others.push((await pool.analyze({ ...fileAt(good), verifyPages: false })).pageCount)
   t.same(others, [5, 5, 5, 5, 5])
   t.match(await stuck, { file: null, problems: [{ type: 'other', fatal: true, message: /longer than 3 s/ }] })
-  t.equal((await pool.analyse({ ...fileAt(good), verifyPages: false })).pageCount, 5, 'and the thread is replaced')
+  t.equal((await pool.analyze({ ...fileAt(good), verifyPages: false })).pageCount, 5, 'and the thread is replaced')
   t.ok(pool.healthy())
 })
 
 t.test('the start of a thread does not count against its work', async (t) => {
   const good = write(t.testdir(), 'good.cbz', buildZip(numbered))
-  const look = async (pool: Pool) => (await pool.analyse({ ...fileAt(good), verifyPages: false })).problems
+  const look = async (pool: Pool) => (await pool.analyze({ ...fileAt(good), verifyPages: false })).problems
   /** Of a new thread, and of one with loaded libraries. */
   const measure = async () => {
     const pool = open(t, { threads: 1 })
@@ -105,8 +105,8 @@ t.test('a file that takes too much memory becomes a problem', async (t) => {
   const big = write(folder, 'big.cbz', many)
   const good = write(folder, 'good.cbz', buildZip(numbered))
   const [refused, fine] = await Promise.all([
-    pool.analyse({ ...fileAt(big), verifyPages: false }),
-    pool.analyse({ ...fileAt(good), verifyPages: false }),
+    pool.analyze({ ...fileAt(big), verifyPages: false }),
+    pool.analyze({ ...fileAt(good), verifyPages: false }),
   ])
   t.match(refused.problems, [{ type: 'other', fatal: true, message: /more memory than 64 MB/ }])
   t.equal(fine.pageCount, 5)
@@ -118,16 +118,16 @@ t.test('the caller may abort, waiting or running', async (t) => {
   const slow = await slowComic(folder)
   const running = new AbortController()
   const waiting = new AbortController()
-  const first = pool.analyse({ ...fileAt(slow), verifyPages: true }, { signal: running.signal })
-  const second = pool.analyse({ ...fileAt(slow), verifyPages: true }, { signal: waiting.signal })
+  const first = pool.analyze({ ...fileAt(slow), verifyPages: true }, { signal: running.signal })
+  const second = pool.analyze({ ...fileAt(slow), verifyPages: true }, { signal: waiting.signal })
   waiting.abort()
   await t.rejects(second, { name: 'AbortError' })
   await sleep(200)
   running.abort()
   await t.rejects(first, { name: 'AbortError' })
-  await t.rejects(pool.analyse({ ...fileAt(slow), verifyPages: false }, { signal: AbortSignal.abort() }), { name: 'AbortError' })
+  await t.rejects(pool.analyze({ ...fileAt(slow), verifyPages: false }, { signal: AbortSignal.abort() }), { name: 'AbortError' })
   const good = write(folder, 'good.cbz', buildZip(numbered))
-  t.equal((await pool.analyse({ ...fileAt(good), verifyPages: false })).pageCount, 5)
+  t.equal((await pool.analyze({ ...fileAt(good), verifyPages: false })).pageCount, 5)
 })
 
 t.test('pages of zips, stored and deflated, small and large', async (t) => {
@@ -142,7 +142,7 @@ t.test('pages of zips, stored and deflated, small and large', async (t) => {
     { name: '5.txt.png', data: Buffer.alloc(0) },
   ]
   const path = write(folder, 'book.cbz', buildZip(parts))
-  const { pages } = await pool.analyse({ ...fileAt(path), verifyPages: false })
+  const { pages } = await pool.analyze({ ...fileAt(path), verifyPages: false })
   const read = (index: number, page: Page = pages[index]!) => pool.readZipPage({ ...fileAt(path), index, page })
   for (const index of [0, 1, 2]) {
     const outcome = await read(index)
@@ -163,10 +163,10 @@ t.test('a replaced book is noticed, a missing one refused', async (t) => {
   const folder = t.testdir()
   const pool = open(t)
   const path = write(folder, 'book.cbz', buildZip([numbered[0]!, numbered[1]!]))
-  const before = await pool.analyse({ ...fileAt(path), verifyPages: false })
+  const before = await pool.analyze({ ...fileAt(path), verifyPages: false })
   t.ok('bytes' in (await pool.readZipPage({ ...fileAt(path), index: 0, page: before.pages[0]! })))
   renameSync(write(folder, 'new', buildZip([{ name: 'longer than before.png', data: numbered[2]!.data }, numbered[3]!])), path)
-  const after = await pool.analyse({ ...fileAt(path), verifyPages: false })
+  const after = await pool.analyze({ ...fileAt(path), verifyPages: false })
   const outcome = await pool.readZipPage({ ...fileAt(path), index: 0, page: after.pages[0]! })
   t.ok('bytes' in outcome && outcome.bytes.length === after.pages[0]!.bytes, 'although the old one was open')
   rmSync(path)
@@ -201,7 +201,7 @@ t.test('RAR pages come from threads, moved and not copied', async (t) => {
   const folder = t.testdir()
   const pool = open(t)
   const path = write(folder, 'book.cbr', buildRar(numbered, { solid: true }))
-  const { pages } = await pool.analyse({ ...fileAt(path), verifyPages: false })
+  const { pages } = await pool.analyze({ ...fileAt(path), verifyPages: false })
   const outcome = await pool.readRarPage({ ...fileAt(path), index: 4, page: pages[4]! })
   t.ok('bytes' in outcome && Buffer.from(outcome.bytes).equals(numbered[0]!.data))
   t.equal(await pool.extractRar({ ...fileAt(path), pages, folder: join(folder, 'all') }), null)
@@ -217,7 +217,7 @@ t.test('unhandled rejections do not end a thread, and one file does not affect t
   // pdf.js looks for the last page, fails, and leaves the rejection of another damaged page behind.
   const damaged = write(folder, 'damaged.pdf', damagePages(Array<PdfPage>(5).fill({ text: 'a page' }), [3, 5]))
   for (let round = 0; round < 9; round++) {
-    const { pageCount, problems, cover } = await pool.analyse({ ...fileAt(damaged), verifyPages: false })
+    const { pageCount, problems, cover } = await pool.analyze({ ...fileAt(damaged), verifyPages: false })
     t.equal(pageCount, 5)
     t.match(problems, [{ type: 'page_extraction', fatal: false, details: { count: 2, pages: [{ page: 3 }, { page: 5 }] } }])
     t.equal(problems.length, 1)
@@ -232,7 +232,7 @@ t.test('the time in which a cover is drawn does not count against the analysis, 
   const folder = t.testdir()
   const pool = open(t, { deadlineMs: 6_000 })
   const path = write(folder, 'endless.pdf', buildPdf({ pages: [endlessPage, { text: 'the second page' }], title: 'Endless' }))
-  const { pageCount, cover, problems, embedded } = await pool.analyse({ ...fileAt(path), verifyPages: false })
+  const { pageCount, cover, problems, embedded } = await pool.analyze({ ...fileAt(path), verifyPages: false })
   t.same([pageCount, cover, embedded.title], [2, null, 'Endless'])
   t.match(problems, [{ type: 'pdf_rendering', fatal: false, details: { page: 1, stopped: 'deadline' } }])
   t.equal(problems.length, 1)
@@ -242,7 +242,7 @@ t.test('the time in which a cover is drawn does not count against the analysis, 
 t.test('a closed pool accepts no work and ends running work', async (t) => {
   const folder = t.testdir()
   const pool = open(t, { threads: 1 })
-  const running = pool.analyse({ ...fileAt(await slowComic(folder)), verifyPages: true })
+  const running = pool.analyze({ ...fileAt(await slowComic(folder)), verifyPages: true })
   const outcome = running.then(
     () => 'ended',
     () => 'stopped',
@@ -253,6 +253,6 @@ t.test('a closed pool accepts no work and ends running work', async (t) => {
   t.ok(performance.now() - started < 20_000, 'long before the deadline')
   t.match(await outcome, /ended|stopped/)
   t.notOk(pool.healthy())
-  await t.rejects(pool.analyse({ ...fileAt(folder), verifyPages: false }))
+  await t.rejects(pool.analyze({ ...fileAt(folder), verifyPages: false }))
   await pool.close()
 })

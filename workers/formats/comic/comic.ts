@@ -18,7 +18,7 @@ export type Contents = Omit<Analysis, 'file' | 'format'>
  * Pages and cover of a zip of pictures: reads the directory, the heads of the pages, and one page in full.
  * Throws {@link BookFault} only when the whole book cannot be read.
  */
-export async function analyseZipComic(
+export async function analyzeZipComic(
   archive: ZipArchive,
   options: { verifyPages: boolean; draw?: DrawPdfPage | undefined },
 ): Promise<Contents> {
@@ -64,7 +64,7 @@ function zipPage(archive: ZipArchive, entry: ZipEntry, index: number, faults: Pa
  * Pages and cover of a RAR. Only unpacking shows the head of a picture, so one pass unpacks every page and checks
  * its CRC as well; it holds one page at a time in memory.
  */
-export async function analyseRarComic(file: LibraryFile, draw?: DrawPdfPage): Promise<Contents> {
+export async function analyzeRarComic(file: LibraryFile, draw?: DrawPdfPage): Promise<Contents> {
   const listing = await listRar(file)
   const source = listing.solid ? 'rar_solid' : 'rar'
   const entries = inPageOrder(listing.entries.filter((entry) => pageTypeOf(entry.name) !== null))

@@ -22,16 +22,16 @@ interface EpubOptions {
  * Title, page count, cover and, for a comic EPUB, pages. `verifyPages` reads every spine item and picture in full.
  * Returns everything wrong with the book as `problems`.
  */
-export async function analyseEpub(archive: ZipArchive, options: EpubOptions): Promise<Omit<Analysis, 'file' | 'format'>> {
+export async function analyzeEpub(archive: ZipArchive, options: EpubOptions): Promise<Omit<Analysis, 'file' | 'format'>> {
   try {
-    return await analysePackage(archive, openPackage(archive), options)
+    return await analyzePackage(archive, openPackage(archive), options)
   } catch (error) {
     if (!(error instanceof BookFault)) throw error
     return { pageCount: 0, pageSource: 'none', pages: [], embedded: {}, cover: null, problems: [error.problem] }
   }
 }
 
-async function analysePackage(
+async function analyzePackage(
   archive: ZipArchive,
   book: EpubPackage,
   { verifyPages, draw }: EpubOptions,

@@ -25,7 +25,7 @@ const SIZING_MS = 5_000
  * Title, pages with their sizes, and page 1 as cover, drawn by `draw`. Returns everything wrong with the file as
  * `problems`.
  */
-export async function analysePdf(file: LibraryFile, draw: DrawPage = drawPdfPage): Promise<Omit<Analysis, 'file' | 'format'>> {
+export async function analyzePdf(file: LibraryFile, draw: DrawPage = drawPdfPage): Promise<Omit<Analysis, 'file' | 'format'>> {
   try {
     const handle = await openPdf(file)
     const read = await readDocument(handle).finally(() => handle.close())

@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { awaitAnalyses } from '#core/ingest/await-analyses.ts'
 import { openShelves } from '#test/support/shelves.ts'
 
-test('analyse once more: one, many, all with errors', async (t) => {
+test('analyze once more: one, many, all with errors', async (t) => {
   const { ask, one, two, other, batman, libraryId, database } = await openShelves(t)
   const unknown = '00000000-0000-4000-8000-000000000000'
   t.match(await ask('POST', '/api/v1/books/bulk/analyze', { bookIds: [one, unknown], force: true }), { status: 404 })
@@ -12,7 +12,7 @@ test('analyse once more: one, many, all with errors', async (t) => {
   t.match(
     await ask('POST', '/api/v1/books/bulk/analyze', { bookIds: [one, two] }),
     { status: 202, json: { tasksEnqueued: 0 } },
-    'all analysed',
+    'all analyzed',
   )
   t.match(await ask('POST', '/api/v1/books/bulk/analyze', { bookIds: [one, two], force: true }), { json: { tasksEnqueued: 2 } })
   t.match(
@@ -62,7 +62,7 @@ test('work on several books is one task, with progress and an end, and is cancel
   t.match(await until(({ status }) => status === 'cancelled', everything.json.taskId), { status: 'cancelled' })
   const statuses = async () => (await database('tasks').where({ type: 'analyze_book' }).distinct('status').pluck('status')).join()
   while ((await statuses()) !== 'cancelled') await sleep(100)
-  t.equal(begun.length, 1, 'what waited is not analysed')
+  t.equal(begun.length, 1, 'what waited is not analyzed')
 
   const again = await ask('POST', '/api/v1/books/bulk/analyze', { bookIds: [one, two], force: true })
   ended.resolve()

@@ -84,7 +84,7 @@ t.test('lists of books', async (t) => {
   t.equal((await get<List<Book>>(`/api/v1/books?libraryId=${NOWHERE}`)).json.total, 0)
   t.equal((await get(`/api/v1/libraries/${NOWHERE}/books`)).status, 404)
   t.equal((await get(`/api/v1/libraries/${NOWHERE}/series`)).status, 404)
-  for (const query of ['sort=colour', 'sort=title,up', 'page=0', 'pageSize=0', 'page=x', 'libraryId=7', 'includeDeleted=maybe']) {
+  for (const query of ['sort=color', 'sort=title,up', 'page=0', 'pageSize=0', 'page=x', 'libraryId=7', 'includeDeleted=maybe']) {
     const answer = await get<Failure>(`/api/v1/books?${query}`)
     t.match([answer.status, answer.json], [400, { error: 'invalid_request' }], query)
   }
@@ -153,7 +153,7 @@ t.test('lists of books', async (t) => {
   t.equal((await get('/api/v1/series?sort=title')).status, 400)
 })
 
-t.test('one book, its neighbours, and books with errors', async (t) => {
+t.test('one book, its neighbors, and books with errors', async (t) => {
   const { get, ids, hidden, secret } = await openShelf(t)
   const [one, two, three] = ids
   const detail = await get<{ book: Book; metadata: unknown }>(`/api/v1/books/${two}`)

@@ -23,7 +23,7 @@ interface Export {
   taskId: string
 }
 
-t.test('from the catalogue to the file', async (t) => {
+t.test('from the catalog to the file', async (t) => {
   const dataFolder = mkdtempSync(join(tmpdir(), 'carrel-exports-'))
   const server = await openTestServer(t, { settings: { dataFolder } })
   const { database } = server

@@ -27,7 +27,7 @@ async function openTestLibraries(t: Test) {
   const { database } = server
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const scans = await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder, purgeAfterSeconds: 86_400 })
-  openAnalyses({ database, tasks, analyse: findPool().analyse, log: silentLog, settings: { dataFolder, workers: 1 } })
+  openAnalyses({ database, tasks, analyze: findPool().analyze, log: silentLog, settings: { dataFolder, workers: 1 } })
   Object.assign(server.services, { tasks, scans })
   t.teardown(async () => {
     await tasks.stop()
@@ -264,7 +264,7 @@ t.test('scans over HTTP', async (t) => {
   t.equal((await ask('DELETE', '/libraries/00000000-0000-4000-8000-000000000000/purge-deleted')).status, 404)
 })
 
-t.test('analysing a library again', async (t) => {
+t.test('analyzing a library again', async (t) => {
   const { ask, folder, ended, database } = await openTestLibraries(t)
   const path = folder('comics', ['a/1.cbz'])
   writeFileSync(join(path, 'a/broken.cbz'), 'nothing')

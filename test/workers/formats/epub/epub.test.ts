@@ -5,19 +5,19 @@ import t from 'tap'
 import type { Analysis } from '#core/metadata/analysis.ts'
 import { processCpuMs } from '#test/support/cpu-time.ts'
 import { buildComicEpub, buildEpub, imagePage, svgPage, textPage } from '#test/support/epub-builder.ts'
-import { analyseEpub } from '#workers/formats/epub/epub.ts'
+import { analyzeEpub } from '#workers/formats/epub/epub.ts'
 import { resolveHref } from '#workers/formats/epub/epub-package.ts'
 import { openZip } from '#workers/formats/zip/zip.ts'
 
 const folder = t.testdir()
 let count = 0
 
-async function analyse(bytes: Buffer, verifyPages = false): Promise<Omit<Analysis, 'file' | 'format'>> {
+async function analyze(bytes: Buffer, verifyPages = false): Promise<Omit<Analysis, 'file' | 'format'>> {
   const path = join(folder, `${count++}.epub`)
   writeFileSync(path, bytes)
   const fd = openSync(path, 'r')
   try {
-    return await analyseEpub(openZip({ path, fd, bytes: fstatSync(fd).size }), { verifyPages })
+    return await analyzeEpub(openZip({ path, fd, bytes: fstatSync(fd).size }), { verifyPages })
   } finally {
     closeSync(fd)
   }
@@ -26,16 +26,16 @@ async function analyse(bytes: Buffer, verifyPages = false): Promise<Omit<Analysi
 /** Type and severity of each problem. */
 const faults = (book: Pick<Analysis, 'problems'>) => book.problems.map((problem) => [problem.type, problem.fatal])
 
-const colours = { red: '#f00', green: '#0f0', blue: '#00f' } as const
+const colors = { red: '#f00', green: '#0f0', blue: '#00f' } as const
 
-async function picture(colour: keyof typeof colours, width = 60, height = 90): Promise<Buffer> {
-  return sharp({ create: { width, height, channels: 3, background: colours[colour] } })
+async function picture(color: keyof typeof colors, width = 60, height = 90): Promise<Buffer> {
+  return sharp({ create: { width, height, channels: 3, background: colors[color] } })
     .jpeg()
     .toBuffer()
 }
 
 /** The color of a single-color cover, by name. */
-async function colourOf(jpeg: Uint8Array | undefined): Promise<string> {
+async function colorOf(jpeg: Uint8Array | undefined): Promise<string> {
   if (jpeg === undefined) return 'none'
   const channels = await sharp(jpeg).resize(1, 1).raw().toBuffer()
   const bright = [...channels].map((value) => (value > 200 ? 1 : 0)).join('')
@@ -44,7 +44,7 @@ async function colourOf(jpeg: Uint8Array | undefined): Promise<string> {
 
 t.test('a text book: title, positions, no pages, no cover, no problem', async (t) => {
   const long = Array.from({ length: 4000 }, (_, index) => ((index * 7919) % 10_007).toString(36)).join(' ')
-  const book = await analyse(
+  const book = await analyze(
     buildEpub({
       metadata:
         '<dc:title> </dc:title><dc:title id="t">\n A &lt;small&gt;\t book&#x2019;s\u00a0title </dc:title><dc:title>Other</dc:title>',
@@ -67,13 +67,13 @@ t.test('a text book: title, positions, no pages, no cover, no problem', async (t
 
 t.test('positions follow the compressed size, stored or not', async (t) => {
   const stored = new Uint8Array(Buffer.from(textPage('x'.repeat(3 * 1024))))
-  const book = await analyse(buildEpub({ files: { 'c1.xhtml': stored } }))
+  const book = await analyze(buildEpub({ files: { 'c1.xhtml': stored } }))
   t.equal(book.pageCount, Math.ceil(stored.length / 1024))
-  t.equal((await analyse(buildEpub({ files: { 'c1.xhtml': textPage('x'.repeat(3 * 1024)) } }))).pageCount, 1, 'deflated well')
+  t.equal((await analyze(buildEpub({ files: { 'c1.xhtml': textPage('x'.repeat(3 * 1024)) } }))).pageCount, 1, 'deflated well')
 })
 
 t.test('EPUB 2, upper-case Dublin Core, prefixed package', async (t) => {
-  const book = await analyse(
+  const book = await analyze(
     buildEpub({
       files: {
         'package.opf':
@@ -93,13 +93,13 @@ t.test('fixed layout counts spine items', async (t) => {
   const long = new Uint8Array(Buffer.from(textPage('x'.repeat(5000))))
   const files = { 'c1.xhtml': long }
   const layout = (metadata: string) => ({ metadata: `<dc:title>F</dc:title>${metadata}`, files })
-  t.equal((await analyse(buildEpub(layout('')))).pageCount, 6, 'reflowable')
-  t.equal((await analyse(buildEpub(layout('<meta property="rendition:layout">pre-paginated</meta>')))).pageCount, 1)
-  t.equal((await analyse(buildEpub(layout('<meta name="fixed-layout" content="true"/>')))).pageCount, 1)
-  t.equal((await analyse(buildEpub(layout('<meta property="rendition:layout" refines="#c1">pre-paginated</meta>')))).pageCount, 6)
+  t.equal((await analyze(buildEpub(layout('')))).pageCount, 6, 'reflowable')
+  t.equal((await analyze(buildEpub(layout('<meta property="rendition:layout">pre-paginated</meta>')))).pageCount, 1)
+  t.equal((await analyze(buildEpub(layout('<meta name="fixed-layout" content="true"/>')))).pageCount, 1)
+  t.equal((await analyze(buildEpub(layout('<meta property="rendition:layout" refines="#c1">pre-paginated</meta>')))).pageCount, 6)
   const options = '<display_options><platform name="*"><option name="fixed-layout">true</option></platform></display_options>'
-  t.equal((await analyse(buildEpub({ files: { ...files, '/META-INF/com.apple.ibooks.display-options.xml': options } }))).pageCount, 1)
-  t.equal((await analyse(buildEpub({ files: { ...files, '/META-INF/com.apple.ibooks.display-options.xml': '<broken' } }))).pageCount, 6)
+  t.equal((await analyze(buildEpub({ files: { ...files, '/META-INF/com.apple.ibooks.display-options.xml': options } }))).pageCount, 1)
+  t.equal((await analyze(buildEpub({ files: { ...files, '/META-INF/com.apple.ibooks.display-options.xml': '<broken' } }))).pageCount, 6)
 })
 
 t.test('a comic EPUB has pages in spine order, with their offsets', async (t) => {
@@ -109,7 +109,7 @@ t.test('a comic EPUB has pages in spine order, with their offsets', async (t) =>
     { name: 'images/page 3.jpg', bytes: await picture('blue', 70, 90) },
   ]
   const bytes = buildComicEpub(pictures)
-  const book = await analyse(bytes, true)
+  const book = await analyze(bytes, true)
   t.equal(book.pageSource, 'zip')
   t.equal(book.pageCount, 3)
   t.same(
@@ -118,11 +118,11 @@ t.test('a comic EPUB has pages in spine order, with their offsets', async (t) =>
   )
   const [first] = book.pages
   t.same(bytes.subarray(first?.zip?.offset, (first?.zip?.offset ?? 0) + (first?.bytes ?? 0)), pictures[0]?.bytes, 'the place is right')
-  t.equal(await colourOf(book.cover?.jpeg), 'red')
+  t.equal(await colorOf(book.cover?.jpeg), 'red')
   t.same([book.cover?.width, book.cover?.height], [60, 90], 'never enlarged')
   t.same(book.problems, [])
 
-  const spineOfBitmaps = await analyse(
+  const spineOfBitmaps = await analyze(
     buildEpub({
       manifest: '<item id="a" href="a.jpg" media-type="image/jpeg"/><item id="b" href="b.jpg" media-type="image/jpeg"/>',
       spine: '<itemref idref="b"/><itemref idref="a"/>',
@@ -157,14 +157,14 @@ t.test('books that are not comics', async (t) => {
     'no XML': '<html><body><img src="a.jpg"></body></html>',
   }
   for (const [name, content] of Object.entries(cases)) {
-    const book = await analyse(withPage(content))
+    const book = await analyze(withPage(content))
     t.same([book.pages, book.pageSource, book.pageCount, book.problems], [[], 'none', 2, []], name)
   }
 })
 
 t.test('a comic with missing and damaged pages keeps the others', async (t) => {
   const good = await picture('green')
-  const book = await analyse(
+  const book = await analyze(
     buildComicEpub([
       { name: 'a.jpg', bytes: Buffer.from('no picture at all') },
       { name: 'b.jpg', bytes: good },
@@ -186,8 +186,8 @@ t.test('a comic with missing and damaged pages keeps the others', async (t) => {
   ])
   const at = bytes.lastIndexOf(good)
   bytes[at + good.length - 10] = (bytes[at + good.length - 10] ?? 0) ^ 0xff
-  t.same((await analyse(bytes)).problems, [], 'only reading all of it shows a broken checksum')
-  t.same(faults(await analyse(bytes, true)), [['page_extraction', false]])
+  t.same((await analyze(bytes)).problems, [], 'only reading all of it shows a broken checksum')
+  t.same(faults(await analyze(bytes, true)), [['page_extraction', false]])
 })
 
 t.test('covers by the rules of OPF', async (t) => {
@@ -196,15 +196,15 @@ t.test('covers by the rules of OPF', async (t) => {
   const item = (id: string, properties = '') => `<item id="${id}" href="${id}.jpg" media-type="image/jpeg" ${properties}/>`
   const all = page + item('red') + item('green') + item('blue')
   const title = '<dc:title>C</dc:title>'
-  const colour = async (recipe: Parameters<typeof buildEpub>[0]) => {
-    const book = await analyse(buildEpub({ ...recipe, files: { ...files, ...recipe?.files } }))
+  const color = async (recipe: Parameters<typeof buildEpub>[0]) => {
+    const book = await analyze(buildEpub({ ...recipe, files: { ...files, ...recipe?.files } }))
     t.same(book.problems, [])
-    return colourOf(book.cover?.jpeg)
+    return colorOf(book.cover?.jpeg)
   }
   const guide = (href: string) => `<guide><reference type="cover" href="${href}"/></guide>`
 
   t.equal(
-    await colour({
+    await color({
       manifest: page + item('red') + item('green', 'properties="other cover-image"'),
       metadata: `${title}<meta name="cover" content="red"/>`,
     }),
@@ -212,44 +212,44 @@ t.test('covers by the rules of OPF', async (t) => {
     'EPUB 3 first',
   )
   t.equal(
-    await colour({ manifest: all, metadata: `${title}<meta content="red" name="cover"/>`, afterSpine: guide('blue.jpg') }),
+    await color({ manifest: all, metadata: `${title}<meta content="red" name="cover"/>`, afterSpine: guide('blue.jpg') }),
     'red',
     'EPUB 2',
   )
   t.equal(
-    await colour({ manifest: all, metadata: `${title}<meta name="cover" content="blue.jpg"/>` }),
+    await color({ manifest: all, metadata: `${title}<meta name="cover" content="blue.jpg"/>` }),
     'blue',
     'an href where an id should be',
   )
   t.equal(
-    await colour({ manifest: all, afterSpine: guide('cover.xhtml#x'), files: { 'cover.xhtml': svgPage('green.jpg') } }),
+    await color({ manifest: all, afterSpine: guide('cover.xhtml#x'), files: { 'cover.xhtml': svgPage('green.jpg') } }),
     'green',
     'guide, page',
   )
-  t.equal(await colour({ manifest: all, afterSpine: guide('blue.jpg') }), 'blue', 'guide, picture')
+  t.equal(await color({ manifest: all, afterSpine: guide('blue.jpg') }), 'blue', 'guide, picture')
   t.equal(
-    await colour({ manifest: all, files: { 'c1.xhtml': imagePage('red.jpg').replace('</div>', 'and words</div>') } }),
+    await color({ manifest: all, files: { 'c1.xhtml': imagePage('red.jpg').replace('</div>', 'and words</div>') } }),
     'red',
     'first picture of the first page',
   )
   t.equal(
-    await colour({ manifest: all, metadata: `${title}<meta name="cover" content="nothing"/>` }),
+    await color({ manifest: all, metadata: `${title}<meta name="cover" content="nothing"/>` }),
     'none',
     'a reference to nothing is no problem',
   )
 
-  const green = await analyse(buildEpub({ manifest: page + item('green', 'properties="cover-image"'), files }))
+  const green = await analyze(buildEpub({ manifest: page + item('green', 'properties="cover-image"'), files }))
   t.same([green.cover?.width, green.cover?.height], [267, 400], 'the longest side becomes 400')
 
-  const broken = await analyse(
+  const broken = await analyze(
     buildEpub({
       manifest: page + item('red', 'properties="cover-image"') + item('blue'),
       metadata: `${title}<meta name="cover" content="blue"/>`,
       files: { 'red.jpg': 'no picture', 'blue.jpg': files['blue.jpg'] },
     }),
   )
-  t.equal(await colourOf(broken.cover?.jpeg), 'blue', 'the next candidate stands in')
-  const hopeless = await analyse(
+  t.equal(await colorOf(broken.cover?.jpeg), 'blue', 'the next candidate stands in')
+  const hopeless = await analyze(
     buildEpub({ manifest: page + item('red', 'properties="cover-image"'), files: { 'red.jpg': 'no picture' } }),
   )
   t.same(faults(hopeless), [['thumbnail', false]])
@@ -263,13 +263,13 @@ t.test('an SVG cover is drawn, and reads nothing from the disk', async (t) => {
         '<item id="c1" href="c1.xhtml" media-type="application/xhtml+xml"/><item id="s" href="s.svg" media-type="image/svg+xml" properties="cover-image"/>',
       files: { 's.svg': svg },
     })
-  t.equal(await colourOf((await analyse(withCover(cover))).cover?.jpeg), 'green')
+  t.equal(await colorOf((await analyze(withCover(cover))).cover?.jpeg), 'green')
   const secret = join(folder, 'secret.png')
   await sharp({ create: { width: 60, height: 90, channels: 3, background: '#f00' } })
     .png()
     .toFile(secret)
   const leak = cover.replace('<rect', `<image width="60" height="90" href="file://${secret}"/><rect opacity="0"`)
-  t.equal(await colourOf((await analyse(withCover(leak))).cover?.jpeg), 'white', 'the file is not in the picture')
+  t.equal(await colorOf((await analyze(withCover(leak))).cover?.jpeg), 'white', 'the file is not in the picture')
 })
 
 t.test('broken books have the right problem', async (t) => {
@@ -309,13 +309,13 @@ t.test('broken books have the right problem', async (t) => {
     ['the only chapter is missing', buildEpub({ files: { 'c1.xhtml': null } }), 'page_extraction', /1 of 1 parts/],
   ]
   for (const [name, bytes, type, message] of cases) {
-    const book = await analyse(bytes)
+    const book = await analyze(bytes)
     t.same(faults(book), [[type, true]], name)
     t.match(book.problems[0]?.message, message, name)
     t.same(book.pages, [])
   }
 
-  const half = await analyse(buildEpub({ spine: '<itemref idref="c1"/><itemref idref="nope"/>' }))
+  const half = await analyze(buildEpub({ spine: '<itemref idref="c1"/><itemref idref="nope"/>' }))
   t.same(faults(half), [['page_extraction', false]], 'a part of it can be read')
   t.equal(half.embedded.title, 'A small book')
 })
@@ -323,12 +323,12 @@ t.test('broken books have the right problem', async (t) => {
 t.test('entities of a DOCTYPE are neither expanded nor fetched', async (t) => {
   const names = 'abcdefghi'.split('')
   const laughs = names.map((name, index) => `<!ENTITY ${name} "${index === 0 ? 'ha' : `&${names[index - 1]};`.repeat(10)}">`).join('')
-  const bomb = await analyse(buildEpub({ prolog: `<!DOCTYPE package [${laughs}]>`, metadata: '<dc:title>&i;</dc:title>' }))
+  const bomb = await analyze(buildEpub({ prolog: `<!DOCTYPE package [${laughs}]>`, metadata: '<dc:title>&i;</dc:title>' }))
   t.equal(bomb.embedded.title, undefined)
   t.same(faults(bomb), [['metadata', false]])
   t.equal(bomb.pageCount, 1, 'and the book can be read')
 
-  const outside = await analyse(
+  const outside = await analyze(
     buildEpub({
       prolog: '<!DOCTYPE package [<!ENTITY x SYSTEM "file:///etc/hostname">]>',
       metadata: '<dc:title>A&x;B</dc:title><dc:title>Second</dc:title>',
@@ -341,7 +341,7 @@ t.test('DRM is reported, obfuscated fonts are not DRM', async (t) => {
   const encryption = (algorithm: string, uri: string) =>
     `<encryption xmlns="urn:oasis:names:tc:opendocument:xmlns:container" xmlns:enc="http://www.w3.org/2001/04/xmlenc#"><enc:EncryptedData>` +
     `<enc:EncryptionMethod Algorithm="${algorithm}"/><enc:CipherData><enc:CipherReference URI="${uri}"/></enc:CipherData></enc:EncryptedData></encryption>`
-  const locked = await analyse(
+  const locked = await analyze(
     buildEpub({ files: { '/META-INF/encryption.xml': encryption('http://www.w3.org/2001/04/xmlenc#aes128-cbc', 'OPS/c1.xhtml') } }),
   )
   t.same(faults(locked), [['page_extraction', true]])
@@ -349,8 +349,8 @@ t.test('DRM is reported, obfuscated fonts are not DRM', async (t) => {
   t.equal(locked.embedded.title, 'A small book', 'metadata is not encrypted')
   t.equal(locked.pageCount, 1)
   const fonts = encryption('http://www.idpf.org/2008/embedding', 'OPS/font.otf')
-  t.same((await analyse(buildEpub({ files: { '/META-INF/encryption.xml': fonts, 'font.otf': 'x' } }))).problems, [])
-  t.same((await analyse(buildEpub({ files: { '/META-INF/encryption.xml': '<broken' } }))).problems, [])
+  t.same((await analyze(buildEpub({ files: { '/META-INF/encryption.xml': fonts, 'font.otf': 'x' } }))).problems, [])
+  t.same((await analyze(buildEpub({ files: { '/META-INF/encryption.xml': '<broken' } }))).problems, [])
 })
 
 t.test('hrefs never leave the archive', async (t) => {
@@ -381,6 +381,6 @@ t.test('thousands of chapters are fast', async (t) => {
     files: Object.fromEntries(numbers.map((n) => [`c${n}.xhtml`, textPage(`${n}`)])),
   })
   const started = processCpuMs()
-  t.equal((await analyse(bytes)).pageCount, 5000)
+  t.equal((await analyze(bytes)).pageCount, 5000)
   t.ok(processCpuMs() - started < 5000)
 })

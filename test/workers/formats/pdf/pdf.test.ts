@@ -7,7 +7,7 @@ import { processCpuMs } from '#test/support/cpu-time.ts'
 import { fileAt } from '#test/support/file-at.ts'
 import { buildPdf, type PdfPage } from '#test/support/pdf-builder.ts'
 import { BookFault } from '#workers/fault.ts'
-import { analysePdf, drawPdfPage } from '#workers/formats/pdf/pdf.ts'
+import { analyzePdf, drawPdfPage } from '#workers/formats/pdf/pdf.ts'
 import { closePdfs, openPdf, withPdf } from '#workers/formats/pdf/pdf-document.ts'
 import { renderPage } from '#workers/formats/pdf/pdf-render.ts'
 
@@ -66,7 +66,7 @@ t.test('pages, their sizes at 150 dpi, title and cover', async (t) => {
     { width: 72, height: 144, userUnit: 10 },
     { width: 595.276, height: 841.89 },
   ]
-  const book = await analysePdf(fileAt(save(buildPdf({ pages, title: ' \u0000A  “title”\u0000\u0000 🥚 ' }))))
+  const book = await analyzePdf(fileAt(save(buildPdf({ pages, title: ' \u0000A  “title”\u0000\u0000 🥚 ' }))))
   t.equal(book.pageCount, 6)
   t.equal(book.pageSource, 'pdf')
   t.same(
@@ -85,8 +85,8 @@ t.test('pages, their sizes at 150 dpi, title and cover', async (t) => {
   t.same([book.cover?.width, book.cover?.height], [400, 200])
   t.same(await sizeOf({ bytes: book.cover?.jpeg ?? new Uint8Array(), mediaType: 'image/jpeg' }), [400, 200])
   t.same(book.problems, [])
-  t.same((await analysePdf(fileAt(save(buildPdf({ pages: [{}], title: '  ' }))))).embedded, {}, 'a blank title is none')
-  t.same((await analysePdf(fileAt(save(buildPdf({ pages: [{}] }))))).embedded, {}, 'nor is a missing one')
+  t.same((await analyzePdf(fileAt(save(buildPdf({ pages: [{}], title: '  ' }))))).embedded, {}, 'a blank title is none')
+  t.same((await analyzePdf(fileAt(save(buildPdf({ pages: [{}] }))))).embedded, {}, 'nor is a missing one')
 })
 
 t.test('pages are drawn at the requested size', async (t) => {
@@ -146,13 +146,13 @@ t.test('a document is opened once for many pages, and reopened when the file cha
 t.test('encryption: an owner password does not matter, a user password does', async (t) => {
   const pages: PdfPage[] = [{ text: 'secret' }]
   const open = save(buildPdf({ pages, title: 'Readable', encrypt: { userPassword: '', ownerPassword: 'boss' } }))
-  const readable = await analysePdf(fileAt(open))
+  const readable = await analyzePdf(fileAt(open))
   t.equal(readable.embedded.title, 'Readable')
   t.same(readable.problems, [])
   t.ok(((await sharp(readable.cover?.jpeg).stats()).channels[0]?.min ?? 255) < 100, 'its text is drawn, so it was decrypted')
 
   const locked = save(buildPdf({ pages, encrypt: { userPassword: 'foo', ownerPassword: 'boss' } }))
-  const book = await analysePdf(fileAt(locked))
+  const book = await analyzePdf(fileAt(locked))
   t.same(
     book.problems.map((problem) => [problem.type, problem.fatal]),
     [['parser', true]],
@@ -184,7 +184,7 @@ t.test('broken files have a problem, never an exception', async (t) => {
     ],
   ]
   for (const [name, bytes, problems, pageCount] of cases) {
-    const book = await analysePdf(fileAt(save(bytes)))
+    const book = await analyzePdf(fileAt(save(bytes)))
     t.same(
       book.problems.map((problem) => [problem.type, problem.fatal]),
       problems,
@@ -195,10 +195,10 @@ t.test('broken files have a problem, never an exception', async (t) => {
   }
 
   for (const part of [0.25, 0.5, 0.75, 0.99]) {
-    const book = await analysePdf(fileAt(save(good.subarray(0, Math.floor(good.length * part)))))
+    const book = await analyzePdf(fileAt(save(good.subarray(0, Math.floor(good.length * part)))))
     t.ok(book.pageCount === 2 || book.problems[0]?.fatal, `cut at ${part}: ${book.pageCount} pages, ${book.problems[0]?.message}`)
   }
-  const shifted = await analysePdf(fileAt(save(Buffer.concat([Buffer.from('junk before the header\n'), good]))))
+  const shifted = await analyzePdf(fileAt(save(Buffer.concat([Buffer.from('junk before the header\n'), good]))))
   t.equal(shifted.pageCount, 2, 'a prefix is forgiven')
   t.equal(shifted.embedded.title, 'T')
 })
@@ -210,7 +210,7 @@ t.test('no damaged byte crashes it', async (t) => {
   for (let at = 0; at < good.length; at += 7) {
     const bytes = Buffer.from(good)
     bytes[at] = (bytes[at] ?? 0) ^ 0x15
-    const book = await analysePdf(fileAt(save(bytes)))
+    const book = await analyzePdf(fileAt(save(bytes)))
     if (book.pageCount > 0) opened++
     t.ok(book.pageCount > 0 || book.problems[0]?.fatal, `byte ${at}`)
   }
@@ -230,7 +230,7 @@ t.test('pages that need too much', async (t) => {
       ],
     }),
   )
-  const book = await analysePdf(fileAt(path))
+  const book = await analyzePdf(fileAt(path))
   t.equal(book.pageCount, 5)
   t.same([book.pages[0]?.width, book.pages[1]?.height], [2_083_333, 2])
   t.same([book.cover?.width, book.cover?.height], [400, 400])
@@ -240,7 +240,7 @@ t.test('pages that need too much', async (t) => {
     t.ok('bytes' in outcome || outcome.problem.type === 'pdf_rendering', `page ${index + 1}`)
   }
 
-  const poster = await analysePdf(fileAt(save(buildPdf({ pages: [{ jpeg: { bytes: Buffer.from('x'), width: 30_000, height: 30_000 } }] }))))
+  const poster = await analyzePdf(fileAt(save(buildPdf({ pages: [{ jpeg: { bytes: Buffer.from('x'), width: 30_000, height: 30_000 } }] }))))
   t.same(
     poster.problems.map((problem) => [problem.type, problem.fatal]),
     [['pdf_rendering', false]],
@@ -281,14 +281,14 @@ t.test('a file that shrinks while it is open fails without hanging', async (t) =
   })
   await closePdfs()
   rmSync(path)
-  await t.rejects(analysePdf(fileAt(path)), { code: 'ENOENT' }, 'a missing file is not a bad file: that is for the caller to say')
+  await t.rejects(analyzePdf(fileAt(path)), { code: 'ENOENT' }, 'a missing file is not a bad file: that is for the caller to say')
   t.same(refusal(await renderPdfPage({ ...fileAt(path), index: 0, longestSide: 100 })), ['other', true])
 })
 
 t.test('thousands of pages', async (t) => {
   const path = save(buildPdf({ pages: Array.from({ length: 5200 }, (_, index) => ({ width: 100 + (index % 50), text: `${index}` })) }))
   const started = processCpuMs()
-  const book = await analysePdf(fileAt(path))
+  const book = await analyzePdf(fileAt(path))
   const took = processCpuMs() - started
   t.equal(book.pageCount, 5200)
   t.equal(book.pages.length, 5200)

@@ -10,7 +10,7 @@ import { fileAt } from '#test/support/file-at.ts'
 import { numberedPages } from '#test/support/pictures.ts'
 import { buildRar } from '#test/support/rar-builder.ts'
 import { BookFault } from '#workers/fault.ts'
-import { analyse } from '#workers/formats/analyze.ts'
+import { analyze } from '#workers/formats/analyze.ts'
 import { extractRar, listRar, type RarEntry } from '#workers/formats/rar/rar.ts'
 import { extractRarPages, readRarPage } from '#workers/formats/rar/rar-page.ts'
 
@@ -107,7 +107,7 @@ t.test('pages are read one by one and all at once', async (t) => {
   for (const solid of [false, true]) {
     const folder = t.testdir()
     const path = write(folder, 'book.cbr', buildRar(numbered, { solid }))
-    const { pages, pageSource } = await analyse({ ...fileAt(path), verifyPages: false })
+    const { pages, pageSource } = await analyze({ ...fileAt(path), verifyPages: false })
     t.equal(pageSource, solid ? 'rar_solid' : 'rar')
     t.same(
       pages.map((page) => [page.name, page.width]),
@@ -132,7 +132,7 @@ t.test('missing and damaged pages are outcomes', async (t) => {
     { name: 'b/page.png', data: three!.data, crc32: 7 },
   ]
   const path = write(folder, 'book.cbr', buildRar(twins))
-  const { pages } = await analyse({ ...fileAt(path), verifyPages: false })
+  const { pages } = await analyze({ ...fileAt(path), verifyPages: false })
   t.match(await readRarPage({ ...fileAt(path), index: 2, page: pages[2]! }), {
     problem: { type: 'page_extraction', fatal: false, message: /damaged/ },
   })
@@ -158,25 +158,25 @@ t.test('sets of several volumes', { skip: !corpus }, async (t) => {
   const folder = `${corpus!.folder}comics/cbr/`
   const sets = ['multivolume-rar5/emakimono.part1.rar', 'multivolume-rar4-old-names/page-blanche.rar']
   for (const [index, name] of sets.entries()) {
-    const analysis = await analyse({ ...fileAt(folder + name), verifyPages: false })
+    const analysis = await analyze({ ...fileAt(folder + name), verifyPages: false })
     t.same([analysis.problems, analysis.pageCount], [[], [8, 9][index]], name)
     const last = analysis.pages.length - 1
     const outcome = await readRarPage({ ...fileAt(folder + name), index: last, page: analysis.pages[last]! })
     t.ok('bytes' in outcome && outcome.bytes.length === analysis.pages[last]!.bytes, name)
   }
   for (const name of ['multivolume-rar5/emakimono.part2.rar', 'multivolume-rar4-old-names/page-blanche.r00']) {
-    t.match((await analyse({ ...fileAt(folder + name), verifyPages: false })).problems, [{ type: 'parser', message: /later part/ }], name)
+    t.match((await analyze({ ...fileAt(folder + name), verifyPages: false })).problems, [{ type: 'parser', message: /later part/ }], name)
   }
   const alone = join(t.testdir(), 'emakimono.part1.rar')
   writeFileSync(alone, readFileSync(folder + sets[0]))
-  const { problems, pageCount } = await analyse({ ...fileAt(alone), verifyPages: false })
+  const { problems, pageCount } = await analyze({ ...fileAt(alone), verifyPages: false })
   t.match(problems, [
     { type: 'parser', message: /emakimono.part2.rar/ },
     { type: 'page_extraction', fatal: false },
   ])
   t.ok(pageCount >= 2)
   mkdirSync(join(dirname(alone), 'emakimono.part2.rar'))
-  const again = await analyse({ ...fileAt(alone), verifyPages: false })
+  const again = await analyze({ ...fileAt(alone), verifyPages: false })
   t.same(again.problems, problems, 'a folder in the place of a volume is no volume')
 })
 

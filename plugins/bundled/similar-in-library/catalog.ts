@@ -26,7 +26,7 @@ export interface Series {
 }
 
 /** The library as vectors. */
-export interface Catalogue extends Vectors {
+export interface Catalog extends Vectors {
   series: Series[]
   /** The number of series with this name. */
   countOf(field: Field, name: string): number
@@ -105,7 +105,7 @@ const keyOf = (field: Field, name: string) =>
   `${field}:${normalizeText(name, NAME_LENGTH_MAX, 'NFKC').toLowerCase().replace(/\s+/g, ' ').trim()}`
 
 /** Reads a library page by page, and weighs the terms at the end. */
-export class CatalogueBuilder {
+export class CatalogBuilder {
   readonly #series: Series[] = []
   readonly #names = new Map<string, number>()
   readonly #fieldOfName: number[] = []
@@ -121,7 +121,7 @@ export class CatalogueBuilder {
     }
   }
 
-  close(): Catalogue {
+  close(): Catalog {
     const counted = {
       terms: this.#found.terms(),
       times: this.#found.times(),

@@ -73,10 +73,15 @@ const { entries, options } = listEntries(lane, words[0] === `--lane=${lane}` ? w
 const child = spawn(process.execPath, [tap, ...options, path.join('test', 'suite.ts')], {
   cwd: root,
   stdio: 'inherit',
+  detached: true,
   env: { ...cleanEnvironment(), TEST_SEED: String(seed), TEST_LANE: lane, TEST_ENTRIES: JSON.stringify(entries) },
 })
-for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
-process.on('disconnect', () => child.kill('SIGTERM'))
+/** Tells the whole group of the runner: by itself it passes no signal on to a file that runs alone. */
+function end(signal: NodeJS.Signals): void {
+  if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) process.kill(-child.pid, signal)
+}
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => end(signal))
+process.on('disconnect', () => end('SIGTERM'))
 process.channel?.unref()
 child.once('exit', async (code, signal) => {
   await closeKeeper()

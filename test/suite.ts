@@ -1,7 +1,7 @@
 // Every file of a run as one test of tap, each in a plain process. test/run.ts has tap's own runner start this file alone: the hooks that it loads into
 // what it starts (source maps, coverage, mocks) are of no use to code that runs as it stands, and cost each process, and each that it starts, a second.
-import type { ChildProcess } from 'node:child_process'
 import path from 'node:path'
+import type { Spawn } from 'tap'
 
 /** Two cores; some tests wait. */
 const JOBS = 3
@@ -16,13 +16,13 @@ const environment = Object.fromEntries(Object.entries(process.env).filter(([name
 for (const name of ['TAP_GREP', 'TAP_INVERT', 'TAP_ONLY']) delete process.env[name]
 const { default: t } = await import('tap')
 
-const running = new Set<ChildProcess>()
+const started: Spawn[] = []
 let ending: NodeJS.Signals | null = null
 // Whoever ends the run ends its tests, those that would start now too.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
   process.on(signal, () => {
     ending = signal
-    for (const child of running) child.kill(signal)
+    for (const { proc } of started) proc?.kill(signal)
   })
 
 t.setTimeout(0)
@@ -38,9 +38,9 @@ for (const [number, files] of entries.entries()) {
     buffered: entries.length > 1,
     timeout: PROCESS_MS_MAX,
   })
-  subtest?.on('process', (child: ChildProcess) => {
-    running.add(child)
-    child.once('close', () => running.delete(child))
-    if (ending) child.kill(ending)
+  if (subtest === null) continue
+  started.push(subtest)
+  subtest.on('process', () => {
+    if (ending) subtest.proc?.kill(ending)
   })
 }

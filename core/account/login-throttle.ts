@@ -60,7 +60,7 @@ export interface LoginThrottle {
 }
 
 /** One count that an attempt must pass. */
-interface Lane {
+interface Counter {
   /** Seconds to wait; 0 when the attempt may begin. */
   wait(): number
   enter(): void
@@ -70,7 +70,7 @@ interface Lane {
 }
 
 /** The failures of one account from one place, or of one address. */
-class FailureCount implements Lane {
+class FailureCount implements Counter {
   readonly #entries: LRUCache<string, Entry>
   readonly #key: string
   readonly #limit: typeof PLACE
@@ -117,7 +117,7 @@ class FailureCount implements Lane {
 }
 
 /** The failures that one account has left for all unknown places together. */
-class AccountAllowance implements Lane {
+class AccountAllowance implements Counter {
   readonly #entries: LRUCache<string, Allowance>
   readonly #account: string
   readonly #entry: Allowance
@@ -176,7 +176,7 @@ class MemoryLoginThrottle implements LoginThrottle {
     this.#now = now
   }
 
-  #lanesOf({ account, address, known }: Guesser): Lane[] {
+  #countersOf({ account, address, known }: Guesser): Counter[] {
     const now = this.#now
     const place = { limit: PLACE, forgives: true, now }
     if (known.device !== null) return [new FailureCount(this.#places, `${account} device ${known.device}`, place)]
@@ -190,21 +190,21 @@ class MemoryLoginThrottle implements LoginThrottle {
   }
 
   begin(who: Guesser): LoginAttempt {
-    const lanes = this.#lanesOf(who)
-    const wait = Math.max(...lanes.map((lane) => lane.wait()))
+    const counters = this.#countersOf(who)
+    const wait = Math.max(...counters.map((counter) => counter.wait()))
     if (wait > 0) refuse('rate_limit_exceeded', undefined, { retryAfterSeconds: wait })
-    for (const lane of lanes) lane.enter()
+    for (const counter of counters) counter.enter()
     const leave = () => {
-      for (const lane of lanes) lane.leave()
+      for (const counter of counters) counter.leave()
     }
     return {
       succeed() {
         leave()
-        for (const lane of lanes) lane.succeed()
+        for (const counter of counters) counter.succeed()
       },
       fail() {
         leave()
-        for (const lane of lanes) lane.fail()
+        for (const counter of counters) counter.fail()
       },
       abandon: leave,
     }

@@ -15,8 +15,8 @@ const closed = (reason: string): Registration => ({ isOpen: false, reason })
 export async function readRegistration(database: Knex): Promise<Registration> {
   if (!(await isSwitchedOn(database, 'auth.registration_enabled')))
     return closed('Registration is closed on this server; ask an administrator for an account.')
-  const said = await readSetting(database, REGISTRATION_TAGS)
-  const names = namesOf(said)
+  const listed = await readSetting(database, REGISTRATION_TAGS)
+  const names = namesOf(listed)
   if (names.length === 0) {
     const isRuled = (await database('user_sharing_grants').first('id')) !== undefined
     return isRuled
@@ -26,26 +26,26 @@ export async function readRegistration(database: Knex): Promise<Registration> {
       : { isOpen: true, tagIds: [] }
   }
   const tagIds: string[] = await namedTags(database, names).orderBy('t.id').forShare().pluck('t.id')
-  const missing = await listUnknownTags(database, said)
+  const missing = await listUnknownTags(database, listed)
   return missing.length > 0
     ? closed(`Registration is closed: the setting ${REGISTRATION_TAGS} names a sharing tag that does not exist. Tell an administrator.`)
     : { isOpen: true, tagIds }
 }
 
 /** The names in the setting that no sharing tag has, ignoring case. */
-export async function listUnknownTags(database: Knex, said: string): Promise<string[]> {
+export async function listUnknownTags(database: Knex, listed: string): Promise<string[]> {
   const rows = await database
-    .from(database.raw('unnest(CAST(? AS text[])) AS said(name)', [namesOf(said)]))
-    .whereNotExists(database('sharing_tags AS t').whereRaw('lower(t.name) = lower(said.name)').select(database.raw('1')))
-    .select('said.name')
+    .from(database.raw('unnest(CAST(? AS text[])) AS listed(name)', [namesOf(listed)]))
+    .whereNotExists(database('sharing_tags AS t').whereRaw('lower(t.name) = lower(listed.name)').select(database.raw('1')))
+    .select('listed.name')
   return rows.map(({ name }) => name)
 }
 
 const namedTags = (database: Knex, names: readonly string[]): Knex.QueryBuilder =>
-  database('sharing_tags AS t').whereRaw('lower(t.name) IN (SELECT lower(said) FROM unnest(CAST(? AS text[])) AS said)', [[...names]])
+  database('sharing_tags AS t').whereRaw('lower(t.name) IN (SELECT lower(listed) FROM unnest(CAST(? AS text[])) AS listed)', [[...names]])
 
-const namesOf = (said: string): string[] =>
-  said
+const namesOf = (listed: string): string[] =>
+  listed
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '')

@@ -58,10 +58,10 @@ class ListeningChannel implements Channel {
     // From here on close() ends it, even during prepare().
     this.#client = fresh
     let listens = false
-    let fault: unknown = null
+    let failure: unknown = null
     const lose = (error: unknown) => {
-      if (fault || this.#closed) return
-      fault = error
+      if (failure || this.#closed) return
+      failure = error
       // Before that, connect() fails: a second attempt to reconnect would end in connections waiting for each other.
       if (!listens) return
       this.#discard(fresh)
@@ -76,7 +76,7 @@ class ListeningChannel implements Channel {
     try {
       await this.#options.prepare?.(fresh)
       await fresh.query(`LISTEN ${this.#options.name}`)
-      if (fault) throw fault
+      if (failure) throw failure
       listens = true
       this.#probing = setTimeout(() => this.#probe(fresh, lose), PROBE_MS)
     } catch (error) {

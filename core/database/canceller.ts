@@ -45,9 +45,9 @@ export function openCanceller(configure: () => pg.ClientConfig): Canceller {
   let last: Promise<unknown> = Promise.resolve()
   return {
     cancel(processId) {
-      const told = last.then(() => tell(processId))
-      last = told.catch(() => {})
-      return told
+      const sent = last.then(() => tell(processId))
+      last = sent.catch(() => {})
+      return sent
     },
     async close() {
       await last

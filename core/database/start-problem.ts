@@ -15,8 +15,9 @@ export const describeFullDisk = (folder: string): string => `The disk of ${folde
 export function describeLastWords(folder: string, lines: readonly string[], reason: string): string {
   const text = lines.join('\n')
   if (/No space left on device|Disk quota exceeded/.test(text)) return describeFullDisk(folder)
-  const said = text.split('\n')
-  const words = said.map(severeWordsOf).find((found) => found !== null) ?? said.map(plainWordsOf).find((found) => found !== null)
+  const outputLines = text.split('\n')
+  const words =
+    outputLines.map(severeWordsOf).find((found) => found !== null) ?? outputLines.map(plainWordsOf).find((found) => found !== null)
   return `${words ? `It reports: ${words}` : `It reports nothing, but ${reason}`}. With --log-level debug, all of its output is in the log.`
 }
 

@@ -128,8 +128,8 @@ async function runLimited<T>(
   } finally {
     clearTimeout(timer)
     clearTimeout(cutting)
-    const heard = signal as AbortSignal | null
-    heard?.removeEventListener('abort', onLeave)
+    const abortSignal = signal as AbortSignal | null
+    abortSignal?.removeEventListener('abort', onLeave)
     // The connection may be reused only when the cancel request can no longer hit another statement on it.
     await cancelled
     const give = release as (() => void) | null

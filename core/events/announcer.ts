@@ -14,7 +14,7 @@ const WAITING_MAX = 5_000
 
 /** Announces frequent events in batches, after their commit. Waiting events are lost when the process is killed. */
 export interface Announcer {
-  soon(news: readonly NewAnnouncement[]): void
+  soon(announcements: readonly NewAnnouncement[]): void
   /** Announces the waiting events. */
   close(): Promise<void>
 }
@@ -25,8 +25,8 @@ export function openAnnouncer({ database, log }: { database: Knex; log: Log }): 
   let flushing: Promise<void> = Promise.resolve()
   let closed = false
 
-  function add(news: readonly NewAnnouncement[]): void {
-    waiting = waiting.length + news.length > WAITING_MAX ? [{ event: { type: 'reload' } }] : [...waiting, ...news]
+  function add(announcements: readonly NewAnnouncement[]): void {
+    waiting = waiting.length + announcements.length > WAITING_MAX ? [{ event: { type: 'reload' } }] : [...waiting, ...announcements]
   }
 
   function plan(ms: number): void {
@@ -38,25 +38,25 @@ export function openAnnouncer({ database, log }: { database: Knex; log: Log }): 
   }
 
   async function flush(): Promise<void> {
-    const news = waiting
+    const announcements = waiting
     waiting = []
-    if (news.length === 0) return
+    if (announcements.length === 0) return
     try {
-      await database.transaction((trx) => announce(trx, news))
+      await database.transaction((trx) => announce(trx, announcements))
     } catch (error) {
-      log.warn({ err: error, count: news.length }, 'Could not announce events; they are retried')
+      log.warn({ err: error, count: announcements.length }, 'Could not announce events; they are retried')
       const later = waiting
       waiting = []
-      add(news)
+      add(announcements)
       add(later)
       if (!closed) plan(RETRY_MS)
     }
   }
 
   return {
-    soon(news) {
-      if (news.length === 0) return
-      add(news)
+    soon(announcements) {
+      if (announcements.length === 0) return
+      add(announcements)
       if (!closed) plan(COLLECT_MS)
     },
     async close() {

@@ -21,15 +21,15 @@ const ID_BYTES = 9
  * Announces what a transaction changes: followers on every node receive it after the commit, and never when it is rolled back. Events cannot
  * be announced outside of a transaction: such an event could be lost, or sent without its change.
  */
-export async function announce(trx: Knex.Transaction, news: readonly NewAnnouncement[]): Promise<void> {
-  if (news.length === 0) return
-  const payloads = packAnnouncements(foldAnnouncements(dated(news), ANNOUNCED_MAX))
+export async function announce(trx: Knex.Transaction, announcements: readonly NewAnnouncement[]): Promise<void> {
+  if (announcements.length === 0) return
+  const payloads = packAnnouncements(foldAnnouncements(dated(announcements), ANNOUNCED_MAX))
   await trx.raw('SELECT pg_notify(?, payload) FROM unnest(CAST(? AS text[])) AS payload', [EVENT_CHANNEL, payloads])
 }
 
-function dated(news: readonly NewAnnouncement[]): Announcement[] {
+function dated(announcements: readonly NewAnnouncement[]): Announcement[] {
   const timestamp = new Date().toISOString()
-  return news.map(({ event, ...reach }) => ({
+  return announcements.map(({ event, ...reach }) => ({
     ...reach,
     id: randomBytes(ID_BYTES).toString('base64url'),
     event: { ...boundTexts(event), timestamp } as Announcement['event'],

@@ -55,7 +55,7 @@ function keyOf(event: CarrelEvent, userId: string | undefined): string {
 const isOfBook = ({ type }: CarrelEvent) => type === 'book_created' || type === 'book_updated' || type === 'book_deleted'
 
 function foldBooks(all: readonly Announcement[]): Announcement[] {
-  const told = new Set(all.flatMap(({ event }) => (event.type.startsWith('series_') ? [(event as OfSeries).seriesId] : [])))
+  const named = new Set(all.flatMap(({ event }) => (event.type.startsWith('series_') ? [(event as OfSeries).seriesId] : [])))
   const series = new Map<string, Announcement>()
   const others: Announcement[] = []
   for (const announcement of all) {
@@ -67,7 +67,7 @@ function foldBooks(all: readonly Announcement[]): Announcement[] {
     } else add(announcement, (event as OfSeries).seriesId, (event as OfSeries).libraryId)
   }
   function add({ id, event: { timestamp }, tagIds }: Announcement, seriesId: string, libraryId: string): void {
-    if (told.has(seriesId)) return
+    if (named.has(seriesId)) return
     const event: CarrelEvent = { type: 'series_updated', seriesId, libraryId, fields: ['books'], timestamp }
     series.set(seriesId, { id, event, ...(tagIds && { tagIds }) })
   }

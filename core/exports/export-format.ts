@@ -36,18 +36,19 @@ function writeJson({ type, fields, bookFields }: ExportColumns): ExportWriter {
   let count = 0
   let open = false
   let books = 0
-  const told = (keys: readonly string[], row: ExportRow) => JSON.stringify(Object.fromEntries(keys.map((key) => [key, jsonOf(row[key])])))
+  const objectText = (keys: readonly string[], row: ExportRow) =>
+    JSON.stringify(Object.fromEntries(keys.map((key) => [key, jsonOf(row[key])])))
   const close = () => (open ? `${books > 0 ? '\n' : ''}]}` : '')
   return {
     start: () => '[',
     add({ kind, row }) {
-      if (kind === 'book' && type === 'both') return `${books++ > 0 ? ',' : ''}\n  ${told(bookFields, row)}`
+      if (kind === 'book' && type === 'both') return `${books++ > 0 ? ',' : ''}\n  ${objectText(bookFields, row)}`
       const before = `${close()}${count++ > 0 ? ',' : ''}\n`
-      if (kind === 'book') return before + told(bookFields, row)
-      if (type !== 'both') return before + told(fields, row)
+      if (kind === 'book') return before + objectText(bookFields, row)
+      if (type !== 'both') return before + objectText(fields, row)
       open = true
       books = 0
-      return `${before}${told(fields, row).slice(0, -1)},"books":[`
+      return `${before}${objectText(fields, row).slice(0, -1)},"books":[`
     },
     end: () => `${close()}\n]\n`,
   }
@@ -63,7 +64,7 @@ const REPEATED: ReadonlySet<string> = new Set([SERIES_ANCHOR, 'series_id', 'libr
  */
 function writeCsv({ type, fields, bookFields }: ExportColumns): ExportWriter {
   const line = (cells: readonly string[]) => `${cells.join(',')}\r\n`
-  const told = (keys: readonly string[], row: ExportRow) => keys.map((key) => csvCell(row[key]))
+  const cells = (keys: readonly string[], row: ExportRow) => keys.map((key) => csvCell(row[key]))
   const header =
     type === 'series'
       ? fields
@@ -75,13 +76,13 @@ function writeCsv({ type, fields, bookFields }: ExportColumns): ExportWriter {
     // Without the byte order mark, Excel uses the code page of the country.
     start: () => `\uFEFF${line(header)}`,
     add({ kind, row }) {
-      if (type !== 'both') return line(told(kind === 'series' ? fields : bookFields, row))
+      if (type !== 'both') return line(cells(kind === 'series' ? fields : bookFields, row))
       if (kind === 'series') {
         series = row
-        return line(['series', ...told(fields, row), ...bookFields.map(() => '')])
+        return line(['series', ...cells(fields, row), ...bookFields.map(() => '')])
       }
       const place = fields.map((key) => (REPEATED.has(key) ? csvCell(series[key]) : ''))
-      return line(['book', ...place, ...told(bookFields, row)])
+      return line(['book', ...place, ...cells(bookFields, row)])
     },
     end: () => '',
   }
@@ -99,7 +100,7 @@ export function csvCell(value: unknown): string {
 
 /** A heading for each record and a list of its fields. */
 function writeMarkdown({ type, fields, bookFields }: ExportColumns): ExportWriter {
-  const told = (depth: string, anchor: string, keys: readonly string[], labels: Record<string, ExportField>, row: ExportRow) => {
+  const section = (depth: string, anchor: string, keys: readonly string[], labels: Record<string, ExportField>, row: ExportRow) => {
     const lines = keys
       .filter((key) => key !== anchor)
       .map((key) => [labels[key]?.label ?? key, markdownOf(row[key])] as const)
@@ -111,8 +112,8 @@ function writeMarkdown({ type, fields, bookFields }: ExportColumns): ExportWrite
     start: () => `# ${type === 'books' ? 'Books' : 'Series'}\n`,
     add: ({ kind, row }) =>
       kind === 'series'
-        ? told('##', SERIES_ANCHOR, fields, SERIES_EXPORT_FIELDS, row)
-        : told(type === 'both' ? '###' : '##', BOOK_ANCHOR, bookFields, BOOK_EXPORT_FIELDS, row),
+        ? section('##', SERIES_ANCHOR, fields, SERIES_EXPORT_FIELDS, row)
+        : section(type === 'both' ? '###' : '##', BOOK_ANCHOR, bookFields, BOOK_EXPORT_FIELDS, row),
     end: () => '',
   }
 }

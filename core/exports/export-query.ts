@@ -166,15 +166,15 @@ async function* withBooks(
   page: { series: readonly SeriesRow[]; bookFields: readonly BookExportField[]; tellsSeries: boolean },
 ): AsyncGenerator<ExportRecord[]> {
   const seriesIds = page.series.map(({ key_id }) => key_id)
-  let told = 0
+  let done = 0
   let after: BookRow | null = null
   for (;;) {
     const books: BookRow[] = await listBookPage(snapshot, view, { seriesIds, fields: page.bookFields, after })
     const records: ExportRecord[] = []
     const tellSeriesUpTo = (position: number) => {
       if (!page.tellsSeries) return
-      for (const row of page.series.slice(told, position)) records.push({ kind: 'series', row })
-      told = Math.max(told, position)
+      for (const row of page.series.slice(done, position)) records.push({ kind: 'series', row })
+      done = Math.max(done, position)
     }
     for (const row of books) {
       tellSeriesUpTo(row.key_series)
@@ -219,8 +219,8 @@ async function listSeriesPage(
      WHERE series.id = ANY(CAST(:ids AS uuid[]))`,
     { ids: chosen.map(({ id }) => id), userId: view.userId },
   )
-  const told = new Map((rows as SeriesRow[]).map((row) => [row.key_id, row]))
-  return chosen.map(({ id, key_name }) => ({ ...(told.get(id) as SeriesRow), key_name }))
+  const byId = new Map((rows as SeriesRow[]).map((row) => [row.key_id, row]))
+  return chosen.map(({ id, key_name }) => ({ ...(byId.get(id) as SeriesRow), key_name }))
 }
 
 /** The reading order of a series as complete keys, so that a page can begin after any book. */

@@ -29,11 +29,11 @@ export function runExport(parts: Parts): TaskHandler {
       await removeExportFiles(dataFolder, [row])
       return { exported: false }
     } catch (error) {
-      const told = describeFailure(error)
-      await handBackExport(database, row.id, run.signal.aborted ? null : told)
+      const message = describeFailure(error)
+      await handBackExport(database, row.id, run.signal.aborted ? null : message)
       // Its owner reads this in the list of tasks: no path and no SQL.
       if (run.signal.aborted || error instanceof FinalFailure) throw error
-      throw new Error(told, { cause: error })
+      throw new Error(message, { cause: error })
     }
   }
 }

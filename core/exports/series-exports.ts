@@ -83,7 +83,7 @@ export interface Exports {
    * @throws not_found for an unknown library; invalid_value for an unknown field or books without a field; conflict when too many are
    *   running or the files exceed the storage limit; forbidden when the caller may not read the requested data
    */
-  create(caller: Caller, wish: ExportWish): Promise<SeriesExport>
+  create(caller: Caller, wanted: ExportWish): Promise<SeriesExport>
   list(caller: Caller): Promise<SeriesExport[]>
   /** @throws not_found also for another user's */
   get(caller: Caller, id: string): Promise<SeriesExport>
@@ -159,13 +159,13 @@ class StoredExports implements Exports {
     return (await findExport(this.#options.database, { id, userId: caller.userId })) ?? refuse('not_found', `There is no export ${id}.`)
   }
 
-  async create(caller: Caller, wish: ExportWish): Promise<SeriesExport> {
-    const exportType = wish.exportType ?? 'series'
+  async create(caller: Caller, wanted: ExportWish): Promise<SeriesExport> {
+    const exportType = wanted.exportType ?? 'series'
     checkPermission(caller, exportType)
-    const libraryIds = await checkLibraries(this.#options.database, wish.libraryIds)
-    const told = readFields(exportType, wish)
-    checkProgress(caller, told)
-    const request = { format: wish.format, exportType, libraryIds, ...told, wholePaths: seesWholePaths(caller) }
+    const libraryIds = await checkLibraries(this.#options.database, wanted.libraryIds)
+    const columns = readFields(exportType, wanted)
+    checkProgress(caller, columns)
+    const request = { format: wanted.format, exportType, libraryIds, ...columns, wholePaths: seesWholePaths(caller) }
     const id = randomUUID()
     const added = await addExport(this.#options.database, { id, userId: caller.userId, request }, this.#limits)
     if ('busy' in added) {
@@ -241,8 +241,8 @@ function checkPaths(caller: Caller, row: ExportRecordRow): void {
 }
 
 /** Nor what its owner has read. */
-function checkProgress(caller: Caller, told: Parameters<typeof progressFields>[0]): void {
-  const fields = progressFields(told)
+function checkProgress(caller: Caller, columns: Parameters<typeof progressFields>[0]): void {
+  const fields = progressFields(columns)
   if (fields.length > 0 && shownReader(caller) === null)
     refuse('forbidden', `${fields.join(', ')}: exporting this requires the permission progress-read.`, {
       details: { permission: 'progress-read' },
@@ -257,9 +257,9 @@ async function checkLibraries(database: Knex, given: readonly string[]): Promise
 }
 
 /** The anchors come first; fields of kinds that the export does not contain are skipped. */
-function readFields(exportType: ExportType, wish: ExportWish) {
-  const fields = readNames<SeriesExportField>(wish.fields, { field: 'fields', catalog: SERIES_EXPORT_FIELDS, anchor: SERIES_ANCHOR })
-  const bookFields = readNames<BookExportField>(wish.bookFields ?? [], {
+function readFields(exportType: ExportType, wanted: ExportWish) {
+  const fields = readNames<SeriesExportField>(wanted.fields, { field: 'fields', catalog: SERIES_EXPORT_FIELDS, anchor: SERIES_ANCHOR })
+  const bookFields = readNames<BookExportField>(wanted.bookFields ?? [], {
     field: 'bookFields',
     catalog: BOOK_EXPORT_FIELDS,
     anchor: BOOK_ANCHOR,

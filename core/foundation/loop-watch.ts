@@ -28,7 +28,7 @@ export function openLoopWatch({ log, now = () => performance.now() }: { log: Log
   const counts: StallCounts = { count: 0, worstMs: 0, worstWork: null, worstAt: null }
   let lookedAt = now()
   let loggedAt = Number.NEGATIVE_INFINITY
-  let unsaid = 0
+  let unlogged = 0
 
   const look = () => {
     const at = now()
@@ -40,13 +40,13 @@ export function openLoopWatch({ log, now = () => performance.now() }: { log: Log
     counts.count += 1
     if (stallMs > counts.worstMs) Object.assign(counts, { worstMs: stallMs, worstWork: work, worstAt: new Date() })
     if (at - loggedAt < LOG_EVERY_MS) {
-      unsaid += 1
+      unlogged += 1
       return
     }
-    const before = unsaid > 0 ? `; ${unsaid} earlier ${unsaid === 1 ? 'stall was' : 'stalls were'} not logged` : ''
+    const before = unlogged > 0 ? `; ${unlogged} earlier ${unlogged === 1 ? 'stall was' : 'stalls were'} not logged` : ''
     log.warn({}, `The event loop was blocked for ${stallMs} ms${work ? ` by ${work}` : ''}${before}`)
     loggedAt = at
-    unsaid = 0
+    unlogged = 0
   }
   const timer = setInterval(look, LOOK_MS).unref()
   return { counts: () => ({ ...counts }), close: () => clearInterval(timer) }

@@ -123,10 +123,10 @@ function changeOf(request: Omit<UpdateLibraryRequest, 'name' | 'path' | 'isActiv
 /** Accepts CBZ as well as cbz, because clients send both. @throws invalid_value */
 function formatsOf(given: readonly string[]): string[] {
   const formats = given.map((format) => format.toLowerCase())
-  const stranger = formats.findIndex((format) => !(BOOK_FORMATS as readonly string[]).includes(format))
-  if (stranger !== -1)
-    refuse('invalid_value', `"${given[stranger]}" is not a book format; the formats are ${BOOK_FORMATS.join(', ')}.`, {
-      details: [{ path: `/allowedFormats/${stranger}`, message: 'is not a book format' }],
+  const invalid = formats.findIndex((format) => !(BOOK_FORMATS as readonly string[]).includes(format))
+  if (invalid !== -1)
+    refuse('invalid_value', `"${given[invalid]}" is not a book format; the formats are ${BOOK_FORMATS.join(', ')}.`, {
+      details: [{ path: `/allowedFormats/${invalid}`, message: 'is not a book format' }],
     })
   return [...new Set(formats)]
 }

@@ -99,7 +99,7 @@ async function analyzeFound(parts: Parts, run: TaskRun, { book, refused }: { boo
   if (book.suspicion && refused) {
     // Its series is not aggregated here: the data of the file may have stopped the server, not the file itself.
     await recordRefused(database, book.id, describeRefusal(book.suspicion))
-    parts.announcer.soon(newsOf(book, book.id, { seriesId: book.series_id, changed: ['analysisErrors'] }))
+    parts.announcer.soon(announcementsOf(book, book.id, { seriesId: book.series_id, changed: ['analysisErrors'] }))
     return 'done'
   }
   const isFinished = before && run.params.force !== true && !marked && book.state !== 'pending' && isSame(before, known)
@@ -237,12 +237,12 @@ async function recordStill(parts: Parts, book: BookToAnalyze, done: Done): Promi
   if (problem && isKnownContent(book, facts, known)) {
     // The file has not changed: its recorded data is worth more than what could not be read now.
     await recordUnreadable(database, { bookId: book.id, mtimeNs: unread ? markUnread(facts.mtimeNs) : facts.mtimeNs, problem })
-    parts.announcer.soon(newsOf(book, book.id, { seriesId: book.series_id, changed: ['analysisErrors'] }))
+    parts.announcer.soon(announcementsOf(book, book.id, { seriesId: book.series_id, changed: ['analysisErrors'] }))
   } else {
-    const { due, news } =
+    const { due, announcements } =
       (await recordMoved(parts, book, done)) ?? (await write(parts, database, { ...done, book, bookId: book.id, unread }))
     // After the commit.
-    parts.announcer.soon(news)
+    parts.announcer.soon(announcements)
     for (const seriesId of due) await aggregateSettled(database, seriesId)
   }
   // After the row, so that a scan which records the folder in between still finds the mark there.
@@ -254,14 +254,18 @@ interface Written {
   /** Series to aggregate when all of their analyses have ended. */
   due: string[]
   /** To be announced after the commit. */
-  news: NewAnnouncement[]
+  announcements: NewAnnouncement[]
 }
 
-function newsOf(book: BookToAnalyze, bookId: string, { seriesId, changed }: Pick<Recorded, 'seriesId' | 'changed'>): NewAnnouncement[] {
+function announcementsOf(
+  book: BookToAnalyze,
+  bookId: string,
+  { seriesId, changed }: Pick<Recorded, 'seriesId' | 'changed'>,
+): NewAnnouncement[] {
   if (changed.length === 0) return []
   const place = { id: bookId, series_id: seriesId, library_id: book.library_id }
-  const news: NewAnnouncement[] = [{ event: { ...bookEvent('book_updated', place), fields: changed } }]
-  return changed.includes('cover') ? [...news, coverEvent('book', place)] : news
+  const announcements: NewAnnouncement[] = [{ event: { ...bookEvent('book_updated', place), fields: changed } }]
+  return changed.includes('cover') ? [...announcements, coverEvent('book', place)] : announcements
 }
 
 /** The same file would need as much time or memory again: retrying with every scan would only cost that again. */
@@ -277,7 +281,7 @@ async function recordMoved(parts: Parts, book: BookToAnalyze, done: Done): Promi
   // Only a file that was never analyzed can be a moved one.
   if (book.file_hash !== null || file === null) return null
   for (const duplicate of await listGoneDuplicates(parts.database, book, file.sha256)) {
-    const adopted = await parts.database.transaction(async (trx) => {
+    const relinked = await parts.database.transaction(async (trx) => {
       const moved = await relinkMoved(trx, book, duplicate)
       if (!moved) return null
       // The book's data came with its row, and so did the locks.
@@ -289,7 +293,7 @@ async function recordMoved(parts: Parts, book: BookToAnalyze, done: Done): Promi
       if (described) await aggregateAfter(trx, moved.leftSeriesId)
       return { ...written, due: [...written.due, moved.leftSeriesId] }
     })
-    if (adopted) return adopted
+    if (relinked) return relinked
   }
   return null
 }
@@ -313,9 +317,10 @@ async function write(
     if (row.coverHash === null) await removeCovers(parts.dataFolder, [bookId])
     return recorded
   })
-  if (written !== null) return { due: written.aggregateDue ? [written.seriesId] : [], news: newsOf(book, bookId, written) }
+  if (written !== null)
+    return { due: written.aggregateDue ? [written.seriesId] : [], announcements: announcementsOf(book, bookId, written) }
   await removeCovers(parts.dataFolder, [bookId])
-  return { due: [], news: [] }
+  return { due: [], announcements: [] }
 }
 
 /** The columns of an analysis; its cover is then in the data folder. */
@@ -372,8 +377,8 @@ async function writeWithMetadata(
   if (recorded === null) return null
   // A series directly in the root of the library is made of one book: the sidecar files there belong to all of them.
   const { seriesSidecar, ...own } = embedded
-  const said = seriesSidecar && dirname(book.path) !== book.library_path ? { ...own, seriesSidecar } : own
-  const record = { bookId: row.bookId, fileName: book.file_name, bookStrategy: book.book_strategy, embedded: said }
+  const merged = seriesSidecar && dirname(book.path) !== book.library_path ? { ...own, seriesSidecar } : own
+  const record = { bookId: row.bookId, fileName: book.file_name, bookStrategy: book.book_strategy, embedded: merged }
   const changed = await recordEmbedded(trx, record)
   // A moved book now contributes to another series.
   if (!changed && row.bookId === book.id) return recorded

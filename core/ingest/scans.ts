@@ -239,6 +239,6 @@ export const describeUnrelatedFolder = (path: string): string =>
   `"${path}": this folder contains many unrelated titles, and its series has only the folder's name. Give each series a folder of its own.`
 
 function describeUnrelated(paths: readonly string[]): string[] {
-  const told = paths.slice(0, WARNINGS_MAX).map(describeUnrelatedFolder)
-  return paths.length > WARNINGS_MAX ? [...told, '… and more'] : told
+  const listed = paths.slice(0, WARNINGS_MAX).map(describeUnrelatedFolder)
+  return paths.length > WARNINGS_MAX ? [...listed, '… and more'] : listed
 }

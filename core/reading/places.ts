@@ -25,15 +25,19 @@ export interface SaidPage {
 }
 
 /** Records the page of a user. @throws not_found, invalid_value for a page that the book does not have */
-export async function recordPage(parts: Pick<PlaceParts, 'database'>, { caller, bookId }: PlaceAsk, said: SaidPage): Promise<ProgressRow> {
+export async function recordPage(
+  parts: Pick<PlaceParts, 'database'>,
+  { caller, bookId }: PlaceAsk,
+  reported: SaidPage,
+): Promise<ProgressRow> {
   const { database } = parts
   const reading = await getReading(database, caller, bookId)
   const { extent } = reading
-  if (extent.analyzed && extent.pageCount > 0 && said.currentPage > extent.pageCount)
-    refuseMember('/currentPage', `is ${said.currentPage}, but the book has ${extent.pageCount} pages`)
+  if (extent.analyzed && extent.pageCount > 0 && reported.currentPage > extent.pageCount)
+    refuseMember('/currentPage', `is ${reported.currentPage}, but the book has ${extent.pageCount} pages`)
   const row = await saveProgress(database, {
-    ...{ userId: caller.userId, bookId: reading.bookId, pageCount: extent.pageCount, place: placeOf(extent, said) },
-    saidPercentage: said.progressPercentage,
+    ...{ userId: caller.userId, bookId: reading.bookId, pageCount: extent.pageCount, place: placeOf(extent, reported) },
+    saidPercentage: reported.progressPercentage,
   })
   return row ?? refuse('conflict')
 }

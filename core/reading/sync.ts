@@ -28,16 +28,16 @@ const TEXT_PART = /^\/body\/DocFragment(?:\[(\d{1,6})\])?/
  * @param document the partial MD5 of the file @returns the recorded time, milliseconds since the epoch
  * @throws not_found when no existing book has this file
  */
-export async function recordDocumentPlace(parts: PlaceParts, caller: Caller, document: string, told: DocumentPlace): Promise<number> {
+export async function recordDocumentPlace(parts: PlaceParts, caller: Caller, document: string, reported: DocumentPlace): Promise<number> {
   const copies = await getCopies(parts, caller, document)
   const publication = await publicationOf(parts, caller, copies)
-  const syncPlace = { progress: told.progress, device: told.device, deviceId: told.deviceId }
+  const syncPlace = { progress: reported.progress, device: reported.device, deviceId: reported.deviceId }
   const rows = await parts.database.transaction(async (trx) => {
     const saved: (PlaceRow | null)[] = []
     for (const { bookId, extent } of copies) {
-      const place = placeOfDocument(extent, told, publication)
-      const said = { userId: caller.userId, bookId, place, saidPercentage: told.percentage, pageCount: extent.pageCount, syncPlace }
-      saved.push((await saveProgress(trx, said)) as PlaceRow | null)
+      const place = placeOfDocument(extent, reported, publication)
+      const record = { userId: caller.userId, bookId, place, saidPercentage: reported.percentage, pageCount: extent.pageCount, syncPlace }
+      saved.push((await saveProgress(trx, record)) as PlaceRow | null)
     }
     return saved
   })
@@ -56,15 +56,15 @@ export async function getDocumentPlace(
   const newest = read.toSorted((a, b) => time(b) - time(a))[0]
   if (!newest?.progress) return null
   const { progress: row, extent } = newest
-  const told = row.sync_place
-  const progress = told?.progress ?? (await wordsOf(parts, caller, newest))
+  const reported = row.sync_place
+  const progress = reported?.progress ?? (await wordsOf(parts, caller, newest))
   if (progress === null) return null
   const own = (row.locator as { device?: { id?: string; name?: string } } | null)?.device
   return {
     progress,
     percentage: row.percentage ?? (extent.pageCount > 0 ? Math.min(1, row.current_page / extent.pageCount) : 0),
-    device: told?.device ?? own?.name ?? 'Carrel',
-    deviceId: told?.deviceId ?? own?.id ?? 'carrel',
+    device: reported?.device ?? own?.name ?? 'Carrel',
+    deviceId: reported?.deviceId ?? own?.id ?? 'carrel',
     at: time(newest),
   }
 }

@@ -39,7 +39,7 @@ export const SHOWN_MAX = 100
 /** How many are stored, so that enough remain after dismissals until the next list. */
 export const KEPT_MAX = 200
 /** The member of a user's configuration that limits the number. */
-const WISH = 'maxRecommendations'
+const COUNT_MEMBER = 'maxRecommendations'
 const INT_MAX = 2_147_483_647
 const LIST_SHOWN = 50
 /** For plugins that do not give the kind of a tag. */
@@ -47,8 +47,8 @@ const TAG = 'tag'
 
 /** How many to show, according to the user's configuration. */
 export function wishedCount(userConfig: Readonly<Record<string, unknown>>): number {
-  const wish = userConfig[WISH]
-  return typeof wish === 'number' && wish >= 1 ? Math.min(Math.floor(wish), SHOWN_MAX) : SHOWN_MAX
+  const count = userConfig[COUNT_MEMBER]
+  return typeof count === 'number' && count >= 1 ? Math.min(Math.floor(count), SHOWN_MAX) : SHOWN_MAX
 }
 
 /** All identifiers of an item at services; its own first. */

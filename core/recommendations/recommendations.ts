@@ -178,8 +178,8 @@ class StoredRecommendationLists implements Recommendations {
       )
     await addDismissal(this.#parts.database, reader, dismissal)
     if (this.#closing.signal.aborted) return
-    const told = this.#tell(reader, dismissal, this.#closing.signal).then(() => void this.#telling.delete(told))
-    this.#telling.add(told)
+    const notified = this.#tell(reader, dismissal, this.#closing.signal).then(() => void this.#telling.delete(notified))
+    this.#telling.add(notified)
   }
 
   async close(): Promise<void> {

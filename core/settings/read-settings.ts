@@ -73,11 +73,11 @@ export function readSettings(input: SettingsInput): Settings {
   }
   const fromEnv = (setting: Setting): Given | null => {
     const plain = input.env[setting.env]
-    const twin = hasFileTwin(setting) ? input.env[`${setting.env}_FILE`] : undefined
-    if (plain && twin) mistakes.push(`${setting.env} and ${setting.env}_FILE are both set; set one.`)
+    const filePath = hasFileTwin(setting) ? input.env[`${setting.env}_FILE`] : undefined
+    if (plain && filePath) mistakes.push(`${setting.env} and ${setting.env}_FILE are both set; set one.`)
     if (plain) return { source: setting.env, value: splitList(setting, plain), from: input.cwd }
-    if (!twin) return null
-    const file = absolutePath(twin, input.cwd)
+    if (!filePath) return null
+    const file = absolutePath(filePath, input.cwd)
     try {
       // The final newline comes from the editor and is not part of the secret.
       return { source: `${setting.env}_FILE`, value: readFile(file).replace(/\r?\n$/, ''), from: input.cwd }

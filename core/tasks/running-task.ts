@@ -10,24 +10,13 @@ export class RunningTask {
   isCancelled = false
   /** Its handler has ended. */
   isEnding = false
-  /** Who took its job; who took it last, where it was begun again. */
-  worker: string
+  /** Settles when all about it has been written. */
+  done: Promise<void> = Promise.resolve()
   readonly #abort = new AbortController()
-  readonly #written = Promise.withResolvers<void>()
 
-  constructor({ id, run }: BegunTask, worker: string) {
+  constructor({ id, run }: BegunTask) {
     this.id = id
     this.run = run
-    this.worker = worker
-  }
-
-  /** When all about it has been written. */
-  get written(): Promise<void> {
-    return this.#written.promise
-  }
-
-  close(): void {
-    this.#written.resolve()
   }
 
   cancel(): void {

@@ -35,8 +35,6 @@ interface LaneOptions {
   node: { nodeId: string; nodeLock: number }
   /** Throws to have the job tried again. */
   perform(job: TakenJob): Promise<void>
-  /** When everything has been written that jobs of the worker came to. */
-  written(worker: string): Promise<void>
 }
 
 /** The workers of one type on this node: a pool of graphile-worker, and the next one when it ends because the database was away. */
@@ -149,7 +147,6 @@ export class TaskLane {
   async #retire(worker: string): Promise<void> {
     await Promise.allSettled([...(this.#running.get(worker) ?? [])])
     this.#running.delete(worker)
-    await this.#options.written(worker)
     for (;;) {
       try {
         await retireWorkers(this.#options.database, [worker])

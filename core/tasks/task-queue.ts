@@ -125,7 +125,6 @@ class DurableTaskQueue implements TaskQueue {
       new TaskLane({
         ...{ type, concurrency, database: this.#database, log: this.#log, node: { nodeId, nodeLock } },
         perform: (job) => this.#runner.perform(type, job, handler),
-        written: (worker) => this.#runner.written(worker),
       }),
     )
   }

@@ -59,11 +59,6 @@ export class TaskRunner {
     }
   }
 
-  /** When everything has been written that jobs of this worker came to. */
-  async written(worker: string): Promise<void> {
-    await Promise.all([...this.#running.values()].filter((running) => running.worker === worker).map((running) => running.written))
-  }
-
   async #runBegun(type: TaskType, { task, job, handler }: { task: BegunTask; job: TakenJob; handler: TaskHandler }): Promise<void> {
     for (;;) {
       const live = this.#running.get(task.id)
@@ -71,19 +66,23 @@ export class TaskRunner {
       if (!live.isCancelled && !live.isEnding) {
         // Another node took us for dead while we were cut off: the run that lives settles what was begun again.
         live.run = task.run
-        live.worker = job.worker
-        return await live.written
+        return await live.done
       }
-      await live.written
+      await live.done
     }
-    const running = new RunningTask(task, job.worker)
+    const running = new RunningTask(task)
     this.#running.set(task.id, running)
     this.#types.set(task.id, type)
     if (this.#beginning.get(task.id)) running.cancel()
     this.#beginning.delete(task.id)
     if (this.#isStopping) running.stop()
     this.#announcer.changed(type, [task.id])
-    await this.#run(type, { task, job, running, handler })
+    const work = this.#run(type, { task, job, running, handler })
+    running.done = work.then(
+      () => {},
+      () => {},
+    )
+    await work
   }
 
   /** Aborts the run, if it is here. */
@@ -137,20 +136,12 @@ export class TaskRunner {
     }
     running.isEnding = true
     this.#progress.delete(task.id)
-    const written = this.#finish(type, { task, job, running, ending })
-    // What is done needs its worker no more; a job that is to be tried again must say so.
-    if ('result' in ending) written.catch(() => {})
-    else await written
-  }
-
-  async #finish(type: TaskType, end: { task: BegunTask; job: TakenJob; running: RunningTask; ending: Ending }): Promise<void> {
     try {
-      this.#report(type, end.task, end.ending)
-      await this.#settle(type, end)
+      this.#report(type, task, ending)
+      await this.#settle(type, { task, job, running, ending })
     } finally {
-      this.#running.delete(end.task.id)
-      this.#types.delete(end.task.id)
-      end.running.close()
+      this.#running.delete(task.id)
+      this.#types.delete(task.id)
     }
   }
 

@@ -241,10 +241,10 @@ t.test('errors of the file system', async (t) => {
   execFileSync('mkfifo', [join(folder, 'pipe.cbz')])
   const cases: [name: string, message: RegExp][] = [
     ['missing.cbz', /gone/],
-    ['folder', /not an ordinary file/],
-    ['round', /links .* are not followed/],
-    ['link.cbz', /links .* are not followed/],
-    ['pipe.cbz', /not an ordinary file/],
+    ['folder', /not a regular file/],
+    ['round', /Links .* are not followed/],
+    ['link.cbz', /Links .* are not followed/],
+    ['pipe.cbz', /not a regular file/],
     ['real.cbz/below', /gone/],
   ]
   chmodSync(join(folder, 'locked.cbz'), 0)

@@ -80,7 +80,7 @@ t.test('every static problem is found', async (t) => {
     [
       'strange host',
       code(withGet(`return { externalId, coverUrl: 'https://covers.example.com/1' }`)),
-      [warning('hosts', /covers\.example\.com, which is not/)],
+      [warning('hosts', /covers\.example\.com, which the manifest does not list/)],
     ],
     [
       'unused host',

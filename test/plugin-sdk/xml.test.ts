@@ -57,7 +57,7 @@ t.test('malformed documents are refused with the reason', async (t) => {
 })
 
 t.test('everything has a limit', async (t) => {
-  t.throws(() => parseXml(`<a>${'x'.repeat(5 * 1024 * 1024)}</a>`), { name: 'XmlError', message: /5242880 are allowed/ })
+  t.throws(() => parseXml(`<a>${'x'.repeat(5 * 1024 * 1024)}</a>`), { name: 'XmlError', message: /the limit is 5242880/ })
   t.throws(() => parseXml(`<a>${'<b/>'.repeat(50_000)}</a>`), { message: /more than 50000 elements/ })
   t.equal(parseXml(`<a>${'<b/>'.repeat(49_999)}</a>`).children.length, 49_999)
   t.throws(() => parseXml(`<a>${'<![CDATA[x]]>'.repeat(120_000)}</a>`), { name: 'XmlError', message: /more than 120000 tags/ })

@@ -20,7 +20,7 @@ export function fileRefusal(error: unknown): Problem {
   if (error instanceof OutsideError) {
     return {
       type: 'other',
-      message: 'This is not a regular file inside its library. Carrel does not follow symbolic links to books.',
+      message: 'This is not a regular file inside its library. Links in place of books are not followed.',
       fatal: true,
     }
   }

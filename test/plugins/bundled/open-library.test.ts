@@ -195,7 +195,7 @@ t.test('missing entries and invalid responses have the right error code', async 
   const cases: [externalId: string, code: string, said: RegExp][] = [
     ['OL404W', 'not_found', /https:\/\/openlibrary\.org\/works\/OL404W\.json was not found/],
     ['OL4W', 'not_found', /deleted/],
-    ['OL2W', 'upstream', /circle/],
+    ['OL2W', 'upstream', /loop/],
     ['OL5W', 'upstream', /redirects to an invalid path/],
     ['OL429W', 'rate_limited', /rate limit/],
     ['OL500W', 'upstream', /answered 503/],

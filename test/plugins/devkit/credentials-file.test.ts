@@ -84,7 +84,7 @@ t.test('errors of an invalid file reveal nothing of its content', async (t) => {
     [{ token: { deep: TOKEN } }, /must be an object of texts/],
     [{ password: TOKEN }, /Unknown credential. Known are: token/],
     [{ token: `${TOKEN}\n` }, /not contain line breaks/],
-    [{ token: TOKEN.repeat(5_000) }, /bytes; 65536 are allowed/],
+    [{ token: TOKEN.repeat(5_000) }, /bytes; the limit is 65536/],
   ] as const) {
     await give(fields)
     const { code, stdout, stderr } = await run()

@@ -69,7 +69,7 @@ t.test('usage errors are one sentence with advice', async (t) => {
     [['replay', 'strange.json'], /strange\.json: "method" must be one of metadata\.series\.search/],
     [['replay', 'lost.json'], /lost\.json: there is no fixtures\/nowhere\.json/],
     [['bench', 'alive.json'], /alive has no fixtures/],
-    [['bench', 'calls/search.json', '--calls', 'many'], /--calls is a whole number from 1 to 100000; "many" is none/],
+    [['bench', 'calls/search.json', '--calls', 'many'], /--calls must be a whole number from 1 to 100000, not "many"/],
     [['sign'], /Give the package and the key/],
     [['sign', 'x.plugin', '--key', 'no.pem'], /x\.plugin cannot be read \(ENOENT\)/],
     [['index', '.'], /Add --key FILE/],

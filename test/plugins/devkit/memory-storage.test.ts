@@ -41,7 +41,7 @@ t.test('its limits are those of a server', async (t) => {
   t.equal(storage.get('k7'), 2, 'one that is there may change')
   const small = openMemoryStorage(1)
   small.set({ key: 'ab', value: 'x'.repeat(1_020), ttlSeconds: null })
-  refuses(() => small.set({ key: 'c', value: 1, ttlSeconds: null }), 'limit', /1026 bytes; 1024/)
+  refuses(() => small.set({ key: 'c', value: 1, ttlSeconds: null }), 'limit', /1026 bytes; the limit is 1024/)
   small.set({ key: 'ab', value: '', ttlSeconds: null })
   small.set({ key: 'c', value: 1, ttlSeconds: null })
   t.same(small.content(), { ab: '', c: 1 }, 'what is replaced makes room')

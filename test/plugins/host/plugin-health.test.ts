@@ -55,7 +55,7 @@ t.test('a user’s configuration does not affect others', async (t) => {
     const fitting = await addReader({ words: Array(30).fill('"'.repeat(530)) })
     t.match(await fitting(), { results: [{ title: '30' }] }, 'as large as it may be, however it is escaped')
     for (const words of [Array(9).fill('x'.repeat(10_000)), Array(99).fill('"'.repeat(9_999))]) {
-      t.throws(() => readConfig(USER_CONFIG, { words }), { code: 'invalid_value', message: `${CONFIG_LENGTH_MAX} the limit is` })
+      t.throws(() => readConfig(USER_CONFIG, { words }), { code: 'invalid_value', message: `the limit is ${CONFIG_LENGTH_MAX}` })
       const large = await addReader({ words })
       const outcomes = await Promise.allSettled([healthy(), large(), healthy(), large(), fitting()])
       t.same(

@@ -222,7 +222,7 @@ t.test('ambiguous and invalid JSON', async (t) => {
     ['two texts', `${whole}${whole}`, /not valid JSON/],
     ['a comment', whole.replace('{', '{/**/'), /not valid JSON/],
     ['a comma too many', whole.replace(/}$/, ',}'), /not valid JSON/],
-    ['10 MB', Buffer.alloc(10 * 1024 * 1024, 32), new RegExp(`${MANIFEST_BYTES_MAX} are allowed`)],
+    ['10 MB', Buffer.alloc(10 * 1024 * 1024, 32), new RegExp(`the limit is ${MANIFEST_BYTES_MAX}`)],
     ['as deep as it may weigh, lists', `${'['.repeat(32_000)}${']'.repeat(32_000)}`, /deeper than/],
     ['as deep as it may weigh, objects', `${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`, /deeper than/],
     ['open brackets', '['.repeat(60_000), /not valid JSON/],
@@ -341,7 +341,7 @@ t.test('errors name the allowed values and the closest name', async (t) => {
     ],
     [
       { http: { rateLimit: { 'api.example.com': { perMinute: 5 } } } },
-      /api\.example\.com: it is no host of \/permissions\/network; it must be one of api\.example\.org \(did you mean api\.example\.org\?\)\./,
+      /api\.example\.com: it is not a host of \/permissions\/network; it must be one of api\.example\.org \(did you mean api\.example\.org\?\)\./,
     ],
     [
       { permissions: {}, http: { rateLimit: { 'api.example.com': { perMinute: 5 } } } },
@@ -373,7 +373,7 @@ t.test('errors name the allowed values and the closest name', async (t) => {
     ],
     [
       { config: { type: 'object', properties: { a: { type: 'string', titel: 'x' } } } },
-      /there is no titel here; .*\(did you mean title\?\)/,
+      /titel is not allowed here; .*\(did you mean title\?\)/,
     ],
   ]
   for (const [change, message] of cases)

@@ -52,7 +52,7 @@ t.test('configurations: defaults and errors', async (t) => {
   ]
   for (const [given, path] of wrong)
     t.throws(() => readConfig(SCHEMA, given), { code: 'invalid_value', details: [{ path }] }, JSON.stringify(given).slice(0, 80))
-  t.throws(() => readConfig(undefined, { a: 1 }), { code: 'invalid_value', message: /there are: none/ })
+  t.throws(() => readConfig(undefined, { a: 1 }), { code: 'invalid_value', message: /known are: none/ })
 })
 
 t.test('a plugin gets a valid configuration or none', async (t) => {

@@ -144,7 +144,7 @@ t.test('bombs and false sizes take no more memory than the limit for unpacking',
   t.throws(() => readZip(forge([{ name: 'a', size: 6, data: bytes('12345') }]), anything), ZipError)
   t.throws(() => readZip(forge([deflated('a', bytes('12345'), { size: 6 })]), anything), /is damaged/)
   t.throws(() => readZip(forge([deflated('a', bytes('12345'), { crc: 7 })]), anything), /is damaged/)
-  t.throws(() => readZip(Buffer.alloc(PACKAGE_BYTES_MAX + 1), anything), /are allowed/)
+  t.throws(() => readZip(Buffer.alloc(PACKAGE_BYTES_MAX + 1), anything), /the limit is/)
 })
 
 t.test('ordinary archives of other tools are read', async (t) => {
@@ -333,7 +333,7 @@ t.test('too many entries', async (t) => {
 
 t.test('the size limit of a name is checked before inflating', async (t) => {
   const archive = forge([deflated('a', Buffer.alloc(2_000))])
-  t.throws(() => readZip(archive, () => 1_999), /"a" has 2000 bytes; 1999 are allowed/)
+  t.throws(() => readZip(archive, () => 1_999), /"a" has 2000 bytes; the limit is 1999/)
   t.equal(readZip(archive, () => 2_000).length, 1)
   t.throws(() => readZip(archive, () => null), /is not allowed/)
 })

@@ -176,7 +176,7 @@ t.test('invalid and ambiguous JSON', async (t) => {
     [body.replace('{', '{"__proto__":{"admin":true},'), /__proto__/],
     [body.replace('{', '{"x":"\\u0000",'), /NUL/],
     [body.replace('{', `{"x":${'['.repeat(100_000)}${']'.repeat(100_000)},`), /nested deeper|not valid JSON/],
-    [`{"a":"${'x'.repeat(INDEX_BYTES_MAX)}"}`, /bytes; 5242880 are allowed/],
+    [`{"a":"${'x'.repeat(INDEX_BYTES_MAX)}"}`, /bytes; the limit is 5242880/],
   ]
   for (const [text, message] of texts) t.throws(() => readSigned(text), refused(message), message.source)
 })

@@ -21,7 +21,7 @@ t.test('a repository is previewed, added, refreshed, disabled and deleted', asyn
   const added = await repositories.add({ url: `${REPOSITORY_URL}index.json`, publicKey: offer.publicKey })
   t.match(added, { url: REPOSITORY_URL, name: offer.name, publicKey, enabled: true, sequence: 1, plugins: 1, error: null })
   t.ok(added.fetchedAt instanceof Date && added.expiresAt instanceof Date)
-  t.match(await refusal(add(repositories)), conflict(/is here already/))
+  t.match(await refusal(add(repositories)), conflict(/exists already/))
   t.ok(asked.every(({ host }) => host.startsWith('plugins.example.org')))
 
   publish({ ...both, sequence: 2, name: 'Renamed', plugins: [] })

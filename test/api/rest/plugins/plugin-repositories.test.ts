@@ -160,7 +160,7 @@ t.test('an update by another author waits for an administrator who says so', asy
     ['1.2.0', []],
   ] as const) {
     await publish(id, [pluginOf(saying('two'), { version }, keys)])
-    t.match(await install(), { status: 409, text: /not signed by/ })
+    t.match(await install(), { status: 409, text: /not signed with/ })
   }
   t.equal((await install({ trustNewKey: true })).status, 201)
 })

@@ -144,7 +144,7 @@ t.test('a plugin that does not start says so when it is tried', async (t) => {
   const { host, ask } = await openWatched(t)
   const main = `let count = 0; export default { setup: () => { throw new Error('nothing to hand') }, metadata: { series: { search: () => ({ results: [] }), get: () => ({ externalId: '1' }) } } }`
   const { plugin, sha256 } = await host.install(pluginOf(main, { id: 'org.example.bad' }), { userId: null })
-  t.match(await ask('POST', `/admin/plugins/${plugin.id}/test`), { json: { success: false, message: /agreed/ } })
+  t.match(await ask('POST', `/admin/plugins/${plugin.id}/test`), { json: { success: false, message: /permissions/ } })
   await host.consent(plugin.id, { sha256 }).catch(() => {})
   t.match(await ask('POST', `/admin/plugins/${plugin.id}/test`), { status: 200, json: { success: false } })
 })

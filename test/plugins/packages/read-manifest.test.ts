@@ -44,5 +44,5 @@ t.test('a value that matches no alternative is one error, and many errors are co
   const permissions = Object.fromEntries(Array.from({ length: 25 }, (_, index) => [`p${index}`, {}]))
   const { details, message } = faultsOf({ permissions })
   t.equal(details.length, 20)
-  t.match(message, /It has 5 more faults\.$/)
+  t.match(message, /It has 5 more errors\.$/)
 })

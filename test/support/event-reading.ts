@@ -1,19 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '#test/support/house.ts'
 
-/** Of a stream that has nothing to tell. */
+/** After the first id, which every stream sends when it begins: what comes at once has come by then. */
 const LISTEN_MS = 100
+/** Until the first id, on a busy machine. */
+const FIRST_ID_MS = 10_000
 
 /** The text of an answer; of events, which never end, what comes at once, without the ids that are different each time. */
 export async function textOf(answer: Response): Promise<string> {
   if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) return await answer.text()
   const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
-  const late = sleep(LISTEN_MS).then(() => ({ done: true as const, value: undefined }))
+  const after = (ms: number) => sleep(ms).then(() => ({ done: true as const, value: undefined }))
+  let late = after(FIRST_ID_MS)
   let text = ''
   for (;;) {
     const { done, value } = await Promise.race([reader.read(), late])
     if (done) break
+    const hadId = text.includes('id: ')
     text += value
+    if (!hadId && text.includes('id: ')) late = after(LISTEN_MS)
   }
   await reader.cancel()
   return text.replaceAll(/^id: .*$/gm, 'id')

@@ -184,7 +184,10 @@
         const read = readRule(rule, here);
         count.steps += read.test.steps ?? 0;
         if (count.steps > STEPS_MAX)
-          return wrong(`${here}/value`, `brings the patterns to ${count.steps} steps, more than the limit of ${STEPS_MAX}: use less repetition`);
+          return wrong(
+            `${here}/value`,
+            `brings the patterns to ${count.steps} steps, more than the limit of ${STEPS_MAX}: use less repetition`
+          );
         return read;
       })
     };

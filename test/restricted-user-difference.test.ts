@@ -201,7 +201,7 @@ async function addWorld(
     }
     await trx('series_alternate_titles').insert({ series_id: seriesId, label: 'Other', title: `${word} other` })
     const application = { id: ids.applicationId, plugin_key: 'org.example.echo', external_id: word }
-    const changes = JSON.stringify({ values: { publisher: { before: null, after: word } }, facts: {}, coverId: null })
+    const changes = JSON.stringify({ values: { publisher: { before: null, after: word, sources: {} } }, sets: {}, coverId: null })
     await trx('metadata_applications').insert({ ...application, series_id: seriesId, changes })
     for (const [table, owner] of [
       ['series', { series_id: seriesId }],

@@ -102,7 +102,7 @@ export async function settleExports(database: Knex, userId?: string): Promise<vo
   await database.raw(
     `UPDATE ${TABLE} e SET
        status = CASE WHEN t.status = 'cancelled' THEN 'cancelled' ELSE 'failed' END,
-       error = CASE WHEN t.status = 'cancelled' THEN NULL ELSE coalesce(e.error, 'The server stopped while this was made. Ask for it again.') END,
+       error = CASE WHEN t.status = 'cancelled' THEN NULL ELSE coalesce(e.error, 'The server stopped while it was creating this export. Create it again.') END,
        completed_at = now()
      FROM ${TABLE} o LEFT JOIN tasks t ON t.type = 'export_series' AND t.id = o.task_id
      WHERE o.id = e.id AND e.status IN ('pending', 'running') AND e.created_at < now() - CASE WHEN t.id IS NULL THEN ${TASK_PATIENCE} ELSE interval '0' END

@@ -110,7 +110,7 @@ t.test('invalid arguments are refused with advice', async (t) => {
   const refusals: [given: string[], complaint: RegExp][] = [
     [[], /Name the folder: node \S+create-plugin\.mjs my-plugin/],
     [['My_Plugin'], /"My_Plugin" is not a valid name for a plugin. Use lower-case words/],
-    [['a', 'b'], /"b" is too much/],
+    [['a', 'b'], /"b" is unexpected/],
     [['a', '--template', 'nix'], /Unknown template "nix"\. Templates: metadata-json-api, /],
     [['a', '--id', 'nodot'], /"nodot" is not a valid id/],
     [['a', '--color', 'red'], /Unknown option '--color'\./],

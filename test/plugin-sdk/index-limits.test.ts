@@ -136,7 +136,7 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
     ['Response body, decompressed', '', mb(egress('RESPONSE_BYTES_MAX'))],
     [
       'Requests to one host, by all plugins (`http.rateLimit`)',
-      `burst of ${(await readFile(path.join(ROOT, 'plugins/network/host-rate-limiter.ts'), 'utf8')).match(/PACE_MAX: Pace = \{ perSecond: 5, burst: (\d+)/)?.[1]}, then ${turns('perSecond')} per second`,
+      `burst of ${(await readFile(path.join(ROOT, 'plugins/network/host-rate-limiter.ts'), 'utf8')).match(/PACE_MAX: HostPace = \{ perSecond: 5, burst: (\d+)/)?.[1]}, then ${turns('perSecond')} per second`,
       'the same',
     ],
     ['Concurrent requests of one plugin', '', String(turns('PARALLEL_MAX'))],

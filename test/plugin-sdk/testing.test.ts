@@ -80,7 +80,7 @@ t.test('a failure is expected by its code', async (t) => {
   t.equal(await assertFails(Promise.reject(failure), 'not_found'), failure)
   await t.rejects(assertFails(Promise.reject(failure), 'auth'), { message: /failed with auth, but failed with not_found/ })
   await t.rejects(assertFails(Promise.reject(null), 'auth'), { message: /no code/ })
-  await t.rejects(assertFails(Promise.resolve({ found: 1 }), 'auth'), { message: /answered \{"found":1\}/ })
+  await t.rejects(assertFails(Promise.resolve({ found: 1 }), 'auth'), { message: /returned \{"found":1\}/ })
 })
 
 t.test('a call stays within its budget', async (t) => {

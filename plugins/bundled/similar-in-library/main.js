@@ -480,7 +480,7 @@ var POPULAR_SHARE = 0.1;
 var POPULAR_NAMES = 2;
 var SHOWN_LENGTH_MAX = 120;
 var shown = (text) => text.length <= SHOWN_LENGTH_MAX ? text : `${text.slice(0, SHOWN_LENGTH_MAX - 1).toWellFormed()}…`;
-var shownRating = (rating) => `${Math.round(rating)} of 100`;
+var shownRating = (rating) => `${Math.round(rating)} out of 100`;
 var titleOf = ({ title }) => title === "" ? "a series without a title" : shown(title);
 function explain(catalog, picked) {
   const { series } = catalog;
@@ -501,7 +501,7 @@ function explain(catalog, picked) {
   return { reason: `Because ${did}`, basedOn };
 }
 function deedOf(cause, state) {
-  const rated = cause.rating === null ? null : `you rated ${titleOf(cause)} ${shownRating(cause.rating)}`;
+  const rated = cause.rating === null ? null : `you gave ${titleOf(cause)} ${shownRating(cause.rating)}`;
   if (rated !== null && (cause.rating ?? 0) >= GOOD_RATING) return rated;
   if (state === "finished") return `you finished ${titleOf(cause)}`;
   if (state === "reading" && cause.bookCount > 0) return `you are reading ${titleOf(cause)}`;

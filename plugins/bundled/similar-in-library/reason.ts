@@ -18,7 +18,7 @@ const SHOWN_LENGTH_MAX = 120
 
 const shown = (text: string) => (text.length <= SHOWN_LENGTH_MAX ? text : `${text.slice(0, SHOWN_LENGTH_MAX - 1).toWellFormed()}…`)
 /** On the scale of user ratings: from 1 to 100. */
-const shownRating = (rating: number) => `${Math.round(rating)} of 100`
+const shownRating = (rating: number) => `${Math.round(rating)} out of 100`
 /** A title without letters still needs a name. */
 const titleOf = ({ title }: Series) => (title === '' ? 'a series without a title' : shown(title))
 
@@ -46,7 +46,7 @@ export function explain(catalog: Catalog, picked: Picked): { reason: string; bas
 
 /** What the user did with the series that led to it. */
 function deedOf(cause: Series, state: Liking['state']): string {
-  const rated = cause.rating === null ? null : `you rated ${titleOf(cause)} ${shownRating(cause.rating)}`
+  const rated = cause.rating === null ? null : `you gave ${titleOf(cause)} ${shownRating(cause.rating)}`
   if (rated !== null && (cause.rating ?? 0) >= GOOD_RATING) return rated
   if (state === 'finished') return `you finished ${titleOf(cause)}`
   if (state === 'reading' && cause.bookCount > 0) return `you are reading ${titleOf(cause)}`

@@ -29,10 +29,25 @@ const operations = new Map(
 const pointer = (...parts: string[]) =>
   `api#/${parts.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`
 
+interface Part {
+  $ref?: string
+  name?: string
+  example?: unknown
+  content?: Record<string, { example?: unknown }>
+}
+
+/** A part of the document that stands there itself, or is a component of it. */
+function resolved(place: readonly string[]): { place: string[]; part: Part } {
+  const part = place.reduce((node, name) => node?.[name], described) as Part | undefined
+  if (part?.$ref === undefined) return { place: [...place], part: part ?? {} }
+  return resolved(part.$ref.split('/').slice(1))
+}
+
 /** What is wrong with a value by the schema that the document has for an answer or a request. */
 function complaintsOf(name: string, place: readonly string[], value: unknown): string[] {
   const { path, method } = operations.get(name)!
-  const validate = ajv.compile({ $ref: pointer('paths', path, method.toLowerCase(), ...place, 'content', 'application/json', 'schema') })
+  const found = resolved(['paths', path, method.toLowerCase(), ...place])
+  const validate = ajv.compile({ $ref: pointer(...found.place, 'content', 'application/json', 'schema') })
   validate(value)
   return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
 }
@@ -52,15 +67,17 @@ t.test('examples stand in the document, and have the shapes that it describes', 
       continue
     }
     const { operation } = found
+    const at = ['paths', found.path, found.method.toLowerCase()]
+    const parameters = (operation.parameters ?? []).map((_, index) => resolved([...at, 'parameters', String(index)]).part)
     for (const [parameter, value] of Object.entries(example.parameters ?? {})) {
-      t.equal(operation.parameters?.find((one) => one.name === parameter)?.example, value, `${name}: ${parameter}`)
+      t.equal(parameters.find((one) => one.name === parameter)?.example, value, `${name}: ${parameter}`)
     }
     if (example.body !== undefined) {
       t.same(operation.requestBody?.content['application/json']?.example, example.body, name)
       t.same(complaintsOf(name, ['requestBody'], example.body), [], `${name}: the body`)
     }
     if (example.answer === undefined) continue
-    t.same(operation.responses[example.status]?.content?.['application/json']?.example, example.answer, name)
+    t.same(resolved([...at, 'responses', String(example.status)]).part.content?.['application/json']?.example, example.answer, name)
     t.same(complaintsOf(name, ['responses', String(example.status)], example.answer), [], `${name}: the answer`)
   }
 })

@@ -57,7 +57,7 @@ t.test('mistakes in rules are reported with their position', async (t) => {
   const rules = ['x', '(a?){700}', '(a?){700}'].map((pattern) => ({ pattern, replacement: '' }))
   t.doesNotThrow(() => checkTitleRules(rules.slice(0, 2)))
   t.throws(() => checkTitleRules(rules), {
-    message: /title rule 3 makes \d+ steps/,
+    message: /title rule 3 brings the patterns to \d+ steps/,
     details: [{ path: '/titlePreprocessingRules/2/pattern' }],
   })
   const usual = Array.from({ length: 50 }, () => ({ pattern: '(?i)\\s*[(\\[](digital|webrip|\\d{4}).*[)\\]]$', replacement: '' }))

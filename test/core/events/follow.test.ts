@@ -234,7 +234,7 @@ t.test('streams are counted per user and in total until they end', async (t) => 
   const { database, events } = await openFollowed(t)
   const follower = await addCaller(database)
   const own = Array.from({ length: 100 }, () => events.follow(follower, { after: null }))
-  t.throws(() => events.follow(follower, { after: null }), { code: 'rate_limit_exceeded', message: /100 streams/ })
+  t.throws(() => events.follow(follower, { after: null }), { code: 'rate_limit_exceeded', message: /100 event streams/ })
   own[0]?.end()
   own[0]?.end()
   own[0] = events.follow(follower, { after: null })

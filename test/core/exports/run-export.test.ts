@@ -39,7 +39,7 @@ t.test('canceled and deleted while running', { timeout: 240_000 }, async (t) => 
   t.ok(await tasks.cancel(taskId))
   t.match(await ended(id), { status: 'cancelled', error: null })
   await until(() => files().length === 0)
-  await t.rejects(exports.findFile(caller, id), { code: 'conflict', message: /cancelled/ })
+  await t.rejects(exports.findFile(caller, id), { code: 'conflict', message: /canceled/ })
 
   const second = await exports.create(caller, wish(all))
   await running(second.taskId)

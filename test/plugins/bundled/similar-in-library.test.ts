@@ -132,11 +132,11 @@ t.test('every form of reason is true', async (t) => {
         3,
       )
     )[0]?.reason
-  t.equal(await reasonOf({ ...finished, rating: 90 }), 'Because you rated Series 2 with 90 of 100')
-  t.equal(await reasonOf({ ...finished, rating: 87 }), 'Because you rated Series 2 with 87 of 100')
+  t.equal(await reasonOf({ ...finished, rating: 90 }), 'Because you gave Series 2 90 out of 100')
+  t.equal(await reasonOf({ ...finished, rating: 87 }), 'Because you gave Series 2 87 out of 100')
   t.equal(await reasonOf({ ...finished, rating: 66 }), 'Because you finished Series 2')
   t.equal(await reasonOf({ booksRead: 1, booksStarted: 2, lastReadAt: day(3) }), 'Because you are reading Series 2')
-  t.equal(await reasonOf({ rating: 80 }), 'Because you rated Series 2 with 80 of 100', 'read elsewhere')
+  t.equal(await reasonOf({ rating: 80 }), 'Because you gave Series 2 80 out of 100', 'read elsewhere')
   t.equal(await reasonOf({ booksStarted: 3, bookCount: 0, lastReadAt: day(3) }), 'Because you read Series 2', 'its books are gone')
 
   const byOne = kinds((number) => (number === 3 || number === 8 ? { authors: ['Ada'], genres: [], tags: [], summary: null } : {}))
@@ -222,8 +222,8 @@ t.test('without a history it recommends popular series, without personal reasons
 
   const readers = await of(kinds((number) => ({ readers: number === 7 ? 30 : number === 10 ? 5 : 0 })))
   t.match(readers.slice(0, 2), [
-    { externalId: idOf(7), reason: '30 readers of this library have begun it', popularity: 30 },
-    { externalId: idOf(10), reason: '5 readers of this library have begun it' },
+    { externalId: idOf(7), reason: '30 users of this server have started it', popularity: 30 },
+    { externalId: idOf(10), reason: '5 users of this server have started it' },
   ])
   const [rated] = await of(kinds((number) => ({ communityRating: number === 7 ? 91 : number === 2 ? 20 : null })))
   t.match(rated, { externalId: idOf(7), reason: 'Rated 91 of 100 on average', rating: 91 })

@@ -325,10 +325,10 @@ async function refused(t: Test, given: string[]) {
 }
 
 t.test('the flag', async (t) => {
-  t.match((await refused(t, ['--inspect', 'x'])).stderr, '--inspect is a whole number from 1 to 65535')
-  t.match((await refused(t, ['--inspect=70000'])).stderr, '--inspect is a whole number')
-  t.match((await refused(t, ['--inspect=9300', '9301'])).stderr, '"9301" is too much.')
-  t.match((await refused(t, ['9301'])).stderr, '"9301" is too much.')
+  t.match((await refused(t, ['--inspect', 'x'])).stderr, '--inspect must be a whole number from 1 to 65535')
+  t.match((await refused(t, ['--inspect=70000'])).stderr, '--inspect must be a whole number')
+  t.match((await refused(t, ['--inspect=9300', '9301'])).stderr, 'Unexpected argument "9301".')
+  t.match((await refused(t, ['9301'])).stderr, 'Unexpected argument "9301".')
 })
 
 t.test('without the flag there is no endpoint', async (t) => {

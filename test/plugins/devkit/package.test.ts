@@ -133,7 +133,7 @@ t.test('on an older Node the tool gives advice, and a new plugin installs its ow
   const start = (program: string, ...words: string[]) =>
     spawnSync(process.execPath, ['--import', older, path.join(folder, program), ...words], { cwd: folder, encoding: 'utf8' })
   const refused = start('tool/package/carrel-plugin.mjs', '--help')
-  t.match(refused, { status: 1, stdout: '', stderr: /^carrel-plugin needs Node 24 or newer; this is 20\.20\.2\. Install it/ })
+  t.match(refused, { status: 1, stdout: '', stderr: /^carrel-plugin needs Node 24 or newer; this is 20\.20\.2\. Install Node 24/ })
   t.equal(refused.stderr.split('\n').length, 2, 'in one line')
   t.equal(start('create/package/create-plugin.mjs', 'my-plugin').status, 0)
   const { devDependencies } = JSON.parse(await readFile(path.join(folder, 'my-plugin', 'package.json'), 'utf8'))

@@ -9,7 +9,7 @@ const WAYS = [
   ['deep', "thrown: Cannot read properties of undefined (reading 'title')"],
   ['async', 'thrown: thrown later'],
   ['timer', 'thrown: thrown in a timer'],
-  ['rejection', 'unhandled: A promise was rejected, and nothing waited for it: nobody waits for me'],
+  ['rejection', 'unhandled: Unhandled promise rejection: nobody waits for me'],
   ['kit', 'not_found: there is no such book'],
 ] as const
 

@@ -27,7 +27,7 @@ const MANIFEST = { config: CONFIG, userConfig: { type: 'object', properties: { l
 t.test('types match the schema', (t) => {
   t.equal(
     typesOf(manifestOf(MANIFEST) as Parameters<typeof typesOf>[0]),
-    `// Made of manifest.json by \`carrel-plugin types\`: change the manifest, and make it again.
+    `// Generated from manifest.json by \`carrel-plugin types\`. Change the manifest and run it again.
 
 /** Of the shelf. */
 export interface Config {

@@ -30,7 +30,11 @@ t.test('every static problem is found', async (t) => {
     ['schema', { manifest: { id: 'nodot' } }, [error('manifest', /at \/id: must be lower-case/)]],
     ['semver', { manifest: { version: '1.0' } }, [error('manifest', /semantic version/)]],
     ['range', { manifest: { engine: { pluginApi: '^1.9' } } }, [error('manifest', /needs a newer one/)]],
-    ['unknown member', { manifest: { ...HOSTS, licence: 'MIT' } }, [warning('manifest', /"licence", which servers ignore\. Did you mean license\?/)]],
+    [
+      'unknown member',
+      { manifest: { ...HOSTS, licence: 'MIT' } },
+      [warning('manifest', /"licence", which servers ignore\. Did you mean license\?/)],
+    ],
     [
       'unknown members inside',
       {

@@ -100,7 +100,7 @@ t.test('a flood is cut, with a line that says so', async (t) => {
   t.match(lines.list({ limit: 200 }).lines[99], {
     level: 'warn',
     callId: null,
-    message: '49000 lines were left out: the plugin wrote them too fast.',
+    message: '49000 lines were dropped: the plugin wrote them too fast.',
   })
   for (let second = 0; second < 60; second += 1) {
     clock += 1_000

@@ -33,6 +33,6 @@ t.test('a later version takes the place of the one that runs', async (t) => {
 })
 
 t.test('what somebody else has signed needs a word of the administrator', async (t) => {
-  t.match(refusedFor(upgrade('1.3.0', { signedBy: ['other'] })), /^conflict: .* is not signed by/)
+  t.match(refusedFor(upgrade('1.3.0', { signedBy: ['other'] })), /^conflict: .* is not signed with the key of/)
   t.equal(refusedFor(upgrade('1.3.0', { signedBy: ['other'], trustNewKey: true })), null)
 })

@@ -73,7 +73,7 @@ t.test('other files are refused with a message', async (t) => {
   const bad = ['', ' ', 'not XML', '{"name":"x"}', '<ReadingList>', '<ReadingList><Books></ReadingList>']
   for (const text of bad) t.type(refused(text), 'string', JSON.stringify(text))
   t.type(refused(Buffer.from([0x50, 0x4b, 3, 4, 0, 0, 0, 0])), 'string', 'a zip')
-  t.match(refused('<ComicInfo/>'), /<ComicInfo> and not <ReadingList>/)
+  t.match(refused('<ComicInfo/>'), /is <ComicInfo>, not <ReadingList>/)
   t.ok(refused(`<${'x'.repeat(10_000)}/>`).length < 600, 'no megabyte is quoted')
   t.type(refused('<a>'.repeat(1_000)), 'string', 'deep')
 })

@@ -190,7 +190,7 @@ t.test('folders that cannot be a library', async (t) => {
   t.equal((await make(`${path}-link`)).status, 409, 'by a link too')
   t.equal((await make(folder('comics/inner2'))).status, 201, 'a name that only begins alike is another folder')
   t.match(await make('relative/path'), { status: 422, json: { error: 'invalid_value', message: /absolute/ } })
-  t.match(await make(`${path}/nowhere`), { status: 422, json: { message: /not there/ } })
+  t.match(await make(`${path}/nowhere`), { status: 422, json: { message: /does not exist/ } })
   t.match(await make(join(path, '1.cbz')), { status: 422, json: { message: /not a folder/ } })
   t.equal((await make('/')).status, 422)
   t.ok([400, 422].includes((await make('/tmp/\0')).status))

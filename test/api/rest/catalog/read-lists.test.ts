@@ -23,5 +23,5 @@ test('a CBL file becomes a read list', async (t) => {
   t.equal((await upload('/api/v1/read-lists/import', cbl(book('Nobody', '1'), 'None'))).status, 422)
   t.equal((await upload('/api/v1/read-lists/import', '<x')).status, 422)
   t.equal((await upload('/api/v1/read-lists/import', '<ComicInfo/>')).status, 422)
-  t.same(readReadingList(Buffer.from(cbl(book('a', '1').repeat(5_001)))), { refused: 'it holds more than 5000 books' })
+  t.same(readReadingList(Buffer.from(cbl(book('a', '1').repeat(5_001)))), { refused: 'it contains more than 5000 books' })
 })

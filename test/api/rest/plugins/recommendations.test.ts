@@ -230,7 +230,10 @@ t.test('what is not in the list of a reader cannot be dismissed', async (t) => {
     await dismiss('3'),
     {
       status: 404,
-      json: { error: 'not_found', message: /Taste recommends nothing with the externalId 3 .*GET \/api\/v1\/user\/recommendations/ },
+      json: {
+        error: 'not_found',
+        message: /Taste does not recommend anything with the externalId 3 .*GET \/api\/v1\/user\/recommendations/,
+      },
     },
     'no such item',
   )

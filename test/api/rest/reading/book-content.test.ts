@@ -244,7 +244,7 @@ t.test('covers', async (t) => {
     const { status, bytes } = await get(`${path}?placeholder=false`)
     return [status, bytes.toString()]
   }
-  t.match(await refused('/thumbnail'), [404, /is lost/])
+  t.match(await refused('/thumbnail'), [404, /is missing/])
   await database('books').where({ id: book.id }).update({ cover_hash: null })
   t.match(await refused('/thumbnail'), [404, /has no cover/])
   t.match(await refused(series), [404, /No book of this series has a cover/])

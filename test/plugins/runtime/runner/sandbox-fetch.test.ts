@@ -91,8 +91,8 @@ t.test('requests that the server cannot send are refused, and a body can be read
   }
   t.same(await call('send', null, BUDGET, { onRequest }), [
     [
-      ...Array(2).fill('TypeError: The server follows redirects, to hosts of the manifest alone: "redirect" can be nothing but "follow".'),
-      'TypeError: A body is a text: these bytes are no UTF-8.',
+      ...Array(2).fill('TypeError: The server follows redirects, but only to hosts of the manifest: "redirect" must be "follow".'),
+      'TypeError: A body must be a text, but these bytes are not UTF-8.',
       'sent',
       'Error: gone',
     ],

@@ -226,7 +226,7 @@ t.test('without a history it recommends popular series, without personal reasons
     { externalId: idOf(10), reason: '5 users of this server have started it' },
   ])
   const [rated] = await of(kinds((number) => ({ communityRating: number === 7 ? 91 : number === 2 ? 20 : null })))
-  t.match(rated, { externalId: idOf(7), reason: 'Rated 91 of 100 on average', rating: 91 })
+  t.match(rated, { externalId: idOf(7), reason: 'Rated 91 out of 100 on average', rating: 91 })
   for (const { reason, basedOn } of await of(kinds())) {
     t.match(reason, /^Popular in this library: (Space|Magic|Crime|Kitchen)/)
     t.same(basedOn, [])

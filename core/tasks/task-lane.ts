@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { Log } from '#core/foundation/log.ts'
-import { type JobHelpers, runTaskList, type WorkerPool } from '#core/tasks/graphile-worker.ts'
+import { type JobHelpers, runTaskList, type WorkerEvents, type WorkerPool } from '#core/tasks/graphile-worker.ts'
 import type { TaskType } from '#core/tasks/task.ts'
 import { registerWorkers, retireWorkers } from '#core/tasks/task-worker-store.ts'
 import { WORKER_SCHEMA, WorkerConnections } from '#core/tasks/worker-connections-store.ts'
@@ -66,8 +67,14 @@ export class TaskLane {
       admit = resolve
     })
     const connections = new WorkerConnections(database, registered)
+    const events = new EventEmitter() as WorkerEvents
+    // It ends, and gives back what it holds where the database still answers; what fails then would end this process. #retire gives it back later.
+    events.on('localQueue:setMode', ({ newMode }) => {
+      if (newMode === 'RELEASED') connections.close()
+    })
     const pool = runTaskList(
       {
+        events,
         schema: WORKER_SCHEMA,
         logger: workerLog(log),
         noHandleSignals: true,

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
-import tap, { type Test } from 'tap'
+import type { Test } from 'tap'
 import { closeDatabase, hashMigrations, migrate, openDatabase } from '#core/database/database.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
@@ -21,6 +21,8 @@ interface Maker {
   urlOf: (database: string) => string
   admin: Knex
   findTemplate: () => Promise<string>
+  /** Databases that are open. The connection to make others ends with the last one, or it would keep a bench from ending. */
+  open: number
 }
 
 let maker: Promise<Maker> | null = null
@@ -30,16 +32,30 @@ function findMaker(): Promise<Maker> {
   return maker
 }
 
+async function useMaker(): Promise<Maker> {
+  const found = await findMaker()
+  // It may have been left while we waited for it.
+  if (maker === null || (await maker) !== found) return await useMaker()
+  found.open += 1
+  return found
+}
+
+async function leaveMaker(used: Maker): Promise<void> {
+  used.open -= 1
+  if (used.open > 0) return
+  maker = null
+  await closeDatabase(used.admin)
+}
+
 async function openMaker(): Promise<Maker> {
   const urlOf = await connectToKeeper()
   const admin = openDatabase({ url: urlOf('postgres'), poolMax: 2, log: silentLog })
-  tap.teardown(() => closeDatabase(admin))
   let template: Promise<string> | null = null
   const findTemplate = () => {
     template ??= prepareTemplate(admin, urlOf)
     return template
   }
-  return { urlOf, admin, findTemplate }
+  return { urlOf, admin, findTemplate, open: 0 }
 }
 
 /** Connects to the keeper of the cluster, starting one when there is none; answers how to address a database in it. */
@@ -110,7 +126,8 @@ export async function openTestDatabase(
   t: Test,
   options: { empty?: boolean; poolMax?: number } = {},
 ): Promise<{ database: Knex; url: string }> {
-  const { urlOf, admin, findTemplate } = await findMaker()
+  const used = await useMaker()
+  const { urlOf, admin, findTemplate } = used
   const name = `test_${randomUUID().replaceAll('-', '')}`
   if (options.empty) await admin.raw('CREATE DATABASE ?? STRATEGY file_copy', [name])
   else await admin.raw('CREATE DATABASE ?? TEMPLATE ?? STRATEGY file_copy', [name, await findTemplate()])
@@ -120,6 +137,7 @@ export async function openTestDatabase(
     await closeDatabase(database)
     const leaks = await findLeaks(admin, name)
     await admin.raw('DROP DATABASE ?? WITH (FORCE)', [name])
+    await leaveMaker(used)
     if (leaks.length > 0) throw new Error(`Connections to the test database were left open:\n${leaks.join('\n')}`)
   })
   return { database, url }

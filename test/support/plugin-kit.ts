@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
+import { rmSync } from 'node:fs'
 import { chmod, copyFile, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import tap, { type Test } from 'tap'
+import type { Test } from 'tap'
 import { buildKit } from '../../plugin-sdk/build.mjs'
 
 /** The kit for authors of plugins, as they get it: built, packed and installed into a folder of theirs. */
@@ -76,7 +77,7 @@ function findBuiltKit(): Promise<string> {
 
 async function buildOnce(): Promise<string> {
   const home = await mkdtemp(path.join(tmpdir(), 'carrel-sdk-'))
-  tap.teardown(() => rm(home, { recursive: true, force: true }))
+  process.once('exit', () => rmSync(home, { recursive: true, force: true }))
   await buildKit(path.join(home, 'dist'))
   return path.join(home, 'dist')
 }

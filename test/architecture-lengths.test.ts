@@ -4,11 +4,11 @@ import { readSources, sourcePaths } from '#test/support/architecture.ts'
 import { findLongOnes } from '#test/support/lengths.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** Migrations are tables. */
 /** Written by programs, see .gitattributes. */
 const GENERATED = /^plugins\/(bundled\/[^/]+|templates\/guest\/rules)\/main\.js$/
 
 t.test('no function is longer than a screen, no class longer than a few', async (t) => {
+  // Migrations are tables, and tests and benches read from top to bottom.
   const paths = sourcePaths(root).filter((path) => !/^(test|bench|migrations)\//.test(path) && !GENERATED.test(path))
   t.ok(paths.length > 500, `${paths.length} files`)
   t.same(readSources(root, paths).flatMap(findLongOnes), [])

@@ -31,7 +31,7 @@ for (const [number, files] of entries.entries()) {
   const [first = ''] = files
   const program = files.length > 1 ? [path.join('test', 'support', 'batch.ts'), String(number)] : [first]
   // tap adds its hooks to NODE_OPTIONS of every Node that it starts.
-  const { subtest } = t.spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, ...program], {
+  const { subtest } = t.spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, '--disable-warning=ExperimentalWarning', ...program], {
     name: files.length > 1 ? `${first} and ${files.length - 1} more` : first,
     ...{ at: null, stack: '', cwd: root },
     env: { ...environment, TEST_FILES: JSON.stringify(files) },

@@ -2,7 +2,7 @@
  * How fast an unchanged library is scanned again, against a bare walk with stat in Node, and how much memory the server needs
  * for the first scan of it, a minute after it, and after a restart. `npm run bench:rescan [-- --files 100000]`
  */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
@@ -12,14 +12,13 @@ import { parseArgs } from 'node:util'
 import { fillCompileCache } from '#api/compile-cache.mjs'
 import { NODE_FLAGS, tunedEnvironment } from '#api/node-tuning.mjs'
 import { median } from '#bench/load.ts'
+import { writeSmallLibrary } from '#bench/small-library.ts'
 import { verdict } from '#bench/verdict.ts'
 import { awaitScan, startServer } from '#test/support/running-server.ts'
-import { buildZip } from '#test/support/zip-builder.ts'
 
 const { values } = parseArgs({ options: { files: { type: 'string', default: '100000' }, rounds: { type: 'string', default: '5' } } })
 const files = Number(values.files)
 const rounds = Number(values.rounds)
-const FILES_PER_FOLDER = 20
 const RSS_MB_MAX = 350
 const RATIO_MAX = 1.5
 /** Of a server that has nothing to do and knows its library: what threads and caches took for a scan they have given back. */
@@ -29,19 +28,6 @@ const IDLE_AFTER_MS = 60_000
 
 const folder = mkdtempSync(join(tmpdir(), 'carrel-bench-rescan-'))
 const library = join(folder, 'library')
-
-/** One GIF pixel: the smallest page there is, because this bench is about files, not pictures. */
-const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
-
-function writeLibrary(): void {
-  for (let index = 0; index < files; index++) {
-    const series = join(library, `Series ${String(Math.floor(index / FILES_PER_FOLDER)).padStart(5, '0')}`)
-    if (index % FILES_PER_FOLDER === 0) mkdirSync(series, { recursive: true })
-    // The comment makes every file's hash its own.
-    const zip = buildZip([{ name: '1.gif', data: PIXEL }], { comment: Buffer.from(`book ${index}`) })
-    writeFileSync(join(series, `Book ${String(index).padStart(6, '0')} v${(index % FILES_PER_FOLDER) + 1}.cbz`), zip)
-  }
-}
 
 /** The unavoidable work: list every folder, stat every file. Synchronous calls are the fastest Node has for this. */
 function bareWalk(path: string): number {
@@ -90,7 +76,7 @@ try {
     environment: tunedEnvironment(process.env),
   })
   console.log(`Writing ${files} files …`)
-  writeLibrary()
+  writeSmallLibrary(library, files)
   let server = await startServer({ dataFolder: join(folder, 'data') })
   try {
     const created = await server.post<{ id: string }>('/api/v1/libraries', { name: 'Bench', path: library, scanImmediately: false })

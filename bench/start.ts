@@ -4,8 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
@@ -13,8 +12,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { median } from '#bench/load.ts'
+import { writeSmallLibrary } from '#bench/small-library.ts'
 import { verdict } from '#bench/verdict.ts'
-import { buildZip } from '#test/support/zip-builder.ts'
+import { freePort } from '#test/support/free-port.ts'
 
 const { values } = parseArgs({
   options: { library: { type: 'string' }, files: { type: 'string', default: '500' }, rounds: { type: 'string', default: '7' } },
@@ -26,25 +26,6 @@ const STEP_MS = 20
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'carrel-bench-start-'))
-
-function writeLibrary(): string {
-  const library = join(folder, 'library')
-  const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
-  for (let index = 0; index < Number(values.files); index++) {
-    const series = join(library, `Series ${Math.floor(index / 20)}`)
-    mkdirSync(series, { recursive: true })
-    writeFileSync(join(series, `Book ${index}.cbz`), buildZip([{ name: '1.gif', data: pixel }], { comment: Buffer.from(`book ${index}`) }))
-  }
-  return library
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  return port
-}
 
 interface Start {
   firstAnswerMs: number
@@ -109,7 +90,8 @@ async function until(child: ChildProcess, isSo: () => Promise<boolean>, withinMs
 }
 
 try {
-  const library = values.library ?? writeLibrary()
+  const library = values.library ?? join(folder, 'library')
+  if (values.library === undefined) writeSmallLibrary(library, Number(values.files))
   await start(['--library', library], true)
   const starts: Start[] = []
   for (let round = 0; round < Number(values.rounds); round++) {

@@ -26,7 +26,7 @@ export interface Allow<W extends Who = Who> {
   userHeader?: boolean
 }
 
-/** Of a route that anyone may call, whoever calls it may be nobody. */
+/** On a public route there may be no user. */
 export type CallerOf<W extends Who> = W extends 'public' ? Caller | null : Caller
 
 /** What every handler is given besides its own parameters. */

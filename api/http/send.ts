@@ -49,21 +49,13 @@ async function sendMade(response: ServerResponse, { make, ...rest }: Extract<Str
 /** Never sent: the conditions end in a 304 or 412. */
 const NOTHING_MADE = { bytes: new Uint8Array(0), mediaType: 'application/octet-stream' }
 
-async function sendPacked(response: ServerResponse, reply: Extract<StreamReply, { kind: 'packed' }>): Promise<void> {
-  const asGzip = takesGzip(response.req.headers['accept-encoding'])
-  const validators = { etag: asGzip ? packedEtag(reply.etag) : reply.etag }
-  const isWanted = checkConditions(response.req.headers, validators) === 'send'
-  const gzipped = isWanted ? await reply.gzipped() : NOTHING_MADE.bytes
-  const bytes = isWanted && !asGzip ? await unpack(gzipped) : gzipped
-  if (response.destroyed) return
-  appendVary(response, 'Accept-Encoding')
-  setValidators(response, reply.cacheControl, validators)
-  if (endsByCondition(response, validators)) return
-  if (asGzip) response.setHeader('Content-Encoding', 'gzip')
-  response.setHeader('Content-Type', reply.mediaType)
-  response.setHeader('Content-Length', bytes.byteLength)
-  response.writeHead(200)
-  response.end(bytes)
+async function sendPacked(response: ServerResponse, { gzipped, ...rest }: Extract<StreamReply, { kind: 'packed' }>): Promise<void> {
+  const { headers } = response.req
+  const asGzip = takesGzip(headers['accept-encoding'])
+  const isWanted = checkConditions(headers, { etag: asGzip ? packedEtag(rest.etag) : rest.etag }) === 'send'
+  const packed = isWanted ? await gzipped() : NOTHING_MADE.bytes
+  const bytes = isWanted && !asGzip ? await unpack(packed) : packed
+  if (!response.destroyed) await sendBytes(response, { ...rest, kind: 'bytes', bytes, gzipped: packed })
 }
 
 function sendRedirect(response: ServerResponse, location: string): void {

@@ -34,7 +34,7 @@ export async function openPresence(
   })
 }
 
-/** @param signal JSON of less than 8,000 bytes. Inside of a transaction it is told with the commit. */
+/** @param signal JSON of less than 8,000 bytes. Inside a transaction it is sent with the commit. */
 export async function sendSignal(database: Knex, signal: unknown): Promise<void> {
   await database.raw('SELECT pg_notify(?, ?)', [CHANNEL, JSON.stringify(signal)])
 }

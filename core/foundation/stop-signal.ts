@@ -4,8 +4,7 @@ const SAME_SIGNAL_MS = 700
 export const QUIT_AT_ONCE = 130
 
 /**
- * Aborts when this process is asked to stop by a signal, or when the launcher that it speaks with was killed. Whoever asks a second time does not want to
- * wait: the process ends at once.
+ * Aborts when a signal asks this process to stop, or when its launcher was killed. A second signal ends the process at once.
  */
 export function openStopSignal(): AbortSignal {
   const stop = new AbortController()

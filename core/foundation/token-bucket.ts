@@ -5,10 +5,10 @@ export interface Pace {
   burst: number
 }
 
-/** Who has waited as long as told must not miss a token for what sums of fractions lose. */
+/** Tolerates floating-point error: a client that waited as long as it was asked to gets its token. */
 const ROUNDING = 1e-9
 
-/** Tokens that come back with time: whoever takes one each time may go at most `burst` times at once, and `perSecond` times a second in the long run. */
+/** Tokens that come back with time: at most `burst` can be taken at once, and `perSecond` per second in the long run. */
 export class TokenBucket {
   #tokens: number
   #at: number

@@ -153,7 +153,7 @@ function editEntry<Name extends SetName>(name: Name, draft: Draft<Name>, { key, 
 const merged = <Value>(standing: Value, given: Value): Value => (typeof standing === 'object' ? { ...standing, ...given } : standing)
 
 /** Whether an entry says all that is given. */
-const says = <Value>(standing: Value, given: Value): boolean => isSameEntry(merged(standing, given), standing)
+export const says = <Value>(standing: Value, given: Value): boolean => isSameEntry(merged(standing, given), standing)
 
 const bare = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value).filter(([, member]) => member != null)) : value

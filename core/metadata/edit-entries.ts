@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import { announceRecords } from '#core/events/event-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { applySets, changedSets, type SetChanges } from '#core/metadata/apply-change.ts'
-import { isSameEntry, type SetChange } from '#core/metadata/apply-set.ts'
+import { type SetChange, says } from '#core/metadata/apply-set.ts'
 import { lockRecords, touchRecords } from '#core/metadata/metadata-record-store.ts'
 import { type GivenEntry, keyedEntries, type MetadataSet, SET_RULES, type SetEntries, type SetName } from '#core/metadata/metadata-set.ts'
 import { readSets, storeSets } from '#core/metadata/metadata-set-store.ts'
@@ -66,10 +66,12 @@ export async function replaceEntries<Name extends EntrySet>(
   await database.transaction(async (trx) => {
     await changeEntries(trx, owner, ({ entries }) => {
       const keyed = keyedEntries(owner.set, values)
-      const isThere = (key: string, value: object) =>
-        isSameEntry({ ...(entries.get(key)?.value as object), ...value }, entries.get(key)?.value)
+      const isThere = (key: string, value: SetEntries[Name]) => {
+        const standing = entries.get(key)
+        return standing !== undefined && says(standing.value, value)
+      }
       return {
-        add: [...keyed].filter(([key, value]) => !isThere(key, value as object)).map(([, value]) => value),
+        add: [...keyed].filter(([key, value]) => !isThere(key, value)).map(([, value]) => value),
         remove: [...entries.keys()].filter((key) => !keyed.has(key)),
       }
     })

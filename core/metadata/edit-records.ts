@@ -53,7 +53,7 @@ export async function editRecords(
   })
 }
 
-/** Changes a set of many records, as {@link editRecords}; what stands beside it is not read. */
+/** Changes a set of many records, as {@link editRecords}; other sets are not read. */
 export async function editSets(database: Knex, edit: Edit & { changes: SetChanges }): Promise<RecordOutcome[]> {
   const { kind, changes } = edit
   return await inSlices(database, edit, async (trx, ids) => {

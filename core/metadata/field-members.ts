@@ -9,7 +9,7 @@ export type ShownValues<One extends Field> = { [Each in One as Each['name']]: St
 
 /**
  * The members of a request or an answer for fields. Their types are those of the fields; that objects are made of lists member by member no compiler sees.
- * @param aboutOf what is told of a field, where that is more than its own sentence
+ * @param aboutOf description of a field, where it is longer than the field's own
  */
 export function fieldMembers<One extends Field>(fields: readonly One[], aboutOf = ({ about }: Field): string => about): FieldMembers<One> {
   const members = fields.map((field) => [field.name, Type.Optional(Nullable(field.schema, { description: aboutOf(field) }))] as const)

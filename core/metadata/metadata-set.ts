@@ -86,7 +86,7 @@ export function keyedEntries<Name extends SetName>(name: Name, entries: readonly
   return keyed
 }
 
-/** What is told of a set: names in their order, titles as a list, and what services know by their names. */
+/** A set as proposals show it: names in their order, titles as a list, the rest by the names of services. */
 export function valueOfSet<Name extends SetName>(name: Name, entries: Iterable<readonly [string, SetEntries[Name]]>): unknown {
   const all = [...entries]
   if (isNames(name)) return all.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value)

@@ -1,7 +1,4 @@
-import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
@@ -12,6 +9,7 @@ import { openPluginHost } from '#plugins/host/plugin-host.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { openSupervisor } from '#plugins/runtime/supervisor.ts'
 import { spawnCarrel } from '#test/support/carrel-process.ts'
+import { freePort } from '#test/support/free-port.ts'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
 import { commandsOf, filesOf, placeKit, succeeds, writeFiles } from '#test/support/plugin-kit.ts'
 import { openTestServer } from '#test/support/server.ts'
@@ -22,15 +20,6 @@ const README = 'plugin-sdk/README.md'
 const PATIENCE_MS = 60_000
 
 /** A port that is free at the moment. */
-async function freePort(): Promise<number> {
-  const server = http.createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
 t.test('the tutorial works with a local service and reloads every change', async (t) => {
   const port = await freePort()
   // As in the README, with a free port.

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { glob, writeFile } from 'node:fs/promises'
 import http from 'node:http'
 import { SourceMap } from 'node:module'
-import net from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -12,6 +11,7 @@ import { runCommandLine } from '#plugins/devkit/command-line.ts'
 import { pluginProgram } from '#plugins/host/plugin-program.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { runDev } from '#test/support/dev-process.ts'
+import { freePort } from '#test/support/free-port.ts'
 import { openPluginFolder } from '#test/support/plugin-projects.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
@@ -45,14 +45,6 @@ export default definePlugin({
 })
 `
 const SEARCH = { method: 'metadata.series.search', input: { query: 'echo', limit: 3 } }
-
-async function freePort(): Promise<number> {
-  const server = net.createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as net.AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 async function startDev(t: Test, folder: string, given: string[]) {
   const { says, end, said, ended } = runDev(t, folder, given)

@@ -1,9 +1,11 @@
 import type { Knex } from 'knex'
+import { openPluginHost } from '#api/compose-plugin-host.ts'
 import type { Services } from '#api/http/services.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { openProposals } from '#core/matching/apply-proposal.ts'
 import { openLibraryJobs } from '#core/matching/library-jobs.ts'
 import { openMatchTasks } from '#core/matching/match-tasks.ts'
 import { openMatching } from '#core/matching/matching.ts'
@@ -11,7 +13,7 @@ import type { DrawCover } from '#core/metadata/cover.ts'
 import { openRecommendations } from '#core/recommendations/recommendations.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
-import { openPluginHost, type PluginHost } from '#plugins/host/plugin-host.ts'
+import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { openProviderClient } from '#plugins/host/provider-client.ts'
 import { openUserPlugins } from '#plugins/host/user-plugins.ts'
 import { openCoverDownload } from '#plugins/network/cover-download.ts'
@@ -54,11 +56,8 @@ export async function openPlugins(ground: PluginGround): Promise<PluginCompositi
   const templates = openTemplates(supervisor)
   const plugins = openPluginHost({ database, supervisor, egress, log, secrets: await credentialKeys(settings), enabled })
   const providers = openProviderClient({ database, plugins })
-  const matching = openMatching({
-    ...{ database, providers, rules, drawCover, settings, log },
-    render: templates.renderMany,
-    downloadCover: openCoverDownload(egress),
-  })
+  const proposals = openProposals({ database, providers, downloadCover: openCoverDownload(egress), drawCover, settings, log })
+  const matching = openMatching({ database, providers, proposals, rules, render: templates.renderMany })
   const matchTasks = openMatchTasks({ database, tasks, matching })
   const libraryJobs = openLibraryJobs({ database, tasks, providers, matching, matchTasks, log })
   const userPlugins = openUserPlugins({ database, plugins, egress, tasks })

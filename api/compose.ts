@@ -16,7 +16,8 @@ import { openEvents } from '#core/events/follow.ts'
 import { type Exports, openExports } from '#core/exports/series-exports.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { openLoopWatch } from '#core/foundation/loop-watch.ts'
-import { openAnalyses } from '#core/ingest/analyses.ts'
+import { openBookAnalyses } from '#core/ingest/analyze-book.ts'
+import { openBulkAnalyses } from '#core/ingest/bulk-analyses.ts'
 import { openReprocessing } from '#core/ingest/reprocess-titles.ts'
 import { openScans, type Scans } from '#core/ingest/scans.ts'
 import { openMaintenance } from '#core/maintenance/maintenance.ts'
@@ -92,7 +93,8 @@ export async function openWork(ground: Ground): Promise<Work> {
       dataFolder: settings.dataFolder,
       purgeAfterSeconds: settings.purgeAfterSeconds,
     })
-    openAnalyses({ database, tasks, announcer, analyze: pool.analyze, log, settings })
+    openBookAnalyses({ database, tasks, announcer, analyze: pool.analyze, log, settings })
+    openBulkAnalyses({ database, tasks })
     openReprocessing({ database, tasks, rules })
     openMaintenance({ database, tasks, drawBookCover: pool.drawBookCover, settings })
     const exports = await openExports({ database, tasks, log, dataFolder: settings.dataFolder })

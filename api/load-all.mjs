@@ -10,6 +10,7 @@ const MODULES = [
   'core/ingest/add-library.ts',
   'plugins/packages/bundled-plugins.ts',
   'workers/pool/thread.ts',
+  'workers/formats/analyze.ts',
   'workers/formats/epub/epub.ts',
   'workers/formats/pdf/pdf.ts',
   'workers/formats/rar/rar-page.ts',

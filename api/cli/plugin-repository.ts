@@ -31,7 +31,7 @@ async function withRepositories(
   return await withDatabase({ settings, log, stop }, use, async (opened) => {
     const { database } = opened
     const [{ openPluginHost }, { openSupervisor }, { openEgress }, { openDownload }, { openRepositories }] = await Promise.all([
-      import('#plugins/host/plugin-host.ts'),
+      import('#api/compose-plugin-host.ts'),
       import('#plugins/runtime/supervisor.ts'),
       import('#plugins/network/egress.ts'),
       import('#plugins/repositories/download.ts'),

@@ -16,7 +16,7 @@ export async function withPlugins(input: CommandInput, use: DatabaseUse, work: (
   const { settings, log, stop } = input
   return await withDatabase({ settings, log, stop }, use, async (opened) => {
     const [{ openPluginHost }, { openSupervisor }, { openEgress }] = await Promise.all([
-      import('#plugins/host/plugin-host.ts'),
+      import('#api/compose-plugin-host.ts'),
       import('#plugins/runtime/supervisor.ts'),
       import('#plugins/network/egress.ts'),
     ])

@@ -1,27 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
-import { promisify } from 'node:util'
-import { createGzip, gzip } from 'node:zlib'
+import { createGzip } from 'node:zlib'
 import { drained } from '#api/http/drained.ts'
 import type { ErrorAnswer } from '#api/http/errors.ts'
 import { jsonChunks } from '#api/http/json-chunks.ts'
 import type { Refusal } from '#api/http/mount.ts'
-
-/** In the thread pool. */
-export const compress = promisify(gzip)
-
-/** Below this the packet is as long either way. */
-export const GZIP_BYTES_MIN = 1024
-
-/**
- * On every answer. Nothing we send may run scripts or be framed by others: books hold SVG and HTML made by strangers, which a browser
- * would otherwise run as ours.
- */
-export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
-  'X-Content-Type-Options': 'nosniff',
-  'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; sandbox",
-  'Referrer-Policy': 'no-referrer',
-}
+import { appendVary, compress, GZIP_BYTES_MIN, takesGzip } from '#api/http/response.ts'
 
 /** Longer answers are sent while they are written, so that neither their length nor a client that reads slowly decides how much memory they take. */
 const HELD_BYTES_MAX = 1_048_576
@@ -88,12 +72,6 @@ async function sendWhileWritten(
   if (!gone.signal.aborted) target.end()
 }
 
-/** Sends an answer without a body. */
-export function sendNothing(response: ServerResponse, status: 204 | 304): void {
-  response.writeHead(status)
-  response.end()
-}
-
 /** Sends what `answerOf` made of an error. @param refusal the same as a foreign protocol writes it */
 export async function sendError(response: ServerResponse, answer: ErrorAnswer, refusal: Refusal = answer): Promise<void> {
   if (answer.retryAfterSeconds !== undefined) response.setHeader('Retry-After', Math.max(1, Math.ceil(answer.retryAfterSeconds)))
@@ -104,30 +82,4 @@ export async function sendError(response: ServerResponse, answer: ErrorAnswer, r
   if (answer.status !== 416) response.removeHeader('Content-Range')
   for (const [name, value] of Object.entries(refusal.headers ?? {})) response.setHeader(name, value)
   await sendJson(response, refusal.status, refusal.body, refusal.mediaType)
-}
-
-/** Adds names to Vary and keeps those that stand there. */
-export function appendVary(response: ServerResponse, ...names: readonly string[]): void {
-  const present = response.getHeader('Vary')
-  if (present === undefined) {
-    response.setHeader('Vary', names.join(', '))
-    return
-  }
-  const known = String(present).toLowerCase().split(/, */)
-  const missing = names.filter((name) => !known.includes(name.toLowerCase()))
-  if (missing.length > 0) response.setHeader('Vary', [present, ...missing].join(', '))
-}
-
-/** Whether an Accept-Encoding header takes gzip (RFC 9110, 12.5.3): named or by `*`, and not with a weight of zero. */
-export function takesGzip(accepted: string | string[] | undefined): boolean {
-  let any = false
-  for (const part of String(accepted ?? '')
-    .toLowerCase()
-    .split(',')) {
-    const [coding = '', ...parameters] = part.split(';').map((text) => text.trim())
-    const refused = parameters.some((parameter) => /^q=0(\.0{0,3})?$/.test(parameter))
-    if (coding === 'gzip' || coding === 'x-gzip') return !refused
-    if (coding === '*') any = !refused
-  }
-  return any
 }

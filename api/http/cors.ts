@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { appendVary } from '#api/http/answer.ts'
+import { appendVary } from '#api/http/response.ts'
 
 /** What our routes understand; a browser asks before it sends any of these. */
 const REQUEST_HEADERS =

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
-import { appendVary, sendNothing, takesGzip } from '#api/http/answer.ts'
 import { BrokenTransfer } from '#api/http/broken-transfer.ts'
 import { allowsRange, checkConditions, readRange } from '#api/http/conditional.ts'
 import { drained } from '#api/http/drained.ts'
+import { appendVary, sendNothing, takesGzip } from '#api/http/response.ts'
 import { CarrelError } from '#core/foundation/errors.ts'
 
 /** Bytes whose length is known before they are read, and that may be had as gzip too. */

@@ -1,8 +1,6 @@
 import type { Knex } from 'knex'
-import { storable } from '#core/catalog/book-store.ts'
+import { storable, storableMember } from '#core/foundation/storable-text.ts'
 import type { Problem } from '#core/metadata/analysis.ts'
-
-const storableMember = (_key: string, value: unknown) => (typeof value === 'string' ? storable(value) : value)
 
 /**
  * Records a page that could not be shown as an error of its book; the next analysis clears it. One error per book and type is

@@ -59,3 +59,10 @@ function isSameSystem(folder: Folders, system: Folders): boolean {
 }
 
 const isAtOrBelow = (path: string, folder: string) => path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`)
+
+/** Folder of a file relative to the library's root, '' for the root itself. */
+export function folderOf(root: string, path: string): string {
+  const relative = path.slice(root.length + 1)
+  const slash = relative.lastIndexOf('/')
+  return slash === -1 ? '' : relative.slice(0, slash)
+}

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
-import { trueMtimeNs } from '#core/catalog/book-store.ts'
+import { trueMtimeNs } from '#core/catalog/file-version.ts'
 import type { BookFormat, Page, PageSource } from '#core/metadata/analysis.ts'
 
 /** What reading a page needs of its book. */

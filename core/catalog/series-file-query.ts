@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
-import { trueMtimeNs } from '#core/catalog/book-store.ts'
+import { trueMtimeNs } from '#core/catalog/file-version.ts'
 import { READING_ORDER } from '#core/metadata/reading-order.ts'
 
 /** Books of a series whose files exist, after the id `after`, by id. */

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { listBooksToAnalyze } from '#core/catalog/library-store.ts'
-import { queueAnalyses } from '#core/ingest/queue-analyses.ts'
+import { queueAnalyses } from '#core/ingest/analyze-book.ts'
 import type { TaskHandler, TaskQueue } from '#core/tasks/task.ts'
 import { isCancelled } from '#core/tasks/task-store.ts'
 

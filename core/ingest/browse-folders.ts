@@ -9,7 +9,7 @@ import { listLibraryPaths } from '#core/catalog/library-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { OutsideError, openFolderInside } from '#core/foundation/open-inside.ts'
 import { Nullable } from '#core/foundation/schema.ts'
-import { compareNames } from '#core/ingest/walk.ts'
+import { compareNames } from '#core/ingest/walk-folders.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
 /** Where people usually keep books, besides the folders of the libraries and the home folder. */

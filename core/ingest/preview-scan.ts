@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import { refuse } from '#core/foundation/errors.ts'
 import { checkFolder, refuseOverlap } from '#core/ingest/edit-library.ts'
 import { seriesOf } from '#core/ingest/group-series.ts'
-import { countHangingThreads, streamWalk } from '#core/ingest/walk-stream.ts'
+import { countHangingThreads, walk } from '#core/ingest/walk.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
 const PREVIEW_LIMITS = {
@@ -81,7 +81,7 @@ async function preview({ database, settings }: PreviewParts, folder: string, sig
   let isTruncated = false
   try {
     const options = { root, excludedPatterns: null, allowedFormats: null, known: new Map<string, string>() }
-    for await (const { changed } of streamWalk(options, AbortSignal.any([signal, deadline]))) {
+    for await (const { changed } of walk(options, AbortSignal.any([signal, deadline]))) {
       for (const part of changed) {
         totalFiles += part.names.length
         for (const name of part.names)

@@ -1,20 +1,13 @@
 import { lstat } from 'node:fs/promises'
 import type { Knex } from 'knex'
-import {
-  type BookToAnalyze,
-  type Duplicate,
-  joinSeries,
-  listBooksWithContent,
-  lockSeriesPair,
-  relinkBook,
-} from '#core/catalog/book-store.ts'
+import { type Duplicate, joinSeries, listBooksWithContent, lockSeriesPair, type NewBook, relinkBook } from '#core/ingest/relink-store.ts'
 import { applyChange } from '#core/metadata/apply-change.ts'
 import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
 import { withSortTitle } from '#core/metadata/sort-title.ts'
 
 /** Books with the same content as a new one whose own files are missing: one of them was moved here. */
-export async function listGoneDuplicates(database: Knex, found: BookToAnalyze, sha256: string): Promise<Duplicate[]> {
+export async function listGoneDuplicates(database: Knex, found: NewBook, sha256: string): Promise<Duplicate[]> {
   const duplicates = await listBooksWithContent(database, { id: found.id, libraryId: found.library_id, fileName: found.file_name, sha256 })
   const gone: Duplicate[] = []
   for (const duplicate of duplicates) if (await isGone(duplicate.path)) gone.push(duplicate)
@@ -28,7 +21,7 @@ export async function listGoneDuplicates(database: Knex, found: BookToAnalyze, s
  */
 export async function relinkMoved(
   trx: Knex.Transaction,
-  found: BookToAnalyze,
+  found: NewBook,
   duplicate: Duplicate,
 ): Promise<{ leftSeriesId: string | null } | null> {
   const series = await relinkBook(trx, found, duplicate)

@@ -9,7 +9,7 @@ import {
   listBooksToRetry,
   listErrorTypes,
 } from '#core/ingest/analysis-choice-query.ts'
-import { queueAnalyses } from '#core/ingest/queue-analyses.ts'
+import { queueAnalyses } from '#core/ingest/analyze-book.ts'
 import type { BookErrorType } from '#core/metadata/analysis.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 

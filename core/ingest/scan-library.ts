@@ -1,16 +1,15 @@
 import { opendir, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
-import { folderOf } from '#core/catalog/book-store.ts'
-import { findPlaceProblem } from '#core/catalog/library-place.ts'
+import { findPlaceProblem, folderOf } from '#core/catalog/library-place.ts'
 import { countLongMissed } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { readBootClock } from '#core/foundation/boot-clock.ts'
 import { hashText } from '#core/foundation/hash-text.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { queueAnalyses } from '#core/ingest/analyze-book.ts'
 import { markMissing } from '#core/ingest/mark-missing.ts'
 import { describeLoss, describeUnpurged, type Guard, isMassLoss } from '#core/ingest/mass-loss.ts'
 import { purgeDeleted } from '#core/ingest/purge-deleted.ts'
-import { queueAnalyses } from '#core/ingest/queue-analyses.ts'
 import {
   acceptFound,
   countKnownBooks,
@@ -27,7 +26,7 @@ import {
   type SeenFile,
 } from '#core/ingest/scan-store.ts'
 import { beginScan, endScan, isCancelRequested, type ScanCounts, writeScanCounts } from '#core/ingest/scans-store.ts'
-import { streamWalk, type WalkBatch } from '#core/ingest/walk-stream.ts'
+import { type WalkBatch, walk } from '#core/ingest/walk.ts'
 import { aggregateDue } from '#core/metadata/aggregate-series.ts'
 import { FinalFailure, type TaskHandler, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
 
@@ -132,7 +131,7 @@ async function scan(parts: ScanParts, run: TaskRun, begun: Begun): Promise<unkno
   }
   const options = { root: library.path, excludedPatterns: library.excluded_patterns, allowedFormats: library.allowed_formats }
   const compare = begun.deep ? new Map<string, string>() : known
-  for await (const batch of streamWalk({ ...options, known: compare }, run.signal)) await recordBatch(parts, state, batch)
+  for await (const batch of walk({ ...options, known: compare }, run.signal)) await recordBatch(parts, state, batch)
   run.signal.throwIfAborted()
 
   if (state.unreadable.has('')) throw new FinalFailure(`${state.counts.errors[0]}. No book was marked as deleted.`)

@@ -1,7 +1,8 @@
 import { lstat, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import { recordPageProblem } from '#core/catalog/book-error-store.ts'
-import { lockBook, trueMtimeNs } from '#core/catalog/book-store.ts'
+import { lockBook } from '#core/catalog/book-store.ts'
+import { trueMtimeNs } from '#core/catalog/file-version.ts'
 import {
   countThumbnails,
   listCoverBookIds,

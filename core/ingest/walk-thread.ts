@@ -1,7 +1,7 @@
-/** The thread of walks, started by walk-stream.ts: runs one walk after the other, and waits while too many batches are unread. */
+/** The thread of walks, started by walk.ts: runs one walk after the other, and waits while too many batches are unread. */
 import { parentPort } from 'node:worker_threads'
-import { walk } from '#core/ingest/walk.ts'
-import { BATCH_FILES, BATCHES_AHEAD, READ, STOP, type WalkBatch, type WalkOrder } from '#core/ingest/walk-stream.ts'
+import { BATCH_FILES, BATCHES_AHEAD, READ, STOP, type WalkBatch, type WalkOrder } from '#core/ingest/walk.ts'
+import { walkFolders } from '#core/ingest/walk-folders.ts'
 
 const port = parentPort as NonNullable<typeof parentPort>
 /** A batch is sent at least this often, even if empty, so that users see progress. */
@@ -30,7 +30,7 @@ port.on('message', ({ options, shared }: WalkOrder) => {
     sentAt = Date.now()
   }
   const isStopped = () => Atomics.load(shared, STOP) === 1
-  for (const step of walk(options)) {
+  for (const step of walkFolders(options)) {
     if (isStopped()) break
     if (step.kind === 'changed') {
       batch.changed.push(step.part)

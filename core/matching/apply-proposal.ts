@@ -1,11 +1,31 @@
 import type { Knex } from 'knex'
+import { dropCover, keepCover } from '#core/catalog/choose-cover.ts'
 import { announceRecords } from '#core/events/event-store.ts'
-import { refuse } from '#core/foundation/errors.ts'
-import { type Application, addApplication, claimApplication, recordUndone } from '#core/matching/application-store.ts'
+import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import type { Log } from '#core/foundation/log.ts'
+import {
+  type Application,
+  addApplication,
+  claimApplication,
+  forgetIfEmpty,
+  recordCover,
+  recordUndone,
+} from '#core/matching/application-store.ts'
 import { type Choice, changeOf, type FieldPreview, type Proposal, previewProposal } from '#core/matching/proposal.ts'
+import { proposalOf } from '#core/matching/proposal-of.ts'
+import {
+  type Answered,
+  type DownloadCover,
+  idKeyOf,
+  type Provider,
+  type ProviderClient,
+  type ProviderFailure,
+} from '#core/matching/provider-client.ts'
 import { recordSynced } from '#core/matching/target-query.ts'
 import { applyChange } from '#core/metadata/apply-change.ts'
 import { findCoverRow } from '#core/metadata/chosen-cover-store.ts'
+import type { DrawCover } from '#core/metadata/cover.ts'
+import { listIdNames } from '#core/metadata/id-name-query.ts'
 import { SETS } from '#core/metadata/metadata-set.ts'
 import { loadStates, readStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import type { Kind } from '#core/metadata/record-kind.ts'
@@ -19,7 +39,7 @@ export interface Target {
 }
 
 /** Who proposes, and who applies. */
-export interface Origin {
+interface Origin {
   pluginId: string
   pluginKey: string
   externalId: string
@@ -29,10 +49,165 @@ export interface Origin {
   userId: string | null
 }
 
+export interface Applied {
+  success: boolean
+  message: string
+  fields: FieldPreview[]
+  /** To undo it by; null where nothing was changed. */
+  applicationId: string | null
+  externalUrl: string | null
+  /** Of a provider that did not answer. */
+  failure: ProviderFailure | null
+}
+
+/** One of the records of a provider. */
+export interface From {
+  provider: Provider
+  externalId: string
+}
+
+export interface ApplyOptions {
+  choice: Choice
+  /** Null where a task does it. */
+  userId: string | null
+  /** Only says what it would do. */
+  dryRun?: boolean | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** What providers say of a record of theirs, proposed for one of ours. */
+export interface Proposals {
+  /** What applying would do. A provider that fails is told as a reason, and nothing is proposed. @throws not_found */
+  preview(
+    target: Target,
+    from: From,
+    choice: Choice,
+  ): Promise<{ externalUrl: string | null; fields: FieldPreview[]; failure: ProviderFailure | null }>
+  /** Gets the record from the provider and applies it, with its cover. @throws not_found */
+  apply(target: Target, from: From, options: ApplyOptions): Promise<Answered<Applied>>
+  /** Puts back what an application changed, as far as nobody has changed or locked it since. @throws not_found, conflict when it was undone before */
+  undo(applicationId: string): ReturnType<typeof undoApplication>
+}
+
+export interface ProposalParts {
+  database: Knex
+  providers: Pick<ProviderClient, 'get'>
+  downloadCover: DownloadCover
+  drawCover: DrawCover
+  settings: { dataFolder: string }
+  log: Log
+}
+
+export function openProposals(parts: ProposalParts): Proposals {
+  return new ProviderProposals(parts)
+}
+
+interface Found {
+  proposal: Proposal
+  externalUrl: string | null
+}
+
+const NOTHING: Proposal = { values: {}, sets: {}, coverUrl: null }
+
+class ProviderProposals implements Proposals {
+  readonly #parts: ProposalParts
+
+  constructor(parts: ProposalParts) {
+    this.#parts = parts
+  }
+
+  async #propose({ kind }: Target, { provider, externalId }: From, signal?: AbortSignal): Promise<Answered<Found>> {
+    const got = await this.#parts.providers.get(provider.id, kind, externalId, signal)
+    if ('failure' in got) return got
+    const idNames = await listIdNames(this.#parts.database)
+    const proposal = proposalOf(kind, got.answer, { idKey: idKeyOf(provider, kind), pluginKey: provider.key, idNames })
+    return { answer: { proposal, externalUrl: got.answer.externalUrl ?? null } }
+  }
+
+  /** Fetches the cover that was proposed; one that cannot be had leaves everything else as it is. */
+  async #bringCover(target: Target, provider: Provider, url: string, applicationId: string, signal: AbortSignal): Promise<string | null> {
+    const told = (code: string, message: string): string => {
+      this.#parts.log.warn({ plugin: provider.key, code, target }, `A cover could not be had: ${message}`)
+      return message
+    }
+    try {
+      const picture = await this.#parts.downloadCover({ url, caller: provider.key, signal })
+      if ('failure' in picture) return told(picture.failure.code, picture.failure.message)
+      const { id } = await keepCover(this.#parts, {
+        owner: target,
+        bytes: picture.bytes,
+        source: `plugin:${provider.key}`,
+        giver: 'plugin',
+      })
+      if (await recordCover(this.#parts.database, applicationId, id)) return null
+      await dropCover(this.#parts, { owner: target, coverId: id, by: 'user' })
+      return 'All of this was undone before the cover came.'
+    } catch (error) {
+      if (!(error instanceof CarrelError)) throw error
+      return told(error.code, error.message)
+    }
+  }
+
+  async preview(
+    target: Target,
+    from: From,
+    choice: Choice,
+  ): Promise<{ externalUrl: string | null; fields: FieldPreview[]; failure: ProviderFailure | null }> {
+    const found = await this.#propose(target, from)
+    if ('answer' in found) {
+      const { proposal, externalUrl } = found.answer
+      return { externalUrl, fields: await previewOn(this.#parts.database, target, proposal, choice), failure: null }
+    }
+    const fields = await previewOn(this.#parts.database, target, NOTHING, choice)
+    const { failure } = found
+    return { externalUrl: null, fields: fields.map((field) => ({ ...field, reason: failure.message })), failure }
+  }
+
+  async apply(target: Target, from: From, options: ApplyOptions): Promise<Answered<Applied>> {
+    const found = await this.#propose(target, from, options.signal)
+    return 'failure' in found ? found : { answer: await this.#applyFound(target, from, found.answer, options) }
+  }
+
+  async #applyFound(target: Target, { provider, externalId }: From, { proposal, externalUrl }: Found, how: ApplyOptions): Promise<Applied> {
+    const origin = { pluginId: provider.id, pluginKey: provider.key, idKey: idKeyOf(provider, target.kind), externalId, userId: how.userId }
+    if (how.dryRun) {
+      const fields = await previewOn(this.#parts.database, target, proposal, how.choice)
+      return { success: true, message: 'Nothing was changed: this was a dry run.', fields, applicationId: null, externalUrl, failure: null }
+    }
+    const { fields, applicationId: id } = await applyProposal(this.#parts.database, target, proposal, { choice: how.choice, origin })
+    let applicationId = id
+    const cover = fields.find(({ field, status }) => field === 'cover' && status === 'will_apply')
+    if (cover && applicationId !== null && proposal.coverUrl !== null) {
+      const problem = await this.#bringCover(target, provider, proposal.coverUrl, applicationId, how.signal ?? new AbortController().signal)
+      if (problem !== null) Object.assign(cover, { status: 'not_provided', reason: problem })
+      if (problem !== null && (await forgetIfEmpty(this.#parts.database, applicationId))) applicationId = null
+    }
+    const count = fields.filter(({ status }) => status === 'will_apply').length
+    const message =
+      count === 0 ? 'Nothing had to be changed.' : `${count} ${count === 1 ? 'field was' : 'fields were'} taken from ${provider.name}.`
+    return { success: true, message, fields, applicationId, externalUrl, failure: null }
+  }
+
+  async undo(applicationId: string): ReturnType<typeof undoApplication> {
+    const undone = await undoApplication(this.#parts.database, applicationId)
+    const { kind, recordId: id, changes } = undone.application
+    if (changes.coverId === null) return undone
+    try {
+      await dropCover(this.#parts, { owner: { kind, id }, coverId: changes.coverId, by: 'plugin' })
+      return { ...undone, undone: [...undone.undone, 'cover'] }
+    } catch (error) {
+      if (!(error instanceof CarrelError)) throw error
+      // Somebody has taken it away since.
+      if (error.code === 'not_found') return undone
+      return { ...undone, left: [...undone.left, { field: 'cover', reason: error.message }] }
+    }
+  }
+}
+
 const missing = ({ kind, id }: Target): never => refuse('not_found', `There is no ${kind} ${id}.`)
 
 /** What applying would do now. @throws not_found */
-export async function previewOn(database: Knex, target: Target, proposal: Proposal, choice: Choice): Promise<FieldPreview[]> {
+async function previewOn(database: Knex, target: Target, proposal: Proposal, choice: Choice): Promise<FieldPreview[]> {
   const { kind, id } = target
   const state = (await readStates(database, kind, [id], SETS[kind])).get(id) ?? missing(target)
   return previewProposal(kind, { state, hasChosenCover: await hasChosenCover(database, target) }, proposal, choice)
@@ -47,7 +222,7 @@ const hasChosenCover = async (database: Knex, target: Target): Promise<boolean> 
  * @returns what became of every field, and the id to undo it by; null where nothing changed
  * @throws not_found
  */
-export async function applyProposal(
+async function applyProposal(
   database: Knex,
   target: Target,
   proposal: Proposal,
@@ -83,7 +258,7 @@ export async function applyProposal(
  * @returns what was put back and what was left
  * @throws not_found, conflict when it was undone before
  */
-export async function undoApplication(
+async function undoApplication(
   database: Knex,
   id: string,
 ): Promise<{ application: Application; undone: string[]; left: { field: string; reason: string }[] }> {

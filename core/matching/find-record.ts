@@ -1,25 +1,14 @@
 import type { Knex } from 'knex'
 import type { Context } from '#core/conditions/context.ts'
 import type { Rules } from '#core/conditions/rules.ts'
-import type { Proposal } from '#core/matching/proposal.ts'
-import { proposalOf } from '#core/matching/proposal-of.ts'
 import type { Answered, Provider, ProviderClient } from '#core/matching/provider-client.ts'
 import { rankResults, type Scored, type Wanted } from '#core/matching/rank-results.ts'
 import { searchTitle } from '#core/matching/search-title.ts'
-import { listIdNames } from '#core/metadata/id-name-query.ts'
 import type { Kind } from '#core/metadata/metadata-record-store.ts'
-import { pluginKey } from '#core/metadata/source-key.ts'
 import type { RenderTemplate } from '#core/templates/render-template.ts'
 
-/** What providers say of a record, and which of theirs it is. */
+/** Which of the records of a provider is one of ours. */
 export interface RecordFinder {
-  /** What a provider says of one of its records, in the terms of this house. */
-  propose(
-    kind: Kind,
-    provider: Provider,
-    externalId: string,
-    signal?: AbortSignal,
-  ): Promise<Answered<{ proposal: Proposal; externalUrl: string | null }>>
   /** The best that a provider has for a record; from its `match` where it has one, else from a search that is ranked here. Null where it has none. */
   find(
     kind: Kind,
@@ -34,21 +23,10 @@ const SEARCH_LIMIT = 10
 /** How much beyond its own eyes this house believes a provider. */
 const BELIEVED = 0.25
 
-/** Under which key identifiers of a provider are kept. */
-export const idKeyOf = ({ idSources }: Provider, kind: Kind): string => pluginKey(idSources[kind])
-
 export function openRecordFinder(parts: { database: Knex; providers: ProviderClient; render: RenderTemplate; rules: Rules }): RecordFinder {
-  const { database, providers } = parts
+  const { providers } = parts
 
   return {
-    async propose(kind, provider, externalId, signal) {
-      const got = await providers.get(provider.id, kind, externalId, signal)
-      if ('failure' in got) return got
-      const idNames = await listIdNames(database)
-      const proposal = proposalOf(kind, got.answer, { idKey: idKeyOf(provider, kind), pluginKey: provider.key, idNames })
-      return { answer: { proposal, externalUrl: got.answer.externalUrl ?? null } }
-    },
-
     async find(kind, provider, context, how) {
       const { searchTitle: title } = how.query ? { searchTitle: how.query } : await searchTitle(parts, provider.matching, context)
       const wanted = wantedOf(context, title)

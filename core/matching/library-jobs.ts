@@ -3,7 +3,6 @@ import type { Caller } from '#core/account/caller.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
 import { CarrelError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
-import { idKeyOf } from '#core/matching/find-record.ts'
 import { fieldsOf, type JobConfig, type LibraryJob, nextRun } from '#core/matching/library-job.ts'
 import {
   addJob,
@@ -18,7 +17,7 @@ import {
 } from '#core/matching/library-job-store.ts'
 import type { MatchTally, MatchTasks } from '#core/matching/match-tasks.ts'
 import type { Matched, Matching } from '#core/matching/matching.ts'
-import type { Provider, ProviderClient } from '#core/matching/provider-client.ts'
+import { idKeyOf, type Provider, type ProviderClient } from '#core/matching/provider-client.ts'
 import { countIdentified, countPass, type Pass, samplePass } from '#core/matching/target-query.ts'
 import { FinalFailure, type TaskQueue, type TaskRun, taskErrorMessage } from '#core/tasks/task.ts'
 import { getTask, type TaskStatus } from '#core/tasks/task-query.ts'

@@ -1,23 +1,20 @@
 import type { Knex } from 'knex'
-import { dropCover, keepCover } from '#core/catalog/choose-cover.ts'
 import type { Context } from '#core/conditions/context.ts'
 import type { Rules } from '#core/conditions/rules.ts'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
-import type { Log } from '#core/foundation/log.ts'
-import { type Application, forgetIfEmpty, listApplications, recordCover } from '#core/matching/application-store.ts'
-import { applyProposal, previewOn, type Target, undoApplication } from '#core/matching/apply-proposal.ts'
-import { idKeyOf, openRecordFinder } from '#core/matching/find-record.ts'
-import { type Choice, type FieldPreview, type Proposal, proposable } from '#core/matching/proposal.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { type Application, listApplications } from '#core/matching/application-store.ts'
+import type { Applied, Proposals, Target } from '#core/matching/apply-proposal.ts'
+import { openRecordFinder } from '#core/matching/find-record.ts'
+import { type Choice, type FieldPreview, proposable } from '#core/matching/proposal.ts'
 import type { SearchResult } from '#core/matching/provider-answers.ts'
-import type { DownloadCover, Provider, ProviderClient, ProviderFailure } from '#core/matching/provider-client.ts'
+import { idKeyOf, type Provider, type ProviderClient, type ProviderFailure } from '#core/matching/provider-client.ts'
 import { CONFIDENCE_MIN } from '#core/matching/rank-results.ts'
 import { type SearchTitle, searchTitle, titleOf } from '#core/matching/search-title.ts'
 import { findTargetLibrary } from '#core/matching/target-query.ts'
-import type { DrawCover } from '#core/metadata/cover.ts'
 import { listBookContexts, listSeriesContexts } from '#core/templates/context-query.ts'
 import type { RenderTemplate } from '#core/templates/render-template.ts'
 
-export type { Target } from '#core/matching/apply-proposal.ts'
+export type { Applied, Target } from '#core/matching/apply-proposal.ts'
 
 /** Why nothing was matched, in a word. */
 export type MatchSkip =
@@ -29,17 +26,6 @@ export type MatchSkip =
   | 'no_match'
   | 'low_confidence'
   | 'provider_failed'
-
-export interface Applied {
-  success: boolean
-  message: string
-  fields: FieldPreview[]
-  /** To undo it by; null where nothing was changed. */
-  applicationId: string | null
-  externalUrl: string | null
-  /** Of a provider that did not answer. */
-  failure: ProviderFailure | null
-}
 
 export interface Matched extends Applied {
   match: SearchResult | null
@@ -70,7 +56,7 @@ export interface Matching {
   autoMatch(target: Target, how: AutoMatch): Promise<Matched>
   applications(target: Target): Promise<Application[]>
   /** @throws not_found, conflict */
-  undo(applicationId: string): ReturnType<typeof undoApplication>
+  undo(applicationId: string): ReturnType<Proposals['undo']>
 }
 
 export interface AutoMatch {
@@ -91,15 +77,10 @@ export interface AutoMatch {
 export interface MatchingParts {
   database: Knex
   providers: ProviderClient
+  proposals: Proposals
   render: RenderTemplate
   rules: Rules
-  downloadCover: DownloadCover
-  drawCover: DrawCover
-  settings: { dataFolder: string }
-  log: Log
 }
-
-const NOTHING: Proposal = { values: {}, sets: {}, coverUrl: null }
 
 export function openMatching(parts: MatchingParts): Matching {
   return new ProviderMatching(parts)
@@ -126,56 +107,6 @@ class ProviderMatching implements Matching {
     return contexts.get(id) ?? refuse('not_found', `There is no ${kind} ${id}.`)
   }
 
-  /** Fetches the cover that was proposed; one that cannot be had leaves everything else as it is. */
-  async #bringCover(target: Target, provider: Provider, url: string, applicationId: string, signal: AbortSignal): Promise<string | null> {
-    const told = (code: string, message: string): string => {
-      this.#parts.log.warn({ plugin: provider.key, code, target }, `A cover could not be had: ${message}`)
-      return message
-    }
-    try {
-      const picture = await this.#parts.downloadCover({ url, caller: provider.key, signal })
-      if ('failure' in picture) return told(picture.failure.code, picture.failure.message)
-      const { id } = await keepCover(this.#parts, {
-        owner: target,
-        bytes: picture.bytes,
-        source: `plugin:${provider.key}`,
-        giver: 'plugin',
-      })
-      if (await recordCover(this.#parts.database, applicationId, id)) return null
-      await dropCover(this.#parts, { owner: target, coverId: id, by: 'user' })
-      return 'All of this was undone before the cover came.'
-    } catch (error) {
-      if (!(error instanceof CarrelError)) throw error
-      return told(error.code, error.message)
-    }
-  }
-
-  async #applyFrom(
-    target: Target,
-    provider: Provider,
-    found: { proposal: Proposal; externalUrl: string | null; externalId: string },
-    how: { choice: Choice; userId: string | null; dryRun?: boolean | undefined; signal?: AbortSignal | undefined },
-  ): Promise<Applied> {
-    const { proposal, externalUrl, externalId } = found
-    const origin = { pluginId: provider.id, pluginKey: provider.key, idKey: idKeyOf(provider, target.kind), externalId, userId: how.userId }
-    if (how.dryRun) {
-      const fields = await previewOn(this.#parts.database, target, proposal, how.choice)
-      return { success: true, message: 'Nothing was changed: this was a dry run.', fields, applicationId: null, externalUrl, failure: null }
-    }
-    const { fields, applicationId: id } = await applyProposal(this.#parts.database, target, proposal, { choice: how.choice, origin })
-    let applicationId = id
-    const cover = fields.find(({ field, status }) => field === 'cover' && status === 'will_apply')
-    if (cover && applicationId !== null && proposal.coverUrl !== null) {
-      const problem = await this.#bringCover(target, provider, proposal.coverUrl, applicationId, how.signal ?? new AbortController().signal)
-      if (problem !== null) Object.assign(cover, { status: 'not_provided', reason: problem })
-      if (problem !== null && (await forgetIfEmpty(this.#parts.database, applicationId))) applicationId = null
-    }
-    const count = fields.filter(({ status }) => status === 'will_apply').length
-    const message =
-      count === 0 ? 'Nothing had to be changed.' : `${count} ${count === 1 ? 'field was' : 'fields were'} taken from ${provider.name}.`
-    return { success: true, message, fields, applicationId, externalUrl, failure: null }
-  }
-
   /** Why a provider does not match this by itself; null when it does. */
   async #objection(target: Target, provider: Provider, context: Context): Promise<MatchSkip | null> {
     const library = await findTargetLibrary(this.#parts.database, target.kind, target.id)
@@ -198,15 +129,7 @@ class ProviderMatching implements Matching {
     { pluginId, externalId }: { pluginId: string; externalId: string },
   ): Promise<{ provider: Provider; externalUrl: string | null; fields: FieldPreview[]; failure: ProviderFailure | null }> {
     const provider = await this.#getProvider(pluginId)
-    const found = await this.#records.propose(target.kind, provider, externalId)
-    const choice = choiceOf(provider, { fields: null })
-    if ('answer' in found) {
-      const { proposal, externalUrl } = found.answer
-      return { provider, externalUrl, fields: await previewOn(this.#parts.database, target, proposal, choice), failure: null }
-    }
-    const fields = await previewOn(this.#parts.database, target, NOTHING, choice)
-    const { failure } = found
-    return { provider, externalUrl: null, fields: fields.map((field) => ({ ...field, reason: failure.message })), failure }
+    return { provider, ...(await this.#parts.proposals.preview(target, { provider, externalId }, choiceOf(provider, { fields: null }))) }
   }
 
   async apply(
@@ -226,13 +149,11 @@ class ProviderMatching implements Matching {
         'invalid_value',
         `"${stranger.slice(0, 60)}" is no field that can be applied. There are: ${proposable(target.kind).join(', ')}.`,
       )
-    const found = await this.#records.propose(target.kind, provider, externalId)
-    if ('failure' in found) {
-      const { failure } = found
-      return { success: false, message: failure.message, fields: [], applicationId: null, externalUrl: null, failure }
-    }
     const choice = choiceOf(provider, { fields })
-    return await this.#applyFrom(target, provider, { ...found.answer, externalId }, { choice, userId, dryRun })
+    const applied = await this.#parts.proposals.apply(target, { provider, externalId }, { choice, userId, dryRun })
+    if ('answer' in applied) return applied.answer
+    const { failure } = applied
+    return { success: false, message: failure.message, fields: [], applicationId: null, externalUrl: null, failure }
   }
 
   async autoMatch(target: Target, how: AutoMatch): Promise<Matched> {
@@ -246,22 +167,14 @@ class ProviderMatching implements Matching {
     const reason = how.query ? null : await this.#objection(target, provider, context)
     if (reason !== null) return skip(reason, `${titleOf(context)} is not matched by itself: ${reason.replaceAll('_', ' ')}.`)
     const choice = choiceOf(provider, { fields: how.fields ?? null, gapsOnly: how.gapsOnly ?? false })
-    const source = idKeyOf(provider, target.kind)
-    const known = context.externalIds[source]
+    const { userId, dryRun, signal } = how
+    const apply = (externalId: string) => this.#parts.proposals.apply(target, { provider, externalId }, { choice, userId, dryRun, signal })
+    const known = context.externalIds[idKeyOf(provider, target.kind)]
     if (!how.query && provider.matching.useExistingExternalId !== false && known) {
-      const found = await this.#records.propose(target.kind, provider, known.id, how.signal)
-      if ('answer' in found)
-        return {
-          ...(await this.#applyFrom(
-            target,
-            provider,
-            { ...found.answer, externalId: known.id },
-            { choice, userId: how.userId, dryRun: how.dryRun, signal: how.signal },
-          )),
-          ...SURE,
-        }
+      const applied = await apply(known.id)
+      if ('answer' in applied) return { ...applied.answer, ...SURE }
       // What is gone from there may have moved; anything else is a matter of waiting.
-      if (found.failure.code !== 'not_found') return failed(found.failure)
+      if (applied.failure.code !== 'not_found') return failed(applied.failure)
     }
     if (how.existingIdsOnly) return skip('no_match', `No identifier of ${name} is known.`)
     const best = await this.#records.find(target.kind, provider, context, how)
@@ -274,34 +187,17 @@ class ProviderMatching implements Matching {
         `"${match.title}" may be it, but that is not certain enough (${confidence.toFixed(2)} of ${CONFIDENCE_MIN}).`,
         { match, confidence },
       )
-    const found = await this.#records.propose(target.kind, provider, match.externalId, how.signal)
-    if ('failure' in found) return failed(found.failure)
-    const applied = await this.#applyFrom(
-      target,
-      provider,
-      { ...found.answer, externalId: match.externalId },
-      { choice, userId: how.userId, dryRun: how.dryRun, signal: how.signal },
-    )
-    return { ...applied, match, confidence, skipped: null, retryAfterSeconds: null }
+    const applied = await apply(match.externalId)
+    if ('failure' in applied) return failed(applied.failure)
+    return { ...applied.answer, match, confidence, skipped: null, retryAfterSeconds: null }
   }
 
   applications({ kind, id }: Target): Promise<Application[]> {
     return listApplications(this.#parts.database, kind, id)
   }
 
-  async undo(applicationId: string): ReturnType<typeof undoApplication> {
-    const undone = await undoApplication(this.#parts.database, applicationId)
-    const { kind, recordId: id, changes } = undone.application
-    if (changes.coverId === null) return undone
-    try {
-      await dropCover(this.#parts, { owner: { kind, id }, coverId: changes.coverId, by: 'plugin' })
-      return { ...undone, undone: [...undone.undone, 'cover'] }
-    } catch (error) {
-      if (!(error instanceof CarrelError)) throw error
-      // Somebody has taken it away since.
-      if (error.code === 'not_found') return undone
-      return { ...undone, left: [...undone.left, { field: 'cover', reason: error.message }] }
-    }
+  undo(applicationId: string): ReturnType<Proposals['undo']> {
+    return this.#parts.proposals.undo(applicationId)
   }
 }
 

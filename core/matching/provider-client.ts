@@ -1,6 +1,7 @@
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import type { MatchAnswer, MetadataAnswers, Recommendation, SearchAnswer } from '#core/matching/provider-answers.ts'
 import type { Kind } from '#core/metadata/metadata-record-store.ts'
+import { pluginKey } from '#core/metadata/source-key.ts'
 
 /** A provider of metadata or recommendations. Plugins are the providers there are; how they run is not known here. */
 export interface Provider {
@@ -19,6 +20,9 @@ export interface Provider {
   /** Makes up what it answers: nobody is given that who has not named it. */
   isTestTool: boolean
 }
+
+/** Under which key identifiers of a provider are kept. */
+export const idKeyOf = ({ idSources }: Provider, kind: Kind): string => pluginKey(idSources[kind])
 
 /** Why a provider gave no answer, where neither the caller nor this server is the reason. */
 export interface ProviderFailure {

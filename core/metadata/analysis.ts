@@ -106,6 +106,11 @@ export interface Analysis {
   problems: Problem[]
 }
 
+/** The analysis of a file of which nothing but its problem is known. */
+export function failedAnalysis(problem: Problem, file: FileFacts | null = null, format: BookFormat | null = null): Analysis {
+  return { file, format, pageCount: 0, pageSource: 'none', pages: [], embedded: {}, cover: null, problems: [problem] }
+}
+
 /** Analyses one file off the main thread. Never rejects for a bad file; rejects with AbortError when aborted. */
 export type Analyze = (request: AnalysisRequest, options?: { signal?: AbortSignal }) => Promise<Analysis>
 

@@ -1,4 +1,4 @@
-import type { FullBook } from '#core/catalog/full-book-query.ts'
+import type { FullBook } from '#core/catalog/book-query.ts'
 import { CONTRIBUTOR_OF_ROLE } from '#core/metadata/contributor-role.ts'
 import type { Author } from '#core/metadata/field.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'

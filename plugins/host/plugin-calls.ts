@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
-import { type CarrelError, refuse } from '#core/foundation/errors.ts'
+import { CarrelError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { authOf } from '#plugins/credentials/plugin-auth.ts'
@@ -11,6 +11,7 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { apartFrom, getVerifiedCode, programOf } from '#plugins/host/installed-program.ts'
 import { type JsonReader, openJsonReader } from '#plugins/host/json-reader.ts'
 import { type CallSetting, type LiveIsolate, LiveIsolates } from '#plugins/host/live-isolates.ts'
+import { pluginFault } from '#plugins/host/plugin-failure.ts'
 import type { PluginHealth } from '#plugins/host/plugin-health.ts'
 import { budgetOf, REFRESH, SETUP } from '#plugins/host/plugin-program.ts'
 import { findPlugin } from '#plugins/host/plugin-store.ts'
@@ -52,6 +53,8 @@ export const hasFailed = (attempt: object): attempt is { failed: CarrelError } =
 export interface PluginCalls {
   /** @throws CarrelError: not_found, conflict (disabled, waiting, quarantined), invalid_value (the plugin refuses the input), unavailable (it failed) */
   call(call: PluginCall): Promise<PluginAnswer>
+  /** As `call`, but returns failures of the plugin as values. @throws CarrelError: not_found, conflict, invalid_value */
+  attempt(call: PluginCall): Promise<Attempt>
   /**
    * Runs a new version once in its own process, and checks that it is what its manifest says.
    * @param version.sha256 of the package
@@ -138,6 +141,13 @@ class Calls implements PluginCalls {
     } catch (error) {
       return await this.#fail(running, error)
     }
+  }
+
+  attempt(call: PluginCall): Promise<Attempt> {
+    return this.call(call).catch((error: unknown) => {
+      if (error instanceof CarrelError && pluginFault(error) !== null) return { failed: error }
+      throw error
+    })
   }
 
   async smokeTest({ manifest, code, sourceMap, sha256 }: Parameters<PluginCalls['smokeTest']>[0]): Promise<void> {

@@ -1,25 +1,19 @@
 import type { Knex } from 'knex'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
-import type { Log } from '#core/foundation/log.ts'
+import { refuse } from '#core/foundation/errors.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
-import { type Credentials, openCredentials } from '#plugins/credentials/credentials.ts'
+import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { type AuthStatus, authOf, confirmDestination, type PluginAuth } from '#plugins/credentials/plugin-auth.ts'
-import { openRenewal } from '#plugins/credentials/sign-in-renewal.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import { type Attempt, openPluginCalls, type PluginAnswer, type PluginCall, type PluginCalls } from '#plugins/host/plugin-calls.ts'
-import { pluginFault } from '#plugins/host/plugin-failure.ts'
-import { failureCode, openPluginHealth, type PluginHealth } from '#plugins/host/plugin-health.ts'
-import { type Installation, type InstallOptions, openPluginLifecycle, type PluginLifecycle } from '#plugins/host/plugin-lifecycle.ts'
+import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
+import { failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
+import type { PluginLifecycle } from '#plugins/host/plugin-lifecycle.ts'
 import { findPlugin, listPlugins, listVersions, updatePlugin, type VersionRow } from '#plugins/host/plugin-store.ts'
-import { updateUserPlugin } from '#plugins/host/user-plugin-store.ts'
-import { openPluginLogs, type PluginLogs } from '#plugins/logs/plugin-logs.ts'
+import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import { ruleOfAddress } from '#plugins/network/rules.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { readConfig } from '#plugins/packages/plugin-config.ts'
-import { findRevocation } from '#plugins/repositories/revocations.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
-import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 
 /** Changes of a plugin by an administrator; missing members stay unchanged. */
 export interface PluginEdit {
@@ -35,12 +29,20 @@ export interface PluginEdit {
   credentialsHost?: string | undefined
 }
 
-/** Installed plugins, and calls to them. One instance for the server. */
+/** Installed plugins, and calls to them. One instance for the server, put together in api/compose-plugin-host.ts. */
 export interface PluginHost
-  extends Pick<PluginCalls, 'call'>,
+  extends PluginAdministration,
+    Pick<PluginCalls, 'call' | 'attempt'>,
     Pick<PluginLifecycle, 'install' | 'consent' | 'rollBack' | 'setEnabled' | 'uninstall' | 'reset' | 'applyRevocations'> {
-  /** As `call`, but returns failures of the plugin as values. @throws CarrelError: not_found, conflict, invalid_value */
-  attempt(call: PluginCall): Promise<Attempt>
+  /** Closes the isolates of a plugin for one user, whose credentials or configuration have changed. */
+  end(id: string, userId: string): void
+  readonly credentials: Credentials
+  readonly logs: PluginLogs
+  close(): void
+}
+
+/** What administrators see and change of installed plugins. */
+export interface PluginAdministration {
   list(): Promise<InstalledPlugin[]>
   /** @throws not_found */
   get(id: string): Promise<InstalledPlugin>
@@ -55,66 +57,27 @@ export interface PluginHost
   authStatus(plugin: InstalledPlugin, userId: string | null): Promise<AuthStatus>
   /** `unknown` before its first call, `degraded` while its calls pause. */
   healthOf(plugin: InstalledPlugin): 'unknown' | 'healthy' | 'degraded' | 'quarantined' | 'revoked' | 'disabled'
-  /** Closes the isolates of a plugin for one user, whose credentials or configuration have changed. */
-  end(id: string, userId: string): void
-  readonly credentials: Credentials
-  readonly logs: PluginLogs
-  close(): void
 }
 
-export interface PluginHostOptions {
+export interface AdministrationOptions {
   database: Knex
-  supervisor: Supervisor
-  egress: Egress
-  log: Log
-  /** See openCredentials. */
-  secrets: readonly string[]
+  egress: Pick<Egress, 'local'>
   /** False in safe mode. */
-  enabled?: boolean
+  enabled: boolean
+  health: PluginHealth
+  credentials: Credentials
+  calls: Pick<PluginCalls, 'runApart' | 'end'>
 }
 
-export function openPluginHost(options: PluginHostOptions): PluginHost {
-  return new Host(options)
+export function openPluginAdministration(options: AdministrationOptions): PluginAdministration {
+  return new Administration(options)
 }
 
-class Host implements PluginHost {
-  readonly credentials: Credentials
-  readonly logs: PluginLogs = openPluginLogs()
-  readonly #options: PluginHostOptions & { enabled: boolean }
-  readonly #health: PluginHealth
-  readonly #lifecycle: PluginLifecycle
-  readonly #calls: PluginCalls
+class Administration implements PluginAdministration {
+  readonly #options: AdministrationOptions
 
-  constructor({ enabled = true, ...options }: PluginHostOptions) {
-    const { database, egress, log, secrets } = options
-    this.#options = { ...options, enabled }
-    this.#health = openPluginHealth({ database, log })
-    this.credentials = openCredentials(database, secrets)
-    this.#lifecycle = openPluginLifecycle({
-      ...{ database, log, health: this.#health, calls: () => this.#calls },
-      revocationOf: async (version) => (await findRevocation(database, version))?.reason ?? null,
-    })
-    this.#calls = openPluginCalls({
-      ...{ ...this.#options, logs: this.logs, health: this.#health },
-      credentials: openRenewal({
-        ...{ database, egress, log, credentials: this.credentials },
-        keyOf: async (id) => (await findPlugin(database, id))?.key ?? null,
-        onRefused: async (reader) => void (await updateUserPlugin(database, reader, { authFailedAt: new Date() })),
-      }),
-      onTripped: (plugin, reason) => this.#lifecycle.onTripped(plugin, reason),
-      onSuccess: (plugin) => this.#lifecycle.onSuccess(plugin),
-    })
-  }
-
-  call(call: PluginCall): Promise<PluginAnswer> {
-    return this.#calls.call(call)
-  }
-
-  attempt(call: PluginCall): Promise<Attempt> {
-    return this.#calls.call(call).catch((error: unknown) => {
-      if (error instanceof CarrelError && pluginFault(error) !== null) return { failed: error }
-      throw error
-    })
+  constructor(options: AdministrationOptions) {
+    this.#options = options
   }
 
   list(): Promise<InstalledPlugin[]> {
@@ -123,35 +86,6 @@ class Host implements PluginHost {
 
   versions(id: string): Promise<VersionRow[]> {
     return listVersions(this.#options.database, id)
-  }
-
-  install(bytes: Buffer, options: InstallOptions): Promise<Installation> {
-    return this.#lifecycle.install(bytes, options)
-  }
-
-  consent(id: string, version: { sha256: string }): Promise<InstalledPlugin> {
-    return this.#lifecycle.consent(id, version)
-  }
-
-  rollBack(id: string, version?: { sha256?: string }): Promise<InstalledPlugin> {
-    return this.#lifecycle.rollBack(id, version)
-  }
-
-  setEnabled(id: string, enabled: boolean): Promise<InstalledPlugin> {
-    return this.#lifecycle.setEnabled(id, enabled)
-  }
-
-  reset(id: string): Promise<InstalledPlugin> {
-    return this.#lifecycle.reset(id)
-  }
-
-  applyRevocations(): Promise<string[]> {
-    return this.#lifecycle.applyRevocations()
-  }
-
-  async uninstall(id: string): Promise<void> {
-    await this.#lifecycle.uninstall(id)
-    this.logs.forget(id)
   }
 
   async edit(
@@ -167,7 +101,7 @@ class Host implements PluginHost {
     if (fields !== undefined) {
       const auth = authOf(after, this.#options.egress.local)
       confirmDestination(auth, credentialsHost)
-      await this.credentials.set({ pluginId: id, userId: null }, auth, fields)
+      await this.#options.credentials.set({ pluginId: id, userId: null }, auth, fields)
     }
     await updatePlugin(this.#options.database, id, {
       ...(config !== undefined && { config }),
@@ -175,7 +109,7 @@ class Host implements PluginHost {
       ...(matching !== undefined && { matching }),
       ...(matchingMembers !== undefined && { matchingMembers }),
     })
-    this.#calls.end(id)
+    this.#options.calls.end(id)
     return await this.get(id)
   }
 
@@ -187,7 +121,7 @@ class Host implements PluginHost {
     if (!this.#options.enabled) return { ...refusal, message: 'Plugins are disabled: the server runs in safe mode.' }
     if (plugin.granted === null) return { ...refusal, message: 'An administrator must first grant its permissions.' }
     try {
-      await this.#calls.runApart(plugin, 'setup', { userId: null, input: null })
+      await this.#options.calls.runApart(plugin, 'setup', { userId: null, input: null })
       return { success: true, latencyMs: latencyMs(), message: `${plugin.manifest.name} ${plugin.version} starts.`, code: null }
     } catch (error) {
       if (!(error instanceof GuestError)) throw error
@@ -202,13 +136,13 @@ class Host implements PluginHost {
 
   authStatus(plugin: InstalledPlugin, userId: string | null): Promise<AuthStatus> {
     const auth = this.authOf(plugin)
-    return this.credentials.status({ pluginId: plugin.id, userId: auth?.scope === 'user' ? userId : null }, auth)
+    return this.#options.credentials.status({ pluginId: plugin.id, userId: auth?.scope === 'user' ? userId : null }, auth)
   }
 
   healthOf(plugin: InstalledPlugin): 'unknown' | 'healthy' | 'degraded' | 'quarantined' | 'revoked' | 'disabled' {
     if (plugin.state === 'waiting') return 'disabled'
     if (plugin.state !== 'enabled') return plugin.state
-    if (this.#health.isTripped(plugin)) return 'degraded'
+    if (this.#options.health.isTripped(plugin)) return 'degraded'
     return plugin.lastSuccessAt === null ? 'unknown' : 'healthy'
   }
 
@@ -218,14 +152,6 @@ class Host implements PluginHost {
 
   authOf(plugin: InstalledPlugin): PluginAuth {
     return authOf(plugin, this.#options.egress.local)
-  }
-
-  end(id: string, userId: string): void {
-    this.#calls.end(id, userId)
-  }
-
-  close(): void {
-    this.#calls.close()
   }
 
   /** @throws invalid_value with the path of the wrong member */

@@ -23,11 +23,12 @@ import {
   updatePlugin,
   type VersionRow,
 } from '#plugins/host/plugin-store.ts'
+import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
-import { readPackageBeside } from '#plugins/packages/package-reader.ts'
 import { permissionGrowth, permissionsOf } from '#plugins/packages/permissions.ts'
 import { readConfig } from '#plugins/packages/plugin-config.ts'
 import type { PluginPackage } from '#plugins/packages/plugin-package.ts'
+import { readPackageBeside } from '#plugins/packages/plugin-package.ts'
 import { checkUpgrade } from '#plugins/packages/upgrade.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
@@ -81,6 +82,7 @@ export interface LifecycleOptions {
   database: Knex
   log: Log
   health: PluginHealth
+  logs: Pick<PluginLogs, 'forget'>
   calls: () => PluginCalls
   /** Why a version is revoked; null when it is not. */
   revocationOf: (version: { key: string; version: string; sha256: string }) => Promise<string | null>
@@ -168,6 +170,7 @@ class Lifecycle implements PluginLifecycle {
     if (!(await deletePlugin(this.#options.database, id))) refuse('not_found', `There is no plugin ${id}.`)
     this.#options.calls().end(id)
     this.#options.health.forget(id)
+    this.#options.logs.forget(id)
   }
 
   async reset(id: string): Promise<InstalledPlugin> {

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { CarrelError } from '#core/foundation/errors.ts'
-import type { PackageOutcome } from '#plugins/packages/package-reader.ts'
+import type { PackageOutcome } from '#plugins/packages/plugin-package.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 
 function outcomeOf(bytes: Uint8Array): PackageOutcome {

@@ -55,7 +55,7 @@ const SOLE_IMPORTERS: Record<string, RegExp> = {
   knex: /^core\/database\/|^(core|plugins)\/.*(database|-store|-query)\.ts$|^migrations\//,
   pg: /^core\/database\/|^core\/.*(database|-store|-query)\.ts$/,
   'graphile-worker': /^core\/tasks\/graphile-worker\.ts$|^migrations\//,
-  piscina: /^workers\/pool\/(thread-pool|moved)\.ts$/,
+  piscina: /^workers\/pool\/thread(-pool)?\.ts$/,
   commander: /^core\/settings\/command-line\.ts$/,
   'node-unrar-js': /^workers\/formats\/rar\//,
   'pdfjs-dist': /^workers\/formats\/pdf\//,

@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { Test } from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
-import { openAnalyses } from '#core/ingest/analyses.ts'
+import { openBookAnalyses } from '#core/ingest/analyze-book.ts'
+import { openBulkAnalyses } from '#core/ingest/bulk-analyses.ts'
 import { openScans, type ScanStatus, type Scans } from '#core/ingest/scans.ts'
 import type { Analyze } from '#core/metadata/analysis.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
@@ -73,7 +74,8 @@ export async function openHouse(t: Test, options: { analyze?: Analyze; files?: s
   const analyzed = new Map<string, number>()
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const scans = await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder, purgeAfterSeconds: PURGE_AFTER_SECONDS })
-  openAnalyses({
+  openBulkAnalyses({ database, tasks })
+  openBookAnalyses({
     database,
     tasks,
     log: silentLog,

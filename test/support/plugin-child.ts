@@ -1,8 +1,9 @@
 /** A process of its own that updates and rolls back one plugin for ever; killed by the test in the middle. */
+
+import { openPluginHost } from '#api/compose-plugin-host.ts'
 import { openDatabase } from '#core/database/database.ts'
 import { CarrelError } from '#core/foundation/errors.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { openPluginHost } from '#plugins/host/plugin-host.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { openSupervisor } from '#plugins/runtime/supervisor.ts'
 import { updateOf } from '#test/support/plugins.ts'

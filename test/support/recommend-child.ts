@@ -1,9 +1,10 @@
 /** A process of its own that looks for recommendations; killed by the test in the middle. */
+
+import { openPluginHost } from '#api/compose-plugin-host.ts'
 import { openDatabase } from '#core/database/database.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openRecommendations } from '#core/recommendations/recommendations.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
-import { openPluginHost } from '#plugins/host/plugin-host.ts'
 import { openProviderClient } from '#plugins/host/provider-client.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { openSupervisor } from '#plugins/runtime/supervisor.ts'

@@ -1,6 +1,15 @@
 import { closeSync, fstatSync } from 'node:fs'
 import { openInsideSync } from '#core/foundation/open-inside.ts'
-import type { Analysis, AnalysisRequest, BookFormat, CoverOutcome, FileFacts, LibraryFile, Problem } from '#core/metadata/analysis.ts'
+import {
+  type Analysis,
+  type AnalysisRequest,
+  type BookFormat,
+  type CoverOutcome,
+  type FileFacts,
+  failedAnalysis,
+  type LibraryFile,
+  type Problem,
+} from '#core/metadata/analysis.ts'
 import type { DrawPdfPage } from '../drawing.ts'
 import { BookFault } from '../fault.ts'
 import { withSidecars } from '../metadata/sidecars.ts'
@@ -19,7 +28,7 @@ export async function analyze(request: AnalysisRequest, draw?: DrawPdfPage): Pro
   try {
     fd = openInsideSync(request.root, request.path)
   } catch (error) {
-    return refused(null, null, fileRefusal(error))
+    return failedAnalysis(fileRefusal(error))
   }
   try {
     const before = fstatSync(fd, { bigint: true })
@@ -29,10 +38,10 @@ export async function analyze(request: AnalysisRequest, draw?: DrawPdfPage): Pro
     const after = fstatSync(fd, { bigint: true })
     // Size and time are those from before the read, so the next scan sees the difference and analyzes the file again.
     if (bytesRead !== file.bytes || after.size !== before.size || after.mtimeNs !== before.mtimeNs)
-      return refused(file, analysis.format, changed())
+      return failedAnalysis(changed(), file, analysis.format)
     return analysis
   } catch (error) {
-    return refused(null, null, fileRefusal(error))
+    return failedAnalysis(fileRefusal(error))
   } finally {
     closeSync(fd)
   }
@@ -75,7 +84,7 @@ async function analyzeContents(
       case 'zip': {
         const archive = openZip({ path: request.path, fd: open.fd, bytes: open.bytes })
         if (isEpub(archive)) return await as('epub', (await import('./epub/epub.ts')).analyzeEpub(archive, { ...request, draw: open.draw }))
-        if (archive.entries.some((entry) => /(^|\/)license\.lcpl$/.test(entry.name))) return refused(file, null, locked())
+        if (archive.entries.some((entry) => /(^|\/)license\.lcpl$/.test(entry.name))) return failedAnalysis(locked(), file)
         return await as('cbz', analyzeZipComic(archive, { ...request, draw: open.draw }))
       }
       case 'rar':
@@ -83,14 +92,17 @@ async function analyzeContents(
       case 'pdf':
         return await as('pdf', (await import('./pdf/pdf.ts')).analyzePdf(request, open.draw))
       default:
-        return refused(file, null, {
-          type: 'format_detection',
-          message: `This file is ${container.instead}; Carrel reads CBZ, CBR, EPUB and PDF.`,
-          fatal: true,
-        })
+        return failedAnalysis(
+          {
+            type: 'format_detection',
+            message: `This file is ${container.instead}; Carrel reads CBZ, CBR, EPUB and PDF.`,
+            fatal: true,
+          },
+          file,
+        )
     }
   } catch (error) {
-    if (error instanceof BookFault) return refused(file, format, error.problem)
+    if (error instanceof BookFault) return failedAnalysis(error.problem, file, format)
     throw error
   }
 }
@@ -115,8 +127,4 @@ function locked(): Problem {
 
 function changed(): Problem {
   return { type: 'other', message: 'The file changed while Carrel read it. The next scan analyzes it again.', fatal: true }
-}
-
-function refused(file: FileFacts | null, format: BookFormat | null, problem: Problem): Analysis {
-  return { file, format, pageCount: 0, pageSource: 'none', pages: [], embedded: {}, cover: null, problems: [problem] }
 }

@@ -1,11 +1,27 @@
 import { MessageChannel, type MessagePort, parentPort } from 'node:worker_threads'
 import type { DrawingOutcome, DrawingRequest } from '../drawing.ts'
 
-/** The message to a thread: the request, and shared memory for the times that the thread writes. */
-export interface Job<Request> {
+/** A function for threads: what a module exports under a name. */
+export interface ThreadWork<Run> {
+  /** URL of the module. */
+  module: string
+  name: string
+  /** Its type, for the compiler alone. */
+  run?: Run
+}
+
+/** Names functions of a module, whose types are checked here and whose code only the threads load. */
+export const exportsOf =
+  <Module>(module: URL) =>
+  <Name extends keyof Module & string>(name: Name): ThreadWork<Module[Name]> => ({ module: module.href, name })
+
+/** The message to a thread: what to run, and shared memory for the times that the thread writes. */
+export interface Job {
   /** Identifies the job in requests of the thread to the server. */
   id: number
-  request: Request
+  /** Null for none: whether a thread can start. */
+  work: ThreadWork<unknown> | null
+  request: unknown
   times: Float64Array
 }
 

@@ -1,33 +1,35 @@
 import { availableParallelism } from 'node:os'
 import { Semaphore } from '#core/foundation/semaphore.ts'
-import type {
-  Analysis,
-  Analyze,
-  CoverOutcome,
-  DrawBookCover,
-  ExtractRar,
-  LibraryFile,
-  Page,
-  PageOutcome,
-  PageRefusal,
-  Problem,
-  ReadRarPage,
-  ReadZipPage,
-  RenderPdfPage,
-  ResizeImage,
+import {
+  type Analyze,
+  type DrawBookCover,
+  type ExtractRar,
+  failedAnalysis,
+  type PageOutcome,
+  type PageRefusal,
+  type Problem,
+  type ReadRarPage,
+  type ReadZipPage,
+  type RenderPdfPage,
+  type ResizeImage,
 } from '#core/metadata/analysis.ts'
 import type { DrawCover } from '#core/metadata/cover.ts'
-import type { OpenZipEntry, PublicationOutcome, ReadPublication } from '#core/reading/publication.ts'
-import type { ReadingListOutcome, ReadReadingList } from '#core/shelves/reading-list.ts'
+import type { OpenZipEntry, ReadPublication } from '#core/reading/publication.ts'
+import type { ReadReadingList } from '#core/shelves/reading-list.ts'
 import type { DrawPdfPage } from '../drawing.ts'
+import type * as Analyses from '../formats/analyze.ts'
+import type * as Publications from '../formats/epub/publication.ts'
 import { openFiles } from '../formats/open-files.ts'
+import type * as RarPages from '../formats/rar/rar-page.ts'
 import { openZipPages } from '../formats/zip/zip-page.ts'
 import { openZipEntries } from '../formats/zip-entry.ts'
 import { openCheckedEntries } from '../formats/zip-read.ts'
 import { COVER_LONGEST_SIDE, drawCover, isCoverKind, resizePicture } from '../images/image.ts'
 import { makePlain } from '../images/plain-picture.ts'
 import { DRAWING_MS_MAX } from '../limits.ts'
+import type * as ReadingLists from '../metadata/reading-list.ts'
 import { type ChildPool, openChildPool } from './child-pool.ts'
+import { exportsOf } from './job.ts'
 import { openThreadPool, type ThreadPool } from './thread-pool.ts'
 
 export interface PoolOptions {
@@ -57,6 +59,12 @@ export interface Pool {
   close(): Promise<void>
 }
 
+// What threads run.
+const analyses = exportsOf<typeof Analyses>(new URL('../formats/analyze.ts', import.meta.url))
+const rarPages = exportsOf<typeof RarPages>(new URL('../formats/rar/rar-page.ts', import.meta.url))
+const publications = exportsOf<typeof Publications>(new URL('../formats/epub/publication.ts', import.meta.url))
+const readingLists = exportsOf<typeof ReadingLists>(new URL('../metadata/reading-list.ts', import.meta.url))
+
 /** At least two: an endless page leaves room for other books. */
 const PAGES_DRAWN_MIN = 2
 
@@ -75,6 +83,7 @@ export function openPool(options: PoolOptions): Pool {
   })
   const threads = openThreadPool({
     ...options,
+    program: new URL('./thread.ts', import.meta.url),
     maxThreads: options.threads + readers,
     draw: (request, drawing) => children.draw(request, drawing),
   })
@@ -96,35 +105,26 @@ export function openPool(options: PoolOptions): Pool {
 }
 
 /** What goes over whole books. Covers are drawn in line with the analyses: they take as many threads as there are for both. */
-const analysesIn = (threads: ThreadPool, analyses: Semaphore): Pick<Pool, 'analyze' | 'drawBookCover'> => ({
+const analysesIn = (threads: ThreadPool, places: Semaphore): Pick<Pool, 'analyze' | 'drawBookCover'> => ({
   analyze: (request, { signal } = {}) =>
-    analyses.run(() => threads.run<typeof request, Analysis>('analyze', request, signal, refusedAnalysis), signal),
+    places.run(() => threads.run(analyses('analyze'), request, signal, (problem) => failedAnalysis(problem)), signal),
   drawBookCover: (request, { signal } = {}) =>
-    analyses.run(
-      () => threads.run<LibraryFile, CoverOutcome>('drawBookCover', request, signal, (problem) => ({ cover: null, problem })),
-      signal,
-    ),
+    places.run(() => threads.run(analyses('drawBookCover'), request, signal, (problem) => ({ cover: null, problem })), signal),
 })
 
-/** What readers wait for. */
+/** What users wait for. */
 const readsIn = (
   threads: ThreadPool,
-  reads: Semaphore,
+  places: Semaphore,
 ): Pick<Pool, 'readRarPage' | 'extractRar' | 'readReadingList' | 'readPublication'> => ({
-  readRarPage: (request, { signal } = {}) => reads.run(() => threads.run('readRarPage', request, signal, pageRefusal), signal),
+  readRarPage: (request, { signal } = {}) => places.run(() => threads.run(rarPages('readRarPage'), request, signal, pageRefusal), signal),
   extractRar: (request, { signal } = {}) =>
-    reads.run(
-      () =>
-        threads.run<LibraryFile & { pages: Page[]; folder: string }, Problem | null>('extractRar', request, signal, (problem) => problem),
-      signal,
-    ),
+    places.run(() => threads.run(rarPages('extractRarPages'), request, signal, (problem) => problem), signal),
   // A malicious file can take seconds to parse.
   readReadingList: (bytes) =>
-    reads.run(() =>
-      threads.run<Uint8Array, ReadingListOutcome>('readReadingList', bytes, undefined, ({ message }) => ({ refused: message })),
-    ),
+    places.run(() => threads.run(readingLists('readReadingList'), bytes, undefined, ({ message }) => ({ refused: message }))),
   readPublication: (request, { signal } = {}) =>
-    reads.run(() => threads.run<LibraryFile, PublicationOutcome>('readPublication', request, signal, (problem) => ({ problem })), signal),
+    places.run(() => threads.run(publications('readPublication'), request, signal, (problem) => ({ problem })), signal),
 })
 
 /** Pages and covers as pictures. */
@@ -150,7 +150,3 @@ function picturesBy(children: ChildPool, resizes: Semaphore): Pick<Pool, 'render
 }
 
 const pageRefusal = (problem: Problem): PageOutcome => ({ problem: { ...problem, fatal: false } }) satisfies PageRefusal
-
-function refusedAnalysis(problem: Problem): Analysis {
-  return { file: null, format: null, pageCount: 0, pageSource: 'none', pages: [], embedded: {}, cover: null, problems: [problem] }
-}

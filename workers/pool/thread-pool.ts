@@ -2,11 +2,17 @@ import { Piscina } from 'piscina'
 import { deathProblem } from '#core/catalog/suspect.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Problem } from '#core/metadata/analysis.ts'
-import type { DrawingOutcome, DrawingRequest } from '../drawing.ts'
+import type { DrawingOutcome, DrawingRequest, DrawPdfPage } from '../drawing.ts'
 import { type Deadline, openDeadline } from './deadline.ts'
-import { type DrawingMessage, ENDED, type Job } from './job.ts'
+import { type DrawingMessage, ENDED, type Job, type ThreadWork } from './job.ts'
+
+/** What threads can run: it gets a request, and a function that draws pages for it. */
+// biome-ignore lint/suspicious/noExplicitAny: functions of every request fit
+export type ThreadFunction = (request: any, draw?: DrawPdfPage) => unknown
 
 export interface ThreadPoolOptions {
+  /** The program of the threads, see thread.ts. */
+  program: URL
   maxThreads: number
   memoryMbMax: number
   deadlineMs: number
@@ -16,13 +22,13 @@ export interface ThreadPoolOptions {
 
 /** Threads for work on files that can be terminated at any moment, except inside native code. */
 export interface ThreadPool {
-  /** Runs one task. When its thread is lost, resolves with the refusal; when the caller aborts, rejects. */
-  run<Request, Result>(
-    name: string,
-    request: Request,
+  /** Runs one job. When its thread is lost, resolves with the refusal; when the caller aborts, rejects. */
+  run<Run extends ThreadFunction>(
+    work: ThreadWork<Run>,
+    request: Parameters<Run>[0],
     signal: AbortSignal | undefined,
-    refusal: (problem: Problem) => Result,
-  ): Promise<Result>
+    refusal: (problem: Problem) => Awaited<ReturnType<Run>>,
+  ): Promise<Awaited<ReturnType<Run>>>
   /** False after close, and while threads die before they begin; the call tries to start one again. */
   healthy(): boolean
   /** Waits at most two seconds for running work, then terminates it. */
@@ -53,7 +59,7 @@ class PiscinaThreadPool implements ThreadPool {
   constructor(options: ThreadPoolOptions) {
     this.#options = options
     this.#piscina = new Piscina({
-      filename: new URL('./thread.ts', import.meta.url).href,
+      filename: options.program.href,
       // The default would freeze a thread between tasks, with its timers and pending closes.
       atomics: 'async',
       // All threads end when idle: a waiting thread takes 20 MB, and a new one starts in 0.2 s.
@@ -78,9 +84,18 @@ class PiscinaThreadPool implements ThreadPool {
     }
   }
 
-  async run<Request, Result>(
-    name: string,
-    request: Request,
+  run<Run extends ThreadFunction>(
+    work: ThreadWork<Run>,
+    request: Parameters<Run>[0],
+    signal: AbortSignal | undefined,
+    refusal: (problem: Problem) => Awaited<ReturnType<Run>>,
+  ): Promise<Awaited<ReturnType<Run>>> {
+    return this.#run(work, request, signal, refusal)
+  }
+
+  async #run<Result>(
+    work: Job['work'],
+    request: unknown,
     signal: AbortSignal | undefined,
     refusal: (problem: Problem) => Result,
   ): Promise<Result> {
@@ -90,10 +105,7 @@ class PiscinaThreadPool implements ThreadPool {
     const ended = signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal
     this.#running.set(id, { deadline, signal: ended })
     try {
-      const result = await this.#piscina.run({ id, request, times: deadline.times } satisfies Job<typeof request>, {
-        name,
-        signal: ended,
-      })
+      const result = await this.#piscina.run({ id, work, request, times: deadline.times } satisfies Job, { signal: ended })
       this.#losses = 0
       return result
     } catch (error) {
@@ -114,11 +126,11 @@ class PiscinaThreadPool implements ThreadPool {
     }
   }
 
-  /** Runs an empty task, to find out whether a thread can start. */
+  /** Runs an empty job, to find out whether a thread can start. */
   #tryAgain(): void {
     if (Date.now() - this.#triedAt < TRY_AGAIN_MS) return
     this.#triedAt = Date.now()
-    this.run('answer', null, undefined, () => null).catch(() => {})
+    this.#run(null, null, undefined, () => null).catch(() => {})
   }
 
   healthy(): boolean {

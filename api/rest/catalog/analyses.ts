@@ -1,6 +1,10 @@
 import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
+import { pageQuery, readPage } from '#api/http/pagination.ts'
 import type { Needs } from '#api/http/services.ts'
+import { shownBook } from '#api/views/book-view.ts'
+import { BookErrorType, BooksWithErrors } from '#core/catalog/book.ts'
+import { listBooksWithErrors } from '#core/catalog/book-error-query.ts'
 import { Noun, Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
 import {
   BULK_BOOKS_MAX,
@@ -13,7 +17,7 @@ import {
 } from '#core/ingest/request-analysis.ts'
 import { BOOK_ERROR_TYPES } from '#core/metadata/analysis.ts'
 
-type Services = Needs<'database' | 'tasks'>
+type Services = Needs<'database' | 'settings' | 'tasks'>
 const endpoint = endpointOf<Services>()
 
 const BookId = Type.Object({ bookId: Uuid })
@@ -27,6 +31,33 @@ const ErrorType = OneOf(BOOK_ERROR_TYPES)
 const force = Type.Optional(Type.Boolean({ description: 'Also those that were analyzed before; false unless said.' }))
 
 export const analysisRoutes = [
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/books/errors',
+    summary: 'Books with errors, grouped by error type',
+    tag: 'books',
+    allow: { who: 'books-read' },
+    query: Type.Object({
+      libraryId: Type.Optional(Uuid),
+      seriesId: Type.Optional(Uuid),
+      errorType: Type.Optional(BookErrorType),
+      page: Type.Optional(
+        Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'From 0, unlike every other list; 0 unless said.' }),
+      ),
+      pageSize: pageQuery.pageSize,
+    }),
+    reply: BooksWithErrors,
+    run: async (call, { query }) => {
+      const { pageSize } = readPage({ pageSize: query.pageSize })
+      const found = await listBooksWithErrors(call.services.database, call.caller, {
+        filter: { libraryId: query.libraryId, seriesId: query.seriesId, errorType: query.errorType },
+        page: query.page ?? 0,
+        pageSize,
+      })
+      for (const group of found.groups) for (const entry of group.books) entry.book = shownBook(call.services, entry.book)
+      return found
+    },
+  }),
   endpoint({
     method: 'POST',
     path: '/api/v1/books/bulk/analyze',

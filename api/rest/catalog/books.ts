@@ -4,11 +4,18 @@ import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.t
 import type { Needs } from '#api/http/services.ts'
 import { BOOK_SORT, BookDetail, FULL, FullBook, ShownBook, shownBook, shownBooks } from '#api/views/book-view.ts'
 import type { Caller } from '#core/account/caller.ts'
-import { AdjacentBooks, BookErrorType, BooksWithErrors } from '#core/catalog/book.ts'
-import { listBooksWithErrors } from '#core/catalog/book-error-query.ts'
-import { type BookFilter, checkLibrary, findAdjacentBooks, getBook, listBooks, readBookSort } from '#core/catalog/book-query.ts'
+import { AdjacentBooks } from '#core/catalog/book.ts'
+import {
+  type BookFilter,
+  checkLibrary,
+  type FullBook as FullBookValue,
+  findAdjacentBooks,
+  fullBooks,
+  getBook,
+  listBooks,
+  readBookSort,
+} from '#core/catalog/book-query.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
-import { type FullBook as FullBookValue, fullBooks } from '#core/catalog/full-book-query.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { FreeObject, Nullable, Uuid } from '#core/foundation/schema.ts'
 import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
@@ -81,33 +88,6 @@ export const bookRoutes = [
     run: async (call, { params, query }) => {
       await checkLibrary(call.services.database, params.libraryId)
       return await answerBooks({ call, query, filter: { ...params, includeDeleted: query.includeDeleted } })
-    },
-  }),
-  endpoint({
-    method: 'GET',
-    path: '/api/v1/books/errors',
-    summary: 'Books with errors, grouped by error type',
-    tag: 'books',
-    allow: { who: 'books-read' },
-    query: Type.Object({
-      libraryId: Type.Optional(Uuid),
-      seriesId: Type.Optional(Uuid),
-      errorType: Type.Optional(BookErrorType),
-      page: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'From 0, unlike every other list; 0 unless said.' }),
-      ),
-      pageSize: pageQuery.pageSize,
-    }),
-    reply: BooksWithErrors,
-    run: async (call, { query }) => {
-      const { pageSize } = readPage({ pageSize: query.pageSize })
-      const found = await listBooksWithErrors(call.services.database, call.caller, {
-        filter: { libraryId: query.libraryId, seriesId: query.seriesId, errorType: query.errorType },
-        page: query.page ?? 0,
-        pageSize,
-      })
-      for (const group of found.groups) for (const entry of group.books) entry.book = shownBook(call.services, entry.book)
-      return found
     },
   }),
   endpoint({

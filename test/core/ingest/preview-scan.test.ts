@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { previewScan } from '#core/ingest/preview-scan.ts'
-import { countHangingThreads, streamWalk } from '#core/ingest/walk-stream.ts'
+import { countHangingThreads, walk } from '#core/ingest/walk.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { until } from '#test/support/house.ts'
 
@@ -27,7 +27,7 @@ t.test('few previews run at the same time, and none starts while disks do not an
   // An abandoned thread counts until it has ended, which takes a moment here, and forever in a call to a dead drive.
   const stop = new AbortController()
   const options = { root: folder, excludedPatterns: null, allowedFormats: null, known: new Map<string, string>() }
-  const left = Array.from({ length: 5 }, () => streamWalk(options, stop.signal).next())
+  const left = Array.from({ length: 5 }, () => walk(options, stop.signal).next())
   stop.abort()
   await Promise.allSettled(left)
   t.ok(countHangingThreads() > 4, String(countHangingThreads()))

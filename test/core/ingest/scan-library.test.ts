@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, utimesSync, wri
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { PART_FILES_MAX } from '#core/ingest/walk.ts'
+import { PART_FILES_MAX } from '#core/ingest/walk-folders.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { madeUpAnalysis } from '#test/support/analyses.ts'
 import { comic, type House, openHouse, until } from '#test/support/house.ts'

@@ -14,8 +14,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { compileExcludes } from '#core/foundation/glob.ts'
-import { formatOfName, PART_FILES_MAX, type WalkStep, walk } from '#core/ingest/walk.ts'
-import { streamWalk, type WalkBatch } from '#core/ingest/walk-stream.ts'
+import { type WalkBatch, walk } from '#core/ingest/walk.ts'
+import { formatOfName, PART_FILES_MAX, type WalkStep, walkFolders } from '#core/ingest/walk-folders.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
 
 function makeFolder(t: Test, files: string[]): string {
@@ -40,7 +40,7 @@ function asNobody<T>(work: () => T): T {
 }
 
 const all = { excludedPatterns: null, allowedFormats: null, known: new Map<string, string>() }
-const steps = (root: string, more: Partial<typeof all> | object = {}): WalkStep[] => [...walk({ root, ...all, ...more })]
+const steps = (root: string, more: Partial<typeof all> | object = {}): WalkStep[] => [...walkFolders({ root, ...all, ...more })]
 const paths = (found: WalkStep[]) =>
   found.flatMap((step) =>
     step.kind === 'changed' ? step.part.names.map((name) => (step.part.folder === '' ? name : `${step.part.folder}/${name}`)) : [],
@@ -120,7 +120,7 @@ t.test('a folder or a file that is replaced by a link during the walk reveals no
   const root = makeFolder(t, ['a/1.cbz', 'b/below/2.cbz', 'c/3.cbz'])
   const outside = makeFolder(t, ['below/secret.cbz', 'secret.cbz', '3.cbz'])
   const found: WalkStep[] = []
-  for (const step of walk({ root, ...all })) {
+  for (const step of walkFolders({ root, ...all })) {
     found.push(step)
     if (found.length > 1) continue
     // The walk has read that these are folders, and has not opened them yet.
@@ -143,7 +143,7 @@ t.test('a parent folder that becomes a link during the walk reveals nothing', as
   const root = makeFolder(t, ['a/1.cbz', 'a/below/2.cbz'])
   const outside = makeFolder(t, ['below/secret.cbz'])
   const found: WalkStep[] = []
-  for (const step of walk({ root, ...all })) {
+  for (const step of walkFolders({ root, ...all })) {
     found.push(step)
     if (found.length > 1) continue
     renameSync(join(root, 'a'), join(root, '.was-a'))
@@ -282,7 +282,7 @@ t.test('in its thread the walk finds the same, waits for its consumer, and can b
   const names = Array.from({ length: 30 }, (_, folder) => Array.from({ length: 400 }, (_, index) => `f${folder}/${index}.cbz`)).flat()
   const root = makeFolder(t, names)
   const options = { root, ...all }
-  const batches = await collect(streamWalk(options, new AbortController().signal))
+  const batches = await collect(walk(options, new AbortController().signal))
   t.equal(
     batches.flatMap((batch) => batch.changed).reduce((sum, part) => sum + part.names.length, 0),
     names.length,
@@ -292,17 +292,17 @@ t.test('in its thread the walk finds the same, waits for its consumer, and can b
   t.equal(new Set(folders).size, 30, 'threads that share a library leave nothing out')
   t.equal(folders.length, 30, 'and tell nothing twice')
 
-  const slow = streamWalk(options, new AbortController().signal)
+  const slow = walk(options, new AbortController().signal)
   const first = await slow.next()
   t.equal(first.done, false)
   await slow.return(undefined)
-  t.equal((await collect(streamWalk(options, new AbortController().signal))).at(-1)?.done, true, 'the next walk has a thread again')
+  t.equal((await collect(walk(options, new AbortController().signal))).at(-1)?.done, true, 'the next walk has a thread again')
 
   const stop = new AbortController()
-  const stopped = streamWalk(options, stop.signal)
+  const stopped = walk(options, stop.signal)
   await stopped.next()
   stop.abort(new Error('enough'))
   await t.rejects(collect(stopped), { message: 'enough' })
 
-  await t.rejects(collect(streamWalk({ ...options, excludedPatterns: '[z-a]' }, new AbortController().signal)), /range/)
+  await t.rejects(collect(walk({ ...options, excludedPatterns: '[z-a]' }, new AbortController().signal)), /range/)
 })

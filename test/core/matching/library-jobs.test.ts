@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
+import { openProposals } from '#core/matching/apply-proposal.ts'
 import { openLibraryJobs } from '#core/matching/library-jobs.ts'
 import { openMatchTasks } from '#core/matching/match-tasks.ts'
 import { openMatching } from '#core/matching/matching.ts'
@@ -37,13 +38,12 @@ async function openJobs(t: Test) {
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const downloads = openEgress(await openLoopback(t, (_request, response) => response.end()))
   const providers = openProviderClient({ database, plugins: host })
-  const matching = openMatching({
+  const proposals = openProposals({
     ...{ database, providers, log: silentLog, settings: { dataFolder: t.testdir() } },
-    render: openTemplates(supervisor).renderMany,
     downloadCover: openCoverDownload(downloads),
-    rules: findRules(),
     drawCover: async () => ({ refused: 'kind' }),
   })
+  const matching = openMatching({ database, providers, proposals, render: openTemplates(supervisor).renderMany, rules: findRules() })
   const matchTasks = openMatchTasks({ database, tasks, matching })
   const jobs = openLibraryJobs({ database, tasks, providers, matching, matchTasks, log: silentLog })
   t.teardown(async () => {

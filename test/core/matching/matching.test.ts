@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http'
 import type { Knex } from 'knex'
 import t, { type Test } from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
+import { openProposals } from '#core/matching/apply-proposal.ts'
 import { openMatching } from '#core/matching/matching.ts'
 import { addCover, findCoverRow, selectCover } from '#core/metadata/chosen-cover-store.ts'
 import { lockSeries, patchSeries } from '#core/metadata/edit-series-metadata.ts'
@@ -69,21 +70,16 @@ async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answ
   }
   const covers = await openLoopback(t, answer ?? showPicture)
   const folder = t.testdir()
-  const matching = openMatching({
-    ...{
-      database,
-      providers: openProviderClient({ database, plugins: host }),
-      render: openTemplates(supervisor).renderMany,
-      rules: findRules(),
-      downloadCover: openCoverDownload(openEgress(covers)),
-      log: silentLog,
-      settings: { dataFolder: folder },
-    },
+  const providers = openProviderClient({ database, plugins: host })
+  const proposals = openProposals({
+    ...{ database, providers, log: silentLog, settings: { dataFolder: folder } },
+    downloadCover: openCoverDownload(openEgress(covers)),
     drawCover: async (bytes) => {
       const drawn = { jpeg: Buffer.from(bytes), width: 60, height: 90 }
       return { large: drawn, small: drawn }
     },
   })
+  const matching = openMatching({ database, providers, proposals, render: openTemplates(supervisor).renderMany, rules: findRules() })
   const libraryId = await addLibrary(database)
   const target = async (title: string) => {
     const id = await addSeries(database, { library_id: libraryId, title })

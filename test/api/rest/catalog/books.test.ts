@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { analysisRoutes } from '#api/rest/catalog/analyses.ts'
 import { bookRoutes } from '#api/rest/catalog/books.ts'
 import { seriesRoutes } from '#api/rest/catalog/series.ts'
 import type { AdjacentBooks, Book, BooksWithErrors } from '#core/catalog/book.ts'
@@ -32,7 +33,7 @@ async function openShelf(t: Test, options: { legacyNames?: boolean } = {}) {
   const dataFolder = await mkdtemp(join(tmpdir(), 'carrel-books-'))
   t.teardown(() => rm(dataFolder, { recursive: true, force: true }))
   const settings = { dataFolder, compatibility: { legacyNames: options.legacyNames ?? false } }
-  const server = await openTestServer(t, { routes: [...bookRoutes, ...seriesRoutes], settings })
+  const server = await openTestServer(t, { routes: [...analysisRoutes, ...bookRoutes, ...seriesRoutes], settings })
   const { database } = server
   const library_id = await addLibrary(database)
   const run = await addSeries(database, { library_id, title: 'Run' })

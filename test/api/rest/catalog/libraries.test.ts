@@ -7,7 +7,8 @@ import { taskRoutes } from '#api/rest/admin/tasks.ts'
 import { libraryRoutes } from '#api/rest/catalog/libraries.ts'
 import type { Library } from '#core/catalog/library.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { openAnalyses } from '#core/ingest/analyses.ts'
+import { openBookAnalyses } from '#core/ingest/analyze-book.ts'
+import { openBulkAnalyses } from '#core/ingest/bulk-analyses.ts'
 import { openScans, type ScanStatus } from '#core/ingest/scans.ts'
 import { coverPath } from '#core/metadata/cover.ts'
 import type { TaskRecord } from '#core/tasks/task-query.ts'
@@ -27,7 +28,8 @@ async function openTestLibraries(t: Test) {
   const { database } = server
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const scans = await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder, purgeAfterSeconds: 86_400 })
-  openAnalyses({ database, tasks, analyze: findPool().analyze, log: silentLog, settings: { dataFolder, workers: 1 } })
+  openBulkAnalyses({ database, tasks })
+  openBookAnalyses({ database, tasks, analyze: findPool().analyze, log: silentLog, settings: { dataFolder, workers: 1 } })
   Object.assign(server.services, { tasks, scans })
   t.teardown(async () => {
     await tasks.stop()

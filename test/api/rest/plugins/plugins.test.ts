@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
+import { openPluginHost } from '#api/compose-plugin-host.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { openPluginHost } from '#plugins/host/plugin-host.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { openTemplates } from '#plugins/templates/templates.ts'
 import { SECRETS } from '#test/support/plugin-hosts.ts'

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { readPackageBeside } from '#plugins/packages/package-reader.ts'
-import { packPlugin, readPackage } from '#plugins/packages/plugin-package.ts'
+import { packPlugin, readPackage, readPackageBeside } from '#plugins/packages/plugin-package.ts'
 import { readZip, unpackedBytes } from '#plugins/packages/zip.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 

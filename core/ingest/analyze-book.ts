@@ -1,4 +1,3 @@
-import { lstat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Knex } from 'knex'
 import { clearedBy, uniqueByType } from '#core/catalog/analysis-problems.ts'
@@ -7,15 +6,13 @@ import {
   type BookToAnalyze,
   findBookToAnalyze,
   forgetFolder,
-  isMarkedUnread,
   lockBook,
   lockSeriesOf,
-  markUnread,
   type Recorded,
   recordAnalyzed,
   recordUnreadable,
-  storable,
 } from '#core/catalog/book-store.ts'
+import { type FileVersion, isMarkedUnread, isSameVersion, markUnread, readVersion } from '#core/catalog/file-version.ts'
 import { deathAmong, describeRefusal, mannerOf } from '#core/catalog/suspect.ts'
 import { type Announcer, silentAnnouncer } from '#core/events/announcer.ts'
 import type { NewAnnouncement } from '#core/events/event.ts'
@@ -23,15 +20,17 @@ import { bookEvent, coverEvent } from '#core/events/event-store.ts'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { openSharedLock } from '#core/foundation/shared-lock.ts'
+import { storable } from '#core/foundation/storable-text.ts'
 import { recordEmbedded, saysSomething } from '#core/ingest/record-embedded.ts'
 import { listGoneDuplicates, relinkMoved } from '#core/ingest/relink-moved.ts'
 import { beginAlone, forgetSuspects, noteSuspects, recordRefused } from '#core/ingest/suspect-store.ts'
 import { aggregateAfter, aggregateSettled } from '#core/metadata/aggregate-series.ts'
-import type { Analysis, AnalysisRequest, Analyze, Problem } from '#core/metadata/analysis.ts'
+import { type Analysis, type AnalysisRequest, type Analyze, failedAnalysis, type Problem } from '#core/metadata/analysis.ts'
 import { chooseTitle } from '#core/metadata/book-title.ts'
 import { removeCovers, writeCover } from '#core/metadata/cover-store.ts'
 import type { Embedded } from '#core/metadata/embedded.ts'
-import type { TaskHandler, TaskRun } from '#core/tasks/task.ts'
+import type { Settings } from '#core/settings/settings.ts'
+import type { TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
 
 /** Waking disks, returning network shares and temporarily missing descriptors: a retry within seconds is worthwhile. */
 const PASSING_CODES = new Set<unknown>(['EIO', 'ESTALE', 'ETIMEDOUT', 'EMFILE', 'ENFILE'])
@@ -49,10 +48,44 @@ interface Parts {
   announcer: Announcer
 }
 
-/** Size and time that identify the version of a file. */
-interface Facts {
-  bytes: string
-  mtimeNs: string
+/**
+ * Queues books for analysis; returns how many were not queued already.
+ * @param options.deep analyzes unchanged books too, and reads every page. It has its own queue entry, otherwise an ordinary one would
+ *   replace it.
+ */
+export async function queueAnalyses(
+  tasks: TaskQueue,
+  libraryId: string,
+  bookIds: readonly string[],
+  options: { deep: boolean; force?: boolean; parentId?: string },
+): Promise<number> {
+  if (bookIds.length === 0) return 0
+  const { deep, force = deep, parentId } = options
+  const suffix = deep ? ':deep' : force ? ':force' : ''
+  return await tasks.addMany(
+    bookIds.map((bookId) => ({
+      type: 'analyze_book',
+      libraryId,
+      bookId,
+      ...(parentId !== undefined && { parentId }),
+      dedupeKey: bookId + suffix,
+      ...(force ? { params: { force, verifyPages: deep } } : {}),
+    })),
+  )
+}
+
+/** Registers the handler of `analyze_book` with the queue; call before its start(). */
+export function openBookAnalyses(
+  given: Omit<Parts, 'announcer' | 'dataFolder'> & {
+    tasks: TaskQueue
+    /** Without it, no events are sent. */
+    announcer?: Announcer
+    settings: Pick<Settings, 'dataFolder' | 'workers'>
+  },
+): void {
+  const { tasks, settings, ...parts } = given
+  // More than there are threads: while threads analyze some books, others are read or written, which is mostly waiting for the disk.
+  tasks.handle('analyze_book', { concurrency: settings.workers * 2 + 4 }, analyzeBook({ ...parts, dataFolder: settings.dataFolder }))
 }
 
 /**
@@ -93,8 +126,8 @@ const nameOfFile = ({ path, id }: BookToAnalyze) => `${path} (book ${id})`
 async function analyzeFound(parts: Parts, run: TaskRun, { book, refused }: { book: BookToAnalyze; refused: boolean }): Promise<Outcome> {
   const { database } = parts
   const marked = isMarkedUnread(book.file_mtime_ns)
-  const known: Facts = { bytes: book.file_size, mtimeNs: marked ? markUnread(book.file_mtime_ns) : book.file_mtime_ns }
-  const before = book.deleted ? null : await readFacts(book.path, known)
+  const known: FileVersion = { bytes: book.file_size, mtimeNs: marked ? markUnread(book.file_mtime_ns) : book.file_mtime_ns }
+  const before = book.deleted ? null : await readVersion(book.path, known)
   if (before === null && !book.deleted) return await reportVanished(parts, book)
   if (book.suspicion && refused) {
     // Its series is not aggregated here: the data of the file may have stopped the server, not the file itself.
@@ -102,7 +135,7 @@ async function analyzeFound(parts: Parts, run: TaskRun, { book, refused }: { boo
     parts.announcer.soon(announcementsOf(book, book.id, { seriesId: book.series_id, changed: ['analysisErrors'] }))
     return 'done'
   }
-  const isFinished = before && run.params.force !== true && !marked && book.state !== 'pending' && isSame(before, known)
+  const isFinished = before && run.params.force !== true && !marked && book.state !== 'pending' && isSameVersion(before, known)
   if (before && !isFinished) return await analyzeUntilStill(parts, run, { book, known, before })
   // Finished before a crash, or queued twice: a server that was killed may have written the book and not its series.
   await aggregateSettled(database, book.series_id)
@@ -113,7 +146,7 @@ async function analyzeFound(parts: Parts, run: TaskRun, { book, refused }: { boo
 async function analyzeUntilStill(
   parts: Parts,
   run: TaskRun,
-  { book, known, before }: { book: BookToAnalyze; known: Facts; before: Facts },
+  { book, known, before }: { book: BookToAnalyze; known: FileVersion; before: FileVersion },
 ): Promise<'done' | 'again'> {
   const { database } = parts
   const verifyPages = run.params.verifyPages === true
@@ -127,13 +160,13 @@ async function analyzeUntilStill(
       await noteSuspects(database, { bookIds: [book.id] }, death)
       return 'again'
     }
-    const after = await readFacts(book.path, known)
+    const after = await readVersion(book.path, known)
     if (after === null) return await reportVanished(parts, book)
-    const settled = isSame(facts, after) && (analysis.file === null || analysis.file.mtimeNs === after.mtimeNs)
+    const settled = isSameVersion(facts, after) && (analysis.file === null || analysis.file.mtimeNs === after.mtimeNs)
     if (settled) refuseToGiveUp(analysis, run.attempt)
     if (!settled || !(await record(parts, book, { facts: after, known, analysis }))) {
       if (change < CHANGES_MAX) {
-        facts = (await readFacts(book.path, known)) ?? after
+        facts = (await readVersion(book.path, known)) ?? after
         continue
       }
       const message =
@@ -150,21 +183,6 @@ function refuseToGiveUp(analysis: Analysis, attempt: number): void {
   if (analysis.file !== null || attempt >= TRIES_MAX) return
   const passing = analysis.problems.find(({ details }) => PASSING_CODES.has(details?.code))
   if (passing) throw new Error(passing.message)
-}
-
-const isSame = (one: Facts, other: Facts) => one.bytes === other.bytes && one.mtimeNs === other.mtimeNs
-
-/** Null when there is no file at the path any more; the recorded facts when the path cannot be read. */
-async function readFacts(path: string, known: Facts): Promise<Facts | null> {
-  try {
-    const { size, mtimeNs } = await lstat(path, { bigint: true })
-    return { bytes: String(size), mtimeNs: String(mtimeNs) }
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' || code === 'ENOTDIR') return null
-    // A parent folder may not be entered: the analysis will report it.
-    return known
-  }
 }
 
 /**
@@ -193,22 +211,11 @@ async function analyzeOrDescribe(parts: Parts, request: AnalysisRequest, signal:
   }
 }
 
-const failedAnalysis = (problem: Problem): Analysis => ({
-  file: null,
-  format: null,
-  pageCount: 0,
-  pageSource: 'none',
-  pages: [],
-  embedded: {},
-  cover: null,
-  problems: [problem],
-})
-
 interface Done {
   /** Of the file, after the analysis. */
-  facts: Facts
+  facts: FileVersion
   /** Of the row, before it. */
-  known: Facts
+  known: FileVersion
   analysis: Analysis
   /** False: write it for any file at the path; by default it is written only while the file is the analyzed version. */
   isStill?: boolean
@@ -246,7 +253,7 @@ async function recordStill(parts: Parts, book: BookToAnalyze, done: Done): Promi
     for (const seriesId of due) await aggregateSettled(database, seriesId)
   }
   // After the row, so that a scan which records the folder in between still finds the mark there.
-  if (unread || !isSame(facts, known)) await forgetFolder(database, book)
+  if (unread || !isSameVersion(facts, known)) await forgetFolder(database, book)
 }
 
 /** The consequences of writing an analysis. */
@@ -272,8 +279,8 @@ function announcementsOf(
 const hasReachedLimit = ({ details = {} }: Problem) => 'deadlineMs' in details || 'memoryMbMax' in details
 
 /** Whether the row's hash is that of the current file. A pending book has the hash of the version before its change. */
-const isKnownContent = (book: BookToAnalyze, facts: Facts, known: Facts) =>
-  book.file_hash !== null && book.state !== 'pending' && isSame(facts, known)
+const isKnownContent = (book: BookToAnalyze, facts: FileVersion, known: FileVersion) =>
+  book.file_hash !== null && book.state !== 'pending' && isSameVersion(facts, known)
 
 /** If the file is a book that was moved here, updates its row with the new path and the analysis, both or neither; otherwise null. */
 async function recordMoved(parts: Parts, book: BookToAnalyze, done: Done): Promise<Written | null> {
@@ -310,8 +317,8 @@ async function write(
     // Before the book: a change of the series is followed by changes of its books, and the two would wait for each other.
     if (withMetadata) await lockSeriesOf(trx, bookId)
     if (!(await lockBook(trx, bookId))) return null
-    const now = isStill ? await readFacts(book.path, known) : facts
-    if (now === null || !isSame(now, facts)) throw new FileChanged()
+    const now = isStill ? await readVersion(book.path, known) : facts
+    if (now === null || !isSameVersion(now, facts)) throw new FileChanged()
     const row = await rowOf(parts, what)
     const recorded = withMetadata ? await writeWithMetadata(trx, book, row, analysis.embedded) : await recordAnalyzed(trx, row)
     if (row.coverHash === null) await removeCovers(parts.dataFolder, [bookId])

@@ -1,0 +1,34 @@
+import { lstat } from 'node:fs/promises'
+
+/** Size and time that identify the version of a file. */
+export interface FileVersion {
+  bytes: string
+  mtimeNs: string
+}
+
+export const isSameVersion = (one: FileVersion, other: FileVersion) => one.bytes === other.bytes && one.mtimeNs === other.mtimeNs
+
+/** Null when there is no file at the path any more; the recorded version when the path cannot be read. */
+export async function readVersion(path: string, known: FileVersion): Promise<FileVersion | null> {
+  try {
+    const { size, mtimeNs } = await lstat(path, { bigint: true })
+    return { bytes: String(size), mtimeNs: String(mtimeNs) }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null
+    // A parent folder may not be entered: the analysis will report it.
+    return known
+  }
+}
+
+/**
+ * The time of a file in its row after an analysis that failed temporarily: no file has this time, so every scan retries; and applied
+ * twice it returns the true one, so the file does not count as changed. Nanoseconds.
+ */
+export const markUnread = (mtimeNs: string | bigint): string => String(~BigInt(mtimeNs))
+
+/** Whether a row has such a mark. Files from before 1970 look marked, which costs them an extra analysis. */
+export const isMarkedUnread = (mtimeNs: string): boolean => mtimeNs.startsWith('-')
+
+/** The time of the file at its last analysis, marked or not. */
+export const trueMtimeNs = (mtimeNs: string): string => (isMarkedUnread(mtimeNs) ? markUnread(mtimeNs) : mtimeNs)

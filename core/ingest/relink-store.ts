@@ -1,0 +1,111 @@
+import type { Knex } from 'knex'
+import { folderOf } from '#core/catalog/library-place.ts'
+import { announce, announceSeries, announceSeriesGone, bookEvent } from '#core/events/event-store.ts'
+
+/** A new book that may be a moved one. */
+export interface NewBook {
+  id: string
+  library_id: string
+  library_path: string
+  path: string
+  file_name: string
+}
+
+/** Another row with the same content as a book. */
+export interface Duplicate {
+  id: string
+  path: string
+}
+
+/**
+ * Other books of the library with this content: those marked as deleted first, since a scan has found them missing already, and among those the one
+ * with the same name, so that equal files in a renamed folder stay the same books.
+ */
+export async function listBooksWithContent(
+  database: Knex,
+  book: { id: string; libraryId: string; fileName: string; sha256: string },
+): Promise<Duplicate[]> {
+  const { rows } = await database.raw(
+    `SELECT id, path FROM books WHERE library_id = ? AND file_hash = ? AND id <> ? ORDER BY deleted_at IS NULL, file_name <> ?, id LIMIT 20`,
+    [book.libraryId, book.sha256, book.id, book.fileName],
+  )
+  return rows
+}
+
+/**
+ * Gives the path of a new book to the row of its duplicate; deletes the new row. Returns the series of both, or null when one of the
+ * rows has changed in the meantime.
+ */
+export async function relinkBook(trx: Knex.Transaction, found: NewBook, duplicate: Duplicate): Promise<SeriesIds | null> {
+  // One move at a time in a library: several books of one renamed folder would wait for each other's rows in a circle.
+  await trx.raw('SELECT 1 FROM libraries WHERE id = ? FOR NO KEY UPDATE', [found.library_id])
+  const { rows } = await trx.raw('SELECT id, path, series_id FROM books WHERE id = ANY(?::uuid[]) ORDER BY id FOR UPDATE', [
+    [found.id, duplicate.id],
+  ])
+  const locked = rows as { id: string; path: string; series_id: string }[]
+  const old = locked.find((row) => row.id === duplicate.id && row.path === duplicate.path)
+  const fresh = locked.find((row) => row.id === found.id && row.path === found.path)
+  if (!old || !fresh) return null
+  const { rows: taken } = await trx.raw(
+    `DELETE FROM books WHERE id = ? RETURNING path, file_name, series_id, file_size::text, file_mtime_ns::text, title, number, volume, chapter, file_format`,
+    [fresh.id],
+  )
+  const { title, number, volume, chapter, ...place } = taken[0]
+  // Where metadata is kept it says by whom the title was given; the analysis compares it with the new name.
+  const described = await trx('book_metadata').where('book_id', old.id).first('book_id')
+  const named = described ? {} : { title, number, volume, chapter }
+  await trx('books')
+    .where('id', old.id)
+    .update({ ...place, ...named, deleted_at: null, updated_at: trx.fn.now() })
+  // Should the file come back to where it was, it must be looked at there.
+  await trx('scanned_folders')
+    .where({ library_id: found.library_id, path: folderOf(found.library_path, old.path) })
+    .delete()
+  await announce(trx, [
+    { event: bookEvent('book_deleted', { ...fresh, library_id: found.library_id }) },
+    {
+      event: {
+        ...bookEvent('book_updated', { id: old.id, series_id: fresh.series_id, library_id: found.library_id }),
+        fields: ['filePath', 'seriesId', 'deleted'],
+      },
+    },
+  ])
+  return { oldId: old.series_id, newId: fresh.series_id }
+}
+
+export interface SeriesIds {
+  oldId: string
+  newId: string
+}
+
+/** Two series that may be one whose folder was renamed. */
+export interface SeriesPair {
+  old: { id: string; path: string }
+  fresh: { id: string; path: string; title: string; folder_title: string | null }
+}
+
+/** Locks both series; null unless they are of one kind and the new one was made by the latest scan. */
+export async function lockSeriesPair(trx: Knex.Transaction, libraryId: string, ids: SeriesIds): Promise<SeriesPair | null> {
+  const { rows } = await trx.raw(
+    'SELECT id, path, title, folder_title, oneshot, created_at FROM series WHERE id = ANY(?::uuid[]) ORDER BY path FOR UPDATE',
+    [[ids.oldId, ids.newId]],
+  )
+  const series = rows as (SeriesPair['fresh'] & { oneshot: boolean; created_at: Date })[]
+  const old = series.find((row) => row.id === ids.oldId)
+  const fresh = series.find((row) => row.id === ids.newId)
+  if (!old || !fresh || old.oneshot !== fresh.oneshot) return null
+  const scan = await trx('scans').where('library_id', libraryId).orderBy('started_at', 'desc').first('started_at')
+  return scan && fresh.created_at >= scan.started_at ? { old, fresh } : null
+}
+
+/** The old series takes the folder and the books of the new one, whose row is deleted; the caller decides its title. */
+export async function joinSeries(trx: Knex.Transaction, { old, fresh }: SeriesPair): Promise<void> {
+  await trx('books').where('series_id', fresh.id).update({ series_id: old.id })
+  const [moved] = await trx('series').where('id', old.id).select('library_id')
+  await announceSeriesGone(trx, { libraryId: moved.library_id, ids: [fresh.id] }, async () => {
+    await trx('series').where('id', fresh.id).delete()
+    return [fresh.id]
+  })
+  await trx('series').where('id', old.id).update({ path: fresh.path, updated_at: trx.fn.now() })
+  await announceSeries(trx, [old.id], ['path', 'books'])
+}

@@ -7,7 +7,7 @@ import { NoDatabase, withDatabase } from '#api/cli/open-database.ts'
 import { tryListening } from '#api/cli/start-check.ts'
 import { typed } from '#api/cli/typed.ts'
 import { describeDenied, findHolder, userName } from '#core/database/data-folder.ts'
-import { inspectDatabase, refuseNewer } from '#core/database/database.ts'
+import { inspectDatabase, refuseIncompatible } from '#core/database/database.ts'
 import { findPostgresRunner, readPostgresVersion } from '#core/database/postgres-binaries.ts'
 import { listLibraries } from '#core/ingest/library-progress-query.ts'
 
@@ -168,7 +168,7 @@ async function checkDatabase(input: CommandInput): Promise<{ findings: Finding[]
       if (seen.pendingMigrations.length > 0)
         findings.push(trouble(about, `lacks ${seen.pendingMigrations.join(', ')}`, 'Start the server once.'))
       else findings.push(ok('Migrations', 'all applied'))
-      await refuseNewer(opened.database)
+      await refuseIncompatible(opened.database)
       // Tables of an older Carrel are not those that we read.
       if (seen.pendingMigrations.length > 0)
         return { findings: [...findings, skipped('Libraries', 'they stand in the database')], folders: [] }

@@ -12,7 +12,7 @@ import {
   openDataFolder,
   type Purpose,
 } from '#core/database/data-folder.ts'
-import { checkDatabase, closeDatabase, migrate, openDatabase, pendingMigrations, refuseNewer } from '#core/database/database.ts'
+import { checkDatabase, closeDatabase, migrate, openDatabase, pendingMigrations, refuseIncompatible } from '#core/database/database.ts'
 import { type EmbeddedPostgres, findRunningUrl, openEmbeddedPostgres } from '#core/database/embedded-postgres.ts'
 import { closeFolders } from '#core/database/private-folders.ts'
 import type { Log } from '#core/foundation/log.ts'
@@ -128,7 +128,7 @@ const isLook = (use: DatabaseUse) => use === 'look' || use === 'inspect'
 async function prepareTables(database: Knex, use: DatabaseUse, log: Log): Promise<void> {
   if (use === 'inspect') return
   if (use === 'look') {
-    await refuseNewer(database)
+    await refuseIncompatible(database)
     if ((await pendingMigrations(database)).length > 0)
       throw new CommandProblem('The tables of the database are not there yet, or of an older Carrel. Start the server once.')
     return

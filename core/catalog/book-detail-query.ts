@@ -50,7 +50,7 @@ type DetailRow = Pick<BookDetail, 'state' | 'isbns' | 'summary' | 'year' | 'mont
 export async function listBookDetails(database: Knex, ids: readonly string[]): Promise<Map<string, BookDetail>> {
   if (ids.length === 0) return new Map()
   const { rows } = (await database.raw(
-    `SELECT b.id, b.series_id, b.number, div(greatest(b.file_mtime_ns, -b.file_mtime_ns - 1), 1000000) AS mtime_ms, b.page_source, b.state,
+    `SELECT b.id, b.series_id, b.number, div(b.file_mtime_ns, 1000000) AS mtime_ms, b.page_source, b.state,
        s.oneshot, m.authors, m.isbns, m.summary, m.year, m.month, m.day, m.locks,
        coalesce(m.created_at, b.created_at) AS metadata_created, greatest(m.updated_at, b.updated_at) AS metadata_updated,
        ARRAY(SELECT n.name FROM book_tags x JOIN tags n ON n.id = x.tag_id WHERE x.book_id = b.id ORDER BY n.name) AS tags,

@@ -1,5 +1,4 @@
 import type { Knex } from 'knex'
-import { markUnread } from '#core/catalog/file-version.ts'
 import { folderOf } from '#core/catalog/library-place.ts'
 import type { Suspicion } from '#core/catalog/suspect.ts'
 import { storable, storableMember } from '#core/foundation/storable-text.ts'
@@ -17,6 +16,8 @@ export interface BookToAnalyze {
   /** Null until the first analysis. */
   file_hash: string | null
   state: 'pending' | 'analyzed' | 'failed'
+  /** Whether the last analysis could not read the file for a temporary reason. */
+  retry_due: boolean
   deleted: boolean
   library_path: string
   book_strategy: string
@@ -29,7 +30,7 @@ export interface BookToAnalyze {
 }
 
 const COLUMNS = `b.id, b.library_id, b.series_id, b.path, b.file_name, b.file_size::text, b.file_mtime_ns::text, b.file_hash, b.state,
-  b.deleted_at IS NOT NULL AS deleted`
+  b.retry_due, b.deleted_at IS NOT NULL AS deleted`
 
 export async function findBookToAnalyze(database: Knex, bookId: string): Promise<BookToAnalyze | undefined> {
   const { rows } = await database.raw(
@@ -58,8 +59,8 @@ export interface AnalyzedBook {
   bookId: string
   bytes: string
   mtimeNs: string
-  /** Makes the next scan retry, because the file could not be read for a temporary reason. */
-  unread: boolean
+  /** Makes every scan retry, because the file could not be read for a temporary reason. */
+  retryDue: boolean
   /** Null keeps the hashes if the file is the hashed version, and clears them otherwise. */
   sha256: string | null
   readerHash: string | null
@@ -94,7 +95,7 @@ export async function recordAnalyzed(database: Knex, book: AnalyzedBook): Promis
        UPDATE books SET
          file_hash = coalesce(CAST(:sha256 AS text), CASE WHEN file_size = CAST(:bytes AS bigint) AND file_mtime_ns = CAST(:mtimeNs AS bigint) THEN file_hash END),
          reader_hash = coalesce(CAST(:readerHash AS text), CASE WHEN file_size = CAST(:bytes AS bigint) AND file_mtime_ns = CAST(:mtimeNs AS bigint) THEN reader_hash END),
-         file_size = CAST(:bytes AS bigint), file_mtime_ns = CAST(:storedMtimeNs AS bigint),
+         file_size = CAST(:bytes AS bigint), file_mtime_ns = CAST(:mtimeNs AS bigint), retry_due = :retryDue,
          file_format = coalesce(CAST(:format AS text), file_format), page_source = :pageSource, page_count = :pageCount,
          title = CASE WHEN EXISTS (SELECT 1 FROM book_metadata m WHERE m.book_id = books.id) THEN title ELSE :title END,
          cover_hash = CASE WHEN :keepCover THEN cover_hash ELSE :coverHash END, state = :state, deleted_at = NULL, analyzed_at = now(), updated_at = now()
@@ -112,7 +113,7 @@ export async function recordAnalyzed(database: Knex, book: AnalyzedBook): Promis
          SET message = excluded.message, details = excluded.details, fatal = excluded.fatal, occurred_at = now()
      )
      -- The row of the book before the change: a statement does not see what it writes.
-     SELECT s.id AS "seriesId", s.seed_due AS "aggregateDue", array_remove(ARRAY[
+     SELECT s.id AS "seriesId", s.aggregate_due AS "aggregateDue", array_remove(ARRAY[
        CASE WHEN b.state <> :state THEN 'analyzed' END, CASE WHEN b.page_count <> :pageCount THEN 'pageCount' END,
        CASE WHEN b.file_hash IS DISTINCT FROM coalesce(CAST(:sha256 AS text), b.file_hash) THEN 'fileHash' END,
        CASE WHEN b.file_format <> coalesce(CAST(:format AS text), b.file_format) THEN 'fileFormat' END,
@@ -123,7 +124,7 @@ export async function recordAnalyzed(database: Knex, book: AnalyzedBook): Promis
       bookId: book.bookId,
       bytes: book.bytes,
       mtimeNs: book.mtimeNs,
-      storedMtimeNs: book.unread ? markUnread(book.mtimeNs) : book.mtimeNs,
+      retryDue: book.retryDue,
       sha256: book.sha256,
       readerHash: book.readerHash,
       format: book.format,
@@ -148,14 +149,17 @@ export async function recordAnalyzed(database: Knex, book: AnalyzedBook): Promis
 /**
  * Records that an analyzed book could not be read this time: all of its data stays, including its state, since the file is
  * the same. False when the book was deleted.
- * @param failure.mtimeNs the true one, or marked for a retry
+ * @param failure.retryDue whether every scan retries
  */
-export async function recordUnreadable(database: Knex, failure: { bookId: string; mtimeNs: string; problem: Problem }): Promise<boolean> {
-  const { bookId, mtimeNs, problem } = failure
+export async function recordUnreadable(
+  database: Knex,
+  failure: { bookId: string; mtimeNs: string; retryDue: boolean; problem: Problem },
+): Promise<boolean> {
+  const { bookId, mtimeNs, retryDue, problem } = failure
   // The reason why a book failed must not be lost: that row does not change.
   const { rows } = await database.raw(
     `WITH updated AS (
-       UPDATE books SET file_mtime_ns = CAST(:mtimeNs AS bigint), deleted_at = NULL, updated_at = now() WHERE id = :bookId RETURNING id
+       UPDATE books SET file_mtime_ns = CAST(:mtimeNs AS bigint), retry_due = :retryDue, deleted_at = NULL, updated_at = now() WHERE id = :bookId RETURNING id
      ), failed AS (
        INSERT INTO book_errors (book_id, error_type, message, details, fatal)
        SELECT id, :type, :message, CAST(:details AS jsonb), false FROM updated
@@ -166,6 +170,7 @@ export async function recordUnreadable(database: Knex, failure: { bookId: string
     {
       bookId,
       mtimeNs,
+      retryDue,
       type: problem.type,
       message: storable(problem.message),
       details: problem.details ? JSON.stringify(problem.details, storableMember) : null,

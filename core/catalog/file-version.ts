@@ -20,15 +20,3 @@ export async function readVersion(path: string, known: FileVersion): Promise<Fil
     return known
   }
 }
-
-/**
- * The time of a file in its row after an analysis that failed temporarily: no file has this time, so every scan retries; and applied
- * twice it returns the true one, so the file does not count as changed. Nanoseconds.
- */
-export const markUnread = (mtimeNs: string | bigint): string => String(~BigInt(mtimeNs))
-
-/** Whether a row has such a mark. Files from before 1970 look marked, which costs them an extra analysis. */
-export const isMarkedUnread = (mtimeNs: string): boolean => mtimeNs.startsWith('-')
-
-/** The time of the file at its last analysis, marked or not. */
-export const trueMtimeNs = (mtimeNs: string): string => (isMarkedUnread(mtimeNs) ? markUnread(mtimeNs) : mtimeNs)

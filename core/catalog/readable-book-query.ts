@@ -1,7 +1,6 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
-import { trueMtimeNs } from '#core/catalog/file-version.ts'
 import type { BookFormat, Page, PageSource } from '#core/metadata/analysis.ts'
 
 /** What reading a page needs of its book. */
@@ -64,8 +63,7 @@ function readableOf(row: ReadableRow): ReadableBook {
     fileName: row.file_name,
     format: row.file_format,
     fileBytes: Number(row.file_size),
-    // A file that could not be read in the last attempt is still the version that was analyzed before.
-    mtimeNs: trueMtimeNs(row.file_mtime_ns),
+    mtimeNs: row.file_mtime_ns,
     fileHash: row.file_hash,
     state: row.state,
     pageSource: row.page_source,

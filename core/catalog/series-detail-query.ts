@@ -100,7 +100,7 @@ export async function listSeriesDetails(database: Knex, caller: Caller, ids: rea
      FROM series s JOIN libraries l ON l.id = s.library_id LEFT JOIN series_metadata sm ON sm.series_id = s.id
      CROSS JOIN LATERAL (
        SELECT count(*) FILTER (WHERE p.completed) AS read_count, count(*) FILTER (WHERE NOT p.completed) AS in_progress_count,
-         div(max(greatest(b.file_mtime_ns, -b.file_mtime_ns - 1)), 1000000) AS mtime_ms, to_char(min(${RELEASED}), 'YYYY-MM-DD') AS released,
+         div(max(b.file_mtime_ns), 1000000) AS mtime_ms, to_char(min(${RELEASED}), 'YYYY-MM-DD') AS released,
          min(b.created_at) AS books_created, max(greatest(m.updated_at, b.updated_at)) AS books_updated
        FROM books b LEFT JOIN book_metadata m ON m.book_id = b.id LEFT JOIN read_progress p ON p.book_id = b.id AND p.user_id = :userId
        WHERE ${PRESENT}) owned

@@ -1,7 +1,6 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
-import { trueMtimeNs } from '#core/catalog/file-version.ts'
 import { READING_ORDER } from '#core/metadata/reading-order.ts'
 
 /** Books of a series whose files exist, after the id `after`, by id. */
@@ -51,6 +50,6 @@ export async function listSeriesFiles(
     .select(database.raw('books.file_mtime_ns::text AS "mtimeNs"'))
   return {
     title: series.title,
-    files: files.map((file) => ({ ...file, bytes: Number(file.bytes), mtimeNs: trueMtimeNs(file.mtimeNs) })),
+    files: files.map((file) => ({ ...file, bytes: Number(file.bytes) })),
   }
 }

@@ -15,6 +15,8 @@ const ACQUIRE_TIMEOUT_MS = 30_000
 const CHECK_CLIENT_MS = 2_000
 /** Any constant of our own: the process that holds this advisory lock runs the migrations. */
 const MIGRATION_LOCK = 7_201_884_313
+/** The first migration of every version before the first release; the baseline replaced them all. */
+const FIRST_UNRELEASED = '0001_library.ts'
 const MIGRATIONS = new URL('../../migrations/', import.meta.url)
 
 const OID_INT8 = 20
@@ -106,10 +108,11 @@ export async function listMigrations(): Promise<string[]> {
   return files.filter((file) => /^\d{4}_[a-z0-9_]+\.ts$/.test(file)).sort()
 }
 
-/** Changes when any migration changes: names the template database of the tests. */
+/** Changes when any migration or a module of one changes: names the template database of the tests. */
 export async function hashMigrations(): Promise<string> {
   const hash = createHash('sha256')
-  for (const name of await listMigrations()) hash.update(name).update(await readFile(new URL(name, MIGRATIONS)))
+  const files = (await readdir(MIGRATIONS, { recursive: true })).filter((file) => file.endsWith('.ts')).sort()
+  for (const name of files) hash.update(name).update(await readFile(new URL(name, MIGRATIONS)))
   return hash.digest('hex').slice(0, 16)
 }
 
@@ -119,11 +122,27 @@ export async function pendingMigrations(database: Knex): Promise<string[]> {
   return (await listMigrations()).filter((name) => !known.has(name))
 }
 
-/** @throws NewerDatabase when a newer version of Carrel migrated it */
-export async function refuseNewer(database: Knex): Promise<void> {
+/**
+ * Refuses tables that this version cannot use, before anything is written.
+ * @throws UnreleasedDatabase when a version before the first release made them, NewerDatabase when a newer version migrated them
+ */
+export async function refuseIncompatible(database: Knex): Promise<void> {
   const own = await listMigrations()
-  const newer = [...(await appliedMigrations(database))].filter((name) => !own.includes(name))
+  const applied = await appliedMigrations(database)
+  if (applied.has(FIRST_UNRELEASED)) throw new UnreleasedDatabase()
+  const newer = [...applied].filter((name) => !own.includes(name))
   if (newer.length > 0) throw new NewerDatabase(newer)
+}
+
+/** The tables of a version before the first release: no migration leads from there. */
+export class UnreleasedDatabase extends StartProblem {
+  constructor() {
+    super(
+      'An unreleased version of Carrel made this database, and this version cannot read it: export what you need with that version, then move the data ' +
+        'folder away or start with another --data-dir (or DATABASE_URL); the files of your books are not touched.',
+    )
+    this.name = 'UnreleasedDatabase'
+  }
 }
 
 /** This version is older than the tables, and might damage them. */
@@ -142,7 +161,7 @@ async function appliedMigrations(database: Knex): Promise<Set<string>> {
 /**
  * Brings the tables up to date; returns the names of the migrations it ran. Safe to run twice and from several processes at the same time: one
  * works, the others wait.
- * @throws Error when a newer version of Carrel migrated the database, or when a migration fails (that one is rolled back)
+ * @throws UnreleasedDatabase, NewerDatabase, or the error of a migration, which is rolled back
  */
 export async function migrate(database: Knex): Promise<string[]> {
   const own = await listMigrations()
@@ -151,17 +170,28 @@ export async function migrate(database: Knex): Promise<string[]> {
     // Waiting for another process' migrations takes as long as they do.
     await holder.raw('SET LOCAL statement_timeout = 0')
     await holder.raw('SELECT pg_advisory_xact_lock(?)', [MIGRATION_LOCK])
-    await refuseNewer(database)
+    await refuseIncompatible(database)
     await database.migrate.forceFreeMigrationsLock()
-    const [, ran] = await database.migrate.latest({
-      migrationSource: {
-        getMigrations: async () => own,
-        getMigrationName: (name: string) => name,
-        getMigration: async (name: string) => withoutTimeout(await import(new URL(name, MIGRATIONS).href)),
-      },
+    const migrationSource = {
+      getMigrations: async () => own,
+      getMigrationName: (name: string) => name,
+      getMigration: async (name: string) => withoutTimeout(await import(new URL(name, MIGRATIONS).href)),
+    }
+    const [, ran] = await database.migrate.latest({ migrationSource }).catch((error: unknown) => {
+      throw describeMissingExtension(error) ?? error
     })
     return ran as string[]
   })
+}
+
+/** The sentence for an operator whose own PostgreSQL lacks the extension, or does not let us create it; null for any other error. */
+export function describeMissingExtension(error: unknown): StartProblem | null {
+  if (!(error instanceof Error) || !/\bextension "pg_trgm"/.test(error.message)) return null
+  return new StartProblem(
+    'The PostgreSQL of DATABASE_URL lacks the extension pg_trgm: install the contrib package of that PostgreSQL, or run CREATE EXTENSION pg_trgm in ' +
+      'the database as its superuser.',
+    { cause: error },
+  )
 }
 
 /** Each migration runs in a transaction of its own, on another connection than the lock. */

@@ -12,7 +12,7 @@ import {
   recordAnalyzed,
   recordUnreadable,
 } from '#core/catalog/book-store.ts'
-import { type FileVersion, isMarkedUnread, isSameVersion, markUnread, readVersion } from '#core/catalog/file-version.ts'
+import { type FileVersion, isSameVersion, readVersion } from '#core/catalog/file-version.ts'
 import { deathAmong, describeRefusal, mannerOf } from '#core/catalog/suspect.ts'
 import { type Announcer, silentAnnouncer } from '#core/events/announcer.ts'
 import type { NewAnnouncement } from '#core/events/event.ts'
@@ -125,8 +125,7 @@ const nameOfFile = ({ path, id }: BookToAnalyze) => `${path} (book ${id})`
 
 async function analyzeFound(parts: Parts, run: TaskRun, { book, refused }: { book: BookToAnalyze; refused: boolean }): Promise<Outcome> {
   const { database } = parts
-  const marked = isMarkedUnread(book.file_mtime_ns)
-  const known: FileVersion = { bytes: book.file_size, mtimeNs: marked ? markUnread(book.file_mtime_ns) : book.file_mtime_ns }
+  const known: FileVersion = { bytes: book.file_size, mtimeNs: book.file_mtime_ns }
   const before = book.deleted ? null : await readVersion(book.path, known)
   if (before === null && !book.deleted) return await reportVanished(parts, book)
   if (book.suspicion && refused) {
@@ -135,7 +134,7 @@ async function analyzeFound(parts: Parts, run: TaskRun, { book, refused }: { boo
     parts.announcer.soon(announcementsOf(book, book.id, { seriesId: book.series_id, changed: ['analysisErrors'] }))
     return 'done'
   }
-  const isFinished = before && run.params.force !== true && !marked && book.state !== 'pending' && isSameVersion(before, known)
+  const isFinished = before && run.params.force !== true && !book.retry_due && book.state !== 'pending' && isSameVersion(before, known)
   if (before && !isFinished) return await analyzeUntilStill(parts, run, { book, known, before })
   // Finished before a crash, or queued twice: a server that was killed may have written the book and not its series.
   await aggregateSettled(database, book.series_id)
@@ -240,20 +239,20 @@ async function recordStill(parts: Parts, book: BookToAnalyze, done: Done): Promi
   const { facts, known, analysis } = done
   const { file } = analysis
   const problem = file === null ? analysis.problems.find(({ fatal }) => fatal) : undefined
-  const unread = problem !== undefined && !hasReachedLimit(problem)
+  const retryDue = problem !== undefined && !hasReachedLimit(problem)
   if (problem && isKnownContent(book, facts, known)) {
     // The file has not changed: its recorded data is worth more than what could not be read now.
-    await recordUnreadable(database, { bookId: book.id, mtimeNs: unread ? markUnread(facts.mtimeNs) : facts.mtimeNs, problem })
+    await recordUnreadable(database, { bookId: book.id, mtimeNs: facts.mtimeNs, retryDue, problem })
     parts.announcer.soon(announcementsOf(book, book.id, { seriesId: book.series_id, changed: ['analysisErrors'] }))
   } else {
     const { due, announcements } =
-      (await recordMoved(parts, book, done)) ?? (await write(parts, database, { ...done, book, bookId: book.id, unread }))
+      (await recordMoved(parts, book, done)) ?? (await write(parts, database, { ...done, book, bookId: book.id, retryDue }))
     // After the commit.
     parts.announcer.soon(announcements)
     for (const seriesId of due) await aggregateSettled(database, seriesId)
   }
-  // After the row, so that a scan which records the folder in between still finds the mark there.
-  if (unread || !isSameVersion(facts, known)) await forgetFolder(database, book)
+  // After the row, so that a scan which records the folder in between still finds the retry there.
+  if (retryDue || !isSameVersion(facts, known)) await forgetFolder(database, book)
 }
 
 /** The consequences of writing an analysis. */
@@ -294,7 +293,12 @@ async function recordMoved(parts: Parts, book: BookToAnalyze, done: Done): Promi
       // The book's data came with its row, and so did the locks.
       const known = await findBookToAnalyze(trx, duplicate.id)
       const { described = true, cover_locked = false } = known ?? {}
-      const written = await write(parts, trx, { ...done, book: { ...book, described, cover_locked }, bookId: duplicate.id, unread: false })
+      const written = await write(parts, trx, {
+        ...done,
+        book: { ...book, described, cover_locked },
+        bookId: duplicate.id,
+        retryDue: false,
+      })
       if (moved.leftSeriesId === null) return written
       // It no longer contributes to the series that it left.
       if (described) await aggregateAfter(trx, moved.leftSeriesId)
@@ -309,7 +313,7 @@ async function recordMoved(parts: Parts, book: BookToAnalyze, done: Done): Promi
 async function write(
   parts: Parts,
   database: Knex,
-  what: Done & { book: BookToAnalyze; bookId: string; unread: boolean },
+  what: Done & { book: BookToAnalyze; bookId: string; retryDue: boolean },
 ): Promise<Written> {
   const { book, bookId, facts, known, analysis, isStill = true } = what
   const withMetadata = isToCompare(book, analysis)
@@ -332,7 +336,7 @@ async function write(
 
 /** The columns of an analysis; its cover is then in the data folder. */
 async function rowOf({ dataFolder, log }: Parts, what: Parameters<typeof write>[2]): Promise<AnalyzedBook> {
-  const { book, bookId, facts, analysis, unread } = what
+  const { book, bookId, facts, analysis, retryDue } = what
   const problems = uniqueByType(analysis.problems)
   let coverHash: string | null = null
   if (analysis.cover && !book.cover_locked) {
@@ -349,7 +353,7 @@ async function rowOf({ dataFolder, log }: Parts, what: Parameters<typeof write>[
   return {
     bookId,
     ...facts,
-    unread,
+    retryDue,
     sha256: analysis.file?.sha256 ?? null,
     readerHash: analysis.file?.readerHash ?? null,
     format: analysis.format,

@@ -47,7 +47,7 @@ export async function relinkBook(trx: Knex.Transaction, found: NewBook, duplicat
   const fresh = locked.find((row) => row.id === found.id && row.path === found.path)
   if (!old || !fresh) return null
   const { rows: taken } = await trx.raw(
-    `DELETE FROM books WHERE id = ? RETURNING path, file_name, series_id, file_size::text, file_mtime_ns::text, title, number, volume, chapter, file_format`,
+    `DELETE FROM books WHERE id = ? RETURNING path, file_name, series_id, file_size::text, file_mtime_ns::text, retry_due, title, number, volume, chapter, file_format`,
     [fresh.id],
   )
   const { title, number, volume, chapter, ...place } = taken[0]

@@ -18,7 +18,7 @@ import {
   forgetFolders,
   hasUnhashedBooks,
   listFolderDigests,
-  listUnreadPaths,
+  listRetryPaths,
   noteMissed,
   recordFiles,
   recordFolders,
@@ -157,7 +157,7 @@ async function scan(parts: ScanParts, run: TaskRun, begun: Begun): Promise<unkno
 /** Queues books that need analysis but have no task. */
 async function queuePending({ database, tasks }: ScanParts, state: Scan): Promise<void> {
   const { library } = state
-  const unread = await listUnreadPaths(database, library.id)
+  const unread = await listRetryPaths(database, library.id)
   if (unread.length > 0) {
     // An analysis may have failed before its folder was recorded.
     const folders = new Set(unread.map((path) => folderOf(library.path, path)))

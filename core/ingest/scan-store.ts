@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
-import { markUnread } from '#core/catalog/file-version.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import type { NewAnnouncement } from '#core/events/event.ts'
 import { announce, announceBooks, bookEvent } from '#core/events/event-store.ts'
@@ -62,15 +61,14 @@ export async function hasUnhashedBooks(database: Knex, libraryId: string): Promi
     .where('library_id', libraryId)
     .whereNull('deleted_at')
     .whereNull('file_hash')
-    // Below zero: could not be read, and will be retried (markUnread).
-    .where((either) => either.where('state', 'pending').orWhere('file_mtime_ns', '<', 0))
+    .where((either) => either.where('state', 'pending').orWhere('retry_due', true))
     .first('id')
   return book !== undefined
 }
 
 /** Paths of existing books that could not be read in their last analysis; every scan retries them. */
-export async function listUnreadPaths(database: Knex, libraryId: string): Promise<string[]> {
-  return await database('books').where('library_id', libraryId).whereNull('deleted_at').where('file_mtime_ns', '<', 0).pluck('path')
+export async function listRetryPaths(database: Knex, libraryId: string): Promise<string[]> {
+  return await database('books').where('library_id', libraryId).whereNull('deleted_at').where('retry_due', true).pluck('path')
 }
 
 export async function countPresentBooks(database: Knex, libraryId: string): Promise<number> {
@@ -126,6 +124,7 @@ interface KnownFile {
   mtime: string
   deleted: boolean
   pending: boolean
+  retryDue: boolean
 }
 
 /**
@@ -164,19 +163,17 @@ async function recordOnce(
     }
     const { bytes } = file
     const sameSize = Number(row.bytes) === bytes
-    // Could not be read last time, and has not changed since: retried, but its recorded data stays.
-    const unread = sameSize && row.mtime === markUnread(file.mtimeNs)
-    const mtime = unread ? row.mtime : String(file.mtimeNs)
+    const mtime = String(file.mtimeNs)
     const again = !sameSize || row.mtime !== mtime
     if (again || row.deleted) changed.push({ id: row.id, bytes, mtime, again })
     if (row.deleted) arrived.push(row.id)
-    // A restored book may have been pending when it was deleted.
-    if (again || unread || deep || row.pending) wanted.set(row.n, row.id)
+    // A restored book may have been pending when it was deleted. One that could not be read and has not changed is retried; its data stays.
+    if (again || row.retryDue || deep || row.pending) wanted.set(row.n, row.id)
   }
   if (changed.length > 0) {
     await trx.raw(
       `UPDATE books b SET file_size = f.bytes, file_mtime_ns = f.mtime, deleted_at = NULL, updated_at = now(),
-         state = CASE WHEN f.again THEN 'pending' ELSE b.state END
+         state = CASE WHEN f.again THEN 'pending' ELSE b.state END, retry_due = b.retry_due AND NOT f.again
        FROM unnest(?::uuid[], ?::bigint[], ?::bigint[], ?::boolean[]) AS f (id, bytes, mtime, again) WHERE b.id = f.id`,
       [changed.map((row) => row.id), changed.map((row) => row.bytes), changed.map((row) => row.mtime), changed.map((row) => row.again)],
     )
@@ -201,10 +198,10 @@ async function listDifferent(
   // OFFSET 0 prevents a join: the planner would read the whole library for every batch (80 ms instead of 10 at 100,000 books).
   const { rows } = await trx.raw(
     `SELECT f.n::int, b.id, b.file_size::text AS bytes, b.file_mtime_ns::text AS mtime, b.deleted_at IS NOT NULL AS deleted,
-       b.state = 'pending' AS pending
+       b.state = 'pending' AS pending, b.retry_due AS "retryDue"
      FROM unnest(?::text[], ?::bigint[], ?::bigint[]) WITH ORDINALITY AS f (path, bytes, mtime, n)
      LEFT JOIN LATERAL (SELECT * FROM books WHERE library_id = ? AND path = f.path OFFSET 0) b ON true
-     WHERE ? OR b.id IS NULL OR b.file_size <> f.bytes OR b.file_mtime_ns <> f.mtime OR b.deleted_at IS NOT NULL`,
+     WHERE ? OR b.id IS NULL OR b.file_size <> f.bytes OR b.file_mtime_ns <> f.mtime OR b.retry_due OR b.deleted_at IS NOT NULL`,
     [
       files.map((file) => `${library.path}/${file.path}`),
       files.map((file) => file.bytes),

@@ -63,9 +63,7 @@ export async function forgetSuspects(database: Knex, bookIds: readonly string[])
 export async function recordRefused(database: Knex, bookId: string, problem: Problem): Promise<void> {
   await database.raw(
     `WITH refused AS (
-       UPDATE books SET state = CASE WHEN state = 'analyzed' THEN state ELSE 'failed' END, updated_at = now(),
-         -- Below zero: marked for a retry with each scan (see markUnread).
-         file_mtime_ns = CASE WHEN file_mtime_ns < 0 THEN ~file_mtime_ns ELSE file_mtime_ns END
+       UPDATE books SET state = CASE WHEN state = 'analyzed' THEN state ELSE 'failed' END, updated_at = now(), retry_due = false
        WHERE id = :bookId RETURNING id, state
      )
      INSERT INTO book_errors (book_id, error_type, message, details, fatal)

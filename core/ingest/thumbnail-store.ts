@@ -8,7 +8,6 @@ export interface ThumbnailBook {
   path: string
   libraryPath: string
   bytes: string
-  /** As in the row: marked if the last attempt to read the file failed. */
   mtimeNs: string
   coverHash: string | null
   /** Whether the cover is locked. */

@@ -2,7 +2,6 @@ import { lstat, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import { recordPageProblem } from '#core/catalog/book-error-store.ts'
 import { lockBook } from '#core/catalog/book-store.ts'
-import { trueMtimeNs } from '#core/catalog/file-version.ts'
 import {
   countThumbnails,
   listCoverBookIds,
@@ -119,5 +118,5 @@ const timeOf = async (path: string): Promise<Date | null> => (await stat(path).c
 
 async function isKnownFile(book: ThumbnailBook): Promise<boolean> {
   const facts = await lstat(book.path, { bigint: true }).catch(() => null)
-  return facts !== null && String(facts.size) === book.bytes && String(facts.mtimeNs) === trueMtimeNs(book.mtimeNs)
+  return facts !== null && String(facts.size) === book.bytes && String(facts.mtimeNs) === book.mtimeNs
 }

@@ -36,16 +36,16 @@ export async function aggregateSeries(trx: Knex.Transaction, seriesIds: readonly
   const changes: { before: StoredState; next: StoredState }[] = []
   const told = new Map<string, string[]>()
   for (const [id, before] of known) {
-    const { seeded, books, pending, folderTitle } = aggregates.get(id) as AggregateState
+    const { aggregated, books, pending, folderTitle } = aggregates.get(id) as AggregateState
     // All its files are gone, perhaps with a disk: what they said stays for when they come back.
     if (books === 0) continue
     const { said, unrelated } = aggregateBooks(hints.get(id) ?? [], books)
     const entries: AggregatedEntries = aggregatedOf(said)
-    const change = { values: { ...NOTHING, ...said.fields }, sets: diffAggregated(entries, seeded) }
+    const change = { values: { ...NOTHING, ...said.fields }, sets: diffAggregated(entries, aggregated) }
     const applied = applyChange('series', before, change, 'embedded')
     const next = withSortTitle(withTitle(applied.next, folderTitle))
     changes.push({ before, next })
-    const remembered = rememberAggregated(entries, { seeded, before: before.sets, after: next.sets, locks: before.locks })
+    const remembered = rememberAggregated(entries, { aggregated, before: before.sets, after: next.sets, locks: before.locks })
     if (remembered !== null) await storeAggregated(trx, id, remembered)
     await markUnrelated(trx, id, unrelated && !pending)
     const names = changedMembers(before, next)

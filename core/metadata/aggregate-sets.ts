@@ -23,9 +23,9 @@ export const aggregatedOf = ({ genres = [], tags = [], alternateTitles = [], lin
  * What books give for the first time, and what they have given and say no more. A person who took something away, from the series or everywhere, is not
  * asked again.
  */
-export function diffAggregated(said: AggregatedEntries, seeded: Aggregated): SetChanges {
+export function diffAggregated(said: AggregatedEntries, aggregated: Aggregated): SetChanges {
   const changeOf = <Name extends AggregatedName>(name: Name): SetChange<Name> => {
-    const old = new Set(seeded[name])
+    const old = new Set(aggregated[name])
     const entries = keyedEntries(name, said[name] as readonly SetEntries[Name][])
     return {
       add: [...entries].filter(([key]) => !old.has(key)).map(([, entry]) => entry),
@@ -41,18 +41,18 @@ export function diffAggregated(said: AggregatedEntries, seeded: Aggregated): Set
  */
 export function rememberAggregated(
   said: AggregatedEntries,
-  how: { seeded: Aggregated; before: MetadataSets; after: MetadataSets; locks: ReadonlySet<string> },
+  how: { aggregated: Aggregated; before: MetadataSets; after: MetadataSets; locks: ReadonlySet<string> },
 ): Aggregated | null {
-  const { seeded, before, after, locks } = how
-  const remembered: { [Name in AggregatedName]?: readonly string[] } = { ...seeded }
+  const { aggregated, before, after, locks } = how
+  const remembered: { [Name in AggregatedName]?: readonly string[] } = { ...aggregated }
   for (const name of NAMES) {
     const lock = SET_RULES[name].lock.series
     if (lock !== null && locks.has(lock)) continue
     const [was, is] = [before[name] as MetadataSet | undefined, after[name] as MetadataSet | undefined]
     const keys = keyedEntries(name, said[name] as never).keys()
-    const kept = (seeded[name] ?? []).filter((key) => !(was?.entries.has(key) && !is?.entries.has(key)))
+    const kept = (aggregated[name] ?? []).filter((key) => !(was?.entries.has(key) && !is?.entries.has(key)))
     const all = [...new Set([...kept, ...keys])]
-    if (all.length > 0 || seeded[name]) remembered[name] = all
+    if (all.length > 0 || aggregated[name]) remembered[name] = all
   }
-  return isDeepStrictEqual(remembered, seeded) ? null : remembered
+  return isDeepStrictEqual(remembered, aggregated) ? null : remembered
 }

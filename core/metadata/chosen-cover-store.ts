@@ -57,7 +57,7 @@ export async function findCoverRow(database: Knex, owner: CoverOwner, which: { i
  */
 export async function announceCover(database: Knex, owner: CoverOwner, coverId: string): Promise<void> {
   const due = database.raw("now() + interval '1 hour'")
-  await database('cover_leftovers').insert({ kind: owner.kind, owner_id: owner.id, cover_id: coverId, due_at: due })
+  await database('cover_orphans').insert({ kind: owner.kind, owner_id: owner.id, cover_id: coverId, due_at: due })
 }
 
 /**
@@ -77,7 +77,7 @@ export async function addCover(
       refuse('conflict', `There are ${count} covers of this ${owner.kind}, the most that are kept; delete one first.`)
     }
     await coversOf(trx, owner).where('is_selected', true).update({ is_selected: false })
-    await trx('cover_leftovers').where('cover_id', cover.id).delete()
+    await trx('cover_orphans').where('cover_id', cover.id).delete()
     const [row] = await trx('covers').insert({ ...cover, [ownerColumn(owner)]: owner.id, is_selected: true }, COLUMNS)
     await announceCoverChange(trx, owner)
     return row
@@ -120,7 +120,7 @@ export async function removeCoverRow(
     const cover = (await findCoverRow(trx, owner, { id: coverId })) ?? refuse('not_found', `The ${owner.kind} has no cover ${coverId}.`)
     if (by !== 'user' && cover.given_by === 'user') refuse('conflict', 'Somebody has chosen this cover since.')
     await coversOf(trx, owner).where('id', coverId).delete()
-    await trx('cover_leftovers').insert({ kind: owner.kind, owner_id: owner.id, cover_id: coverId })
+    await trx('cover_orphans').insert({ kind: owner.kind, owner_id: owner.id, cover_id: coverId })
     await announceCoverChange(trx, owner)
   })
 }

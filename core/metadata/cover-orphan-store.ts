@@ -11,7 +11,7 @@ export interface CoverOrphan {
 
 /** Those that are due, behind the one with the id `after`. */
 export async function listCoverOrphans(database: Knex, window: { after: string; limit: number }): Promise<CoverOrphan[]> {
-  const rows = await database('cover_leftovers')
+  const rows = await database('cover_orphans')
     .where('id', '>', window.after)
     .where('due_at', '<=', database.fn.now())
     .orderBy('id')
@@ -21,12 +21,12 @@ export async function listCoverOrphans(database: Knex, window: { after: string; 
 
 /** Their files are gone. */
 export async function forgetCoverOrphans(database: Knex, ids: readonly string[]): Promise<void> {
-  await database('cover_leftovers')
+  await database('cover_orphans')
     .whereRaw('id = ANY(CAST(? AS bigint[]))', [[...ids]])
     .delete()
 }
 
 /** Takes back what was said of a cover that did not come to be. */
 export async function forgetCover(database: Knex, coverId: string): Promise<void> {
-  await database('cover_leftovers').where('cover_id', coverId).delete()
+  await database('cover_orphans').where('cover_id', coverId).delete()
 }

@@ -20,7 +20,7 @@ export interface BookHints {
 /** Whether books of a series wait for their analysis, and whether it knows less than those which do not. */
 export async function findAggregation(trx: Knex, seriesId: string): Promise<{ pending: boolean; due: boolean }> {
   const { rows } = await trx.raw(
-    `SELECT seed_due AS due, EXISTS (
+    `SELECT aggregate_due AS due, EXISTS (
        SELECT 1 FROM books b WHERE b.series_id = series.id AND b.state = 'pending' AND b.deleted_at IS NULL
      ) AS pending FROM series WHERE id = ?`,
     [seriesId],
@@ -31,14 +31,14 @@ export async function findAggregation(trx: Knex, seriesId: string): Promise<{ pe
 export async function markAggregateDue(trx: Knex, seriesIds: readonly string[], due: boolean): Promise<void> {
   await trx('series')
     .whereIn('id', [...seriesIds])
-    .andWhere('seed_due', !due)
-    .update({ seed_due: due })
+    .andWhere('aggregate_due', !due)
+    .update({ aggregate_due: due })
 }
 
 /** Series of a library that should have been aggregated: their last book failed, vanished, or was written when the server was killed. */
 export async function listAggregatesDue(database: Knex, libraryId: string): Promise<string[]> {
   const rows = await database('series')
-    .where({ library_id: libraryId, seed_due: true })
+    .where({ library_id: libraryId, aggregate_due: true })
     .whereRaw(`NOT EXISTS (SELECT 1 FROM books b WHERE b.series_id = series.id AND b.state = 'pending' AND b.deleted_at IS NULL)`)
     .select('id')
   return rows.map(({ id }) => id)
@@ -58,7 +58,7 @@ export async function listHints(trx: Knex, seriesIds: readonly string[], reading
 
 /** What a series is asked about when its books have said something. */
 export interface AggregateState {
-  seeded: Aggregated
+  aggregated: Aggregated
   /** Books that could say something: those that are there, but for files that cannot be read. */
   books: number
   /** Whether some of them wait for their analysis. */
@@ -69,7 +69,7 @@ export interface AggregateState {
 
 export async function listAggregateStates(trx: Knex, seriesIds: readonly string[]): Promise<Map<string, AggregateState>> {
   const { rows } = await trx.raw(
-    `SELECT s.id, s.folder_title AS "folderTitle", coalesce(sm.seeded, '{}') AS seeded, b.books, b.pending
+    `SELECT s.id, s.folder_title AS "folderTitle", coalesce(sm.aggregated, '{}') AS aggregated, b.books, b.pending
      FROM series s LEFT JOIN series_metadata sm ON sm.series_id = s.id CROSS JOIN LATERAL (
        SELECT count(*)::int AS books, coalesce(bool_or(b.state = 'pending'), false) AS pending FROM books b LEFT JOIN book_metadata m ON m.book_id = b.id
        WHERE b.series_id = s.id AND b.deleted_at IS NULL AND (b.state <> 'failed' OR m.embedded IS NOT NULL)) AS b
@@ -107,24 +107,24 @@ export async function storeFolderTitles(trx: Knex, titles: ReadonlyMap<string, s
 export async function markBooksChanged(database: Knex, bookIds: readonly string[]): Promise<void> {
   if (bookIds.length === 0) return
   await database.raw(
-    `UPDATE series SET seed_due = true WHERE id = ANY(ARRAY(
-       SELECT s.id FROM series s WHERE s.id IN (SELECT series_id FROM books WHERE id = ANY(CAST(? AS uuid[]))) AND NOT s.seed_due
+    `UPDATE series SET aggregate_due = true WHERE id = ANY(ARRAY(
+       SELECT s.id FROM series s WHERE s.id IN (SELECT series_id FROM books WHERE id = ANY(CAST(? AS uuid[]))) AND NOT s.aggregate_due
          AND EXISTS (SELECT 1 FROM books b JOIN book_metadata m ON m.book_id = b.id WHERE b.series_id = s.id AND m.embedded IS NOT NULL)
        ORDER BY s.id FOR NO KEY UPDATE OF s))`,
     [[...bookIds]],
   )
 }
 
-export async function storeAggregated(trx: Knex, seriesId: string, seeded: Aggregated): Promise<void> {
+export async function storeAggregated(trx: Knex, seriesId: string, aggregated: Aggregated): Promise<void> {
   await trx('series_metadata')
-    .insert({ series_id: seriesId, seeded: JSON.stringify(seeded) })
+    .insert({ series_id: seriesId, aggregated: JSON.stringify(aggregated) })
     .onConflict('series_id')
-    .merge(['seeded'])
+    .merge(['aggregated'])
 }
 
 /** Has books give series again what was taken from them. */
 export async function forgetAggregated(trx: Knex, seriesIds: readonly string[]): Promise<void> {
   await trx('series_metadata')
     .whereIn('series_id', [...seriesIds])
-    .update({ seeded: '{}' })
+    .update({ aggregated: '{}' })
 }

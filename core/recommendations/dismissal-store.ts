@@ -37,7 +37,7 @@ export async function listDismissed(database: Knex, reader: PluginReader): Promi
 /** Dismissals that the plugin has not received yet, oldest first. */
 export async function listUntold(database: Knex, reader: PluginReader, limit: number): Promise<Dismissal[]> {
   return await of(database, reader)
-    .whereNull('told_at')
+    .whereNull('sent_at')
     .orderBy('created_at')
     .orderBy('external_id')
     .limit(limit)
@@ -45,5 +45,5 @@ export async function listUntold(database: Knex, reader: PluginReader, limit: nu
 }
 
 export async function recordTold(database: Knex, reader: PluginReader, externalId: string): Promise<void> {
-  await of(database, reader).where('external_id', externalId).update({ told_at: database.fn.now() })
+  await of(database, reader).where('external_id', externalId).update({ sent_at: database.fn.now() })
 }

@@ -60,11 +60,11 @@ export async function findLastRefresh(database: Knex, reader: PluginReader): Pro
 /** Claims the right to add the task of the next list. False if another request has it, or a task waits or runs. One statement. */
 export async function claimRefresh(database: Knex, reader: PluginReader): Promise<boolean> {
   const { rows } = await database.raw(
-    `INSERT INTO recommendations (plugin_id, user_id, asked_at)
+    `INSERT INTO recommendations (plugin_id, user_id, requested_at)
      SELECT u.plugin_id, u.user_id, now() FROM user_plugins u
      WHERE u.plugin_id = :pluginId AND u.user_id = :userId AND u.enabled AND NOT EXISTS (${LIVE})
-     ON CONFLICT (plugin_id, user_id) DO UPDATE SET asked_at = now()
-       WHERE recommendations.asked_at IS NULL OR recommendations.asked_at < now() - make_interval(secs => ${CLAIM_SECONDS})
+     ON CONFLICT (plugin_id, user_id) DO UPDATE SET requested_at = now()
+       WHERE recommendations.requested_at IS NULL OR recommendations.requested_at < now() - make_interval(secs => ${CLAIM_SECONDS})
      RETURNING plugin_id`,
     { ...reader, key: refreshKeyOf(reader) },
   )
@@ -73,7 +73,7 @@ export async function claimRefresh(database: Knex, reader: PluginReader): Promis
 
 /** Call after the task was added, or will not be. */
 export async function releaseRefresh(database: Knex, { pluginId, userId }: PluginReader): Promise<void> {
-  await database('recommendations').where({ plugin_id: pluginId, user_id: userId }).update({ asked_at: null })
+  await database('recommendations').where({ plugin_id: pluginId, user_id: userId }).update({ requested_at: null })
 }
 
 /** Replaces the last list, unless the user has disabled the plugin in the meantime. */

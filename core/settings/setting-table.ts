@@ -83,7 +83,7 @@ export const SETTINGS = [
     env: 'DATABASE_URL',
     kind: { type: 'text' },
     fallbackText: 'the embedded PostgreSQL',
-    about: 'Address of your own PostgreSQL (15 or newer, with ICU): postgresql://user:password@host/database.',
+    about: 'Address of your own PostgreSQL (15 or newer, with ICU and the extension pg_trgm): postgresql://user:password@host/database.',
     secret: true,
   },
   {

@@ -86,7 +86,7 @@ export async function deleteUserPlugin(database: Knex, reader: PluginReader): Pr
     if ((await of(trx, reader).delete()) === 0) return false
     for (const table of ['plugin_credentials', 'plugin_storage', 'plugin_sign_ins', 'recommendations'])
       await trx(table).where(which).delete()
-    await trx('dismissed_recommendations').where(which).update({ told_at: null })
+    await trx('dismissed_recommendations').where(which).update({ sent_at: null })
     return true
   })
 }

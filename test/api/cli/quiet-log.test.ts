@@ -2,12 +2,14 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { chmod, mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Knex } from 'knex'
 import type { Test } from 'tap'
 import t from 'tap'
 import { addressOf, faultBelowOf, quieten } from '#api/cli/quiet-log.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { makeRoom, root, runCommand, spawnCarrel, startCarrel } from '#test/support/carrel-process.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { openOwnPostgres } from '#test/support/own-postgres.ts'
 
 t.setTimeout(300_000)
@@ -90,6 +92,51 @@ t.test('a database that a newer Carrel has written', async (t) => {
   t.equal(code, 1)
   t.match(output, /newer version of Carrel migrated this database \(to 9999_later\.ts\)\. Start that version/)
   isQuiet(t, output, 2)
+})
+
+/** The migrations of the versions before the first release. */
+const UNRELEASED = [
+  ...['0001_library', '0002_task', '0003_reading', '0004_metadata', '0005_reading_state', '0006_search', '0007_settings', '0008_plugins'],
+  ...['0009_recommendations', '0010_bounded_search', '0011_files', '0012_health', '0014_known_devices', '0015_plugin_readers'],
+  ...['0016_linear_documents', '0017_who_gave_it', '0018_titles_of_folders', '0019_keys_of_identifiers', '0020_exact_values'],
+  ...['0021_recommendation_errors', '0022_documents_at_once', '0023_source_maps', '0025_app_sessions', '0026_places', '0027_operations'],
+  ...['0029_user_preferences', '0030_app_session_rows', '0031_tasks', '0041_one_change'],
+]
+
+/** The schema and every row of a database, each table as one text. */
+async function readAll(database: Knex): Promise<Record<string, string>> {
+  const columns = await database.raw(
+    `SELECT table_name || '.' || column_name || ' ' || data_type AS line FROM information_schema.columns WHERE table_schema = 'public' ORDER BY line`,
+  )
+  const tables: string[] = await database('pg_tables').where({ schemaname: 'public' }).orderBy('tablename').pluck('tablename')
+  const all: Record<string, string> = { columns: columns.rows.map(({ line }: { line: string }) => line).join('\n') }
+  for (const table of tables) {
+    const { rows } = await database.raw(`SELECT string_agg(r::text, E'\n' ORDER BY r::text) AS text FROM ?? r`, [table])
+    all[table] = rows[0].text
+  }
+  return all
+}
+
+t.test('a database that a Carrel before the first release has written', async (t) => {
+  const { database, url } = await openTestDatabase(t)
+  const library_id = await addLibrary(database)
+  await addBook(database, { library_id, series_id: await addSeries(database, { library_id, title: 'One' }), title: 'One 1' })
+  await database.raw('ALTER TABLE series RENAME COLUMN aggregate_due TO seed_due')
+  await database('knex_migrations').delete()
+  await database('knex_migrations').insert(UNRELEASED.map((name) => ({ name: `${name}.ts`, batch: 1, migration_time: new Date() })))
+  const before = await readAll(database)
+  const data = path.join(await makeRoom(t), 'data')
+  for (const words of [[], ['library', 'list'], ['doctor']]) {
+    const { code, output } = await runCommand([...words, '--data-dir', data], { env: { DATABASE_URL: url } })
+    t.equal(code, 1, words.join(' '))
+    t.match(
+      output,
+      /unreleased version of Carrel.*export what you need with that version, then move the data folder away or start with another/,
+    )
+    t.match(output, /the files of your books are not touched/)
+    if (words[0] !== 'doctor') isQuiet(t, output, 2)
+  }
+  t.same(await readAll(database), before, 'nothing has changed')
 })
 
 const isRoot = process.getuid?.() === 0

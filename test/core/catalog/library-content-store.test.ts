@@ -55,7 +55,7 @@ t.test('a library of any size is deleted, despite the statement timeout and a cl
   const left = AbortSignal.abort()
   t.equal(await asRequest(() => deleteLibraryRows(limited, libraryId), left), true)
   for (const table of ['books', 'series', 'libraries', 'book_search']) t.equal(await count(database, table), 0, table)
-  t.equal(await count(database, 'cover_leftovers'), BOOKS + SERIES, 'their covers are to be removed')
+  t.equal(await count(database, 'cover_orphans'), BOOKS + SERIES, 'their covers are to be removed')
   t.equal(await asRequest(() => deleteLibraryRows(limited, libraryId)), false, 'there is none any more')
 })
 

@@ -3,6 +3,7 @@ import t from 'tap'
 import {
   checkDatabase,
   closeDatabase,
+  describeMissingExtension,
   hashMigrations,
   listMigrations,
   migrate,
@@ -30,13 +31,15 @@ t.test('migrating twice, concurrently and after a kill', async (t) => {
 
   await database('knex_migrations').insert({ name: '9999_future.ts', batch: 99, migration_time: new Date() })
   await t.rejects(migrate(database), /newer version of Carrel.*9999_future/)
+  await database('knex_migrations').where('name', '9999_future.ts').update({ name: '0001_library.ts' })
+  await t.rejects(migrate(database), /unreleased version of Carrel/)
 })
 
 t.test('a migration may take longer than a statement', async (t) => {
   const { database, url } = await openTestDatabase(t, { empty: true })
   // A table of the same name, created in a transaction that stays open for a long time.
   const other = await database.transaction()
-  await other.raw('CREATE TABLE task_runs ()')
+  await other.raw('CREATE TABLE users ()')
   const gone = sleep(6_000).then(() => other.rollback())
   // Longer than any other statement may take, even on a busy machine.
   const impatient = openDatabase({ url, poolMax: 2, log: silentLog, statementTimeoutMs: 5_000 })
@@ -95,6 +98,14 @@ t.test('natural order, a hanging statement, and a server that is down', async (t
   const nowhere = openDatabase({ url: 'postgresql://nobody@127.0.0.1:1/none', poolMax: 2, log: silentLog })
   t.teardown(() => closeDatabase(nowhere))
   await t.rejects(checkDatabase(nowhere), /ECONNREFUSED/)
+})
+
+t.test('a PostgreSQL without the extension', async (t) => {
+  const { database } = await openTestDatabase(t, { empty: true })
+  const error = await database.raw("CREATE EXTENSION pg_trgm VERSION 'none'").catch((error: unknown) => error)
+  t.match(error, /extension "pg_trgm"/, 'as PostgreSQL says it')
+  t.match(describeMissingExtension(error), /install the contrib package/)
+  t.equal(describeMissingExtension(new Error('anything else')), null)
 })
 
 t.test('the hash of the migrations is stable', async (t) => {

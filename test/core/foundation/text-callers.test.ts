@@ -28,10 +28,7 @@ const FORBIDDEN: { pattern: RegExp; instead: string; allowed: Record<string, str
   {
     pattern: /\bnormalize\(given\b/i,
     instead: 'bound the marks by carrel_bound_marks in SQL',
-    allowed: {
-      'migrations/0006_search.ts': 'is replaced by a later one',
-      'migrations/0010_bounded_search.ts': 'gives back what was before when it is undone',
-    },
+    allowed: {},
   },
 ]
 

@@ -1,6 +1,9 @@
+import { utimesSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { markDeleted } from '#core/ingest/scan-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { openHouse } from '#test/support/house.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
 t.test('a book whose file was found elsewhere in the meantime is not marked as deleted', async (t) => {
@@ -17,4 +20,17 @@ t.test('a book whose file was found elsewhere in the meantime is not marked as d
   t.equal(await markDeleted(database, [gone, moved]), 0)
   const rows = await database('books').orderBy('title')
   t.match(rows, [{ deleted_at: Date }, { deleted_at: null }])
+})
+
+t.test('a file from before 1970 is a file like any other', async (t) => {
+  const house = await openHouse(t, { files: ['a/old.cbz'] })
+  const before = -86_400
+  utimesSync(join(house.root, 'a/old.cbz'), before, before)
+  await house.scan()
+  const [old] = await house.database('books').select('state', 'retry_due', house.database.raw('file_mtime_ns::text AS mtime'))
+  t.same(old, { state: 'analyzed', retry_due: false, mtime: String(before * 1_000_000_000) })
+  house.analyzed.clear()
+  house.put('a/other.cbz')
+  await house.scan()
+  t.same([...house.analyzed.keys()], ['a/other.cbz'], 'its neighbor alone is new')
 })

@@ -23,21 +23,21 @@ t.test('a series knows what all its books say, whichever of them is analyzed las
   house.put('Mixed/13 plain.cbz', comic('plain'))
   house.put('Mixed/14 broken.cbz', 'this is no archive')
   await house.scan()
-  const seriesOf = async (path: string) => await house.database('series').where({ path }).first('id', 'seed_due')
+  const seriesOf = async (path: string) => await house.database('series').where({ path }).first('id', 'aggregate_due')
   const publisherOf = async (path: string) => {
     const { id } = await seriesOf(path)
     return (await house.database('series_metadata').where('series_id', id).first('publisher'))?.publisher ?? null
   }
   t.equal(await publisherOf('Mixed'), 'House', 'what most of them say')
-  t.equal((await seriesOf('Mixed')).seed_due, false, 'nothing is left to do')
+  t.equal((await seriesOf('Mixed')).aggregate_due, false, 'nothing is left to do')
 
   // As a kill -9 between the last book and the series leaves it.
   const { id } = await seriesOf('Mixed')
   await house.database('series_metadata').where('series_id', id).update({ publisher: 'Guest' })
-  await house.database('series').where({ id }).update({ seed_due: true })
+  await house.database('series').where({ id }).update({ aggregate_due: true })
   await house.scan()
   t.equal(await publisherOf('Mixed'), 'House', 'the next scan does what was left over')
-  t.equal((await seriesOf('Mixed')).seed_due, false)
+  t.equal((await seriesOf('Mixed')).aggregate_due, false)
 
   house.put('Mixed/1.cbz', described('Guest', 1))
   await house.scan()
@@ -107,7 +107,7 @@ t.test('two books that are finished at the same moment do not leave their series
   await stop.rollback()
   await scanned
   t.equal(await publisherOf(house, 'Run'), 'House')
-  t.equal((await database('series').first('seed_due')).seed_due, false, 'it does not wait for another scan')
+  t.equal((await database('series').first('aggregate_due')).aggregate_due, false, 'it does not wait for another scan')
 })
 
 t.test('the last book that was waited for is gone when it is looked at', async (t) => {
@@ -124,7 +124,7 @@ t.test('the last book that was waited for is gone when it is looked at', async (
   // Only a scan says that a book is gone.
   await house.scan()
   t.equal(await publisherOf(house, 'Run'), 'House')
-  t.equal((await house.database('series').first('seed_due')).seed_due, false)
+  t.equal((await house.database('series').first('aggregate_due')).aggregate_due, false)
 })
 
 t.test('a task that comes back after the server was killed does what was left over', async (t) => {
@@ -134,8 +134,8 @@ t.test('a task that comes back after the server was killed does what was left ov
   const [book] = (await house.books()).values()
   // The book was written, its series not yet.
   await house.database('series_metadata').update({ publisher: 'Guest' })
-  await house.database('series').update({ seed_due: true })
+  await house.database('series').update({ aggregate_due: true })
   await queueAnalyses(house.tasks, house.libraryId, [book?.id as string], { deep: false })
   await until(async () => (await publisherOf(house, 'Run')) === 'House')
-  t.equal((await house.database('series').first('seed_due')).seed_due, false, 'without another scan')
+  t.equal((await house.database('series').first('aggregate_due')).aggregate_due, false, 'without another scan')
 })

@@ -30,7 +30,7 @@ test('what a killed server left of covers is removed, and nothing else', async (
   await announceCover(database, { kind: 'series', id: saga }, half)
   await writeCoverFiles(dataFolder, { kind: 'series', id: saga }, { id: half, drawn: { large: drawn, small: drawn } })
   t.equal(await clear(), 0, 'it may still be under way')
-  await database('cover_leftovers').update({ due_at: new Date() })
+  await database('cover_orphans').update({ due_at: new Date() })
   t.equal(await clear(), 1)
   t.equal(files().length, 9)
 
@@ -48,7 +48,7 @@ test('what a killed server left of covers is removed, and nothing else', async (
   t.ok(existsSync(strange), 'the database may have been restored: what it does not know is not its own')
   t.equal(files().length, 5)
   t.equal((await ask('GET', `/api/v1/series/${saga}/thumbnail`)).status, 200)
-  t.same(await database('cover_leftovers'), [])
+  t.same(await database('cover_orphans'), [])
 })
 
 test('what the disk refuses to remove now is removed later', async (t) => {
@@ -62,5 +62,5 @@ test('what the disk refuses to remove now is removed later', async (t) => {
   t.notOk(existsSync(join(dataFolder, 'covers', 'series', saga.slice(0, 2), saga)))
   rmdirSync(inTheWay)
   t.equal(await clearCoverOrphans({ database, dataFolder }), 1)
-  t.same(await database('cover_leftovers'), [])
+  t.same(await database('cover_orphans'), [])
 })

@@ -32,7 +32,7 @@ const KINDS: readonly (Names & { kind: Kind; samples: Readonly<Record<string, un
   },
   {
     ...{ kind: 'series', list: 'SERIES_FIELDS', record: 'series', table: 'series_metadata', answer: 'SeriesMetadata' },
-    ...{ samples: SERIES_SAMPLES, own: ['series_id', 'sources', 'locks', 'seeded', 'created_at', 'updated_at'] },
+    ...{ samples: SERIES_SAMPLES, own: ['series_id', 'sources', 'locks', 'aggregated', 'created_at', 'updated_at'] },
   },
 ]
 

@@ -77,9 +77,9 @@ t.test('a list stays while no task runs, and an interrupted task runs again', as
   })
 
   t.test('and an abandoned claim expires', async (t) => {
-    await database('recommendations').update({ asked_at: new Date(), generated_at: null })
+    await database('recommendations').update({ requested_at: new Date(), generated_at: null })
     t.equal((await get()).taskId, undefined, 'another request is about to add a task')
-    await database('recommendations').update({ asked_at: new Date(Date.now() - 11_000) })
+    await database('recommendations').update({ requested_at: new Date(Date.now() - 11_000) })
     t.type((await get()).taskId, 'string')
     t.type(pluginId, 'string')
     await until(async () => (await get()).taskId === undefined, 'the task to end')

@@ -16,7 +16,7 @@ t.test('nothing is run that lies in the folder in which the server was started',
       encoding: 'utf8',
     })
   load('core/tasks/graphile-worker.ts')
-  load('migrations/0031_tasks.ts')
+  load('migrations/baseline/tasks.ts')
   t.notOk(existsSync(found))
   load('node_modules/graphile-worker/dist/index.js')
   t.ok(existsSync(found), 'as it would be otherwise')

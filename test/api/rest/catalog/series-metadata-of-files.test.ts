@@ -56,7 +56,7 @@ async function openScanned(t: Test, files: Record<string, Record<string, string>
     if (started.status >= 300) throw new Error(JSON.stringify(started.json))
     return await until(async () => {
       // A series takes what its last book says after that one was written.
-      const due = await server.database('series').where('seed_due', true).first('id')
+      const due = await server.database('series').where('aggregate_due', true).first('id')
       const { json } = await ask<Status>('GET', `libraries/${library.id}/scan-status`)
       return json.status === 'completed' && json.pendingAnalysis === 0 && !due ? json : null
     }, 30_000)

@@ -1,0 +1,44 @@
+import type { Knex } from 'knex'
+import { ACCOUNTS, SHARING } from '#migrations/baseline/accounts.ts'
+import { CATALOG } from '#migrations/baseline/catalog.ts'
+import { LIBRARIES } from '#migrations/baseline/libraries.ts'
+import { MATCHING } from '#migrations/baseline/matching.ts'
+import { COVERS, METADATA, PEOPLE } from '#migrations/baseline/metadata.ts'
+import { PLUGINS } from '#migrations/baseline/plugins.ts'
+import { READING, SHELVES } from '#migrations/baseline/reading.ts'
+import { RECOMMENDATIONS } from '#migrations/baseline/recommendations.ts'
+import { searchSql } from '#migrations/baseline/search.ts'
+import { installWorker, TASKS } from '#migrations/baseline/tasks.ts'
+import { EXPORTS, HEALTH, SETTINGS } from '#migrations/baseline/upkeep.ts'
+
+/** The schema of the first release. Later changes are migrations of their own; this one stays as it is from then on. */
+export async function up(knex: Knex): Promise<void> {
+  // 'en-u-kn-true': digits compare as numbers and case only breaks ties, which is the natural order people expect.
+  await knex.raw(`CREATE COLLATION IF NOT EXISTS carrel_natural (provider = icu, locale = 'en-u-kn-true')`)
+  // Indexes for parts of words. Part of every PostgreSQL with its contrib modules; the owner of a database may create it.
+  await knex.raw('CREATE EXTENSION IF NOT EXISTS pg_trgm')
+  await installWorker(knex)
+  const parts = [ACCOUNTS, LIBRARIES, CATALOG, SHARING, METADATA, PEOPLE, COVERS, searchSql(), READING, SHELVES, TASKS, SETTINGS]
+  for (const part of [...parts, PLUGINS, MATCHING, RECOMMENDATIONS, EXPORTS, HEALTH]) await knex.raw(part)
+}
+
+/** Keeps the extension, which other tables of the database may use. */
+export async function down(knex: Knex): Promise<void> {
+  await knex.raw(`
+    DROP SCHEMA IF EXISTS graphile_worker CASCADE;
+    DROP TABLE IF EXISTS health_probe, series_exports, dismissed_recommendations, recommendations, library_jobs, metadata_applications,
+      plugin_failures, plugin_storage, plugin_sign_ins, user_plugins, plugin_credentials, plugin_revocations, plugin_repositories, plugin_versions,
+      plugins, setting_history, chosen_settings, task_metrics, task_workers, tasks, read_list_books, read_lists, collection_series, collections,
+      series_user_ratings, want_to_read, read_progress, series_search, book_search, cover_orphans, covers, series_people, book_people, people,
+      series_external_ratings, book_external_links, series_external_links, book_external_ids, series_external_ids, series_alternate_titles,
+      book_tags, book_genres, series_tags, series_genres, tags, genres, series_metadata, book_metadata, user_sharing_grants, series_sharing_tags,
+      sharing_tags, duplicate_groups, book_suspects, book_errors, book_pages, books, series, scanned_folders, scans, libraries, known_devices,
+      app_sessions, api_keys, refresh_tokens, sessions, user_preferences, users CASCADE;
+    DROP FUNCTION IF EXISTS carrel_prefix_keys, carrel_prefix_sets, carrel_prefix_entry, carrel_id_names, carrel_alternate_titles_changed,
+      carrel_series_metadata_changed, carrel_series_metadata_added, carrel_series_changed, carrel_series_added, carrel_book_metadata_changed,
+      carrel_book_metadata_added, carrel_book_gone_or_back, carrel_book_changed, carrel_books_added, carrel_refresh_series, carrel_refresh_books,
+      carrel_people, carrel_search_query, carrel_document, carrel_words, carrel_fold, carrel_bound_marks, carrel_add_cover_orphans,
+      carrel_book_is_back;
+    DROP COLLATION IF EXISTS carrel_natural;
+  `)
+}

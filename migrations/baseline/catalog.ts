@@ -1,0 +1,129 @@
+/** Series and books with their files. Lists have one index per sort order. */
+export const CATALOG = `
+  CREATE TABLE series (
+    id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    library_id uuid NOT NULL REFERENCES libraries ON DELETE CASCADE,
+    -- Relative to the library's root: a folder, or the file itself for a one-shot. Paths are bytes, not words: "C" compares exactly and fast.
+    path text COLLATE "C" NOT NULL,
+    title text NOT NULL,
+    title_sort text,
+    oneshot boolean NOT NULL DEFAULT false,
+    reading_direction text CHECK (reading_direction IN ('ltr', 'rtl', 'ttb', 'webtoon')),
+    -- The title by the folder alone, after the library's title rules: a reset restores it.
+    folder_title text,
+    -- The folder contains many unrelated titles, so its books do not give the series its metadata.
+    unrelated boolean NOT NULL DEFAULT false,
+    -- Books have new metadata since the series was last aggregated. While some of its books wait for their analysis, it waits too.
+    aggregate_due boolean NOT NULL DEFAULT false,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (library_id, path)
+  );
+  CREATE INDEX series_order ON series ((coalesce(title_sort, title)) COLLATE carrel_natural, id);
+  CREATE INDEX series_created ON series (created_at, id);
+  CREATE INDEX series_updated ON series (updated_at, id);
+  CREATE INDEX series_aggregate_due ON series (library_id) WHERE aggregate_due;
+  CREATE INDEX series_title_text ON series USING gin (title gin_trgm_ops);
+
+  CREATE TABLE books (
+    id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    library_id uuid NOT NULL REFERENCES libraries ON DELETE CASCADE,
+    series_id uuid NOT NULL REFERENCES series ON DELETE CASCADE,
+    -- Absolute. A file is known by path, size and mtime.
+    path text COLLATE "C" NOT NULL,
+    file_name text NOT NULL,
+    file_format text NOT NULL CHECK (file_format IN ('cbz', 'cbr', 'epub', 'pdf')),
+    file_size bigint NOT NULL,
+    file_mtime_ns bigint NOT NULL,
+    -- SHA-256, finds the file again after a move; and the partial MD5 by which e-readers know a file.
+    file_hash text,
+    reader_hash text,
+    -- pending: waits for its analysis; analyzed: can be read; failed: a fatal problem is in book_errors.
+    state text NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'analyzed', 'failed')),
+    -- The last analysis could not read the file for a temporary reason: every scan tries it again.
+    retry_due boolean NOT NULL DEFAULT false,
+    page_source text NOT NULL DEFAULT 'none',
+    page_count integer NOT NULL DEFAULT 0,
+    title text NOT NULL,
+    title_sort text,
+    -- double precision stores these exactly as they were sent.
+    number double precision,
+    volume integer,
+    chapter double precision,
+    cover_hash text,
+    -- The first complete scan that did not find the file, of those in a row; its row may be deleted by now.
+    missed_by uuid,
+    -- Found since the last accepted scan. Such books do not count as known, or a few on an empty mount point would make up for a lost disk.
+    provisional boolean NOT NULL DEFAULT false,
+    deleted_at timestamptz,
+    analyzed_at timestamptz,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (library_id, path)
+  );
+  CREATE INDEX books_series ON books (series_id, number, (coalesce(title_sort, title)) COLLATE carrel_natural, id);
+  CREATE INDEX books_library ON books (library_id, id);
+  CREATE INDEX books_title ON books ((coalesce(title_sort, title)) COLLATE carrel_natural, id);
+  CREATE INDEX books_created ON books (created_at, id);
+  CREATE INDEX books_updated ON books (updated_at, id);
+  CREATE INDEX books_number ON books (number, id);
+  CREATE INDEX books_size ON books (file_size, id);
+  CREATE INDEX books_file_name ON books (file_name COLLATE carrel_natural, id);
+  CREATE INDEX books_pages ON books (page_count, id);
+  CREATE INDEX books_title_text ON books USING gin (title gin_trgm_ops);
+  -- Finds equal files of all libraries at once.
+  CREATE INDEX books_hash ON books (file_hash, library_id) WHERE file_hash IS NOT NULL;
+  CREATE INDEX books_reader_hash ON books (reader_hash) WHERE reader_hash IS NOT NULL;
+  CREATE INDEX books_pending ON books (library_id, id) WHERE state = 'pending' AND deleted_at IS NULL;
+  CREATE INDEX books_series_pending ON books (series_id) WHERE state = 'pending' AND deleted_at IS NULL;
+  CREATE INDEX books_retry_due ON books (library_id) WHERE retry_due;
+  CREATE INDEX books_provisional ON books (library_id) WHERE provisional;
+  CREATE INDEX books_gone ON books (library_id) WHERE deleted_at IS NOT NULL;
+  -- Narrow: they count books without reading the table.
+  CREATE INDEX books_present ON books (library_id, series_id) WHERE deleted_at IS NULL;
+  CREATE INDEX books_present_ids ON books (id) INCLUDE (series_id) WHERE deleted_at IS NULL;
+
+  CREATE FUNCTION carrel_book_is_back() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.missed_by := NULL; RETURN NEW; END $$;
+  CREATE TRIGGER books_back BEFORE UPDATE OF deleted_at ON books FOR EACH ROW
+    WHEN (NEW.deleted_at IS NULL AND NEW.missed_by IS NOT NULL) EXECUTE FUNCTION carrel_book_is_back();
+
+  -- All pages of a book in one row: they are written, read and replaced together.
+  CREATE TABLE book_pages (
+    book_id uuid PRIMARY KEY REFERENCES books ON DELETE CASCADE,
+    pages jsonb NOT NULL
+  );
+
+  CREATE TABLE book_errors (
+    book_id uuid NOT NULL REFERENCES books ON DELETE CASCADE,
+    error_type text NOT NULL,
+    message text NOT NULL,
+    details jsonb,
+    fatal boolean NOT NULL,
+    occurred_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (book_id, error_type)
+  );
+  CREATE INDEX book_errors_type ON book_errors (error_type, book_id);
+
+  -- Files that were being analyzed when the server stalled or an analysis thread died. An analysis that succeeds deletes the row, and so does
+  -- a scan that finds the file changed.
+  CREATE TABLE book_suspects (
+    book_id uuid PRIMARY KEY REFERENCES books ON DELETE CASCADE,
+    -- How often the file was suspected; 3 only when nothing else was being analyzed.
+    times int NOT NULL,
+    reason text NOT NULL,
+    -- The task that analyzed it alone.
+    alone_task uuid,
+    noted_at timestamptz NOT NULL DEFAULT now()
+  );
+
+  -- Hashes that more than one book had at the last search. The books themselves are searched again for each request.
+  -- A group whose books are all dismissed is hidden until another book joins it.
+  CREATE TABLE duplicate_groups (
+    id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    file_hash text NOT NULL UNIQUE,
+    book_count integer NOT NULL,
+    dismissed_books uuid[] NOT NULL DEFAULT '{}',
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now()
+  );
+`

@@ -1,0 +1,165 @@
+/**
+ * Plugins, their versions and their data. The whole package is in its row: installing, upgrading and rolling back are one transaction each, so a
+ * server that is killed in between has the old version or the new one, and every server on this database has the same.
+ */
+export const PLUGINS = `
+  CREATE TABLE plugins (
+    id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    -- The id of the manifest; it never changes.
+    key text NOT NULL UNIQUE,
+    -- waiting: for the consent of an administrator; quarantined: violated its sandbox too often; revoked: must not run any more.
+    state text NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'enabled', 'disabled', 'quarantined', 'revoked')),
+    state_reason text,
+    -- The version that runs; null before the first consent.
+    version_id uuid,
+    -- The permissions of the consent; null before it.
+    granted jsonb,
+    config jsonb NOT NULL DEFAULT '{}',
+    -- Hosts of the configuration may be in the private network: granted separately, never with the other permissions.
+    private_hosts boolean NOT NULL DEFAULT false,
+    -- How its metadata is used: the libraries, the query, the fields.
+    matching jsonb NOT NULL DEFAULT '{}',
+    -- Of its current storage.
+    data_version int NOT NULL DEFAULT 1,
+    -- Calls for which a new version is on probation: if it fails, the version before runs again.
+    probation_calls int NOT NULL DEFAULT 0,
+    previous_version_id uuid,
+    -- Failures in a row, and until when it is not called; a restart keeps both.
+    breaker jsonb,
+    last_success_at timestamptz,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now()
+  );
+
+  CREATE TABLE plugin_versions (
+    id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    plugin_id uuid NOT NULL REFERENCES plugins ON DELETE CASCADE,
+    version text NOT NULL,
+    -- Of the whole package; "code_sha256" of its code.
+    sha256 text NOT NULL,
+    manifest jsonb NOT NULL,
+    code text NOT NULL,
+    code_sha256 text NOT NULL,
+    readme text,
+    -- Maps positions in the code to the sources; null if the package has none.
+    source_map text,
+    -- Ed25519 keys, base64.
+    signed_by text[] NOT NULL DEFAULT '{}',
+    installed_by uuid REFERENCES users ON DELETE SET NULL,
+    installed_at timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (plugin_id, version)
+  );
+  ALTER TABLE plugins ADD FOREIGN KEY (version_id) REFERENCES plugin_versions ON DELETE SET NULL,
+    ADD FOREIGN KEY (previous_version_id) REFERENCES plugin_versions ON DELETE SET NULL;
+  CREATE INDEX plugins_version ON plugins (version_id);
+  CREATE INDEX plugins_previous_version ON plugins (previous_version_id);
+
+  -- Sources of versions: static folders with a signed index, whose key is pinned when they are added.
+  CREATE TABLE plugin_repositories (
+    id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    url text NOT NULL UNIQUE,
+    name text NOT NULL,
+    -- Ed25519, base64.
+    public_key text NOT NULL,
+    enabled boolean NOT NULL DEFAULT true,
+    -- Of the newest index that was read: an older one is refused from then on.
+    sequence bigint NOT NULL DEFAULT 0,
+    expires_at timestamptz,
+    index jsonb,
+    fetched_at timestamptz,
+    error text,
+    created_at timestamptz NOT NULL DEFAULT now()
+  );
+
+  -- Packages and plugins that must not run any more; they stay when their repository is deleted.
+  CREATE TABLE plugin_revocations (
+    id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    repository_id uuid REFERENCES plugin_repositories ON DELETE SET NULL,
+    sha256 text,
+    plugin_key text,
+    -- Semantic versions; null for all.
+    version_range text,
+    reason text NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    CHECK ((sha256 IS NULL) <> (plugin_key IS NULL))
+  );
+  CREATE UNIQUE INDEX plugin_revocations_what ON plugin_revocations (coalesce(sha256, ''), coalesce(plugin_key, ''), coalesce(version_range, ''));
+  CREATE INDEX plugin_revocations_repository ON plugin_revocations (repository_id);
+
+  -- Encrypted with AES-256-GCM. Plugin, user and field are authenticated with each, so that rows cannot be exchanged.
+  CREATE TABLE plugin_credentials (
+    plugin_id uuid NOT NULL REFERENCES plugins ON DELETE CASCADE,
+    user_id uuid REFERENCES users ON DELETE CASCADE,
+    field text NOT NULL,
+    key_id text NOT NULL,
+    sealed bytea NOT NULL,
+    expires_at timestamptz,
+    -- Of a refresh token: until then one server renews it, and no other tries.
+    renewing_until timestamptz,
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    UNIQUE NULLS NOT DISTINCT (plugin_id, user_id, field)
+  );
+  CREATE INDEX plugin_credentials_user ON plugin_credentials (user_id);
+
+  -- Plugins that users have enabled, and their configuration.
+  CREATE TABLE user_plugins (
+    id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    plugin_id uuid NOT NULL REFERENCES plugins ON DELETE CASCADE,
+    user_id uuid NOT NULL REFERENCES users ON DELETE CASCADE,
+    enabled boolean NOT NULL DEFAULT true,
+    config jsonb NOT NULL DEFAULT '{}',
+    -- When the service refused the credentials: the connection is broken, not the plugin.
+    auth_failed_at timestamptz,
+    last_success_at timestamptz,
+    external_username text,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (plugin_id, user_id)
+  );
+  CREATE INDEX user_plugins_user ON user_plugins (user_id);
+
+  -- Sign-ins that are under way; any server on this database can finish them, once.
+  CREATE TABLE plugin_sign_ins (
+    state_hash text PRIMARY KEY,
+    plugin_id uuid NOT NULL REFERENCES plugins ON DELETE CASCADE,
+    user_id uuid NOT NULL REFERENCES users ON DELETE CASCADE,
+    sealed bytea NOT NULL,
+    key_id text NOT NULL,
+    -- Only the browser that began the sign-in can finish it.
+    browser_hash text NOT NULL,
+    expires_at timestamptz NOT NULL
+  );
+  CREATE INDEX plugin_sign_ins_user ON plugin_sign_ins (user_id, expires_at);
+  CREATE INDEX plugin_sign_ins_plugin ON plugin_sign_ins (plugin_id);
+
+  -- Without a user: of the plugin itself.
+  CREATE TABLE plugin_storage (
+    plugin_id uuid NOT NULL REFERENCES plugins ON DELETE CASCADE,
+    user_id uuid REFERENCES users ON DELETE CASCADE,
+    -- Of the plugin's data when it was written: an update migrates a copy, so that the version before finds its own.
+    data_version int NOT NULL DEFAULT 1,
+    key text NOT NULL,
+    value text NOT NULL,
+    expires_at timestamptz,
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    UNIQUE NULLS NOT DISTINCT (plugin_id, user_id, data_version, key)
+  );
+  CREATE INDEX plugin_storage_user ON plugin_storage (user_id);
+
+  CREATE TABLE plugin_failures (
+    id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    plugin_id uuid NOT NULL REFERENCES plugins ON DELETE CASCADE,
+    version text NOT NULL,
+    method text NOT NULL,
+    code text NOT NULL,
+    message text NOT NULL,
+    -- Where in the sources of the plugin; null if the version has no source map.
+    source text,
+    -- The user for whom the plugin was called; null for none.
+    user_id uuid REFERENCES users ON DELETE SET NULL,
+    call_id uuid NOT NULL,
+    occurred_at timestamptz NOT NULL DEFAULT now()
+  );
+  CREATE INDEX plugin_failures_plugin ON plugin_failures (plugin_id, occurred_at DESC);
+  CREATE INDEX plugin_failures_user ON plugin_failures (user_id) WHERE user_id IS NOT NULL;
+`

@@ -60,7 +60,7 @@ import { bookContentRoutes } from '#api/rest/reading/book-content.ts'
 import { progressRoutes } from '#api/rest/reading/progress.ts'
 import { readingRoutes } from '#api/rest/reading/reading.ts'
 
-/** The whole API as one list. The OpenAPI document is made from it, and tests walk it. */
+/** All routes of the API. The OpenAPI document and several tests are derived from this list. */
 export const routes: readonly Route<Services>[] = [
   ...healthRoutes,
   ...infoRoutes,

@@ -5,12 +5,12 @@ import type { ReadStream } from 'node:tty'
 import { CommandProblem } from '#api/cli/command.ts'
 import { absolutePath } from '#core/settings/setting-table.ts'
 
-/** A longer first line is surely not a password, but a file piped in by mistake. */
+/** A longer first line is not a password, but a wrong file. */
 const PASSWORD_BYTES_MAX = 4096
 
 /**
- * A password from the file that is named, from a pipe, or typed twice without showing. Never from a flag: a command line is
- * seen by everybody on the machine and kept in the shell's history.
+ * Reads a password from the given file, from a pipe, or from a hidden prompt with confirmation. There is no flag for it: all users of the
+ * machine can see a command line, and shells store it in their history.
  */
 export async function askPassword(ask: { file: string | undefined; cwd: string; stop: AbortSignal }): Promise<string> {
   if (ask.file !== undefined) {
@@ -22,7 +22,7 @@ export async function askPassword(ask: { file: string | undefined; cwd: string; 
   }
   if (!process.stdin.isTTY) return await readFirstLine(process.stdin)
   const first = await askHidden('Password: ', ask.stop)
-  if ((await askHidden('Once more: ', ask.stop)) !== first) throw new CommandProblem('The two passwords differ. Try again.')
+  if ((await askHidden('Once more: ', ask.stop)) !== first) throw new CommandProblem('The passwords differ. Try again.')
   return first
 }
 
@@ -33,8 +33,8 @@ async function readFirstLine(stream: AsyncIterable<Buffer>): Promise<string> {
     if (text.includes('\n') || Buffer.byteLength(text) > PASSWORD_BYTES_MAX) break
   }
   const line = text.split(/\r?\n/)[0]!
-  if (line === '') throw new CommandProblem('A password is needed: type it at a terminal, pipe it in, or name a file with --password-file.')
-  if (Buffer.byteLength(line) > PASSWORD_BYTES_MAX) throw new CommandProblem('What is piped in is too long for a password.')
+  if (line === '') throw new CommandProblem('There is no password. Type it at a terminal, pipe it in, or give a file with --password-file.')
+  if (Buffer.byteLength(line) > PASSWORD_BYTES_MAX) throw new CommandProblem('The first line of the input is too long for a password.')
   return line
 }
 
@@ -42,7 +42,7 @@ async function askHidden(question: string, stop: AbortSignal): Promise<string> {
   process.stderr.write(question)
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input: process.stdin as ReadStream, output: nowhere, terminal: true })
-  // Readline takes Ctrl-C for itself in this mode.
+  // Readline handles Ctrl-C itself in this mode.
   const interrupted = new AbortController()
   lines.once('SIGINT', () => interrupted.abort())
   lines.once('close', () => interrupted.abort())

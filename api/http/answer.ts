@@ -7,15 +7,15 @@ import type { ErrorAnswer } from '#api/http/errors.ts'
 import { jsonChunks } from '#api/http/json-chunks.ts'
 import type { Refusal } from '#api/http/mount.ts'
 
-/** In the thread pool. */
+/** Runs in the thread pool. */
 export const compress = promisify(gzip)
 
-/** Below this the packet is as long either way. */
+/** Compressing less than this does not make the packet shorter. */
 export const GZIP_BYTES_MIN = 1024
 
 /**
- * On every answer. Nothing we send may run scripts or be framed by others: books hold SVG and HTML made by strangers, which a browser
- * would otherwise run as ours.
+ * Sent with every response. Nothing that the server sends may run scripts or be framed by other sites: books contain SVG and HTML
+ * from unknown authors, which a browser would otherwise run in the origin of the server.
  */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'X-Content-Type-Options': 'nosniff',
@@ -23,14 +23,14 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'Referrer-Policy': 'no-referrer',
 }
 
-/** Longer answers are sent while they are written, so that neither their length nor a client that reads slowly decides how much memory they take. */
+/** Longer answers are streamed while they are written, so that memory depends neither on their length nor on a slow client. */
 const HELD_BYTES_MAX = 1_048_576
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
- * Sends a value as JSON, compressed when the client takes that and it is worth it. What fails before the first bytes are sent can still be answered;
- * later the connection is broken off, so that nobody takes half an answer for a whole one.
+ * Sends a value as JSON, compressed if the client accepts gzip and it is worth it. An error before the first byte can still be answered;
+ * a later one closes the connection, so that no client takes half an answer for a whole one.
  */
 export async function sendJson(response: ServerResponse, status: number, value: unknown, mediaType = JSON_TYPE): Promise<void> {
   const chunks = jsonChunks(value)
@@ -63,7 +63,7 @@ function sendWhole(response: ServerResponse, status: number, bytes: Buffer): voi
   response.end(bytes)
 }
 
-/** How long it will be is known at the end. Compresses in the thread pool; what nobody takes any more is not read any further. */
+/** Streams an answer of unknown length. Compresses in the thread pool and stops reading when the client has gone. */
 async function sendWhileWritten(
   response: ServerResponse,
   { status, held, chunks, packed }: { status: number; held: readonly Buffer[]; chunks: AsyncGenerator<Buffer>; packed: boolean },
@@ -88,25 +88,25 @@ async function sendWhileWritten(
   if (!gone.signal.aborted) target.end()
 }
 
-/** Sends an answer without a body. */
+/** Sends a response without a body. */
 export function sendNothing(response: ServerResponse, status: 204 | 304): void {
   response.writeHead(status)
   response.end()
 }
 
-/** Sends what `answerOf` made of an error. @param refusal the same as a foreign protocol writes it */
+/** Sends what `answerOf` made of an error. @param refusal the same error in the form of a foreign protocol */
 export async function sendError(response: ServerResponse, answer: ErrorAnswer, refusal: Refusal = answer): Promise<void> {
   if (answer.retryAfterSeconds !== undefined) response.setHeader('Retry-After', Math.max(1, Math.ceil(answer.retryAfterSeconds)))
-  // What the answer would have been cached or attached as does not hold for its failure.
+  // Cache and download headers of the intended answer do not apply to an error.
   for (const name of ['ETag', 'Last-Modified', 'Cache-Control', 'Content-Disposition', 'Content-Encoding', 'Link', 'Location'])
     response.removeHeader(name)
-  // Only a refused range says how long the thing is.
+  // Only a 416 (range not satisfiable) states the total length.
   if (answer.status !== 416) response.removeHeader('Content-Range')
   for (const [name, value] of Object.entries(refusal.headers ?? {})) response.setHeader(name, value)
   await sendJson(response, refusal.status, refusal.body, refusal.mediaType)
 }
 
-/** Adds names to Vary and keeps those that stand there. */
+/** Adds names to Vary and keeps those already present. */
 export function appendVary(response: ServerResponse, ...names: readonly string[]): void {
   const present = response.getHeader('Vary')
   if (present === undefined) {
@@ -118,7 +118,7 @@ export function appendVary(response: ServerResponse, ...names: readonly string[]
   if (missing.length > 0) response.setHeader('Vary', [present, ...missing].join(', '))
 }
 
-/** Whether an Accept-Encoding header takes gzip (RFC 9110, 12.5.3): named or by `*`, and not with a weight of zero. */
+/** Whether an Accept-Encoding header allows gzip (RFC 9110, 12.5.3): by name or by `*`, and not with weight zero. */
 export function takesGzip(accepted: string | string[] | undefined): boolean {
   let any = false
   for (const part of String(accepted ?? '')

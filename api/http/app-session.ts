@@ -10,8 +10,8 @@ interface Ground {
 }
 
 /**
- * Gives an app that has just shown a password or an API key the session by which it may go on: as a cookie for all addresses below the first part of
- * this one, and in a header. With `remember-me=true` also one that outlives the app.
+ * Starts a session for an app that has just signed in with a password or an API key: sets a cookie for all addresses below the first
+ * part of this path, and a header. With `remember-me=true` it also sets a cookie that outlives the app.
  */
 export async function greetApp(call: Call<Ground, Caller | null>): Promise<void> {
   const { caller, services } = call
@@ -31,12 +31,12 @@ export async function greetApp(call: Call<Ground, Caller | null>): Promise<void>
   if (remembered !== null) call.setHeader('Set-Cookie', cookieOf(call, remembered))
 }
 
-/** Takes the session back from the app. */
+/** Ends the session of the app. */
 export function dismissApp(call: Call<Ground, Caller | null>): void {
   for (const remembered of [false, true]) call.setHeader('Set-Cookie', cookieOf(call, { token: '', expiresAt: new Date(0), remembered }))
 }
 
-/** Never sent from other sites, never readable by scripts. Without an age it lasts as long as the app runs. */
+/** Never sent from other sites and not readable by scripts. Without Max-Age it lasts as long as the app runs. */
 function cookieOf({ path, services }: Call<Ground, Caller | null>, { token, expiresAt, remembered }: AppSession): string {
   const name = remembered ? APP_SESSION_COOKIES.remembered : APP_SESSION_COOKIES.running
   const seconds = Math.max(0, Math.floor((expiresAt.getTime() - Date.now()) / 1000))

@@ -21,7 +21,7 @@ import { getSeries, listSeries } from '#core/catalog/series-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { findShelf, listReadListBooks } from '#core/shelves/shelf-query.ts'
 
-/** Ways to other libraries that one list has; whoever has more of them takes the feed of libraries. */
+/** Facets of libraries that one list offers; the feed of libraries has all of them. */
 const LIBRARIES_MAX = 50
 /** Series that a search shows beside the books. */
 const SERIES_FOUND = 10
@@ -29,32 +29,32 @@ const SERIES_FOUND = 10
 type SortName = NonNullable<BookFeedQuery['sort']>
 const SORTS: Record<SortName, { title: string; sort: BookSort }> = {
   title: { title: 'Title', sort: { field: 'title', direction: 'asc' } },
-  // Of one series: in reading order.
+  // Within a series: reading order.
   series: { title: 'Series', sort: { field: 'series', direction: 'asc' } },
   added: { title: 'Last added', sort: { field: 'created', direction: 'desc' } },
   released: { title: 'Last released', sort: { field: 'released', direction: 'desc' } },
 }
-const READ_STATUS_TITLES: Record<(typeof READ_STATUSES)[number], string> = { unread: 'Not begun', in_progress: 'In progress', read: 'Read' }
+const READ_STATUS_TITLES: Record<(typeof READ_STATUSES)[number], string> = { unread: 'Unread', in_progress: 'In progress', read: 'Read' }
 
 interface Window {
   offset: number
   limit: number
 }
 
-/** One list of books, and by what a reader may narrow it down. */
+/** A list of books, and how the user may filter it. */
 interface BookList {
   id: string
   title: string
   path: string
-  /** Members of the query that belong to the list itself. */
+  /** Query members of the list itself. */
   query?: Place['query']
   up?: Place
   list(window: Window): Promise<{ items: Book[]; total: number }>
   byLibrary?: true
   byReadStatus?: true
-  /** The order that it has unless another is chosen, and what that is called. */
+  /** The default order, with its title. */
   defaultSort?: { name: SortName; title: string }
-  /** Of one series alone. */
+  /** The books belong to one series. */
   isSeries?: true
 }
 
@@ -79,7 +79,7 @@ async function bookFeed({ services, caller }: CatalogCall, asked: BookFeedQuery,
   })
 }
 
-/** Only what is shown now is counted, for that is known; to count the rest would cost as much as each of those lists. */
+/** Only the selected facet has a count, which is known; counting the others would cost as much as those lists. */
 function facetsOf(
   { byLibrary, byReadStatus, defaultSort }: BookList,
   {
@@ -123,7 +123,7 @@ function facetsOf(
   return groups
 }
 
-/** The filter of what was asked for. */
+/** The filter of a request. */
 function filterOf({ caller }: CatalogCall, { libraryId, readStatus }: BookFeedQuery): BookFilter {
   const status = readStatus && { readStatus: { operator: 'is', value: readStatus } }
   return { libraryId, condition: status ? compileFilter(status, 'books', caller) : undefined }
@@ -187,7 +187,7 @@ export async function recentlyAddedFeed(call: CatalogCall, asked: BookFeedQuery)
   })
 }
 
-/** Books by words; the series that have them stand beside. Nothing looked for is nothing found. */
+/** Finds books by words, and groups matching series beside them. An empty search finds nothing. */
 export async function searchFeed(call: CatalogCall, asked: PagingQuery & { query?: string }): Promise<Feed> {
   const { database } = call.services
   const search = readSearch(asked.query)

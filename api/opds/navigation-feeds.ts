@@ -10,7 +10,7 @@ import { listNames } from '#core/metadata/taxonomy-query.ts'
 import type { ShelfKind } from '#core/shelves/shelf.ts'
 import { listShelves } from '#core/shelves/shelf-query.ts'
 
-/** Books that a group of the root shows of each list. */
+/** Books of each list that the root shows. */
 const GROUP_SIZE = 10
 const SUMMARY_LENGTH_MAX = 500
 
@@ -23,12 +23,12 @@ interface Section {
   relation?: Relation
 }
 
-/** What the root leads to. */
+/** The entries of the root. */
 export const SECTIONS: readonly Section[] = [
-  { path: '/in-progress', title: 'In progress', summary: 'Books that you have begun', kind: 'acquisition', who: 'books-read' },
+  { path: '/in-progress', title: 'In progress', summary: 'Books that you are reading', kind: 'acquisition', who: 'books-read' },
   { path: '/on-deck', title: 'On deck', summary: 'The next book of each series that you read', kind: 'acquisition', who: 'books-read' },
   {
-    ...{ path: '/recently-added', title: 'Recently added', summary: 'New books, the latest first', kind: 'acquisition', who: 'books-read' },
+    ...{ path: '/recently-added', title: 'Recently added', summary: 'New books, newest first', kind: 'acquisition', who: 'books-read' },
     relation: 'new',
   },
   {
@@ -50,7 +50,7 @@ export const SECTIONS: readonly Section[] = [
   { path: '/publishers', title: 'Publishers', summary: 'Series by publisher', kind: 'navigation', who: 'series-read' },
 ]
 
-/** The root: ways to all else that this credential may see, and the beginning of what its reader most likely wants. */
+/** The root feed: links to everything that the caller may see, and the first books of the lists that the user most likely wants. */
 export async function rootFeed(call: CatalogCall): Promise<Feed> {
   const updated = latestOf([])
   const navigation = SECTIONS.filter(({ who }) => call.caller.permissions.has(who)).map(
@@ -70,7 +70,7 @@ export async function rootFeed(call: CatalogCall): Promise<Feed> {
   return feedOf({ id: 'urn:carrel:root', title: NAME, updated, place: ROOT, up: null, navigation, groups })
 }
 
-/** One page of a list that leads to other lists. */
+/** One page of a list of links to other lists. */
 async function listFeed<Item>(
   asked: PagingQuery,
   about: {

@@ -9,7 +9,7 @@ import { CarrelError, refuse } from '#core/foundation/errors.ts'
 import { cutText } from '#core/foundation/text.ts'
 import { findShelf, listCollectionSeries } from '#core/shelves/shelf-query.ts'
 
-/** As much of a summary as one sees in a list. */
+/** Lists show no longer summaries. */
 const SUMMARY_LENGTH_MAX = 500
 
 export const seriesEntry = ({ id, title, summary, updatedAt, bookCount }: Series): NavigationEntry => ({
@@ -22,12 +22,12 @@ export const seriesEntry = ({ id, title, summary, updatedAt, bookCount }: Series
   coverOfSeries: id,
 })
 
-/** One list of series. */
+/** A list of series. */
 interface SeriesList {
   id: string
   title: string
   path: string
-  /** Members of the query that belong to the list itself. */
+  /** Query members of the list itself. */
   query?: Place['query']
   up?: Place
   list(window: { offset: number; limit: number }): Promise<{ items: Series[]; total: number }>
@@ -46,7 +46,7 @@ const listing =
   (window) =>
     listSeries(services.database, caller, { filter, sort: null, ...window })
 
-/** All series, or those of a genre or of a publisher. */
+/** All series, or those of a genre or publisher. */
 export async function allSeriesFeed(call: CatalogCall, asked: PagingQuery & { genre?: string; publisher?: string }): Promise<Feed> {
   const { genre, publisher } = asked
   const wanted = publisher === undefined ? undefined : { publisher: { operator: 'is', value: publisher } }
@@ -62,7 +62,7 @@ export async function allSeriesFeed(call: CatalogCall, asked: PagingQuery & { ge
         ? { path: '/publishers', kind: 'navigation' }
         : ROOT
   const query = { genre, publisher }
-  // Names are no parts of an address as they are: whoever asks for a list by its name is told the same id.
+  // Names are encoded, so that the id of a list is the same however its address is spelled.
   const id =
     genre === undefined && publisher === undefined ? 'urn:carrel:series' : `urn:carrel:series?${new URLSearchParams(namesOf(query))}`
   return await seriesFeed(asked, { id, title, path: '/series', query, up, list: listing(call, filter) })
@@ -100,24 +100,24 @@ export async function collectionFeed(call: CatalogCall, asked: PagingQuery, coll
   })
 }
 
-/** Series by words. Nothing looked for is nothing found. */
+/** Finds series by words. An empty search finds nothing. */
 export async function seriesSearchFeed(call: CatalogCall, asked: PagingQuery & { query?: string }): Promise<Feed> {
   const search = readSearch(asked.query)
   const list: SeriesList['list'] = search === null ? async () => ({ items: [], total: 0 }) : listing(call, { search })
   return await seriesFeed(asked, {
     id: 'urn:carrel:search:series',
-    title: 'Search for series',
+    title: 'Search series',
     path: '/search/series',
     query: { query: asked.query },
     list,
   })
 }
 
-/** What the plugin of the reader recommends, as far as it is in this library; the list is made in the background. */
+/** Recommendations of a plugin for the user, as far as the series are in this library; the list is made in the background. */
 export async function recommendedFeed(call: CatalogCall, asked: PagingQuery): Promise<Feed> {
   const { recommendations, database } = call.services
   const list = await recommendations.get(call.caller, null).catch((error: unknown) => {
-    // Nobody recommends anything to this reader.
+    // The user has enabled no plugin with recommendations.
     if (error instanceof CarrelError && error.code === 'not_found') return null
     throw error
   })

@@ -4,7 +4,7 @@ import type { FoundPage, PageAsk } from '#core/reading/read-page.ts'
 
 type Services = Needs<'pageReader'>
 
-/** What a page may be sent as, in every interface; books hold many kinds of pictures, and they are sent as they are unless another format is request for. */
+/** The media types of pages in every interface. Pages are sent in their own format unless another is requested. */
 export const PAGE_MEDIA_TYPES = [
   'image/jpeg',
   'image/png',
@@ -22,9 +22,9 @@ export const PAGE_MEDIA_TYPES = [
 type PageRequest = Omit<PageAsk, 'caller' | 'signal'>
 
 /**
- * The picture of one page as a stream route answers it; nothing is read or drawn where the client's copy is still good.
- * @param cacheControl may look at which content it is
- * @throws what `getPage` throws
+ * The reply with the picture of a page; reads and renders nothing while the client's copy is current.
+ * @param cacheControl may depend on the content
+ * @throws the errors of `getPage`
  */
 export async function pagePicture(
   call: Call<Services>,
@@ -34,7 +34,7 @@ export async function pagePicture(
   const page = await call.services.pageReader.getPage({
     ...request,
     caller: call.caller,
-    // Handed on as it is: to look at it costs as much as a fifth of a page.
+    // Passed on unchanged: inspecting it would cost a fifth of the page.
     get signal() {
       return call.signal
     },

@@ -14,12 +14,12 @@ type Services = Needs<'database' | 'plugins'>
 const Count = Type.Integer({ minimum: 0 })
 const Text = Nullable(Type.String())
 
-/** What a version asks for, or was granted. */
+/** The permissions that a version requests or has. */
 export const Granted = Type.Object(
   {
     network: Type.Array(Type.Object({ host: Type.String(), methods: Type.Array(Type.String()), reason: Type.String() })),
-    networkFromConfig: Type.Array(Type.String(), { description: 'Members of the configuration that hold addresses of further hosts.' }),
-    library: Type.Array(Type.String(), { description: 'What it may read of the library of a reader.' }),
+    networkFromConfig: Type.Array(Type.String(), { description: 'Configuration members with addresses of further hosts.' }),
+    library: Type.Array(Type.String(), { description: 'Data that it may read from the libraries of users.' }),
     storageKB: Count,
     auth: Nullable(
       Type.Object({
@@ -27,16 +27,15 @@ export const Granted = Type.Object(
         scope: Type.String(),
         host: Nullable(Type.String()),
         hostFromConfig: Type.Optional(
-          Type.String({ description: 'Where host is null: the member of the configuration with the address that credentials go to.' }),
+          Type.String({ description: 'If host is null: the configuration member with the address that credentials are sent to.' }),
         ),
         into: Type.Optional(
           Type.String({
-            description:
-              'Where in a request they stand, where that is no header: `query` or `body` and a name, and what stands around them if anything does.',
+            description: 'Their place in a request if it is not a header: `query` or `body` with a name, and the text around them, if any.',
           }),
         ),
-        loginHost: Nullable(Type.String({ description: 'Where readers are sent to sign in.' })),
-        tokenHost: Nullable(Type.String({ description: 'Where the server redeems that.' })),
+        loginHost: Nullable(Type.String({ description: 'Host where users sign in.' })),
+        tokenHost: Nullable(Type.String({ description: 'Host where the server exchanges the authorization code for tokens.' })),
       }),
     ),
     heapMB: Count,
@@ -48,40 +47,38 @@ export const Granted = Type.Object(
 
 export const HEALTH = ['unknown', 'healthy', 'degraded', 'quarantined', 'revoked', 'disabled'] as const
 
-/** The host asks one plugin as often as its manifest and the services allow, and starts no program. */
+/** The rate limits come from the manifest and the services, and no program is started. */
 const NO_PROGRAM = { command: '' as const, args: [], env: {}, workingDirectory: null, rateLimitRequestsPerMinute: null }
 
-/** What a call to a plugin has where its caller does not say. */
+/** Defaults for calls to a plugin. */
 export const INTERNAL_CONFIG = Type.Object({
   searchResultsLimit: Nullable(Type.Integer({ minimum: 1, maximum: 100 }), {
-    description: 'Results of a search by hand; 20 where it is null.',
+    description: 'Results of a manual search; null means 20.',
   }),
 })
 
 /** How the metadata of a plugin is used. */
 export const MATCHING = {
-  libraryIds: Type.Array(Uuid, { maxItems: 1_000, description: 'Libraries that it is used for; all where none is named.' }),
+  libraryIds: Type.Array(Uuid, { maxItems: 1_000, description: 'Libraries that use the plugin; empty means all.' }),
   metadataTargets: Nullable(
     Type.Array(Type.String({ maxLength: 100 }), {
       maxItems: 100,
-      description: 'Metadata fields that are taken from it; all where it is null.',
+      description: 'Metadata fields to take from the plugin; null means all.',
     }),
   ),
-  searchQueryTemplate: Nullable(
-    Type.String({ ...UNTRIMMED, maxLength: 10_000, description: 'A template that writes what is searched for.' }),
-  ),
+  searchQueryTemplate: Nullable(Type.String({ ...UNTRIMMED, maxLength: 10_000, description: 'A template for the search query.' })),
   searchPreprocessingRules: Nullable(TitleRules),
   autoMatchConditions: Nullable(
-    described(FreeJson, 'Conditions on a series or book; only those that meet them are matched by themselves.'),
+    described(FreeJson, 'Conditions on a series or book; only those that meet them are matched automatically.'),
   ),
-  useExistingExternalId: Type.Boolean({ description: 'An identifier that is known is looked up before anything is searched for.' }),
-  priority: Type.Integer({ minimum: 0, maximum: 1_000, description: 'Of several that offer a field, the lowest number is asked first.' }),
+  useExistingExternalId: Type.Boolean({ description: 'Looks up a known identifier before searching.' }),
+  priority: Type.Integer({ minimum: 0, maximum: 1_000, description: 'If several plugins offer a field, the lowest number comes first.' }),
 }
 
 export const PluginCapabilities = Noun('PluginCapabilities')({
   metadataProvider: Type.Array(OneOf(['series', 'book'])),
   externalIdSource: Nullable(Type.String(), {
-    description: '`idSource` of the manifest; identifiers have the key `plugin:` and this, or the id of the plugin where it is null.',
+    description: '`idSource` of the manifest. Identifiers have the key `plugin:` followed by it, or by the id of the plugin if it is null.',
   }),
   userReadSync: Type.Boolean(),
   userRecommendationProvider: Type.Boolean(),
@@ -89,7 +86,8 @@ export const PluginCapabilities = Noun('PluginCapabilities')({
 })
 
 const ConfigSchema = Type.Unknown({
-  description: 'A JSON Schema, and beside it `fields`: its members as a list, with key, label, type, required, description and default.',
+  description:
+    'A JSON Schema with an additional member `fields`: a list with key, label, type, required, description and default of each member.',
 })
 
 export const ShownManifest = Type.Object(
@@ -97,7 +95,7 @@ export const ShownManifest = Type.Object(
     name: Type.String(),
     displayName: Type.String(),
     version: Type.String(),
-    protocolVersion: Type.String({ description: 'The interface for plugins that it was made for.' }),
+    protocolVersion: Type.String({ description: 'Version of the plugin API that it was made for.' }),
     description: Text,
     author: Text,
     homepage: Text,
@@ -126,18 +124,18 @@ export const ShownManifest = Type.Object(
 )
 
 /**
- * A plugin as administrators see it. Plugins run in isolates, so the command with arguments and environment, which the interface of earlier servers has,
- * is an empty one; instead there are what a plugin asks for, what it was granted, and the hash of what was agreed to.
+ * A plugin as administrators see it. Plugins run in isolates, so the command, arguments and environment that earlier servers had are empty.
+ * Instead it has the requested and granted permissions, and the hash of the package that an administrator consented to.
  */
 export const Plugin = Type.Object(
   {
     id: Uuid,
-    name: Type.String({ description: 'Its own identifier, such as org.example.anilist.' }),
+    name: Type.String({ description: 'Identifier of the plugin, such as org.example.anilist.' }),
     displayName: Type.String(),
     description: Text,
     pluginType: OneOf(['system', 'user']),
     version: Type.String(),
-    sha256: Type.String({ description: 'Of the package; consent names it.' }),
+    sha256: Type.String({ description: 'SHA-256 of the package, which consent refers to.' }),
     signedBy: Type.Array(Type.String(), { description: 'Ed25519 keys, base64.' }),
     state: OneOf(['waiting', 'enabled', 'disabled', 'quarantined', 'revoked']),
     enabled: Type.Boolean(),
@@ -146,16 +144,20 @@ export const Plugin = Type.Object(
     failureCount: Count,
     lastFailureAt: Nullable(Timestamp),
     lastSuccessAt: Nullable(Timestamp),
-    methods: Type.Array(Type.String(), { description: 'What it offers, such as metadata.series.search.' }),
+    methods: Type.Array(Type.String(), { description: 'Functions of the plugin, such as metadata.series.search.' }),
     asksFor: Granted,
     granted: Nullable(Granted),
-    permissions: Type.Array(Type.String(), { description: 'What it was granted, in short: its scopes of the library.' }),
-    scopes: Type.Array(Type.String(), { description: 'Where it can be asked for something, as in /plugins/actions.' }),
+    permissions: Type.Array(Type.String(), { description: 'The granted library scopes.' }),
+    scopes: Type.Array(Type.String(), { description: 'Pages that offer its actions, as in /plugins/actions.' }),
     config: Type.Record(Type.String(), Type.Unknown()),
-    privateHosts: Type.Boolean({ description: 'Whether hosts of its configuration may lie in the own network.' }),
-    hasCredentials: Type.Boolean({ description: 'Of the server, for credentialsHost. They are never told.' }),
+    privateHosts: Type.Boolean({ description: 'Whether hosts of its configuration may be in the local network.' }),
+    hasCredentials: Type.Boolean({
+      description: 'Whether the server has credentials for credentialsHost. Their values are never returned.',
+    }),
     credentialsHost: Nullable(
-      Type.String({ description: 'Where they are sent, such as https://api.example.org; null where nowhere, or nobody has entered it.' }),
+      Type.String({
+        description: 'Where they are sent, such as https://api.example.org; null if nowhere, or if the address is not configured yet.',
+      }),
     ),
     credentialDelivery: OneOf(['host']),
     command: OneOf(['']),
@@ -171,7 +173,7 @@ export const Plugin = Type.Object(
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
-  { title: 'Plugin', description: 'Runs in an isolate: the command is an empty one, and so is its environment.' },
+  { title: 'Plugin', description: 'Plugins run in isolates, so command, args and env are empty.' },
 )
 
 const CREDENTIALS = {
@@ -229,15 +231,13 @@ export function shownManifest(manifest: Manifest) {
   }
 }
 
-/** What an answer says of a call that failed, beside the words for people. */
+/** Members of an answer that identify a failed call, besides the message. */
 export const failureMembers = {
-  code: Nullable(
-    Type.String({ description: 'What the plugin did wrong, in a word, such as rate_limited; null where it did nothing wrong.' }),
-  ),
-  callId: Nullable(Uuid, { description: 'Of the call, as the logs of the plugin have it; null where none was made.' }),
+  code: Nullable(Type.String({ description: 'Error code of the plugin, such as rate_limited; null if the plugin did not fail.' })),
+  callId: Nullable(Uuid, { description: 'Id of the call in the logs of the plugin; null if no call was made.' }),
 }
 
-/** Where a plugin can be asked for something. */
+/** The pages that offer actions of a plugin. */
 export function scopesOf({ capabilities }: Manifest): string[] {
   return [
     ...(capabilities['metadata.series'] ? ['series:detail', 'series:bulk', 'library:detail'] : []),
@@ -293,7 +293,7 @@ function showOne(services: Services, plugin: InstalledPlugin, facts: Omit<Plugin
   }
 }
 
-/** Credentials that were given for another address than that of the configuration go nowhere. */
+/** Whether the plugin has usable credentials: those for another address than the configured one do not count. */
 async function factsOf(services: Services, plugin: InstalledPlugin, all: ReadonlyMap<string, PluginFacts>) {
   const facts = all.get(plugin.id)
   if (facts?.hasCredentials !== true || plugin.manifest.auth?.bind?.hostFrom === undefined) return facts

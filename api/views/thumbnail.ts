@@ -12,13 +12,13 @@ type Services = Needs<'database' | 'settings'>
 /** Query members of every thumbnail; spread them into the query schema of the route. */
 export const thumbnailQuery = {
   placeholder: Type.Optional(
-    Type.Boolean({ description: 'Where there is no cover: a neutral picture unless false is said, which answers 404.' }),
+    Type.Boolean({ description: 'Whether a missing cover returns a placeholder (the default) or, with false, 404.' }),
   ),
 }
 
-/** Never `public`: a shared cache knows nothing of who may see what. */
+/** Never `public`: a shared cache does not know who may see what. */
 export const CHECKED_COVER = 'private, max-age=600'
-/** The cover may come any moment: the analysis of a new book takes a second. */
+/** Short, since the analysis of a new book takes only a second. */
 const UNTIL_COVER = 'private, max-age=60'
 const PLACEHOLDER_ETAG = `placeholder-${etagOf(PLACEHOLDER_COVER)}`
 
@@ -27,11 +27,11 @@ interface Asked {
   caller: Caller
 }
 interface CoverOptions {
-  /** False: a missing cover is refused. */
+  /** False: a missing cover is an error. */
   placeholder?: boolean | undefined
 }
 
-/** The small cover of a book as a stream route answers it, JPEG. @throws not_found for a hidden or unknown book, and where no placeholder is wanted */
+/** The reply with the small cover of a book, JPEG. @throws not_found for a hidden or unknown book, and for a missing cover without placeholder */
 export async function bookThumbnail({ services, caller }: Asked, bookId: string, options: CoverOptions = {}): Promise<StreamReply> {
   return replyOf(await findBookThumbnail(services, caller, bookId), options)
 }

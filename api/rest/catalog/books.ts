@@ -17,10 +17,10 @@ import { bookDetailMetadataOf } from '#core/metadata/book-metadata-record.ts'
 type Services = Needs<'database' | 'settings'>
 const endpoint = endpointOf<Services>()
 
-const INCLUDE_DELETED = Type.Optional(Type.Boolean({ description: 'Also books whose file has gone.' }))
+const INCLUDE_DELETED = Type.Optional(Type.Boolean({ description: 'Include books whose file is missing.' }))
 const bookQuery = { ...pageQuery, sort: BOOK_SORT, includeDeleted: INCLUDE_DELETED, full: FULL }
 
-/** Everything a list of books was asked, wherever it stood in the request. */
+/** A request for a list of books, from the path, query and body. */
 interface ListRequest {
   call: { caller: Caller; services: Services; path: string; rawQuery: string }
   query: { page?: number; pageSize?: number; sort?: string; full?: boolean }
@@ -86,7 +86,7 @@ export const bookRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/books/errors',
-    summary: 'Books with errors, grouped by error type',
+    summary: 'List books with errors, grouped by error type',
     tag: 'books',
     allow: { who: 'books-read' },
     query: Type.Object({
@@ -94,7 +94,11 @@ export const bookRoutes = [
       seriesId: Type.Optional(Uuid),
       errorType: Type.Optional(BookErrorType),
       page: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'From 0, unlike every other list; 0 unless said.' }),
+        Type.Integer({
+          minimum: 0,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: 'Page number from 0, unlike in all other lists; default 0.',
+        }),
       ),
       pageSize: pageQuery.pageSize,
     }),
@@ -113,7 +117,7 @@ export const bookRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/books/:bookId',
-    summary: 'One book',
+    summary: 'Get a book',
     tag: 'books',
     allow: { who: 'books-read' },
     params: Type.Object({ bookId: Uuid }),
@@ -131,7 +135,7 @@ export const bookRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/books/:bookId/adjacent',
-    summary: 'The books before and after this one in its series',
+    summary: 'Get the books before and after this one in its series',
     tag: 'books',
     allow: { who: 'books-read' },
     params: Type.Object({ bookId: Uuid }),

@@ -11,11 +11,11 @@ export const readListRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/read-lists/import',
-    summary: 'Make a read list from a CBL file',
+    summary: 'Create a read list from a CBL file',
     tag: 'read-lists',
     allow: { who: 'books-write' },
     status: 201,
-    upload: { description: 'A reading list in the CBL form.' },
+    upload: { description: 'A reading list in CBL format.' },
     bodyBytesMax: READING_LIST_BYTES_MAX + 65_536,
     reply: ReadListImport,
     run: async (call, { upload }) => {

@@ -12,12 +12,12 @@ import { Uuid } from '#core/foundation/schema.ts'
 type Services = Needs<'database' | 'settings'>
 const endpoint = endpointOf<Services>()
 
-/** A shelf on a start page; the full list has pages. */
+/** A shelf of a start page; the full list has pages. */
 const LIMIT_MAX = 100
 const LIMIT_DEFAULT = 50
 
 const LibraryId = Type.Object({ libraryId: Uuid })
-const limit = Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, description: `${LIMIT_DEFAULT} unless said.` }))
+const limit = Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, description: `Default ${LIMIT_DEFAULT}.` }))
 const bookQuery = { ...pageQuery, sort: BOOK_SORT, full: FULL, seriesId: Type.Optional(Uuid) }
 const lastBooksQuery = { limit, sort: BOOK_SORT, full: FULL }
 const seriesQuery = { limit, sort: SERIES_SORT, full: FULL_SERIES }
@@ -33,20 +33,20 @@ interface ListRequest {
     libraryId?: string
     seriesId?: string
   }
-  /** Of the path. */
+  /** From the path. */
   libraryId?: string
 }
 
-/** A library named in the path must be there; one named in the query just matches nothing. */
+/** The library in the path must exist; an unknown one in the query matches nothing. */
 async function placeOf(request: ListRequest): Promise<Pick<BookFilter, 'libraryId' | 'seriesId'>> {
   if (request.libraryId !== undefined) await checkLibrary(request.call.services.database, request.libraryId)
   return { libraryId: request.libraryId ?? request.query.libraryId, seriesId: request.query.seriesId }
 }
 
 const BOOK_SHELVES = {
-  'recently-added': { summary: 'Books by the day they came, the newest first', filter: {}, sort: { field: 'created', direction: 'desc' } },
+  'recently-added': { summary: 'List recently added books, newest first', filter: {}, sort: { field: 'created', direction: 'desc' } },
   'in-progress': {
-    summary: 'Books I have begun and not finished, the latest first',
+    summary: 'List the books that I am reading, latest first',
     filter: { reading: 'unfinished' },
     sort: { field: 'read', direction: 'desc' },
   },
@@ -86,9 +86,9 @@ async function answerRecentlyRead(request: ListRequest) {
 }
 
 const SERIES_SHELVES = {
-  'in-progress': { summary: 'Series I have begun and not finished, the latest first', filter: { inProgress: true }, field: 'read' },
-  'recently-added': { summary: 'Series by the day they came, the newest first', filter: {}, field: 'created' },
-  'recently-updated': { summary: 'Series by their last change, the latest first', filter: {}, field: 'updated' },
+  'in-progress': { summary: 'List the series that I am reading, latest first', filter: { inProgress: true }, field: 'read' },
+  'recently-added': { summary: 'List recently added series, newest first', filter: {}, field: 'created' },
+  'recently-updated': { summary: 'List recently changed series, latest first', filter: {}, field: 'updated' },
 } as const satisfies Record<string, { summary: string; filter: SeriesFilter; field: SeriesSort['field'] }>
 
 async function answerSeriesShelf(shelf: keyof typeof SERIES_SHELVES, request: ListRequest) {
@@ -103,7 +103,7 @@ async function answerSeriesShelf(shelf: keyof typeof SERIES_SHELVES, request: Li
   return shownSeries(request.call, items, request.query)
 }
 
-/** The shelves of a start page, of everything and of one library. Series shelves know no pages in this interface. */
+/** The shelves of a start page, of all libraries or of one. The API has no pages for shelves of series. */
 export const readingListRoutes = [
   ...(Object.keys(BOOK_SHELVES) as (keyof typeof BOOK_SHELVES)[]).flatMap((shelf) => [
     endpoint({
@@ -131,7 +131,7 @@ export const readingListRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/books/on-deck',
-    summary: 'The next book of every series I am in between two books of',
+    summary: 'List my next book of each series that I am reading',
     tag: 'books',
     allow: { who: 'books-read' },
     query: Type.Object({ ...bookQuery, libraryId: Type.Optional(Uuid) }),
@@ -141,7 +141,7 @@ export const readingListRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/libraries/:libraryId/books/on-deck',
-    summary: 'The next book of every series I am in between two books of, of one library',
+    summary: 'List my next book of each series that I am reading, of one library',
     tag: 'books',
     allow: { who: 'books-read' },
     params: LibraryId,
@@ -152,7 +152,7 @@ export const readingListRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/books/recently-read',
-    summary: 'What I read last, the latest first',
+    summary: 'List the books that I read last, latest first',
     tag: 'books',
     allow: { who: 'books-read' },
     query: Type.Object({ ...lastBooksQuery, libraryId: Type.Optional(Uuid) }),
@@ -162,7 +162,7 @@ export const readingListRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/libraries/:libraryId/books/recently-read',
-    summary: 'What I read last of a library, the latest first',
+    summary: 'List the books of a library that I read last, latest first',
     tag: 'books',
     allow: { who: 'books-read' },
     params: LibraryId,
@@ -196,7 +196,7 @@ export const readingListRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/user/want-to-read',
-    summary: 'The series I want to read, by name',
+    summary: 'List the series that I want to read, by name',
     tag: 'progress',
     allow: { who: 'series-read', also: ['progress-read'] },
     query: Type.Object({ ...pageQuery, full: FULL_SERIES, sort: SERIES_SORT }),

@@ -21,11 +21,11 @@ type Services = Needs<'database' | 'settings'>
 const endpoint = endpointOf<Services>()
 const stream = streamOf<Services>()
 
-/** Nobody combines more by hand. */
+/** Enough for a filter that a user enters. */
 const NAMES_MAX = 20
-/** A page; this list knows no further ones. */
+/** One page; this list has no further ones. */
 const FOUND_DEFAULT = 50
-const FOUND_LIMIT = Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_SIZE_MAX, description: `${FOUND_DEFAULT} unless said.` }))
+const FOUND_LIMIT = Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_SIZE_MAX, description: `Default ${FOUND_DEFAULT}.` }))
 const SeriesId = Type.Object({ seriesId: Uuid })
 const seriesQuery = { ...pageQuery, full: FULL_SERIES, sort: SERIES_SORT }
 
@@ -42,7 +42,7 @@ async function answerSeries({ call, query, filter }: ListRequest) {
   return paginate({ call, page, pageSize, total, data: shownSeries(call, items, query) })
 }
 
-/** Comma-separated names, as a query takes them. */
+/** Comma-separated names in a query. */
 const readNames = (text: string | undefined) =>
   text
     ?.split(',')
@@ -54,11 +54,11 @@ const names = (what: string) =>
   Type.Optional(
     Type.String({
       maxLength: NAMES_MAX * (NAME_LENGTH_MAX + 1),
-      description: `Names of ${what}, comma-separated: series that have all of them.`,
+      description: `Names of ${what}, separated by commas: only series that have all of them.`,
     }),
   )
 
-/** What chooses among all series, or among those of a library. */
+/** Filters of all series, or of those of a library. */
 const CHOICE = { libraryId: Type.Optional(Uuid), genres: names('genres'), tags: names('tags') }
 const filterOf = ({ libraryId, genres, tags }: { libraryId?: string; genres?: string; tags?: string }): SeriesFilter => ({
   ...{ libraryId, genres: readNames(genres), tags: readNames(tags) },
@@ -103,7 +103,7 @@ export const seriesRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/series/list/alphabetical-groups',
-    summary: 'How many series of a list begin with each letter',
+    summary: 'Count the series of a list by their first letter',
     tag: 'series',
     allow: { who: 'series-read' },
     bodyOptional: true,
@@ -117,7 +117,7 @@ export const seriesRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/series/search',
-    summary: 'Series by words, the best match first',
+    summary: 'Search series by words, best match first',
     tag: 'series',
     allow: { who: 'series-read' },
     body: Type.Object(
@@ -132,7 +132,7 @@ export const seriesRoutes = [
     reply: Type.Array(ShownSeries),
     run: async (call, { body, query }) => {
       const search = readSearch(body.query)
-      // Nothing looked for is nothing found, not everything.
+      // An empty search finds nothing rather than everything.
       if (search === null) return []
       const { items } = await listSeries(call.services.database, call.caller, {
         filter: { search, libraryId: body.libraryId ?? undefined },
@@ -160,7 +160,7 @@ export const seriesRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/series/:seriesId',
-    summary: 'One series',
+    summary: 'Get a series',
     tag: 'series',
     allow: { who: 'series-read' },
     params: SeriesId,
@@ -176,15 +176,15 @@ export const seriesRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/series/:seriesId/books',
-    summary: 'The books of a series, in reading order',
+    summary: 'List the books of a series in reading order',
     tag: 'series',
     allow: { who: 'books-read' },
     params: SeriesId,
     query: Type.Object({
-      includeDeleted: Type.Optional(Type.Boolean({ description: 'Also books whose file has gone.' })),
+      includeDeleted: Type.Optional(Type.Boolean({ description: 'Include books whose file is missing.' })),
       full: FULL,
       sort: BOOK_SORT,
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: SERIES_BOOKS_MAX, description: 'All of them unless said.' })),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: SERIES_BOOKS_MAX, description: 'Default: all.' })),
     }),
     reply: Type.Array(ShownBook),
     run: async (call, { params, query }) => {
@@ -196,7 +196,7 @@ export const seriesRoutes = [
   }),
   stream({
     path: '/api/v1/series/:seriesId/thumbnail',
-    summary: 'The cover of a series, small: the chosen one, else that of its first book',
+    summary: 'Get the small cover of a series: the selected one, else that of its first book',
     tag: 'series',
     allow: { who: 'series-read', cookie: true },
     params: SeriesId,

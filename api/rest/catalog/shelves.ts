@@ -18,7 +18,7 @@ const endpoint = endpointOf<Services>()
 const stream = streamOf<Services>()
 
 type Shelf = shapes.Shelf
-/** What the list of a shelf is asked. */
+/** The query of a shelf's member list. */
 interface Asked {
   page?: number
   pageSize?: number
@@ -26,17 +26,17 @@ interface Asked {
   sort?: string
 }
 
-/** What the two kinds of shelf have of their own. */
+/** How collections and read lists differ. */
 interface Kind {
   kind: shapes.ShelfKind
   noun: string
-  /** Last part of the address of their list, and their tag. */
+  /** Last part of the address of the list, and the tag. */
   path: string
   idName: string
-  /** What stands on them, in addresses and in sentences. */
+  /** The kind of the members, in addresses and sentences. */
   members: 'series' | 'books'
   memberId: string
-  /** Members of bodies and of answers. */
+  /** Members of bodies and answers. */
   memberIds: string
   countName: string
   read: 'series-read' | 'books-read'
@@ -50,7 +50,7 @@ interface Kind {
   /** @throws not_found for a member that the caller may not see */
   checkMember(call: Call<Services>, id: string): Promise<unknown>
   listMembers(call: Call<Services>, shelf: Shelf, query: Asked): Promise<object>
-  /** The cover of the first; null where there is none. */
+  /** The cover of the first member; null if there is none. */
   firstCover(call: Call<Services>, shelf: Shelf, query: { placeholder?: boolean }): Promise<StreamReply | null>
 }
 
@@ -90,10 +90,10 @@ const READ_LIST: Kind = {
   },
 }
 
-/** The record of a shelf, which calls its count by what stands on it. */
+/** The record of a shelf, with the name that its kind uses for the count. */
 export const shownShelf = (countName: string, { count, ...shelf }: Shelf) => ({ ...shelf, [countName]: count })
 
-/** What a kind is reached by, and how it is answered. */
+/** Addresses, permissions and shapes of a kind. */
 function reachOf(of: Kind) {
   const list = `/api/v1/${of.path}`
   const one = `${list}/:${of.idName}`
@@ -109,7 +109,7 @@ function reachOf(of: Kind) {
   }
 }
 
-/** The list of shelves, that of one member, and new ones. */
+/** List all shelves or those of one member, and create new ones. */
 function listRoutes(of: Kind) {
   const { list, tag, read, write, show } = reachOf(of)
   const answer = async (call: Call<Services>, query: Asked, memberId?: string) => {
@@ -124,7 +124,7 @@ function listRoutes(of: Kind) {
       run: (call, { query }) => answer(call, query),
     }),
     endpoint({
-      ...{ method: 'POST', path: list, summary: `Make a ${of.noun}`, tag, allow: write, status: 201, body: of.New, reply: of.Reply },
+      ...{ method: 'POST', path: list, summary: `Create a ${of.noun}`, tag, allow: write, status: 201, body: of.New, reply: of.Reply },
       run: async (call, { body }) => {
         const { [of.memberIds]: memberIds = [], ...shelf } = body as Record<string, string[]>
         const added = { ...(shelf as unknown as { name: string }), memberIds }
@@ -133,7 +133,7 @@ function listRoutes(of: Kind) {
     }),
     endpoint({
       ...{ method: 'GET', path: `/api/v1/${of.members}/:${of.memberId}/${of.path}`, tag, allow: read, query, reply },
-      summary: `The ${of.noun}s that hold one of the ${of.members}`,
+      summary: `List the ${of.noun}s that contain one of the ${of.members}`,
       params: Type.Object({ [of.memberId]: Uuid }),
       run: async (call, { params, query }) => {
         const memberId = (params as Record<string, string>)[of.memberId] as string
@@ -150,7 +150,7 @@ function recordRoutes(of: Kind) {
   const { noun, kind, Reply: reply } = of
   return [
     endpoint({
-      ...{ method: 'GET', path: one, summary: `One ${noun}`, tag, allow: read, params, reply },
+      ...{ method: 'GET', path: one, summary: `Get a ${noun}`, tag, allow: read, params, reply },
       run: async (call, { params }) => show(await get(call, params)),
     }),
     endpoint({
@@ -160,24 +160,24 @@ function recordRoutes(of: Kind) {
         show(await editShelf(call.services.database, call.caller, kind, { id: idOf(params), edit: body })),
     }),
     endpoint({
-      ...{ method: 'DELETE', path: one, summary: `Delete a ${noun}; what stood on it stays`, tag, allow: write, status: 204, params },
+      ...{ method: 'DELETE', path: one, summary: `Delete a ${noun}; its members stay`, tag, allow: write, status: 204, params },
       run: async (call, { params }) => {
         await removeShelf(call.services.database, call.caller, kind, idOf(params))
         return undefined
       },
     }),
     stream({
-      ...{ path: `${one}/thumbnail`, summary: `The cover of the first of the ${of.members} of a ${noun}, small`, tag, params },
+      ...{ path: `${one}/thumbnail`, summary: `Get the small cover of the first of the ${of.members} in a ${noun}`, tag, params },
       allow: { ...read, cookie: true },
       query: Type.Object(thumbnailQuery),
       mediaTypes: ['image/jpeg'],
       run: async (call, { params, query }) =>
-        (await of.firstCover(call, await get(call, params), query)) ?? refuse('not_found', `Nothing stands on this ${noun}.`),
+        (await of.firstCover(call, await get(call, params), query)) ?? refuse('not_found', `This ${noun} is empty.`),
     }),
   ]
 }
 
-/** What stands on a shelf. */
+/** The members of a shelf. */
 function memberRoutes(of: Kind) {
   const { one, params, idOf, tag, read, write, show, get } = reachOf(of)
   const { noun, members } = of
@@ -189,7 +189,7 @@ function memberRoutes(of: Kind) {
   const write204 = { tag, allow: write, status: 204 } as const
   return [
     endpoint({
-      ...{ method: 'GET', path, summary: `The ${members} of a ${noun}, in its order`, tag, allow: read, params },
+      ...{ method: 'GET', path, summary: `List the ${members} of a ${noun} in its order`, tag, allow: read, params },
       query: Type.Object({ ...pageQuery, full: of.full, sort: of.sort }),
       reply: Paginated(of.ShownMember),
       run: async (call, { params, query }) => (await of.listMembers(call, await get(call, params), query as Asked)) as never,
@@ -203,7 +203,7 @@ function memberRoutes(of: Kind) {
       ...{ body: of.Ids, reply: of.Reply, run: change('append') },
     }),
     endpoint({
-      ...{ method: 'DELETE', path: `${path}/:${of.memberId}`, summary: `Take one of the ${members} from a ${noun}`, ...write204 },
+      ...{ method: 'DELETE', path: `${path}/:${of.memberId}`, summary: `Remove one of the ${members} from a ${noun}`, ...write204 },
       params: Type.Object({ [of.idName]: Uuid, [of.memberId]: Uuid }),
       run: async (call, { params }) => {
         const memberIds = [(params as Record<string, string>)[of.memberId] as string]
@@ -214,7 +214,7 @@ function memberRoutes(of: Kind) {
   ]
 }
 
-/** Collections of series, or read lists of books. */
+/** Routes of collections of series, or of read lists of books. */
 export function shelfRoutes(kind: shapes.ShelfKind) {
   const of = kind === 'collection' ? COLLECTION : READ_LIST
   return [...listRoutes(of), ...recordRoutes(of), ...memberRoutes(of)]

@@ -154,7 +154,7 @@ t.test('what cannot work is said', async (t) => {
     [{ key: 'k', server: 'books' }, /--server is an address/],
     [{ key: 'k', server: 'ftp://books' }, /--server is an address/],
     [{ key: 'k' }, /http:\/\/127\.0\.0\.1:1 does not answer/],
-    [{ key: 'k', lines: '0' }, /--lines is a number from 1 to 500/],
+    [{ key: 'k', lines: '0' }, /--lines must be a number from 1 to 500/],
     [{ key: 'k', lines: 'all' }, /--lines/],
     [{ key: 'k', level: 'loud' }, /--level is debug/],
   ]

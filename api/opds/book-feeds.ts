@@ -11,7 +11,7 @@ import {
 import { type FacetGroup, type Feed, latestOf, type Place, placeWith } from '#api/opds/feed-model.ts'
 import { publicationsOf } from '#api/opds/publication.ts'
 import { seriesEntry } from '#api/opds/series-feeds.ts'
-import { shownReader } from '#core/account/caller.ts'
+import { progressUserId } from '#core/account/caller.ts'
 import type { Book } from '#core/catalog/book.ts'
 import { type BookFilter, type BookSort, listBooks, listOnDeck } from '#core/catalog/book-query.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
@@ -109,7 +109,7 @@ function facetsOf(
   const groups: FacetGroup[] = []
   if (byLibrary && libraries.length > 1)
     groups.push(group('Library', 'libraryId', [[undefined, 'All libraries'], ...libraries.map(({ id, name }) => [id, name] as const)]))
-  if (byReadStatus && shownReader(caller) !== null)
+  if (byReadStatus && progressUserId(caller) !== null)
     groups.push(
       group('Read status', 'readStatus', [
         [undefined, 'All'],

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { access } from 'node:fs/promises'
 import type { Knex } from 'knex'
-import { type Caller, shownReader } from '#core/account/caller.ts'
+import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { seesWholePaths } from '#core/account/path-view.ts'
 import {
   BOOK_ANCHOR,
@@ -243,7 +243,7 @@ function checkPaths(caller: Caller, row: ExportRecordRow): void {
 /** Nor what its owner has read. */
 function checkProgress(caller: Caller, columns: Parameters<typeof progressFields>[0]): void {
   const fields = progressFields(columns)
-  if (fields.length > 0 && shownReader(caller) === null)
+  if (fields.length > 0 && progressUserId(caller) === null)
     refuse('forbidden', `${fields.join(', ')}: exporting this requires the permission progress-read.`, {
       details: { permission: 'progress-read' },
     })

@@ -22,7 +22,7 @@ import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openTemplates } from '#plugins/templates/templates.ts'
 
 /** What the plugin components need. */
-export interface PluginGround {
+export interface PluginDependencies {
   settings: Settings
   log: Log
   database: Knex
@@ -47,9 +47,9 @@ export interface PluginComposition {
 }
 
 /** Opens all components that run plugins. Starts no process until something is called or rendered. */
-export async function openPlugins(ground: PluginGround): Promise<PluginComposition> {
-  const { settings, log, database, tasks, drawCover, supervisor, rules } = ground
-  const { egress = openEgress(undefined, new Set(settings.plugins.allowLocal)) } = ground
+export async function openPlugins(dependencies: PluginDependencies): Promise<PluginComposition> {
+  const { settings, log, database, tasks, drawCover, supervisor, rules } = dependencies
+  const { egress = openEgress(undefined, new Set(settings.plugins.allowLocal)) } = dependencies
   const { enabled } = settings.plugins
   const templates = openTemplates(supervisor)
   const plugins = openPluginHost({ database, supervisor, egress, log, secrets: await credentialKeys(settings), enabled })

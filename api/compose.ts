@@ -38,7 +38,7 @@ import { openPool, type Pool } from '#workers/pool/pool.ts'
 const HEALTH_DEADLINE_MS = 3_000
 
 /** What all components need. `settings.dataFolder` is the real path, links resolved. */
-export interface Ground {
+export interface CompositionDependencies {
   settings: Settings
   log: Log
   database: Knex
@@ -73,8 +73,8 @@ export interface Composition {
 }
 
 /** Opens the components that scan and analyze; commands need no more. */
-export async function openWork(ground: Ground): Promise<Work> {
-  const { settings, log, database } = ground
+export async function openWork(dependencies: CompositionDependencies): Promise<Work> {
+  const { settings, log, database } = dependencies
   const pool = openPool({ threads: settings.workers, memoryMbMax: settings.workerMemoryMbMax, deadlineMs: settings.analysisDeadlineMs })
   // Starts no process until something is called.
   const supervisor = openSupervisor({ log, isolation: settings.plugins.isolation, hardened: settings.plugins.hardened })
@@ -122,10 +122,10 @@ export async function openWork(ground: Ground): Promise<Work> {
 }
 
 /** Opens the components that serve books: pages, files of EPUBs, positions. */
-async function openReading(ground: Ground, pool: Pool) {
-  const pageReader = await openPages(ground, pool)
+async function openReading(dependencies: CompositionDependencies, pool: Pool) {
+  const pageReader = await openPages(dependencies, pool)
   const publications = openPublications({
-    database: ground.database,
+    database: dependencies.database,
     readPublication: pool.readPublication,
     openZipEntry: pool.openZipEntry,
   })
@@ -139,7 +139,7 @@ async function openReading(ground: Ground, pool: Pool) {
   }
 }
 
-const openPages = ({ settings, log, database }: Ground, pool: Pool): Promise<PageReader> =>
+const openPages = ({ settings, log, database }: CompositionDependencies, pool: Pool): Promise<PageReader> =>
   openPageReader({
     database,
     log,
@@ -154,17 +154,17 @@ const openPages = ({ settings, log, database }: Ground, pool: Pool): Promise<Pag
   })
 
 /** Opens all components of the server except HTTP. */
-export async function openComposition(ground: Ground): Promise<Composition> {
-  const { settings, log, database } = ground
+export async function openComposition(dependencies: CompositionDependencies): Promise<Composition> {
+  const { settings, log, database } = dependencies
   const key = settings.tokenKey ?? (await tokenKey(settings.dataFolder))
-  const { pool, tasks, taskMetrics, scans, exports, supervisor, rules, close: closeWork } = await openWork(ground)
-  const reserved = ground.reserved ?? database
+  const { pool, tasks, taskMetrics, scans, exports, supervisor, rules, close: closeWork } = await openWork(dependencies)
+  const reserved = dependencies.reserved ?? database
   const accounts = openAccounts({ database, reserved, settings, tokenKey: Buffer.from(key), log })
   const loopWatch = openLoopWatch({ log })
   const events = openEvents({ database, log, audience: openEventAudience(database), onAccessChange: () => accounts.callers.forget() })
-  const plugins = await openPlugins({ ...ground, tasks, supervisor, rules, drawCover: pool.drawCover })
+  const plugins = await openPlugins({ ...dependencies, tasks, supervisor, rules, drawCover: pool.drawCover })
   try {
-    const reading = await openReading(ground, pool)
+    const reading = await openReading(dependencies, pool)
     openPageCacheUpkeep({ tasks, cache: reading.services.pageReader.cache })
     return {
       services: {
@@ -187,7 +187,7 @@ export async function openComposition(ground: Ground): Promise<Composition> {
         diskState: openDiskProbe(settings.dataFolder, { deadlineMs: HEALTH_DEADLINE_MS }),
         poolHealthy: () => pool.healthy(),
         stalls: loopWatch.counts,
-        dataFolderProblem: ground.dataFolderProblem ?? (() => null),
+        dataFolderProblem: dependencies.dataFolderProblem ?? (() => null),
       },
       async start() {
         events.start()

@@ -4,7 +4,7 @@ import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { commands, findCommand, isPath } from '#api/cli/commands.ts'
 import { renderCommandHelp, renderOverview } from '#api/cli/help.ts'
 import { openLogger } from '#api/cli/logger.ts'
-import { faultBelowOf, type Place, quieten } from '#api/cli/quiet-log.ts'
+import { outageOf, type Place, quieten } from '#api/cli/quiet-log.ts'
 import { openTerminal } from '#api/cli/terminal.ts'
 import { explainTaken, typed } from '#api/cli/typed.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
@@ -110,7 +110,7 @@ setTimeout(() => process.exit(), 2_000).unref()
 
 function describeUnexpected(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const fault = place && faultBelowOf(error, '', place)
-  if (fault) return fault.message
+  const outage = place && outageOf(error, '', place)
+  if (outage) return outage.message
   return `${error.message}\n\nIf this message does not help, run: ${typed('doctor')}\n${error.stack ?? ''}`
 }

@@ -11,11 +11,11 @@ import { isCrossSite } from '#api/http/cross-site.ts'
 import type { Route } from '#api/http/endpoint.ts'
 import { type Exchange, requestId } from '#api/http/exchange.ts'
 import { answerFailure } from '#api/http/failure.ts'
-import { type Gate, openGate } from '#api/http/gate.ts'
 import { openHandlers } from '#api/http/handler.ts'
 import { findMount, type Mount, mountsOf } from '#api/http/mount.ts'
 import { HOST, originOf } from '#api/http/origin.ts'
 import { openRateLimiter } from '#api/http/rate-limit.ts'
+import { openRequestGuard, type RequestGuard } from '#api/http/request-guard.ts'
 import { routerPath } from '#api/http/route-path.ts'
 import type { Services } from '#api/http/services.ts'
 import { routes as ownRoutes } from '#api/routes.ts'
@@ -74,7 +74,7 @@ class RestifyServer implements Server {
   readonly #mounts: Mount<Services>[]
   readonly #addresses: ClientAddress
   readonly #cors: Cors
-  readonly #gate: Gate
+  readonly #guard: RequestGuard
   readonly #exchanges = new WeakMap<Request, Exchange<Services>>()
   readonly #routeOfName = new Map<string, Route<Services>>()
   // Cancels handlers that still wait, when their response can no longer be sent.
@@ -92,7 +92,7 @@ class RestifyServer implements Server {
     this.#mounts = mountsOf(routes)
     this.#addresses = openClientAddress(settings.trustedProxies)
     this.#cors = openCors(settings.corsOrigins)
-    this.#gate = openGate({
+    this.#guard = openRequestGuard({
       limiter: settings.rateLimit.enabled ? openRateLimiter(settings.rateLimit) : null,
       authentication: openAuthentication(accounts.callers),
       callers: accounts.callers,
@@ -112,7 +112,7 @@ class RestifyServer implements Server {
       response._sent = true
       const exchange = this.#get(request)
       const isClosed = this.#mounts.some((mount) => mount !== exchange.mount && mount.covers(exchange.path))
-      this.#fail(exchange, isClosed ? nothingHere() : refusalOfRouter(error))
+      this.#fail(exchange, isClosed ? unknownAddress() : refusalOfRouter(error))
       done()
     })
     // Restify passes listening errors to listeners that it expects to exist.
@@ -136,11 +136,11 @@ class RestifyServer implements Server {
     if (this.#draining.signal.aborted) response.setHeader('Connection', 'close')
     response.on('error', (error) => this.#services.log.debug({ requestId: exchange.id, error }, 'Could not send a response'))
     if (readAddress(exchange) && !this.#cors.isPreflight(request) && request.url !== '*') return true
-    this.#gate.count(exchange)
+    this.#guard.count(exchange)
     if (exchange.path === '') this.#fail(exchange, new CarrelError('invalid_request', BAD_ADDRESS))
     else if (this.#cors.isPreflight(request)) answerPreflight(response)
     // The router itself would answer this one (OPTIONS *), without content.
-    else this.#fail(exchange, nothingHere())
+    else this.#fail(exchange, unknownAddress())
     return false
   }
 
@@ -171,12 +171,12 @@ class RestifyServer implements Server {
     exchange.route = isOpen(exchange, route) ? route : null
     // Before authentication: another site must not learn whether a password was right.
     if (isCrossSite({ method: request.method, headers: request.headers, own: exchange.origin }, this.#services.settings.corsOrigins)) {
-      this.#gate.count(exchange)
+      this.#guard.count(exchange)
       throw new CarrelError('forbidden', CROSS_SITE)
     }
     // Authentication continues if the client disconnects: other requests may use the same key.
-    await runInScope({ owner: exchange.address, signal: () => this.#closing.signal }, () => this.#gate.enter(exchange))
-    if (route !== exchange.route) throw nothingHere()
+    await runInScope({ owner: exchange.address, signal: () => this.#closing.signal }, () => this.#guard.enter(exchange))
+    if (route !== exchange.route) throw unknownAddress()
   }
 
   #addRoutes(routes: readonly Route<Services>[], bodyDeadlineMs: number): void {
@@ -253,7 +253,7 @@ class RestifyServer implements Server {
       return
     }
     const address = this.#addresses.find(socket.remoteAddress ?? '', undefined)
-    socket.end(socketRefusal(error.code, this.#gate.headersOfAddress(address)))
+    socket.end(socketRefusal(error.code, this.#guard.headersOfAddress(address)))
   }
 
   listen({ host, port }: { host: string; port: number }): Promise<{ url: string }> {
@@ -318,7 +318,7 @@ const BAD_ADDRESS = 'The address or the Host header of the request is not valid.
 
 const CROSS_SITE = 'A page of another site may not make changes here. An administrator can allow its address with the setting cors.origins.'
 
-const nothingHere = () => new CarrelError('not_found', 'This address does not exist.')
+const unknownAddress = () => new CarrelError('not_found', 'This address does not exist.')
 
 /** Reads path and query into the exchange; false if the address or the Host header is invalid. */
 function readAddress(exchange: Exchange<Services>): boolean {
@@ -345,9 +345,9 @@ function pathsOf(route: Route<Services>): string[] {
 
 /** A log for restify. Restify logs only what cannot happen here, but it would be worth a line. */
 function restifyLog(log: Log) {
-  const say = (level: 'debug' | 'warn') => (fields: object | string, message?: string) =>
+  const write = (level: 'debug' | 'warn') => (fields: object | string, message?: string) =>
     log[level](typeof fields === 'object' ? fields : {}, `restify: ${message ?? String(fields)}`)
-  return { trace() {}, debug() {}, info: say('debug'), warn: say('warn'), error: say('warn'), fatal: say('warn') }
+  return { trace() {}, debug() {}, info: write('debug'), warn: write('warn'), error: write('warn'), fatal: write('warn') }
 }
 
 /** Whether the route exists: those of a foreign protocol exist only while that is enabled at the address. */
@@ -358,7 +358,7 @@ function isOpen({ mount }: Exchange<Services>, route: Route<Services> | null): b
 /** Converts an error of the router: unknown address or method. */
 function refusalOfRouter(error: unknown): unknown {
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined
-  if (status === 404) return nothingHere()
+  if (status === 404) return unknownAddress()
   return status === 405 ? new CarrelError('method_not_allowed') : error
 }
 

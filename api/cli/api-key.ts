@@ -78,8 +78,8 @@ const create: Command = {
       .filter((each) => each !== '')
     await withAccounts(input, 'change', async (accounts) => {
       const user = await chooseUser(accounts, login)
-      const wanted = { name, expiresAt, ...(permissions && { permissions }) }
-      const made = await accounts.createApiKey(wanted, callerOf(user))
+      const request = { name, expiresAt, ...(permissions && { permissions }) }
+      const made = await accounts.createApiKey(request, callerOf(user))
       input.out.line(`Created the API key "${printable(made.name)}" of ${user.username}. It is shown only once:`)
       input.out.line(made.key)
     })

@@ -34,11 +34,11 @@ const skipped = (about: string, found: string, todo?: string): Finding => ({ sta
 const gigabytes = (bytes: number) => `${(bytes / GB).toFixed(1)} GB`
 
 async function checkNode(): Promise<Finding> {
-  const wanted = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')).optionalDependencies as Record<
+  const optional = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')).optionalDependencies as Record<
     string,
     string
   >
-  const pinned = wanted[`node-${process.platform}-${process.arch}`]
+  const pinned = optional[`node-${process.platform}-${process.arch}`]
   if (Number(process.versions.node.split('.')[0]) < NODE_NEEDED)
     return problem('Node', process.versions.node, `Start through "npm start" or "npm run carrel", or install Node ${NODE_NEEDED}.`)
   if (pinned === undefined)

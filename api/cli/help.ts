@@ -20,8 +20,8 @@ export function renderOverview(commands: readonly Command[]): string {
 }
 
 /** The output of `carrel <command> --help`; for several commands with the same beginning, one after the other. */
-export function renderCommandHelp(asked: Command | readonly Command[]): string {
-  const all = 'name' in asked ? [asked] : asked
+export function renderCommandHelp(topic: Command | readonly Command[]): string {
+  const all = 'name' in topic ? [topic] : topic
   const serves = all.some((command) => command.name === 'serve')
   const more = serves ? renderSettingsHelp() : '  --data-dir, DATABASE_URL and all others; see ' + typed('--help')
   return [...all.flatMap((command) => [renderCommandPage(command, LAYOUT), '']), 'Settings:', more].join('\n')

@@ -35,8 +35,8 @@ export const libraryAdd: Command = {
       const [{ openWork }, { addLibrary }] = await Promise.all([import('#api/compose.ts'), import('#core/ingest/add-library.ts')])
       const work = await openWork({ settings: opened.settings, log, database: opened.database })
       try {
-        const parts = { database: opened.database, scans: work.scans, rules: work.rules, settings: opened.settings }
-        const { library, created } = await addLibrary(parts, { folder, ...(name === undefined ? {} : { name }) })
+        const dependencies = { database: opened.database, scans: work.scans, rules: work.rules, settings: opened.settings }
+        const { library, created } = await addLibrary(dependencies, { folder, ...(name === undefined ? {} : { name }) })
         if (!created) {
           out.line(`The folder ${printable(library.path)} is already the library "${printable(library.name)}".`)
           return 0
@@ -78,17 +78,17 @@ export const libraryList: Command = {
 /** Opens what commands that change a library need. */
 async function withLibrary(
   input: CommandInput,
-  work: (parts: { library: ListedLibrary; opened: OpenedDatabase; work: Work }) => Promise<void>,
+  work: (dependencies: { library: ListedLibrary; opened: OpenedDatabase; work: Work }) => Promise<void>,
 ): Promise<number> {
   return await withDatabase(input, 'change', async (opened) => {
     const library = chooseLibrary(await listLibraries(opened.database), input.words[0] as string, input.cwd)
     const { openWork } = await import('#api/compose.ts')
-    const parts = await openWork({ settings: opened.settings, log: input.log, database: opened.database })
+    const dependencies = await openWork({ settings: opened.settings, log: input.log, database: opened.database })
     try {
-      await work({ library, opened, work: parts })
+      await work({ library, opened, work: dependencies })
       return 0
     } finally {
-      await parts.close()
+      await dependencies.close()
     }
   })
 }

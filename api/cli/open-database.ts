@@ -59,7 +59,7 @@ export interface OpenedDatabase {
 
 /**
  * Opens the database for the one process that owns the data folder: the server.
- * @param onHeld called when the data folder is locked and before the database starts; throwing ends the start
+ * @param onLocked called when the data folder is locked and before the database starts; throwing ends the start
  * @param onLost called when the embedded PostgreSQL dies
  */
 export async function openOwnDatabase(options: {
@@ -68,53 +68,53 @@ export async function openOwnDatabase(options: {
   purpose: Purpose
   /** For a command; a server creates what it needs. */
   use?: DatabaseUse
-  onHeld?: () => Promise<void>
+  onLocked?: () => Promise<void>
   onLost: (reason: string) => void
   stop: AbortSignal
 }): Promise<OpenedDatabase> {
   const { settings, log, use = 'make' } = options
-  const held: { folder?: DataFolder; postgres?: EmbeddedPostgres; database?: Knex; reserved?: Knex } = {}
+  const opened: { folder?: DataFolder; postgres?: EmbeddedPostgres; database?: Knex; reserved?: Knex } = {}
   // Closes in reverse order, and each part even if another fails.
   const close = async () => {
-    held.folder?.announceClosing()
+    opened.folder?.announceClosing()
     try {
-      await Promise.all([held.database, held.reserved].map((database) => database && closeDatabase(database)))
+      await Promise.all([opened.database, opened.reserved].map((database) => database && closeDatabase(database)))
     } finally {
       try {
-        await held.postgres?.close()
+        await opened.postgres?.close()
       } finally {
-        await held.folder?.close()
+        await opened.folder?.close()
       }
     }
   }
   try {
-    held.folder = await takeDataFolder(options)
-    options.stop.addEventListener('abort', () => held.folder?.announceClosing(), { once: true })
-    await options.onHeld?.()
+    opened.folder = await takeDataFolder(options)
+    options.stop.addEventListener('abort', () => opened.folder?.announceClosing(), { once: true })
+    await options.onLocked?.()
     if (settings.databaseUrl === null) {
       log.info({}, 'Starting PostgreSQL')
       const onExit = (reason: string) => {
-        held.folder?.announceClosing()
+        opened.folder?.announceClosing()
         options.onLost(reason)
       }
-      held.postgres = await openEmbeddedPostgres({ folder: held.folder.path, log, onExit })
+      opened.postgres = await openEmbeddedPostgres({ folder: opened.folder.path, log, onExit })
     }
     // PostgreSQL has access to what it needs by now. From here on, new files are private, whichever code creates them.
     process.umask(0o077)
-    const closed = isLook(use) ? 0 : await closeFolders(held.folder.path)
+    const closed = isLook(use) ? 0 : await closeFolders(opened.folder.path)
     if (closed > 0) log.info({ closed }, 'Restricted folders of the data folder that other users could read')
-    const url = held.postgres?.url ?? settings.databaseUrl!
-    held.database = openDatabase({ url, poolMax: options.purpose === 'server' ? SERVER_POOL_MAX : COMMAND_POOL_MAX, log })
-    if (held.postgres === undefined) await awaitForeign(held.database, log, options.stop)
-    await prepareTables(held.database, use, log)
+    const url = opened.postgres?.url ?? settings.databaseUrl!
+    opened.database = openDatabase({ url, poolMax: options.purpose === 'server' ? SERVER_POOL_MAX : COMMAND_POOL_MAX, log })
+    if (opened.postgres === undefined) await awaitForeign(opened.database, log, options.stop)
+    await prepareTables(opened.database, use, log)
     // Opened on first use, as every pool is.
-    if (options.purpose === 'server') held.reserved = openDatabase({ url, log, ...RESERVED })
+    if (options.purpose === 'server') opened.reserved = openDatabase({ url, log, ...RESERVED })
     return {
-      database: held.database,
-      ...(held.reserved && { reserved: held.reserved }),
-      settings: { ...settings, dataFolder: held.folder.path },
+      database: opened.database,
+      ...(opened.reserved && { reserved: opened.reserved }),
+      settings: { ...settings, dataFolder: opened.folder.path },
       serverRuns: false,
-      ...(held.postgres && { databaseProcess: { pid: held.postgres.pid, cluster: path.join(held.folder.path, 'postgres') } }),
+      ...(opened.postgres && { databaseProcess: { pid: opened.postgres.pid, cluster: path.join(opened.folder.path, 'postgres') } }),
       close,
     }
   } catch (error) {
@@ -140,7 +140,7 @@ async function prepareTables(database: Knex, use: DatabaseUse, log: Log): Promis
 /** Locks the data folder. A server waits for the previous one to close; a command fails if a server runs, and then works beside it. */
 async function takeDataFolder({ settings, log, purpose, stop }: Parameters<typeof openOwnDatabase>[0]): Promise<DataFolder> {
   const began = Date.now()
-  for (let told = false; ; told = true) {
+  for (let isReported = false; ; isReported = true) {
     try {
       return await openDataFolder(settings.dataFolder, purpose)
     } catch (error) {
@@ -149,7 +149,7 @@ async function takeDataFolder({ settings, log, purpose, stop }: Parameters<typeo
       const patienceMs =
         error.closing || error.pid === null ? CLOSING_PATIENCE_MS : error.purpose === 'command' ? RUNNING_PATIENCE_MS : RESTART_PATIENCE_MS
       if (Date.now() - began > patienceMs) throw error
-      if (!told)
+      if (!isReported)
         log.info({ pid: error.pid }, `Waiting for another Carrel ${error.purpose} to release the data folder ${settings.dataFolder}`)
       await sleep(POLL_MS, undefined, { signal: stop })
     }
@@ -248,7 +248,7 @@ async function openForeign(settings: Settings, log: Log, stop: AbortSignal, use:
 
 async function awaitForeign(database: Knex, log: Log, stop: AbortSignal, patienceMs = FOREIGN_PATIENCE_MS): Promise<void> {
   const until = Date.now() + patienceMs
-  for (let told = false; ; ) {
+  for (let isReported = false; ; ) {
     try {
       const { version } = await checkDatabase(database)
       if (version >= OLDEST_VERSION) return
@@ -265,8 +265,8 @@ async function awaitForeign(database: Knex, log: Log, stop: AbortSignal, patienc
             cause: error,
           },
         )
-      if (!told) log.info({}, `Waiting for the database of DATABASE_URL (${describe(error)}). Start it, or check its address.`)
-      told = true
+      if (!isReported) log.info({}, `Waiting for the database of DATABASE_URL (${describe(error)}). Start it, or check its address.`)
+      isReported = true
       await sleep(POLL_MS, undefined, { signal: stop })
     }
   }

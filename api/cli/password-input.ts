@@ -12,17 +12,17 @@ const PASSWORD_BYTES_MAX = 4096
  * Reads a password from the given file, from a pipe, or from a hidden prompt with confirmation. There is no flag for it: all users of the
  * machine can see a command line, and shells store it in their history.
  */
-export async function askPassword(ask: { file: string | undefined; cwd: string; stop: AbortSignal }): Promise<string> {
-  if (ask.file !== undefined) {
-    const file = absolutePath(ask.file, ask.cwd)
+export async function readPassword(options: { file: string | undefined; cwd: string; stop: AbortSignal }): Promise<string> {
+  if (options.file !== undefined) {
+    const file = absolutePath(options.file, options.cwd)
     const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
       throw new CommandProblem(`--password-file ${file} cannot be read (${cause.code}).`, { cause })
     })
     return text.replace(/\r?\n$/, '')
   }
   if (!process.stdin.isTTY) return await readFirstLine(process.stdin)
-  const first = await askHidden('Password: ', ask.stop)
-  if ((await askHidden('Once more: ', ask.stop)) !== first) throw new CommandProblem('The passwords differ. Try again.')
+  const first = await promptHidden('Password: ', options.stop)
+  if ((await promptHidden('Once more: ', options.stop)) !== first) throw new CommandProblem('The passwords differ. Try again.')
   return first
 }
 
@@ -38,7 +38,7 @@ async function readFirstLine(stream: AsyncIterable<Buffer>): Promise<string> {
   return line
 }
 
-async function askHidden(question: string, stop: AbortSignal): Promise<string> {
+async function promptHidden(question: string, stop: AbortSignal): Promise<string> {
   process.stderr.write(question)
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input: process.stdin as ReadStream, output: nowhere, terminal: true })

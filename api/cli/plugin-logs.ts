@@ -76,9 +76,9 @@ async function openRemote(input: CommandInput): Promise<Remote> {
       })
       if (answer.ok) return answer
       const { message } = (await answer.json().catch(() => ({}))) as { message?: unknown }
-      const said = `${server.origin} answers ${answer.status}${typeof message === 'string' ? `: ${printable(message)}` : '.'}`
+      const problem = `${server.origin} answers ${answer.status}${typeof message === 'string' ? `: ${printable(message)}` : '.'}`
       // The server is stopping, starting or overloaded.
-      throw answer.status === 429 || answer.status >= 500 ? new Unreachable(said) : new CommandProblem(said)
+      throw answer.status === 429 || answer.status >= 500 ? new Unreachable(problem) : new CommandProblem(problem)
     },
   }
 }
@@ -156,7 +156,7 @@ async function follow(remote: Remote, address: string, input: CommandInput, from
     try {
       const { body } = await remote.get(`${address}&after=${after}`, { signal: silent.signal })
       againMs = AGAIN_MS
-      for await (const event of readEvents(heard(body ?? [], () => timer.refresh()))) {
+      for await (const event of readEvents(withActivity(body ?? [], () => timer.refresh()))) {
         const line = readLine(event)
         out.line(describeLine(line))
         after = line.id
@@ -176,7 +176,7 @@ async function follow(remote: Remote, address: string, input: CommandInput, from
   }
 }
 
-async function* heard(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, note: () => void): AsyncGenerator<Uint8Array> {
+async function* withActivity(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, note: () => void): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
     note()
     yield chunk

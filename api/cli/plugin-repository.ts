@@ -181,8 +181,8 @@ async function installPlugin(input: CommandInput, { host, repositories }: Opened
   const { words, flag, out } = input
   const { id } = await chooseRepository(repositories, words[0] as string)
   const { permissionsOf } = await import('#plugins/packages/permissions.ts')
-  const wanted = { repositoryId: id, pluginId: words[1] as string, version: words[2], userId: null }
-  const { plugin, version, sha256, waitsFor } = await repositories.install(wanted)
+  const request = { repositoryId: id, pluginId: words[1] as string, version: words[2], userId: null }
+  const { plugin, version, sha256, waitsFor } = await repositories.install(request)
   const kept = (await host.versions(plugin.id)).find((one) => one.sha256 === sha256)
   out.line(`${printable(plugin.manifest.name)} ${version} (${plugin.key}) is installed. It`)
   const manifest = (kept?.manifest ?? plugin.manifest) as typeof plugin.manifest

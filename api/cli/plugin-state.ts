@@ -81,12 +81,12 @@ const consent: Command = {
     withPlugins(input, 'change', async (host) => {
       const plugin = await choosePlugin(host, input.words[0] as string)
       const versions = await host.versions(plugin.id)
-      const wanted = input.words[1] === undefined ? waitingOf(plugin, versions)[0] : chooseVersion(versions, input.words[1])
-      if (!wanted) throw new CommandProblem(`No version of ${plugin.key} waits for consent; ${plugin.version} is ${plugin.state}.`)
+      const chosen = input.words[1] === undefined ? waitingOf(plugin, versions)[0] : chooseVersion(versions, input.words[1])
+      if (!chosen) throw new CommandProblem(`No version of ${plugin.key} waits for consent; ${plugin.version} is ${plugin.state}.`)
       const { permissionsOf } = await import('#plugins/packages/permissions.ts')
-      const after = await host.consent(plugin.id, { sha256: wanted.sha256 })
-      input.out.line(`You have consented that ${plugin.key} ${wanted.version}`)
-      for (const line of describePermissions(permissionsOf(wanted.manifest as Manifest))) input.out.line(`  ${printable(line)}`)
+      const after = await host.consent(plugin.id, { sha256: chosen.sha256 })
+      input.out.line(`You have consented that ${plugin.key} ${chosen.version}`)
+      for (const line of describePermissions(permissionsOf(chosen.manifest as Manifest))) input.out.line(`  ${printable(line)}`)
       input.out.line(`It is ${after.state}.`)
       return 0
     }),

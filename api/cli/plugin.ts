@@ -67,15 +67,17 @@ function describeDestination({ host, hostFromConfig, into }: NonNullable<Permiss
 }
 
 /** The permissions of a plugin, one line each, for the person who consents. */
-export function describePermissions(asked: Permissions): string[] {
+export function describePermissions(permissions: Permissions): string[] {
   return [
-    ...asked.network.map(({ host, methods, reason }) => `connects to ${host} (${methods.join(', ')}): ${reason}`),
-    ...asked.networkFromConfig.map((key) => `connects to the host that an administrator enters as ${key}`),
-    ...(asked.library.length > 0 ? [`reads each user's library: ${asked.library.join(', ')}`] : []),
-    ...(asked.auth ? [`uses credentials of the ${asked.auth.scope}${describeDestination(asked.auth)}`] : []),
-    ...(asked.auth?.loginHost ? [`lets users sign in at ${asked.auth.loginHost}, and gets tokens from ${asked.auth.tokenHost}`] : []),
-    ...(asked.storageKB > 0 ? [`stores up to ${asked.storageKB} KB`] : []),
-    `uses up to ${asked.heapMB} MB of memory, ${asked.cpuMs} ms of processor time and ${asked.wallMs / 1000} s per call`,
+    ...permissions.network.map(({ host, methods, reason }) => `connects to ${host} (${methods.join(', ')}): ${reason}`),
+    ...permissions.networkFromConfig.map((key) => `connects to the host that an administrator enters as ${key}`),
+    ...(permissions.library.length > 0 ? [`reads each user's library: ${permissions.library.join(', ')}`] : []),
+    ...(permissions.auth ? [`uses credentials of the ${permissions.auth.scope}${describeDestination(permissions.auth)}`] : []),
+    ...(permissions.auth?.loginHost
+      ? [`lets users sign in at ${permissions.auth.loginHost}, and gets tokens from ${permissions.auth.tokenHost}`]
+      : []),
+    ...(permissions.storageKB > 0 ? [`stores up to ${permissions.storageKB} KB`] : []),
+    `uses up to ${permissions.heapMB} MB of memory, ${permissions.cpuMs} ms of processor time and ${permissions.wallMs / 1000} s per call`,
   ]
 }
 

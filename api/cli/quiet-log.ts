@@ -6,7 +6,7 @@ import type { Log } from '#core/foundation/log.ts'
 const REPEAT_MS = 30_000
 
 /** An outage, as opposed to a bug: what it is, and what to do. */
-export interface FaultBelow {
+export interface Outage {
   name: 'database_away' | 'disk_full' | 'no_connections'
   message: string
 }
@@ -28,7 +28,7 @@ const FULL_WORDS = /No space left on device|could not extend file/
 const WORDS_LENGTH = 300
 
 /** The outage that caused an error; null if the error has another cause. */
-export function faultBelowOf(error: unknown, message: string, place: Place): FaultBelow | null {
+export function outageOf(error: unknown, message: string, place: Place): Outage | null {
   const found = (typeof error === 'object' && error !== null ? error : {}) as NodeJS.ErrnoException
   const code = typeof found.code === 'string' ? found.code : ''
   // The pool reports the cause as text.
@@ -78,19 +78,19 @@ export function addressOf(databaseUrl: string): string {
 
 /** Merges all messages of one outage into one line, at most every 30 s; the original errors are logged at debug. */
 export function quieten(log: Log, place: Place, now: () => number = Date.now): Log {
-  const told = new Map<string, { at: number; unsaid: number }>()
+  const reported = new Map<string, { at: number; unsaid: number }>()
   const at = (level: 'warn' | 'error') => (fields: object, message: string) => {
     const { err, error } = fields as { err?: unknown; error?: unknown }
-    const fault = faultBelowOf(err ?? error, message, place)
-    if (fault === null) return log[level](fields, message)
+    const outage = outageOf(err ?? error, message, place)
+    if (outage === null) return log[level](fields, message)
     log.debug(fields, message)
-    const before = told.get(fault.name)
+    const before = reported.get(outage.name)
     if (before && now() - before.at < REPEAT_MS) {
       before.unsaid++
       return
     }
-    told.set(fault.name, { at: now(), unsaid: 0 })
-    log.error(before && before.unsaid > 0 ? { more: before.unsaid } : {}, fault.message)
+    reported.set(outage.name, { at: now(), unsaid: 0 })
+    log.error(before && before.unsaid > 0 ? { more: before.unsaid } : {}, outage.message)
   }
   return {
     debug: (fields, message) => log.debug(fields, message),

@@ -74,7 +74,7 @@ async function serveUntilEnd(input: CommandInput, closers: Closers, lost: Promis
     settings,
     log,
     purpose: 'server',
-    onHeld: async () => {
+    onLocked: async () => {
       // An early loading error occurs again below, where it is reported.
       load().catch(() => {})
       await checkStart(settings, folders)

@@ -31,36 +31,36 @@ const CLEAR_LINE = '\r\u001b[2K'
 
 export function openTerminal(output: Output, now: () => number = Date.now): Terminal {
   const isTerminal = output.isTTY === true
-  let shown = ''
-  let shownAt = Number.NEGATIVE_INFINITY
+  let progressLine = ''
+  let printedAt = Number.NEGATIVE_INFINITY
 
   const clear = () => {
-    if (shown !== '' && isTerminal) output.write(CLEAR_LINE)
+    if (progressLine !== '' && isTerminal) output.write(CLEAR_LINE)
   }
   const write = (text: string) => {
     clear()
     output.write(text)
-    if (shown !== '' && isTerminal) output.write(shown)
+    if (progressLine !== '' && isTerminal) output.write(progressLine)
   }
   return {
     write,
     line: (text = '') => write(`${text}\n`),
     progress(text) {
-      if (now() - shownAt < (isTerminal ? REWRITE_MS : REPEAT_MS)) return
-      shownAt = now()
+      if (now() - printedAt < (isTerminal ? REWRITE_MS : REPEAT_MS)) return
+      printedAt = now()
       if (!isTerminal) {
         output.write(`${text}\n`)
         return
       }
       clear()
       // A line that wraps cannot be rewritten.
-      shown = text.slice(0, (output.columns || 80) - 1)
-      output.write(shown)
+      progressLine = text.slice(0, (output.columns || 80) - 1)
+      output.write(progressLine)
     },
     progressDone() {
       clear()
-      shown = ''
-      shownAt = Number.NEGATIVE_INFINITY
+      progressLine = ''
+      printedAt = Number.NEGATIVE_INFINITY
     },
   }
 }

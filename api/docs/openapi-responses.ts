@@ -79,9 +79,9 @@ function describeReply(route: Extract<Route<never>, { kind: 'endpoint' }>, compo
   const reply = route.reply as TSchema | undefined
   const describe = (one: number) => {
     if (!reply || status === 204) return { description: STATUS_CODES[one] }
-    const shown = example?.status === one && example.answer !== undefined && { example: example.answer }
+    const exampleMember = example?.status === one && example.answer !== undefined && { example: example.answer }
     const types = (route.mediaTypes ?? ['application/json']) as readonly string[]
-    const body = { schema: components.schema(reply), ...shown }
+    const body = { schema: components.schema(reply), ...exampleMember }
     const headers = {
       ...(one === 201 && { Location: components.header('Location') }),
       ...(route.setsCookie && { 'Set-Cookie': components.header('Set-Cookie') }),

@@ -50,11 +50,11 @@ export interface Described {
 }
 
 /** Names all shapes that a client meets, and turns repeated parts into components. Changes the document in place. */
-export function shareParts(document: Described): void {
+export function shareComponents(document: Described): void {
   const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods)) as unknown as Operation[]
   for (const item of Object.values(document.paths)) shareParameters(item, document.parameters)
   for (const operation of operations) nameShapes(operation, document.schemas)
-  for (const shape of shapesIn(document.schemas)) sayLocksOnce(shape)
+  for (const shape of shapesIn(document.schemas)) dropLockDescriptions(shape)
   for (const [name, of] of COMMON) shareCommon(document.schemas, name, of)
   for (const [name, of] of EXTENDED) extendOther(document.schemas, name, of)
   dropLimitsOfAnswers(operations, document.schemas)
@@ -106,7 +106,7 @@ function nameShapes({ operationId, requestBody, responses }: Operation, schemas:
 const LOCK = /^Whether \w+ is kept from being changed by machines\.$/
 
 /** Drops the description of single locks: a lock means the same for every field, and the shape of all locks describes it. */
-function sayLocksOnce({ properties }: Shape): void {
+function dropLockDescriptions({ properties }: Shape): void {
   for (const member of Object.values(properties) as Json[])
     if (member['type'] === 'boolean' && LOCK.test(String(member['description']))) delete member['description']
 }

@@ -8,7 +8,7 @@ import type { Json } from '#api/docs/openapi-headers.ts'
 import { operationName } from '#api/docs/openapi-names.ts'
 import { meaningOf } from '#api/docs/openapi-parameters.ts'
 import { describeResponses } from '#api/docs/openapi-responses.ts'
-import { shareParts } from '#api/docs/openapi-shared.ts'
+import { shareComponents } from '#api/docs/openapi-shared.ts'
 import { TAGS } from '#api/docs/openapi-tags.ts'
 import { AUTH_COOKIE } from '#api/http/authentication.ts'
 import { etagOf } from '#api/http/conditional.ts'
@@ -30,38 +30,38 @@ export const isDescribed = ({ mount, tag }: Pick<Route<never>, 'mount' | 'tag'>)
 /** Describes the routes of our own API as an OpenAPI document. Titled schemas become components. */
 export function describeRoutes(all: readonly Route<never>[]): OpenApi {
   const routes = all.filter(isDescribed)
-  const parts = openParts()
-  for (const route of routes) addRoute(parts, route)
-  return documentOf(parts, routes)
+  const draft = openDraft()
+  for (const route of routes) addRoute(draft, route)
+  return documentOf(draft, routes)
 }
 
 /** As {@link describeRoutes}, with turns of the event loop between the routes: all at once take a tenth of a second. */
 async function describeInTurns(all: readonly Route<never>[]): Promise<OpenApi> {
   const routes = all.filter(isDescribed)
-  const parts = openParts()
+  const draft = openDraft()
   for (const route of routes) {
-    addRoute(parts, route)
+    addRoute(draft, route)
     await nextTurn()
   }
-  return documentOf(parts, routes)
+  return documentOf(draft, routes)
 }
 
-interface Parts {
+interface Draft {
   components: Components
   paths: OpenApi['paths']
 }
 
-const openParts = (): Parts => ({ components: openComponents(), paths: {} })
+const openDraft = (): Draft => ({ components: openComponents(), paths: {} })
 
-function addRoute({ components, paths }: Parts, route: Route<never>): void {
+function addRoute({ components, paths }: Draft, route: Route<never>): void {
   const path = describedPath(route.path)
   paths[path] ??= {}
   paths[path][route.method.toLowerCase()] = describeRoute(route, components)
 }
 
-function documentOf({ components, paths }: Parts, routes: readonly Route<never>[]): OpenApi {
+function documentOf({ components, paths }: Draft, routes: readonly Route<never>[]): OpenApi {
   const { schemas, responses, parameters, headers } = components.finish()
-  shareParts({ paths, schemas, responses, parameters })
+  shareComponents({ paths, schemas, responses, parameters })
   return {
     openapi: '3.1.0',
     info: {
@@ -153,11 +153,11 @@ function describeParameters(route: Route<never>, components: Components, example
       const { description: _, ...schema } = components.schema(member)
       const description = (member as { description?: string }).description ?? meaningOf(place, name)
       const value = example?.parameters?.[name]
-      const shown = value !== undefined && { example: value }
+      const exampleMember = value !== undefined && { example: value }
       const isRequired = place === 'path' || required.includes(name)
       parameters.push(
         components.parameter(
-          { name, in: place, ...(isRequired && { required: true }), ...(description && { description }), schema, ...shown },
+          { name, in: place, ...(isRequired && { required: true }), ...(description && { description }), schema, ...exampleMember },
           route.tag,
         ),
       )

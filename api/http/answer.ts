@@ -24,7 +24,7 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 }
 
 /** Longer answers are streamed while they are written, so that memory depends neither on their length nor on a slow client. */
-const HELD_BYTES_MAX = 1_048_576
+const BUFFERED_BYTES_MAX = 1_048_576
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -34,14 +34,14 @@ const JSON_TYPE = 'application/json; charset=utf-8'
  */
 export async function sendJson(response: ServerResponse, status: number, value: unknown, mediaType = JSON_TYPE): Promise<void> {
   const chunks = jsonChunks(value)
-  const held: Buffer[] = []
+  const buffered: Buffer[] = []
   let length = 0
   let isWhole = false
-  while (!isWhole && length < HELD_BYTES_MAX) {
+  while (!isWhole && length < BUFFERED_BYTES_MAX) {
     const { value: chunk, done } = await chunks.next()
     isWhole = done === true
     if (!chunk) continue
-    held.push(chunk)
+    buffered.push(chunk)
     length += chunk.length
   }
   if (response.headersSent || response.destroyed) return
@@ -50,10 +50,10 @@ export async function sendJson(response: ServerResponse, status: number, value: 
   appendVary(response, 'Accept-Encoding')
   const packed = length >= GZIP_BYTES_MIN && takesGzip(response.req.headers['accept-encoding'])
   if (packed) response.setHeader('Content-Encoding', 'gzip')
-  if (isWhole && !(packed && held.length > 1)) {
-    const bytes = held.length === 1 ? held[0]! : Buffer.concat(held)
+  if (isWhole && !(packed && buffered.length > 1)) {
+    const bytes = buffered.length === 1 ? buffered[0]! : Buffer.concat(buffered)
     sendWhole(response, status, packed ? await compress(bytes) : bytes)
-  } else await sendWhileWritten(response, { status, held, chunks, packed })
+  } else await sendWhileWritten(response, { status, buffered: buffered, chunks, packed })
 }
 
 function sendWhole(response: ServerResponse, status: number, bytes: Buffer): void {
@@ -66,7 +66,7 @@ function sendWhole(response: ServerResponse, status: number, bytes: Buffer): voi
 /** Streams an answer of unknown length. Compresses in the thread pool and stops reading when the client has gone. */
 async function sendWhileWritten(
   response: ServerResponse,
-  { status, held, chunks, packed }: { status: number; held: readonly Buffer[]; chunks: AsyncGenerator<Buffer>; packed: boolean },
+  { status, buffered, chunks, packed }: { status: number; buffered: readonly Buffer[]; chunks: AsyncGenerator<Buffer>; packed: boolean },
 ): Promise<void> {
   const gone = new AbortController()
   const packer = packed ? createGzip() : null
@@ -80,7 +80,7 @@ async function sendWhileWritten(
   const write = async (chunk: Buffer) => {
     if (!gone.signal.aborted && !target.write(chunk)) await drained(target, gone.signal)
   }
-  for (const chunk of held) await write(chunk)
+  for (const chunk of buffered) await write(chunk)
   for await (const chunk of chunks) {
     await write(chunk)
     if (gone.signal.aborted) return

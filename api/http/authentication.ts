@@ -169,10 +169,10 @@ function bearerOf(request: IncomingMessage): string | null {
 const cookieOf = (request: IncomingMessage): string | null => readCookie(request, AUTH_COOKIE)
 
 /** The value of a cookie; null if the request does not have it. */
-export function readCookie(request: Pick<IncomingMessage, 'headers'>, wanted: string): string | null {
+export function readCookie(request: Pick<IncomingMessage, 'headers'>, cookieName: string): string | null {
   for (const pair of (request.headers.cookie ?? '').split(';')) {
     const [name = '', ...value] = pair.trim().split('=')
-    if (name === wanted) return value.join('=').replace(/^"(.*)"$/, '$1') || null
+    if (name === cookieName) return value.join('=').replace(/^"(.*)"$/, '$1') || null
   }
   return null
 }

@@ -50,43 +50,43 @@ export function internalAnswer(requestId: string): ErrorAnswer {
   return { status: 500, body: { error: 'internal', message: ERRORS.internal.message, requestId } }
 }
 
-interface Fault {
+interface Outage {
   code: ErrorCode
   message: string
   retryAfterSeconds?: number
 }
 
-const LOST: Fault = {
+const DATABASE_LOST: Outage = {
   code: 'unavailable',
   message: 'The database cannot be reached at the moment. The change may or may not have been made; check, then try again.',
   retryAfterSeconds: 2,
 }
-const FULL: Fault = {
+const DISK_FULL: Outage = {
   code: 'unavailable',
   message: 'The disk of the server is full. Nothing was changed. Free some space, then try again.',
   retryAfterSeconds: 60,
 }
-const CROWDED: Fault = {
+const NO_RESOURCES: Outage = {
   code: 'unavailable',
   message: 'The server has run out of connections, memory or file handles. Nothing was changed. Try again shortly.',
   retryAfterSeconds: 5,
 }
-const MET: Fault = {
+const CONCURRENT_CHANGE: Outage = {
   code: 'unavailable',
   message: 'Another request changed the same data at the same time. Nothing was changed. Try again.',
   retryAfterSeconds: 1,
 }
-const TOO_LONG: Fault = {
+const TOO_LONG: Outage = {
   code: 'unavailable',
   message: 'The database took too long and stopped the request. Nothing was changed. Request less at once, or try again later.',
   retryAfterSeconds: 10,
 }
-const READ_ONLY: Fault = {
+const READ_ONLY: Outage = {
   code: 'unavailable',
   message: 'The database is read-only at the moment. Nothing was changed. Try again later.',
   retryAfterSeconds: 30,
 }
-const DELETED: Fault = {
+const REFERENCE_DELETED: Outage = {
   code: 'conflict',
   message: 'Something that the request refers to was deleted at the same time. Nothing was changed.',
 }
@@ -100,49 +100,49 @@ export const LOST_CODES = /^(?:08\w{3}|57P\w{2}|58030)$/
  * What error codes of PostgreSQL (its manual, appendix A; the first two characters are the class) and of the operating system mean to a client.
  * The first match counts; an error without a match is a bug of ours.
  */
-const FAULTS: readonly (readonly [codes: RegExp, fault: Fault])[] = [
+const OUTAGES: readonly (readonly [codes: RegExp, outage: Outage])[] = [
   // deadlock_detected, serialization_failure, lock_not_available
-  [/^(?:40P01|40001|55P03)$/, MET],
+  [/^(?:40P01|40001|55P03)$/, CONCURRENT_CHANGE],
   // foreign_key_violation
-  [/^23503$/, DELETED],
-  [FULL_CODES, FULL],
+  [/^23503$/, REFERENCE_DELETED],
+  [FULL_CODES, DISK_FULL],
   // The other codes of insufficient_resources: too_many_connections, out_of_memory, configuration_limit_exceeded.
-  [/^(?:53\w{3}|EMFILE|ENFILE|ENOMEM)$/, CROWDED],
+  [/^(?:53\w{3}|EMFILE|ENFILE|ENOMEM)$/, NO_RESOURCES],
   // query_canceled: by the limit of the connection or by an administrator
   [/^57014$/, TOO_LONG],
   // read_only_sql_transaction: a standby, or an administrator has disabled changes
   [/^25006$/, READ_ONLY],
-  [LOST_CODES, LOST],
-  [/^(?:ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTCONN)$/, LOST],
+  [LOST_CODES, DATABASE_LOST],
+  [/^(?:ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTCONN)$/, DATABASE_LOST],
 ]
 
 /** Errors of pg and the pool without a code. Knex puts the statement before the message. */
-const CODELESS: readonly (readonly [message: RegExp, fault: Fault])[] = [
-  [/Timeout acquiring a connection|Unable to acquire a connection$/, CROWDED],
-  [/(?:^| )(?:Connection terminated(?: unexpectedly)?|Connection ended unexpectedly|timeout expired|aborted)$/, LOST],
-  [/(?:Connection terminated due to connection timeout|not queryable)$/, LOST],
+const CODELESS: readonly (readonly [message: RegExp, outage: Outage])[] = [
+  [/Timeout acquiring a connection|Unable to acquire a connection$/, NO_RESOURCES],
+  [/(?:^| )(?:Connection terminated(?: unexpectedly)?|Connection ended unexpectedly|timeout expired|aborted)$/, DATABASE_LOST],
+  [/(?:Connection terminated due to connection timeout|not queryable)$/, DATABASE_LOST],
 ]
 /** Length of the end of a message that is compared; the longest pattern is shorter. */
 const MESSAGE_END = 200
 
-type Reading = { code: ErrorCode; message: string; details?: unknown; retryAfterSeconds?: number | undefined }
-const INTERNAL: Reading = { code: 'internal', message: ERRORS.internal.message }
+type ErrorReading = { code: ErrorCode; message: string; details?: unknown; retryAfterSeconds?: number | undefined }
+const INTERNAL: ErrorReading = { code: 'internal', message: ERRORS.internal.message }
 
 /** Never throws, although anything may have been thrown, including objects that throw when they are read. */
-function readError(error: unknown): Reading {
+function readError(error: unknown): ErrorReading {
   try {
     if (error instanceof CarrelError && error.code !== 'internal') return error
-    return (error instanceof Error && faultOf(error)) || INTERNAL
+    return (error instanceof Error && outageOf(error)) || INTERNAL
   } catch {
     return INTERNAL
   }
 }
 
-function faultOf(error: Error & { code?: unknown; syscall?: unknown }): Fault | undefined {
+function outageOf(error: Error & { code?: unknown; syscall?: unknown }): Outage | undefined {
   const { code, syscall } = error
   // Only for connections: the socket file of a stopped database is missing, its name cannot be resolved. A missing file of a book has the same code.
-  if (syscall === 'connect' || syscall === 'getaddrinfo') return LOST
-  if (typeof code === 'string') return FAULTS.find(([codes]) => codes.test(code))?.[1]
+  if (syscall === 'connect' || syscall === 'getaddrinfo') return DATABASE_LOST
+  if (typeof code === 'string') return OUTAGES.find(([codes]) => codes.test(code))?.[1]
   const end = String(error.message).slice(-MESSAGE_END)
   return CODELESS.find(([message]) => message.test(end))?.[1]
 }

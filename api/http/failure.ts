@@ -27,9 +27,9 @@ export async function answerFailure(exchange: Exchange<never>, error: unknown, l
     if (answer.status === 401) response.setHeader('WWW-Authenticate', dialect?.challenge ?? (route?.allow.basic ? BASIC : BEARER))
     discardBody(request)
     // Details that cannot be written as JSON must not prevent the response.
-    const say = (said: ErrorAnswer) =>
-      sendError(response, said, dialect && said.status !== 429 ? dialect.refusalOf(said, exchange) : undefined)
-    await say(answer).catch(() => say(internalAnswer(id)))
+    const send = (sent: ErrorAnswer) =>
+      sendError(response, sent, dialect && sent.status !== 429 ? dialect.refusalOf(sent, exchange) : undefined)
+    await send(answer).catch(() => send(internalAnswer(id)))
   } catch (failure) {
     response.destroy()
     writeLine(exchange, failure, internalAnswer(id), log)

@@ -44,7 +44,7 @@ const NO_UPLOAD: Upload = { fileName: '', bytes: Buffer.alloc(0) }
 /** The error for a text that is not a point in time. */
 const NO_TIME = 'must be a time such as 2026-01-02T10:00:00Z, in the years 1 to 9999'
 
-export interface Fault {
+export interface InputProblem {
   /** JSON pointer to the member. */
   path: string
   message: string
@@ -110,7 +110,7 @@ function compileQuery(
     const [first] = unknown
     if (first === undefined) return read(given)
     if (onUnknown === null)
-      refuse('invalid_request', unknownParameter(first, known), { details: unknown.slice(0, DETAILS_MAX).map(faultOf) })
+      refuse('invalid_request', unknownParameter(first, known), { details: unknown.slice(0, DETAILS_MAX).map(unknownMember) })
     onUnknown(unknown)
     return read(given)
   }
@@ -123,7 +123,7 @@ function withoutPageZero(given: URLSearchParams): URLSearchParams {
   return first
 }
 
-const faultOf = (name: string): Fault => ({ path: `/${shortened(name)}`, message: 'is unknown' })
+const unknownMember = (name: string): InputProblem => ({ path: `/${shortened(name)}`, message: 'is unknown' })
 const shortened = (name: string) => cutText(name, QUOTED_LENGTH_MAX)
 
 function unknownParameter(name: string, known: readonly string[]): string {
@@ -140,9 +140,9 @@ function compileParameters(schema: TSchema, place: 'path' | 'query'): (given: UR
     }
     const value = readParameters(schema, given, place)
     if (validator.Check(value)) return value
-    const faults = findFaults(validator.Errors(value))
-    const [first] = faults
-    refuse('invalid_request', `The ${place} parameter ${first?.path.slice(1)} ${first?.message}.`, { details: faults })
+    const problems = findProblems(validator.Errors(value))
+    const [first] = problems
+    refuse('invalid_request', `The ${place} parameter ${first?.path.slice(1)} ${first?.message}.`, { details: problems })
   }
 }
 
@@ -153,11 +153,11 @@ function compileBody(schema: TSchema, isOptional: boolean, aliases?: Readonly<Re
     const value = given === undefined && isOptional ? {} : aliases ? withOwnNames(given, aliases) : given
     if (value === undefined) refuse('invalid_request', 'This request needs a JSON body. Send it with Content-Type: application/json.')
     const excess = excessOf(closed, value)
-    if (excess !== null) refuseFaults(excess.code, [{ path: excess.path, message: excess.message }])
+    if (excess !== null) refuseProblems(excess.code, [{ path: excess.path, message: excess.message }])
     trimTexts(closed, value)
     if (validator.Check(value)) return value
     const errors = validator.Errors(value)
-    refuseFaults(isRule(errors) ? 'invalid_value' : 'invalid_request', findFaults(errors))
+    refuseProblems(isRule(errors) ? 'invalid_value' : 'invalid_request', findProblems(errors))
   }
 }
 
@@ -171,10 +171,10 @@ function withOwnNames(given: unknown, aliases: Readonly<Record<string, string>>)
   return Object.fromEntries(members)
 }
 
-function refuseFaults(code: 'invalid_value' | 'invalid_request', faults: readonly Fault[]): never {
-  const [first] = faults
+function refuseProblems(code: 'invalid_value' | 'invalid_request', problems: readonly InputProblem[]): never {
+  const [first] = problems
   const subject = first?.path ? `The member ${first.path.slice(1)}` : 'The body'
-  refuse(code, `${subject} ${first?.message}.`, { details: faults })
+  refuse(code, `${subject} ${first?.message}.`, { details: problems })
 }
 
 /** Body members whose texts reach the route exactly as sent. */
@@ -205,31 +205,31 @@ const isExact = (schema: ExactShape | undefined): boolean => schema?.['x-exact']
 type SchemaError = ReturnType<ReturnType<typeof Compile>['Errors']>[number]
 
 /** The errors worth reporting; for `anyOf`, those of the branch that the client meant. */
-function findFaults(errors: readonly SchemaError[]): Fault[] {
-  const faults = new Map<string, Fault>()
-  for (const error of meant(errors)) {
-    for (const fault of readFault(error)) {
-      const key = `${fault.path} ${fault.message}`
-      if (faults.size < DETAILS_MAX) faults.set(key, fault)
+function findProblems(errors: readonly SchemaError[]): InputProblem[] {
+  const problems = new Map<string, InputProblem>()
+  for (const error of relevantErrors(errors)) {
+    for (const problem of readProblem(error)) {
+      const key = `${problem.path} ${problem.message}`
+      if (problems.size < DETAILS_MAX) problems.set(key, problem)
     }
   }
-  return [...faults.values()]
+  return [...problems.values()]
 }
 
 function isRule(errors: readonly SchemaError[]): boolean {
-  return meant(errors).every(({ keyword }) => RULES.has(keyword))
+  return relevantErrors(errors).every(({ keyword }) => RULES.has(keyword))
 }
 
 /**
  * Drops errors that only say that some branch of `anyOf` did not match, if another branch matched better: a value of the right type that
  * breaks a rule, or an object with a wrong member, was meant for that branch.
  */
-function meant(errors: readonly SchemaError[]): SchemaError[] {
-  const typeFault = new Set<string>()
-  for (const error of errors) if (error.keyword === 'type') typeFault.add(`${error.schemaPath} ${error.instancePath}`)
+function relevantErrors(errors: readonly SchemaError[]): SchemaError[] {
+  const wrongTypes = new Set<string>()
+  for (const error of errors) if (error.keyword === 'type') wrongTypes.add(`${error.schemaPath} ${error.instancePath}`)
   // A branch of another type adds only noise about the same value, such as "must be >= 1" for a text.
   const telling = errors.filter(
-    (error) => error.keyword === 'type' || (error.keyword !== 'boolean' && !typeFault.has(`${error.schemaPath} ${error.instancePath}`)),
+    (error) => error.keyword === 'type' || (error.keyword !== 'boolean' && !wrongTypes.has(`${error.schemaPath} ${error.instancePath}`)),
   )
   const choices = telling.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
   let kept = telling.filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'oneOf')
@@ -241,7 +241,7 @@ function meant(errors: readonly SchemaError[]): SchemaError[] {
   return kept.length > 0 ? kept : [...errors]
 }
 
-function readFault(error: SchemaError): Fault[] {
+function readProblem(error: SchemaError): InputProblem[] {
   const { instancePath: path } = error
   switch (error.keyword) {
     case 'required':

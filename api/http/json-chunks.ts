@@ -10,7 +10,7 @@ const PIECE_LENGTH = 8 * 1024
 const DEPTH_MAX = 2
 
 /** A list that is read while it is written. */
-class ListInParts {
+class StreamedList {
   readonly parts: () => AsyncIterable<readonly unknown[]>
   constructor(parts: () => AsyncIterable<readonly unknown[]>) {
     this.parts = parts
@@ -23,17 +23,17 @@ class ListInParts {
  * @param read if it fails, the response ends in the middle, which the client notices
  * @returns a placeholder for the list in an answer; it works nowhere else
  */
-export function listInParts<Key, Value>(keys: readonly Key[], size: number, read: (part: Key[]) => Promise<readonly Value[]>): Value[] {
+export function streamedList<Key, Value>(keys: readonly Key[], size: number, read: (part: Key[]) => Promise<readonly Value[]>): Value[] {
   async function* parts() {
     for (let start = 0; start < keys.length; start += size) yield await read(keys.slice(start, start + size))
   }
-  return new ListInParts(parts) as unknown as Value[]
+  return new StreamedList(parts) as unknown as Value[]
 }
 
 /**
  * Encodes a value as JSON in chunks, with turns of the event loop between them: 500 records of a quarter of a megabyte each take seconds, which would
  * block all other requests. Lists and objects are split to a depth of two, which covers the lists of answers.
- * Gives the same text as `JSON.stringify` for plain data and {@link listInParts}.
+ * Gives the same text as `JSON.stringify` for plain data and {@link streamedList}.
  */
 export async function* jsonChunks(value: unknown): AsyncGenerator<Buffer> {
   let begun = performance.now()
@@ -50,7 +50,7 @@ export async function* jsonChunks(value: unknown): AsyncGenerator<Buffer> {
 }
 
 async function* piecesOf(value: unknown, depth: number): AsyncGenerator<string> {
-  if (value instanceof ListInParts) yield* listPieces(value)
+  if (value instanceof StreamedList) yield* listPieces(value)
   else if (!isTakenApart(value, depth)) yield written(value)
   else if (Array.isArray(value)) yield* arrayPieces(value, depth)
   else {
@@ -81,7 +81,7 @@ async function* arrayPieces(members: readonly unknown[], depth: number): AsyncGe
   yield `${text}]`
 }
 
-async function* listPieces(list: ListInParts): AsyncGenerator<string> {
+async function* listPieces(list: StreamedList): AsyncGenerator<string> {
   let opening = '['
   for await (const part of list.parts()) {
     for (const record of part) {
@@ -95,8 +95,8 @@ async function* listPieces(list: ListInParts): AsyncGenerator<string> {
 /** Undefined occurs in lists only, where JSON has null. */
 const written = (value: unknown): string => JSON.stringify(value) ?? 'null'
 
-function isTakenApart(value: unknown, depth: number): value is ListInParts | readonly unknown[] | Record<string, unknown> {
-  return value instanceof ListInParts || (depth < DEPTH_MAX && (Array.isArray(value) || isPlain(value)))
+function isTakenApart(value: unknown, depth: number): value is StreamedList | readonly unknown[] | Record<string, unknown> {
+  return value instanceof StreamedList || (depth < DEPTH_MAX && (Array.isArray(value) || isPlain(value)))
 }
 
 function isPlain(value: unknown): value is Record<string, unknown> {

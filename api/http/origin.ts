@@ -10,15 +10,15 @@ export const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/
  * @param known.isSecure whether TLS is in front of the server, whatever the headers of the proxy say
  */
 export function originOf(request: Pick<IncomingMessage, 'headers'>, known: { isProxy: boolean; isSecure: boolean }): string | null {
-  const told = (name: string): string | undefined => {
+  const proxyHeader = (name: string): string | undefined => {
     const value = known.isProxy ? request.headers[name] : undefined
     // The first proxy is the one that the client connects to.
     return (Array.isArray(value) ? value[0] : value)?.split(',')[0]?.trim()
   }
-  const forwarded = told('x-forwarded-host')
+  const forwarded = proxyHeader('x-forwarded-host')
   const host = forwarded !== undefined && HOST.test(forwarded) ? forwarded : request.headers.host
   if (host === undefined || !HOST.test(host)) return null
-  const scheme = known.isSecure || told('x-forwarded-proto')?.toLowerCase() === 'https' ? 'https' : 'http'
+  const scheme = known.isSecure || proxyHeader('x-forwarded-proto')?.toLowerCase() === 'https' ? 'https' : 'http'
   return readOrigin(`${scheme}://${host}`)
 }
 

@@ -97,14 +97,14 @@ async function sendFile(response: ServerResponse, reply: Extract<StreamReply, { 
     setValidators(response, reply.cacheControl, validators)
     if (endsByCondition(response, validators)) return
     // Only GET has ranges (RFC 9110, 14.2).
-    const asked = method === 'GET' && allowsRange(headers, validators) ? readRange(headers.range, facts.size) : null
+    const range = method === 'GET' && allowsRange(headers, validators) ? readRange(headers.range, facts.size) : null
     response.setHeader('Accept-Ranges', 'bytes')
-    if (asked === 'unsatisfiable') {
+    if (range === 'unsatisfiable') {
       response.setHeader('Content-Range', `bytes */${facts.size}`)
       throw new CarrelError('range_not_satisfiable', `The file has ${facts.size} bytes; the range is outside of it.`)
     }
-    const part = asked ?? { start: 0, end: facts.size - 1 }
-    if (asked) response.setHeader('Content-Range', `bytes ${part.start}-${part.end}/${facts.size}`)
+    const part = range ?? { start: 0, end: facts.size - 1 }
+    if (range) response.setHeader('Content-Range', `bytes ${part.start}-${part.end}/${facts.size}`)
     if (reply.attachmentName !== undefined) response.setHeader('Content-Disposition', attachment(reply.attachmentName))
     response.setHeader('Content-Type', reply.mediaType)
     const length = part.end - part.start + 1
@@ -113,7 +113,7 @@ async function sendFile(response: ServerResponse, reply: Extract<StreamReply, { 
       response.writeHead(200)
       response.end()
     } else {
-      await sendPart(response, file, { start: part.start, length, status: asked ? 206 : 200 })
+      await sendPart(response, file, { start: part.start, length, status: range ? 206 : 200 })
     }
   } finally {
     await file.close()

@@ -15,9 +15,9 @@ export const koreaderMount: Mount<Needs<'database'>> = {
   dialect: {
     challenge: 'Bearer realm="Carrel"',
     refusalOf: ({ status, body }) => {
-      const said = status === 422 ? 400 : status
+      const statusHere = status === 422 ? 400 : status
       const requestId = 'requestId' in body ? body.requestId : ''
-      return { status: said, body: { code: CODES[said] ?? OTHER, message: body.message, requestId } }
+      return { status: statusHere, body: { code: CODES[statusHere] ?? OTHER, message: body.message, requestId } }
     },
     shapeOf: () => ({ schema: Refusal }),
   },

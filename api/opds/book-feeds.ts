@@ -58,12 +58,12 @@ interface BookList {
   isSeries?: true
 }
 
-async function bookFeed({ services, caller }: CatalogCall, asked: BookFeedQuery, about: BookList): Promise<Feed> {
-  const { page, pageSize, ...window } = windowOf(asked)
-  const { libraryId, readStatus, sort } = asked
+async function bookFeed({ services, caller }: CatalogCall, request: BookFeedQuery, about: BookList): Promise<Feed> {
+  const { page, pageSize, ...window } = windowOf(request)
+  const { libraryId, readStatus, sort } = request
   const place: Place = {
     path: about.path,
-    query: { ...about.query, libraryId, readStatus, sort, ...sizeQuery(asked) },
+    query: { ...about.query, libraryId, readStatus, sort, ...sizeQuery(request) },
     kind: 'acquisition',
   }
   const [{ items, total }, libraries] = await Promise.all([
@@ -74,7 +74,7 @@ async function bookFeed({ services, caller }: CatalogCall, asked: BookFeedQuery,
   return feedOf({
     ...{ id: about.id, title: about.title, place, up: about.up ?? ROOT, publications, namesSeries: !about.isSeries },
     updated: latestOf(publications),
-    facets: facetsOf(about, { caller, place, asked, libraries, total }),
+    facets: facetsOf(about, { caller, place, request: request, libraries, total }),
     paging: { page, pageSize, total },
   })
 }
@@ -85,12 +85,12 @@ function facetsOf(
   {
     caller,
     place,
-    asked,
+    request,
     libraries,
     total,
   }: Pick<CatalogCall, 'caller'> & {
     place: Place
-    asked: BookFeedQuery
+    request: BookFeedQuery
     libraries: readonly LibraryName[]
     total: number
   },
@@ -101,9 +101,9 @@ function facetsOf(
     values: readonly (readonly [string | undefined, string])[],
   ): FacetGroup => ({
     title,
-    facets: values.map(([value, said]) => {
-      const isActive = asked[name] === value
-      return { title: said, place: placeWith(place, { [name]: value }), isActive, count: isActive ? total : null }
+    facets: values.map(([value, label]) => {
+      const isActive = request[name] === value
+      return { title: label, place: placeWith(place, { [name]: value }), isActive, count: isActive ? total : null }
     }),
   })
   const groups: FacetGroup[] = []
@@ -129,73 +129,74 @@ function filterOf({ caller }: CatalogCall, { libraryId, readStatus }: BookFeedQu
   return { libraryId, condition: status ? compileFilter(status, 'books', caller) : undefined }
 }
 
-const sortOf = ({ sort }: BookFeedQuery, unlessSaid: SortName): BookSort => SORTS[sort ?? unlessSaid].sort
+const sortOf = ({ sort }: BookFeedQuery, standard: SortName): BookSort => SORTS[sort ?? standard].sort
 
-export async function allBooksFeed(call: CatalogCall, asked: BookFeedQuery): Promise<Feed> {
-  return await bookFeed(call, asked, {
+export async function allBooksFeed(call: CatalogCall, request: BookFeedQuery): Promise<Feed> {
+  return await bookFeed(call, request, {
     ...{ id: 'urn:carrel:books', title: 'Books', path: '/books', byLibrary: true, byReadStatus: true },
     defaultSort: { name: 'title', title: SORTS.title.title },
     list: (window) =>
-      listBooks(call.services.database, call.caller, { filter: filterOf(call, asked), sort: sortOf(asked, 'title'), ...window }),
+      listBooks(call.services.database, call.caller, { filter: filterOf(call, request), sort: sortOf(request, 'title'), ...window }),
   })
 }
 
 /** @throws not_found */
-export async function seriesBooksFeed(call: CatalogCall, asked: BookFeedQuery, seriesId: string): Promise<Feed> {
+export async function seriesBooksFeed(call: CatalogCall, request: BookFeedQuery, seriesId: string): Promise<Feed> {
   const series = await getSeries(call.services.database, call.caller, seriesId)
-  const filter = { ...filterOf(call, asked), seriesId: series.id }
-  return await bookFeed(call, asked, {
+  const filter = { ...filterOf(call, request), seriesId: series.id }
+  return await bookFeed(call, request, {
     ...{ id: `urn:uuid:${series.id}`, title: series.title, path: `/series/${series.id}`, byReadStatus: true, isSeries: true },
     up: { path: '/series', kind: 'navigation' },
     defaultSort: { name: 'series', title: 'Reading order' },
-    list: (window) => listBooks(call.services.database, call.caller, { filter, sort: sortOf(asked, 'series'), ...window }),
+    list: (window) => listBooks(call.services.database, call.caller, { filter, sort: sortOf(request, 'series'), ...window }),
   })
 }
 
 /** @throws not_found */
-export async function readListFeed(call: CatalogCall, asked: PagingQuery, readListId: string): Promise<Feed> {
+export async function readListFeed(call: CatalogCall, request: PagingQuery, readListId: string): Promise<Feed> {
   const { database } = call.services
   const shelf = await findShelf(database, call.caller, 'read_list', readListId)
   if (!shelf) refuse('not_found', `There is no read list ${readListId}, or you may not see it.`)
-  return await bookFeed(call, asked, {
+  return await bookFeed(call, request, {
     ...{ id: `urn:uuid:${shelf.id}`, title: shelf.name, path: `/read-lists/${shelf.id}` },
     up: { path: '/read-lists', kind: 'navigation' },
     list: (window) => listReadListBooks(database, call.caller, { shelf, sort: null, ...window }),
   })
 }
 
-export async function onDeckFeed(call: CatalogCall, asked: BookFeedQuery): Promise<Feed> {
-  const { libraryId } = asked
-  return await bookFeed(call, asked, {
+export async function onDeckFeed(call: CatalogCall, request: BookFeedQuery): Promise<Feed> {
+  const { libraryId } = request
+  return await bookFeed(call, request, {
     ...{ id: 'urn:carrel:on-deck', title: 'On deck', path: '/on-deck', byLibrary: true },
     list: (window) => listOnDeck(call.services.database, call.caller, { filter: { libraryId }, sort: null, ...window }),
   })
 }
 
-export async function inProgressFeed(call: CatalogCall, asked: BookFeedQuery): Promise<Feed> {
-  const filter: BookFilter = { libraryId: asked.libraryId, reading: 'unfinished' }
-  return await bookFeed(call, asked, {
+export async function inProgressFeed(call: CatalogCall, request: BookFeedQuery): Promise<Feed> {
+  const filter: BookFilter = { libraryId: request.libraryId, reading: 'unfinished' }
+  return await bookFeed(call, request, {
     ...{ id: 'urn:carrel:in-progress', title: 'In progress', path: '/in-progress', byLibrary: true },
     list: (window) => listBooks(call.services.database, call.caller, { filter, sort: { field: 'read', direction: 'desc' }, ...window }),
   })
 }
 
-export async function recentlyAddedFeed(call: CatalogCall, asked: BookFeedQuery): Promise<Feed> {
-  return await bookFeed(call, asked, {
+export async function recentlyAddedFeed(call: CatalogCall, request: BookFeedQuery): Promise<Feed> {
+  return await bookFeed(call, request, {
     ...{ id: 'urn:carrel:recently-added', title: 'Recently added', path: '/recently-added', byLibrary: true, byReadStatus: true },
-    list: (window) => listBooks(call.services.database, call.caller, { filter: filterOf(call, asked), sort: SORTS.added.sort, ...window }),
+    list: (window) =>
+      listBooks(call.services.database, call.caller, { filter: filterOf(call, request), sort: SORTS.added.sort, ...window }),
   })
 }
 
 /** Finds books by words, and groups matching series beside them. An empty search finds nothing. */
-export async function searchFeed(call: CatalogCall, asked: PagingQuery & { query?: string }): Promise<Feed> {
+export async function searchFeed(call: CatalogCall, request: PagingQuery & { query?: string }): Promise<Feed> {
   const { database } = call.services
-  const search = readSearch(asked.query)
-  const query = { query: asked.query }
+  const search = readSearch(request.query)
+  const query = { query: request.query }
   const list = async (window: Window) =>
     search === null ? { items: [], total: 0 } : await listBooks(database, call.caller, { filter: { search }, sort: null, ...window })
-  const { query: _, ...paging } = asked
-  const isShown = call.hasGroups && search !== null && windowOf(asked).page === 1
+  const { query: _, ...paging } = request
+  const isShown = call.hasGroups && search !== null && windowOf(request).page === 1
   const [feed, series] = await Promise.all([
     bookFeed(call, paging, { id: 'urn:carrel:search', title: 'Search', path: '/search', query, list }),
     isShown ? listSeries(database, call.caller, { filter: { search }, sort: null, offset: 0, limit: SERIES_FOUND }) : null,

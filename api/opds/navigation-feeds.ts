@@ -72,7 +72,7 @@ export async function rootFeed(call: CatalogCall): Promise<Feed> {
 
 /** One page of a list of links to other lists. */
 async function listFeed<Item>(
-  asked: PagingQuery,
+  request: PagingQuery,
   about: {
     id: string
     title: string
@@ -81,7 +81,7 @@ async function listFeed<Item>(
     entry(item: Item): Omit<NavigationEntry, 'updated'> & { updated: string | null }
   },
 ): Promise<Feed> {
-  const { page, pageSize, ...window } = windowOf(asked)
+  const { page, pageSize, ...window } = windowOf(request)
   const { items, total } = await about.list(window)
   const never = latestOf([])
   const navigation = items.map((item) => {
@@ -90,12 +90,12 @@ async function listFeed<Item>(
   })
   return feedOf({
     ...{ id: about.id, title: about.title, navigation, updated: latestOf(navigation), paging: { page, pageSize, total } },
-    place: { path: about.path, query: sizeQuery(asked), kind: 'navigation' },
+    place: { path: about.path, query: sizeQuery(request), kind: 'navigation' },
   })
 }
 
-export function librariesFeed({ services, caller }: CatalogCall, asked: PagingQuery): Promise<Feed> {
-  return listFeed(asked, {
+export function librariesFeed({ services, caller }: CatalogCall, request: PagingQuery): Promise<Feed> {
+  return listFeed(request, {
     ...{ id: 'urn:carrel:libraries', title: 'Libraries', path: '/libraries' },
     list: (window) => listLibraries(services.database, caller, window),
     entry: ({ id, name, description, updatedAt, seriesCount }) => ({
@@ -112,9 +112,9 @@ const SHELVES = {
 } as const satisfies Record<ShelfKind, object>
 
 /** Collections or read lists. */
-export function shelvesFeed({ services, caller }: CatalogCall, asked: PagingQuery, shelf: ShelfKind): Promise<Feed> {
+export function shelvesFeed({ services, caller }: CatalogCall, request: PagingQuery, shelf: ShelfKind): Promise<Feed> {
   const { kind, ...about } = SHELVES[shelf]
-  return listFeed(asked, {
+  return listFeed(request, {
     ...about,
     list: (window) => listShelves(services.database, caller, shelf, window),
     entry: ({ id, name, summary, updatedAt, count }) => ({
@@ -125,8 +125,8 @@ export function shelvesFeed({ services, caller }: CatalogCall, asked: PagingQuer
   })
 }
 
-export function genresFeed({ services, caller }: CatalogCall, asked: PagingQuery): Promise<Feed> {
-  return listFeed(asked, {
+export function genresFeed({ services, caller }: CatalogCall, request: PagingQuery): Promise<Feed> {
+  return listFeed(request, {
     ...{ id: 'urn:carrel:genres', title: 'Genres', path: '/genres' },
     list: (window) => listNames(services.database, caller, { taxonomy: 'genre', ...window }),
     entry: ({ id, name, createdAt, seriesCount }) => ({
@@ -136,8 +136,8 @@ export function genresFeed({ services, caller }: CatalogCall, asked: PagingQuery
   })
 }
 
-export function publishersFeed({ services, caller }: CatalogCall, asked: PagingQuery): Promise<Feed> {
-  return listFeed(asked, {
+export function publishersFeed({ services, caller }: CatalogCall, request: PagingQuery): Promise<Feed> {
+  return listFeed(request, {
     ...{ id: 'urn:carrel:publishers', title: 'Publishers', path: '/publishers' },
     list: (window) => listPublishers(services.database, caller, window),
     entry: ({ name, seriesCount }) => ({

@@ -25,16 +25,16 @@ const NO_PAGE = new Set<ErrorCode>(['not_found', 'not_analyzed', 'not_paged', 'p
  */
 export async function coverImage(
   call: Call<Services>,
-  { bookId, size = 'small', ...wanted }: { bookId: string; size?: CoverSize; placeholder?: boolean },
+  { bookId, size = 'small', ...options }: { bookId: string; size?: CoverSize; placeholder?: boolean },
 ): Promise<StreamReply> {
-  if (size === 'small') return await bookThumbnail(call, bookId, wanted)
+  if (size === 'small') return await bookThumbnail(call, bookId, options)
   const caller = call.caller
   await checkOwner(call.services.database, caller, { kind: 'book', id: bookId })
   const chosen = await findChosenCover(call.services, { kind: 'book', id: bookId.toLowerCase() }, 'large')
   if (chosen) return { kind: 'file', ...chosen, mediaType: 'image/jpeg', cacheControl: CHECKED }
   const smallInstead = async (error: unknown): Promise<StreamReply> => {
     if (!(error instanceof CarrelError && NO_PAGE.has(error.code))) throw error
-    return await bookThumbnail(call, bookId, wanted)
+    return await bookThumbnail(call, bookId, options)
   }
   try {
     const page = await pagePicture(call, { bookId, pageNumber: 1, width: COVER_WIDTHS[size], format: 'jpeg' }, CHECKED)
@@ -64,8 +64,8 @@ export async function pageImage(
   page: { bookId: string; pageNumber: number; maxWidth: number | undefined },
 ): Promise<StreamReply> {
   const width = page.maxWidth === undefined ? undefined : offeredWidth(page.maxWidth)
-  const asked = { bookId: page.bookId, pageNumber: page.pageNumber + 1, width, format: 'jpeg', keeps: FEED_PICTURES } as const
-  return await pagePicture(call, asked, CHECKED)
+  const pageRequest = { bookId: page.bookId, pageNumber: page.pageNumber + 1, width, format: 'jpeg', keeps: FEED_PICTURES } as const
+  return await pagePicture(call, pageRequest, CHECKED)
 }
 
 /** There are only a few widths, because each one is a picture to render and cache. */

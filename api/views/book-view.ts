@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { listInParts } from '#api/http/json-chunks.ts'
+import { streamedList } from '#api/http/json-chunks.ts'
 import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { Book } from '#core/catalog/book.ts'
@@ -28,7 +28,7 @@ export const FullBook = Noun('FullBook')({
 })
 
 /** A book in a list: short, or full with `full=true`. */
-export const ShownBook = Type.Union([Book, FullBook], { title: 'ListedBook' })
+export const ListedBook = Type.Union([Book, FullBook], { title: 'ListedBook' })
 
 /** A book beside its metadata, with the people of each role as a text and as a list. */
 export const BookDetail = Noun('BookDetail')({ book: Book, metadata: BookDetailMetadata })
@@ -46,19 +46,19 @@ export const BOOK_SORT = Type.Optional(
 )
 
 /** Adds the names that older clients know, if the settings enable them. */
-export function shownBook<B extends Book>(services: Services, book: B): B {
+export function bookView<B extends Book>(services: Services, book: B): B {
   return services.settings.compatibility.legacyNames ? { ...book, koreaderHash: book.readerHash } : book
 }
 
 /** Books in the shape of a list. Full ones are read while the response is written, so the result works only in a response. */
-export function shownBooks(
+export function listedBooks(
   { services, caller }: { services: Services; caller: Caller },
   books: readonly Book[],
   { full }: { full?: boolean | undefined },
 ): Book[] {
-  if (!full) return books.map((book) => shownBook(services, book))
-  return listInParts(books, FULL_AT_ONCE, async (part) => {
+  if (!full) return books.map((book) => bookView(services, book))
+  return streamedList(books, FULL_AT_ONCE, async (part) => {
     const known = await fullBooks(services.database, caller, part)
-    return known.map((book) => shownBook(services, book))
+    return known.map((book) => bookView(services, book))
   })
 }

@@ -44,12 +44,12 @@ const RESOURCE_POLICY = [
  */
 export async function epubResource(
   { services, caller }: { services: Services; caller: Caller },
-  asked: { bookId: string; path: string; named?: string | undefined },
+  request: { bookId: string; path: string; named?: string | undefined },
 ): Promise<StreamReply> {
   const resource = await services.publications.getResource({
     caller: caller,
-    bookId: asked.bookId,
-    path: asked.path,
+    bookId: request.bookId,
+    path: request.path,
   })
   return {
     kind: 'content',
@@ -58,7 +58,7 @@ export async function epubResource(
     gzipBytes: resource.gzipBytes,
     open: resource.open,
     etag: resource.etag,
-    cacheControl: asked.named !== undefined && asked.named === resource.fileHash ? IMMUTABLE : CHECKED,
+    cacheControl: request.named !== undefined && request.named === resource.fileHash ? IMMUTABLE : CHECKED,
     headers: { 'Content-Security-Policy': RESOURCE_POLICY },
   }
 }

@@ -1,6 +1,6 @@
 import type { Call, StreamReply } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
-import type { FoundPage, PageAsk } from '#core/reading/read-page.ts'
+import type { BookPageRequest, FoundPage } from '#core/reading/read-page.ts'
 
 type Services = Needs<'pageReader'>
 
@@ -19,7 +19,7 @@ export const PAGE_MEDIA_TYPES = [
   'image/jp2',
 ]
 
-type PageRequest = Omit<PageAsk, 'caller' | 'signal'>
+type PictureRequest = Omit<BookPageRequest, 'caller' | 'signal'>
 
 /**
  * The reply with the picture of a page; reads and renders nothing while the client's copy is current.
@@ -28,7 +28,7 @@ type PageRequest = Omit<PageAsk, 'caller' | 'signal'>
  */
 export async function pagePicture(
   call: Call<Services>,
-  request: PageRequest,
+  request: PictureRequest,
   cacheControl: string | ((page: FoundPage) => string),
 ): Promise<StreamReply> {
   const page = await call.services.pageReader.getPage({

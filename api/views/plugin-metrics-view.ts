@@ -90,7 +90,7 @@ export const AllMetrics = Type.Object({ plugins: Type.Array(OfPlugin), summary: 
 /** The failure code for the rate limit of a service. */
 const RATE_LIMITED = 'rate_limited'
 
-const shownMethod = (one: MethodMetrics) => ({
+const methodView = (one: MethodMetrics) => ({
   method: one.method,
   requestsTotal: one.calls,
   requestsSuccess: one.succeeded,
@@ -105,7 +105,7 @@ const shownMethod = (one: MethodMetrics) => ({
 })
 
 /** The metrics of a plugin for administrators; nulls and zeros before its first call. */
-export function shownMetrics(
+export function pluginMetricsView(
   plugin: InstalledPlugin,
   known: PluginMetrics | undefined,
   { healthStatus, lastFailureAt }: { healthStatus: HealthStatus; lastFailureAt: Date | null },
@@ -128,7 +128,7 @@ export function shownMetrics(
     rateLimitRejections: known?.errors[RATE_LIMITED] ?? 0,
     lastSuccess: lastSuccess?.toISOString() ?? null,
     lastFailure: lastFailure?.toISOString() ?? null,
-    byMethod: Object.fromEntries((known?.methods ?? []).map((one) => [one.method, shownMethod(one)])),
+    byMethod: Object.fromEntries((known?.methods ?? []).map((one) => [one.method, methodView(one)])),
     running: known?.running ?? 0,
     hostCalls: known?.hostCalls ?? {},
     hosts: known?.hosts ?? [],
@@ -141,9 +141,9 @@ export function shownMetrics(
 }
 
 /** Totals of all plugins. */
-export function summaryOf(plugins: readonly ReturnType<typeof shownMetrics>[]) {
+export function summaryOf(plugins: readonly ReturnType<typeof pluginMetricsView>[]) {
   const count = (...statuses: HealthStatus[]) => plugins.filter(({ healthStatus }) => statuses.includes(healthStatus)).length
-  const sum = (of: (plugin: ReturnType<typeof shownMetrics>) => number) => plugins.reduce((total, plugin) => total + of(plugin), 0)
+  const sum = (of: (plugin: ReturnType<typeof pluginMetricsView>) => number) => plugins.reduce((total, plugin) => total + of(plugin), 0)
   return {
     totalPlugins: plugins.length,
     healthyPlugins: count('healthy'),

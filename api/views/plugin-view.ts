@@ -5,7 +5,7 @@ import { TitleRules } from '#core/conditions/title-rules.ts'
 import { described, FreeJson, Noun, Nullable, OneOf, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
 import { destinationOf } from '#plugins/credentials/plugin-auth.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import { listPluginFacts, type PluginFacts } from '#plugins/host/plugin-store.ts'
+import { listPluginStatuses, type PluginStatus } from '#plugins/host/plugin-store.ts'
 import { type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
 
@@ -90,7 +90,7 @@ const ConfigSchema = Type.Unknown({
     'A JSON Schema with an additional member `fields`: a list with key, label, type, required, description and default of each member.',
 })
 
-export const ShownManifest = Type.Object(
+export const ManifestView = Type.Object(
   {
     name: Type.String(),
     displayName: Type.String(),
@@ -168,7 +168,7 @@ export const Plugin = Type.Object(
     internalConfig: INTERNAL_CONFIG,
     userCount: Count,
     ...MATCHING,
-    manifest: ShownManifest,
+    manifest: ManifestView,
     readme: Text,
     createdAt: Timestamp,
     updatedAt: Timestamp,
@@ -189,7 +189,7 @@ const CREDENTIALS = {
   ],
 } as const
 
-export function shownCapabilities({ capabilities }: Manifest) {
+export function capabilitiesView({ capabilities }: Manifest) {
   const metadata = (['series', 'book'] as const).filter((kind) => capabilities[`metadata.${kind}`] !== undefined)
   return {
     metadataProvider: metadata,
@@ -200,10 +200,10 @@ export function shownCapabilities({ capabilities }: Manifest) {
   }
 }
 
-export function shownManifest(manifest: Manifest) {
+export function manifestView(manifest: Manifest) {
   const { auth, capabilities } = manifest
   const oauth = auth?.oauth2
-  const shown = shownCapabilities(manifest)
+  const capabilityView = capabilitiesView(manifest)
   return {
     name: manifest.id,
     displayName: manifest.name,
@@ -213,8 +213,8 @@ export function shownManifest(manifest: Manifest) {
     author: manifest.author?.name ?? null,
     homepage: manifest.homepage ?? null,
     license: manifest.license ?? null,
-    capabilities: shown,
-    contentTypes: shown.metadataProvider,
+    capabilities: capabilityView,
+    contentTypes: capabilityView.metadataProvider,
     searchUriTemplate: capabilities.webLinks?.search ?? null,
     configSchema: withConfigFields(manifest.config),
     userConfigSchema: withConfigFields(manifest.userConfig),
@@ -245,11 +245,11 @@ export function scopesOf({ capabilities }: Manifest): string[] {
   ].filter((scope, index, all) => all.indexOf(scope) === index)
 }
 
-const NO_FACTS: Omit<PluginFacts, 'id'> = { failureCount: 0, lastFailureAt: null, userCount: 0, hasCredentials: false }
+const NO_STATE: Omit<PluginStatus, 'id'> = { failureCount: 0, lastFailureAt: null, userCount: 0, hasCredentials: false }
 
-function showOne(services: Services, plugin: InstalledPlugin, facts: Omit<PluginFacts, 'id'> = NO_FACTS) {
+function viewOf(services: Services, plugin: InstalledPlugin, status: Omit<PluginStatus, 'id'> = NO_STATE) {
   const { manifest, state, matching } = plugin
-  const offersMetadata = shownCapabilities(manifest).metadataProvider.length > 0
+  const offersMetadata = capabilitiesView(manifest).metadataProvider.length > 0
   return {
     id: plugin.id,
     name: plugin.key,
@@ -263,8 +263,8 @@ function showOne(services: Services, plugin: InstalledPlugin, facts: Omit<Plugin
     enabled: state === 'enabled',
     disabledReason: plugin.stateReason,
     healthStatus: services.plugins.healthOf(plugin),
-    failureCount: facts.failureCount,
-    lastFailureAt: facts.lastFailureAt?.toISOString() ?? null,
+    failureCount: status.failureCount,
+    lastFailureAt: status.lastFailureAt?.toISOString() ?? null,
     lastSuccessAt: plugin.lastSuccessAt?.toISOString() ?? null,
     methods: methodsOf(manifest),
     asksFor: permissionsOf(manifest),
@@ -273,12 +273,12 @@ function showOne(services: Services, plugin: InstalledPlugin, facts: Omit<Plugin
     scopes: scopesOf(manifest),
     config: plugin.config,
     privateHosts: plugin.privateHosts,
-    hasCredentials: facts.hasCredentials,
+    hasCredentials: status.hasCredentials,
     credentialsHost: destinationOf(services.plugins.authOf(plugin)),
     credentialDelivery: 'host' as const,
     ...NO_PROGRAM,
     internalConfig: { searchResultsLimit: matching.searchResultsLimit ?? null },
-    userCount: facts.userCount,
+    userCount: status.userCount,
     libraryIds: matching.libraryIds ?? [],
     metadataTargets: matching.metadataTargets ?? null,
     searchQueryTemplate: matching.searchQueryTemplate ?? null,
@@ -286,7 +286,7 @@ function showOne(services: Services, plugin: InstalledPlugin, facts: Omit<Plugin
     autoMatchConditions: matching.autoMatchConditions ?? null,
     useExistingExternalId: matching.useExistingExternalId ?? true,
     priority: matching.priority ?? 100,
-    manifest: shownManifest(manifest),
+    manifest: manifestView(manifest),
     readme: plugin.readme,
     createdAt: plugin.createdAt.toISOString(),
     updatedAt: plugin.updatedAt.toISOString(),
@@ -294,17 +294,17 @@ function showOne(services: Services, plugin: InstalledPlugin, facts: Omit<Plugin
 }
 
 /** Whether the plugin has usable credentials: those for another address than the configured one do not count. */
-async function factsOf(services: Services, plugin: InstalledPlugin, all: ReadonlyMap<string, PluginFacts>) {
-  const facts = all.get(plugin.id)
-  if (facts?.hasCredentials !== true || plugin.manifest.auth?.bind?.hostFrom === undefined) return facts
-  return { ...facts, hasCredentials: (await services.plugins.authStatus(plugin, null)) !== 'missing' }
+async function stateOf(services: Services, plugin: InstalledPlugin, all: ReadonlyMap<string, PluginStatus>) {
+  const status = all.get(plugin.id)
+  if (status?.hasCredentials !== true || plugin.manifest.auth?.bind?.hostFrom === undefined) return status
+  return { ...status, hasCredentials: (await services.plugins.authStatus(plugin, null)) !== 'missing' }
 }
 
-export async function showPlugin(services: Services, plugin: InstalledPlugin) {
-  return showOne(services, plugin, await factsOf(services, plugin, await listPluginFacts(services.database, plugin.id)))
+export async function pluginView(services: Services, plugin: InstalledPlugin) {
+  return viewOf(services, plugin, await stateOf(services, plugin, await listPluginStatuses(services.database, plugin.id)))
 }
 
-export async function showPlugins(services: Services, plugins: readonly InstalledPlugin[]) {
-  const facts = await listPluginFacts(services.database, null)
-  return await Promise.all(plugins.map(async (plugin) => showOne(services, plugin, await factsOf(services, plugin, facts))))
+export async function pluginViews(services: Services, plugins: readonly InstalledPlugin[]) {
+  const status = await listPluginStatuses(services.database, null)
+  return await Promise.all(plugins.map(async (plugin) => viewOf(services, plugin, await stateOf(services, plugin, status))))
 }

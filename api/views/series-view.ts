@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { listInParts } from '#api/http/json-chunks.ts'
+import { streamedList } from '#api/http/json-chunks.ts'
 import type { Needs } from '#api/http/services.ts'
 import { withSourceNames } from '#api/views/legacy-names.ts'
 import type { Caller } from '#core/account/caller.ts'
@@ -13,7 +13,7 @@ import { FULL_AT_ONCE } from '#core/metadata/limits.ts'
 type Services = Needs<'database' | 'settings'>
 
 /** A series in a list: short, or full with `full=true`. */
-export const ShownSeries = Type.Union([Series, FullSeries], { title: 'ListedSeries' })
+export const ListedSeries = Type.Union([Series, FullSeries], { title: 'ListedSeries' })
 
 /** Whether series include their metadata. */
 export const FULL_SERIES = Type.Optional(
@@ -33,7 +33,7 @@ export const SERIES_SORT = Type.Optional(
 )
 
 /** Series in the shape of a list. Full ones are read while the response is written, so the result works only in a response. */
-export function shownSeries(
+export function listedSeries(
   { services, caller }: { services: Services; caller: Caller },
   series: Series[],
   { full }: { full?: boolean | undefined },
@@ -41,7 +41,7 @@ export function shownSeries(
   if (!full) return series
   const asker = caller
   // The type of full series derives from the list of fields, which the compiler cannot follow here.
-  return listInParts(series, FULL_AT_ONCE, async (part) => {
+  return streamedList(series, FULL_AT_ONCE, async (part) => {
     const known = await fullSeries(services.database, asker, part)
     return known.map((full) => withSourceNames(services, full)) as never[]
   })

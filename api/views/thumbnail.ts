@@ -3,7 +3,7 @@ import { etagOf } from '#api/http/conditional.ts'
 import type { StreamReply } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
-import { findBookThumbnail, findSeriesThumbnail, type ShownCover } from '#core/catalog/cover-choice.ts'
+import { type FoundCover, findBookThumbnail, findSeriesThumbnail } from '#core/catalog/cover-choice.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { PLACEHOLDER_COVER } from '#core/metadata/placeholder.ts'
 
@@ -22,7 +22,7 @@ export const CHECKED_COVER = 'private, max-age=600'
 const UNTIL_COVER = 'private, max-age=60'
 const PLACEHOLDER_ETAG = `placeholder-${etagOf(PLACEHOLDER_COVER)}`
 
-interface Asked {
+interface ServiceCall {
   services: Services
   caller: Caller
 }
@@ -32,16 +32,20 @@ interface CoverOptions {
 }
 
 /** The reply with the small cover of a book, JPEG. @throws not_found for a hidden or unknown book, and for a missing cover without placeholder */
-export async function bookThumbnail({ services, caller }: Asked, bookId: string, options: CoverOptions = {}): Promise<StreamReply> {
+export async function bookThumbnail({ services, caller }: ServiceCall, bookId: string, options: CoverOptions = {}): Promise<StreamReply> {
   return replyOf(await findBookThumbnail(services, caller, bookId), options)
 }
 
 /** The small cover of a series, as {@link bookThumbnail}. */
-export async function seriesThumbnail({ services, caller }: Asked, seriesId: string, options: CoverOptions = {}): Promise<StreamReply> {
+export async function seriesThumbnail(
+  { services, caller }: ServiceCall,
+  seriesId: string,
+  options: CoverOptions = {},
+): Promise<StreamReply> {
   return replyOf(await findSeriesThumbnail(services, caller, seriesId), options)
 }
 
-function replyOf(cover: ShownCover, { placeholder = true }: CoverOptions): StreamReply {
+function replyOf(cover: FoundCover, { placeholder = true }: CoverOptions): StreamReply {
   if (!('missing' in cover)) return { kind: 'file', ...cover, mediaType: 'image/jpeg', cacheControl: CHECKED_COVER }
   if (!placeholder) refuse('not_found', cover.missing)
   return { kind: 'bytes', bytes: PLACEHOLDER_COVER, mediaType: 'image/jpeg', etag: PLACEHOLDER_ETAG, cacheControl: UNTIL_COVER }

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
-import { shownFilePath } from '#core/account/path-view.ts'
+import { visibleFilePath } from '#core/account/path-view.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { type AdjacentBooks, type Book, fileHashOf, wholeNumber } from '#core/catalog/book.ts'
 import type { Fragment } from '#core/catalog/filter-query.ts'
@@ -319,7 +319,7 @@ function bookOf(row: BookRow, caller: Caller): Book {
     seriesName: row.series_name,
     title: row.title,
     titleSort: row.title_sort,
-    filePath: shownFilePath(caller, { libraryPath: row.library_path, path: row.path }),
+    filePath: visibleFilePath(caller, { libraryPath: row.library_path, path: row.path }),
     fileFormat: row.file_format,
     fileSize: Number(row.file_size),
     fileHash: fileHashOf({ id: row.id, fileHash: row.file_hash }),

@@ -7,7 +7,7 @@ import { type AuthStatus, authOf, confirmDestination, type PluginAuth } from '#p
 import { openRenewal } from '#plugins/credentials/sign-in-renewal.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { type Attempt, openPluginCalls, type PluginAnswer, type PluginCall, type PluginCalls } from '#plugins/host/plugin-calls.ts'
-import { pluginFault } from '#plugins/host/plugin-failure.ts'
+import { pluginFailureCode } from '#plugins/host/plugin-failure.ts'
 import { failureCode, openPluginHealth, type PluginHealth } from '#plugins/host/plugin-health.ts'
 import { type Installation, type InstallOptions, openPluginLifecycle, type PluginLifecycle } from '#plugins/host/plugin-lifecycle.ts'
 import { findPlugin, listPlugins, listVersions, updatePlugin, type VersionRow } from '#plugins/host/plugin-store.ts'
@@ -112,7 +112,7 @@ class Host implements PluginHost {
 
   attempt(call: PluginCall): Promise<Attempt> {
     return this.#calls.call(call).catch((error: unknown) => {
-      if (error instanceof CarrelError && pluginFault(error) !== null) return { failed: error }
+      if (error instanceof CarrelError && pluginFailureCode(error) !== null) return { failed: error }
       throw error
     })
   }

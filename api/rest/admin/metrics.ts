@@ -13,7 +13,7 @@ const endpoint = endpointOf<Services>()
 
 const DAYS_DEFAULT = 7
 const Count = Type.Integer({ minimum: 0 })
-const Mean = Type.Number({ minimum: 0 })
+const Average = Type.Number({ minimum: 0 })
 const Bytes = Type.Integer({ minimum: 0, description: 'Always 0: tasks do not measure bytes.' })
 const Items = Type.Integer({ minimum: 0, description: 'Items that tasks count as their progress; a task that counts nothing is one item.' })
 const tag = 'metrics'
@@ -39,12 +39,12 @@ const TaskTypeMetrics = Type.Object(
     succeeded: Count,
     failed: Count,
     retried: Type.Integer({ minimum: 0, description: 'Failed tries that were followed by another.' }),
-    avgDurationMs: Mean,
+    avgDurationMs: Average,
     minDurationMs: Count,
     maxDurationMs: Count,
     p50DurationMs: Type.Integer({ minimum: 0, description: 'Accurate to a fifth.' }),
     p95DurationMs: Type.Integer({ minimum: 0, description: 'Accurate to a fifth.' }),
-    avgQueueWaitMs: Mean,
+    avgQueueWaitMs: Average,
     itemsProcessed: Items,
     bytesProcessed: Bytes,
     throughputPerSec: Type.Number({ minimum: 0, description: 'Items per second of running time.' }),
@@ -61,9 +61,9 @@ const TaskMetrics = Type.Object(
       totalExecuted: Count,
       totalSucceeded: Count,
       totalFailed: Count,
-      avgDurationMs: Mean,
-      avgQueueWaitMs: Mean,
-      tasksPerMinute: Mean,
+      avgDurationMs: Average,
+      avgQueueWaitMs: Average,
+      tasksPerMinute: Average,
     }),
     byType: Type.Array(TaskTypeMetrics),
     queue: Type.Object({
@@ -90,7 +90,7 @@ const TaskHistory = Type.Object(
         count: Count,
         succeeded: Count,
         failed: Count,
-        avgDurationMs: Mean,
+        avgDurationMs: Average,
         minDurationMs: Count,
         maxDurationMs: Count,
         itemsProcessed: Items,

@@ -4,7 +4,7 @@ import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { BookContext, type Context, SeriesContext } from '#core/conditions/context.ts'
-import { askedKeys, type ContextKind, isField, listFields, nearestField, nearestIdentifier } from '#core/conditions/fields.ts'
+import { type ContextKind, isField, keysUsed, listFields, nearestField, nearestIdentifier } from '#core/conditions/fields.ts'
 import { OPERATORS } from '#core/conditions/operators.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { FreeObject, Nullable, OneOf, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
@@ -48,7 +48,7 @@ async function contextOf({ caller, services: { database } }: Call, { bookId, ser
   return context as unknown as Context
 }
 
-const Place = { line: Nullable(Type.Integer({ minimum: 1 })), column: Nullable(Type.Integer({ minimum: 1 })) }
+const Position = { line: Nullable(Type.Integer({ minimum: 1 })), column: Nullable(Type.Integer({ minimum: 1 })) }
 const Kind = OneOf(['book', 'series'])
 
 export const templateRoutes = [
@@ -101,7 +101,7 @@ export const templateRoutes = [
     body: Type.Object({ template: Template, type: Type.Optional(Kind) }),
     reply: Type.Object({
       valid: Type.Boolean({ description: 'Whether it can be rendered.' }),
-      errors: Type.Array(Type.Object({ message: Type.String(), ...Place })),
+      errors: Type.Array(Type.Object({ message: Type.String(), ...Position })),
       warnings: Type.Array(
         Type.Object({
           message: Type.String(),
@@ -112,7 +112,7 @@ export const templateRoutes = [
           nearest: Nullable(Type.String(), {
             description: 'The closest known field; only for the first 20 warnings, and for names of at most 100 characters.',
           }),
-          ...Place,
+          ...Position,
         }),
       ),
     }),
@@ -128,7 +128,7 @@ export const templateRoutes = [
       return {
         valid: true,
         errors: [],
-        warnings: unknown.map((asked, index) => warningOf(kind, asked, keys, index < NEAREST_MAX)),
+        warnings: unknown.map((used, index) => warningOf(kind, used, keys, index < NEAREST_MAX)),
       }
     },
   }),
@@ -181,28 +181,28 @@ interface Keys {
 }
 
 async function readKeys({ caller, services: { database } }: Call, { paths }: Outline): Promise<Keys> {
-  const asked = new Set(paths.flatMap(({ path }) => askedKeys(path)))
-  if (asked.size === 0) return { fixed: [], isUnknown: () => false }
+  const used = new Set(paths.flatMap(({ path }) => keysUsed(path)))
+  if (used.size === 0) return { fixed: [], isUnknown: () => false }
   const fixed = [...[...(await listIdNames(database))].map(pluginKey), COMIC_INFO_KEY]
   const known = new Set(fixed)
-  const others = [...asked].filter((key) => !known.has(key)).slice(0, KEYS_MAX)
+  const others = [...used].filter((key) => !known.has(key)).slice(0, KEYS_MAX)
   for (const key of await listUsedKeys(database, caller, others)) known.add(key)
   return {
     fixed,
     isUnknown: (path) => {
-      const keys = askedKeys(path)
+      const keys = keysUsed(path)
       return keys.length > 0 && !keys.some((key) => known.has(key))
     },
   }
 }
 
-function warningOf(kind: ContextKind, asked: { path: string; line: number; column: number }, keys: Keys, looksForNearest: boolean) {
-  if (keys.isUnknown(asked.path)) {
-    const nearest = looksForNearest ? nearestIdentifier(asked.path, keys.fixed) : null
-    const message = `No identifier has the key of "${asked.path}"${nearest === null ? '.' : `; did you mean "${nearest}"?`}`
-    return { ...asked, nearest, message }
+function warningOf(kind: ContextKind, used: { path: string; line: number; column: number }, keys: Keys, looksForNearest: boolean) {
+  if (keys.isUnknown(used.path)) {
+    const nearest = looksForNearest ? nearestIdentifier(used.path, keys.fixed) : null
+    const message = `No identifier has the key of "${used.path}"${nearest === null ? '.' : `; did you mean "${nearest}"?`}`
+    return { ...used, nearest, message }
   }
-  const nearest = looksForNearest ? nearestField(kind, asked.path) : null
-  const message = `A ${kind} has no field "${asked.path}"${nearest === null ? '.' : `; did you mean "${nearest}"?`}`
-  return { ...asked, nearest, message }
+  const nearest = looksForNearest ? nearestField(kind, used.path) : null
+  const message = `A ${kind} has no field "${used.path}"${nearest === null ? '.' : `; did you mean "${nearest}"?`}`
+  return { ...used, nearest, message }
 }

@@ -26,9 +26,9 @@ const BULK_BOOKS_MAX = 500
 type Patch = Parameters<typeof patchBooks>[2]['patch']
 type Locks = Parameters<typeof lockBooks>[2]['locks']
 type Metadata = Parameters<typeof replaceBook>[2]['metadata']
-type Asked = Pick<Call<Services>, 'services' | 'caller'>
+type ServiceCall = Pick<Call<Services>, 'services' | 'caller'>
 
-const recordOf = ({ services, caller }: Asked, bookId: string) => getBookRecord(services.database, caller, bookId)
+const recordOf = ({ services, caller }: ServiceCall, bookId: string) => getBookRecord(services.database, caller, bookId)
 
 export const bookMetadataRoutes = [
   ...metadataRoutes<Services>({

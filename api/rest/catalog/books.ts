@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import type { Needs } from '#api/http/services.ts'
-import { BOOK_SORT, BookDetail, FULL, FullBook, ShownBook, shownBook, shownBooks } from '#api/views/book-view.ts'
+import { BOOK_SORT, BookDetail, bookView, FULL, FullBook, ListedBook, listedBooks } from '#api/views/book-view.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { AdjacentBooks, BookErrorType, BooksWithErrors } from '#core/catalog/book.ts'
 import { listBooksWithErrors } from '#core/catalog/book-error-query.ts'
@@ -32,7 +32,7 @@ async function answerBooks({ call, query, filter }: ListRequest) {
   const { page, pageSize, offset, limit } = readPage(query)
   const list = { filter, sort: readBookSort(query.sort), offset, limit }
   const { items, total } = await listBooks(services.database, call.caller, list)
-  return paginate({ call, page, pageSize, total, data: shownBooks(call, items, query) })
+  return paginate({ call, page, pageSize, total, data: listedBooks(call, items, query) })
 }
 
 export const bookRoutes = [
@@ -43,7 +43,7 @@ export const bookRoutes = [
     tag: 'books',
     allow: { who: 'books-read' },
     query: Type.Object({ ...bookQuery, libraryId: Type.Optional(Uuid), seriesId: Type.Optional(Uuid) }),
-    reply: Paginated(ShownBook),
+    reply: Paginated(ListedBook),
     run: (call, { query }) => answerBooks({ call, query, filter: query }),
   }),
   endpoint({
@@ -62,7 +62,7 @@ export const bookRoutes = [
       },
       { additionalProperties: false },
     ),
-    reply: Paginated(ShownBook),
+    reply: Paginated(ListedBook),
     run: async (call, { query, body }) => {
       const condition = body.condition ? compileFilter(body.condition, 'books', call.caller) : undefined
       const filter = { condition, search: readSearch(body.fullTextSearch), includeDeleted: body.includeDeleted }
@@ -77,7 +77,7 @@ export const bookRoutes = [
     allow: { who: 'books-read' },
     params: Type.Object({ libraryId: Uuid }),
     query: Type.Object(bookQuery),
-    reply: Paginated(ShownBook),
+    reply: Paginated(ListedBook),
     run: async (call, { params, query }) => {
       await checkLibrary(call.services.database, params.libraryId)
       return await answerBooks({ call, query, filter: { ...params, includeDeleted: query.includeDeleted } })
@@ -110,7 +110,7 @@ export const bookRoutes = [
         page: query.page ?? 0,
         pageSize,
       })
-      for (const group of found.groups) for (const entry of group.books) entry.book = shownBook(call.services, entry.book)
+      for (const group of found.groups) for (const entry of group.books) entry.book = bookView(call.services, entry.book)
       return found
     },
   }),
@@ -127,9 +127,9 @@ export const bookRoutes = [
       const { services } = call
       const caller = call.caller
       const book = await getBook(services.database, caller, params.bookId)
-      if (query.full) return shownBook(services, (await fullBooks(services.database, caller, [book]))[0] as FullBookValue)
-      const held = await getBookRecord(services.database, caller, params.bookId)
-      return { book: shownBook(services, book), metadata: bookDetailMetadataOf(book, held) }
+      if (query.full) return bookView(services, (await fullBooks(services.database, caller, [book]))[0] as FullBookValue)
+      const record = await getBookRecord(services.database, caller, params.bookId)
+      return { book: bookView(services, book), metadata: bookDetailMetadataOf(book, record) }
     },
   }),
   endpoint({
@@ -142,7 +142,7 @@ export const bookRoutes = [
     reply: AdjacentBooks,
     run: async (call, { params }) => {
       const { prev, next } = await findAdjacentBooks(call.services.database, call.caller, params.bookId)
-      return { prev: prev && shownBook(call.services, prev), next: next && shownBook(call.services, next) }
+      return { prev: prev && bookView(call.services, prev), next: next && bookView(call.services, next) }
     },
   }),
 ]

@@ -38,16 +38,16 @@ async function full({ services, caller }: { services: Services; caller: Caller }
   const asker = caller
   const id = await checkSeries(services.database, asker, seriesId)
   const found = (await fullSeriesMetadata(services.database, asker, [id])).get(id) ?? refuse('not_found')
-  const held = sources ? (await readRecords(services.database, 'series', [id])).get(id) : undefined
-  return { ...withSourceNames(services, found), ...(held && { sources: held.sources }) } as never
+  const record = sources ? (await readRecords(services.database, 'series', [id])).get(id) : undefined
+  return { ...withSourceNames(services, found), ...(record && { sources: record.sources }) } as never
 }
 
 type Patch = Parameters<typeof patchSeries>[2]['patch']
 type Locks = Parameters<typeof lockSeries>[2]['locks']
 type Metadata = Parameters<typeof replaceSeries>[2]['metadata']
-type Asked = Pick<Call<Services>, 'services' | 'caller'>
+type ServiceCall = Pick<Call<Services>, 'services' | 'caller'>
 
-const recordOf = ({ services, caller }: Asked, seriesId: string) => getSeriesRecord(services.database, caller, seriesId)
+const recordOf = ({ services, caller }: ServiceCall, seriesId: string) => getSeriesRecord(services.database, caller, seriesId)
 
 export const seriesMetadataRoutes = [
   ...metadataRoutes<Services>({
@@ -91,8 +91,8 @@ export const seriesMetadataRoutes = [
         seriesIds: [params.seriesId],
         patch: body,
       })
-      const held = await getSeriesRecord(database, caller, id)
-      return { id, title: held.values.title as string, updatedAt: held.updatedAt }
+      const record = await getSeriesRecord(database, caller, id)
+      return { id, title: record.values.title as string, updatedAt: record.updatedAt }
     },
   }),
   endpoint({

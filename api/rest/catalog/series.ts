@@ -3,9 +3,9 @@ import Type from 'typebox'
 import { endpointOf, streamOf } from '#api/http/endpoint.ts'
 import { PAGE_SIZE_MAX, Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import type { Needs } from '#api/http/services.ts'
-import { BOOK_SORT, FULL, ShownBook, shownBooks } from '#api/views/book-view.ts'
+import { BOOK_SORT, FULL, ListedBook, listedBooks } from '#api/views/book-view.ts'
 import { withSourceNames } from '#api/views/legacy-names.ts'
-import { FULL_SERIES, SAME_LIBRARY, SERIES_SORT, ShownSeries, shownSeries } from '#api/views/series-view.ts'
+import { FULL_SERIES, ListedSeries, listedSeries, SAME_LIBRARY, SERIES_SORT } from '#api/views/series-view.ts'
 import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { checkLibrary, listSeriesBooks, readBookSort, SERIES_BOOKS_MAX } from '#core/catalog/book-query.ts'
@@ -39,7 +39,7 @@ async function answerSeries({ call, query, filter }: ListRequest) {
   const { page, pageSize, offset, limit } = readPage(query)
   const list = { filter, sort: readSeriesSort(query.sort), offset, limit }
   const { items, total } = await listSeries(call.services.database, call.caller, list)
-  return paginate({ call, page, pageSize, total, data: shownSeries(call, items, query) })
+  return paginate({ call, page, pageSize, total, data: listedSeries(call, items, query) })
 }
 
 /** Comma-separated names in a query. */
@@ -85,7 +85,7 @@ export const seriesRoutes = [
     tag: 'series',
     allow: { who: 'series-read' },
     query: Type.Object({ ...seriesQuery, ...CHOICE }),
-    reply: Paginated(ShownSeries),
+    reply: Paginated(ListedSeries),
     run: (call, { query }) => answerSeries({ call, query, filter: filterOf(query) }),
   }),
   endpoint({
@@ -97,7 +97,7 @@ export const seriesRoutes = [
     query: Type.Object(seriesQuery),
     bodyOptional: true,
     body: SeriesListRequest,
-    reply: Paginated(ShownSeries),
+    reply: Paginated(ListedSeries),
     run: (call, { query, body }) => answerSeries({ call, query, filter: readFilter(body, call.caller) }),
   }),
   endpoint({
@@ -129,7 +129,7 @@ export const seriesRoutes = [
       { additionalProperties: false },
     ),
     query: Type.Object({ limit: FOUND_LIMIT, full: FULL_SERIES, sort: SERIES_SORT }),
-    reply: Type.Array(ShownSeries),
+    reply: Type.Array(ListedSeries),
     run: async (call, { body, query }) => {
       const search = readSearch(body.query)
       // An empty search finds nothing rather than everything.
@@ -140,7 +140,7 @@ export const seriesRoutes = [
         offset: 0,
         limit: query.limit ?? FOUND_DEFAULT,
       })
-      return shownSeries(call, items, { full: query.full ?? body.full })
+      return listedSeries(call, items, { full: query.full ?? body.full })
     },
   }),
   endpoint({
@@ -151,7 +151,7 @@ export const seriesRoutes = [
     allow: { who: 'series-read' },
     params: Type.Object({ libraryId: Uuid }),
     query: Type.Object({ ...seriesQuery, ...CHOICE, libraryId: SAME_LIBRARY }),
-    reply: Paginated(ShownSeries),
+    reply: Paginated(ListedSeries),
     run: async (call, { params, query }) => {
       await checkLibrary(call.services.database, params.libraryId)
       return await answerSeries({ call, query, filter: filterOf({ ...query, ...params }) })
@@ -165,7 +165,7 @@ export const seriesRoutes = [
     allow: { who: 'series-read' },
     params: SeriesId,
     query: Type.Object({ full: FULL_SERIES }),
-    reply: ShownSeries,
+    reply: ListedSeries,
     run: async (call, { params, query }) => {
       const series = await getSeries(call.services.database, call.caller, params.seriesId)
       if (!query.full) return series
@@ -186,12 +186,12 @@ export const seriesRoutes = [
       sort: BOOK_SORT,
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: SERIES_BOOKS_MAX, description: 'Default: all.' })),
     }),
-    reply: Type.Array(ShownBook),
+    reply: Type.Array(ListedBook),
     run: async (call, { params, query }) => {
       const { includeDeleted = false, limit } = query
       const series = { seriesId: params.seriesId, includeDeleted, limit, sort: readBookSort(query.sort) }
       const books = await listSeriesBooks(call.services.database, call.caller, series)
-      return shownBooks(call, books, query)
+      return listedBooks(call, books, query)
     },
   }),
   stream({

@@ -2,8 +2,8 @@ import Type, { type TSchema } from 'typebox'
 import { type Call, endpointOf, madeAt, type StreamReply, streamOf } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import type { Needs } from '#api/http/services.ts'
-import { BOOK_SORT, FULL, ShownBook, shownBooks } from '#api/views/book-view.ts'
-import { FULL_SERIES, SERIES_SORT, ShownSeries, shownSeries } from '#api/views/series-view.ts'
+import { BOOK_SORT, FULL, ListedBook, listedBooks } from '#api/views/book-view.ts'
+import { FULL_SERIES, ListedSeries, listedSeries, SERIES_SORT } from '#api/views/series-view.ts'
 import { bookThumbnail, seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { getBook, readBookSort } from '#core/catalog/book-query.ts'
 import { getSeries, readSeriesSort } from '#core/catalog/series-query.ts'
@@ -19,7 +19,7 @@ const stream = streamOf<Services>()
 
 type Shelf = shapes.Shelf
 /** The query of a shelf's member list. */
-interface Asked {
+interface ListQuery {
   page?: number
   pageSize?: number
   full?: boolean
@@ -44,12 +44,12 @@ interface Kind {
   Reply: TSchema
   New: TSchema
   Ids: TSchema
-  ShownMember: TSchema
+  ListedMember: TSchema
   full: TSchema
   sort: TSchema
   /** @throws not_found for a member that the caller may not see */
   checkMember(call: Call<Services>, id: string): Promise<unknown>
-  listMembers(call: Call<Services>, shelf: Shelf, query: Asked): Promise<object>
+  listMembers(call: Call<Services>, shelf: Shelf, query: ListQuery): Promise<object>
   /** The cover of the first member; null if there is none. */
   firstCover(call: Call<Services>, shelf: Shelf, query: { placeholder?: boolean }): Promise<StreamReply | null>
 }
@@ -57,14 +57,14 @@ interface Kind {
 const COLLECTION: Kind = {
   ...{ kind: 'collection', noun: 'collection', path: 'collections', idName: 'collectionId', countName: 'seriesCount' },
   ...{ members: 'series', memberId: 'seriesId', memberIds: 'seriesIds', read: 'series-read', write: 'series-write' },
-  ...{ Reply: shapes.Collection, New: shapes.NewCollection, Ids: shapes.SeriesIds, ShownMember: ShownSeries },
+  ...{ Reply: shapes.Collection, New: shapes.NewCollection, Ids: shapes.SeriesIds, ListedMember: ListedSeries },
   ...{ full: FULL_SERIES, sort: SERIES_SORT },
   checkMember: ({ services, caller }, id) => getSeries(services.database, caller, id),
   async listMembers(call, shelf, query) {
     const { page, pageSize, ...window } = readPage(query)
     const list = { ...window, sort: readSeriesSort(query.sort), shelf }
     const { items, total } = await listCollectionSeries(call.services.database, call.caller, list)
-    return paginate({ call, page, pageSize, total, data: shownSeries(call, items, query) })
+    return paginate({ call, page, pageSize, total, data: listedSeries(call, items, query) })
   },
   async firstCover(call, shelf, query) {
     const { items } = await listCollectionSeries(call.services.database, call.caller, { offset: 0, limit: 1, sort: null, shelf })
@@ -75,14 +75,14 @@ const COLLECTION: Kind = {
 const READ_LIST: Kind = {
   ...{ kind: 'read_list', noun: 'read list', path: 'read-lists', idName: 'readListId', countName: 'bookCount' },
   ...{ members: 'books', memberId: 'bookId', memberIds: 'bookIds', read: 'books-read', write: 'books-write' },
-  ...{ Reply: shapes.ReadList, New: shapes.NewReadList, Ids: shapes.BookIds, ShownMember: ShownBook },
+  ...{ Reply: shapes.ReadList, New: shapes.NewReadList, Ids: shapes.BookIds, ListedMember: ListedBook },
   ...{ full: FULL, sort: BOOK_SORT },
   checkMember: ({ services, caller }, id) => getBook(services.database, caller, id),
   async listMembers(call, shelf, query) {
     const { page, pageSize, ...window } = readPage(query)
     const list = { ...window, sort: readBookSort(query.sort), shelf }
     const { items, total } = await listReadListBooks(call.services.database, call.caller, list)
-    return paginate({ call, page, pageSize, total, data: shownBooks(call, items, query) })
+    return paginate({ call, page, pageSize, total, data: listedBooks(call, items, query) })
   },
   async firstCover(call, shelf, query) {
     const { items } = await listReadListBooks(call.services.database, call.caller, { offset: 0, limit: 1, sort: null, shelf })
@@ -91,7 +91,7 @@ const READ_LIST: Kind = {
 }
 
 /** The record of a shelf, with the name that its kind uses for the count. */
-export const shownShelf = (countName: string, { count, ...shelf }: Shelf) => ({ ...shelf, [countName]: count })
+export const shelfView = (countName: string, { count, ...shelf }: Shelf) => ({ ...shelf, [countName]: count })
 
 /** Addresses, permissions and shapes of a kind. */
 function reachOf(of: Kind) {
@@ -101,7 +101,7 @@ function reachOf(of: Kind) {
   return {
     ...{ list, one, idOf, params: Type.Object({ [of.idName]: Uuid }) },
     ...{ tag: of.path, read: { who: of.read }, write: { who: of.write } },
-    show: (shelf: Shelf) => shownShelf(of.countName, shelf),
+    show: (shelf: Shelf) => shelfView(of.countName, shelf),
     async get({ services, caller }: Call<Services>, params: unknown): Promise<Shelf> {
       const found = await findShelf(services.database, caller, of.kind, idOf(params))
       return found ?? refuse('not_found', `There is no ${of.noun} ${idOf(params)}, or you may not see it.`)
@@ -112,7 +112,7 @@ function reachOf(of: Kind) {
 /** List all shelves or those of one member, and create new ones. */
 function listRoutes(of: Kind) {
   const { list, tag, read, write, show } = reachOf(of)
-  const answer = async (call: Call<Services>, query: Asked, memberId?: string) => {
+  const answer = async (call: Call<Services>, query: ListQuery, memberId?: string) => {
     const { page, pageSize, ...window } = readPage(query)
     const { items, total } = await listShelves(call.services.database, call.caller, of.kind, { ...window, memberId })
     return paginate({ call, page, pageSize, total, data: items.map(show) })
@@ -191,8 +191,8 @@ function memberRoutes(of: Kind) {
     endpoint({
       ...{ method: 'GET', path, summary: `List the ${members} of a ${noun} in its order`, tag, allow: read, params },
       query: Type.Object({ ...pageQuery, full: of.full, sort: of.sort }),
-      reply: Paginated(of.ShownMember),
-      run: async (call, { params, query }) => (await of.listMembers(call, await get(call, params), query as Asked)) as never,
+      reply: Paginated(of.ListedMember),
+      run: async (call, { params, query }) => (await of.listMembers(call, await get(call, params), query as ListQuery)) as never,
     }),
     endpoint({
       ...{ method: 'PUT', path, summary: `Set the ${members} of a ${noun} and their order`, tag, allow: write, params },

@@ -86,7 +86,7 @@ function libraryRoutes(taxonomy: Taxonomy) {
 function seriesListRoutes(taxonomy: Taxonomy) {
   const { plural } = wordsOf(taxonomy)
   const List = Type.Object({ [plural]: Type.Array(NamedShape) })
-  const shown = async (call: Call, seriesId: string) => ({ [plural]: await namesOf(call, taxonomy, seriesId) })
+  const namesView = async (call: Call, seriesId: string) => ({ [plural]: await namesOf(call, taxonomy, seriesId) })
   return [
     endpoint({
       method: 'GET',
@@ -96,7 +96,7 @@ function seriesListRoutes(taxonomy: Taxonomy) {
       allow: { who: 'series-read' },
       params: SeriesId,
       reply: List,
-      run: (call, { params }) => shown(call, params.seriesId),
+      run: (call, { params }) => namesView(call, params.seriesId),
     }),
     endpoint({
       method: 'PUT',
@@ -111,7 +111,7 @@ function seriesListRoutes(taxonomy: Taxonomy) {
         const given = readNames((body as Record<string, string[]>)[plural] ?? [], `/${plural}`)
         const change = { seriesId: params.seriesId, taxonomy, names: given }
         await setSeriesNames(call.services.database, call.caller, change)
-        return await shown(call, params.seriesId)
+        return await namesView(call, params.seriesId)
       },
     }),
   ]

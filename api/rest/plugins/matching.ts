@@ -89,7 +89,7 @@ const ApplicationRecord = Noun('MetadataApplication')({
   undoneAt: Nullable(Timestamp),
 })
 
-const shownApplication = (
+const applicationView = (
   { id, pluginId, pluginKey, externalId, appliedBy, changes, createdAt, undoneAt }: Application,
   plugins: readonly InstalledPlugin[],
 ) => ({
@@ -99,7 +99,7 @@ const shownApplication = (
   createdAt: createdAt.toISOString(),
   undoneAt: undoneAt?.toISOString() ?? null,
 })
-const shownFailure = (failure: ProviderFailure | null) => ({ code: failure?.code ?? null, callId: failure?.callId ?? null })
+const failureView = (failure: ProviderFailure | null) => ({ code: failure?.code ?? null, callId: failure?.callId ?? null })
 const appliedOf = (fields: readonly FieldPreview[]) => ({
   appliedFields: fields.filter(({ status }) => status === 'will_apply').map(({ field }) => field),
   skippedFields: fields
@@ -107,12 +107,12 @@ const appliedOf = (fields: readonly FieldPreview[]) => ({
     .map(({ field, reason }) => ({ field, reason: reason ?? 'The field already has this value.' })),
 })
 
-interface Asked {
+interface ServiceCall {
   services: Services
   caller: Caller
 }
 /** @throws not_found for unknown or hidden records, with the same message */
-async function checkTargets(call: Asked, kind: Target['kind'], ids: readonly string[]): Promise<string[]> {
+async function checkTargets(call: ServiceCall, kind: Target['kind'], ids: readonly string[]): Promise<string[]> {
   const list = kind === 'series' ? listVisibleSeriesIds : listVisibleBookIds
   const visible = await list(call.services.database, call.caller, ids)
   const own = [...new Set(ids.map((id) => id.toLowerCase()))]
@@ -120,13 +120,18 @@ async function checkTargets(call: Asked, kind: Target['kind'], ids: readonly str
   if (hidden !== undefined) refuse('not_found', `There is no ${kind} ${hidden}, or you may not see it.`)
   return own
 }
-const checkTarget = async (call: Asked, kind: Target['kind'], id: string): Promise<Target> => {
+const checkTarget = async (call: ServiceCall, kind: Target['kind'], id: string): Promise<Target> => {
   const [own] = await checkTargets(call, kind, [id])
   return { kind, id: own as string }
 }
 
 /** The given plugin, or all enabled ones for this purpose except test tools, by priority. @throws conflict if there is none */
-async function providers({ services }: Asked, kind: Target['kind'], pluginId: string | undefined, libraryId?: string): Promise<string[]> {
+async function providers(
+  { services }: ServiceCall,
+  kind: Target['kind'],
+  pluginId: string | undefined,
+  libraryId?: string,
+): Promise<string[]> {
   if (pluginId !== undefined) return [(await services.plugins.get(pluginId)).id]
   const used = (await services.plugins.list())
     .filter((plugin) => {
@@ -207,7 +212,7 @@ const previewRoutes = (kind: Target['kind']) => {
         const count = (status: FieldPreview['status']) => fields.filter((field) => field.status === status).length
         return {
           ...{ pluginId: provider.id, pluginName: provider.name, externalId: body.externalId, externalUrl, fields },
-          ...{ error: failure?.message ?? null, ...shownFailure(failure) },
+          ...{ error: failure?.message ?? null, ...failureView(failure) },
           summary: {
             willApply: count('will_apply'),
             locked: count('locked'),
@@ -229,7 +234,7 @@ function appliedView({ success, message, applicationId, failure, fields }: Appli
     success,
     message,
     applicationId,
-    ...shownFailure(failure),
+    ...failureView(failure),
     ...appliedOf(fields),
     dryRunReport: dryRun && success ? { changes } : null,
   }
@@ -280,7 +285,7 @@ const applyRoutes = (kind: Target['kind']) => {
         const { success, message, applicationId, externalUrl, confidence, skipped, failure } = matched
         return {
           ...{ success, message, applicationId, externalUrl, confidence, skippedReason: skipped },
-          ...shownFailure(failure),
+          ...failureView(failure),
           ...appliedOf(matched.fields),
           matchedResult: matched.match ? searchResultView(matched.match) : null,
         }
@@ -341,7 +346,7 @@ const applicationRoutes = (kind: Target['kind']) => {
       run: async (call, { params }) => {
         const applications = await call.services.matching.applications(await checkTarget(call, kind, idOf(params)))
         const plugins = await call.services.plugins.list()
-        return { applications: applications.map((one) => shownApplication(one, plugins)) }
+        return { applications: applications.map((one) => applicationView(one, plugins)) }
       },
     }),
     endpoint({

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
-import { failureMembers, PluginCapabilities, scopesOf, shownCapabilities } from '#api/views/plugin-view.ts'
+import { capabilitiesView, failureMembers, PluginCapabilities, scopesOf } from '#api/views/plugin-view.ts'
 import { searchAnswerView } from '#api/views/search-results.ts'
 import { FreeObject, Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
@@ -57,7 +57,7 @@ export const pluginActionRoutes = [
         pluginDisplayName: manifest.name,
         actionType: 'metadata_search',
         label: `Search ${manifest.name}`,
-        capabilities: shownCapabilities(manifest),
+        capabilities: capabilitiesView(manifest),
         description: manifest.summary,
         libraryIds: matching.libraryIds ?? [],
         searchUriTemplate: manifest.capabilities.webLinks?.search ?? null,

@@ -46,7 +46,7 @@ const PluginRepository = Type.Object(
   { title: 'PluginRepository', description: 'A folder on the web with packages and a signed index.' },
 )
 
-const shown = ({ publicKey, expiresAt, fetchedAt, createdAt, ...rest }: Repository) => ({
+const repositoryView = ({ publicKey, expiresAt, fetchedAt, createdAt, ...rest }: Repository) => ({
   ...rest,
   publicKey,
   fingerprint: fingerprintOf(publicKey),
@@ -89,7 +89,7 @@ const AvailablePlugin = Type.Object(
   { title: 'OfferedPlugin' },
 )
 
-const shownPlugin = ({
+const offeredPluginView = ({
   repository,
   id,
   name,
@@ -104,10 +104,10 @@ const shownPlugin = ({
   ...{ repository, id, name, summary, author: author?.name ?? null, categories, capabilities, version, installedVersion },
   versions: versions
     .slice(0, VERSIONS_MAX)
-    .map(({ hindrance, ...one }) => ({ ...shownVersion(one), installable: hindrance === null, hindrance })),
+    .map(({ hindrance, ...one }) => ({ ...versionView(one), installable: hindrance === null, hindrance })),
 })
 
-const shownVersion = ({ version, pluginApi, server, size, sha256, permissions, releasedAt, changelog, advisory }: IndexVersion) => ({
+const versionView = ({ version, pluginApi, server, size, sha256, permissions, releasedAt, changelog, advisory }: IndexVersion) => ({
   ...{ version, pluginApi, server: server ?? null, size, sha256, permissions, releasedAt },
   ...{ changelog: changelog ?? null, advisory: advisory ?? null },
 })
@@ -121,7 +121,7 @@ export const pluginRepositoryRoutes = [
     allow,
     reply: Type.Object({ repositories: Type.Array(PluginRepository), total: Count }),
     run: async ({ services }) => {
-      const repositories = (await services.repositories.list()).map(shown)
+      const repositories = (await services.repositories.list()).map(repositoryView)
       return { repositories, total: repositories.length }
     },
   }),
@@ -153,7 +153,7 @@ export const pluginRepositoryRoutes = [
         const message = `Compare the fingerprint with the one that the publisher of ${offer.name} states elsewhere. If they are equal, send the publicKey too.`
         return { repository: null, ...offer, message }
       }
-      const repository = shown(await services.repositories.add({ url: body.url, publicKey: body.publicKey }))
+      const repository = repositoryView(await services.repositories.add({ url: body.url, publicKey: body.publicKey }))
       const { name, plugins } = repository
       const of = { url: repository.url, name, publicKey: repository.publicKey, fingerprint: repository.fingerprint, plugins }
       return { repository, ...of, message: `Added ${name} and pinned its key.` }
@@ -173,7 +173,7 @@ export const pluginRepositoryRoutes = [
     reply: Type.Object({ plugins: Type.Array(AvailablePlugin), total: Count }),
     run: async ({ services }, { query }) => {
       const { plugins, total } = await services.repositories.listAvailable({ limit: 50, ...query })
-      return { plugins: plugins.map(shownPlugin), total }
+      return { plugins: plugins.map(offeredPluginView), total }
     },
   }),
   endpoint({
@@ -185,7 +185,8 @@ export const pluginRepositoryRoutes = [
     params: RepositoryId,
     body: Type.Object({ enabled: Type.Boolean() }),
     reply: PluginRepository,
-    run: async ({ services }, { params, body }) => shown(await services.repositories.setEnabled(params.repositoryId, body.enabled)),
+    run: async ({ services }, { params, body }) =>
+      repositoryView(await services.repositories.setEnabled(params.repositoryId, body.enabled)),
   }),
   endpoint({
     method: 'DELETE',
@@ -208,7 +209,7 @@ export const pluginRepositoryRoutes = [
     allow,
     params: RepositoryId,
     reply: PluginRepository,
-    run: async ({ services }, { params }) => shown(await services.repositories.refresh(params.repositoryId)),
+    run: async ({ services }, { params }) => repositoryView(await services.repositories.refresh(params.repositoryId)),
   }),
   endpoint({
     method: 'POST',
@@ -236,8 +237,8 @@ export const pluginRepositoryRoutes = [
       message: Type.String(),
     }),
     run: async (call, { params, body }) => {
-      const wanted = { repositoryId: params.repositoryId, ...body, userId: call.caller.userId }
-      const { plugin, version, sha256, waitsFor } = await call.services.repositories.install(wanted)
+      const request = { repositoryId: params.repositoryId, ...body, userId: call.caller.userId }
+      const { plugin, version, sha256, waitsFor } = await call.services.repositories.install(request)
       call.created(`/api/v1/admin/plugins/${plugin.id}`)
       const message =
         waitsFor.length === 0 ? `${plugin.key} ${version} runs.` : `${plugin.key} ${version} waits for consent: it ${waitsFor.join(', ')}.`

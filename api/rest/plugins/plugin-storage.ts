@@ -38,7 +38,7 @@ const Detail = Type.Object(
   { title: 'PluginStorageDetail' },
 )
 
-const shown = ({ pluginKey, rows, bytes }: StorageStats) => ({ pluginName: pluginKey, fileCount: rows, totalBytes: bytes })
+const storageView = ({ pluginKey, rows, bytes }: StorageStats) => ({ pluginName: pluginKey, fileCount: rows, totalBytes: bytes })
 const unknown = (name: string): never => refuse('not_found', `There is no plugin called ${name}.`)
 
 export const pluginStorageRoutes = [
@@ -50,7 +50,7 @@ export const pluginStorageRoutes = [
     allow,
     reply: Type.Object({ plugins: Type.Array(Stats), totalBytes: Bytes, totalFileCount: Type.Integer({ minimum: 0, description: ROWS }) }),
     run: async ({ services }) => {
-      const plugins = (await listStorageStats(services.database)).map(shown)
+      const plugins = (await listStorageStats(services.database)).map(storageView)
       return {
         plugins,
         totalBytes: plugins.reduce((sum, { totalBytes }) => sum + totalBytes, 0),
@@ -69,7 +69,7 @@ export const pluginStorageRoutes = [
     run: async ({ services }, { params }) => {
       const found = (await findStorageStats(services.database, params.name)) ?? unknown(params.name)
       const owners = found.owners.map(({ userId, username, rows, bytes }) => ({ userId, username, fileCount: rows, totalBytes: bytes }))
-      return { ...shown(found), owners }
+      return { ...storageView(found), owners }
     },
   }),
   endpoint({

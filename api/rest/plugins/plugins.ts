@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
-import { Granted, INTERNAL_CONFIG, MATCHING, Plugin, showPlugin, showPlugins } from '#api/views/plugin-view.ts'
+import { Granted, INTERNAL_CONFIG, MATCHING, Plugin, pluginView, pluginViews } from '#api/views/plugin-view.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { FreeJson, FreeObject, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
@@ -42,7 +42,7 @@ const Status = Noun('PluginStatus')({
 /** @param tried the result of a test start, if there was one */
 async function status(services: Services, plugin: InstalledPlugin, message: string, tried?: Awaited<ReturnType<PluginHost['test']>>) {
   return {
-    plugin: await showPlugin(services, plugin),
+    plugin: await pluginView(services, plugin),
     message,
     healthCheckPerformed: tried !== undefined,
     healthCheckPassed: tried?.success ?? null,
@@ -58,8 +58,8 @@ const TARGETS = new Set<string>([...SERIES_LOCKS, ...BOOK_LOCKS])
 async function checkMatching(services: Services, given: MatchingSettings): Promise<void> {
   const wrong = (path: string, message: string): never =>
     refuse('invalid_value', `${path.slice(1)} ${message}`, { details: [{ path, message }] })
-  const stranger = given.metadataTargets?.findIndex((target) => !TARGETS.has(target)) ?? -1
-  if (stranger !== -1) wrong(`/metadataTargets/${stranger}`, `is not a metadata field. The fields are ${[...TARGETS].join(', ')}.`)
+  const unknownAt = given.metadataTargets?.findIndex((target) => !TARGETS.has(target)) ?? -1
+  if (unknownAt !== -1) wrong(`/metadataTargets/${unknownAt}`, `is not a metadata field. The fields are ${[...TARGETS].join(', ')}.`)
   if (given.searchPreprocessingRules) await services.rules.checkTitleRules(given.searchPreprocessingRules)
   if (given.autoMatchConditions) await services.rules.checkCondition(given.autoMatchConditions, '/autoMatchConditions')
   if (!given.searchQueryTemplate) return
@@ -88,14 +88,14 @@ const EditedPlugin = Type.Object(
 )
 
 /** Members of a request that were ignored. Null and empty values request nothing. */
-function leftAloneOf(body: Readonly<Record<string, unknown>>, shown: Readonly<Record<string, unknown>>): string[] {
+function ignoredMembers(body: Readonly<Record<string, unknown>>, current: Readonly<Record<string, unknown>>): string[] {
   const isNothing = (value: unknown) => value == null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0)
   const sorted = (value: unknown) => (Array.isArray(value) ? [...value].sort() : value)
-  return Object.keys(SETTLED).filter((name) => !isNothing(body[name]) && !isDeepStrictEqual(sorted(body[name]), sorted(shown[name])))
+  return Object.keys(SETTLED).filter((name) => !isNothing(body[name]) && !isDeepStrictEqual(sorted(body[name]), sorted(current[name])))
 }
 
 /** Null counts as absent for members that cannot be null. */
-const isSaid = (name: string, value: unknown) =>
+const isPresent = (name: string, value: unknown) =>
   value !== undefined && !(value === null && (name === 'libraryIds' || name === 'useExistingExternalId'))
 const MATCHING_NAMES = Object.keys(MATCHING) as (keyof typeof MATCHING & keyof MatchingSettings)[]
 
@@ -108,7 +108,7 @@ export const pluginRoutes = [
     allow,
     reply: Type.Object({ plugins: Type.Array(Plugin), total: Count }),
     run: async ({ services }) => {
-      const plugins = await showPlugins(services, await services.plugins.list())
+      const plugins = await pluginViews(services, await services.plugins.list())
       return { plugins, total: plugins.length }
     },
   }),
@@ -156,7 +156,7 @@ export const pluginRoutes = [
     allow,
     params: PluginId,
     reply: Plugin,
-    run: async ({ services }, { params }) => showPlugin(services, await services.plugins.get(params.pluginId)),
+    run: async ({ services }, { params }) => pluginView(services, await services.plugins.get(params.pluginId)),
   }),
   endpoint({
     method: 'PATCH',
@@ -193,7 +193,7 @@ export const pluginRoutes = [
     run: async ({ services }, { params, body }) => {
       const { config, privateHosts, credentials, credentialsHost, internalConfig } = body
       const given: MatchingSettings = {
-        ...Object.fromEntries(MATCHING_NAMES.flatMap((name) => (isSaid(name, body[name]) ? [[name, body[name]]] : []))),
+        ...Object.fromEntries(MATCHING_NAMES.flatMap((name) => (isPresent(name, body[name]) ? [[name, body[name]]] : []))),
         ...(internalConfig !== undefined && { searchResultsLimit: internalConfig?.searchResultsLimit ?? null }),
       }
       await checkMatching(services, given)
@@ -202,8 +202,8 @@ export const pluginRoutes = [
         credentials: credentials === null ? {} : credentials,
         ...(Object.keys(given).length > 0 && { matchingMembers: given }),
       })
-      const shown = await showPlugin(services, plugin)
-      return { ...shown, leftAlone: leftAloneOf(body, shown) }
+      const current = await pluginView(services, plugin)
+      return { ...current, leftAlone: ignoredMembers(body, current) }
     },
   }),
   endpoint({

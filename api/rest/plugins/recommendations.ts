@@ -3,7 +3,7 @@ import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { SERIES_STATUSES } from '#core/metadata/series-metadata.ts'
-import type { ShownItem } from '#core/recommendations/item-view.ts'
+import type { RecommendationView } from '#core/recommendations/item-view.ts'
 
 type Services = Needs<'recommendations' | 'settings'>
 const endpoint = endpointOf<Services>()
@@ -59,7 +59,7 @@ const Recommendation = Type.Object(
 )
 
 /** Adds the names that older clients know, if the settings enable them. */
-const shown = (item: ShownItem, withLegacyNames: boolean) =>
+const recommendationView = (item: RecommendationView, withLegacyNames: boolean) =>
   withLegacyNames
     ? { ...item, inCodex: item.inService, ...(item.serviceSeriesId !== undefined && { codexSeriesId: item.serviceSeriesId }) }
     : item
@@ -99,7 +99,7 @@ export const recommendationRoutes = [
       const list = await services.recommendations.get(call.caller, query.pluginId ?? null)
       const { provider, items, generatedAt, task, lastError } = list
       return {
-        recommendations: items.map((item) => shown(item, services.settings.compatibility.legacyNames)),
+        recommendations: items.map((item) => recommendationView(item, services.settings.compatibility.legacyNames)),
         pluginId: provider.id,
         pluginName: provider.name,
         cached: generatedAt !== null,

@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { type Call, endpointOf, streamOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import { ConfigField, type ConfigSchemaShape, configFields } from '#api/views/config-fields.ts'
-import { shownCapabilities } from '#api/views/plugin-view.ts'
+import { capabilitiesView } from '#api/views/plugin-view.ts'
 import { signInPage } from '#api/views/sign-in-page.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { FreeObject, Noun, Nullable, Secret, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
@@ -89,7 +89,7 @@ const AvailablePlugin = Type.Object(
 )
 
 const capabilitiesOf = (manifest: Manifest) => {
-  const { userReadSync, userRecommendationProvider } = shownCapabilities(manifest)
+  const { userReadSync, userRecommendationProvider } = capabilitiesView(manifest)
   return { readSync: userReadSync, userRecommendationProvider }
 }
 const credentialTypeOf = ({ auth }: Manifest) => (auth !== undefined && auth.scope === 'user' && auth.type !== 'none' ? auth.type : null)
@@ -101,7 +101,7 @@ function settingsOf({ userConfig }: Manifest) {
   return { description: schema.description ?? null, fields: configFields(schema), schema: userConfig }
 }
 
-function shown({ services }: Call<Services>, { own, plugin, authStatus, signInReady }: OwnPlugin) {
+function userPluginView({ services }: Call<Services>, { own, plugin, authStatus, signInReady }: OwnPlugin) {
   const { manifest } = plugin
   return {
     id: own.id,
@@ -130,7 +130,7 @@ function shown({ services }: Call<Services>, { own, plugin, authStatus, signInRe
   }
 }
 
-const offered = ({ plugin, signInReady }: OfferedPlugin) => ({
+const offeredPluginView = ({ plugin, signInReady }: OfferedPlugin) => ({
   pluginId: plugin.id,
   name: plugin.key,
   displayName: plugin.manifest.name,
@@ -174,7 +174,7 @@ export const userPluginRoutes = [
     reply: Type.Object({ enabled: Type.Array(UserPlugin), available: Type.Array(AvailablePlugin) }),
     run: async (call) => {
       const { enabled, available } = await call.services.userPlugins.list(call.caller.userId)
-      return { enabled: enabled.map((one) => shown(call, one)), available: available.map(offered) }
+      return { enabled: enabled.map((one) => userPluginView(call, one)), available: available.map(offeredPluginView) }
     },
   }),
   stream({
@@ -213,7 +213,7 @@ export const userPluginRoutes = [
     allow,
     params: PluginId,
     reply: UserPlugin,
-    run: async (call, { params }) => shown(call, await call.services.userPlugins.get(call.caller.userId, params.pluginId)),
+    run: async (call, { params }) => userPluginView(call, await call.services.userPlugins.get(call.caller.userId, params.pluginId)),
   }),
   endpoint({
     method: 'DELETE',
@@ -237,7 +237,7 @@ export const userPluginRoutes = [
       allow,
       params: PluginId,
       reply: UserPlugin,
-      run: async (call, { params }) => shown(call, await call.services.userPlugins[verb](call.caller.userId, params.pluginId)),
+      run: async (call, { params }) => userPluginView(call, await call.services.userPlugins[verb](call.caller.userId, params.pluginId)),
     }),
   ),
   endpoint({
@@ -250,7 +250,7 @@ export const userPluginRoutes = [
     body: Type.Object({ config: FreeObject() }),
     reply: UserPlugin,
     run: async (call, { params, body }) =>
-      shown(call, await call.services.userPlugins.configure(call.caller.userId, params.pluginId, body.config)),
+      userPluginView(call, await call.services.userPlugins.configure(call.caller.userId, params.pluginId, body.config)),
   }),
   endpoint({
     method: 'POST',
@@ -271,7 +271,7 @@ export const userPluginRoutes = [
     ]),
     reply: UserPlugin,
     run: async (call, { params, body: { credentialsHost, ...given } }) =>
-      shown(call, await call.services.userPlugins.setCredentials(call.caller.userId, params.pluginId, given, credentialsHost)),
+      userPluginView(call, await call.services.userPlugins.setCredentials(call.caller.userId, params.pluginId, given, credentialsHost)),
   }),
   endpoint({
     method: 'POST',
@@ -342,8 +342,8 @@ export const userPluginRoutes = [
     run: async (call, { params, query }) => {
       const { userId } = call.caller
       const { plugin } = await call.services.userPlugins.get(userId, params.pluginId)
-      const isAsked = query.type === undefined || query.type === 'refresh_recommendations'
-      const taskId = isAsked ? await findLastRefresh(call.services.database, { userId, pluginId: plugin.id }) : null
+      const isMatch = query.type === undefined || query.type === 'refresh_recommendations'
+      const taskId = isMatch ? await findLastRefresh(call.services.database, { userId, pluginId: plugin.id }) : null
       if (taskId === null) return refuse('not_found', `There is no recorded task of ${plugin.manifest.name} for you.`)
       const { id, taskType, status, createdAt, startedAt, completedAt, lastError, result } = await getTask(call.services.database, taskId)
       return { taskId: id, taskType, status, createdAt, startedAt, completedAt, error: lastError, result }

@@ -28,19 +28,19 @@ const PAGE_MAX = 2_147_483_647
 /** For routes whose answer also reveals previous progress. */
 const mark = { who: 'progress-write', also: ['progress-read'] } as const
 
-interface MarkAsk {
+interface MarkRequest {
   call: { caller: Caller; services: Services }
   of: { bookIds?: readonly string[]; seriesIds?: readonly string[] }
 }
 
-async function markRead({ call, of }: MarkAsk) {
+async function markRead({ call, of }: MarkRequest) {
   const { database } = call.services
   const caller = call.caller
   const count = await completeBooks(database, caller.userId, await listBookIds(database, caller, of))
   return { count, message: `Marked ${count} ${count === 1 ? 'book' : 'books'} as read.` }
 }
 
-async function markUnread({ call, of }: MarkAsk) {
+async function markUnread({ call, of }: MarkRequest) {
   const { database } = call.services
   const caller = call.caller
   const count = await forgetProgress(database, caller.userId, await listBookIds(database, caller, of))

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { describeLine, pluginLogs, readEvents } from '#api/cli/plugin-logs.ts'
 import { openTerminal } from '#api/cli/terminal.ts'
-import { pluginWatchRoutes } from '#api/rest/plugins/plugin-watch.ts'
+import { pluginDiagnosticsRoutes } from '#api/rest/plugins/plugin-diagnostics.ts'
 import { pluginRoutes } from '#api/rest/plugins/plugins.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openPluginHost } from '#plugins/host/plugin-host.ts'
@@ -84,9 +84,9 @@ t.test('the lines of a plugin of a running server', async (t) => {
   const supervisor = openSupervisor({ log: silentLog })
   t.teardown(() => supervisor.close())
   const way = await openLoopback(t, (_, response) => response.end('{}'))
-  const known = new Set(pluginWatchRoutes.map(({ method, path }) => `${method} ${path}`))
+  const known = new Set(pluginDiagnosticsRoutes.map(({ method, path }) => `${method} ${path}`))
   const server = await openTestServer(t, {
-    routes: [...pluginRoutes.filter(({ method, path }) => !known.has(`${method} ${path}`)), ...pluginWatchRoutes],
+    routes: [...pluginRoutes.filter(({ method, path }) => !known.has(`${method} ${path}`)), ...pluginDiagnosticsRoutes],
     services: ({ database }) => ({
       plugins: openPluginHost({ database, supervisor, egress: openEgress(way), log: silentLog, secrets: SECRETS }),
     }),

@@ -159,7 +159,7 @@ const keptAs = async (kind: Kind, database: Knex, source: string) =>
 function listRoute(kind: Kind) {
   const { owner, table, shape } = kind
   const { base, ownerParams, read, ownerOf } = reachOf(kind)
-  const shown = (services: Services, { ownerId: _, ...fact }: Record<string, unknown>) => withSourceName(services, fact)
+  const entryView = (services: Services, { ownerId: _, ...fact }: Record<string, unknown>) => withSourceName(services, fact)
   return endpoint({
     method: 'GET',
     path: base,
@@ -171,7 +171,7 @@ function listRoute(kind: Kind) {
     run: async (call, { params }) => {
       const id = await ownerOf(call, params)
       const entries = await listEntries<Record<string, unknown>>(call.services.database, table, [id])
-      return { [kind.list]: entries.map((entry) => shown(call.services, entry)) }
+      return { [kind.list]: entries.map((entry) => entryView(call.services, entry)) }
     },
   })
 }
@@ -247,7 +247,7 @@ async function getOne(
 
 const routesOf = (kind: Kind) => [listRoute(kind), addRoute(kind), removeRoute(kind)]
 
-export const seriesFactRoutes = [
+export const metadataEntryRoutes = [
   ...KINDS.flatMap(routesOf),
   endpoint({
     method: 'PATCH',

@@ -2,14 +2,14 @@ import Type from 'typebox'
 import { type Call, endpointOf, streamOf } from '#api/http/endpoint.ts'
 import { eventsOf, type ServerEvent } from '#api/http/event-stream.ts'
 import type { Needs } from '#api/http/services.ts'
-import { AllMetrics, HealthStatus, shownMetrics, summaryOf } from '#api/views/plugin-metrics-view.ts'
-import { ShownManifest, shownManifest } from '#api/views/plugin-view.ts'
+import { AllMetrics, HealthStatus, pluginMetricsView, summaryOf } from '#api/views/plugin-metrics-view.ts'
+import { ManifestView, manifestView } from '#api/views/plugin-view.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
 import { CarrelError, refuse } from '#core/foundation/errors.ts'
 import { described, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { QUARANTINE } from '#plugins/host/plugin-health.ts'
-import { countFailures, listFailures, listPluginFacts } from '#plugins/host/plugin-store.ts'
+import { countFailures, listFailures, listPluginStatuses } from '#plugins/host/plugin-store.ts'
 import { isAtLeast, LOG_LEVELS, type LogLevel, type LogLine } from '#plugins/logs/lines.ts'
 import type { PluginLogs, RecordedCall } from '#plugins/logs/plugin-logs.ts'
 import { harmless, hideSecrets, redact } from '#plugins/logs/text.ts'
@@ -49,7 +49,7 @@ const Line = Type.Object(
   },
   { title: 'PluginLogLine' },
 )
-const shownLine = (line: LogLine) => ({ ...line, at: line.at.toISOString() })
+const lineView = (line: LogLine) => ({ ...line, at: line.at.toISOString() })
 const From = {
   after: Type.Optional(Type.Integer({ ...lineId, description: 'Only lines after this one.' })),
   level: Type.Optional(Type.Enum(LOG_LEVELS, { type: 'string', description: 'Lowest level to return.' })),
@@ -79,7 +79,7 @@ const call = {
 const CallSummary = Type.Object(call, { title: 'PluginCallSummary' })
 const CallDetail = Type.Object({ ...call, input: Type.Unknown(), result: Type.Unknown() }, { title: 'PluginCall' })
 
-const shownCall = ({ input, result, startedAt, ...rest }: RecordedCall) => ({ ...rest, startedAt: startedAt.toISOString() })
+const callView = ({ input, result, startedAt, ...rest }: RecordedCall) => ({ ...rest, startedAt: startedAt.toISOString() })
 
 /** A recorded call. @throws not_found */
 function getCall(logs: PluginLogs, pluginId: string, callId: string): RecordedCall {
@@ -90,7 +90,7 @@ function getCall(logs: PluginLogs, pluginId: string, callId: string): RecordedCa
  * A plugin, for callers who see every series: its input and logs may name any of them.
  * @throws not_found, forbidden
  */
-async function getKnown({ services, caller }: Call<Services>, pluginId: string): Promise<InstalledPlugin> {
+async function getPlugin({ services, caller }: Call<Services>, pluginId: string): Promise<InstalledPlugin> {
   const plugin = await services.plugins.get(pluginId)
   if (await hasSharingGrants(services.database, caller.userId))
     refuse('forbidden', 'Calls and logs of plugins may name series that you may not see. Ask an administrator who may see all series.')
@@ -99,7 +99,7 @@ async function getKnown({ services, caller }: Call<Services>, pluginId: string):
 
 async function* linesAsEvents(lines: AsyncIterable<LogLine>, least: LogLevel | undefined): AsyncGenerator<ServerEvent> {
   for await (const line of lines) {
-    if (least === undefined || isAtLeast(line.level, least)) yield { id: String(line.id), data: shownLine(line) }
+    if (least === undefined || isAtLeast(line.level, least)) yield { id: String(line.id), data: lineView(line) }
   }
 }
 
@@ -117,7 +117,7 @@ async function* whileInstalled({ plugins }: Services, pluginId: string, lines: A
 const readLineId = (text: string | null): number | null => (text !== null && /^\d{1,16}$/.test(text) ? Number(text) : null)
 
 /** Health, failures, logs and calls of plugins, for administrators. */
-export const pluginWatchRoutes = [
+export const pluginDiagnosticsRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/admin/plugins/:pluginId/health',
@@ -142,15 +142,15 @@ export const pluginWatchRoutes = [
     }),
     run: async ({ services }, { params }) => {
       const plugin = await services.plugins.get(params.pluginId)
-      const facts = (await listPluginFacts(services.database, plugin.id)).get(plugin.id)
+      const state = (await listPluginStatuses(services.database, plugin.id)).get(plugin.id)
       const [numbers] = services.plugins.logs.metrics(plugin.id)
       const health = {
         pluginId: plugin.id,
         name: plugin.key,
         enabled: plugin.state === 'enabled',
         healthStatus: services.plugins.healthOf(plugin),
-        failureCount: facts?.failureCount ?? 0,
-        lastFailureAt: facts?.lastFailureAt?.toISOString() ?? null,
+        failureCount: state?.failureCount ?? 0,
+        lastFailureAt: state?.lastFailureAt?.toISOString() ?? null,
         lastSuccessAt: (numbers?.lastSuccessAt ?? plugin.lastSuccessAt)?.toISOString() ?? null,
         disabledReason: plugin.stateReason,
       }
@@ -167,13 +167,13 @@ export const pluginWatchRoutes = [
     reply: Type.Object(
       {
         ...{ success: Type.Boolean(), latencyMs: Count, message: Type.String(), code: Nullable(Type.String()) },
-        manifest: ShownManifest,
+        manifest: ManifestView,
       },
       { title: 'PluginTestResult' },
     ),
     run: async ({ services }, { params }) => {
       const result = await services.plugins.test(params.pluginId)
-      return { ...result, manifest: shownManifest((await services.plugins.get(params.pluginId)).manifest) }
+      return { ...result, manifest: manifestView((await services.plugins.get(params.pluginId)).manifest) }
     },
   }),
   endpoint({
@@ -210,16 +210,16 @@ export const pluginWatchRoutes = [
       windowSeconds: Count,
       threshold: Type.Integer({ minimum: 0, description: 'Number of failures within the window that leads to quarantine.' }),
     }),
-    run: async (asked, { params, query }) => {
-      const { services } = asked
-      const { id } = await getKnown(asked, params.pluginId)
+    run: async (call, { params, query }) => {
+      const { services } = call
+      const { id } = await getPlugin(call, params.pluginId)
       const [{ items, total }, windowFailures] = await Promise.all([
         listFailures(services.database, id, { offset: query.offset ?? 0, limit: query.limit ?? 50 }),
         countFailures(services.database, id, QUARANTINE),
       ])
       const calls = new Map(services.plugins.logs.calls(id).map((one) => [one.callId, one]))
       const failures = items.map(({ version, callId, ...failure }) => {
-        const asked = calls.get(callId)?.input
+        const input = calls.get(callId)?.input
         return {
           id: failure.id,
           errorCode: failure.code,
@@ -227,7 +227,7 @@ export const pluginWatchRoutes = [
           source: failure.source,
           method: failure.method,
           occurredAt: failure.occurredAt.toISOString(),
-          requestSummary: asked === undefined ? null : JSON.stringify(redact(asked, { lengthMax: SUMMARY_LENGTH_MAX }).value),
+          requestSummary: input === undefined ? null : JSON.stringify(redact(input, { lengthMax: SUMMARY_LENGTH_MAX }).value),
           context: { version, callId },
         }
       })
@@ -250,11 +250,11 @@ export const pluginWatchRoutes = [
       missed: Type.Integer({ minimum: 0, description: 'Lines after the given one that are no longer stored.' }),
       lastId: Nullable(LineId, { description: 'Id of the newest line; null if there never was one.' }),
     }),
-    run: async (asked, { params, query }) => {
-      const { services } = asked
-      const { id } = await getKnown(asked, params.pluginId)
+    run: async (call, { params, query }) => {
+      const { services } = call
+      const { id } = await getPlugin(call, params.pluginId)
       const page = services.plugins.logs.lines(id, { ...query, limit: query.limit ?? LINES_DEFAULT })
-      return { ...page, lines: page.lines.map(shownLine) }
+      return { ...page, lines: page.lines.map(lineView) }
     },
   }),
   stream({
@@ -267,9 +267,9 @@ export const pluginWatchRoutes = [
     params: PluginId,
     query: Type.Object(From),
     mediaTypes: ['text/event-stream'],
-    run: async (asked, { params, query }) => {
-      const { services } = asked
-      const { id } = await getKnown(asked, params.pluginId)
+    run: async (call, { params, query }) => {
+      const { services } = call
+      const { id } = await getPlugin(call, params.pluginId)
       return eventsOf(({ lastEventId, signal }) => {
         const after = readLineId(lastEventId) ?? query.after ?? null
         const lines = services.plugins.logs.follow(id, { after, signal })
@@ -285,10 +285,10 @@ export const pluginWatchRoutes = [
     allow,
     params: PluginId,
     reply: Type.Object({ calls: Type.Array(CallSummary) }),
-    run: async (asked, { params }) => {
-      const { services } = asked
-      const { id } = await getKnown(asked, params.pluginId)
-      return { calls: services.plugins.logs.calls(id).map(shownCall) }
+    run: async (call, { params }) => {
+      const { services } = call
+      const { id } = await getPlugin(call, params.pluginId)
+      return { calls: services.plugins.logs.calls(id).map(callView) }
     },
   }),
   endpoint({
@@ -299,11 +299,11 @@ export const pluginWatchRoutes = [
     allow,
     params: CallId,
     reply: CallDetail,
-    run: async (asked, { params }) => {
-      const { services } = asked
-      const { id } = await getKnown(asked, params.pluginId)
+    run: async (call, { params }) => {
+      const { services } = call
+      const { id } = await getPlugin(call, params.pluginId)
       const found = getCall(services.plugins.logs, id, params.callId)
-      return { ...shownCall(found), input: found.input, result: found.result }
+      return { ...callView(found), input: found.input, result: found.result }
     },
   }),
   endpoint({
@@ -319,9 +319,9 @@ export const pluginWatchRoutes = [
       config: Type.Unknown({ description: 'The current configuration, without secrets.' }),
       isInputCut: call.isInputCut,
     }),
-    run: async (asked, { params }) => {
-      const { services } = asked
-      const plugin = await getKnown(asked, params.pluginId)
+    run: async (call, { params }) => {
+      const { services } = call
+      const plugin = await getPlugin(call, params.pluginId)
       const { method, input, isInputCut } = getCall(services.plugins.logs, plugin.id, params.callId)
       return { method, input, config: redact(plugin.config, { lengthMax: CONFIG_LENGTH_MAX }).value, isInputCut }
     },
@@ -334,12 +334,12 @@ export const pluginWatchRoutes = [
     allow,
     reply: AllMetrics,
     run: async ({ services }) => {
-      const [installed, facts] = await Promise.all([services.plugins.list(), listPluginFacts(services.database, null)])
+      const [installed, state] = await Promise.all([services.plugins.list(), listPluginStatuses(services.database, null)])
       const numbers = new Map(services.plugins.logs.metrics().map((one) => [one.pluginId, one]))
       const plugins = installed.map((plugin) =>
-        shownMetrics(plugin, numbers.get(plugin.id), {
+        pluginMetricsView(plugin, numbers.get(plugin.id), {
           healthStatus: services.plugins.healthOf(plugin),
-          lastFailureAt: facts.get(plugin.id)?.lastFailureAt ?? null,
+          lastFailureAt: state.get(plugin.id)?.lastFailureAt ?? null,
         }),
       )
       return { plugins, summary: summaryOf(plugins), updatedAt: new Date().toISOString() }

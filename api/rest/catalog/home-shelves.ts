@@ -2,8 +2,8 @@ import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import type { Needs } from '#api/http/services.ts'
-import { BOOK_SORT, FULL, ShownBook, shownBooks } from '#api/views/book-view.ts'
-import { FULL_SERIES, SAME_LIBRARY, SERIES_SORT, ShownSeries, shownSeries } from '#api/views/series-view.ts'
+import { BOOK_SORT, FULL, ListedBook, listedBooks } from '#api/views/book-view.ts'
+import { FULL_SERIES, ListedSeries, listedSeries, SAME_LIBRARY, SERIES_SORT } from '#api/views/series-view.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { type BookFilter, type BookSort, checkLibrary, listBooks, listOnDeck, readBookSort } from '#core/catalog/book-query.ts'
 import { listSeries, readSeriesSort, type SeriesFilter, type SeriesSort } from '#core/catalog/series-query.ts'
@@ -63,7 +63,7 @@ async function answerBookShelf(shelf: keyof typeof BOOK_SHELVES, request: ListRe
     limit,
   }
   const { items, total } = await listBooks(services.database, request.call.caller, list)
-  return paginate({ call: request.call, page, pageSize, total, data: shownBooks(request.call, items, request.query) })
+  return paginate({ call: request.call, page, pageSize, total, data: listedBooks(request.call, items, request.query) })
 }
 
 async function answerOnDeck(request: ListRequest) {
@@ -71,7 +71,7 @@ async function answerOnDeck(request: ListRequest) {
   const { page, pageSize, offset, limit } = readPage(request.query)
   const list = { filter: await placeOf(request), sort: readBookSort(request.query.sort), offset, limit }
   const { items, total } = await listOnDeck(services.database, request.call.caller, list)
-  return paginate({ call: request.call, page, pageSize, total, data: shownBooks(request.call, items, request.query) })
+  return paginate({ call: request.call, page, pageSize, total, data: listedBooks(request.call, items, request.query) })
 }
 
 async function answerRecentlyRead(request: ListRequest) {
@@ -82,7 +82,7 @@ async function answerRecentlyRead(request: ListRequest) {
     offset: 0,
     limit: request.query.limit ?? LIMIT_DEFAULT,
   })
-  return shownBooks(request.call, items, request.query)
+  return listedBooks(request.call, items, request.query)
 }
 
 const SERIES_SHELVES = {
@@ -100,11 +100,11 @@ async function answerSeriesShelf(shelf: keyof typeof SERIES_SHELVES, request: Li
     offset: 0,
     limit: request.query.limit ?? LIMIT_DEFAULT,
   })
-  return shownSeries(request.call, items, request.query)
+  return listedSeries(request.call, items, request.query)
 }
 
 /** The shelves of a start page, of all libraries or of one. The API has no pages for shelves of series. */
-export const readingListRoutes = [
+export const homeShelfRoutes = [
   ...(Object.keys(BOOK_SHELVES) as (keyof typeof BOOK_SHELVES)[]).flatMap((shelf) => [
     endpoint({
       method: 'GET',
@@ -113,7 +113,7 @@ export const readingListRoutes = [
       tag: 'books',
       allow: { who: 'books-read' },
       query: Type.Object({ ...bookQuery, libraryId: Type.Optional(Uuid) }),
-      reply: Paginated(ShownBook),
+      reply: Paginated(ListedBook),
       run: (call, { query }) => answerBookShelf(shelf, { call, query }),
     }),
     endpoint({
@@ -124,7 +124,7 @@ export const readingListRoutes = [
       allow: { who: 'books-read' },
       params: LibraryId,
       query: Type.Object(bookQuery),
-      reply: Paginated(ShownBook),
+      reply: Paginated(ListedBook),
       run: (call, { params, query }) => answerBookShelf(shelf, { call, query, libraryId: params.libraryId }),
     }),
   ]),
@@ -135,7 +135,7 @@ export const readingListRoutes = [
     tag: 'books',
     allow: { who: 'books-read' },
     query: Type.Object({ ...bookQuery, libraryId: Type.Optional(Uuid) }),
-    reply: Paginated(ShownBook),
+    reply: Paginated(ListedBook),
     run: (call, { query }) => answerOnDeck({ call, query }),
   }),
   endpoint({
@@ -146,7 +146,7 @@ export const readingListRoutes = [
     allow: { who: 'books-read' },
     params: LibraryId,
     query: Type.Object(bookQuery),
-    reply: Paginated(ShownBook),
+    reply: Paginated(ListedBook),
     run: (call, { params, query }) => answerOnDeck({ call, query, libraryId: params.libraryId }),
   }),
   endpoint({
@@ -156,7 +156,7 @@ export const readingListRoutes = [
     tag: 'books',
     allow: { who: 'books-read' },
     query: Type.Object({ ...lastBooksQuery, libraryId: Type.Optional(Uuid) }),
-    reply: Type.Array(ShownBook),
+    reply: Type.Array(ListedBook),
     run: (call, { query }) => answerRecentlyRead({ call, query }),
   }),
   endpoint({
@@ -167,7 +167,7 @@ export const readingListRoutes = [
     allow: { who: 'books-read' },
     params: LibraryId,
     query: Type.Object(lastBooksQuery),
-    reply: Type.Array(ShownBook),
+    reply: Type.Array(ListedBook),
     run: (call, { params, query }) => answerRecentlyRead({ call, query, libraryId: params.libraryId }),
   }),
   ...(Object.keys(SERIES_SHELVES) as (keyof typeof SERIES_SHELVES)[]).flatMap((shelf) => [
@@ -178,7 +178,7 @@ export const readingListRoutes = [
       tag: 'series',
       allow: { who: 'series-read' },
       query: Type.Object({ ...seriesQuery, libraryId: Type.Optional(Uuid) }),
-      reply: Type.Array(ShownSeries),
+      reply: Type.Array(ListedSeries),
       run: (call, { query }) => answerSeriesShelf(shelf, { call, query }),
     }),
     endpoint({
@@ -189,7 +189,7 @@ export const readingListRoutes = [
       allow: { who: 'series-read' },
       params: LibraryId,
       query: Type.Object({ ...seriesQuery, libraryId: SAME_LIBRARY }),
-      reply: Type.Array(ShownSeries),
+      reply: Type.Array(ListedSeries),
       run: (call, { params, query }) => answerSeriesShelf(shelf, { call, query, libraryId: params.libraryId }),
     }),
   ]),
@@ -200,7 +200,7 @@ export const readingListRoutes = [
     tag: 'progress',
     allow: { who: 'series-read', also: ['progress-read'] },
     query: Type.Object({ ...pageQuery, full: FULL_SERIES, sort: SERIES_SORT }),
-    reply: Paginated(ShownSeries),
+    reply: Paginated(ListedSeries),
     run: async (call, { query }) => {
       const { page, pageSize, offset, limit } = readPage(query)
       const { items, total } = await listSeries(call.services.database, call.caller, {
@@ -209,7 +209,7 @@ export const readingListRoutes = [
         offset,
         limit,
       })
-      return paginate({ call, page, pageSize, total, data: shownSeries(call, items, query) })
+      return paginate({ call, page, pageSize, total, data: listedSeries(call, items, query) })
     },
   }),
 ]

@@ -6,7 +6,7 @@ import { addressGroup } from '#core/account/address.ts'
 import { CarrelError } from '#core/foundation/errors.ts'
 
 /** Authenticates every request and limits the request rate, before the route runs. */
-export interface Gate {
+export interface RequestGuard {
   /** Finds the caller and counts the request. @throws rate_limit_exceeded, the errors of checking a password */
   enter(exchange: Exchange<never>): Promise<void>
   /** Counts a request that is refused before authentication. Never throws. */
@@ -15,21 +15,21 @@ export interface Gate {
   headersOfAddress(address: string): [name: string, value: string][]
 }
 
-interface GateOptions {
+interface RequestGuardOptions {
   limiter: RateLimiter | null
   authentication: Authentication
   callers: Accounts['callers']
 }
 
 /** @param options.limiter null: no limits and no headers */
-export function openGate(options: GateOptions): Gate {
-  return new HttpGate(options)
+export function openRequestGuard(options: RequestGuardOptions): RequestGuard {
+  return new HttpRequestGuard(options)
 }
 
-class HttpGate implements Gate {
-  readonly #options: GateOptions
+class HttpRequestGuard implements RequestGuard {
+  readonly #options: RequestGuardOptions
 
-  constructor(options: GateOptions) {
+  constructor(options: RequestGuardOptions) {
     this.#options = options
   }
 
@@ -53,24 +53,24 @@ class HttpGate implements Gate {
     }
     const { cookie = false, basic = false, session = false, userHeader = false } = route?.allow ?? {}
     const accepts: Accepts = { cookie, basic, session, userHeader }
-    let stranger = anonymous(exchange.address)
+    let unauthenticated = anonymous(exchange.address)
     if (hasCredential(request, accepts)) {
       if (this.#isGuess(exchange, accepts)) {
-        stranger = { ...stranger, kind: 'guessing' }
-        const allowance = this.#options.limiter?.peek(stranger)
+        unauthenticated = { ...unauthenticated, kind: 'guessing' }
+        const allowance = this.#options.limiter?.peek(unauthenticated)
         if (allowance?.allowed === false) refuseExcess(exchange, allowance)
       }
       try {
         exchange.caller = await this.#options.authentication.findCaller(request, accepts, exchange.address)
       } catch (error) {
         // A failed or throttled check counts as a request of this address.
-        if (this.#options.limiter) setHeaders(exchange, this.#options.limiter.take(stranger))
+        if (this.#options.limiter) setHeaders(exchange, this.#options.limiter.take(unauthenticated))
         throw error
       }
       exchange.badCredential = exchange.caller === null
     }
     if (!this.#options.limiter) return
-    const client: Client = exchange.caller ? { kind: 'authenticated', id: exchange.caller.userId } : stranger
+    const client: Client = exchange.caller ? { kind: 'authenticated', id: exchange.caller.userId } : unauthenticated
     // Wrong guesses count everywhere; otherwise the exempt paths would allow unlimited guessing.
     const counts = !exempt || client.kind === 'guessing'
     const allowance = counts ? this.#options.limiter.take(client) : this.#options.limiter.peek(client)

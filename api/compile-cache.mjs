@@ -1,22 +1,22 @@
-// Fills Node's compile cache before the server starts, where its code has changed. Plain JavaScript, for the launcher and for benches.
+// Fills Node's compile cache before the server starts, if its code has changed. Plain JavaScript, for the launcher and benchmarks.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 
-/** What the server runs lies in these. */
+/** The folders with code of the server. */
 const FOLDERS = ['api', 'core', 'migrations', 'plugins', 'workers']
-/** Loads everything; see there. */
+/** Loads all code; see there. */
 const LOADER = path.join('api', 'load-all.mjs')
-/** It takes 3 s, and on slow machines ten times as much. A server that starts without it only needs more memory. */
+/** It takes 3 s, on slow machines ten times as much. Without the cache the server only uses more memory. */
 const PATIENCE_MS = 60_000
 
 /**
- * Has another process load the server's code when it is not in the cache as it is now. Whoever takes the types out of a file loads Node's compiler
- * for that, which stays in memory as long as the process: 25 MB of the server's, whose first start it would be. Never fails.
- * @param {{ root: string, node: string, flags: readonly string[], environment: NodeJS.ProcessEnv, patienceMs?: number }} parts
- *   `environment` with NODE_COMPILE_CACHE, else nothing is done
- * @returns {Promise<boolean>} whether something was loaded
+ * Loads the code of the server in another process if the cache is out of date. Removing types loads Node's compiler, which stays in the
+ * memory of the process: 25 MB that the server would otherwise use after its first start. Never fails.
+ * @param {{ root: string, node: string, flags: readonly string[], environment: NodeJS.ProcessEnv, patienceMs?: number }} options
+ *   `environment` must have NODE_COMPILE_CACHE, else nothing happens
+ * @returns {Promise<boolean>} whether code was loaded
  */
 export async function fillCompileCache({ root, node, flags, environment, patienceMs = PATIENCE_MS }) {
   const folder = environment['NODE_COMPILE_CACHE']
@@ -30,7 +30,7 @@ export async function fillCompileCache({ root, node, flags, environment, patienc
     if (await load(node, [...flags, loader], { env: environment, timeout: patienceMs })) fs.writeFileSync(stamp, key)
     return true
   } catch {
-    // A folder that takes no files, or files that go away while they are looked at.
+    // The folder is not writable, or files disappeared while they were read.
     return false
   }
 }
@@ -48,7 +48,7 @@ function keyOf(/** @type {string} */ root, /** @type {readonly string[]} */ more
   return hash.digest('hex')
 }
 
-/** @returns {Promise<boolean>} whether it came to its end */
+/** @returns {Promise<boolean>} whether it completed */
 function load(
   /** @type {string} */ node,
   /** @type {string[]} */ args,

@@ -23,35 +23,35 @@ import { openRepositories } from '#plugins/repositories/repositories.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openTemplates } from '#plugins/templates/templates.ts'
 
-/** What plugins are made from. */
-export interface PluginGround {
+/** What the plugin components need. */
+export interface PluginDependencies {
   settings: Settings
   log: Log
   database: Knex
   tasks: TaskQueue
   drawCover: DrawCover
-  /** Where code of strangers runs; the caller closes it. */
+  /** Runs untrusted code; the caller closes it. */
   supervisor: Supervisor
   rules: Rules
-  /** Every request of plugins to the network; another in tests. */
+  /** How plugins send requests to the network; tests replace it. */
   egress?: ReturnType<typeof openEgress>
 }
 
-/** Everything that runs or serves plugins, put together. */
+/** All components that run or serve plugins. */
 export interface PluginComposition {
   services: Pick<
     Services,
     'plugins' | 'templates' | 'matching' | 'matchTasks' | 'libraryJobs' | 'repositories' | 'userPlugins' | 'recommendations'
   >
-  /** Begins what happens by itself. */
+  /** Starts background work. */
   start(): void
   close(): Promise<void>
 }
 
-/** Opens everything that runs plugins. No process is started before something is called or rendered. */
-export async function openPlugins(ground: PluginGround): Promise<PluginComposition> {
-  const { settings, log, database, tasks, drawCover, supervisor, rules } = ground
-  const { egress = openEgress(undefined, new Set(settings.plugins.allowLocal)) } = ground
+/** Opens all components that run plugins. Starts no process until something is called or rendered. */
+export async function openPlugins(dependencies: PluginDependencies): Promise<PluginComposition> {
+  const { settings, log, database, tasks, drawCover, supervisor, rules } = dependencies
+  const { egress = openEgress(undefined, new Set(settings.plugins.allowLocal)) } = dependencies
   const { enabled } = settings.plugins
   const templates = openTemplates(supervisor)
   const plugins = openPluginHost({ database, supervisor, egress, log, secrets: await credentialKeys(settings), enabled })
@@ -72,7 +72,7 @@ export async function openPlugins(ground: PluginGround): Promise<PluginCompositi
   return {
     services: { plugins, templates, matching, matchTasks, libraryJobs, repositories, userPlugins, recommendations },
     start() {
-      // In safe mode too: it runs no plugin.
+      // Also in safe mode: the maintenance runs no plugin.
       renewing = renewCredentials(plugins, log)
       if (!enabled) return
       repositories.start()
@@ -89,21 +89,21 @@ export async function openPlugins(ground: PluginGround): Promise<PluginCompositi
   }
 }
 
-/** Encrypts anew what an older key was used for, so that nothing needs that key any more. */
+/** Encrypts credentials again that use an older key, so that the key is no longer needed. */
 async function renewCredentials(plugins: PluginHost, log: Log): Promise<void> {
   try {
     const { resealed, lost } = await plugins.credentials.rotate()
     if (resealed > 0)
       log.info(
         { resealed },
-        'Credentials that plugins use were encrypted anew with the first key of CARREL_SECRET_KEY; the older ones are not needed for them any more',
+        'Encrypted plugin credentials again with the first key of CARREL_SECRET_KEY; they no longer need the older keys',
       )
     if (lost > 0)
       log.warn(
         { lost },
-        'Credentials that plugins use were encrypted with a key that is not here: give that key too, behind the others, or enter them again',
+        'Plugin credentials are encrypted with an unknown key. Append that key to CARREL_SECRET_KEY, or enter the credentials again',
       )
   } catch (error) {
-    log.error({ err: error }, 'Credentials that plugins use could not be encrypted anew; older keys are still needed')
+    log.error({ err: error }, 'Could not encrypt plugin credentials again; they still need the older keys')
   }
 }

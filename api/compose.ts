@@ -35,23 +35,23 @@ import { openSupervisor, type Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openRules } from '#plugins/templates/rules.ts'
 import { openPool, type Pool } from '#workers/pool/pool.ts'
 
-/** A load balancer asks every few seconds and gives up about then. */
+/** Load balancers check every few seconds and time out after about this long. */
 const HEALTH_DEADLINE_MS = 3_000
 
-/** What everything here is made from. `settings.dataFolder` is the folder as it really is, links resolved. */
-export interface Ground {
+/** What all components need. `settings.dataFolder` is the real path, links resolved. */
+export interface CompositionDependencies {
   settings: Settings
   log: Log
   database: Knex
-  /** Connections for the question of health and for signing in, which others cannot use up; those of `database` unless given. */
+  /** Reserved connections for health checks and sign-in, so that they work while all others are busy; default: `database`. */
   reserved?: Knex
-  /** Every request of plugins to the network; another in tests. */
+  /** How plugins send requests to the network; tests replace it. */
   egress?: ReturnType<typeof openEgress>
-  /** What is wrong with the data folder, where somebody watches it. */
+  /** The problem of the data folder, if it is watched. */
   dataFolderProblem?: () => string | null
 }
 
-/** Scanning and analyzing: all that works on tasks. Nothing does so until `tasks.start()`. */
+/** Scanning and analyzing. Tasks run only after `tasks.start()`. */
 export interface Work {
   pool: Pool
   tasks: TaskQueue
@@ -60,24 +60,24 @@ export interface Work {
   exports: Exports
   supervisor: Supervisor
   rules: Rules
-  /** Tasks go back to the queue, then the threads end. */
+  /** Returns tasks to the queue, then ends the threads. */
   close(): Promise<void>
 }
 
-/** Everything the server is made of, put together. */
+/** All components of the server. */
 export interface Composition {
   services: Services
-  /** Begins all that happens by itself: tasks, and looking at repositories. */
+  /** Starts all background work: tasks, and refreshing plugin repositories. */
   start(): Promise<void>
-  /** Stops everything; the database stays open, for it was given. */
+  /** Closes everything except the database, which the caller opened. */
   close(): Promise<void>
 }
 
-/** Opens what scans and analyses; commands need no more than this. */
-export async function openWork(ground: Ground): Promise<Work> {
-  const { settings, log, database } = ground
+/** Opens the components that scan and analyze; commands need no more. */
+export async function openWork(dependencies: CompositionDependencies): Promise<Work> {
+  const { settings, log, database } = dependencies
   const pool = openPool({ threads: settings.workers, memoryMbMax: settings.workerMemoryMbMax, deadlineMs: settings.analysisDeadlineMs })
-  // No process is started before something is called.
+  // Starts no process until something is called.
   const supervisor = openSupervisor({ log, isolation: settings.plugins.isolation, hardened: settings.plugins.hardened })
   const rules = openRules(supervisor)
   const announcer = openAnnouncer({ database, log })
@@ -123,11 +123,11 @@ export async function openWork(ground: Ground): Promise<Work> {
   }
 }
 
-/** What serves books: pages, files of EPUBs, positions. */
-async function openReading(ground: Ground, pool: Pool) {
-  const pageReader = await openPages(ground, pool)
+/** Opens the components that serve books: pages, files of EPUBs, positions. */
+async function openReading(dependencies: CompositionDependencies, pool: Pool) {
+  const pageReader = await openPages(dependencies, pool)
   const publications = openPublications({
-    database: ground.database,
+    database: dependencies.database,
     readPublication: pool.readPublication,
     openZipEntry: pool.openZipEntry,
   })
@@ -141,7 +141,7 @@ async function openReading(ground: Ground, pool: Pool) {
   }
 }
 
-const openPages = ({ settings, log, database }: Ground, pool: Pool): Promise<PageReader> =>
+const openPages = ({ settings, log, database }: CompositionDependencies, pool: Pool): Promise<PageReader> =>
   openPageReader({
     database,
     log,
@@ -155,18 +155,18 @@ const openPages = ({ settings, log, database }: Ground, pool: Pool): Promise<Pag
     recordPageProblem: (bookId, problem) => recordPageProblem(database, bookId, problem),
   })
 
-/** Opens all the server needs, HTTP itself excepted. */
-export async function openComposition(ground: Ground): Promise<Composition> {
-  const { settings, log, database } = ground
+/** Opens all components of the server except HTTP. */
+export async function openComposition(dependencies: CompositionDependencies): Promise<Composition> {
+  const { settings, log, database } = dependencies
   const key = settings.tokenKey ?? (await tokenKey(settings.dataFolder))
-  const { pool, tasks, taskMetrics, scans, exports, supervisor, rules, close: closeWork } = await openWork(ground)
-  const reserved = ground.reserved ?? database
+  const { pool, tasks, taskMetrics, scans, exports, supervisor, rules, close: closeWork } = await openWork(dependencies)
+  const reserved = dependencies.reserved ?? database
   const accounts = openAccounts({ database, reserved, settings, tokenKey: Buffer.from(key), log })
   const loopWatch = openLoopWatch({ log })
   const events = openEvents({ database, log, audience: openEventAudience(database), onAccessChange: () => accounts.callers.forget() })
-  const plugins = await openPlugins({ ...ground, tasks, supervisor, rules, drawCover: pool.drawCover })
+  const plugins = await openPlugins({ ...dependencies, tasks, supervisor, rules, drawCover: pool.drawCover })
   try {
-    const reading = await openReading(ground, pool)
+    const reading = await openReading(dependencies, pool)
     openPageCacheUpkeep({ tasks, cache: reading.services.pageReader.cache })
     return {
       services: {
@@ -189,7 +189,7 @@ export async function openComposition(ground: Ground): Promise<Composition> {
         diskState: openDiskProbe(settings.dataFolder, { deadlineMs: HEALTH_DEADLINE_MS }),
         poolHealthy: () => pool.healthy(),
         stalls: loopWatch.counts,
-        dataFolderProblem: ground.dataFolderProblem ?? (() => null),
+        dataFolderProblem: dependencies.dataFolderProblem ?? (() => null),
       },
       async start() {
         events.start()

@@ -2,28 +2,28 @@ import { performance } from 'node:perf_hooks'
 import v8 from 'node:v8'
 
 /**
- * A full collection of the 50 MB that live takes 40 ms: once in so long it is not felt, once a second it took a fifth of the pages that a busy
- * server sends.
+ * A full collection of 50 MB of live objects takes 40 ms: at this interval it is not noticeable, whereas once a second it reduced the rate of pages
+ * of a busy server by a fifth.
  */
 const LOOK_EVERY_MS = 5_000
 /** Less than this is not worth a collection. */
 const GROWTH_BYTES = 24 * 1024 * 1024
-/** The share of what lived after the last collection by which the heap may grow. */
+/** How much the heap may grow, as a share of its size after the last collection. */
 const GROWTH_SHARE = 0.5
 
-/** A thread that computes less than this share of the time keeps nobody waiting with a collection, which is then worth it for less. */
+/** A thread that is busy for less than this share of the time delays nobody, so that a smaller growth is worth a collection. */
 const IDLE_SHARE = 0.02
 const IDLE_GROWTH_BYTES = 4 * 1024 * 1024
-/** Of looks with something to do: 20 s of work, as a scan is and a reader is not. */
+/** Checks with work to do: 20 s of work mean a scan and not a user who reads. */
 const BUSY_LOOKS = 4
-/** Of looks without, one after the other: after 40 s the threads of a scan have ended, and nobody waits. */
+/** Consecutive checks without work: after 40 s the threads of a scan have ended. */
 const REST_LOOKS = 8
 
 /**
- * Has V8 collect its garbage while there is little of it. Left alone, it lets the main thread's heap grow to four times what lives
- * before it looks: a scan of 100,000 files then holds 100 MB of nothing. Its own switch for that (`--heap-growing-percent`) counts page
- * buffers too and halves the rate of pages. V8 keeps the pages that it has emptied, too, 20 to 30 MB after a scan: only a collection of the last
- * resort gives them back. That one takes a fifth of a second, once after work that is over. Does nothing where Node was started without `--expose-gc`.
+ * Lets V8 collect garbage early. On its own, V8 lets the heap of the main thread grow to four times the live size: a scan of 100,000 files then
+ * wastes 100 MB. V8's own option (`--heap-growing-percent`) counts page buffers too and halves the rate of pages. V8 also keeps 20 to 30 MB of
+ * empty pages after a scan, which only a last-resort collection releases; that takes a fifth of a second and runs once after work. Does nothing
+ * if Node was started without `--expose-gc`.
  */
 export function watchGarbage({ lookEveryMs = LOOK_EVERY_MS } = {}): void {
   const collect = globalThis.gc
@@ -42,7 +42,7 @@ export function watchGarbage({ lookEveryMs = LOOK_EVERY_MS } = {}): void {
   }
   const look = () => {
     const used = v8.getHeapStatistics().used_heap_size
-    // V8 has collected by itself, or much was let go.
+    // V8 has collected by itself, or much memory was released.
     lived = Math.min(lived, used)
     const now = performance.eventLoopUtilization()
     const isIdle = performance.eventLoopUtilization(now, measured).utilization < IDLE_SHARE

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Starts a program of this repository on a machine that has nothing but Node 20 and npm: installs the packages when they do not match
+// Starts a program of this repository on a machine that has only Node 20 and npm: installs the packages if they do not match
 // the lock file, and runs the program on the pinned Node. Plain JavaScript, because it runs before anything is installed.
 //   node api/launch.mjs [--dev] [program] [arguments…]
 import { spawn } from 'node:child_process'
@@ -16,14 +16,14 @@ import { restartPauseMs } from './restart-pause.mjs'
 import { readDatabaseMessage, stopDatabase } from './stop-database.mjs'
 
 const OLDEST_NODE = 20
-/** The code is TypeScript that Node runs itself. */
+/** Node runs the TypeScript files directly from this version on. */
 const NEEDED_NODE = 24
-/** A cold npm over a slow line takes minutes; beyond this the other launch has surely hung. */
+/** npm without a cache takes minutes over a slow connection; after this time the other launch must hang. */
 const OTHER_INSTALL_PATIENCE_MS = 15 * 60_000
 const SIGNALS = /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGHUP'])
 const PARENT_POLL_MS = 500
 
-/** The signal that came while no program ran to be told. @type {NodeJS.Signals | null} */
+/** A signal that arrived while no program ran. @type {NodeJS.Signals | null} */
 let signaled = null
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
@@ -50,8 +50,8 @@ async function main() {
 }
 
 /**
- * Under npm we end when npm, or the shell that it runs us in, ends: npm passes two signals on and only to that shell, and nobody else would
- * ever stop us.
+ * Under npm the launcher ends when npm, or the shell that npm uses, ends: npm forwards only two signals, and only to that shell, so
+ * nothing else would stop it.
  */
 function endWithParent() {
   if (process.env['npm_lifecycle_event'] === undefined) return
@@ -63,7 +63,7 @@ function endWithParent() {
   }, PARENT_POLL_MS).unref()
 }
 
-/** The first argument when it names a file of the repository; otherwise the server, with all arguments. */
+/** The first argument if it is a file of the repository; otherwise the server with all arguments. */
 function findProgram() {
   const first = argv[0]
   if (first !== undefined && !first.startsWith('-')) {
@@ -77,7 +77,7 @@ function findProgram() {
   return path.join(root, 'api', 'main.ts')
 }
 
-/** Whether node_modules holds what the lock file says, by a stamp or, where npm was run by hand, by npm's own record. */
+/** Whether node_modules matches the lock file, by a stamp or, if npm was run manually, by npm's own record. */
 function isInstalled() {
   const lock = hashOf(path.join(root, 'package-lock.json'))
   const record = hashOf(path.join(modules, '.package-lock.json'))
@@ -97,9 +97,9 @@ function listMissing() {
   const present = readJson(path.join(modules, '.package-lock.json'))?.packages ?? {}
   const missing = { required: /** @type {string[]} */ ([]), dev: /** @type {string[]} */ ([]) }
   for (const [place, entry] of Object.entries(wanted)) {
-    // What does not stand in node_modules is a folder of ours.
+    // Entries outside of node_modules are folders of this repository.
     if (!place.startsWith('node_modules/') || (present[place] && present[place].version === entry.version)) continue
-    // Optional packages are for other machines, unless they name this one.
+    // Optional packages are for other machines, unless they match this one.
     if (
       (entry.optional || entry.devOptional) &&
       !(entry.os?.includes(process.platform) && entry.cpu?.includes(process.arch) && !entry.libc)
@@ -127,13 +127,13 @@ function writeStamp(/** @type {boolean} */ withDev) {
 async function install() {
   await takeInstallLock()
   try {
-    // Another launch may have installed while we waited for it.
+    // Another launch may have installed while this one waited.
     if (isInstalled()) return
     const count = Object.keys(readJson(path.join(root, 'package-lock.json'))?.packages ?? {}).length
-    process.stderr.write(`Installing up to ${count} packages (npm ci in ${root}); this is done once and may take a minute …\n`)
+    process.stderr.write(`Installing up to ${count} packages (npm ci in ${root}); this happens once and may take a minute …\n`)
     const started = Date.now()
     const code = await npm(['ci', '--no-audit', '--no-fund', '--loglevel=error', ...(dev ? ['--include=dev'] : [])])
-    if (code !== 0) fail(`npm ci failed (exit ${code}); what it said stands above. Mend that, then start again.`)
+    if (code !== 0) fail(`npm ci failed (exit ${code}); see its output above. Solve that problem, then start again.`)
     const missing = listMissing()
     if (missing.required.length > 0)
       fail(`npm ci left out ${missing.required.slice(0, 5).join(', ')}. Run "npm ci" in ${root} without --omit=optional, then start again.`)
@@ -168,16 +168,16 @@ async function takeInstallLock() {
   } finally {
     fs.rmSync(mine, { force: true })
   }
-  fail(`Another start has been installing for a long time. If none is, delete ${installLock} and start again.`)
+  fail(`Another start seems to have been installing for a long time. If there is none, delete ${installLock} and start again.`)
 }
 
-/** Removes the lock of a launch that died; true when it did. Renaming first: of two launches that see it dead only one gets it. */
+/** Removes the lock of a dead launch; true if it did. It renames first, so that only one of two launches succeeds. */
 function dropDeadLock() {
   if (isAlive(readPid(installLock))) return false
   const aside = `${installLock}.dead.${process.pid}`
   try {
     fs.renameSync(installLock, aside)
-    // Between our look and the rename another launch may have taken the lock anew.
+    // Between the check and the rename another launch may have taken the lock.
     if (isAlive(readPid(aside))) fs.linkSync(aside, installLock)
     fs.rmSync(aside, { force: true })
   } catch {
@@ -195,7 +195,7 @@ function readPid(/** @type {string} */ file) {
 }
 
 function isAlive(/** @type {number} */ pid) {
-  // 0: the file is gone again, which the next turn will see.
+  // 0: the file has disappeared, which the next iteration notices.
   if (!Number.isInteger(pid) || pid <= 0) return pid === 0
   try {
     process.kill(pid, 0)
@@ -205,7 +205,7 @@ function isAlive(/** @type {number} */ pid) {
   }
 }
 
-/** Runs npm with the one that started us, else with the one on PATH. What it says goes to stderr: stdout belongs to the program. */
+/** Runs the npm that started this process, else the one on PATH. Its output goes to stderr: stdout belongs to the program. */
 function npm(/** @type {string[]} */ args) {
   const cli = process.env['npm_execpath']
   const own = cli !== undefined && /npm-cli\.[cm]?js$/.test(cli) && fs.existsSync(cli)
@@ -219,11 +219,11 @@ function npm(/** @type {string[]} */ args) {
   })
 }
 
-/** Runs the program and ends as it ends. The server alone is started anew, when its watchdog has ended it because it stood still. */
+/** Runs the program and ends as it ends. Restarts only the server, if its watchdog ended it because it was blocked. */
 async function run(/** @type {string} */ program) {
   const isServer = program === path.join(root, 'api', 'main.ts')
   if (isServer && isToServe()) {
-    // Of the installation, which is over: whoever wants us to end now need not wait.
+    // This signal came during the installation, which is over now.
     for (const signal of SIGNALS) process.removeAllListeners(signal)
     await fillCompileCache({ root, node: findNode().node, flags: NODE_FLAGS, environment: environment() })
   }
@@ -233,12 +233,14 @@ async function run(/** @type {string} */ program) {
     if (signal !== null) endBy(signal)
     if (code !== STALLED_EXIT_CODE || !isServer) process.exit(code ?? 1)
     pauseMs = restartPauseMs(pauseMs, Date.now() - began)
-    process.stderr.write(`The server stood still and was ended; what it was at stands above. It is started anew in ${pauseMs / 1000} s.\n`)
+    process.stderr.write(
+      `The server was blocked and has been ended; see above for what it was doing. It restarts in ${pauseMs / 1000} s.\n`,
+    )
     await pause(pauseMs)
   }
 }
 
-/** Waits, unless a signal came or comes: it ends the launcher, for there is nothing else to end. */
+/** Waits. A signal, earlier or during the pause, ends the launcher, since no program is running. */
 async function pause(/** @type {number} */ ms) {
   const until = Date.now() + ms
   do {
@@ -251,12 +253,12 @@ async function pause(/** @type {number} */ ms) {
 function endBy(/** @type {NodeJS.Signals} */ signal) {
   for (const each of SIGNALS) process.removeAllListeners(each)
   process.kill(process.pid, signal)
-  // The signal is there before the next line, except where it is blocked.
+  // The signal ends the process before the next line, unless it is blocked.
   process.exit(1)
 }
 
 /**
- * Runs the program on the pinned Node, passes signals on, and stops the PostgreSQL that it may have left.
+ * Runs the program on the pinned Node, forwards signals, and stops a PostgreSQL that the program left running.
  * @returns {Promise<{ code: number | null, signal: NodeJS.Signals | null }>}
  */
 async function runOnce(/** @type {string} */ program, own = false) {
@@ -267,7 +269,7 @@ async function runOnce(/** @type {string} */ program, own = false) {
     )
 
   for (const signal of SIGNALS) process.removeAllListeners(signal)
-  // The channel is how the program notices that we were killed outright, and how the server tells of its database.
+  // Through the channel the program notices that the launcher was killed, and the server reports its database.
   const child = spawn(node, [...NODE_FLAGS, program, ...argv], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: environment(),
@@ -289,19 +291,19 @@ async function runOnce(/** @type {string} */ program, own = false) {
     await stopDatabase(database)
     return ended
   }
-  // A pinned Node for another C library looks like a missing file.
+  // A pinned Node for another C library fails as if the file were missing.
   if (usePinned && child.pid === undefined) return await runOnce(program, true)
   fail(`${program} could not be run: ${ended.error.message}`)
 }
 
-/** The pinned one where there is one, and nobody wants another. */
+/** The pinned Node if there is one, unless the caller wants its own. */
 function findNode(own = false) {
   const pinned = path.join(modules, '.bin', 'node')
   const usePinned = !own && fs.existsSync(pinned)
   return { node: usePinned ? pinned : process.execPath, usePinned }
 }
 
-/** Whether the server is to run for long: without a command, or with folders alone. Commands are done before they need much. */
+/** Whether this starts the server: without a command, or with folders only. Commands end too soon for the cache. */
 function isToServe() {
   const [first = 'serve'] = argv
   const asks = argv.some((each) => ['--help', '-h', '--version'].includes(each))

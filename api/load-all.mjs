@@ -1,4 +1,4 @@
-// Loads all code that the server and its threads run, and ends: see compile-cache.mjs. What is loaded later, while the server runs, has to stand
+// Loads all code of the server and its threads, then ends: see compile-cache.mjs. Modules that the server loads later must be listed
 // here too.
 import fs from 'node:fs'
 
@@ -15,7 +15,7 @@ const MODULES = [
   'workers/formats/pdf/pdf.ts',
   'workers/formats/rar/rar-page.ts',
   'workers/metadata/reading-list.ts',
-  // Threads that find nobody who has started them fail, after they were loaded.
+  // Thread programs fail without a parent, but only after loading.
   'core/foundation/watchdog-thread.ts',
   'core/ingest/walk-thread.ts',
   'plugins/host/json-thread.ts',
@@ -25,7 +25,7 @@ const MODULES = [
 
 const root = new URL('../', import.meta.url)
 const migrations = fs.readdirSync(new URL('migrations/', root)).filter((name) => name.endsWith('.ts'))
-// With this main.ts says which version it is and is done.
+// With this argument main.ts prints its version and ends.
 process.argv.splice(2, process.argv.length, '--version')
 await Promise.allSettled([...MODULES, ...migrations.map((name) => `migrations/${name}`)].map((name) => import(new URL(name, root).href)))
 process.exit(0)

@@ -4,7 +4,7 @@ import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { commands, findCommand, isPath } from '#api/cli/commands.ts'
 import { renderCommandHelp, renderOverview } from '#api/cli/help.ts'
 import { openLogger } from '#api/cli/logger.ts'
-import { faultBelowOf, type Place, quieten } from '#api/cli/quiet-log.ts'
+import { outageOf, type Place, quieten } from '#api/cli/quiet-log.ts'
 import { openTerminal } from '#api/cli/terminal.ts'
 import { explainTaken, typed } from '#api/cli/typed.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
@@ -18,15 +18,15 @@ import type { Settings } from '#core/settings/settings.ts'
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
 const stop = openStopSignal()
-/** What the sentences about faults name, once the settings are read. */
+/** Names places in error messages, once the settings are read. */
 let place: Place | null = null
 
-// Node opens its inspector at this signal where it was started without the launcher's --disable-sigusr1.
+// At this signal Node opens its inspector, unless it was started with the launcher's --disable-sigusr1.
 process.on('SIGUSR1', () => {})
-// A terminal that was closed, or a reader that has seen enough, takes no more lines; that is no reason to fall.
+// A closed terminal or pipe accepts no more output; the process continues.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 
-/** Under npm we stand in the package, and the user somewhere else. */
+/** npm runs the process in the folder of the package instead of the user's folder. */
 function findUserFolder(): string {
   const initial = process.env['INIT_CWD']
   return initial && process.env['npm_lifecycle_event'] && process.cwd() === root ? initial : process.cwd()
@@ -38,12 +38,12 @@ function prepare(command: Command, argv: readonly string[]): { settings: Setting
   const mistakes = [...split.mistakes]
   const words = split.words
   if (words.length > command.wordsMax)
-    mistakes.push(`"${words[command.wordsMax]}" is too much: it is ${typed(`${command.name} ${command.usage}`)}`.trim())
-  // Flags before a command hide it.
+    mistakes.push(`Unexpected argument "${words[command.wordsMax]}". Usage: ${typed(`${command.name} ${command.usage}`)}`.trim())
+  // After flags, a command name is not recognized.
   const lost = command.name === 'serve' ? words.find((word) => !isPath(word)) : undefined
   if (lost !== undefined)
-    mistakes.push(`"${lost}" is neither a flag nor a folder. Commands come first; a folder is given as --library ${lost} or ./${lost}`)
-  if (words.length < command.wordsMin) mistakes.push(`Something is missing: it is ${typed(`${command.name} ${command.usage}`)}`)
+    mistakes.push(`"${lost}" is neither a flag nor a folder. Give commands first, and folders as --library ${lost} or ./${lost}`)
+  if (words.length < command.wordsMin) mistakes.push(`An argument is missing. Usage: ${typed(`${command.name} ${command.usage}`)}`)
   const rest = [...split.values].filter(([name]) => !own.has(name)).flatMap(([name, values]) => values.map((value) => `--${name}=${value}`))
   try {
     const settings = readSettings({ argv: rest, env: process.env, cwd: findUserFolder(), defaultsFrom: process.cwd() })
@@ -70,7 +70,7 @@ async function run(argv: readonly string[]): Promise<number> {
     return 0
   }
   const { settings, words, values } = prepare(command!, rest)
-  // The server's log is its output; of a command only its answer is, and what it says beside goes elsewhere.
+  // The log is the output of the server; a command prints its result and sends the log elsewhere.
   const serves = command!.name === 'serve'
   const writeLog = openLogger(
     serves ? settings.log : { ...settings.log, level: settings.log.level === 'info' ? 'warn' : settings.log.level },
@@ -93,9 +93,9 @@ async function run(argv: readonly string[]): Promise<number> {
 try {
   process.exitCode = await run(process.argv.slice(2))
 } catch (error) {
-  // A command that was asked to stop while it waited.
+  // The command was interrupted while it waited.
   const interrupted = stop.aborted && (error as Error).name === 'AbortError'
-  // What a person can mend is said in a sentence; the rest is a bug and shows where it is.
+  // Expected errors print one sentence; anything else is a bug and prints its stack.
   const expected =
     error instanceof CommandProblem ||
     error instanceof SettingsRefused ||
@@ -105,12 +105,12 @@ try {
   if (!interrupted) process.stderr.write(`${expected ? (error as Error).message : describeUnexpected(error)}\n`)
   process.exitCode = interrupted ? QUIT_AT_ONCE : 1
 }
-// Everything was closed; what a library may have left open must not keep us.
+// Everything is closed; what a library may have left open must not keep the process alive.
 setTimeout(() => process.exit(), 2_000).unref()
 
 function describeUnexpected(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const fault = place && faultBelowOf(error, '', place)
-  if (fault) return fault.message
-  return `${error.message}\n\nIf this message does not say what to do, run: ${typed('doctor')}\n${error.stack ?? ''}`
+  const outage = place && outageOf(error, '', place)
+  if (outage) return outage.message
+  return `${error.message}\n\nIf this message does not help, run: ${typed('doctor')}\n${error.stack ?? ''}`
 }

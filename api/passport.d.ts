@@ -1,4 +1,4 @@
-/** The parts of passport 0.7 and its strategies that the server uses; the packages ship no types (of their own). */
+/** The parts of passport 0.7 and its strategies that the server uses; the packages have no types. */
 declare module 'passport' {
   import type { IncomingMessage } from 'node:http'
 

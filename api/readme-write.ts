@@ -8,7 +8,7 @@ import { renderTemplatePage } from '#plugins/templates/template-page.ts'
 
 const pathOf = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url))
 
-/** The pages with their tables made anew, and every page that is made as a whole; `present` is empty for one that is not there. */
+/** The pages with generated tables, and the pages that are generated as a whole; `present` is empty if the page is missing. */
 export function freshPages(): { path: string; present: string; fresh: string }[] {
   const present = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : '')
   const templates = pathOf('docs/templates.md')
@@ -16,7 +16,7 @@ export function freshPages(): { path: string; present: string; fresh: string }[]
     const page = present(path)
     const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
     const [from, to] = [page.indexOf(begin), page.lastIndexOf(end)]
-    // A page that has lost its place for the table is left as it is.
+    // A page without the markers of the table stays unchanged.
     const fresh = from < 0 || to < from ? page : `${page.slice(0, from + begin.length)}\n${table.trim()}\n${page.slice(to)}`
     return { path, present: page, fresh }
   }

@@ -1,14 +1,14 @@
-// How long the launcher waits before it starts a server anew that stood still.
+// How long the launcher waits before it restarts a blocked server.
 
 const PAUSE_FIRST_MS = 1_000
-/** A server that stands still at every start is looked at once a minute, and the machine is free for others in between. */
+/** A server that is blocked at every start restarts once a minute, and leaves the machine to others in between. */
 const PAUSE_MS_MAX = 60_000
-/** Whoever ran this long has left behind what made it stand still. */
+/** After running this long, the cause of the last restart counts as gone. */
 const RAN_WELL_MS = 10 * 60_000
 
 /**
- * Milliseconds: the first pause, or twice the one before when the server stood still again soon.
- * @param {number} beforeMs the pause before this run; 0 when there was none
+ * Milliseconds: the first pause, or twice the previous one if the server was blocked again soon.
+ * @param {number} beforeMs the pause before this run; 0 if there was none
  * @param {number} ranMs how long the server ran after it
  */
 export function restartPauseMs(beforeMs, ranMs) {

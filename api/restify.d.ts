@@ -1,18 +1,18 @@
-/** The part of restify 12 that the server uses; the package ships no types. */
+/** The part of restify 12 that the server uses; the package has no types. */
 declare module 'restify' {
   import type { EventEmitter } from 'node:events'
   import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http'
 
   export interface Request extends IncomingMessage {
     params: Record<string, string>
-    /** Set once a route has been found. */
+    /** Set once a route is found. */
     route?: { name: string }
-    /** Parses the target against the Host header. Throws a TypeError when they make no URL. */
+    /** Parses the target with the Host header. Throws a TypeError if they are not a valid URL. */
     getUrl(): URL
   }
 
   export interface Response extends ServerResponse {
-    /** Restify's own mark that the answer is on its way; it sends nothing more once this is true. */
+    /** Restify's flag for a sent response; it sends nothing more once this is true. */
     _sent?: boolean
   }
 
@@ -38,7 +38,7 @@ declare module 'restify' {
     /** Empty: no Server header. */
     name: string
     log: object
-    /** Longer parts of a path meet no route; 100 unless said. */
+    /** A longer part of a path matches no route; default 100. */
     maxParamLength: number
   }
 

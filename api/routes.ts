@@ -34,13 +34,13 @@ import { collectionRoutes } from '#api/rest/catalog/collections.ts'
 import { coverRoutes } from '#api/rest/catalog/covers.ts'
 import { duplicateRoutes } from '#api/rest/catalog/duplicates.ts'
 import { exportRoutes } from '#api/rest/catalog/exports.ts'
+import { homeShelfRoutes } from '#api/rest/catalog/home-shelves.ts'
 import { libraryRoutes } from '#api/rest/catalog/libraries.ts'
+import { metadataEntryRoutes } from '#api/rest/catalog/metadata-entries.ts'
 import { readListRoutes } from '#api/rest/catalog/read-lists.ts'
-import { readingListRoutes } from '#api/rest/catalog/reading-lists.ts'
 import { scanPreviewRoutes } from '#api/rest/catalog/scan-preview.ts'
 import { seriesRoutes } from '#api/rest/catalog/series.ts'
 import { seriesDownloadRoutes } from '#api/rest/catalog/series-download.ts'
-import { seriesFactRoutes } from '#api/rest/catalog/series-facts.ts'
 import { seriesMetadataRoutes } from '#api/rest/catalog/series-metadata.ts'
 import { seriesTitleRoutes } from '#api/rest/catalog/series-titles.ts'
 import { seriesUpkeepRoutes } from '#api/rest/catalog/series-upkeep.ts'
@@ -50,9 +50,9 @@ import { bundledPluginRoutes } from '#api/rest/plugins/bundled-plugins.ts'
 import { libraryJobRoutes } from '#api/rest/plugins/library-jobs.ts'
 import { matchingRoutes } from '#api/rest/plugins/matching.ts'
 import { pluginActionRoutes } from '#api/rest/plugins/plugin-actions.ts'
+import { pluginDiagnosticsRoutes } from '#api/rest/plugins/plugin-diagnostics.ts'
 import { pluginRepositoryRoutes } from '#api/rest/plugins/plugin-repositories.ts'
 import { pluginStorageRoutes } from '#api/rest/plugins/plugin-storage.ts'
-import { pluginWatchRoutes } from '#api/rest/plugins/plugin-watch.ts'
 import { pluginRoutes } from '#api/rest/plugins/plugins.ts'
 import { recommendationRoutes } from '#api/rest/plugins/recommendations.ts'
 import { userPluginRoutes } from '#api/rest/plugins/user-plugins.ts'
@@ -60,7 +60,7 @@ import { bookContentRoutes } from '#api/rest/reading/book-content.ts'
 import { progressRoutes } from '#api/rest/reading/progress.ts'
 import { readingRoutes } from '#api/rest/reading/reading.ts'
 
-/** The whole API as one list. The OpenAPI document is made from it, and tests walk it. */
+/** All routes of the API. The OpenAPI document and several tests are derived from this list. */
 export const routes: readonly Route<Services>[] = [
   ...healthRoutes,
   ...infoRoutes,
@@ -83,7 +83,7 @@ export const routes: readonly Route<Services>[] = [
   ...readingRoutes,
   ...seriesRoutes,
   ...seriesMetadataRoutes,
-  ...seriesFactRoutes,
+  ...metadataEntryRoutes,
   ...seriesTitleRoutes,
   ...seriesDownloadRoutes,
   ...seriesUpkeepRoutes,
@@ -91,7 +91,7 @@ export const routes: readonly Route<Services>[] = [
   ...bookTaxonomyRoutes,
   ...duplicateRoutes,
   ...progressRoutes,
-  ...readingListRoutes,
+  ...homeShelfRoutes,
   ...eventRoutes,
   ...taskRoutes,
   ...taskAdminRoutes,
@@ -109,7 +109,7 @@ export const routes: readonly Route<Services>[] = [
   ...pluginRoutes,
   ...bundledPluginRoutes,
   ...pluginActionRoutes,
-  ...pluginWatchRoutes,
+  ...pluginDiagnosticsRoutes,
   ...pluginStorageRoutes,
   ...pluginRepositoryRoutes,
   ...matchingRoutes,

@@ -10,11 +10,11 @@ import { isCrossSite } from '#api/http/cross-site.ts'
 import type { Route } from '#api/http/endpoint.ts'
 import { type Exchange, requestId } from '#api/http/exchange.ts'
 import { answerFailure } from '#api/http/failure.ts'
-import { type Gate, openGate } from '#api/http/gate.ts'
 import { openHandlers } from '#api/http/handler.ts'
 import { findMount, type Mount, mountsOf } from '#api/http/mount.ts'
 import { HOST, originOf } from '#api/http/origin.ts'
 import { openRateLimiter } from '#api/http/rate-limit.ts'
+import { openRequestGuard, type RequestGuard } from '#api/http/request-guard.ts'
 import { SECURITY_HEADERS } from '#api/http/response.ts'
 import { routerPath } from '#api/http/route-path.ts'
 import type { Services } from '#api/http/services.ts'
@@ -23,48 +23,48 @@ import { runInScope } from '#core/database/statement-scope.ts'
 import { CarrelError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 
-/** Time for all headers of a request to arrive: they fit one packet. Checked by Node every 30 s. */
+/** Time for all headers of a request to arrive: they fit into one packet. Node checks it every 30 s. */
 const HEADERS_TIMEOUT_MS = 15_000
-/** Time for a whole request to arrive, for the largest uploads over the slowest lines. */
+/** Time for a whole request to arrive, enough for the largest uploads over the slowest connections. */
 const REQUEST_TIMEOUT_MS = 300_000
-/** Names of query parameters that one line of the log tells. */
+/** Limits the names of query parameters in one log line. */
 const UNKNOWN_NAMES_MAX = 20
 /** Time for a JSON body to arrive: a megabyte at 35 kB/s. */
 const BODY_DEADLINE_MS = 30_000
-/** A reader turns pages; a proxy in front keeps its connections about a minute (nginx: 60 s), and ours must not close first. */
+/** Users turn pages slowly. Proxies in front keep connections about a minute (nginx: 60 s), and the server must not close first. */
 const KEEP_ALIVE_MS = 65_000
-/** A connection on which nothing moves in either direction is dead; event streams send something every 15 s. */
+/** A connection that transfers nothing in either direction is dead; event streams send something every 15 s. */
 const IDLE_MS = 120_000
-/** A page that must be unpacked is silent for as long as the work may take; this long it may wait for its turn and be sent. */
+/** While a page is unpacked, its connection is silent; this is the time that it may additionally wait and be sent in. */
 const WORK_SLACK_MS = 30_000
-/** How often a closing server looks for connections that have nothing more to do. */
+/** How often a closing server looks for connections without further work. */
 const SWEEP_MS = 20
-/** Browsers send 20 to 30. */
+/** Browsers send 20 to 30 headers. */
 const HEADERS_MAX = 100
 
-/** Requests of one connection that wait for their answers: browsers send one, the most patient of programs ten. Node reads all that have come at once. */
+/** Pipelined requests of one connection: browsers send one, other programs at most ten. Node reads all that have arrived at once. */
 const PIPELINED_MAX = 20
 
-/** Of a part of the path that names something, percent-encoded: identifiers of services have 200 letters of whatever alphabet. */
+/** Length of a path parameter, percent-encoded: identifiers at services have up to 200 letters of any alphabet. */
 const PARAMETER_LENGTH_MAX = 2_000
 
 export interface ServerOptions {
-  /** Instead of all routes of this server. */
+  /** Replaces the routes of this server. */
   routes?: readonly Route<Services>[]
   bodyDeadlineMs?: number
   headersTimeoutMs?: number
-  /** Instead of what the machine allows. */
+  /** Replaces the limit of the machine. */
   connections?: { connectionsMax?: number; firstByteMs?: number; stalledMs?: number }
 }
 
 export interface Server {
-  /** Starts to listen. @param at.port 0 = any free port. @throws when the port is taken or not allowed */
+  /** Starts to listen. @param at.port 0 means any free port. @throws if the port is in use or not allowed */
   listen(at: { host: string; port: number }): Promise<{ url: string }>
-  /** Takes no new connection, lets every request under way finish, then hangs up; after the deadline it hangs up anyhow. */
+  /** Accepts no more connections, waits for requests in progress up to the deadline, then closes all connections. */
   close(options: { deadlineMs: number }): Promise<void>
 }
 
-/** Builds the HTTP server; it listens only when told so. */
+/** Creates the HTTP server; `listen` starts it. */
 export function openServer(services: Services, options: ServerOptions = {}): Server {
   return new RestifyServer(services, options)
 }
@@ -74,12 +74,12 @@ class RestifyServer implements Server {
   readonly #mounts: Mount<Services>[]
   readonly #addresses: ClientAddress
   readonly #cors: Cors
-  readonly #gate: Gate
+  readonly #guard: RequestGuard
   readonly #exchanges = new WeakMap<Request, Exchange<Services>>()
   readonly #routeOfName = new Map<string, Route<Services>>()
-  // Handlers that wait for something tell the client of their failure; this tells them that nobody will read it.
+  // Cancels handlers that still wait, when their response can no longer be sent.
   readonly #closing = new AbortController()
-  // Streams of events would never be over by themselves.
+  // Event streams do not end by themselves.
   readonly #draining = new AbortController()
   readonly #app: RestifyApp
   readonly #http: HttpServer
@@ -92,7 +92,7 @@ class RestifyServer implements Server {
     this.#mounts = mountsOf(routes)
     this.#addresses = openClientAddress(settings.trustedProxies)
     this.#cors = openCors(settings.corsOrigins)
-    this.#gate = openGate({
+    this.#guard = openRequestGuard({
       limiter: settings.rateLimit.enabled ? openRateLimiter(settings.rateLimit) : null,
       authentication: openAuthentication(accounts.callers),
       callers: accounts.callers,
@@ -101,28 +101,28 @@ class RestifyServer implements Server {
     this.#http = this.#app.server
     const { isProxy } = this.#addresses
     this.#connections = watchConnections(this.#http, { perAddress: settings.connectionsPerAddress, isProxy, log, ...options.connections })
-    // Sees every request before restify does anything with it: here a hostile Host header is caught, which would throw outside of
-    // any handler when the router parses it.
+    // Sees every request before restify handles it. A hostile Host header is refused here, because it would throw outside of any handler
+    // when the router parses it.
     this.#app.first((request, response) => this.#begin(request, response))
     this.#app.pre(this.#step((exchange) => this.#enter(exchange)))
     this.#addRoutes(routes, options.bodyDeadlineMs ?? BODY_DEADLINE_MS)
-    // What the router itself refuses: no such address, no such method.
+    // Errors of the router: unknown address, unknown method.
     this.#app.on('restifyError', (request, response, error, done) => {
-      // Restify would send the error once more and die of it when the headers are out already.
+      // Otherwise restify sends the error again, and throws if the headers were sent already.
       response._sent = true
       const exchange = this.#get(request)
       const isClosed = this.#mounts.some((mount) => mount !== exchange.mount && mount.covers(exchange.path))
-      this.#fail(exchange, isClosed ? nothingHere() : refusalOfRouter(error))
+      this.#fail(exchange, isClosed ? unknownAddress() : refusalOfRouter(error))
       done()
     })
-    // Restify passes the errors of listening on to listeners it expects to be there.
+    // Restify passes listening errors to listeners that it expects to exist.
     this.#app.on('error', () => {})
     this.#setUpHttp(options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS)
   }
 
-  /** Whether restify is to go on with a request. */
+  /** Whether restify should continue with a request. */
   #begin(request: Request, response: Response): boolean {
-    // Thousands fit into one packet, and nobody else would have a turn before the last of them.
+    // Thousands of requests fit into one packet and would delay all other clients.
     if (request.socket.destroyed || this.#connections.answersOf(request.socket).size >= PIPELINED_MAX) {
       request.socket.destroy()
       return false
@@ -134,13 +134,13 @@ class RestifyServer implements Server {
     for (const name in SECURITY_HEADERS) response.setHeader(name, SECURITY_HEADERS[name] as string)
     this.#cors.allow(request, response)
     if (this.#draining.signal.aborted) response.setHeader('Connection', 'close')
-    response.on('error', (error) => this.#services.log.debug({ requestId: exchange.id, error }, 'The answer could not be sent'))
+    response.on('error', (error) => this.#services.log.debug({ requestId: exchange.id, error }, 'Could not send a response'))
     if (readAddress(exchange) && !this.#cors.isPreflight(request) && request.url !== '*') return true
-    this.#gate.count(exchange)
+    this.#guard.count(exchange)
     if (exchange.path === '') this.#fail(exchange, new CarrelError('invalid_request', BAD_ADDRESS))
     else if (this.#cors.isPreflight(request)) answerPreflight(response)
-    // The router would answer this one (OPTIONS *) itself, with nothing.
-    else this.#fail(exchange, nothingHere())
+    // The router itself would answer this one (OPTIONS *), without content.
+    else this.#fail(exchange, unknownAddress())
     return false
   }
 
@@ -162,21 +162,21 @@ class RestifyServer implements Server {
     }
   }
 
-  /** Finds the route and who asks. */
+  /** Finds the route and authenticates the caller. */
   async #enter(exchange: Exchange<Services>): Promise<void> {
     const { request, response } = exchange
     exchange.mount = await findMount(this.#mounts, exchange.path, this.#services)
     this.#app.router.lookup(request, response)
     const route = request.route ? (this.#routeOfName.get(request.route.name) ?? null) : null
     exchange.route = isOpen(exchange, route) ? route : null
-    // Before anybody is looked for: a wrong password tried from another site must not be told from a right one.
+    // Before authentication: another site must not learn whether a password was right.
     if (isCrossSite({ method: request.method, headers: request.headers, own: exchange.origin }, this.#services.settings.corsOrigins)) {
-      this.#gate.count(exchange)
+      this.#guard.count(exchange)
       throw new CarrelError('forbidden', CROSS_SITE)
     }
-    // Who asks is found out for as long as it takes, whether or not they wait: others may ask by the same key.
-    await runInScope({ owner: exchange.address, signal: () => this.#closing.signal }, () => this.#gate.enter(exchange))
-    if (route !== exchange.route) throw nothingHere()
+    // Authentication continues if the client disconnects: other requests may use the same key.
+    await runInScope({ owner: exchange.address, signal: () => this.#closing.signal }, () => this.#guard.enter(exchange))
+    if (route !== exchange.route) throw unknownAddress()
   }
 
   #addRoutes(routes: readonly Route<Services>[], bodyDeadlineMs: number): void {
@@ -184,9 +184,9 @@ class RestifyServer implements Server {
     const { legacyNames } = settings.compatibility
     const handlers = openHandlers(this.#services, {
       bodyDeadlineMs,
-      // Older clients send what other servers know.
+      // Older clients send parameters that only other servers have.
       onUnknownQuery: legacyNames
-        ? (names) => log.debug({ names: names.slice(0, UNKNOWN_NAMES_MAX) }, 'Query parameters that are not known were left alone')
+        ? (names) => log.debug({ names: names.slice(0, UNKNOWN_NAMES_MAX) }, 'Ignored unknown query parameters')
         : null,
       takesPageZero: legacyNames,
     })
@@ -211,19 +211,19 @@ class RestifyServer implements Server {
     http.keepAliveTimeout = KEEP_ALIVE_MS
     http.timeout = Math.max(IDLE_MS, this.#services.settings.analysisDeadlineMs + WORK_SLACK_MS)
     http.maxHeadersCount = HEADERS_MAX
-    // Restify listens for upgrades and does nothing with them, which leaves the socket open and silent for ever. Without a listener
-    // Node answers such a request as if it had not asked (`curl --http2` asks).
+    // Restify listens for upgrades and does nothing with them, which leaves the socket open forever. Without a listener
+    // Node handles such a request as if it had no Upgrade header (`curl --http2` sends one).
     http.removeAllListeners('upgrade')
-    // RFC 9110, 10.1.1: an expectation we do not know may be ignored.
+    // RFC 9110, 10.1.1: a server may ignore an unknown expectation.
     http.on('checkExpectation', (request, response) => http.emit('request', request, response))
     http.on('clientError', (error, socket) => this.#refuseSocket(error, socket as Socket))
-    // Node's own refusal of a request without Host has no body; ours says what is wrong.
+    // Node's own error for a request without Host has no body; ours explains the problem.
     Object.assign(http, { requireHostHeader: false })
   }
 
   /**
-   * One step of an exchange. Restify sees nothing that is thrown: it emits errors under their own names, and one that happens to be
-   * called like an event that somebody listens for (errors of PostgreSQL are named "error") would never be answered.
+   * One step of an exchange. Restify must not see exceptions: it emits errors as events under their own names, and one with the name of an
+   * event that somebody listens for (errors of PostgreSQL are named "error") would never be answered.
    */
   #step(work: (exchange: Exchange<Services>) => Promise<void>): Handler {
     return (request, _response, next) => {
@@ -237,7 +237,7 @@ class RestifyServer implements Server {
 
   #get(request: Request): Exchange<Services> {
     const exchange = this.#exchanges.get(request)
-    if (!exchange) throw new Error('A request reached its handler without passing the first one')
+    if (!exchange) throw new Error('A request has reached its handler without an exchange')
     return exchange
   }
 
@@ -246,14 +246,14 @@ class RestifyServer implements Server {
   }
 
   #refuseSocket(error: Error & { code?: string }, socket: Socket): void {
-    // What we write after the head of an answer the client reads as a part of that answer; hanging up says "incomplete".
+    // After the head of a response, the client would read this as part of the body; closing the connection says "incomplete".
     const begun = [...this.#connections.answersOf(socket)].some((answer) => answer.headersSent)
     if (error.code === 'ECONNRESET' || !socket.writable || begun) {
       socket.destroy()
       return
     }
     const address = this.#addresses.find(socket.remoteAddress ?? '', undefined)
-    socket.end(socketRefusal(error.code, this.#gate.headersOfAddress(address)))
+    socket.end(socketRefusal(error.code, this.#guard.headersOfAddress(address)))
   }
 
   listen({ host, port }: { host: string; port: number }): Promise<{ url: string }> {
@@ -261,7 +261,7 @@ class RestifyServer implements Server {
       this.#http.once('error', reject)
       this.#http.listen({ host, port }, () => {
         this.#http.off('error', reject)
-        this.#http.on('error', (error) => this.#services.log.error({ error }, 'The HTTP server has a problem'))
+        this.#http.on('error', (error) => this.#services.log.error({ error }, 'The HTTP server failed'))
         const { address, family, port: bound } = this.#http.address() as AddressInfo
         resolve({ url: `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}` })
       })
@@ -276,8 +276,8 @@ class RestifyServer implements Server {
     })
     const done = new AbortController()
     const timer = sleep(deadlineMs, undefined, { signal: done.signal }).catch(() => {})
-    // Connections that promised to stay open before the draining began become idle one by one; those that never asked for
-    // anything (browsers open some in advance) Node does not count as idle.
+    // Connections that were kept alive before the draining began become idle one by one. Node does not count connections that never sent
+    // a request (browsers open some in advance) as idle.
     const sweep = setInterval(() => {
       this.#http.closeIdleConnections()
       this.#connections.endSilent()
@@ -297,7 +297,7 @@ const SOCKET_REFUSALS: Record<number, string> = {
   431: 'The headers of the request are too large.',
 }
 
-/** The whole answer to what is no request. */
+/** The complete response to input that is not an HTTP request. */
 function socketRefusal(code: string | undefined, rateHeaders: [name: string, value: string][]): string {
   const status = code === 'HPE_HEADER_OVERFLOW' ? 431 : code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
   const id = requestId(undefined, false)
@@ -316,16 +316,15 @@ function socketRefusal(code: string | undefined, rateHeaders: [name: string, val
 
 const BAD_ADDRESS = 'The address or the Host header of the request is not valid.'
 
-const CROSS_SITE =
-  'A page of another site may not change anything here. An administrator can let its address do so with the setting cors.origins.'
+const CROSS_SITE = 'A page of another site may not make changes here. An administrator can allow its address with the setting cors.origins.'
 
-const nothingHere = () => new CarrelError('not_found', 'There is nothing at this address.')
+const unknownAddress = () => new CarrelError('not_found', 'This address does not exist.')
 
-/** Notes path and query; false where the address or the Host header is not valid. */
+/** Reads path and query into the exchange; false if the address or the Host header is invalid. */
 function readAddress(exchange: Exchange<Services>): boolean {
   const { request } = exchange
   const { host } = request.headers
-  // Only HTTP/1.0 may leave it out (RFC 9112, 3.2).
+  // Only HTTP/1.0 may omit it (RFC 9112, 3.2).
   if (host === undefined ? request.httpVersion !== '1.0' : !HOST.test(host)) return false
   try {
     const url = request.getUrl()
@@ -337,29 +336,29 @@ function readAddress(exchange: Exchange<Services>): boolean {
   }
 }
 
-/** Where a route is mounted. A path that takes all that is left takes the slash too. */
+/** The router paths of a route. A path that matches the rest also matches a final slash. */
 function pathsOf(route: Route<Services>): string[] {
   const paths = [route.path, ...(route.alsoAt ?? [])].map(routerPath)
   const slashed = route.mount?.slashAtEnd ? paths.filter((path) => !path.endsWith('*')).map((path) => `${path}/`) : []
   return [...paths, ...slashed]
 }
 
-/** Restify calls its log only for things that cannot happen here; what it says is worth a line nevertheless. */
+/** A log for restify. Restify logs only what cannot happen here, but it would be worth a line. */
 function restifyLog(log: Log) {
-  const say = (level: 'debug' | 'warn') => (fields: object | string, message?: string) =>
+  const write = (level: 'debug' | 'warn') => (fields: object | string, message?: string) =>
     log[level](typeof fields === 'object' ? fields : {}, `restify: ${message ?? String(fields)}`)
-  return { trace() {}, debug() {}, info: say('debug'), warn: say('warn'), error: say('warn'), fatal: say('warn') }
+  return { trace() {}, debug() {}, info: write('debug'), warn: write('warn'), error: write('warn'), fatal: write('warn') }
 }
 
-/** A route of a foreign protocol is there only while that answers at its address. */
+/** Whether the route exists: those of a foreign protocol exist only while that is enabled at the address. */
 function isOpen({ mount }: Exchange<Services>, route: Route<Services> | null): boolean {
   return route?.mount === undefined || route.mount === mount
 }
 
-/** No such address, no such method. */
+/** Converts an error of the router: unknown address or method. */
 function refusalOfRouter(error: unknown): unknown {
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined
-  if (status === 404) return nothingHere()
+  if (status === 404) return unknownAddress()
   return status === 405 ? new CarrelError('method_not_allowed') : error
 }
 

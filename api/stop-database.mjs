@@ -1,25 +1,25 @@
-// The last duty of the launcher: no PostgreSQL outlives the server it belonged to. Its own watching shell does the same; where that was
-// killed as well, the launcher is left.
+// Last task of the launcher: PostgreSQL must not outlive its server. A shell that watches the server does the same; the launcher is the
+// fallback if that shell was killed as well.
 import fs from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The watching shell asks for a fast shutdown first and goes further after 10 s; it is done by then, or gone. */
+/** The shell first requests a fast shutdown and escalates after 10 s, so it is done by then, or dead. */
 const PATIENCE = /** @type {const} */ ([
   ['SIGINT', 20_000],
   ['SIGQUIT', 10_000],
 ])
 const POLL_MS = 50
 
-/** What the server tells its launcher of the PostgreSQL that it has started. @typedef {{ pid: number, cluster: string }} DatabaseProcess */
+/** What the server reports to its launcher about the PostgreSQL that it has started. @typedef {{ pid: number, cluster: string }} DatabaseProcess */
 
-/** @param {unknown} message what came from the server @returns {DatabaseProcess | null} */
+/** @param {unknown} message from the server @returns {DatabaseProcess | null} */
 export function readDatabaseMessage(message) {
   const told = /** @type {{ database?: { pid?: unknown, cluster?: unknown } } | null} */ (message)?.database
   if (typeof told?.pid !== 'number' || typeof told.cluster !== 'string') return null
   return { pid: told.pid, cluster: told.cluster }
 }
 
-/** Ends it when it still runs, and waits for that. @param {DatabaseProcess | null} database */
+/** Stops PostgreSQL if it still runs, and waits until it has ended. @param {DatabaseProcess | null} database */
 export async function stopDatabase(database) {
   if (database === null) return
   for (const [signal, patienceMs] of PATIENCE) {
@@ -27,7 +27,7 @@ export async function stopDatabase(database) {
     try {
       process.kill(database.pid, signal)
     } catch {
-      // It has ended at this moment.
+      // It has just ended.
     }
     const until = Date.now() + patienceMs
     while (Date.now() < until) {
@@ -37,7 +37,7 @@ export async function stopDatabase(database) {
   }
 }
 
-/** PostgreSQL stands in its cluster; another process that was given its number does not. */
+/** The working folder of PostgreSQL is its cluster; another process that reused its pid has another one. */
 function runs(/** @type {DatabaseProcess} */ { pid, cluster }) {
   try {
     const [place, folder] = [fs.statSync(`/proc/${pid}/cwd`), fs.statSync(cluster)]

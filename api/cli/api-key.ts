@@ -7,10 +7,10 @@ import type { ApiKey } from '#core/account/api-key.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { permissionsOf, type User } from '#core/account/user.ts'
 
-/** More than anybody may have. */
+/** More than any user may have. */
 const KEYS_MAX = 500
 
-/** The operator acts for the user: a key can do no more than whom it belongs to. */
+/** The operator acts for the user: a key cannot have more permissions than its user. */
 const callerOf = (user: User): Caller => ({
   userId: user.id,
   username: user.username,
@@ -35,11 +35,11 @@ function describeState({ isActive, expiresAt }: ApiKey): string {
   return expiresAt === null ? 'valid' : `valid until ${day(expiresAt, '')}`
 }
 
-/** A day is meant to its end. */
+/** A day includes its last second. */
 function readEnd(text: string | undefined): string | null {
   if (text === undefined) return null
   const at = Date.parse(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T23:59:59Z` : text)
-  if (Number.isNaN(at)) throw new CommandProblem(`--expires is a day such as 2030-12-31, not "${printable(text)}".`)
+  if (Number.isNaN(at)) throw new CommandProblem(`--expires must be a day such as 2030-12-31, not "${printable(text)}".`)
   return new Date(at).toISOString()
 }
 
@@ -69,7 +69,7 @@ const create: Command = {
   async run(input) {
     const [login, given] = input.words as [string, string]
     const name = given.trim()
-    if (name === '') throw new CommandProblem('An API key needs a name.')
+    if (name === '') throw new CommandProblem('Give the API key a name.')
     const expiresAt = readEnd(input.flag('expires'))
     const permissions = input
       .flag('permissions')
@@ -78,9 +78,9 @@ const create: Command = {
       .filter((each) => each !== '')
     await withAccounts(input, 'change', async (accounts) => {
       const user = await chooseUser(accounts, login)
-      const wanted = { name, expiresAt, ...(permissions && { permissions }) }
-      const made = await accounts.createApiKey(wanted, callerOf(user))
-      input.out.line(`Made the API key "${printable(made.name)}" of ${user.username}. It is shown this one time:`)
+      const request = { name, expiresAt, ...(permissions && { permissions }) }
+      const made = await accounts.createApiKey(request, callerOf(user))
+      input.out.line(`Created the API key "${printable(made.name)}" of ${user.username}. It is shown only once:`)
       input.out.line(made.key)
     })
     return 0
@@ -104,19 +104,19 @@ const list: Command = {
         input.out.line(
           `${key.keyPrefix}  ${user.username}  ${printable(key.name)}  ${describeState(key)}, last used ${day(key.lastUsedAt, 'never')}`,
         )
-      if (all.length === 0) input.out.line(`There is no API key yet. Make one: ${typed('api-key create USER NAME')}`)
+      if (all.length === 0) input.out.line(`There is no API key yet. Create one: ${typed('api-key create USER NAME')}`)
       return 0
     }),
 }
 
-/** The key that is meant by its beginning, id or, where only one has it, name. @throws CommandProblem */
+/** Finds a key by its prefix, its id or, if it is unique, its name. @throws CommandProblem */
 function chooseKey(all: readonly { key: ApiKey; user: User }[], word: string): { key: ApiKey; user: User } {
   const found = all.filter(
     ({ key }) => key.id === word || key.keyPrefix === word || word.startsWith(`${key.keyPrefix}_`) || key.name === word,
   )
   if (found.length === 1) return found[0]!
-  const hint = `All keys: ${typed('api-key list')}`
-  if (found.length > 1) throw new CommandProblem(`More than one API key is called "${printable(word)}". Give how it begins. ${hint}`)
+  const hint = `List all: ${typed('api-key list')}`
+  if (found.length > 1) throw new CommandProblem(`More than one API key has the name "${printable(word)}". Give its prefix. ${hint}`)
   throw new CommandProblem(`There is no such API key. ${hint}`)
 }
 
@@ -132,7 +132,7 @@ const revoke: Command = {
     withAccounts(input, 'change', async (accounts) => {
       const { key, user } = chooseKey(await listKeys(accounts, await listAllUsers(accounts)), input.words[0] as string)
       await accounts.editApiKey(key.id, { isActive: false }, callerOf(user))
-      input.out.line(`The API key "${printable(key.name)}" of ${user.username} (${key.keyPrefix}) is revoked.`)
+      input.out.line(`Revoked the API key "${printable(key.name)}" of ${user.username} (${key.keyPrefix}).`)
       return 0
     }),
 }

@@ -10,7 +10,7 @@ import { CHOSEN_SETTINGS } from '#core/settings/chosen-setting.ts'
 function checkKey(key: string): void {
   const keys = CHOSEN_SETTINGS.map((setting) => setting.key)
   if (!keys.includes(key))
-    throw new CommandProblem(`There is no setting "${printable(key)}".${didYouMean(key, keys)} There are: ${keys.join(', ')}.`)
+    throw new CommandProblem(`There is no setting "${printable(key)}".${didYouMean(key, keys)} The settings are ${keys.join(', ')}.`)
 }
 
 const get: Command = {
@@ -27,7 +27,7 @@ const get: Command = {
     if (key !== undefined) checkKey(key)
     return await withDatabase(input, 'look', async (opened) => {
       const { readSetting } = await import('#core/settings/chosen-setting-store.ts')
-      // Alone it is for programs, and comes as it is.
+      // A single value is for programs and is printed as it is.
       if (key !== undefined) input.out.line(await readSetting(opened.database, key))
       else
         for (const setting of CHOSEN_SETTINGS)
@@ -37,17 +37,19 @@ const get: Command = {
   },
 }
 
-/** History tells who changed what: the user that is named, or the only administrator. */
+/** The author of the change in the history: the given user, or the only administrator. */
 async function chooseAuthor(accounts: Accounts, login: string | undefined): Promise<User> {
   const admins = (await listAllUsers(accounts)).filter(({ role, isActive }) => role === 'admin' && isActive)
   const chosen = login === undefined ? null : await chooseUser(accounts, login)
   if (chosen !== null && !admins.some(({ id }) => id === chosen.id))
-    throw new CommandProblem(`${chosen.username} is no administrator, who alone may change settings.`)
+    throw new CommandProblem(`${chosen.username} is not an administrator. Only administrators may change settings.`)
   if (chosen !== null) return chosen
   if (admins.length === 1) return admins[0]!
   const names = admins.map(({ username }) => username).join(', ')
   throw new CommandProblem(
-    names === '' ? 'There is no administrator yet, in whose name settings are changed.' : `Say in whose name, with --as: ${names}.`,
+    names === ''
+      ? 'There is no administrator yet. Settings are changed in the name of one.'
+      : `Choose an administrator with --as: ${names}.`,
   )
 }
 
@@ -87,7 +89,7 @@ const set: Command = {
       const supervisor = openSupervisor({ log: input.log, spare: false })
       try {
         const dependencies = { database: opened.database, templates: openTemplates(supervisor) }
-        const reason = input.flag('reason') ?? 'By the command on the machine of the server'
+        const reason = input.flag('reason') ?? 'Changed by a command on the server'
         const changes = [{ key, value: value ?? null, path: '/value' }]
         const [record] = await changeChosen({ ...dependencies, userId, address: 'command line' }, changes, reason)
         input.out.line(`${key}  ${printable(record?.value ?? '')}`)

@@ -3,31 +3,31 @@ import type { Log } from '#core/foundation/log.ts'
 import type { DescribedCommand } from '#core/settings/command-line.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
-/** What a command is given. */
+/** What a command receives. */
 export interface CommandInput {
   settings: Settings
-  /** Words after the command's own. */
+  /** Words after the name of the command. */
   words: readonly string[]
-  /** Value of one of the command's flags, the last one given. */
+  /** Value of a flag; the last one if it was given more than once. */
   flag(name: string): string | undefined
   env: Readonly<Record<string, string | undefined>>
-  /** Where the user stands. */
+  /** The user's working folder. */
   cwd: string
   out: Terminal
   log: Log
-  /** Aborts when the process is asked to end. */
+  /** Aborts when the process should end. */
   stop: AbortSignal
 }
 
-/** One thing that carrel does; its flags stand beside the settings. `run` answers the exit code. */
+/** A command; its flags are listed besides the settings. `run` returns the exit code. */
 export interface Command extends DescribedCommand {
-  /** How many words it takes after its name. */
+  /** How many words follow its name. */
   wordsMin: number
   wordsMax: number
   run(input: CommandInput): Promise<number>
 }
 
-/** Something the user can mend; shown without a stack. */
+/** A problem that the user can solve; printed without a stack. */
 export class CommandProblem extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options)

@@ -13,7 +13,7 @@ import { typed } from '#api/cli/typed.ts'
 import { userAdd, userList, userRemove, userResetPassword, userRole } from '#api/cli/user.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 
-/** Everything carrel does; the first one when nothing is said. */
+/** All commands; the first one is the default. */
 export const commands: readonly Command[] = [
   serve,
   userAdd,
@@ -35,17 +35,17 @@ export const commands: readonly Command[] = [
   doctor,
 ]
 
-/** A folder as it is told from a command. */
+/** Whether a word is a folder rather than a command. */
 export const isPath = (word: string): boolean => /^(?:~?\/|\.\.?(?:\/|$)|~$)/.test(word)
 
-/** With help `command` is null when it is asked about everything, and an array when about words that begin several commands. */
+/** With help, `command` is null for the overview, and an array for words that begin several commands. */
 export type FoundCommand =
   | { asksHelp: false; command: Command; rest: string[] }
   | { asksHelp: true; command: Command | readonly Command[] | null; rest: string[] }
 
 /**
- * The command that a command line begins with, and what remains.
- * @throws CommandProblem when it begins with words that are none
+ * Finds the command at the beginning of a command line; returns it with the remaining words.
+ * @throws CommandProblem if the first words are not a command
  */
 export function findCommand(argv: readonly string[]): FoundCommand {
   const asksHelp = argv[0] === 'help' || argv.some((word, at) => (word === '--help' || word === '-h') && !argv.slice(0, at).includes('--'))
@@ -67,7 +67,7 @@ export function findCommand(argv: readonly string[]): FoundCommand {
   const matching = commands.filter((command) => command.name.startsWith(`${leading[0]} `))
   if (asksHelp && matching.length > 0) return { command: matching, rest: line.slice(1), asksHelp }
   const within = matching.map((command) => command.name)
-  if (within.length > 0) throw new CommandProblem(`It is ${typed(within.join(' or '))}.${didYouMean(given, within)}`)
+  if (within.length > 0) throw new CommandProblem(`Use ${typed(within.join(' or '))}.${didYouMean(given, within)}`)
   throw new CommandProblem(
     `There is no command "${leading[0]}".${didYouMean(leading[0]!, names, typed('')) || didYouMean(given, names, typed(''))} All commands: ${typed('--help')}`,
   )

@@ -12,16 +12,16 @@ import { findPostgresRunner, readPostgresVersion } from '#core/database/postgres
 import { listLibraries } from '#core/ingest/library-progress-query.ts'
 
 const GB = 1024 ** 3
-/** Below this the first scan of a fair library fills the disk: database, covers, page cache. */
-const DISK_TROUBLE_BYTES = 0.2 * GB
+/** With less, the first scan of a medium-sized library fills the disk: database, covers, page cache. */
+const DISK_PROBLEM_BYTES = 0.2 * GB
 const DISK_NOTE_BYTES = 2 * GB
-/** Server, PostgreSQL and a worker at rest take about half of this. */
+/** Server, PostgreSQL and an idle worker use about half of this. */
 const MEMORY_NOTE_BYTES = 1 * GB
 const NODE_NEEDED = 24
 
-/** `trouble` makes the exit code 1; a note is worth knowing; what was skipped could not be looked at. */
+/** `problem` sets the exit code to 1; `note` is information; `skipped` could not be checked. */
 interface Finding {
-  state: 'ok' | 'note' | 'trouble' | 'skipped'
+  state: 'ok' | 'note' | 'problem' | 'skipped'
   about: string
   found: string
   todo?: string
@@ -29,23 +29,23 @@ interface Finding {
 
 const ok = (about: string, found: string): Finding => ({ state: 'ok', about, found })
 const note = (about: string, found: string, todo: string): Finding => ({ state: 'note', about, found, todo })
-const trouble = (about: string, found: string, todo: string): Finding => ({ state: 'trouble', about, found, todo })
+const problem = (about: string, found: string, todo: string): Finding => ({ state: 'problem', about, found, todo })
 const skipped = (about: string, found: string, todo?: string): Finding => ({ state: 'skipped', about, found, ...(todo && { todo }) })
 const gigabytes = (bytes: number) => `${(bytes / GB).toFixed(1)} GB`
 
 async function checkNode(): Promise<Finding> {
-  const wanted = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')).optionalDependencies as Record<
+  const optional = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')).optionalDependencies as Record<
     string,
     string
   >
-  const pinned = wanted[`node-${process.platform}-${process.arch}`]
+  const pinned = optional[`node-${process.platform}-${process.arch}`]
   if (Number(process.versions.node.split('.')[0]) < NODE_NEEDED)
-    return trouble('Node', process.versions.node, `Start through "npm start" or "npm run carrel", or install Node ${NODE_NEEDED}.`)
+    return problem('Node', process.versions.node, `Start through "npm start" or "npm run carrel", or install Node ${NODE_NEEDED}.`)
   if (pinned === undefined)
     return note(
       'Node',
       `${process.versions.node}, your own`,
-      `No Node is brought for ${process.platform}-${process.arch}; keep yours up to date.`,
+      `There is no bundled Node for ${process.platform}-${process.arch}; keep yours up to date.`,
     )
   if (pinned !== process.versions.node)
     return note('Node', process.versions.node, `Carrel is tested with ${pinned}; start it through npm to use that one.`)
@@ -76,18 +76,18 @@ async function checkDataFolder({ settings }: CommandInput): Promise<Finding[]> {
   let found = await look()
   for (; found instanceof Error && (found.code === 'ENOENT' || found.code === 'ENOTDIR'); found = await look())
     existing = path.dirname(existing)
-  if (found instanceof Error) return [trouble(about, `${folder} cannot be looked at`, describeDenied(folder, found))]
-  if (!found.isDirectory()) return [trouble(about, `${existing} is no folder`, 'Choose another --data-dir.')]
+  if (found instanceof Error) return [problem(about, `${folder} cannot be read`, describeDenied(folder, found))]
+  if (!found.isDirectory()) return [problem(about, `${existing} is not a folder`, 'Choose another --data-dir.')]
   const writable = await access(existing, constants.W_OK | constants.X_OK).then(
     () => true,
     () => false,
   )
   if (!writable)
     return [
-      trouble(
+      problem(
         about,
         `${existing} cannot be written by user ${userName()}`,
-        `Give it that user: chown ${userName()} '${existing}'; or choose another --data-dir.`,
+        `Change its owner: chown ${userName()} '${existing}'; or choose another --data-dir.`,
       ),
     ]
   const findings: Finding[] = []
@@ -95,23 +95,23 @@ async function checkDataFolder({ settings }: CommandInput): Promise<Finding[]> {
     findings.push(
       note(
         about,
-        `${folder} does not exist; the server makes it at its first start`,
+        `${folder} does not exist; the server creates it at its first start`,
         'If it should be there, check --data-dir, or mount its disk.',
       ),
     )
   else if (found.mode & 0o007)
-    findings.push(note(about, `${folder} is open to everybody on this machine`, `Close it: chmod o= '${folder}'`))
+    findings.push(note(about, `${folder} is accessible to all users of this machine`, `Restrict it: chmod o= '${folder}'`))
   else findings.push(ok(about, folder))
   const disk = await statfs(existing)
   const free = disk.bavail * disk.bsize
-  if (free < DISK_TROUBLE_BYTES)
-    findings.push(trouble('Free disk', gigabytes(free), `Make room where ${existing} is, or choose another --data-dir.`))
-  else if (free < DISK_NOTE_BYTES) findings.push(note('Free disk', gigabytes(free), 'Lower --page-cache-mb, or make room.'))
+  if (free < DISK_PROBLEM_BYTES)
+    findings.push(problem('Free disk', gigabytes(free), `Free space on the disk of ${existing}, or choose another --data-dir.`))
+  else if (free < DISK_NOTE_BYTES) findings.push(note('Free disk', gigabytes(free), 'Lower --page-cache-mb, or free space.'))
   else findings.push(ok('Free disk', gigabytes(free)))
   return findings
 }
 
-/** A folder of books: there, readable and not empty. */
+/** Checks a folder of books: it must exist, be readable and not empty. */
 export async function checkLibraryFolder(folder: string): Promise<Finding> {
   const about = 'Library folder'
   try {
@@ -119,24 +119,28 @@ export async function checkLibraryFolder(folder: string): Promise<Finding> {
     const first = await listing.read()
     await listing.close()
     if (first !== null) return ok(about, folder)
-    return trouble(about, `${folder} is empty`, 'Is its disk mounted? While it is empty, nothing is changed in the library.')
+    return problem(
+      about,
+      `${folder} is empty`,
+      'Check that its disk is mounted. While the folder is empty, scans change nothing in the library.',
+    )
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
-    if (code === 'ENOENT') return trouble(about, `${folder} does not exist`, 'Check the path, or mount its disk.')
-    if (code === 'ENOTDIR') return trouble(about, `${folder} is a file`, 'Give the folder that holds it.')
-    return trouble(
+    if (code === 'ENOENT') return problem(about, `${folder} does not exist`, 'Check the path, or mount its disk.')
+    if (code === 'ENOTDIR') return problem(about, `${folder} is a file`, 'Give the folder that contains it.')
+    return problem(
       about,
       `${folder} cannot be read (${code})`,
-      `Let user ${userName()} read it: chmod -R o+rX '${folder}', or use a group.`,
+      `Allow user ${userName()} to read it: chmod -R o+rX '${folder}', or use a group.`,
     )
   }
 }
 
-/** Nothing to see where it is off, as it is unless somebody develops plugins. */
+/** Empty unless the setting is on, which is only for plugin developers. */
 function checkLocal({ settings }: CommandInput): Finding[] {
   const { allowLocal } = settings.plugins
   if (allowLocal.length === 0) return []
-  const todo = 'That is for development; leave --plugin-allow-local out on a server that others use.'
+  const todo = 'This is for development only; remove --plugin-allow-local on a server that others use.'
   return [note('Plugins', `may reach ${allowLocal.join(', ')} on this machine or in its network`, todo)]
 }
 
@@ -149,7 +153,7 @@ async function checkPrograms({ settings }: CommandInput): Promise<Finding[]> {
     const how = runner.uid !== undefined ? `, run as user ${runner.uid}` : runner.prefix.length > 0 ? ', run in a user namespace' : ''
     return [ok('PostgreSQL programs', `${version}${how}`)]
   } catch (error) {
-    return [trouble('PostgreSQL programs', 'cannot be run', (error as Error).message)]
+    return [problem('PostgreSQL programs', 'cannot be run', (error as Error).message)]
   }
 }
 
@@ -158,37 +162,37 @@ async function checkDatabase(input: CommandInput): Promise<{ findings: Finding[]
   try {
     return await withDatabase(input, 'inspect', async (opened) => {
       const seen = await inspectDatabase(opened.database)
-      const findings = [ok(about, `PostgreSQL ${seen.version}, ${seen.encoding}${opened.serverRuns ? ', of the running server' : ''}`)]
-      if (seen.encoding !== 'UTF8') findings.push(trouble(about, `encoding ${seen.encoding}`, 'Make the database with ENCODING UTF8.'))
-      if (!seen.icu) findings.push(trouble(about, 'has no ICU collations', 'Use a PostgreSQL built with ICU, as all packaged ones are.'))
+      const findings = [ok(about, `PostgreSQL ${seen.version}, ${seen.encoding}${opened.serverRuns ? ', used by the running server' : ''}`)]
+      if (seen.encoding !== 'UTF8') findings.push(problem(about, `encoding ${seen.encoding}`, 'Create the database with ENCODING UTF8.'))
+      if (!seen.icu) findings.push(problem(about, 'has no ICU collations', 'Use a PostgreSQL built with ICU, as all packaged ones are.'))
       else if (!seen.naturalOrder)
         findings.push(
-          trouble(about, 'does not sort in natural order', 'The collation carrel_natural is missing or wrong; restore a backup.'),
+          problem(about, 'does not sort in natural order', 'The collation carrel_natural is missing or wrong; restore a backup.'),
         )
       if (seen.pendingMigrations.length > 0)
-        findings.push(trouble(about, `lacks ${seen.pendingMigrations.join(', ')}`, 'Start the server once.'))
+        findings.push(problem(about, `lacks ${seen.pendingMigrations.join(', ')}`, 'Start the server once.'))
       else findings.push(ok('Migrations', 'all applied'))
       await refuseIncompatible(opened.database)
-      // Tables of an older Carrel are not those that we read.
+      // This version cannot read the tables of an older Carrel.
       if (seen.pendingMigrations.length > 0)
-        return { findings: [...findings, skipped('Libraries', 'they stand in the database')], folders: [] }
+        return { findings: [...findings, skipped('Libraries', 'not checked, because the database must be updated first')], folders: [] }
       return { findings, folders: (await listLibraries(opened.database)).map((library) => library.path) }
     })
   } catch (error) {
     if (error instanceof NoDatabase)
-      return { findings: [skipped(about, 'there is none yet'), skipped('Libraries', 'they stand in the database')], folders: [] }
+      return { findings: [skipped(about, 'there is none yet'), skipped('Libraries', 'they are in the database')], folders: [] }
     return {
       findings: [
-        trouble(about, 'cannot be used', (error as Error).message),
+        problem(about, 'cannot be used', (error as Error).message),
         skipped('Migrations', 'the database cannot be used'),
-        skipped('Libraries', 'they stand in the database'),
+        skipped('Libraries', 'they are in the database'),
       ],
       folders: [],
     }
   }
 }
 
-/** Whether we could listen; a running server of ours is the good reason why not. */
+/** Whether the server could listen; a running server of ours may use the port. */
 async function checkPort({ settings }: CommandInput): Promise<Finding> {
   const place = `${settings.host}:${settings.port}`
   const holder = await findHolder(settings.dataFolder)
@@ -196,19 +200,19 @@ async function checkPort({ settings }: CommandInput): Promise<Finding> {
   const failure = await tryListening(settings)
   if (failure === null) return ok('Address', `${place} is free`)
   const code = failure.code ?? failure.message
-  if (code === 'EADDRINUSE') return trouble('Address', `${place} is taken by another program`, 'Stop that one, or choose another --port.')
-  if (code === 'EACCES') return trouble('Address', `${place} may not be used`, 'Ports below 1024 need rights; choose a --port above.')
-  return trouble('Address', `${place} cannot be used (${code})`, 'Check --host: it must be an address of this machine.')
+  if (code === 'EADDRINUSE') return problem('Address', `${place} is in use by another program`, 'Stop that one, or choose another --port.')
+  if (code === 'EACCES') return problem('Address', `${place} may not be used`, 'Ports below 1024 need privileges; choose a higher --port.')
+  return problem('Address', `${place} cannot be used (${code})`, 'Check --host: it must be an address of this machine.')
 }
 
-const LABEL = { ok: 'ok     ', note: 'note   ', trouble: 'TROUBLE', skipped: 'skipped' }
+const LABEL = { ok: 'ok     ', note: 'note   ', problem: 'PROBLEM', skipped: 'skipped' }
 
 export const doctor: Command = {
   name: 'doctor',
   usage: '',
-  summary: 'checks versions, folders, permissions and the database, and says what to do',
+  summary: 'checks versions, folders, permissions and the database, and suggests solutions',
   about:
-    'Checks versions, folders, rights and the database, and says what to do about each trouble, and what could not be looked at. Changes nothing. Exits with 1 when there is a trouble.',
+    'Checks versions, folders, permissions and the database. Suggests a solution for each problem, and lists what could not be checked. Changes nothing. Exits with 1 if there is a problem.',
   flags: [],
   wordsMin: 0,
   wordsMax: 0,
@@ -221,13 +225,13 @@ export const doctor: Command = {
       ...checkLocal(input),
       await checkPort(input),
     ]
-    // The database is made in the data folder: pointless when that cannot be.
+    // The database is created in the data folder, so the folder must be usable.
     let folders: string[] = []
-    if (!findings.some((finding) => finding.state === 'trouble' && finding.about !== 'Address')) {
+    if (!findings.some((finding) => finding.state === 'problem' && finding.about !== 'Address')) {
       const database = await checkDatabase(input)
       findings.push(...database.findings)
       folders = database.folders
-    } else findings.push(skipped('Database and libraries', 'what stands above is in the way', 'Mend that first, then ask again.'))
+    } else findings.push(skipped('Database and libraries', 'blocked by the problems above', 'Solve those first, then run this again.'))
     const all = new Set([...input.settings.libraryFolders, ...folders])
     for (const folder of all) findings.push(await checkLibraryFolder(folder))
     const isKnown = !findings.some((finding) => finding.state === 'skipped')
@@ -236,11 +240,11 @@ export const doctor: Command = {
       input.out.line(`${LABEL[finding.state]}  ${finding.about}: ${finding.found}`)
       if (finding.todo) input.out.line(`         ${finding.todo}`)
     }
-    const troubles = findings.filter((finding) => finding.state === 'trouble').length
+    const problems = findings.filter((finding) => finding.state === 'problem').length
     const unseen = findings.filter((finding) => finding.state === 'skipped').length
-    const more = unseen === 0 ? '' : ` ${unseen} ${unseen === 1 ? 'thing was' : 'things were'} not looked at.`
-    if (troubles > 0) input.out.line(`${troubles} ${troubles === 1 ? 'thing stands' : 'things stand'} in the way.${more}`)
-    else input.out.line(unseen === 0 ? 'All is well.' : `Nothing that was looked at stands in the way.${more}`)
-    return troubles === 0 ? 0 : 1
+    const more = unseen === 0 ? '' : ` ${unseen} ${unseen === 1 ? 'check was' : 'checks were'} skipped.`
+    if (problems > 0) input.out.line(`Found ${problems} ${problems === 1 ? 'problem' : 'problems'}.${more}`)
+    else input.out.line(`Found no problems.${more}`)
+    return problems === 0 ? 0 : 1
   },
 }

@@ -4,10 +4,10 @@ import { NAME, VERSION } from '#api/http/version.ts'
 import { type HelpLayout, renderCommandPage, renderProgramPage } from '#core/settings/command-line.ts'
 import { renderSettingsHelp } from '#core/settings/settings-text.ts'
 
-/** Terminals wrap lines themselves, and the settings below have long ones too. */
+/** Terminals wrap lines themselves, and the descriptions of settings are long too. */
 const LAYOUT: HelpLayout = { typed, columns: Number.POSITIVE_INFINITY }
 
-/** What `carrel --help` prints. */
+/** The output of `carrel --help`. */
 export function renderOverview(commands: readonly Command[]): string {
   return [
     `${NAME} ${VERSION}, a digital library server`,
@@ -19,9 +19,9 @@ export function renderOverview(commands: readonly Command[]): string {
   ].join('\n')
 }
 
-/** What `carrel <command> --help` prints; of several commands that begin alike, each in turn. */
-export function renderCommandHelp(asked: Command | readonly Command[]): string {
-  const all = 'name' in asked ? [asked] : asked
+/** The output of `carrel <command> --help`; for several commands with the same beginning, one after the other. */
+export function renderCommandHelp(topic: Command | readonly Command[]): string {
+  const all = 'name' in topic ? [topic] : topic
   const serves = all.some((command) => command.name === 'serve')
   const more = serves ? renderSettingsHelp() : '  --data-dir, DATABASE_URL and all others; see ' + typed('--help')
   return [...all.flatMap((command) => [renderCommandPage(command, LAYOUT), '']), 'Settings:', more].join('\n')

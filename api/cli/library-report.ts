@@ -4,23 +4,23 @@ import type { LibraryProgress, LibrarySummary } from '#core/ingest/library-progr
 import { describeUnrelatedFolder } from '#core/ingest/scans.ts'
 import { BOOK_ERROR_LABELS, type BookErrorType } from '#core/metadata/analysis.ts'
 
-/** Messages can hold what a file says of itself; a summary is no place for novels. */
+/** Messages may contain long text from files; the summary shortens them. */
 const TEXT_LENGTH_MAX = 160
 
 const number = new Intl.NumberFormat('en-US')
 
-/** "1 book", "1,234 books". */
+/** Formats a count: "1 book", "1,234 books". */
 export function count(n: number, noun: string): string {
   return `${number.format(n)} ${n === 1 || noun.endsWith('series') ? noun : `${noun}s`}`
 }
 
-/** File names may hold newlines and escape codes, which must not reach the terminal. */
+/** Escapes newlines and control codes in file names, which must not reach the terminal. */
 export function printable(text: string): string {
   const clean = escapeControls(text)
   return clean.length > TEXT_LENGTH_MAX ? `${clean.slice(0, TEXT_LENGTH_MAX)}…` : clean
 }
 
-/** One line about what is going on; null when nothing is. */
+/** One line about the current work; null if there is none. */
 export function renderProgress(progress: LibraryProgress): string | null {
   const parts: string[] = []
   for (const scan of progress.scans) {
@@ -29,14 +29,14 @@ export function renderProgress(progress: LibraryProgress): string | null {
   }
   if (progress.analyses > 0) {
     const failed = progress.failed > 0 ? `, ${number.format(progress.failed)} failed` : ''
-    // A book can be in line twice, for a plain analysis and a deep one.
+    // A book can be queued twice, for a normal analysis and a deep one.
     const done = Math.max(0, progress.books - progress.analyses)
     parts.push(`analyzing: ${number.format(done)} of ${count(progress.books, 'book')}${failed}`)
-  } else if (progress.libraryAnalyses > 0) parts.push('putting books in line for analysis')
+  } else if (progress.libraryAnalyses > 0) parts.push('queueing books for analysis')
   return parts.length === 0 ? null : parts.join('; ')
 }
 
-/** Libraries, how many books wait, and those that failed and why. */
+/** Prints the libraries, the number of waiting books, and failed books by error. */
 export function printSummary(out: Terminal, summary: LibrarySummary): void {
   const failed = summary.failures.reduce((sum, failure) => sum + failure.count, 0)
   if (summary.libraries.length === 0) out.line(`  Libraries    none yet; add one: ${typed('library add DIR')}`)
@@ -48,8 +48,9 @@ export function printSummary(out: Terminal, summary: LibrarySummary): void {
     for (const error of library.scanErrors.slice(0, 3)) out.line(`  ${''.padEnd(11)}    ${printable(describeScanError(error))}`)
     for (const path of library.unrelated) out.line(`  ${''.padEnd(11)}    ${printable(describeUnrelatedFolder(path))}`)
     if (library.unrelatedCount > library.unrelated.length)
-      out.line(`  ${''.padEnd(11)}    and ${number.format(library.unrelatedCount - library.unrelated.length)} more folders like that`)
-    if (library.scanErrors.length > 3) out.line(`  ${''.padEnd(11)}    and ${number.format(library.scanErrors.length - 3)} more like these`)
+      out.line(`  ${''.padEnd(11)}    and ${number.format(library.unrelatedCount - library.unrelated.length)} more such folders`)
+    if (library.scanErrors.length > 3)
+      out.line(`  ${''.padEnd(11)}    and ${number.format(library.scanErrors.length - 3)} more such errors`)
   }
   const waiting = summary.pending > 0 ? `, ${number.format(summary.pending)} ${summary.pending === 1 ? 'waits' : 'wait'} for analysis` : ''
   out.line(`  Books        ${number.format(summary.books)} found, ${failed === 0 ? 'none' : number.format(failed)} failed${waiting}`)

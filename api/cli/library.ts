@@ -8,15 +8,15 @@ import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { getLibrarySummary, type ListedLibrary, listLibraries } from '#core/ingest/library-progress-query.ts'
 import { absolutePath } from '#core/settings/setting-table.ts'
 
-/** The library that a person means by its name, id or folder. @throws CommandProblem when there is none, or more than one */
+/** Finds a library by name, id or folder. @throws CommandProblem if there is none, or more than one */
 export function chooseLibrary(libraries: readonly ListedLibrary[], word: string, cwd: string): ListedLibrary {
   const folder = path.resolve(cwd, word)
   const found = libraries.filter((library) => library.id === word || library.name === word || library.path === folder)
   if (found.length === 1) return found[0]!
   if (found.length > 1)
-    throw new CommandProblem(`More than one library is called "${word}": ${found.map((library) => library.id).join(', ')}. Give the id.`)
+    throw new CommandProblem(`More than one library has the name "${word}": ${found.map((library) => library.id).join(', ')}. Give the id.`)
   const names = libraries.map((library) => library.name)
-  throw new CommandProblem(`There is no library "${word}".${didYouMean(word, names)} All libraries: ${typed('library list')}`)
+  throw new CommandProblem(`There is no library "${word}".${didYouMean(word, names)} List all: ${typed('library list')}`)
 }
 
 export const libraryAdd: Command = {
@@ -35,15 +35,17 @@ export const libraryAdd: Command = {
       const [{ openWork }, { addLibrary }] = await Promise.all([import('#api/compose.ts'), import('#core/ingest/add-library.ts')])
       const work = await openWork({ settings: opened.settings, log, database: opened.database })
       try {
-        const parts = { database: opened.database, scans: work.scans, rules: work.rules, settings: opened.settings }
-        const { library, created } = await addLibrary(parts, { folder, ...(name === undefined ? {} : { name }) })
+        const dependencies = { database: opened.database, scans: work.scans, rules: work.rules, settings: opened.settings }
+        const { library, created } = await addLibrary(dependencies, { folder, ...(name === undefined ? {} : { name }) })
         if (!created) {
-          out.line(`${printable(library.path)} is the library "${printable(library.name)}" already.`)
+          out.line(`The folder ${printable(library.path)} is already the library "${printable(library.name)}".`)
           return 0
         }
         out.line(`Added the library "${printable(library.name)}" (${printable(library.path)}).`)
         if (opened.serverRuns) await work.scans.start(library.id)
-        out.line(opened.serverRuns ? 'The running server scans it.' : `It is scanned when the server starts, or now: ${typed('scan')}`)
+        out.line(
+          opened.serverRuns ? 'The running server scans it.' : `The next start of the server scans it. To scan it now: ${typed('scan')}`,
+        )
       } finally {
         await work.close()
       }
@@ -73,20 +75,20 @@ export const libraryList: Command = {
   },
 }
 
-/** Opens what changing a library needs. */
+/** Opens what commands that change a library need. */
 async function withLibrary(
   input: CommandInput,
-  work: (parts: { library: ListedLibrary; opened: OpenedDatabase; work: Work }) => Promise<void>,
+  work: (dependencies: { library: ListedLibrary; opened: OpenedDatabase; work: Work }) => Promise<void>,
 ): Promise<number> {
   return await withDatabase(input, 'change', async (opened) => {
     const library = chooseLibrary(await listLibraries(opened.database), input.words[0] as string, input.cwd)
     const { openWork } = await import('#api/compose.ts')
-    const parts = await openWork({ settings: opened.settings, log: input.log, database: opened.database })
+    const dependencies = await openWork({ settings: opened.settings, log: input.log, database: opened.database })
     try {
-      await work({ library, opened, work: parts })
+      await work({ library, opened, work: dependencies })
       return 0
     } finally {
-      await parts.close()
+      await dependencies.close()
     }
   })
 }
@@ -106,11 +108,11 @@ export const libraryRemove: Command = {
       const books = count(libraries.find(({ path: place }) => place === library.path)?.books ?? 0, 'book')
       if (input.flag('yes') !== 'true')
         throw new CommandProblem(
-          `This takes away what is known of ${books} of "${printable(library.name)}". If that is meant: ${typed(`library remove ${quoted(input.words[0] as string)} --yes`)}`,
+          `This removes the records of ${books} of "${printable(library.name)}". To confirm: ${typed(`library remove ${quoted(input.words[0] as string)} --yes`)}`,
         )
       const { removeLibrary } = await import('#core/ingest/edit-library.ts')
       await removeLibrary({ database: opened.database, scans: work.scans, dataFolder: opened.settings.dataFolder }, library.id)
-      input.out.line(`The library "${printable(library.name)}" is taken away; its files stay in ${printable(library.path)}.`)
+      input.out.line(`Removed the library "${printable(library.name)}"; its files stay in ${printable(library.path)}.`)
     }),
 }
 
@@ -130,7 +132,7 @@ export const libraryEdit: Command = {
     withLibrary(input, async ({ library, opened, work }) => {
       const [name, folder, active] = ['name', 'folder', 'active'].map((flag) => input.flag(flag))
       if (name === undefined && folder === undefined && active === undefined)
-        throw new CommandProblem('Say what is to change: --name, --folder, --active or --no-active.')
+        throw new CommandProblem('Give at least one of --name, --folder, --active and --no-active.')
       const { editLibrary } = await import('#core/ingest/edit-library.ts')
       await editLibrary({ database: opened.database, rules: work.rules, settings: opened.settings }, library.id, {
         ...(name !== undefined && { name }),
@@ -138,6 +140,6 @@ export const libraryEdit: Command = {
         ...(active !== undefined && { isActive: active === 'true' }),
       })
       const [after] = (await listLibraries(opened.database)).filter(({ id }) => id === library.id)
-      if (after) input.out.line(`${printable(after.name)}  ${printable(after.path)}${after.isActive ? '' : '  not active'}`)
+      if (after) input.out.line(`${printable(after.name)}  ${printable(after.path)}${after.isActive ? '' : '  inactive'}`)
     }),
 }

@@ -3,17 +3,17 @@ import { escapeControls } from '#api/cli/terminal.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
-/** Never in a log, whoever passes them by mistake. */
+/** Removed from every log line, in case code passes them by mistake. */
 const SECRET_FIELDS = ['password', 'token', 'accessToken', 'refreshToken', 'key', 'authorization', 'cookie']
-/** A stack further down says nothing new. */
+/** Deeper frames of a stack add nothing. */
 const STACK_LINES_MAX = 12
 const LABELS: Record<number, string> = { 20: 'debug ', 30: '', 40: 'warning: ', 50: 'error: ', 60: 'fatal: ' }
 
-/** A pino logger: JSON lines, or lines for people made of them. */
+/** A pino logger that writes JSON lines, or lines for people made from them. */
 export function openLogger(settings: Settings['log'], write: (line: string) => void): Log {
   const options: pino.LoggerOptions = {
     level: settings.level,
-    // No pid and host name: they are the same in every line.
+    // Without pid and host name, which are the same in every line.
     base: undefined,
     redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '(hidden)' },
     serializers: { err: pino.stdSerializers.err, error: pino.stdSerializers.err, cause: pino.stdSerializers.err },
@@ -21,7 +21,7 @@ export function openLogger(settings: Settings['log'], write: (line: string) => v
   return pino(options, { write: settings.format === 'json' ? write : (line: string) => write(formatLine(line)) })
 }
 
-/** One JSON line of pino as a person reads it: time, level where it matters, message, fields; errors with their stack below. */
+/** Formats a JSON line of pino for people: time, level if not info, message, fields; errors with their stack below. */
 export function formatLine(line: string): string {
   const { level, time, msg, err, error, ...fields } = JSON.parse(line) as Record<string, unknown> & {
     level: number
@@ -49,7 +49,7 @@ function describeError(error: unknown, level: number): string {
     message?: string
     stack?: string
   }
-  // A warning is about the world; only an error is a reason to look at our code.
+  // A warning is about the environment; only an error needs the position in the code.
   if (level < 50 || !stack) return message ?? JSON.stringify(error)
   return stack.split('\n').slice(0, STACK_LINES_MAX).join('\n')
 }

@@ -18,103 +18,103 @@ import { closeFolders } from '#core/database/private-folders.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
-/** Containers start in any order: a database of one's own may come up after us. */
+/** Containers start in any order: an external database may start after the server. */
 const FOREIGN_PATIENCE_MS = 30_000
-/** A server that starts or another command that runs; recovery after a crash is the longest of it. */
+/** For a starting server or a running command; the longest case is recovery after a crash. */
 const RUNNING_PATIENCE_MS = 60_000
-/** A server that was told to stop: it drains for 10 s, quits after 60, and PostgreSQL writes its checkpoint. */
+/** For a stopping server: it drains for 10 s, quits after 60, and PostgreSQL writes its checkpoint. */
 const CLOSING_PATIENCE_MS = 90_000
-/** The signal that stops a server may still be on its way to it when the next one starts. */
+/** When a new server starts, the stop signal may still be on its way to the old one. */
 const RESTART_PATIENCE_MS = 5_000
 const POLL_MS = 200
 /** Requests wait for each other in the pool rather than in PostgreSQL: more connections than this make two cores slower. */
 const SERVER_POOL_MAX = 16
 const COMMAND_POOL_MAX = 4
-/** Who asks is remembered for seconds and looked up in a millisecond, so that few connections carry every request there is. */
+/** Authentication is cached for seconds and takes a millisecond, so that few connections serve all requests. */
 const RESERVED = { poolMax: 4, statementTimeoutMs: 5_000, acquireTimeoutMs: 5_000 }
 const OLDEST_VERSION = 150_000
 
 /**
- * What a command wants of a database. `look` changes nothing, `inspect` neither and takes tables that are not up to date, `change` works on one that
- * is there, and `make` makes folder and database where there are none.
+ * How a command uses the database. `look` only reads; `inspect` only reads, also tables that are not up to date; `change` requires an
+ * existing database; `make` creates folder and database if they are missing.
  */
 export type DatabaseUse = 'look' | 'inspect' | 'change' | 'make'
 
-/** There is no database yet where the settings say. */
+/** There is no database yet at the place in the settings. */
 export class NoDatabase extends CommandProblem {}
 
-/** A database ready for use, and everything that was started for it. */
+/** An open database, and everything that was started for it. */
 export interface OpenedDatabase {
   database: Knex
-  /** A few connections more, of the server alone. */
+  /** Additional reserved connections; only in the server. */
   reserved?: Knex
-  /** With the data folder as it really is, links resolved. */
+  /** With the real path of the data folder, links resolved. */
   settings: Settings
-  /** True when a server runs on the data folder: it will do what is enqueued. */
+  /** Whether a server runs on the data folder; it then runs queued tasks. */
   serverRuns: boolean
-  /** The PostgreSQL that this process has started, and the folder that it stands in. */
+  /** The PostgreSQL that this process has started, with its folder. */
   databaseProcess?: { pid: number; cluster: string }
   close(): Promise<void>
 }
 
 /**
  * Opens the database for the one process that owns the data folder: the server.
- * @param onHeld called when the data folder is ours and the database still has to start; what it throws ends the start
+ * @param onLocked called when the data folder is locked and before the database starts; throwing ends the start
  * @param onLost called when the embedded PostgreSQL dies
  */
 export async function openOwnDatabase(options: {
   settings: Settings
   log: Log
   purpose: Purpose
-  /** Of a command; a server makes what it needs. */
+  /** For a command; a server creates what it needs. */
   use?: DatabaseUse
-  onHeld?: () => Promise<void>
+  onLocked?: () => Promise<void>
   onLost: (reason: string) => void
   stop: AbortSignal
 }): Promise<OpenedDatabase> {
   const { settings, log, use = 'make' } = options
-  const held: { folder?: DataFolder; postgres?: EmbeddedPostgres; database?: Knex; reserved?: Knex } = {}
-  // In the opposite order of opening; each part even when another fails.
+  const opened: { folder?: DataFolder; postgres?: EmbeddedPostgres; database?: Knex; reserved?: Knex } = {}
+  // Closes in reverse order, and each part even if another fails.
   const close = async () => {
-    held.folder?.announceClosing()
+    opened.folder?.announceClosing()
     try {
-      await Promise.all([held.database, held.reserved].map((database) => database && closeDatabase(database)))
+      await Promise.all([opened.database, opened.reserved].map((database) => database && closeDatabase(database)))
     } finally {
       try {
-        await held.postgres?.close()
+        await opened.postgres?.close()
       } finally {
-        await held.folder?.close()
+        await opened.folder?.close()
       }
     }
   }
   try {
-    held.folder = await takeDataFolder(options)
-    options.stop.addEventListener('abort', () => held.folder?.announceClosing(), { once: true })
-    await options.onHeld?.()
+    opened.folder = await takeDataFolder(options)
+    options.stop.addEventListener('abort', () => opened.folder?.announceClosing(), { once: true })
+    await options.onLocked?.()
     if (settings.databaseUrl === null) {
       log.info({}, 'Starting PostgreSQL')
       const onExit = (reason: string) => {
-        held.folder?.announceClosing()
+        opened.folder?.announceClosing()
         options.onLost(reason)
       }
-      held.postgres = await openEmbeddedPostgres({ folder: held.folder.path, log, onExit })
+      opened.postgres = await openEmbeddedPostgres({ folder: opened.folder.path, log, onExit })
     }
-    // PostgreSQL has what it reads of ours. Whatever is made from now on is closed to others, by whomever it is made.
+    // PostgreSQL has access to what it needs by now. From here on, new files are private, whichever code creates them.
     process.umask(0o077)
-    const closed = isLook(use) ? 0 : await closeFolders(held.folder.path)
-    if (closed > 0) log.info({ closed }, 'Closed folders of the data folder that others could read')
-    const url = held.postgres?.url ?? settings.databaseUrl!
-    held.database = openDatabase({ url, poolMax: options.purpose === 'server' ? SERVER_POOL_MAX : COMMAND_POOL_MAX, log })
-    if (held.postgres === undefined) await awaitForeign(held.database, log, options.stop)
-    await prepareTables(held.database, use, log)
-    // Made when first needed, as all of them.
-    if (options.purpose === 'server') held.reserved = openDatabase({ url, log, ...RESERVED })
+    const closed = isLook(use) ? 0 : await closeFolders(opened.folder.path)
+    if (closed > 0) log.info({ closed }, 'Restricted folders of the data folder that other users could read')
+    const url = opened.postgres?.url ?? settings.databaseUrl!
+    opened.database = openDatabase({ url, poolMax: options.purpose === 'server' ? SERVER_POOL_MAX : COMMAND_POOL_MAX, log })
+    if (opened.postgres === undefined) await awaitForeign(opened.database, log, options.stop)
+    await prepareTables(opened.database, use, log)
+    // Opened on first use, as every pool is.
+    if (options.purpose === 'server') opened.reserved = openDatabase({ url, log, ...RESERVED })
     return {
-      database: held.database,
-      ...(held.reserved && { reserved: held.reserved }),
-      settings: { ...settings, dataFolder: held.folder.path },
+      database: opened.database,
+      ...(opened.reserved && { reserved: opened.reserved }),
+      settings: { ...settings, dataFolder: opened.folder.path },
       serverRuns: false,
-      ...(held.postgres && { databaseProcess: { pid: held.postgres.pid, cluster: path.join(held.folder.path, 'postgres') } }),
+      ...(opened.postgres && { databaseProcess: { pid: opened.postgres.pid, cluster: path.join(opened.folder.path, 'postgres') } }),
       close,
     }
   } catch (error) {
@@ -130,32 +130,33 @@ async function prepareTables(database: Knex, use: DatabaseUse, log: Log): Promis
   if (use === 'look') {
     await refuseIncompatible(database)
     if ((await pendingMigrations(database)).length > 0)
-      throw new CommandProblem('The tables of the database are not there yet, or of an older Carrel. Start the server once.')
+      throw new CommandProblem('The tables of the database are missing or from an older version of Carrel. Start the server once.')
     return
   }
   const ran = await migrate(database)
-  if (ran.length > 0) log.info({ migrations: ran.length }, 'Brought the database up to date')
+  if (ran.length > 0) log.info({ migrations: ran.length }, 'Migrated the database')
 }
 
-/** A server waits for the one before it to close; a command looks for a running server to work beside. */
+/** Locks the data folder. A server waits for the previous one to close; a command fails if a server runs, and then works beside it. */
 async function takeDataFolder({ settings, log, purpose, stop }: Parameters<typeof openOwnDatabase>[0]): Promise<DataFolder> {
   const began = Date.now()
-  for (let told = false; ; told = true) {
+  for (let isReported = false; ; isReported = true) {
     try {
       return await openDataFolder(settings.dataFolder, purpose)
     } catch (error) {
       if (!(error instanceof FolderInUse) || purpose === 'command') throw error
-      // Whoever holds it without a name is about to write it, or has just removed it.
+      // A lock without a name is about to be written, or was just removed.
       const patienceMs =
         error.closing || error.pid === null ? CLOSING_PATIENCE_MS : error.purpose === 'command' ? RUNNING_PATIENCE_MS : RESTART_PATIENCE_MS
       if (Date.now() - began > patienceMs) throw error
-      if (!told) log.info({ pid: error.pid }, `Waiting for the Carrel ${error.purpose} that uses the data folder ${settings.dataFolder}`)
+      if (!isReported)
+        log.info({ pid: error.pid }, `Waiting for another Carrel ${error.purpose} to release the data folder ${settings.dataFolder}`)
       await sleep(POLL_MS, undefined, { signal: stop })
     }
   }
 }
 
-/** Opens the database for a command, beside a running server or without one. @throws NoDatabase unless it may be made */
+/** Opens the database for a command, with or without a running server. @throws NoDatabase unless `use` is `make` */
 async function openCommandDatabase(
   { settings, log, stop }: Pick<CommandInput, 'settings' | 'log' | 'stop'>,
   use: DatabaseUse,
@@ -178,7 +179,7 @@ async function openCommandDatabase(
   }
 }
 
-/** Opens the database for what a command does with it, and closes it after that. @throws NoDatabase unless it may be made */
+/** Opens the database, runs the work of a command, and closes it. @throws NoDatabase unless `use` is `make` */
 export async function withDatabase<T>(
   input: Pick<CommandInput, 'settings' | 'log' | 'stop'>,
   use: DatabaseUse,
@@ -192,14 +193,14 @@ export async function withDatabase<T>(
   }
 }
 
-/** A mistyped --data-dir must not become a new, empty library. */
+/** A mistyped --data-dir must not create a new, empty library. */
 async function refuseAbsent(folder: string): Promise<void> {
   await refuseAbsentFolder(folder)
   const cluster = path.join(folder, 'postgres', 'PG_VERSION')
   const isThere = await stat(cluster).catch((cause: NodeJS.ErrnoException) => cause.code !== 'ENOENT' && cause.code !== 'ENOTDIR')
-  // A server that starts for the first time is just making it.
+  // A server may be creating it at this moment.
   if (isThere || (await findHolder(folder))?.purpose === 'server') return
-  throw new NoDatabase(`The folder ${folder} holds no database of Carrel. Is --data-dir right? The server makes it at its first start.`)
+  throw new NoDatabase(`The folder ${folder} has no Carrel database. Check --data-dir. The server creates the database at its first start.`)
 }
 
 async function refuseAbsentFolder(folder: string): Promise<void> {
@@ -208,11 +209,11 @@ async function refuseAbsentFolder(folder: string): Promise<void> {
     throw new CommandProblem(describeDenied(folder, cause), { cause })
   })
   if (found === null)
-    throw new NoDatabase(`The data folder ${folder} does not exist. Is --data-dir right? The server makes it at its first start.`)
-  if (!found.isDirectory()) throw new CommandProblem(`--data-dir ${folder} is not a folder. Give it the name of a folder.`)
+    throw new NoDatabase(`The data folder ${folder} does not exist. Check --data-dir. The server creates it at its first start.`)
+  if (!found.isDirectory()) throw new CommandProblem(`--data-dir ${folder} is not a folder. Give the path of a folder.`)
 }
 
-/** The embedded PostgreSQL that a server runs; null while it is still starting, or was started anew since its password was read. */
+/** Connects to the embedded PostgreSQL of the running server; null while it starts, or if it restarted with a new password. */
 async function attach(settings: Settings, log: Log): Promise<OpenedDatabase | null> {
   const folder = await realpath(settings.dataFolder)
   const url = await findRunningUrl(folder)
@@ -222,7 +223,7 @@ async function attach(settings: Settings, log: Log): Promise<OpenedDatabase | nu
     if ((await pendingMigrations(database)).length === 0)
       return { database, settings: { ...settings, dataFolder: folder }, serverRuns: true, close: () => closeDatabase(database) }
   } catch (error) {
-    log.debug({ error }, 'The PostgreSQL of the running server does not let this command in yet')
+    log.debug({ error }, 'The PostgreSQL of the running server does not accept this command yet')
   }
   await closeDatabase(database)
   return null
@@ -234,7 +235,7 @@ async function openForeign(settings: Settings, log: Log, stop: AbortSignal, use:
   const folder = use === 'make' ? await makeDataFolder(dataFolder) : await realpath(dataFolder).catch(() => dataFolder)
   const database = openDatabase({ url: settings.databaseUrl!, poolMax: COMMAND_POOL_MAX, log })
   try {
-    // Who looks can look again.
+    // A command that only reads can be repeated.
     await awaitForeign(database, log, stop, isLook(use) ? 0 : FOREIGN_PATIENCE_MS)
     await prepareTables(database, use, log)
     const serverRuns = (await findHolder(folder))?.purpose === 'server'
@@ -247,22 +248,25 @@ async function openForeign(settings: Settings, log: Log, stop: AbortSignal, use:
 
 async function awaitForeign(database: Knex, log: Log, stop: AbortSignal, patienceMs = FOREIGN_PATIENCE_MS): Promise<void> {
   const until = Date.now() + patienceMs
-  for (let told = false; ; ) {
+  for (let isReported = false; ; ) {
     try {
       const { version } = await checkDatabase(database)
       if (version >= OLDEST_VERSION) return
       throw new CommandProblem(`The database server is PostgreSQL ${Math.floor(version / 10_000)}; Carrel needs 15 or newer.`)
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? ''
-      // Away, not found yet, or still starting (57P03); anything else does not mend itself.
+      // Unreachable, unknown host, or still starting (57P03); other errors do not go away by waiting.
       const mayCome = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT', 'ETIMEDOUT', '57P03'].includes(code)
       if (error instanceof CommandProblem) throw error
       if (!mayCome || Date.now() >= until)
-        throw new CommandProblem(`The database of DATABASE_URL cannot be used: ${describe(error)}. Check its address, user and rights.`, {
-          cause: error,
-        })
-      if (!told) log.info({}, `Waiting for the database of DATABASE_URL (${describe(error)}). Start it, or check its address.`)
-      told = true
+        throw new CommandProblem(
+          `The database of DATABASE_URL cannot be used: ${describe(error)}. Check its address, user and permissions.`,
+          {
+            cause: error,
+          },
+        )
+      if (!isReported) log.info({}, `Waiting for the database of DATABASE_URL (${describe(error)}). Start it, or check its address.`)
+      isReported = true
       await sleep(POLL_MS, undefined, { signal: stop })
     }
   }

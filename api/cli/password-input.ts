@@ -5,24 +5,24 @@ import type { ReadStream } from 'node:tty'
 import { CommandProblem } from '#api/cli/command.ts'
 import { absolutePath } from '#core/settings/setting-table.ts'
 
-/** A longer first line is surely not a password, but a file piped in by mistake. */
+/** A longer first line is not a password, but a wrong file. */
 const PASSWORD_BYTES_MAX = 4096
 
 /**
- * A password from the file that is named, from a pipe, or typed twice without showing. Never from a flag: a command line is
- * seen by everybody on the machine and kept in the shell's history.
+ * Reads a password from the given file, from a pipe, or from a hidden prompt with confirmation. There is no flag for it: all users of the
+ * machine can see a command line, and shells store it in their history.
  */
-export async function askPassword(ask: { file: string | undefined; cwd: string; stop: AbortSignal }): Promise<string> {
-  if (ask.file !== undefined) {
-    const file = absolutePath(ask.file, ask.cwd)
+export async function readPassword(options: { file: string | undefined; cwd: string; stop: AbortSignal }): Promise<string> {
+  if (options.file !== undefined) {
+    const file = absolutePath(options.file, options.cwd)
     const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
       throw new CommandProblem(`--password-file ${file} cannot be read (${cause.code}).`, { cause })
     })
     return text.replace(/\r?\n$/, '')
   }
   if (!process.stdin.isTTY) return await readFirstLine(process.stdin)
-  const first = await askHidden('Password: ', ask.stop)
-  if ((await askHidden('Once more: ', ask.stop)) !== first) throw new CommandProblem('The two passwords differ. Try again.')
+  const first = await promptHidden('Password: ', options.stop)
+  if ((await promptHidden('Once more: ', options.stop)) !== first) throw new CommandProblem('The passwords differ. Try again.')
   return first
 }
 
@@ -33,16 +33,16 @@ async function readFirstLine(stream: AsyncIterable<Buffer>): Promise<string> {
     if (text.includes('\n') || Buffer.byteLength(text) > PASSWORD_BYTES_MAX) break
   }
   const line = text.split(/\r?\n/)[0]!
-  if (line === '') throw new CommandProblem('A password is needed: type it at a terminal, pipe it in, or name a file with --password-file.')
-  if (Buffer.byteLength(line) > PASSWORD_BYTES_MAX) throw new CommandProblem('What is piped in is too long for a password.')
+  if (line === '') throw new CommandProblem('There is no password. Type it at a terminal, pipe it in, or give a file with --password-file.')
+  if (Buffer.byteLength(line) > PASSWORD_BYTES_MAX) throw new CommandProblem('The first line of the input is too long for a password.')
   return line
 }
 
-async function askHidden(question: string, stop: AbortSignal): Promise<string> {
+async function promptHidden(question: string, stop: AbortSignal): Promise<string> {
   process.stderr.write(question)
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input: process.stdin as ReadStream, output: nowhere, terminal: true })
-  // Readline takes Ctrl-C for itself in this mode.
+  // Readline handles Ctrl-C itself in this mode.
   const interrupted = new AbortController()
   lines.once('SIGINT', () => interrupted.abort())
   lines.once('close', () => interrupted.abort())

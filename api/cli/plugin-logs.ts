@@ -7,19 +7,19 @@ import { escapeControls } from '#api/cli/terminal.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 
 const LINES_DEFAULT = 50
-/** What the server gives at once. */
+/** The largest number that the server returns at once. */
 const LINES_MAX = 500
-/** The server says something every 15 s; after this long without a word the connection is dead. */
+/** The server sends something every 15 s; after this time without data the connection is dead. */
 const SILENCE_MS_MAX = 60_000
-/** Before a lost connection is opened again; longer each time that it fails. */
+/** First pause before reconnecting; doubles with each failure. */
 const AGAIN_MS = 1_000
 const AGAIN_MS_MAX = 30_000
-/** An answer other than the stream. */
+/** For answers other than the stream. */
 const ANSWER_MS_MAX = 15_000
-/** A line of a log has 2 KB; a server that sends lines without an end is none of ours. */
+/** A log line has at most 2 KB; a longer event is not from a Carrel server. */
 const EVENT_LENGTH_MAX = 1_000_000
 
-const NO_LINES = 'The server sends something else than lines of a log. Is it a Carrel server, and of this version?'
+const NO_LINES = 'The server did not send log lines. Check that it is a Carrel server of this version.'
 
 interface Line {
   id: number
@@ -30,13 +30,13 @@ interface Line {
   method: string | null
 }
 
-/** A running server as its API shows it. */
+/** A client of the API of a running server. */
 interface Remote {
-  /** @throws CommandProblem what it refused, or that it could not be reached */
+  /** @throws CommandProblem with the error of the server, or if it cannot be reached */
   get(address: string, options?: { headers?: Record<string, string>; signal?: AbortSignal }): Promise<Response>
 }
 
-/** The server could not be reached: worth another try where it could be before. */
+/** The server cannot be reached; worth a retry if it could be reached before. */
 class Unreachable extends CommandProblem {}
 
 async function readKey({ flag, cwd }: Pick<CommandInput, 'flag' | 'cwd'>): Promise<string> {
@@ -50,7 +50,7 @@ async function readKey({ flag, cwd }: Pick<CommandInput, 'flag' | 'cwd'>): Promi
         })
   const key = flag('key') ?? text?.split(/\r?\n/, 1)[0]
   if (key && /^[\x21-\x7e]{1,4096}$/.test(key)) return key
-  throw new CommandProblem('The running server wants to know who asks: give an API key of an administrator, with --key-file or --key.')
+  throw new CommandProblem('The running server requires an API key of an administrator. Give it with --key-file or --key.')
 }
 
 async function openRemote(input: CommandInput): Promise<Remote> {
@@ -58,29 +58,32 @@ async function openRemote(input: CommandInput): Promise<Remote> {
   const given = flag('server') ?? `http://127.0.0.1:${settings.port}`
   const server = URL.canParse(given) ? new URL(given.endsWith('/') ? given : `${given}/`) : null
   if (server === null || !/^https?:$/.test(server.protocol))
-    throw new CommandProblem(`--server is an address such as https://books.example.org, not "${given}".`)
+    throw new CommandProblem(`--server must be an address such as https://books.example.org, not "${given}".`)
   const key = await readKey(input)
   return {
     async get(address, { headers, signal = AbortSignal.timeout(ANSWER_MS_MAX) } = {}) {
       const answer = await fetch(new URL(`api/v1${address}`, server), {
         headers: { authorization: `Bearer ${key}`, ...headers },
-        // The key is for this server and for no other that it might name.
+        // A redirect must not send the key to another server.
         redirect: 'error',
         signal: AbortSignal.any([signal, stop]),
       }).catch((cause: unknown) => {
         stop.throwIfAborted()
-        throw new Unreachable(`${server.origin} does not answer. Is the server running there? Name another with --server.`, { cause })
+        throw new Unreachable(
+          `${server.origin} does not answer. Check that the server is running there, or give another address with --server.`,
+          { cause },
+        )
       })
       if (answer.ok) return answer
       const { message } = (await answer.json().catch(() => ({}))) as { message?: unknown }
-      const said = `${server.origin} answers ${answer.status}${typeof message === 'string' ? `: ${printable(message)}` : '.'}`
-      // It stops, starts, or has too much to do.
-      throw answer.status === 429 || answer.status >= 500 ? new Unreachable(said) : new CommandProblem(said)
+      const problem = `${server.origin} answers ${answer.status}${typeof message === 'string' ? `: ${printable(message)}` : '.'}`
+      // The server is stopping, starting or overloaded.
+      throw answer.status === 429 || answer.status >= 500 ? new Unreachable(problem) : new CommandProblem(problem)
     },
   }
 }
 
-/** An answer with a list in it. @throws CommandProblem when it is another */
+/** Reads a list from an answer. @throws CommandProblem if there is none */
 async function readList(response: Response, name: string): Promise<{ list: unknown[]; answer: Record<string, unknown> }> {
   const answer = readJson(await response.text()) as Record<string, unknown> | null
   const list = answer?.[name]
@@ -88,7 +91,7 @@ async function readList(response: Response, name: string): Promise<{ list: unkno
   return { list, answer: answer as Record<string, unknown> }
 }
 
-/** The id of the plugin that a person means by its name or id. @throws CommandProblem when there is none */
+/** Finds the id of a plugin by its name or id. @throws CommandProblem if there is none */
 async function findPluginId(remote: Remote, word: string): Promise<string> {
   const plugins = (await readList(await remote.get('/admin/plugins'), 'plugins')).list as { id: string; name: string }[]
   const found = plugins.find(({ id, name }) => name === word || id === word)
@@ -97,7 +100,7 @@ async function findPluginId(remote: Remote, word: string): Promise<string> {
   throw new CommandProblem(`There is no plugin "${printable(word)}" on that server.${didYouMean(word, names)}`)
 }
 
-/** @throws CommandProblem when it is none */
+/** @throws CommandProblem if the value is not a line */
 function readLine(value: unknown): Line {
   const { id, at, level, message, data, method } = (value ?? {}) as Record<string, unknown>
   const isText = (one: unknown): one is string => typeof one === 'string'
@@ -105,7 +108,7 @@ function readLine(value: unknown): Line {
   return { id, at, level, message, data: isText(data) ? data : null, method: isText(method) ? method : null }
 }
 
-/** A line as it is printed; what plugins write must not steer the terminal, whatever the server let through. */
+/** Formats a line for the terminal; escapes control codes, whatever the server let through. */
 export function describeLine({ at, level, method, message, data }: Line): string {
   const text = [message, ...(data === null ? [] : [data])].join(' ')
   return escapeControls(`${at} ${level.padEnd(5)} ${method === null ? '' : `${method}: `}${text}`)
@@ -113,7 +116,7 @@ export function describeLine({ at, level, method, message, data }: Line): string
 
 /**
  * The data of server-sent events, as JSON (HTML standard, 9.2).
- * @throws CommandProblem when what comes is no stream of events
+ * @throws CommandProblem if the response is not an event stream
  */
 export async function* readEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<unknown> {
   const decoder = new TextDecoder()
@@ -141,7 +144,7 @@ function readJson(text: string): unknown {
   }
 }
 
-/** Prints lines as they come until the process is asked to end; a connection that is lost is opened again where it was. */
+/** Prints new lines until the process should end; reconnects a lost connection at the last line. */
 async function follow(remote: Remote, address: string, input: CommandInput, from: number): Promise<void> {
   const { out, stop } = input
   let after = from
@@ -153,27 +156,27 @@ async function follow(remote: Remote, address: string, input: CommandInput, from
     try {
       const { body } = await remote.get(`${address}&after=${after}`, { signal: silent.signal })
       againMs = AGAIN_MS
-      for await (const event of readEvents(heard(body ?? [], () => timer.refresh()))) {
+      for await (const event of readEvents(withActivity(body ?? [], () => timer.refresh()))) {
         const line = readLine(event)
         out.line(describeLine(line))
         after = line.id
       }
     } catch (error) {
       if (stop.aborted) return
-      // A stream that breaks off is no CommandProblem.
+      // A broken stream is not a CommandProblem.
       if (error instanceof CommandProblem && !(error instanceof Unreachable)) throw error
-      out.line(`The connection is lost; trying again in ${Math.round(againMs / 1000)} s.`)
+      out.line(`The connection was lost; reconnecting in ${Math.round(againMs / 1000)} s.`)
       pauseMs = againMs
       againMs = Math.min(againMs * 2, AGAIN_MS_MAX)
     } finally {
       clearTimeout(timer)
     }
-    // A server ends each stream some time, to look anew at who listens.
+    // The server ends each stream after a while, to authorize the client again.
     await sleep(pauseMs, undefined, { signal: stop }).catch(() => {})
   }
 }
 
-async function* heard(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, note: () => void): AsyncGenerator<Uint8Array> {
+async function* withActivity(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, note: () => void): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
     note()
     yield chunk
@@ -182,7 +185,7 @@ async function* heard(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, 
 
 function readCount(text: string | undefined): number {
   const count = text === undefined ? LINES_DEFAULT : /^\d{1,4}$/.test(text) ? Number(text) : 0
-  if (count < 1 || count > LINES_MAX) throw new CommandProblem(`--lines is a number from 1 to ${LINES_MAX}, not "${text}".`)
+  if (count < 1 || count > LINES_MAX) throw new CommandProblem(`--lines must be a number from 1 to ${LINES_MAX}, not "${text}".`)
   return count
 }
 
@@ -190,7 +193,7 @@ export const pluginLogs: Command = {
   name: 'plugin logs',
   usage: '<name>',
   summary: 'shows the log of a plugin on a running server',
-  about: `Shows the last log lines of a plugin. They are in the memory of the running server: the command fetches them over HTTP, with an API key of an administrator.`,
+  about: `Shows the last log lines of a plugin. They are in the memory of the running server, so the command fetches them over HTTP with an API key of an administrator.`,
   flags: [
     { name: 'follow', isSwitch: true, repeatable: false, about: 'Keeps printing new lines until Ctrl-C.' },
     { name: 'lines', value: 'number', isSwitch: false, repeatable: false, about: `Number of lines. Default: ${LINES_DEFAULT}.` },
@@ -218,15 +221,15 @@ export const pluginLogs: Command = {
     const limit = readCount(flag('lines'))
     const level = flag('level') ?? 'debug'
     if (!['debug', 'info', 'warn', 'error'].includes(level))
-      throw new CommandProblem(`--level is debug, info, warn or error, not "${level}".`)
+      throw new CommandProblem(`--level must be debug, info, warn or error, not "${level}".`)
     const remote = await openRemote(input)
     const logs = `/admin/plugins/${await findPluginId(remote, words[0] as string)}/logs`
     const answer = await remote.get(`${logs}?limit=${limit}&level=${level}`)
     const { list: lines, answer: page } = await readList(answer, 'lines')
     for (const line of lines) out.line(describeLine(readLine(line)))
     const follows = flag('follow') === 'true'
-    if (lines.length === 0 && !follows) out.line('It has written nothing since the server started.')
-    // Before the first line there is none that could be missed.
+    if (lines.length === 0 && !follows) out.line('The plugin has written no log lines since the server started.')
+    // Without any line, none was missed.
     if (follows) await follow(remote, `${logs}/live?level=${level}`, input, typeof page['lastId'] === 'number' ? page['lastId'] : 0)
     return 0
   },

@@ -12,7 +12,7 @@ import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
 import type { EgressWay } from '#plugins/network/egress.ts'
 import type { Repositories, Repository } from '#plugins/repositories/repositories.ts'
 
-/** Who only looks decrypts nothing, and makes no key. */
+/** A command that only reads decrypts nothing and creates no key. */
 const UNUSED_KEY = 'nothing is encrypted with this key'
 
 interface Opened {
@@ -20,7 +20,7 @@ interface Opened {
   repositories: Repositories<Installation>
 }
 
-/** Opens what the commands need; a running server sees every change with its next call of a plugin. */
+/** Opens what the commands need; a running server applies every change at the next call of a plugin. */
 async function withRepositories(
   input: CommandInput,
   way: EgressWay | undefined,
@@ -62,7 +62,7 @@ async function withRepositories(
     try {
       return await work({ host, repositories })
     } catch (error) {
-      // What is refused is told as it is over HTTP.
+      // Errors have the same text as over HTTP.
       if (error instanceof CarrelError) throw new CommandProblem(error.message, { cause: error })
       throw error
     } finally {
@@ -74,15 +74,15 @@ async function withRepositories(
   })
 }
 
-/** The repository that a person means by its address, name or id. @throws CommandProblem when there is none, or more than one */
+/** Finds a repository by address, name or id. @throws CommandProblem if there is none, or more than one */
 async function chooseRepository(repositories: Repositories<unknown>, word: string): Promise<Repository> {
   const all = await repositories.list()
   const found = all.filter(({ id, url, name }) => id === word || url === word || url === `${word}/` || name === word)
   if (found.length === 1) return found[0]!
-  if (found.length > 1) throw new CommandProblem(`More than one repository is called "${word}". Give its address.`)
+  if (found.length > 1) throw new CommandProblem(`More than one repository has the name "${word}". Give its address.`)
   const names = all.map(({ url }) => url)
   throw new CommandProblem(
-    `There is no plugin repository "${word}".${didYouMean(word, names)} All of them: ${typed('plugin repository list')}`,
+    `There is no plugin repository "${word}".${didYouMean(word, names)} List all: ${typed('plugin repository list')}`,
   )
 }
 
@@ -98,9 +98,11 @@ async function addRepository(input: CommandInput, { repositories }: Opened): Pro
     return 0
   }
   const offer = await repositories.look(url)
-  out.line(`${printable(offer.name)} (${offer.url}): ${count(offer.plugins, 'plugin')}. It is signed by the key with the fingerprint`)
+  out.line(`${printable(offer.name)} (${offer.url}): ${count(offer.plugins, 'plugin')}. Fingerprint of the key that signs it:`)
   out.line(`  ${offer.fingerprint}`)
-  out.line(`If its publisher says the same elsewhere: ${typed(`plugin repository add ${offer.url} --key ${offer.publicKey}`)}`)
+  out.line(
+    `If its publisher states the same fingerprint elsewhere: ${typed(`plugin repository add ${offer.url} --key ${offer.publicKey}`)}`,
+  )
   return 0
 }
 
@@ -141,7 +143,7 @@ const listCommand = (way: EgressWay | undefined): Command => ({
 async function refreshRepository(input: CommandInput, { repositories }: Opened): Promise<number> {
   const { id } = await chooseRepository(repositories, input.words[0] as string)
   const { name, plugins, error } = await repositories.refresh(id)
-  if (error !== null) throw new CommandProblem(`It could not be refreshed: ${printable(error)}`)
+  if (error !== null) throw new CommandProblem(`Could not refresh it: ${printable(error)}`)
   input.out.line(`${printable(name)}: ${count(plugins, 'plugin')}.`)
   return 0
 }
@@ -160,7 +162,7 @@ const refreshCommand = (way: EgressWay | undefined): Command => ({
 async function removeRepository(input: CommandInput, { repositories }: Opened): Promise<number> {
   const { id, name } = await chooseRepository(repositories, input.words[0] as string)
   await repositories.remove(id)
-  input.out.line(`${printable(name)} is taken away.`)
+  input.out.line(`Removed ${printable(name)}.`)
   return 0
 }
 
@@ -179,18 +181,18 @@ async function installPlugin(input: CommandInput, { host, repositories }: Opened
   const { words, flag, out } = input
   const { id } = await chooseRepository(repositories, words[0] as string)
   const { permissionsOf } = await import('#plugins/packages/permissions.ts')
-  const wanted = { repositoryId: id, pluginId: words[1] as string, version: words[2], userId: null }
-  const { plugin, version, sha256, waitsFor } = await repositories.install(wanted)
+  const request = { repositoryId: id, pluginId: words[1] as string, version: words[2], userId: null }
+  const { plugin, version, sha256, waitsFor } = await repositories.install(request)
   const kept = (await host.versions(plugin.id)).find((one) => one.sha256 === sha256)
   out.line(`${printable(plugin.manifest.name)} ${version} (${plugin.key}) is installed. It`)
   const manifest = (kept?.manifest ?? plugin.manifest) as typeof plugin.manifest
   for (const line of describePermissions(permissionsOf(manifest))) out.line(`  ${printable(line)}`)
   if (waitsFor.length > 0 && flag('yes') === 'true') {
     await host.consent(plugin.id, { sha256 })
-    out.line('You have agreed; it runs.')
+    out.line('You have consented; it runs.')
   } else if (waitsFor.length > 0)
-    out.line(`It waits for consent: it ${printable(waitsFor.join(', '))}. Agree with: ${typed(`plugin consent ${plugin.key}`)}`)
-  else out.line('It asks for no more than was agreed to, and runs.')
+    out.line(`It waits for consent: it ${printable(waitsFor.join(', '))}. To consent: ${typed(`plugin consent ${plugin.key}`)}`)
+  else out.line('It needs no new permissions, and runs.')
   return 0
 }
 
@@ -206,6 +208,6 @@ const installCommand = (way: EgressWay | undefined): Command => ({
   run: (input) => withRepositories(input, way, 'change', (opened) => installPlugin(input, opened)),
 })
 
-/** @param way how requests go out; another in tests */
+/** @param way how requests are sent; tests replace it */
 export const pluginRepositoryCommands = (way?: EgressWay): readonly Command[] =>
   [addCommand, listCommand, refreshCommand, removeCommand, installCommand].map((command) => command(way))

@@ -8,7 +8,7 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { listPlugins, listVersions, type VersionRow } from '#plugins/host/plugin-store.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 
-/** Versions that are newer than the one that runs and that nobody has agreed to yet, the newest first. */
+/** Versions without consent that are newer than the running one, newest first. */
 function waitingOf(plugin: InstalledPlugin, versions: readonly VersionRow[]): VersionRow[] {
   const running = versions.find(({ id }) => id === plugin.runningVersionId)
   return versions.filter(
@@ -47,8 +47,8 @@ const switching = (verb: 'enable' | 'disable'): Command => ({
   summary: verb === 'enable' ? 'enables a plugin' : 'disables a plugin; its data stays',
   about:
     verb === 'enable'
-      ? 'Lets a plugin run that was stopped. One in quarantine is reset first, over HTTP.'
-      : 'Stops a plugin. What it keeps stays, for when it is enabled again.',
+      ? 'Enables a disabled plugin. A quarantined plugin must be reset over HTTP first.'
+      : 'Disables a plugin. Its data stays until it is enabled again.',
   flags: [],
   wordsMin: 1,
   wordsMax: 1,
@@ -61,12 +61,12 @@ const switching = (verb: 'enable' | 'disable'): Command => ({
     }),
 })
 
-/** @throws CommandProblem when none is called so */
+/** @throws CommandProblem if there is no such version */
 function chooseVersion(versions: readonly VersionRow[], word: string): VersionRow {
   const found = versions.find(({ version, sha256 }) => version === word || sha256 === word)
   if (found) return found
   const names = versions.map(({ version }) => version)
-  throw new CommandProblem(`There is no version "${printable(word)}" of it.${didYouMean(word, names)} There are: ${names.join(', ')}.`)
+  throw new CommandProblem(`There is no version "${printable(word)}".${didYouMean(word, names)} The versions are ${names.join(', ')}.`)
 }
 
 const consent: Command = {
@@ -81,12 +81,12 @@ const consent: Command = {
     withPlugins(input, 'change', async (host) => {
       const plugin = await choosePlugin(host, input.words[0] as string)
       const versions = await host.versions(plugin.id)
-      const wanted = input.words[1] === undefined ? waitingOf(plugin, versions)[0] : chooseVersion(versions, input.words[1])
-      if (!wanted) throw new CommandProblem(`No version of ${plugin.key} waits for consent; ${plugin.version} is ${plugin.state}.`)
+      const chosen = input.words[1] === undefined ? waitingOf(plugin, versions)[0] : chooseVersion(versions, input.words[1])
+      if (!chosen) throw new CommandProblem(`No version of ${plugin.key} waits for consent; ${plugin.version} is ${plugin.state}.`)
       const { permissionsOf } = await import('#plugins/packages/permissions.ts')
-      const after = await host.consent(plugin.id, { sha256: wanted.sha256 })
-      input.out.line(`You have agreed that ${plugin.key} ${wanted.version}`)
-      for (const line of describePermissions(permissionsOf(wanted.manifest as Manifest))) input.out.line(`  ${printable(line)}`)
+      const after = await host.consent(plugin.id, { sha256: chosen.sha256 })
+      input.out.line(`You have consented that ${plugin.key} ${chosen.version}`)
+      for (const line of describePermissions(permissionsOf(chosen.manifest as Manifest))) input.out.line(`  ${printable(line)}`)
       input.out.line(`It is ${after.state}.`)
       return 0
     }),
@@ -123,7 +123,7 @@ const uninstall: Command = {
     withPlugins(input, 'change', async (host) => {
       const { id, key } = await choosePlugin(host, input.words[0] as string)
       await host.uninstall(id)
-      input.out.line(`${key} is taken away.`)
+      input.out.line(`Uninstalled ${key}.`)
       return 0
     }),
 }

@@ -11,7 +11,7 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Permissions } from '#plugins/packages/permissions.ts'
 
-/** Opens what the commands need; a running server sees every change with its next call of the plugin. */
+/** Opens what the commands need; a running server applies every change at the next call of the plugin. */
 export async function withPlugins(input: CommandInput, use: DatabaseUse, work: (host: PluginHost) => Promise<number>): Promise<number> {
   const { settings, log, stop } = input
   return await withDatabase({ settings, log, stop }, use, async (opened) => {
@@ -31,7 +31,7 @@ export async function withPlugins(input: CommandInput, use: DatabaseUse, work: (
     try {
       return await work(host)
     } catch (error) {
-      // What is refused is told as it is over HTTP.
+      // Errors have the same text as over HTTP.
       if (error instanceof CarrelError) throw new CommandProblem(error.message, { cause: error })
       throw error
     } finally {
@@ -41,7 +41,7 @@ export async function withPlugins(input: CommandInput, use: DatabaseUse, work: (
   })
 }
 
-/** The plugin that a person means by its name, the short one of those that come with the server, or its id. @throws CommandProblem when there is none */
+/** Finds a plugin by its name, the short name of a bundled one, or its id. @throws CommandProblem if there is none */
 export async function choosePlugin(host: PluginHost, word: string): Promise<InstalledPlugin> {
   const plugins = await host.list()
   const called = (fits: (plugin: InstalledPlugin) => boolean) => plugins.filter(fits)
@@ -50,36 +50,38 @@ export async function choosePlugin(host: PluginHost, word: string): Promise<Inst
   const last = short.length > 0 ? short : called(({ key }) => key.endsWith(`.${word}`))
   if (last.length === 1) return last[0]!
   const names = plugins.map(({ key }) => key)
-  if (last.length > 1) throw new CommandProblem(`More than one plugin is called "${word}": ${last.map(({ key }) => key).join(', ')}.`)
+  if (last.length > 1) throw new CommandProblem(`More than one plugin has the name "${word}": ${last.map(({ key }) => key).join(', ')}.`)
   const near =
     didYouMean(word, names) ||
     didYouMean(
       word,
       names.map((name) => name.slice(name.lastIndexOf('.') + 1)),
     )
-  throw new CommandProblem(`There is no plugin "${printable(word)}".${near} All plugins: ${typed('plugin list')}`)
+  throw new CommandProblem(`There is no plugin "${printable(word)}".${near} List all: ${typed('plugin list')}`)
 }
 
 function describeDestination({ host, hostFromConfig, into }: NonNullable<Permissions['auth']>): string {
   const place = into === undefined ? '' : `, in its requests as ${into}`
-  if (host !== null) return `, for ${host} alone${place}`
-  return hostFromConfig === undefined ? '' : `, for the host alone that an administrator enters as ${hostFromConfig}${place}`
+  if (host !== null) return `, only for ${host}${place}`
+  return hostFromConfig === undefined ? '' : `, only for the host that an administrator enters as ${hostFromConfig}${place}`
 }
 
-/** What a plugin asks for, a line each, in words for whoever has to agree. */
-export function describePermissions(asked: Permissions): string[] {
+/** The permissions of a plugin, one line each, for the person who consents. */
+export function describePermissions(permissions: Permissions): string[] {
   return [
-    ...asked.network.map(({ host, methods, reason }) => `talks to ${host} (${methods.join(', ')}): ${reason}`),
-    ...asked.networkFromConfig.map((key) => `talks to the host that an administrator enters as ${key}`),
-    ...(asked.library.length > 0 ? [`reads of each reader's library: ${asked.library.join(', ')}`] : []),
-    ...(asked.auth ? [`uses credentials of the ${asked.auth.scope}${describeDestination(asked.auth)}`] : []),
-    ...(asked.auth?.loginHost ? [`sends readers to ${asked.auth.loginHost} to sign in, and redeems that at ${asked.auth.tokenHost}`] : []),
-    ...(asked.storageKB > 0 ? [`keeps up to ${asked.storageKB} KB`] : []),
-    `${asked.heapMB} MB of memory, ${asked.cpuMs} ms of computing and ${asked.wallMs / 1000} s a call`,
+    ...permissions.network.map(({ host, methods, reason }) => `connects to ${host} (${methods.join(', ')}): ${reason}`),
+    ...permissions.networkFromConfig.map((key) => `connects to the host that an administrator enters as ${key}`),
+    ...(permissions.library.length > 0 ? [`reads each user's library: ${permissions.library.join(', ')}`] : []),
+    ...(permissions.auth ? [`uses credentials of the ${permissions.auth.scope}${describeDestination(permissions.auth)}`] : []),
+    ...(permissions.auth?.loginHost
+      ? [`lets users sign in at ${permissions.auth.loginHost}, and gets tokens from ${permissions.auth.tokenHost}`]
+      : []),
+    ...(permissions.storageKB > 0 ? [`stores up to ${permissions.storageKB} KB`] : []),
+    `uses up to ${permissions.heapMB} MB of memory, ${permissions.cpuMs} ms of processor time and ${permissions.wallMs / 1000} s per call`,
   ]
 }
 
-/** The package that is named: a file, or one that comes with the server. */
+/** Reads the given package: a file, or the name of a bundled plugin. */
 async function readGiven(word: string, cwd: string): Promise<Buffer> {
   const bundled = /[/\\]|\.plugin$/.test(word) ? [] : await (await import('#plugins/packages/bundled-plugins.ts')).bundledPlugins()
   const found = bundled.find(({ id, key }) => id === word || key === word)
@@ -87,7 +89,7 @@ async function readGiven(word: string, cwd: string): Promise<Buffer> {
   const file = path.resolve(cwd, word)
   return await readFile(file).catch((error: NodeJS.ErrnoException) => {
     const names = bundled.map(({ id }) => id)
-    const others = names.length > 0 ? `${didYouMean(word, names)} With the server come: ${names.join(', ')}.` : ''
+    const others = names.length > 0 ? `${didYouMean(word, names)} Bundled plugins: ${names.join(', ')}.` : ''
     throw new CommandProblem(`${file} cannot be read (${error.code}).${others}`, { cause: error })
   })
 }
@@ -112,22 +114,22 @@ export const pluginInstall: Command = {
     return await withPlugins(input, 'make', async (host) => {
       const known = (await host.list()).find(({ key }) => key === manifest.id)
       const kept = known && (await host.versions(known.id)).find((version) => version.sha256 === sha256)
-      const waits = { plugin: known as InstalledPlugin, waitsFor: known?.runningVersionId === kept?.id ? [] : ['was not agreed to yet'] }
+      const waits = { plugin: known as InstalledPlugin, waitsFor: known?.runningVersionId === kept?.id ? [] : ['has no consent yet'] }
       const { plugin, waitsFor } = kept ? waits : await host.install(bytes, { userId: null })
       out.line(`${printable(manifest.name)} ${manifest.version} (${manifest.id}), ${signedBy.length > 0 ? 'signed' : 'not signed'}. It`)
       for (const line of describePermissions(permissionsOf(manifest))) out.line(`  ${printable(line)}`)
       if (waitsFor.length === 0) {
-        out.line('It asks for no more than was agreed to, and runs.')
+        out.line('It needs no new permissions, and runs.')
         return 0
       }
       if (flag('yes') !== 'true') {
         out.line(
-          `It waits for consent: it ${waitsFor.join(', ')}. Agree with: ${typed(`plugin install ${quoted(words[0] as string)} --yes`)}`,
+          `It waits for consent: it ${waitsFor.join(', ')}. To consent: ${typed(`plugin install ${quoted(words[0] as string)} --yes`)}`,
         )
         return 0
       }
       await host.consent(plugin.id, { sha256 })
-      out.line('You have agreed; it runs.')
+      out.line('You have consented; it runs.')
       return 0
     })
   },

@@ -12,9 +12,9 @@ const PROGRESS_MS = 1_000
 export const scan: Command = {
   name: 'scan',
   usage: '[library]',
-  summary: 'looks for new, changed and missing books, in one library or in all',
+  summary: 'finds new, changed and missing books, in one library or in all',
   about:
-    'Looks for new, changed and missing books in a library, given by name, id or folder, or in all. A running server scans in the background; otherwise the command scans itself, and ends when all books are analyzed.',
+    'Finds new, changed and missing books in a library, given by name, id or folder, or in all. A running server scans in the background; otherwise the command itself scans, and ends when all books are analyzed.',
   flags: [
     { name: 'deep', isSwitch: true, repeatable: false, about: 'Also analyzes unchanged books, and checks every page.' },
     {
@@ -47,11 +47,11 @@ async function run(input: CommandInput): Promise<number> {
           if (opened.serverRuns) out.line(`${library.name}: the running server scans it.`)
         } catch (error) {
           if (!(error instanceof CarrelError && error.code === 'scan_running')) throw error
-          out.line(`${library.name}: a scan of it is waiting or running already.`)
+          out.line(`${library.name}: a scan is already waiting or running.`)
         }
       }
       if (opened.serverRuns) return 0
-      out.line('No server runs on this data folder; scanning here.')
+      out.line('No server uses this data folder; this command scans.')
       await work.tasks.start()
       return await waitUntilDone(input, opened.database)
     } finally {
@@ -68,7 +68,7 @@ async function waitUntilDone({ out, stop }: CommandInput, database: Parameters<t
     await sleep(PROGRESS_MS, undefined, { signal: stop }).catch(() => {})
     if (stop.aborted) {
       out.progressDone()
-      out.line('Stopped; what is left waits for the next start of the server or the next scan.')
+      out.line('Stopped. The next start of the server, or the next scan, continues.')
       return 130
     }
   }

@@ -17,12 +17,12 @@ import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/inge
 import { noteSuspects } from '#core/ingest/suspect-store.ts'
 import { absolutePath } from '#core/settings/setting-table.ts'
 
-/** Requests under way when we are asked to stop have this long; an orchestrator kills after 10 to 30 s. */
+/** How long requests in progress may take after a stop signal; orchestrators kill after 10 to 30 s. */
 const DRAIN_MS = 10_000
-/** Everything together; whatever hangs longer hangs for ever. */
+/** Limit for closing everything; what takes longer would hang forever. */
 const CLOSE_MS = 60_000
 const PROGRESS_MS = 1_000
-/** How long after its last answer PostgreSQL's process may take to end. */
+/** How long the process of PostgreSQL may take to end after its last answer. */
 const LOST_MS = 1_000
 
 export const serve: Command = {
@@ -30,14 +30,14 @@ export const serve: Command = {
   usage: '[folder...]',
   summary: 'runs the server (the default command)',
   about:
-    'Runs the server: starts the database, scans the libraries, answers over HTTP until it is told to stop. Folders are those of books, as with --library.',
+    'Runs the server: starts the database, scans the libraries, and serves HTTP until it is stopped. The folders contain books, as with --library.',
   flags: [],
   wordsMin: 0,
   wordsMax: 100,
   run,
 }
 
-/** HTTP and pictures take a second, which the other commands do without, and which PostgreSQL needs to start as well. */
+/** Loading HTTP and image code takes a second. Other commands do not need it, and PostgreSQL starts meanwhile. */
 const load = () => Promise.all([import('#api/compose.ts'), import('#api/server.ts'), import('#core/ingest/add-library.ts')])
 
 type Closers = { what: string; close: () => Promise<void> }[]
@@ -50,11 +50,11 @@ async function run(input: CommandInput): Promise<number> {
   try {
     const reason = await serveUntilEnd(input, closers, lost)
     if (reason === null) return 0
-    log.error({}, `${reason} The server stops; start it anew.`)
+    log.error({}, `${reason} The server stops; start it again.`)
   } catch (error) {
-    // Asked to stop while something was being waited for.
+    // The server was stopped during its start.
     if (stop.aborted && (error as Error).name === 'AbortError') return 0
-    // Whatever failed for want of the database is told by its end, which we may hear of a moment later.
+    // If the database has ended, that explains the failure; its exit may be noticed a moment later.
     const reason = await Promise.race([lost.promise, sleep(LOST_MS, null)])
     if (reason === null) throw error
     log.error({}, reason)
@@ -64,7 +64,7 @@ async function run(input: CommandInput): Promise<number> {
   return 1
 }
 
-/** Why the server cannot go on; null where it was asked to stop. Whatever was opened is put into `closers`. */
+/** Runs until the end; returns why the server cannot continue, or null if it was stopped. Adds everything that it opens to `closers`. */
 async function serveUntilEnd(input: CommandInput, closers: Closers, lost: PromiseWithResolvers<string>): Promise<string | null> {
   const { settings, log, stop } = input
   const clock = new StartClock('program')
@@ -74,8 +74,8 @@ async function serveUntilEnd(input: CommandInput, closers: Closers, lost: Promis
     settings,
     log,
     purpose: 'server',
-    onHeld: async () => {
-      // What fails to load early fails again below, where it is reported.
+    onLocked: async () => {
+      // An early loading error occurs again below, where it is reported.
       load().catch(() => {})
       await checkStart(settings, folders)
     },
@@ -84,7 +84,7 @@ async function serveUntilEnd(input: CommandInput, closers: Closers, lost: Promis
   })
   closers.push({ what: 'database', close: opened.close })
   clock.done('database')
-  // The launcher sees to it that PostgreSQL ends, should we be killed.
+  // If the server is killed, the launcher ends PostgreSQL.
   if (opened.databaseProcess) process.send?.({ database: opened.databaseProcess })
   const watchdog = await watchMainThread(input, opened)
   closers.push({ what: 'watchdog', close: async () => await watchdog?.close() })
@@ -117,23 +117,24 @@ async function compose({ log }: CommandInput, opened: OpenedDatabase, closers: C
   return composition
 }
 
-/** The first administrator and the libraries that the settings ask for. */
+/** Creates the first administrator and the libraries of the settings. */
 async function addFirst(services: Services, folders: readonly string[]): Promise<void> {
   const { accounts, log } = services
   const { firstAdmin } = services.settings
   const [, , { addLibrary }] = await load()
-  if (firstAdmin && (await accounts.ensureFirstAdmin(firstAdmin))) log.info({ username: firstAdmin.username }, 'Made the first admin')
+  if (firstAdmin && (await accounts.ensureFirstAdmin(firstAdmin)))
+    log.info({ username: firstAdmin.username }, 'Created the first administrator')
   for (const folder of folders) {
     const { library, created } = await addLibrary(services, { folder })
     if (created) log.info({ name: library.name, path: library.path }, 'Added a library')
   }
 }
 
-/** Answers the address. @throws CommandProblem when the port cannot be had */
+/** Returns the address. @throws CommandProblem if the port is not available */
 async function listen({ settings, log }: CommandInput, services: Services, closers: Closers): Promise<string> {
   const [, { openServer }] = await load()
   const server = openServer(services)
-  // Tasks are given back to the queue while the last requests finish.
+  // Tasks return to the queue while the last requests finish.
   closers.push({
     what: 'server',
     close: async () => void (await Promise.all([server.close({ deadlineMs: DRAIN_MS }), services.tasks.stop()])),
@@ -146,12 +147,12 @@ async function listen({ settings, log }: CommandInput, services: Services, close
   if (allowLocal.length > 0)
     log.warn(
       { allowLocal },
-      `For development, plugins may reach ${allowLocal.join(', ')} (plugins.allowLocal); leave that out on a server that others use`,
+      `Plugins may connect to ${allowLocal.join(', ')} (plugins.allowLocal). This is for development only; remove it on a server that others use`,
     )
   return url
 }
 
-/** Tells what the watchdog of an earlier process wrote down, then starts the one of this process. */
+/** Reports what the watchdog of an earlier process recorded, then starts the watchdog of this process. */
 async function watchMainThread({ log }: CommandInput, { settings, database }: OpenedDatabase): Promise<Watchdog | null> {
   const stall = await takeStall(settings.dataFolder)
   if (stall) {
@@ -161,13 +162,13 @@ async function watchMainThread({ log }: CommandInput, { settings, database }: Op
   return openWatchdog({ stallMs: settings.watchdogMs, folder: settings.dataFolder, signal: STALLED_SIGNAL })
 }
 
-/** Removes the covers that a killed server left; answers how to stop. */
+/** Removes covers that a killed server left behind; returns a function that stops this. */
 function clearInBackground({ database, settings: { dataFolder }, log }: Services): () => Promise<void> {
   const stop = new AbortController()
   const clearing = import('#core/metadata/clear-cover-orphans.ts')
     .then(({ clearCoverOrphans }) => clearCoverOrphans({ database, dataFolder }, stop.signal))
     .catch((error: unknown) => {
-      if (!stop.signal.aborted) log.error({ err: error }, 'Covers that nothing needs any more could not be removed')
+      if (!stop.signal.aborted) log.error({ err: error }, 'Could not remove orphaned covers')
     })
   return async () => {
     stop.abort()
@@ -175,7 +176,7 @@ function clearInBackground({ database, settings: { dataFolder }, log }: Services
   }
 }
 
-/** Every active library, except where an earlier start left a scan in line, which goes on by itself. */
+/** Scans every active library, except those whose scan is still queued from an earlier start. */
 async function scanAll({ database, scans }: Services): Promise<void> {
   for (const library of await listLibraries(database)) {
     if (!library.isActive) continue
@@ -185,7 +186,7 @@ async function scanAll({ database, scans }: Services): Promise<void> {
   }
 }
 
-/** Shows progress until everything that the start has set going is done, then says what there is. */
+/** Shows progress until all work of the start is done, then prints a summary. */
 async function watchFirstScan(
   { out, log, stop }: CommandInput,
   services: Services,
@@ -211,7 +212,7 @@ async function watchFirstScan(
     out.line()
     out.line(`  Address      ${at.url}`)
     out.line(`  Data folder  ${at.folder}`)
-    out.line(`  Admin        ${needsSetup ? 'none yet; make one:' : 'exists'}`)
+    out.line(`  Admin        ${needsSetup ? 'none yet; create one:' : 'exists'}`)
     if (needsSetup) {
       out.line(`                 ${typed(`user add <name> --role admin --data-dir ${quoted(at.folder)}`)}`)
       out.line(`                 or POST ${at.url}/api/v1/setup/initialize with username, email and password`)
@@ -219,22 +220,22 @@ async function watchFirstScan(
     printSummary(out, summary)
     out.line()
   } catch (error) {
-    // Asked to stop, or the database went: what ends the server says so itself.
+    // The server was stopped, or the database ended; whatever ends the server reports it.
     if (over || stop.aborted) return
-    log.error({ error }, 'The state of the first scan could not be read')
+    log.error({ error }, 'Could not read the state of the first scan')
   } finally {
     out.progressDone()
   }
 }
 
 async function closeAll({ log, stop }: CommandInput, closers: Closers): Promise<void> {
-  if (stop.aborted) log.info({}, 'Stopping: requests under way finish, tasks go back to the queue')
+  if (stop.aborted) log.info({}, 'Stopping: waiting for requests in progress, returning tasks to the queue')
   const hung = setTimeout(() => {
-    log.error({}, `Closing took longer than ${CLOSE_MS / 1000} s; quitting. Unfinished tasks run again at the next start.`)
+    log.error({}, `Closing took longer than ${CLOSE_MS / 1000} s; exiting. Unfinished tasks run again at the next start.`)
     process.exit(1)
   }, CLOSE_MS)
   for (const { what, close } of closers.reverse())
-    await close().catch((error: unknown) => log.error({ error }, `The ${what} could not be closed`))
+    await close().catch((error: unknown) => log.error({ error }, `Could not close the ${what}`))
   clearTimeout(hung)
   if (stop.aborted) log.info({}, 'Stopped')
 }

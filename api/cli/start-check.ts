@@ -6,7 +6,7 @@ import type { Settings } from '#core/settings/settings.ts'
 
 type Place = Pick<Settings, 'host' | 'port'>
 
-/** Listens and stops at once. Answers why that cannot be, as the system calls it; null where it can. */
+/** Listens and stops at once. Returns the system error; null if listening works. */
 export async function tryListening({ host, port }: Place): Promise<NodeJS.ErrnoException | null> {
   return await new Promise((resolve) => {
     const server = net.createServer()
@@ -16,8 +16,8 @@ export async function tryListening({ host, port }: Place): Promise<NodeJS.ErrnoE
 }
 
 /**
- * Says before the database is made, which takes seconds and 40 MB, what would end the start after it. From the second start on a library may be away
- * with its disk, and only the database knows which folders are libraries: then the folders are checked when it is open.
+ * Checks, before the database is created (seconds and 40 MB), for problems that would end the start later. From the second start on, the disk of a
+ * library may be unmounted, and only the database knows which folders are libraries; those are checked after it is open.
  * @throws CommandProblem, CarrelError for a folder that cannot be a library
  */
 export async function checkStart(
@@ -34,9 +34,9 @@ export async function checkStart(
 
 export function describeListenFailure(error: NodeJS.ErrnoException, { host, port }: Place): string {
   if (error.code === 'EADDRINUSE')
-    return `Port ${port} on ${host} is taken by another program. Stop that one, or choose another --port (0 takes any free one).`
-  if (error.code === 'EACCES') return `Port ${port} may not be used by this user. Choose a --port above 1023.`
+    return `Port ${port} on ${host} is in use by another program. Stop that program, or choose another --port (0 means any free port).`
+  if (error.code === 'EACCES') return `Port ${port} is not allowed for this user. Choose a --port above 1023.`
   if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
-    return `${host} is no address of this machine. Choose another --host; 0.0.0.0 means all.`
+    return `${host} is not an address of this machine. Choose another --host; 0.0.0.0 means all addresses.`
   return `Cannot listen on ${host}:${port}: ${error.message}`
 }

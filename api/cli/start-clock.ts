@@ -1,14 +1,14 @@
 import { performance } from 'node:perf_hooks'
 
-/** What a start took, in milliseconds by step, in order. */
+/** Durations of the steps of a start, in milliseconds, in order. */
 export type StartSplit = readonly { step: string; ms: number }[]
 
-/** Measures the steps of a start, from the start of the process on. */
+/** Measures the steps of a start, beginning with the start of the process. */
 export class StartClock {
   readonly #steps: { step: string; ms: number }[] = []
   #since = 0
 
-  /** @param step that has ended: what ran since the process was started */
+  /** @param step the first step, from the start of the process until now */
   constructor(step: string) {
     this.done(step)
   }

@@ -1,23 +1,23 @@
-/** What of a stream we need; process.stdout and stderr are ones. */
+/** The part of a stream that is used; process.stdout and stderr have it. */
 export interface Output {
   write(text: string): unknown
   isTTY?: boolean
   columns?: number
 }
 
-/** Text for people: lines that stay, and one line of progress that is rewritten in place where that is possible. */
+/** Text output for people: permanent lines, and one progress line that is rewritten in place if possible. */
 export interface Terminal {
-  /** A line that stays. */
+  /** Prints a permanent line. */
   line(text?: string): void
-  /** The state of something long: rewritten at most once a second on a terminal, a line every ten seconds elsewhere. */
+  /** Shows progress: rewritten at most once a second on a terminal, otherwise a line every ten seconds. */
   progress(text: string): void
-  /** Ends the line of progress. */
+  /** Ends the progress line. */
   progressDone(): void
-  /** For the log, which writes whole lines between the others. */
+  /** Prints whole lines of the log between the others. */
   write(text: string): void
 }
 
-/** Names of files may hold newlines and escape codes; a person sees them as \x1b and the terminal obeys none. */
+/** Shows control characters as \\x1b, so that newlines and escape codes in file names cannot affect the terminal. */
 export function escapeControls(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (found) => {
     const code = found.charCodeAt(0)
@@ -31,36 +31,36 @@ const CLEAR_LINE = '\r\u001b[2K'
 
 export function openTerminal(output: Output, now: () => number = Date.now): Terminal {
   const isTerminal = output.isTTY === true
-  let shown = ''
-  let shownAt = Number.NEGATIVE_INFINITY
+  let progressLine = ''
+  let printedAt = Number.NEGATIVE_INFINITY
 
   const clear = () => {
-    if (shown !== '' && isTerminal) output.write(CLEAR_LINE)
+    if (progressLine !== '' && isTerminal) output.write(CLEAR_LINE)
   }
   const write = (text: string) => {
     clear()
     output.write(text)
-    if (shown !== '' && isTerminal) output.write(shown)
+    if (progressLine !== '' && isTerminal) output.write(progressLine)
   }
   return {
     write,
     line: (text = '') => write(`${text}\n`),
     progress(text) {
-      if (now() - shownAt < (isTerminal ? REWRITE_MS : REPEAT_MS)) return
-      shownAt = now()
+      if (now() - printedAt < (isTerminal ? REWRITE_MS : REPEAT_MS)) return
+      printedAt = now()
       if (!isTerminal) {
         output.write(`${text}\n`)
         return
       }
       clear()
       // A line that wraps cannot be rewritten.
-      shown = text.slice(0, (output.columns || 80) - 1)
-      output.write(shown)
+      progressLine = text.slice(0, (output.columns || 80) - 1)
+      output.write(progressLine)
     },
     progressDone() {
       clear()
-      shown = ''
-      shownAt = Number.NEGATIVE_INFINITY
+      progressLine = ''
+      printedAt = Number.NEGATIVE_INFINITY
     },
   }
 }

@@ -9,7 +9,7 @@ export interface Typing {
   cwd: string
 }
 
-/** A command as this user can type it here: `carrel` where that is on the PATH, else npm's way in the checkout. */
+/** A command as the user can type it here: `carrel` if that is on the PATH, else through npm. */
 export function typed(words: string, { env, cwd }: Typing = { env: process.env, cwd: process.cwd() }): string {
   const underNpm = env['npm_lifecycle_event'] !== undefined
   if (!underNpm && isOnPath(env['PATH'])) return `carrel ${words}`
@@ -28,17 +28,17 @@ function isOnPath(folders: string | undefined): boolean {
   })
 }
 
-/** A word as a shell takes it. */
+/** Quotes a word for a shell. */
 export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
-/** npm has settings of these names itself, which stand in the environment whatever was typed. */
+/** Settings of npm itself with these names are always in the environment. */
 const OF_NPM = new Set(['yes', 'key', 'name', 'email', 'json', 'server', 'config'])
 
 /**
- * What to type where the two dashes before our flags were forgotten: npm then takes the flags for itself and hands us their values alone. Null
- * where nothing was taken.
+ * The correct command line if the two dashes before our flags were forgotten: npm then takes the flags and passes on only their values.
+ * Null if npm took none.
  */
 export function explainTaken(
   argv: readonly string[],
@@ -62,5 +62,5 @@ export function explainTaken(
   })
   const names = taken.map(({ name }) => `--${name}`).join(', ')
   const line = ['npm', script === 'start' ? 'start' : 'run carrel', '--', ...words.map(quoted), ...again].join(' ')
-  return `npm has taken ${names} for itself: two dashes go before what is meant for Carrel. Type:\n  ${line}`
+  return `npm has taken ${names} for itself. Put two dashes before the arguments for Carrel:\n  ${line}`
 }

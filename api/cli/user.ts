@@ -1,7 +1,7 @@
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { printable } from '#api/cli/library-report.ts'
 import { type DatabaseUse, type OpenedDatabase, withDatabase } from '#api/cli/open-database.ts'
-import { askPassword } from '#api/cli/password-input.ts'
+import { readPassword } from '#api/cli/password-input.ts'
 import { typed } from '#api/cli/typed.ts'
 import type { Accounts } from '#core/account/accounts.ts'
 import { PASSWORD_LENGTH_MIN } from '#core/account/password.ts'
@@ -18,7 +18,7 @@ const PASSWORD_FILE = {
   about: 'File whose first line is the password. Without it the command reads the password from a pipe or prompts for it.',
 } as const
 
-/** Who only looks signs nothing, and makes no key. */
+/** A command that only reads signs nothing and creates no key. */
 const UNUSED_KEY = 'no token is signed with this key'
 
 export async function openCommandAccounts(input: CommandInput, opened: OpenedDatabase, use: DatabaseUse): Promise<Accounts> {
@@ -28,7 +28,7 @@ export async function openCommandAccounts(input: CommandInput, opened: OpenedDat
   return openAccounts({ database, settings, tokenKey: Buffer.from(key), log: input.log })
 }
 
-/** What is changed here a running server believes at most five seconds longer: so long it remembers who somebody is. */
+/** Opens the accounts for a command. A running server caches callers, so it applies changes within five seconds. */
 export async function withAccounts<T>(input: CommandInput, use: DatabaseUse, work: (accounts: Accounts) => Promise<T>): Promise<T> {
   return await withDatabase(input, use, async (opened) => {
     const accounts = await openCommandAccounts(input, opened, use)
@@ -51,12 +51,12 @@ export async function listAllUsers(accounts: Accounts): Promise<User[]> {
   }
 }
 
-/** The user that is meant by name or e-mail address. @throws CommandProblem when there is none */
+/** Finds a user by name or e-mail address. @throws CommandProblem if there is none */
 export async function chooseUser(accounts: Accounts, login: string): Promise<User> {
   const user = await accounts.findUser(login)
   if (user) return user
   const names = (await listAllUsers(accounts)).map((each) => each.username)
-  const none = names.length === 0 ? ` There are no users at all: ${typed('user add NAME')}` : ''
+  const none = names.length === 0 ? ` There are no users yet. Create one: ${typed('user add NAME')}` : ''
   throw new CommandProblem(`There is no user "${printable(login)}".${didYouMean(login, names)}${none}`)
 }
 
@@ -88,7 +88,7 @@ export const userAdd: Command = {
     const username = input.words[0]!
     const role = readRole(input.flag('role') ?? 'reader')
     const email = input.flag('email') ?? `${username.replace(/[^A-Za-z0-9._-]+/g, '-')}@carrel.localhost`
-    const password = await askPassword({ file: input.flag('password-file'), cwd: input.cwd, stop: input.stop })
+    const password = await readPassword({ file: input.flag('password-file'), cwd: input.cwd, stop: input.stop })
     const user = await withAccounts(input, 'make', (accounts) => accounts.createUser({ username, email, password, role }, null))
     input.out.line(`Made ${user.role} ${user.username}.`)
     return 0
@@ -106,7 +106,7 @@ export const userResetPassword: Command = {
   wordsMax: 1,
   async run(input) {
     const login = input.words[0]!
-    const password = await askPassword({ file: input.flag('password-file'), cwd: input.cwd, stop: input.stop })
+    const password = await readPassword({ file: input.flag('password-file'), cwd: input.cwd, stop: input.stop })
     await withAccounts(input, 'change', async (accounts) => {
       const user = await chooseUser(accounts, login)
       const revokeApiKeys = input.flag('revoke-api-keys') === 'true'
@@ -134,7 +134,7 @@ export const userList: Command = {
         input.out.line(
           `${username}  ${email}  ${role}${isActive ? '' : ', disabled'}  last signed in ${lastLoginAt?.slice(0, 10) ?? 'never'}`,
         )
-      if (users.length === 0) input.out.line(`There is no user yet. Make one: ${typed('user add NAME --role admin')}`)
+      if (users.length === 0) input.out.line(`There is no user yet. Create one: ${typed('user add NAME --role admin')}`)
       return 0
     }),
 }
@@ -152,7 +152,7 @@ export const userRemove: Command = {
     withAccounts(input, 'change', async (accounts) => {
       const user = await chooseUser(accounts, input.words[0] as string)
       await accounts.removeUser(user.id, null)
-      input.out.line(`${user.username} is taken away.`)
+      input.out.line(`Removed ${user.username}.`)
       return 0
     }),
 }

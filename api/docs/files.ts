@@ -9,16 +9,16 @@ import type { StreamReply } from '#api/http/endpoint.ts'
 const compress = promisify(gzip)
 
 interface DocsFile {
-  /** Below `/api/docs`; empty for the page itself. */
+  /** Path below `/api/docs`; empty for the page itself. */
   name: string
   mediaType: string
   read: () => Promise<Buffer>
 }
 
-/** A file of the package, wherever that is installed. */
+/** Reads a file of the swagger-ui package. */
 const ofPackage = (name: string) => () => readFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`)))
 
-/** All that the documentation is made of; of the package only what the page asks for. */
+/** All files of the documentation; from the package only those that the page loads. */
 export const DOCS_FILES: readonly DocsFile[] = [
   { name: '', mediaType: 'text/html; charset=utf-8', read: async () => Buffer.from(DOCS_PAGE) },
   { name: 'start.js', mediaType: 'text/javascript; charset=utf-8', read: async () => Buffer.from(DOCS_START) },
@@ -28,13 +28,13 @@ export const DOCS_FILES: readonly DocsFile[] = [
 
 const replies = new Map<string, Promise<StreamReply>>()
 
-/** A file as it is sent. It is read and compressed when somebody asks for it for the first time, and kept: all of them are two megabytes. */
+/** Returns a file ready to send. It is read and compressed at the first request and then cached; all of them have two megabytes. */
 export function findDocsFile(file: DocsFile): Promise<StreamReply> {
   const known = replies.get(file.name)
   if (known) return known
   const reply = readReply(file)
   replies.set(file.name, reply)
-  // The next who asks may have more luck.
+  // The next request tries again.
   reply.catch(() => replies.delete(file.name))
   return reply
 }
@@ -47,7 +47,7 @@ async function readReply({ mediaType, read }: DocsFile): Promise<StreamReply> {
     gzipped: await compress(bytes),
     mediaType,
     etag: etagOf(bytes),
-    // Switched off it is gone for everybody, also for who has been here before.
+    // Not cached: when an administrator disables the pages, they must be gone in every browser.
     cacheControl: 'no-cache',
     headers: { 'Content-Security-Policy': DOCS_POLICY },
   }

@@ -2,25 +2,25 @@ import type { TSchema } from 'typebox'
 import { HEADERS, type HeaderName, type Json } from '#api/docs/openapi-headers.ts'
 import { FreeJson } from '#core/foundation/schema.ts'
 
-/** What the description says once and refers to from everywhere. */
+/** The components of the document: parts that are described once and referenced. */
 export interface Components {
-  /** Puts references in place of the titled schemas within the schema of an answer, a body or a parameter. @throws Error when one title names two shapes */
+  /** Replaces titled schemas in the schema of an answer, a body or a parameter by references. @throws Error if two schemas have one title */
   schema(schema: TSchema): Json
-  /** Told of a parameter, answers a place that is the parameter itself, or a reference to it where others are equal. @param area tells shapes of one name apart */
+  /** Adds a parameter; returns an object that becomes the parameter itself or, if others are equal, a reference. @param area distinguishes parameters of one name */
   parameter(parameter: Json, area: string): Json
-  /** A reference to a header. */
+  /** Returns a reference to a header. */
   header(name: HeaderName): Json
-  /** A reference to the response of this name, which is made when it is asked for the first time. */
+  /** Returns a reference to the response of this name; creates it on first use. */
   response(name: string, make: () => Json): Json
-  /** All of them, when everything has been told. */
+  /** Returns all components, after everything was added. */
   finish(): Record<'schemas' | 'responses' | 'parameters' | 'headers', Record<string, Json>>
 }
 
-/** Members whose values are data: what is called title there is none. */
+/** Keywords whose values are data, where a member `title` is not a title. */
 const DATA = new Set(['const', 'default', 'example', 'examples'])
-/** How the name of a component is written. */
+/** The syntax of component names. */
 const NAME = /^[A-Z][A-Za-z0-9]*$/
-/** A parameter that so many routes have is said once. */
+/** A parameter of at least this many routes becomes a component. */
 const PARAMETER_USES_MIN = 2
 
 export function openComponents(): Components {
@@ -63,7 +63,7 @@ interface GivenParameter {
   area: string
 }
 
-/** Of the parameters of one name and place the shape that most routes have keeps the name; others have that of their area with it. */
+/** Of the parameters with one name and place, the most frequent shape gets the name; others get the name of their area with it. */
 function shareParameters(parameters: readonly GivenParameter[]): Map<string, Json> {
   const uses = new Map<string, { given: Json; count: number; area: string }>()
   for (const { given, area } of parameters) {
@@ -87,23 +87,23 @@ function shareParameters(parameters: readonly GivenParameter[]): Map<string, Jso
   return shared
 }
 
-/** Copies a schema; `hoist` is given what has a name, and answers what shall stand in its place. */
+/** Copies a schema; `hoist` receives each titled schema and returns its replacement. */
 function walk(schema: Json, hoist: (title: string, schema: Json) => Json): Json {
   const copyOf = (node: unknown): unknown => {
     if (Array.isArray(node)) return node.map(copyOf)
     if (typeof node !== 'object' || node === null) return node
     const copy: Json = {}
     for (const [key, member] of Object.entries(node)) {
-      // Generators of clients do not read patterns of names; any name is said otherwise too.
-      // Of a time its form says more than its length.
+      // Client generators do not support patternProperties; a pattern for any name equals additionalProperties.
+      // For a timestamp the format says more than the length.
       if (key === 'maxLength' && 'format' in node && node.format === 'date-time') continue
       if (key === 'patternProperties' && isAnyName(member)) copy['additionalProperties'] = copyOf(Object.values(member as object)[0])
       else copy[key] = DATA.has(key) ? member : copyOf(member)
     }
-    // Words say by themselves that they are texts; the mark is for the server.
+    // An enum of texts implies its type; the server uses the keyword itself.
     if (Array.isArray(copy['enum'])) delete copy['type']
     delete copy['x-limited-by']
-    // Bodies are closed unless they say otherwise; that is said once, by the document.
+    // The document says once that bodies are closed unless they say otherwise.
     if (copy['additionalProperties'] === false) delete copy['additionalProperties']
     const { title } = copy
     if (textOf(copy) === ANY_JSON) return hoist('Json', copy)
@@ -114,7 +114,7 @@ function walk(schema: Json, hoist: (title: string, schema: Json) => Json): Json 
 
 const PLAIN_TYPES = new Set(['string', 'integer', 'number', 'boolean'])
 
-/** A plain value that may be null, as a schema of two types instead of a choice of two schemas. */
+/** Writes a nullable plain value as one schema with two types instead of `anyOf`. */
 function withTypes(schema: Json): Json {
   const { anyOf, ...own } = schema
   if (!Array.isArray(anyOf) || anyOf.length !== 2 || 'type' in own) return schema
@@ -124,18 +124,18 @@ function withTypes(schema: Json): Json {
   return { ...value, ...own, type: [value['type'], 'null'] }
 }
 
-/** A component is called by its name. */
+/** A component has its title as its name. */
 function untitled({ title: _, ...schema }: Json): Json {
   return schema
 }
 
-/** Free JSON as it stands in many schemas. */
+/** The schema of free JSON, which many schemas contain. */
 const { 'x-limited-by': _, ...ANY } = plain(FreeJson)
 const ANY_JSON = textOf(ANY)
 
 const isAnyName = (patterns: unknown): boolean => Object.keys(patterns as object).join() === '^.*$'
 
-/** Without what only libraries see. */
+/** Drops symbols and other members that only libraries see. */
 function plain(schema: TSchema): Json {
   return JSON.parse(JSON.stringify(schema))
 }
@@ -150,10 +150,7 @@ function keep(all: Map<string, Json>, name: string, schema: Json): void {
   all.set(name, schema)
 }
 
-const differing = (title: string) =>
-  new Error(
-    `Two different schemas have the title ${title}. Give one of them another title; what differs in requests has a title of its own.`,
-  )
+const differing = (title: string) => new Error(`Two different schemas have the title ${title}. Give one of them another title.`)
 
 const sorted = <Value>(named: ReadonlyMap<string, Value>): Record<string, Value> =>
   Object.fromEntries([...named].sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -1,13 +1,13 @@
-/** A request that works, and what it may be answered. */
+/** A valid request and, optionally, its answer. */
 export interface Example {
-  /** Path parameters and query, by name. */
+  /** Path and query parameters by name. */
   parameters?: Readonly<Record<string, string | number | boolean>>
   body?: unknown
   status: number
   answer?: unknown
 }
 
-/** What the examples speak of. */
+/** The ids in the examples. */
 export const EXAMPLE_IDS = {
   library: '01991f3a-51c2-7d10-8a4e-0c5a7f3b1d20',
   series: '01991f3a-6b07-7c44-9b1f-5d2e8c7a4f31',
@@ -16,7 +16,7 @@ export const EXAMPLE_IDS = {
   record: '01991f3b-4e20-7f05-b6d8-7c1a9e3f5b75',
   task: '01991f3b-9d43-7e61-8f20-1b4d6a8c0e86',
 } as const
-/** The folder of the library that is made in an example. */
+/** The folder of the example library. */
 export const EXAMPLE_FOLDER = '/srv/media/Comics'
 
 const { library, series, book, user, record, task } = EXAMPLE_IDS
@@ -92,7 +92,7 @@ const pageOf = (path: string, entries: readonly unknown[], total: number) => {
   return { data: entries, links, page: 1, pageSize: entries.length, total, totalPages: total }
 }
 
-/** Examples by operationId. Tests send each of them to a server: what is refused, or answered in another shape, cannot stay here. */
+/** Examples by operationId. Tests send each of them to a server, so that every request is accepted and every answer has the right shape. */
 export const EXAMPLES: Readonly<Record<string, Example>> = {
   login: {
     body: { username: 'ada', password: 'correct horse 1' },
@@ -162,7 +162,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   putSetting: {
     parameters: { key: 'application.name' },
-    body: { value: 'Our library', changeReason: 'As the sign on the door' },
+    body: { value: 'Our library', changeReason: 'The name of our club' },
     status: 200,
   },
 }

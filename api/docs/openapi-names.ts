@@ -1,6 +1,6 @@
 import type { Route } from '#api/http/endpoint.ts'
 
-/** Addresses that belong together and whose names begin alike; the others begin with what is done. */
+/** Addresses whose operation names have a prefix; all other names begin with the verb. */
 const FAMILIES: readonly (readonly [path: RegExp, name: string])[] = [
   [/^\/opds\/v2(?=\/|$)/, 'opds2'],
   [/^\/opds(\/v1(\/catalog(?=\/))?)?(?=\/|$)/, 'opds'],
@@ -11,10 +11,10 @@ const FAMILIES: readonly (readonly [path: RegExp, name: string])[] = [
   [/^\/api(\/v1)?(?=\/|$)/, ''],
 ]
 
-/** First parts of an address that say where something stands and not what it is. */
+/** First parts of an address that are not part of the noun. */
 const PLACES = new Set(['admin', 'auth'])
 
-/** What the last part of an address does, and the words for it. */
+/** Last parts of an address that are actions, and their words in names. */
 const ACTIONS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     [
@@ -61,7 +61,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   rollback: 'rollBack',
   'run-now': 'run',
 }
-/** Elsewhere than in POST only these parts do something; the others are names of what is read or changed. */
+/** For methods other than POST, only these last parts are actions; others are nouns. */
 const ACTIONS_OF: Readonly<Record<string, readonly string[]>> = {
   GET: ['browse', 'download', 'search'],
   PUT: ['select'],
@@ -69,16 +69,16 @@ const ACTIONS_OF: Readonly<Record<string, readonly string[]>> = {
   PATCH: [],
 }
 
-/** Words that choose some of a list. */
+/** Parts that select from a list. */
 const CHOICE = /^(in-progress|on-?deck|recently-\w+|active|available|latest|new|public|updated)$/
-/** What has a list of its own is added to something else and removed from it; other things are made and deleted there. */
+/** Records with a list of their own are added to and removed from others; everything else is created and deleted there. */
 const INDEPENDENT = new Set(['books', 'collections', 'genres', 'read-lists', 'readlists', 'series', 'sharing-tags', 'tags'])
-/** End with an s and are one thing. */
+/** Singular although they end with s. */
 const SINGULAR = /(status|progress|stats|metrics|locks|previous|ss)$/i
-/** Of these the first part says what the second is about: `/metrics/tasks` are task metrics. */
+/** First parts that follow the second part in the name: `/metrics/tasks` is `TaskMetrics`. */
 const ABOUT_NEXT = new Set(['metrics', 'exports'])
 
-/** Names of routes whose address reads badly by the rule. */
+/** Names of routes for which the rule gives a bad one. */
 export const NAMES: Readonly<Record<string, string>> = {
   'DELETE /:prefix/api/v1/tasks': 'komgaCancelAllTasks',
   'DELETE /api/v1/admin/cleanup-orphans': 'cleanUpOrphansNow',
@@ -137,8 +137,8 @@ export const NAMES: Readonly<Record<string, string>> = {
 }
 
 /**
- * The operationId of a route: what is done and to what, such as `listBooks`, `getBook`, `patchBookMetadata`, `scanLibrary`. What stands before the
- * id of a record is called by its singular; what belongs to the caller is `My`; feeds and interfaces of others begin with their own name.
+ * The operationId of a route: verb and noun, such as `listBooks`, `getBook`, `patchBookMetadata`, `scanLibrary`. A noun before an id is in
+ * the singular; records of the caller have `My`; feeds and foreign protocols have a prefix.
  */
 export function operationName(
   route: Pick<Route<never>, 'method' | 'path' | 'kind'> & { upload?: unknown; mediaTypes?: readonly string[] },
@@ -183,7 +183,7 @@ function nameOf(route: Parameters<typeof operationName>[0], parts: readonly stri
 
 interface Noun {
   word: string
-  /** Followed by the id of one. */
+  /** An id follows. */
   isOne: boolean
 }
 
@@ -200,7 +200,7 @@ function nounsOf(parts: readonly string[]): { nouns: Noun[]; isBulk: boolean; ch
   return { nouns, isBulk: parts.includes('bulk'), choice }
 }
 
-/** The nouns as one word: all but the last in the singular, and that one too where it names one record. */
+/** Joins the nouns to one word: all but the last in the singular, and the last too if it is one record. */
 function phrase(nouns: readonly Noun[], singular: boolean, choice: string): string {
   const words = nouns.map(({ word, isOne }, index) => {
     if (word === 'user' && index === 0) return 'My'

@@ -7,13 +7,13 @@ import type { Json } from '#api/docs/openapi-headers.ts'
 import { HEADERS_OF_ALL } from '#api/docs/openapi-headers.ts'
 import type { Route } from '#api/http/endpoint.ts'
 
-/** A refusal of this server's own. */
+/** The body of an error. */
 export const ERROR = Type.Object(
   {
-    error: Type.String({ description: 'Lower-case code of the refusal, such as not_found.' }),
-    message: Type.String({ description: 'For people.' }),
-    requestId: Type.String({ description: 'Same as the X-Request-Id header; the log knows it.' }),
-    details: Type.Optional(Type.Unknown({ description: 'What exactly was wrong, such as the paths of members.' })),
+    error: Type.String({ description: 'Error code in lower case, such as not_found.' }),
+    message: Type.String({ description: 'Explanation for people.' }),
+    requestId: Type.String({ description: 'Same as the X-Request-Id header; also in the log.' }),
+    details: Type.Optional(Type.Unknown({ description: 'Details of the error, such as the paths of invalid members.' })),
   },
   { title: 'Error' },
 )
@@ -22,28 +22,28 @@ const RATE_LIMITED = Type.Object(
   { title: 'RateLimited' },
 )
 
-/** Statuses of this server's own refusals, with what each tells. */
+/** Statuses of errors, with their meanings. */
 const REFUSALS: Readonly<Record<number, string>> = {
-  400: 'the request has not the form that is described here',
-  401: 'no credential, or one that is not good; of every operation but public ones',
-  403: 'the caller has not the permission that the operation needs',
-  404: 'there is no such thing, or the caller may not see it',
-  405: 'the address does not answer this method',
-  409: 'the state of things does not allow what was asked for',
-  412: 'the condition of the request does not hold',
-  413: 'the body is larger than is taken',
-  415: 'the body is of a kind that is not taken',
-  416: 'the range lies outside of the file',
-  422: 'the body has the right form, and a value breaks a rule',
-  429: 'the caller asks too often; Retry-After says for how many seconds to wait',
-  500: 'something went wrong in the server; its log knows the requestId',
-  503: 'the server is shutting down, or what it needs does not answer',
+  400: 'the request does not match this description',
+  401: 'the credential is missing or invalid; for all operations except public ones',
+  403: 'the caller lacks the required permission',
+  404: 'it does not exist, or the caller may not see it',
+  405: 'the address does not support this method',
+  409: 'the current state does not allow the request',
+  412: 'a precondition of the request is false',
+  413: 'the body is too large',
+  415: 'the media type of the body is not supported',
+  416: 'the range is outside of the file',
+  422: 'the body is well-formed, but a value breaks a rule',
+  429: 'the caller sends too many requests; Retry-After says how many seconds to wait',
+  500: 'internal error; search the log for the requestId',
+  503: 'the server is shutting down, or something that it depends on is unavailable',
 }
-const REFUSED = `What is refused: ${Object.entries(REFUSALS)
+const REFUSED = `Errors: ${Object.entries(REFUSALS)
   .map(([status, meaning]) => `${status} ${meaning}`)
   .join('; ')}.`
 
-/** What a route answers, by status. All refusals are one component: their statuses are alike everywhere, and so is their shape. */
+/** Describes the responses of a route by status. All errors share one component, since they have the same statuses and shape everywhere. */
 export function describeResponses(route: Route<never>, components: Components, example: Example | undefined): Json {
   const responses =
     route.kind === 'stream' ? withSharedBytes(describeBytes(route, components), components) : describeReply(route, components, example)
@@ -60,7 +60,7 @@ function describeRefusal(components: Components): Json {
 
 const headersOfAll = (components: Components): Json => Object.fromEntries(HEADERS_OF_ALL.map((name) => [name, components.header(name)]))
 
-/** What streams answer beside the whole is alike everywhere. */
+/** All streams share the same responses besides the whole content. */
 function withSharedBytes(responses: Json, components: Components): Json {
   const { 200: whole, 206: part, 304: _same, ...others } = responses as Record<string, Json>
   if (part === undefined) return responses
@@ -68,7 +68,7 @@ function withSharedBytes(responses: Json, components: Components): Json {
     ...others,
     200: { ...whole, headers: { ETag: components.header('ETag') } },
     206: components.response('Part', () => ({
-      description: 'The part that was asked for, of the media type of the whole.',
+      description: 'The requested range, with the media type of the whole content.',
       headers: { 'Content-Range': components.header('Content-Range') },
     })),
   }
@@ -79,9 +79,9 @@ function describeReply(route: Extract<Route<never>, { kind: 'endpoint' }>, compo
   const reply = route.reply as TSchema | undefined
   const describe = (one: number) => {
     if (!reply || status === 204) return { description: STATUS_CODES[one] }
-    const shown = example?.status === one && example.answer !== undefined && { example: example.answer }
+    const exampleMember = example?.status === one && example.answer !== undefined && { example: example.answer }
     const types = (route.mediaTypes ?? ['application/json']) as readonly string[]
-    const body = { schema: components.schema(reply), ...shown }
+    const body = { schema: components.schema(reply), ...exampleMember }
     const headers = {
       ...(one === 201 && { Location: components.header('Location') }),
       ...(route.setsCookie && { 'Set-Cookie': components.header('Set-Cookie') }),
@@ -108,5 +108,5 @@ function describeBytes(route: Extract<Route<never>, { kind: 'stream' }>, compone
   return { ...whole, 206: { description: STATUS_CODES[206], content }, 304: { description: STATUS_CODES[304] } }
 }
 
-/** Events have neither ranges nor a state to compare with. */
+/** Event streams have neither ranges nor validators. */
 const isEvents = (route: Route<never>): boolean => route.kind === 'stream' && route.mediaTypes.includes('text/event-stream')

@@ -1,8 +1,8 @@
 import type { Json } from '#api/docs/openapi-headers.ts'
 
 /**
- * Shapes whose members others have as well: the name of what they have in common, and a shape that has all of it. A book has its metadata in six
- * shapes, each of 5 KB.
+ * Sets of members that several shapes share: the name of the set, and a shape with all of it. Six shapes contain the metadata of a book,
+ * 5 KB each.
  */
 const COMMON: readonly (readonly [name: string, of: string])[] = [
   ['BookFields', 'BookMetadataPatch'],
@@ -17,7 +17,7 @@ const COMMON: readonly (readonly [name: string, of: string])[] = [
   ['Page', 'PaginatedListedBook'],
   ['MetadataOutcome', 'MetadataApplied'],
 ]
-/** Shapes that are another one and more. */
+/** Shapes that extend another one. */
 const EXTENDED: readonly (readonly [name: string, of: string])[] = [
   ['EditedPlugin', 'Plugin'],
   ['EditedUser', 'User'],
@@ -29,9 +29,9 @@ const EXTENDED: readonly (readonly [name: string, of: string])[] = [
   ['PluginStorageDetail', 'PluginStorageStats'],
   ['UserDetail', 'User'],
 ]
-/** A shape with fewer of the members than this share is another one. */
+/** A shape with a smaller share of the members does not use the set. */
 const SHARE_MIN = 0.4
-/** Fewer are not worth a name. */
+/** Fewer members are not worth a component. */
 const MEMBERS_MIN = 3
 
 interface Shape extends Json {
@@ -49,19 +49,19 @@ export interface Described {
   parameters: Record<string, Json>
 }
 
-/** Gives all that a client meets a name, and says once what is the same in several places. Changes what it is given. */
-export function shareParts(document: Described): void {
+/** Names all shapes that a client meets, and turns repeated parts into components. Changes the document in place. */
+export function shareComponents(document: Described): void {
   const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods)) as unknown as Operation[]
   for (const item of Object.values(document.paths)) shareParameters(item, document.parameters)
   for (const operation of operations) nameShapes(operation, document.schemas)
-  for (const shape of shapesIn(document.schemas)) sayLocksOnce(shape)
+  for (const shape of shapesIn(document.schemas)) dropLockDescriptions(shape)
   for (const [name, of] of COMMON) shareCommon(document.schemas, name, of)
   for (const [name, of] of EXTENDED) extendOther(document.schemas, name, of)
   dropLimitsOfAnswers(operations, document.schemas)
   shareAnswers(operations, document.responses)
 }
 
-/** What stands in the path is the same for everything that is done there. */
+/** Moves the path parameters that all operations of a path share to the path. */
 function shareParameters(item: Record<string, Json>, components: Record<string, Json>): void {
   const operations = Object.values(item) as unknown as Operation[]
   const isInPath = (parameter: Json) => {
@@ -86,7 +86,7 @@ interface Operation {
   responses: Record<string, { description: string; content?: Content; headers?: Json }>
 }
 
-/** A body or an answer that has no name of its own is called after what is done; those that are alike have one name. */
+/** Names a body or an answer without a title after its operation; equal shapes share one name. */
 function nameShapes({ operationId, requestBody, responses }: Operation, schemas: Schemas): void {
   const known = new Map(Object.entries(schemas).map(([name, schema]) => [textOf(schema), name]))
   const nameIn = (content: Content = {}, suffix: string) => {
@@ -105,15 +105,15 @@ function nameShapes({ operationId, requestBody, responses }: Operation, schemas:
 
 const LOCK = /^Whether \w+ is kept from being changed by machines\.$/
 
-/** What a lock does is the same of every field, and said by the shape that has all of them. */
-function sayLocksOnce({ properties }: Shape): void {
+/** Drops the description of single locks: a lock means the same for every field, and the shape of all locks describes it. */
+function dropLockDescriptions({ properties }: Shape): void {
   for (const member of Object.values(properties) as Json[])
     if (member['type'] === 'boolean' && LOCK.test(String(member['description']))) delete member['description']
 }
 
 const LIMITS = ['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems', 'maxProperties', 'pattern', 'uniqueItems']
 
-/** Limits are for those who send. What is only answered keeps them as well, and nobody has to know. */
+/** Drops limits from shapes that occur only in answers: limits concern senders. */
 function dropLimitsOfAnswers(operations: readonly Operation[], schemas: Schemas): void {
   const sent = new Set<string>()
   const follow = (node: unknown): void => {
@@ -126,7 +126,7 @@ function dropLimitsOfAnswers(operations: readonly Operation[], schemas: Schemas)
   for (const { requestBody, parameters } of operations) follow({ requestBody, parameters })
   const drop = (node: unknown): void => {
     if (typeof node !== 'object' || node === null) return
-    // Of an object of schemas the names are members, which may be called like a limit.
+    // The members of `properties` are schemas, whose names may equal a keyword.
     for (const [key, member] of Object.entries(node)) {
       if (key === 'properties') for (const schema of Object.values(member as Json)) drop(schema)
       else if (LIMITS.includes(key)) delete (node as Json)[key]
@@ -136,7 +136,7 @@ function dropLimitsOfAnswers(operations: readonly Operation[], schemas: Schemas)
   for (const [name, schema] of Object.entries(schemas)) if (!sent.has(name)) drop(schema)
 }
 
-/** Answers of several operations are components, called by their schema. */
+/** Turns equal answers of several operations into components, named after their schema. */
 function shareAnswers(operations: readonly Operation[], components: Record<string, Json>): void {
   const uses = new Map<string, number>()
   const all = operations.flatMap(({ responses }) => Object.entries(responses).map(([status, answer]) => ({ responses, status, answer })))
@@ -155,7 +155,7 @@ function shareAnswers(operations: readonly Operation[], components: Record<strin
   }
 }
 
-/** Members that all shapes like one have just as it has them become a component; so does which of them all need. */
+/** Moves members that all matching shapes share into a component, with those that all of them require. */
 function shareCommon(schemas: Schemas, name: string, of: string): void {
   const model = schemas[of]
   if (model === undefined || !isShape(model)) return
@@ -164,14 +164,14 @@ function shareCommon(schemas: Schemas, name: string, of: string): void {
   const alike = shapesIn(schemas).filter((shape) => sharesOf(shape).length >= members.length * SHARE_MIN)
   const common = members.filter((member) => alike.every((shape) => sharesOf(shape).includes(member)))
   if (alike.length < 2 || common.length < MEMBERS_MIN) return
-  if (name in schemas) throw new Error(`There is a schema ${name}: call what ${of} and others have in common otherwise.`)
+  if (name in schemas) throw new Error(`There is a schema ${name}: choose another name for what ${of} and others share.`)
   const required = common.filter((member) => alike.every((shape) => shape.required?.includes(member)))
   const properties = Object.fromEntries(common.map((member) => [member, model.properties[member]]))
   for (const shape of alike) leaveOut(shape, name, common, required)
   schemas[name] = { type: 'object', ...(required.length > 0 && { required }), properties }
 }
 
-/** A shape that has all of another and more refers to it. */
+/** Lets a shape that has all members of another one refer to it. */
 function extendOther(schemas: Schemas, name: string, of: string): void {
   const [shape, inner] = [schemas[name], schemas[of]]
   if (shape === undefined || inner === undefined || !isShape(shape) || !isShape(inner)) return
@@ -184,7 +184,7 @@ function extendOther(schemas: Schemas, name: string, of: string): void {
   leaveOut(shape, of, members, members)
 }
 
-/** Refers to another shape for some members, and for some of those also for that they must be there. */
+/** Replaces members by a reference to another shape; also drops the required names that the reference states. */
 function leaveOut(shape: Shape, name: string, members: readonly string[], needed: readonly string[]): void {
   shape.allOf = [...(shape.allOf ?? []), { $ref: `#/components/schemas/${name}` }]
   for (const member of members) delete shape.properties[member]

@@ -8,7 +8,7 @@ import type { Json } from '#api/docs/openapi-headers.ts'
 import { operationName } from '#api/docs/openapi-names.ts'
 import { meaningOf } from '#api/docs/openapi-parameters.ts'
 import { describeResponses } from '#api/docs/openapi-responses.ts'
-import { shareParts } from '#api/docs/openapi-shared.ts'
+import { shareComponents } from '#api/docs/openapi-shared.ts'
 import { TAGS } from '#api/docs/openapi-tags.ts'
 import { AUTH_COOKIE } from '#api/http/authentication.ts'
 import { etagOf } from '#api/http/conditional.ts'
@@ -24,44 +24,44 @@ export interface OpenApi extends Json {
   components: { schemas: Record<string, Json>; responses: Record<string, Json>; parameters: Record<string, Json> } & Json
 }
 
-/** The interface of this server itself: foreign protocols are described elsewhere, and pages are for people. */
+/** Whether the document describes a route: only those of our own API, neither foreign protocols nor pages for people. */
 export const isDescribed = ({ mount, tag }: Pick<Route<never>, 'mount' | 'tag'>): boolean => mount === undefined && tag !== 'docs'
 
-/** Describes routes as an OpenAPI document, as far as they are of this server's own interface. Schemas with a title become components of that name. */
+/** Describes the routes of our own API as an OpenAPI document. Titled schemas become components. */
 export function describeRoutes(all: readonly Route<never>[]): OpenApi {
   const routes = all.filter(isDescribed)
-  const parts = openParts()
-  for (const route of routes) addRoute(parts, route)
-  return documentOf(parts, routes)
+  const draft = openDraft()
+  for (const route of routes) addRoute(draft, route)
+  return documentOf(draft, routes)
 }
 
-/** As {@link describeRoutes}, with turns of the event loop between the routes: all of them at a stretch take a tenth of a second. */
+/** As {@link describeRoutes}, with turns of the event loop between the routes: all at once take a tenth of a second. */
 async function describeInTurns(all: readonly Route<never>[]): Promise<OpenApi> {
   const routes = all.filter(isDescribed)
-  const parts = openParts()
+  const draft = openDraft()
   for (const route of routes) {
-    addRoute(parts, route)
+    addRoute(draft, route)
     await nextTurn()
   }
-  return documentOf(parts, routes)
+  return documentOf(draft, routes)
 }
 
-interface Parts {
+interface Draft {
   components: Components
   paths: OpenApi['paths']
 }
 
-const openParts = (): Parts => ({ components: openComponents(), paths: {} })
+const openDraft = (): Draft => ({ components: openComponents(), paths: {} })
 
-function addRoute({ components, paths }: Parts, route: Route<never>): void {
+function addRoute({ components, paths }: Draft, route: Route<never>): void {
   const path = describedPath(route.path)
   paths[path] ??= {}
   paths[path][route.method.toLowerCase()] = describeRoute(route, components)
 }
 
-function documentOf({ components, paths }: Parts, routes: readonly Route<never>[]): OpenApi {
+function documentOf({ components, paths }: Draft, routes: readonly Route<never>[]): OpenApi {
   const { schemas, responses, parameters, headers } = components.finish()
-  shareParts({ paths, schemas, responses, parameters })
+  shareComponents({ paths, schemas, responses, parameters })
   return {
     openapi: '3.1.0',
     info: {
@@ -69,9 +69,9 @@ function documentOf({ components, paths }: Parts, routes: readonly Route<never>[
       version: VERSION,
       license: { name: 'MIT', identifier: 'MIT' },
       description:
-        'Digital library server for comics, manga and ebooks. Texts of request bodies lose the white space at their ends, unless their schema says `x-untrimmed` or `x-exact`. They take no members that are not described, unless `additionalProperties` says so. Operations say which permissions they need. Every answer has the headers that refusals are described with, but Retry-After.',
+        'Digital library server for comics, manga and ebooks. The server trims white space from both ends of texts in request bodies, unless their schema has `x-untrimmed` or `x-exact`. It refuses unknown members, unless the schema has `additionalProperties`. Operations list the permissions that they require. Every response has the headers that are listed for errors, except Retry-After.',
     },
-    servers: [{ url: '/', description: 'The server that this document is from.' }],
+    servers: [{ url: '/', description: 'The server that sent this document.' }],
     tags: [...new Set(routes.map(({ tag }) => tag))].sort().map((name) => ({ name, ...(TAGS[name] && { description: TAGS[name] }) })),
     security: SIGNED_IN,
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
@@ -89,12 +89,12 @@ function documentOf({ components, paths }: Parts, routes: readonly Route<never>[
   }
 }
 
-/** The route that serves the description of all routes, its own included. It is written down once, with its compressed form. */
+/** The route of the document, which also describes itself. The document is written and compressed once. */
 export function openApiRoute<Services>(routes: () => readonly Route<Services>[]): Route<Services> {
   let reply: Promise<StreamReply> | undefined
   return streamOf<Services>()({
     path: '/api/openapi.json',
-    summary: 'This API as an OpenAPI 3.1 document.',
+    summary: 'Get this API as an OpenAPI 3.1 document',
     tag: 'info',
     allow: { who: 'public' },
     mediaTypes: ['application/json'],
@@ -102,7 +102,7 @@ export function openApiRoute<Services>(routes: () => readonly Route<Services>[])
   })
 }
 
-/** Everybody may ask for it, and it is a third of a megabyte: nothing is done for the second who asks. */
+/** The route is public and the document has a third of a megabyte, so repeated requests must cost nothing. */
 async function writeOnce(routes: readonly Route<never>[]): Promise<StreamReply> {
   const bytes = Buffer.from(JSON.stringify(await describeInTurns(routes)))
   return {
@@ -134,7 +134,7 @@ function describeRoute(route: Route<never>, components: Components): Json {
   }
 }
 
-/** How one signs in everywhere, unless an operation says otherwise. */
+/** The default authentication of operations. */
 const SIGNED_IN: Json[] = [{ bearer: [] }, { apiKey: [] }]
 
 function describeSecurity({ allow }: Route<never>): Json {
@@ -153,11 +153,11 @@ function describeParameters(route: Route<never>, components: Components, example
       const { description: _, ...schema } = components.schema(member)
       const description = (member as { description?: string }).description ?? meaningOf(place, name)
       const value = example?.parameters?.[name]
-      const shown = value !== undefined && { example: value }
+      const exampleMember = value !== undefined && { example: value }
       const isRequired = place === 'path' || required.includes(name)
       parameters.push(
         components.parameter(
-          { name, in: place, ...(isRequired && { required: true }), ...(description && { description }), schema, ...shown },
+          { name, in: place, ...(isRequired && { required: true }), ...(description && { description }), schema, ...exampleMember },
           route.tag,
         ),
       )

@@ -1,14 +1,14 @@
 import { NAME } from '#api/http/version.ts'
 
 /**
- * What the page of the documentation may do: run the scripts and use the styles that lie beside it, and ask this server. Nothing that stands in the
- * page itself is run, and no other address is asked.
+ * What the documentation page may do: load scripts and styles from its own folder, and call this server. Inline scripts do not run, and other
+ * addresses are not contacted.
  */
 export const DOCS_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  // The arrows and signs of its buttons stand in its style sheet.
+  // The style sheet contains the icons of its buttons.
   "img-src 'self' data:",
   "connect-src 'self'",
   "base-uri 'none'",
@@ -16,7 +16,7 @@ export const DOCS_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Addresses are relative, so that they hold behind a proxy that puts the server below a path of its own. */
+/** Addresses are relative, so that they work behind a proxy with a path prefix. */
 export const DOCS_PAGE = `<!doctype html>
 <html lang="en">
 <head>
@@ -36,8 +36,8 @@ export const DOCS_PAGE = `<!doctype html>
 `
 
 /**
- * Starts the page. Without `validatorUrl: null` it would show the document to a service on the web; the address of the document is fixed, so that
- * nobody can be sent to this page to read another one. Operations are folded: there are hundreds.
+ * Starts the page. Without `validatorUrl: null` it would send the document to a service on the web. The address of the document is fixed,
+ * so that no link can make the page show another one. Operations are collapsed: there are hundreds.
  */
 export const DOCS_START = `SwaggerUIBundle({
   url: 'openapi.json',

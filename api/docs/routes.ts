@@ -8,18 +8,19 @@ import { readFreshSetting, readSetting } from '#core/settings/chosen-setting-sto
 type Services = Needs<'database'>
 const stream = streamOf<Services>()
 
-/** The interactive documentation: there only while the setting says so, and else as if it had never been. */
+/** The interactive documentation; its addresses exist only while the setting enables it. */
 const documentation = DOCS_FILES.map((file) =>
   stream({
     path: file.name === '' ? '/api/docs' : `/api/docs/${file.name}`,
     summary:
-      file.name === '' ? 'This API as interactive pages, while the setting apiDocs.enabled is on' : `${file.name} of the interactive pages`,
+      file.name === ''
+        ? 'Browse this API as interactive pages; requires the setting apiDocs.enabled'
+        : `${file.name} of the interactive pages`,
     tag: 'docs',
     allow: { who: 'public' },
     mediaTypes: [file.mediaType.split(';')[0] as string],
     run: async ({ services }) => {
-      if ((await readFreshSetting(services.database, 'apiDocs.enabled')) !== 'true')
-        refuse('not_found', 'There is nothing at this address.')
+      if ((await readFreshSetting(services.database, 'apiDocs.enabled')) !== 'true') refuse('not_found', 'This address does not exist.')
       return await findDocsFile(file)
     },
   }),
@@ -28,7 +29,7 @@ const documentation = DOCS_FILES.map((file) =>
 export const docsRoutes = [
   stream({
     path: '/',
-    summary: 'A page that says where the interfaces of this server are',
+    summary: 'Get the start page, which lists the interfaces of this server',
     tag: 'docs',
     allow: { who: 'public' },
     mediaTypes: ['text/html'],

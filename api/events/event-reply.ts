@@ -7,8 +7,8 @@ import type { Delivery, Followed, FollowedStream, Sink } from '#core/events/foll
 type Services = Needs<'events'>
 
 /**
- * How events go over the wire in one form. What several streams are sent at once is written out once: what is for one user alone, and may name
- * them, is sent to their streams only.
+ * The wire format of events. Events that several streams get are encoded once. Events for one user are encoded separately, since they may
+ * contain that user's id.
  */
 export class EventForm {
   readonly #format: (followed: Followed, userId: string) => string
@@ -28,7 +28,7 @@ export class EventForm {
   }
 }
 
-/** The stream of one caller. @param more.types leaves out the others, `reload` excepted */
+/** The event stream of one caller. @param more.types the types to send; `reload` is always sent */
 export function eventsFor(
   { services, caller }: Call<Services>,
   { form, types }: { form: EventForm; types?: ReadonlySet<EventType> },
@@ -40,7 +40,7 @@ export function eventsFor(
   }
 }
 
-/** Between a stream and its client. */
+/** Connects a stream of events to its client. */
 class EventFeed implements EventSource, Sink {
   readonly #stream: FollowedStream
   readonly #form: EventForm

@@ -8,7 +8,7 @@ type Services = Needs<'events'>
 const stream = streamOf<Services>()
 
 const tag = 'events'
-// A browser's EventSource sends no header of its own.
+// The EventSource of a browser cannot send headers.
 const allow = { who: 'libraries-read', cookie: true } as const
 const mediaTypes = ['text/event-stream']
 
@@ -20,11 +20,11 @@ const ENTITIES: ReadonlySet<EventType> = new Set(EVENT_TYPES.filter((type) => !N
 const NAMED = new EventForm(({ id, event }) => formatEvent({ id, ...(event && { event: event.type }), data: event }))
 const BARE = new EventForm(({ id, event }) => formatBareEvent({ id, data: event }))
 
-/** What happens, as it happens, to those who may know of it. */
+/** Streams of changes, filtered by what the caller may see. */
 export const eventRoutes = [
   stream({
     path: '/api/v1/events',
-    summary: 'What changes in the libraries, and what I read, as server-sent events; Last-Event-ID goes on after an event',
+    summary: 'Stream changes in the libraries and my reading progress as server-sent events; Last-Event-ID resumes after an event',
     tag,
     allow,
     mediaTypes,
@@ -32,7 +32,8 @@ export const eventRoutes = [
   }),
   stream({
     path: '/api/v1/events/stream',
-    summary: 'What changes in the libraries, each event as a block of one line of data with its type in it, its id in a block of its own',
+    summary:
+      'Stream changes in the libraries; each event is one data line that includes its type, and its id follows in a block of its own',
     tag,
     allow,
     mediaTypes,
@@ -40,7 +41,7 @@ export const eventRoutes = [
   }),
   stream({
     path: '/api/v1/tasks/stream',
-    summary: 'How tasks get on, for whoever may read tasks, in blocks as of /api/v1/events/stream',
+    summary: 'Stream the progress of tasks, in blocks as of /api/v1/events/stream',
     tag: 'tasks',
     allow,
     mediaTypes,
@@ -48,7 +49,7 @@ export const eventRoutes = [
   }),
   stream({
     path: '/api/v1/scans/stream',
-    summary: 'How scans get on, in blocks as of /api/v1/events/stream',
+    summary: 'Stream the progress of scans, in blocks as of /api/v1/events/stream',
     tag: 'scans',
     allow,
     mediaTypes,

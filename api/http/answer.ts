@@ -7,25 +7,25 @@ import { jsonChunks } from '#api/http/json-chunks.ts'
 import type { Refusal } from '#api/http/mount.ts'
 import { appendVary, compress, GZIP_BYTES_MIN, takesGzip } from '#api/http/response.ts'
 
-/** Longer answers are sent while they are written, so that neither their length nor a client that reads slowly decides how much memory they take. */
-const HELD_BYTES_MAX = 1_048_576
+/** Longer answers are streamed while they are written, so that memory depends neither on their length nor on a slow client. */
+const BUFFERED_BYTES_MAX = 1_048_576
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
- * Sends a value as JSON, compressed when the client takes that and it is worth it. What fails before the first bytes are sent can still be answered;
- * later the connection is broken off, so that nobody takes half an answer for a whole one.
+ * Sends a value as JSON, compressed if the client accepts gzip and it is worth it. An error before the first byte can still be answered;
+ * a later one closes the connection, so that no client takes half an answer for a whole one.
  */
 export async function sendJson(response: ServerResponse, status: number, value: unknown, mediaType = JSON_TYPE): Promise<void> {
   const chunks = jsonChunks(value)
-  const held: Buffer[] = []
+  const buffered: Buffer[] = []
   let length = 0
   let isWhole = false
-  while (!isWhole && length < HELD_BYTES_MAX) {
+  while (!isWhole && length < BUFFERED_BYTES_MAX) {
     const { value: chunk, done } = await chunks.next()
     isWhole = done === true
     if (!chunk) continue
-    held.push(chunk)
+    buffered.push(chunk)
     length += chunk.length
   }
   if (response.headersSent || response.destroyed) return
@@ -34,10 +34,10 @@ export async function sendJson(response: ServerResponse, status: number, value: 
   appendVary(response, 'Accept-Encoding')
   const packed = length >= GZIP_BYTES_MIN && takesGzip(response.req.headers['accept-encoding'])
   if (packed) response.setHeader('Content-Encoding', 'gzip')
-  if (isWhole && !(packed && held.length > 1)) {
-    const bytes = held.length === 1 ? held[0]! : Buffer.concat(held)
+  if (isWhole && !(packed && buffered.length > 1)) {
+    const bytes = buffered.length === 1 ? buffered[0]! : Buffer.concat(buffered)
     sendWhole(response, status, packed ? await compress(bytes) : bytes)
-  } else await sendWhileWritten(response, { status, held, chunks, packed })
+  } else await sendWhileWritten(response, { status, buffered: buffered, chunks, packed })
 }
 
 function sendWhole(response: ServerResponse, status: number, bytes: Buffer): void {
@@ -47,10 +47,10 @@ function sendWhole(response: ServerResponse, status: number, bytes: Buffer): voi
   response.end(bytes)
 }
 
-/** How long it will be is known at the end. Compresses in the thread pool; what nobody takes any more is not read any further. */
+/** Streams an answer of unknown length. Compresses in the thread pool and stops reading when the client has gone. */
 async function sendWhileWritten(
   response: ServerResponse,
-  { status, held, chunks, packed }: { status: number; held: readonly Buffer[]; chunks: AsyncGenerator<Buffer>; packed: boolean },
+  { status, buffered, chunks, packed }: { status: number; buffered: readonly Buffer[]; chunks: AsyncGenerator<Buffer>; packed: boolean },
 ): Promise<void> {
   const gone = new AbortController()
   const packer = packed ? createGzip() : null
@@ -64,7 +64,7 @@ async function sendWhileWritten(
   const write = async (chunk: Buffer) => {
     if (!gone.signal.aborted && !target.write(chunk)) await drained(target, gone.signal)
   }
-  for (const chunk of held) await write(chunk)
+  for (const chunk of buffered) await write(chunk)
   for await (const chunk of chunks) {
     await write(chunk)
     if (gone.signal.aborted) return
@@ -72,13 +72,13 @@ async function sendWhileWritten(
   if (!gone.signal.aborted) target.end()
 }
 
-/** Sends what `answerOf` made of an error. @param refusal the same as a foreign protocol writes it */
+/** Sends what `answerOf` made of an error. @param refusal the same error in the form of a foreign protocol */
 export async function sendError(response: ServerResponse, answer: ErrorAnswer, refusal: Refusal = answer): Promise<void> {
   if (answer.retryAfterSeconds !== undefined) response.setHeader('Retry-After', Math.max(1, Math.ceil(answer.retryAfterSeconds)))
-  // What the answer would have been cached or attached as does not hold for its failure.
+  // Cache and download headers of the intended answer do not apply to an error.
   for (const name of ['ETag', 'Last-Modified', 'Cache-Control', 'Content-Disposition', 'Content-Encoding', 'Link', 'Location'])
     response.removeHeader(name)
-  // Only a refused range says how long the thing is.
+  // Only a 416 (range not satisfiable) states the total length.
   if (answer.status !== 416) response.removeHeader('Content-Range')
   for (const [name, value] of Object.entries(refusal.headers ?? {})) response.setHeader(name, value)
   await sendJson(response, refusal.status, refusal.body, refusal.mediaType)

@@ -4,20 +4,20 @@ import type { Accounts } from '#core/account/accounts.ts'
 import type { AppSession } from '#core/account/app-sessions.ts'
 import type { Caller } from '#core/account/caller.ts'
 
-interface Ground {
+interface Services {
   accounts: Pick<Accounts, 'callers'>
   settings: { cookieSecure: boolean }
 }
 
 /**
- * Gives an app that has just shown a password or an API key the session by which it may go on: as a cookie for all addresses below the first part of
- * this one, and in a header. With `remember-me=true` also one that outlives the app.
+ * Starts a session for an app that has just signed in with a password or an API key: sets a cookie for all addresses below the first
+ * part of this path, and a header. With `remember-me=true` it also sets a cookie that outlives the app.
  */
-export async function greetApp(call: Call<Ground, Caller | null>): Promise<void> {
+export async function startAppSession(call: Call<Services, Caller | null>): Promise<void> {
   const { caller, services } = call
-  const shown = call.header('x-auth-token')
+  const sentToken = call.header('x-auth-token')
   if (caller === null || (caller.via !== 'basic' && caller.via !== 'api_key')) {
-    if (caller?.sessionId !== undefined && shown) call.setHeader('X-Auth-Token', shown)
+    if (caller?.sessionId !== undefined && sentToken) call.setHeader('X-Auth-Token', sentToken)
     return
   }
   const begin = (remembered: boolean) => services.accounts.callers.beginAppSession(caller, { remembered })
@@ -25,19 +25,19 @@ export async function greetApp(call: Call<Ground, Caller | null>): Promise<void>
   if (session === null) return
   const isNew = call.cookie(APP_SESSION_COOKIES.running) !== session.token
   if (isNew) call.setHeader('Set-Cookie', cookieOf(call, session))
-  if (isNew || shown !== null) call.setHeader('X-Auth-Token', session.token)
+  if (isNew || sentToken !== null) call.setHeader('X-Auth-Token', session.token)
   if (new URLSearchParams(call.rawQuery).get('remember-me') !== 'true') return
   const remembered = await begin(true)
   if (remembered !== null) call.setHeader('Set-Cookie', cookieOf(call, remembered))
 }
 
-/** Takes the session back from the app. */
-export function dismissApp(call: Call<Ground, Caller | null>): void {
+/** Ends the session of the app. */
+export function endAppSession(call: Call<Services, Caller | null>): void {
   for (const remembered of [false, true]) call.setHeader('Set-Cookie', cookieOf(call, { token: '', expiresAt: new Date(0), remembered }))
 }
 
-/** Never sent from other sites, never readable by scripts. Without an age it lasts as long as the app runs. */
-function cookieOf({ path, services }: Call<Ground, Caller | null>, { token, expiresAt, remembered }: AppSession): string {
+/** Never sent from other sites and not readable by scripts. Without Max-Age it lasts as long as the app runs. */
+function cookieOf({ path, services }: Call<Services, Caller | null>, { token, expiresAt, remembered }: AppSession): string {
   const name = remembered ? APP_SESSION_COOKIES.remembered : APP_SESSION_COOKIES.running
   const seconds = Math.max(0, Math.floor((expiresAt.getTime() - Date.now()) / 1000))
   const age = remembered || token === '' ? `; Max-Age=${seconds}` : ''

@@ -7,32 +7,32 @@ import type { Accounts } from '#core/account/accounts.ts'
 import type { Caller } from '#core/account/caller.ts'
 
 export const AUTH_COOKIE = 'auth_token'
-/** The session of a reader app, for as long as that runs and for longer, and the header in which some send it. */
+/** Cookies of the session of a client app: while the app runs, and longer ("remember me"). Some apps send the session in the header instead. */
 export const APP_SESSION_COOKIES = { running: 'KOMGA-SESSION', remembered: 'komga-remember-me' } as const
 const APP_SESSION_HEADER = 'x-auth-token'
-/** Says that somebody has signed in with this device before; it lets nobody in. */
+/** Marks a device that a user has signed in with before. It does not authenticate. */
 export const DEVICE_COOKIE = 'carrel_device'
-/** As long as browsers keep a cookie at most. */
+/** The longest lifetime that browsers accept for a cookie. */
 const DEVICE_SECONDS = 400 * 86_400
-/** Keys are told from tokens by this: a JWT never begins so. */
+/** Distinguishes API keys from tokens: a JWT never starts like this. */
 const KEY_START = 'carrel_'
 
-/** What kinds of credential a route takes. Tokens and API keys are taken everywhere. */
+/** The kinds of credential that a route accepts. Every route accepts tokens and API keys. */
 export interface Accepts {
   cookie: boolean
   basic: boolean
-  /** Of a reader app. */
+  /** Of a client app. */
   session: boolean
-  /** An API key as the name of a user, which is all that some e-readers send. */
+  /** An API key sent as the user name, the only credential of some e-readers. */
   userHeader: boolean
 }
 
 export interface Authentication {
-  /** Null when the request carries no credential that counts here, or a bad one. @throws what checking a password throws */
+  /** Null if the request has no credential that this route accepts, or an invalid one. @throws the errors of checking a password */
   findCaller(request: IncomingMessage, accepts: Accepts, address: string): Promise<Caller | null>
 }
 
-/** Bearer token or API key, X-API-Key, cookie and Basic, in this order, as passport strategies without sessions. */
+/** Checks bearer token or API key, X-API-Key, cookie and Basic, in this order, by passport strategies without sessions. */
 export function openAuthentication(callers: Accounts['callers']): Authentication {
   return new HttpAuthentication(callers)
 }
@@ -79,7 +79,7 @@ class HttpAuthentication implements Authentication {
     this.#strategies.use(
       'basic',
       new http.BasicStrategy({ realm: 'Carrel', passReqToCallback: true }, (request, username, _cut, done) => {
-        // The strategy cuts passwords at their first colon; RFC 7617 lets them have some.
+        // The strategy cuts a password at its first colon, which RFC 7617 allows in passwords.
         const password = basicPasswordOf(request) ?? ''
         settle(
           callers.ofBasic({ username, password, address: this.#addresses.get(request) ?? '', device: readCookie(request, DEVICE_COOKIE) }),
@@ -94,7 +94,7 @@ class HttpAuthentication implements Authentication {
       ...['bearer', 'api-key', ...(accepts.userHeader ? ['user-header'] : [])],
       ...[...(accepts.cookie ? ['cookie'] : []), ...(accepts.session ? ['session'] : []), ...(accepts.basic ? ['basic'] : [])],
     ]
-    // A client that sends a header means that one: a cookie that the browser added does not replace a bad one.
+    // A header is deliberate: the cookie that a browser adds does not replace an invalid header.
     const explicit = hasHeaderCredential(request) ? names.filter((name) => name !== 'cookie' && name !== 'session') : names
     this.#addresses.set(request, address)
     return new Promise((resolve, reject) => {
@@ -119,7 +119,7 @@ async function firstSession(callers: Accounts['callers'], tokens: readonly strin
   return null
 }
 
-/** Whether the request shows any credential that this route would look at. */
+/** Whether the request has any credential that this route would check. */
 export function hasCredential(request: IncomingMessage, accepts: Accepts): boolean {
   return (
     hasHeaderCredential(request) ||
@@ -129,27 +129,27 @@ export function hasCredential(request: IncomingMessage, accepts: Accepts): boole
   )
 }
 
-/** The API keys a request carries. There are two places for one, and when the first is no good the second is looked at. */
+/** The API keys of a request. Two headers may have one; the second is checked when the first is invalid. */
 export function apiKeysOf(request: IncomingMessage): string[] {
   const bearer = bearerOf(request)
   const header = request.headers['x-api-key']
   return [...(bearer?.startsWith(KEY_START) ? [bearer] : []), ...(typeof header === 'string' && header !== '' ? [header] : [])]
 }
 
-/** The sessions of reader apps that a request shows, the first good one of which counts: in the header of its own, else in a cookie. */
+/** The app sessions of a request, from its header and then its cookies. The first valid one counts. */
 export function appSessionsOf(request: IncomingMessage): string[] {
   const header = request.headers[APP_SESSION_HEADER]
   if (typeof header === 'string' && header !== '') return [header]
   return Object.values(APP_SESSION_COOKIES).flatMap((name) => readCookie(request, name) ?? [])
 }
 
-/** What a request says as the name of its user in a header of its own, where an API key belongs; null where it says nothing. */
+/** The user name in the x-auth-user header, where e-readers send an API key; null if there is none. */
 export function userHeaderOf(request: IncomingMessage): string | null {
   const header = request.headers['x-auth-user']
   return typeof header === 'string' && header !== '' ? header : null
 }
 
-/** The password, or API key, of a request by HTTP Basic, or null. The strategy is not strict about the scheme, so neither is this. */
+/** The password or API key of HTTP Basic, or null. Tolerates any spelling of the scheme, as the strategy does. */
 export function basicPasswordOf(request: IncomingMessage): string | null {
   const { authorization } = request.headers
   if (authorization === undefined || bearerOf(request) !== null) return null
@@ -168,21 +168,21 @@ function bearerOf(request: IncomingMessage): string | null {
 
 const cookieOf = (request: IncomingMessage): string | null => readCookie(request, AUTH_COOKIE)
 
-/** What a request has under a cookie's name; null where it has none. */
-export function readCookie(request: Pick<IncomingMessage, 'headers'>, wanted: string): string | null {
+/** The value of a cookie; null if the request does not have it. */
+export function readCookie(request: Pick<IncomingMessage, 'headers'>, cookieName: string): string | null {
   for (const pair of (request.headers.cookie ?? '').split(';')) {
     const [name = '', ...value] = pair.trim().split('=')
-    if (name === wanted) return value.join('=').replace(/^"(.*)"$/, '$1') || null
+    if (name === cookieName) return value.join('=').replace(/^"(.*)"$/, '$1') || null
   }
   return null
 }
 
-/** The cookie that lets pictures and files be shown by a browser: never readable by scripts, never sent from other sites. */
+/** The cookie with which a browser loads pictures and files: not readable by scripts, never sent from other sites. */
 export function authCookie(token: string, { maxAgeSeconds, secure }: { maxAgeSeconds: number; secure: boolean }): string {
   return `${AUTH_COOKIE}=${token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${secure ? '; Secure' : ''}`
 }
 
-/** The cookie by which a device is known when its user signs in again: sent to where passwords are taken, which is everywhere with HTTP Basic. */
+/** The cookie that identifies a known device at the next sign-in. Its path is `/`, because every address accepts passwords by HTTP Basic. */
 export function deviceCookie(token: string, { secure }: { secure: boolean }): string {
   return `${DEVICE_COOKIE}=${token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${DEVICE_SECONDS}${secure ? '; Secure' : ''}`
 }

@@ -3,13 +3,13 @@ import { CarrelError, refuse } from '#core/foundation/errors.ts'
 import { memberText, readExactJson } from '#core/foundation/exact-json.ts'
 import { boundMarks } from '#core/foundation/text.ts'
 
-/** JSON that people and their programs send is kilobytes; the largest lists of ids stay below this. */
+/** Ordinary JSON bodies have kilobytes; the longest lists of ids stay below this. */
 export const BODY_BYTES_MAX = 1_048_576
-/** The longest lists of ids have some ten thousand; a body of commas and digits would have half a million. */
+/** The longest lists of ids have some ten thousand values; a body of commas and digits could have half a million. */
 const VALUES_MAX = 100_000
-/** No honest body nests deeper; and whatever walks it later may use the stack. */
+/** No valid body nests deeper, and later code may process it recursively. */
 const DEPTH_MAX = 64
-/** What is still read, and thrown away, of a body that was refused, so that the client gets to read why. */
+/** How much of a refused body is still read and discarded, so that the client reads the answer. */
 const DISCARD_BYTES_MAX = 16 * 1_048_576
 const DISCARD_MS_MAX = 10_000
 
@@ -18,9 +18,9 @@ const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;\s*charset\s*=\s*"?ut
 const NONE: ReadonlySet<string> = new Set()
 
 /**
- * Reads a JSON body. Answers undefined when there is none.
- * @param options.exact members of the body whose marks are left as they are, as those of passwords
- * @param options.asSent members of the body whose JSON is kept as it was sent, see `readExactJson`, with the most characters of JSON that each may have
+ * Reads a JSON body. Returns undefined if there is none.
+ * @param options.exact members whose combining marks are kept, such as passwords
+ * @param options.asSent members whose JSON is kept exactly as sent, see `readExactJson`, each with its limit in characters of JSON
  * @throws payload_too_large, unsupported_media_type, invalid_request (not JSON, not UTF-8, NUL or lone surrogates, too deep, too slow)
  */
 export async function readJsonBody(
@@ -36,7 +36,7 @@ export async function readJsonBody(
   if (headers['transfer-encoding'] === undefined && (declared === undefined || Number(declared) === 0)) return undefined
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    refuse('unsupported_media_type', `Compressed bodies ("${encoding.slice(0, 40)}") are not read; send plain JSON.`)
+    refuse('unsupported_media_type', `Compressed bodies ("${encoding.slice(0, 40)}") are not accepted; send plain JSON.`)
   }
   if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
     refuse('unsupported_media_type', 'Send the body as JSON, with Content-Type: application/json.')
@@ -46,17 +46,17 @@ export async function readJsonBody(
   return bytes.length === 0 ? undefined : parse(bytes, exact, asSent)
 }
 
-/** Reads a body of any kind whole. @throws payload_too_large, unsupported_media_type, invalid_request (too slow, broken off) */
+/** Reads a whole body of any kind. @throws payload_too_large, unsupported_media_type, invalid_request (too slow, incomplete) */
 export async function readBytesBody(request: IncomingMessage, limits: { bytesMax: number; deadlineMs: number }): Promise<Buffer> {
   const encoding = request.headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    refuse('unsupported_media_type', `Compressed bodies ("${encoding.slice(0, 40)}") are not read; send it plain.`)
+    refuse('unsupported_media_type', `Compressed bodies ("${encoding.slice(0, 40)}") are not accepted; send it uncompressed.`)
   }
   if (Number(request.headers['content-length'] ?? 0) > limits.bytesMax) refuseSize(limits.bytesMax)
   return await collect(request, limits)
 }
 
-/** Reads on for a while what nobody wants, then hangs up. */
+/** Reads and discards the rest of a body for a limited time, then closes the connection. */
 export function discardBody(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return
   let left = DISCARD_BYTES_MAX
@@ -113,7 +113,7 @@ function parse(bytes: Buffer, exact: ReadonlySet<string>, asSent: ReadonlyMap<st
   return checked
 }
 
-/** Reads members once more, exactly: those that are not too long already, for it takes ten times as long. */
+/** Parses some members again, exactly. Skips those that are too long: exact parsing takes ten times as long. */
 function keepAsSent(body: Record<string, unknown>, text: string, asSent: ReadonlyMap<string, number>): void {
   for (const [name, lengthMax] of asSent) {
     const value = Object.hasOwn(body, name) ? body[name] : undefined
@@ -125,7 +125,7 @@ function keepAsSent(body: Record<string, unknown>, text: string, asSent: Readonl
 
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\[]{}')
 
-/** Before it is parsed: a megabyte of brackets keeps the parser half a second, one look at each byte a millisecond. */
+/** Before parsing: a megabyte of brackets occupies the parser for half a second, this check takes a millisecond. */
 function refuseDepth(bytes: Buffer): void {
   let depth = 0
   let quoted = false
@@ -135,31 +135,31 @@ function refuseDepth(bytes: Buffer): void {
     else if (quoted) at += byte === BACKSLASH ? 1 : 0
     else if (byte === OPEN_LIST || byte === OPEN_OBJECT) depth += 1
     else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1
-    if (depth > DEPTH_MAX) refuse('invalid_request', `The body nests deeper than ${DEPTH_MAX} levels.`)
+    if (depth > DEPTH_MAX) refuse('invalid_request', `The body is nested deeper than ${DEPTH_MAX} levels.`)
   }
 }
 
 interface Position {
   path: string
-  /** Members at this place whose texts are not touched. */
+  /** Members below this place whose texts are kept unchanged. */
   exact: ReadonlySet<string>
-  /** What the whole body may still hold. */
+  /** How many more values the whole body may have. */
   left: { values: number }
 }
 
 /**
- * NUL cannot be stored and a lone surrogate is no character: refused here, once, for every string and every name. Runs of marks are bounded here too,
- * for whatever normalizes or compares them later.
+ * PostgreSQL cannot store NUL, and a lone surrogate is not a character: both are refused here for every string and name. Runs of
+ * combining marks are limited here too, for all code that normalizes or compares the text later.
  */
 function checkText(value: unknown, { path, exact, left }: Position): unknown {
-  if (--left.values < 0) refuse('invalid_request', `The body holds more than ${VALUES_MAX} values.`)
+  if (--left.values < 0) refuse('invalid_request', `The body has more than ${VALUES_MAX} values.`)
   if (typeof value === 'string') {
     refuseBadText(value, path)
     return boundMarks(value)
   }
   if (typeof value === 'number' && !Number.isFinite(value))
-    refuse('invalid_request', 'A number of the body is larger than numbers of JSON can be kept.', {
-      details: [{ path, message: 'must lie between -1.8e308 and 1.8e308' }],
+    refuse('invalid_request', 'A number in the body is too large to store.', {
+      details: [{ path, message: 'must be between -1.8e308 and 1.8e308' }],
     })
   if (typeof value !== 'object' || value === null) return value
   const members = value as Record<string, unknown>
@@ -172,21 +172,21 @@ function checkText(value: unknown, { path, exact, left }: Position): unknown {
   return value
 }
 
-/** @throws invalid_request naming where */
+/** @throws invalid_request with the path of the text */
 export function refuseBadText(text: string, path: string): void {
   if (!text.includes('\0') && text.isWellFormed()) return
-  refuse('invalid_request', 'Text may hold neither NUL characters nor lone surrogates.', {
-    details: [{ path: path.toWellFormed().replaceAll('\0', '\ufffd'), message: 'holds a NUL character or a lone surrogate' }],
+  refuse('invalid_request', 'Text must not contain NUL characters or lone surrogates.', {
+    details: [{ path: path.toWellFormed().replaceAll('\0', '\ufffd'), message: 'contains a NUL character or a lone surrogate' }],
   })
 }
 
-/** One name as a part of a JSON pointer (RFC 6901). */
+/** Escapes one name for a JSON pointer (RFC 6901). */
 export function escapePointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
 function tooLarge(bytesMax: number): CarrelError {
-  return new CarrelError('payload_too_large', `The body is larger than ${bytesMax} bytes, the most that is read here.`)
+  return new CarrelError('payload_too_large', `The body is larger than the limit of ${bytesMax} bytes.`)
 }
 
 function refuseSize(bytesMax: number): never {

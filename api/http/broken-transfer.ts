@@ -1,5 +1,5 @@
 /**
- * What was promised cannot be sent to its end any more: its file has changed, gone, or cannot be read. The answer has begun by then, so that only a
- * connection that breaks off says "incomplete". It has a line in the log.
+ * A file changed, disappeared or became unreadable after its response had begun. Only closing the connection tells the client that
+ * the response is incomplete. The log records it.
  */
 export class BrokenTransfer extends Error {}

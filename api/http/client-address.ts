@@ -3,22 +3,22 @@ import { LRUCache } from 'lru-cache'
 import { readAddress } from '#core/account/address.ts'
 import { bounded } from '#core/foundation/bounded.ts'
 
-/** More hops than any chain of real proxies; the rest of a longer header is not looked at. */
+/** More hops than any real chain of proxies has; the rest of a longer header is ignored. */
 const HOPS_MAX = 20
-/** Of sockets, of which it is remembered whether they are proxies; 100 bytes each. */
+/** How many socket addresses are cached with the result "proxy or not"; 100 bytes each. */
 const ADDRESSES_MAX = 1_000
 
-/** Tells who is at the other end, given the address of the socket and the X-Forwarded-For header. */
+/** Finds the address of the client from the address of the socket and the X-Forwarded-For header. */
 export interface ClientAddress {
-  /** The right-most address that is not one of our proxies. */
+  /** The right-most address that is not a trusted proxy. */
   find(socketAddress: string, forwardedFor: string | undefined): string
-  /** Whether the socket leads to one of our proxies. */
+  /** Whether the socket belongs to a trusted proxy. */
   isProxy(socketAddress: string): boolean
 }
 
 /**
  * @param trusted addresses or CIDR ranges
- * @throws Error naming the entry that is neither
+ * @throws Error with the entry that is neither
  */
 export function openClientAddress(trusted: readonly string[]): ClientAddress {
   const proxies = new BlockList()
@@ -26,7 +26,7 @@ export function openClientAddress(trusted: readonly string[]): ClientAddress {
 
   const isProxy = (address: string) => proxies.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
 
-  /** Asked several times for every request. */
+  /** Cached, because every request calls this several times. */
   const known = new LRUCache<string, boolean>(bounded(ADDRESSES_MAX))
 
   return {
@@ -42,7 +42,7 @@ export function openClientAddress(trusted: readonly string[]): ClientAddress {
       if (address === null) return socketAddress
       if (forwardedFor === undefined || !isProxy(address)) return address
       const hops = forwardedFor.split(',').slice(-HOPS_MAX)
-      // Each proxy appends whom it heard from, so only what stands right of the first stranger is testimony of ours.
+      // Each proxy appends the address that it saw, so only the entries right of the first untrusted address can be trusted.
       for (const hop of hops.reverse()) {
         const before = readAddress(stripPort(hop.trim()))
         if (before === null) return address
@@ -61,12 +61,12 @@ function addRange(list: BlockList, entry: string): void {
   const most = family === 'ipv4' ? 32 : 128
   const prefix = bits === undefined ? most : Number(bits)
   if (address === null || !/^\d{0,3}$/.test(bits ?? '') || bits === '' || prefix > most) {
-    throw new Error(`"${entry}" is not an address or a CIDR range; write trusted proxies like 10.0.0.1 or 10.0.0.0/8.`)
+    throw new Error(`"${entry}" is not an address or a CIDR range. Write trusted proxies like 10.0.0.1 or 10.0.0.0/8.`)
   }
   list.addSubnet(address, prefix, family)
 }
 
-/** `1.2.3.4:80` and `[::1]:80` as some proxies write them. */
+/** Accepts `1.2.3.4:80` and `[::1]:80`, which some proxies send. */
 function stripPort(text: string): string {
   return /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text
 }

@@ -1,25 +1,25 @@
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** What is known of the thing to send. `etag` is strong and without quotes. */
+/** The validators of a response. `etag` is strong and without quotes. */
 export interface Validators {
   etag?: string | undefined
   lastModified?: Date | undefined
 }
 
-/** A strong ETag, without quotes, of bytes that stay as they are. */
+/** A strong ETag, without quotes, of bytes that do not change. */
 export const etagOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
 
 /**
- * What the conditions of a GET or HEAD make of an answer that would else succeed, in the order of RFC 9110, 13.2.2. A Range is
- * looked at only after `send`.
+ * Evaluates the conditions of a GET or HEAD that would otherwise succeed, in the order of RFC 9110, 13.2.2. A Range is evaluated
+ * only after `send`.
  */
 export function checkConditions(headers: IncomingHttpHeaders, validators: Validators): 'send' | 'unmodified' | 'failed' {
   if (!isAsExpected(headers, validators)) return 'failed'
   return isUnmodified(headers, validators) ? 'unmodified' : 'send'
 }
 
-/** Whether this is the version the client means: If-Match decides, by strong tags, and only in its absence If-Unmodified-Since. */
+/** Whether the client expects this version: by If-Match with strong tags or, without it, by If-Unmodified-Since. */
 function isAsExpected(headers: IncomingHttpHeaders, { etag, lastModified }: Validators): boolean {
   const tags = headers['if-match']
   if (tags !== undefined) return tags.trim() === '*' || readTags(tags).some((tag) => !tag.weak && tag.value === etag)
@@ -27,7 +27,7 @@ function isAsExpected(headers: IncomingHttpHeaders, { etag, lastModified }: Vali
   return lastModified === undefined || Number.isNaN(since) || wholeSeconds(lastModified) <= since
 }
 
-/** Whether the client's copy is still good: If-None-Match decides, and only in its absence If-Modified-Since. */
+/** Whether the copy of the client is current: by If-None-Match or, without it, by If-Modified-Since. */
 function isUnmodified(headers: IncomingHttpHeaders, { etag, lastModified }: Validators): boolean {
   const tags = headers['if-none-match']
   if (tags !== undefined) return tags.trim() === '*' || (etag !== undefined && readTags(tags).some((tag) => tag.value === etag))
@@ -35,7 +35,7 @@ function isUnmodified(headers: IncomingHttpHeaders, { etag, lastModified }: Vali
   return lastModified !== undefined && !Number.isNaN(since) && wholeSeconds(lastModified) <= since
 }
 
-/** Whether If-Range allows a part of the thing (RFC 9110, 13.1.5): absent, or naming exactly this version by strong tag or date. */
+/** Whether If-Range allows a partial response (RFC 9110, 13.1.5): it is absent, or has exactly this strong tag or date. */
 export function allowsRange(headers: IncomingHttpHeaders, { etag, lastModified }: Validators): boolean {
   const condition = headers['if-range']
   if (typeof condition !== 'string') return true
@@ -46,15 +46,15 @@ export function allowsRange(headers: IncomingHttpHeaders, { etag, lastModified }
   return lastModified !== undefined && wholeSeconds(lastModified) === Date.parse(condition)
 }
 
-/** One range of a thing of `size` bytes, both ends included. */
+/** One range of a content of `size` bytes, both ends included. */
 export interface ByteRange {
   start: number
   end: number
 }
 
 /**
- * Reads a Range header (RFC 9110, 14.2). Null means: answer with the whole, as for other units, malformed headers and several
- * ranges at once, which a server may ignore and which only cost memory and multipart parsers here.
+ * Reads a Range header (RFC 9110, 14.2). Null means: send the whole content. That is so for other units, malformed headers and
+ * several ranges at once; a server may ignore those, and they only cost memory and multipart responses.
  */
 export function readRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | null {
   const match = /^bytes=\s*(?:(\d{1,15})\s*-(?:\s*(\d{1,15}))?|-\s*(\d{1,15}))\s*$/i.exec(header ?? '')

@@ -4,37 +4,37 @@ import type { Socket } from 'node:net'
 import { addressGroup } from '#core/account/address.ts'
 import type { Log } from '#core/foundation/log.ts'
 
-/** A client sends its request with the connection; browsers that open some in advance open others when these are gone. */
+/** A client sends its request as soon as it connects. Browsers that open connections in advance open new ones when these are closed. */
 const FIRST_BYTE_MS = 10_000
-/** Until it counts as silent: of many that come at once each would else be given up for the next, before its request is read. */
+/** Before this, a new connection does not count as silent: otherwise a burst would close each one for the next before its request is read. */
 const COMING_MS = 1_000
-/** What everything else has open at its worst: PostgreSQL, threads, files that are read and sent. */
+/** File descriptors that the rest of the process uses at most: PostgreSQL, threads, files that are read and sent. */
 const OTHER_DESCRIPTORS = 512
-/** Each costs some 20 KB; more than this are not served by one process anyhow. */
+/** Each connection costs some 20 KB; one process cannot serve more than this anyway. */
 const CONNECTIONS_MAX = 10_000
-/** So long a connection may move less than STALLED_BYTES before it counts as stalled: the slowest honest line has some kilobytes a second. */
+/** A connection that moves less than STALLED_BYTES in this time counts as stalled: the slowest real connection has some kilobytes a second. */
 const STALLED_MS = 30_000
 const STALLED_BYTES = 30_000
-/** Where the system tells no limit, the usual one of a shell. */
+/** The usual limit of a shell, for systems that report none. */
 const DESCRIPTORS_USUAL = 1_024
 
-/** Keeps connections few enough that there is always room for one that wants something. */
+/** Limits the connections so that an active client always gets one. */
 export interface Connections {
-  /** Notes that an answer is under way; its connection is not given up before it is over. */
+  /** Records that a response is in progress; its connection is not closed before it ends. */
   note(socket: Socket, answer: ServerResponse): void
-  /** Those of this connection that are not over; with pipelining there are several. */
+  /** The responses of this connection that are in progress; pipelining allows several. */
   answersOf(socket: Socket): ReadonlySet<ServerResponse>
-  /** Hangs up those that have never asked for anything. */
+  /** Closes connections that have never sent a request. */
   endSilent(): void
 }
 
 interface Connection {
   group: string
   answers: Set<ServerResponse>
-  /** Of its last answer, or of its beginning. */
+  /** When its last response ended, or when it was opened. */
   quietSince: number
   timer: NodeJS.Timeout
-  /** Bytes that had come or gone when that was last looked at; nothing moves less before it has been looked at twice. */
+  /** Bytes transferred at the last check; a connection counts as slow only after two checks. */
   moved: number
   isStalled: boolean
 }
@@ -49,10 +49,10 @@ interface ConnectionsOptions {
 }
 
 /**
- * Watches the connections of a server. Where there is no room for a new one the oldest that has said nothing is given up, then the one that has
- * been quiet for longest between two requests. Where all are being answered, one that waits for its own client, which sends its request or takes
- * its answer slowly, makes room: one of the address that has the most, and more than the new one's, or one that is stalled. Else the new one is refused.
- * @param options.perAddress connections of one address, or of one /64 of IPv6; those of trusted proxies stand for many and count nowhere
+ * Watches the connections of a server. When there is no room for a new one, it closes the oldest that has sent no request, then the
+ * one that has been idle longest between two requests. When all have a response in progress, it closes one that waits for its own client:
+ * one of the address with the most connections, if that has more than the new one's, or one that is stalled. Otherwise the new one is refused.
+ * @param options.perAddress limit of connections per address, or per /64 of IPv6; trusted proxies stand for many clients and have no limit
  */
 export function watchConnections(http: Server, options: ConnectionsOptions): Connections {
   return new WatchedConnections(http, options)
@@ -61,14 +61,14 @@ export function watchConnections(http: Server, options: ConnectionsOptions): Con
 class WatchedConnections implements Connections {
   readonly #options: ConnectionsOptions
   readonly #max: number
-  // In the order of their coming.
+  // In the order in which they were opened.
   readonly #all = new Map<Socket, Connection>()
   readonly #ofGroup = new Map<string, Set<Socket>>()
 
   constructor(http: Server, options: ConnectionsOptions) {
     this.#options = options
     this.#max = options.connectionsMax ?? roomForConnections()
-    // The last resort, should giving up not keep pace: Node closes what comes beyond.
+    // Only a last resort: Node closes connections beyond this number.
     http.maxConnections = this.#max + Math.ceil(this.#max / 8)
     http.on('connection', (socket: Socket) => {
       this.#take(socket)
@@ -97,7 +97,7 @@ class WatchedConnections implements Connections {
     socket.once('close', () => this.#forget(socket))
   }
 
-  /** @param share what the address of the new one has */
+  /** @param share connections of the address of the new one */
   #makeRoom(share: number): boolean {
     return this.#giveUpIdle(this.#all.keys(), COMING_MS) || this.#giveUpSlow(share) || this.#giveUpIdle(this.#all.keys(), 0)
   }
@@ -112,7 +112,7 @@ class WatchedConnections implements Connections {
     if (own?.size === 0) this.#ofGroup.delete(connection.group)
   }
 
-  /** Hangs up one that asks for nothing, which is missed least; false when there is none. @param patienceMs that one which has said nothing yet has */
+  /** Closes an idle connection; false if there is none. @param patienceMs how long one that has sent nothing yet is left alone */
   #giveUpIdle(sockets: Iterable<Socket>, patienceMs: number): boolean {
     const spoken = performance.now() - patienceMs
     let quietest: { socket: Socket; quietSince: number } | null = null
@@ -126,24 +126,27 @@ class WatchedConnections implements Connections {
   }
 
   #hangUp(socket: Socket): true {
-    // Not when it is closed: a burst of new ones would give up the same one again and again.
+    // Now and not on its close event: a burst of new connections would choose the same one again and again.
     this.#forget(socket)
     socket.destroy()
     return true
   }
 
-  /** Hangs up one that waits for its own client. @param share what the address of the new one has */
+  /** Closes a connection that waits for its own client. @param share connections of the address of the new one */
   #giveUpSlow(share: number): boolean {
     let largest: Set<Socket> | null = null
     for (const [group, sockets] of this.#ofGroup) if (group !== '' && sockets.size > (largest?.size ?? share + 1)) largest = sockets
     const stalled = (socket: Socket) => this.#all.get(socket)?.isStalled === true && this.#waitsForClient(socket)
     const slow = [...(largest ?? [])].find((socket) => this.#waitsForClient(socket)) ?? [...this.#all.keys()].find(stalled)
     if (slow === undefined) return false
-    this.#options.log.debug({ address: slow.remoteAddress, connections: this.#all.size }, 'A slow connection was given up to make room')
+    this.#options.log.debug(
+      { address: slow.remoteAddress, connections: this.#all.size },
+      'Closed a slow connection to make room for another',
+    )
     return this.#hangUp(slow)
   }
 
-  /** Whether what is under way goes on only when the client sends or takes something. */
+  /** Whether the responses in progress continue only when the client sends or receives something. */
   #waitsForClient(socket: Socket): boolean {
     if (socket.bytesRead === 0 || socket.writableLength > 0) return true
     for (const { req } of this.#all.get(socket)?.answers ?? []) if (!req.complete) return true
@@ -161,7 +164,7 @@ class WatchedConnections implements Connections {
   #refuse(socket: Socket): void {
     this.#options.log.debug(
       { address: socket.remoteAddress ?? '', connections: this.#all.size },
-      'A connection was refused: all there may be are being answered',
+      'Refused a connection: all connections are in use',
     )
     socket.destroy()
   }
@@ -185,7 +188,7 @@ class WatchedConnections implements Connections {
   }
 }
 
-/** How many connections this process can hold with everything else that it has open. */
+/** How many connections this process can have besides its other file descriptors. */
 function roomForConnections(): number {
   const descriptors = readDescriptorLimit()
   return Math.min(CONNECTIONS_MAX, Math.max(Math.floor(descriptors / 4), descriptors - OTHER_DESCRIPTORS))
@@ -193,7 +196,7 @@ function roomForConnections(): number {
 
 function readDescriptorLimit(): number {
   try {
-    // "Max open files   1024   524288   files": the first is the one that holds.
+    // "Max open files   1024   524288   files": the first number is the limit in force.
     const soft = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
     return soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft ?? DESCRIPTORS_USUAL)
   } catch {

@@ -1,25 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { appendVary } from '#api/http/response.ts'
 
-/** What our routes understand; a browser asks before it sends any of these. */
+/** The request headers that routes use; a browser asks for permission before it sends any of these. */
 const REQUEST_HEADERS =
   'Authorization, Content-Type, X-API-Key, X-Request-Id, Range, If-Range, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, Last-Event-ID'
-/** What a page may read beside the few that it always may. */
+/** The response headers that a page may read besides those that are always allowed. */
 const ANSWER_HEADERS =
   'Link, Location, ETag, Retry-After, X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Accept-Ranges, Content-Range, Content-Disposition'
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
-/** As long a browser keeps the answer; somebody who changes the setting waits no longer. */
+/** How long a browser caches the preflight; a changed setting takes effect after this time. */
 const MAX_AGE_SECONDS = 600
 
 /** Cross-origin requests of browsers (Fetch standard, "CORS protocol"). */
 export interface Cors {
-  /** Sets the headers that let a page of the request's origin read the answer; nothing for an origin that is not allowed. */
+  /** Sets the headers that let a page of the request's origin read the response; none for an origin that is not allowed. */
   allow(request: IncomingMessage, response: ServerResponse): void
-  /** Whether the request only asks what a page may send, and its origin may: it ends with {@link answerPreflight}. */
+  /** Whether the request is a preflight of an allowed origin, which {@link answerPreflight} completes. */
   isPreflight(request: IncomingMessage): boolean
 }
 
-/** @param origins as browsers send them, or `*` for any, which then brings no credentials */
+/** @param origins as browsers send them, or `*` for any origin, which then cannot use credentials */
 export function openCors(origins: readonly string[]): Cors {
   const named = new Set(origins.filter((origin) => origin !== '*'))
   const isOpen = origins.includes('*')
@@ -28,7 +28,7 @@ export function openCors(origins: readonly string[]): Cors {
     allow(request, response) {
       if (origins.length === 0) return
       const { origin } = request.headers
-      // A cache must not give one origin what another was allowed.
+      // A cache must not serve one origin the response to another.
       if (named.size > 0) appendVary(response, 'Origin')
       if (!isAllowed(origin)) return
       if (named.has(origin as string)) {

@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Methods that change nothing. */
+/** Methods that only read. */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * Whether a page of another site makes a browser change something here. The browser adds what it keeps for this server by itself, be it a cookie or the name
- * and password that somebody typed in once (HTTP Basic), so whose request it is says nothing; a sign-in would put them into an account of a stranger, and
- * the end of a session is a change too. What browsers say of where a request comes from decides: Sec-Fetch-Site, and where they do not say that
- * (over plain HTTP) Origin. Programs say neither. Nor does it matter for a token or API key in a header of its own, which no page can make a browser
- * send without asking first.
- * @param request.own where the client sees this server
- * @param origins that may, as browsers send them; `*` for any that brings nothing of what a browser keeps
+ * Whether a page of another site makes a browser change something here. The browser itself adds the cookie, or the name and password
+ * that the user typed in once (HTTP Basic), so the credential does not prove that the user wants the request. Signing in and out count as
+ * changes too: a page could sign a browser in to another person's account. Sec-Fetch-Site decides or, where browsers do not send it (over
+ * plain HTTP), Origin. Programs send neither. Tokens and API keys in headers are exempt: a page cannot make a browser send them without a
+ * preflight.
+ * @param request.own the origin of this server as the client sees it
+ * @param origins allowed origins, as browsers send them; `*` allows any request without a cookie or Authorization header
  */
 export function isCrossSite({ method, headers, own }: CrossSiteRequest, origins: readonly string[]): boolean {
   if (method === undefined || SAFE.has(method) || bringsToken(headers)) return false
@@ -26,9 +26,9 @@ interface CrossSiteRequest extends Pick<IncomingMessage, 'method' | 'headers'> {
   own: string | null
 }
 
-/** An empty one is none: the request would be let in by its cookie. */
+/** An empty header does not count: the cookie would authenticate the request. */
 const bringsToken = ({ authorization = '', ...headers }: IncomingMessage['headers']): boolean =>
   /^Bearer +\S+ *$/i.test(authorization) || (headers['x-api-key'] ?? '') !== ''
 
-/** Without the scheme, which a proxy in front may not tell; null for what is no address, as pages without an origin say. */
+/** Without the scheme, which a proxy may not pass on; null for what is not an address, such as the "null" of pages without an origin. */
 const hostOf = (origin: string): string | null => (URL.canParse(origin) ? new URL(origin).host || null : null)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 
-/** Resolves when more may be written, when nobody listens any more, or when the signal says that nothing more will be. */
+/** Resolves when the stream accepts more, when it is closed, or when the signal aborts. */
 export async function drained(target: Writable, signal?: AbortSignal): Promise<void> {
   const gone = new AbortController()
   const leave = () => gone.abort()

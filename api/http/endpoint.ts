@@ -9,27 +9,27 @@ import type { Permission } from '#core/account/permission.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** Who may call. `public`: anyone (the caller may be null). `user`: any signed-in caller. A permission: callers that hold it. */
+/** Who may call. `public`: anyone (the caller may be null). `user`: any signed-in caller. A permission: callers that have it. */
 export type Who = 'public' | 'user' | Permission
 
-/** `cookie: true` also takes the `auth_token` cookie, for pictures and files that an <img> asks for; only for GET. */
+/** `cookie: true` also accepts the `auth_token` cookie, for pictures and files that an <img> loads; only for GET. */
 export interface Allow<W extends Who = Who> {
   who: W
-  /** Permissions that are needed beside it. */
+  /** Further permissions that are required. */
   also?: readonly Permission[]
   cookie?: boolean
-  /** Also takes HTTP Basic, for e-readers that know nothing else (feeds, compatibility API). */
+  /** Also accepts HTTP Basic, for e-readers that support nothing else (feeds, compatibility API). */
   basic?: boolean
-  /** Also takes the session of a reader app, which Basic or an API key has begun (compatibility API). */
+  /** Also accepts the session of a client app, started by Basic or an API key (compatibility API). */
   session?: boolean
-  /** Also takes an API key in the header x-auth-user (e-reader sync). */
+  /** Also accepts an API key in the header x-auth-user (e-reader sync). */
   userHeader?: boolean
 }
 
-/** On a public route there may be no user. */
+/** A public route may have no caller. */
 export type CallerOf<W extends Who> = W extends 'public' ? Caller | null : Caller
 
-/** What every handler is given besides its own parameters. */
+/** What every handler receives besides its own parameters. */
 export interface Call<Services, C extends Caller | null = Caller> {
   /** Null only on public routes. */
   caller: C
@@ -38,28 +38,28 @@ export interface Call<Services, C extends Caller | null = Caller> {
   requestId: string
   /** Address of the client, through trusted proxies only. */
   address: string
-  /** Where the client sees this server, such as `https://books.example.org`, through trusted proxies only; null where it does not say. */
+  /** The origin of this server as the client sees it, such as `https://books.example.org`, through trusted proxies only; null if unknown. */
   origin: string | null
-  /** Aborts when the client goes away or the server gives up waiting. */
+  /** Aborts when the client disconnects or the server stops waiting. */
   signal: AbortSignal
   /** Path of the request without the query, and its raw query, for pagination links. */
   path: string
   rawQuery: string
-  /** What the client sent as the cookie of this name; null where it sent none. */
+  /** The value of a cookie; null if the request does not have it. */
   cookie(name: string): string | null
-  /** A header of the request; null where it sent none. */
+  /** The value of a header; null if the request does not have it. */
   header(name: string): string | null
-  /** Something was made: the answer has status 201, and its address where it can be had by itself. */
+  /** Reports a created record: the response has status 201 and, if the record has an address of its own, Location. */
   created(location?: string): void
-  /** Of several media types that the route may answer with, the one of this answer; the first unless said. */
+  /** Chooses the media type of this response, if the route has several; default: the first. */
   sendAs(mediaType: string): void
-  /** Adds a header to the answer, such as Set-Cookie or Link. */
+  /** Adds a header to the response, such as Set-Cookie or Link. */
   setHeader(name: string, value: string): void
 }
 
 type Read<S> = S extends TSchema ? Static<S> : undefined
 
-/** A JSON route as a value. `run` is one call into core: it returns the reply's body; refusals are thrown with `refuse`. */
+/** A JSON route as a value. `run` makes one call into core and returns the body of the reply; errors are thrown with `refuse`. */
 export interface Endpoint<
   Services,
   P extends TSchema | undefined = undefined,
@@ -70,44 +70,44 @@ export interface Endpoint<
 > {
   kind: 'endpoint'
   method: Method
-  /** Restify path, e.g. `/api/v1/books/:bookId`. A last part `:name*` takes all that is left, slashes included. */
+  /** Restify path, such as `/api/v1/books/:bookId`. A last part `:name*` matches the rest of the path, slashes included. */
   path: string
-  /** Further paths at which it answers, with the same parameters. */
+  /** Further paths of the same route, with the same parameters. */
   alsoAt?: readonly string[]
   summary: string
   tag: string
   allow: Allow
-  /** The foreign protocol that it belongs to; where that is not open, neither is the route. */
+  /** The foreign protocol of the route; while that is closed, the route does not exist. */
   mount?: Mount<Services>
-  /** Success status: 200 unless said. 204 sends nothing. */
+  /** Success status; default 200. 204 sends no body. */
   status?: 200 | 201 | 202 | 204
-  /** Answers 201 where it makes something (`call.created`), 200 where that was there already. */
+  /** Responds 201 when it creates something (`call.created`), and 200 when that existed. */
   mayCreate?: true
   params?: P
   query?: Q
-  /** Takes query parameters that it does not name, and leaves them alone: services and reader apps add their own. */
+  /** Ignores unknown query parameters: services and client apps add their own. */
   takesAnyQuery?: true
   body?: B
-  /** No body means the same as an empty object. Else a forgotten body is refused, for it would change what its sender did not mean. */
+  /** A missing body means an empty object. Otherwise a missing body is refused, because it would change something by mistake. */
   bodyOptional?: true
-  /** Further names by which clients call members of the body, each with the member that it stands for. Where both are sent, the member counts. */
+  /** Further names of body members, each with the member that it stands for. If both are sent, the member counts. */
   bodyAliases?: Readonly<Record<string, string>>
-  /** Largest request body in bytes; 1 MB unless said. */
+  /** Largest request body in bytes; default 1 MB. */
   bodyBytesMax?: number
-  /** Takes a form with one file in it instead of JSON: `run` is given it as `upload`. The body is at most `bodyBytesMax`. */
-  upload?: { /** What the file is, for OpenAPI. */ description: string /** What is said to whoever sends no form. */; otherwise?: string }
+  /** Accepts a form with one file instead of JSON: `run` receives it as `upload`. `bodyBytesMax` limits the body. */
+  upload?: { /** What the file is, for OpenAPI. */ description: string /** The error for a request without a form. */; otherwise?: string }
   /** Schema of the success body, for OpenAPI and for the contract tests. */
   reply?: R
-  /** Kinds of JSON that the success body may be sent as; `application/json` unless said. */
+  /** JSON media types of the success body; default `application/json`. */
   mediaTypes?: readonly [string, ...string[]]
-  /** Its answer sets or takes back a cookie; for OpenAPI. */
+  /** The response sets or clears a cookie; for OpenAPI. */
   setsCookie?: true
-  /** Answers 204 where there is nothing to tell. */
+  /** Responds 204 when there is nothing to report. */
   mayBeEmpty?: true
   run: (call: Call<Services, C>, input: { params: Read<P>; query: Read<Q>; body: Read<B>; upload: Upload }) => Promise<Read<R> | undefined>
 }
 
-/** What a stream route answers with. The sender in api/http/send.ts does ranges, conditional requests and HEAD; events are sent as they come. */
+/** The reply of a stream route. api/http/send.ts handles ranges, conditional requests and HEAD; events are sent as they occur. */
 export type StreamReply =
   | EventsReply
   | ArchiveReply
@@ -115,12 +115,12 @@ export type StreamReply =
   | {
       kind: 'bytes'
       bytes: Uint8Array
-      /** The same, compressed once and for all, for clients that take it. */
+      /** The same bytes, compressed in advance, for clients that accept gzip. */
       gzipped?: Uint8Array
-      /** Text made for this one answer: it is compressed for clients that take that, where it is worth it. */
+      /** Text made for this one response: compressed if the client accepts gzip and it is worth it. */
       compress?: true
       mediaType: string
-      /** 200 unless said: 400 of a page that tells a person in a browser what went wrong. */
+      /** Default 200; 400 for a page that shows a user in a browser what went wrong. */
       status?: 200 | 206 | 400
       /** Strong ETag without quotes. */
       etag?: string
@@ -129,7 +129,7 @@ export type StreamReply =
       headers?: Record<string, string>
     }
   | {
-      /** Bytes that cost something to have: `make` is not called when the client's copy is still good. */
+      /** Bytes that are expensive to make: `make` is not called when the client's copy is current. */
       kind: 'made'
       make: () => Promise<{ bytes: Uint8Array; mediaType: string }>
       /** Strong ETag without quotes. */
@@ -138,9 +138,9 @@ export type StreamReply =
       headers?: Record<string, string>
     }
   | {
-      /** Text that is kept compressed: few clients want it plain, and those cost the unpacking. */
+      /** Text that is stored compressed. It is unpacked for the few clients that do not accept gzip. */
       kind: 'packed'
-      /** Not called when the client's copy is still good. */
+      /** Not called when the client's copy is current. */
       gzipped: () => Promise<Uint8Array>
       mediaType: string
       /** Strong ETag without quotes. */
@@ -148,7 +148,7 @@ export type StreamReply =
       cacheControl: string
     }
   | {
-      /** What is asked for is elsewhere. */
+      /** The content has another address. */
       kind: 'redirect'
       /** Path of this server. */
       location: string
@@ -157,12 +157,12 @@ export type StreamReply =
       kind: 'file'
       /** Absolute path of a regular file; served with Range and conditional requests. */
       path: string
-      /** The folder in which the file must really lie, whatever links there are; without it the folder that the path names. */
+      /** The folder that must really contain the file, links resolved; default: the folder in the path. */
       inside?: string
       mediaType: string
       etag: string
       cacheControl: string
-      /** When given, `Content-Disposition: attachment` with this name (RFC 6266). */
+      /** If given: `Content-Disposition: attachment` with this name (RFC 6266). */
       attachmentName?: string
     }
 
@@ -176,38 +176,38 @@ export interface Stream<
   kind: 'stream'
   method: 'GET'
   path: string
-  /** As of an endpoint. */
+  /** As in Endpoint. */
   alsoAt?: readonly string[]
   summary: string
   tag: string
   allow: Allow
-  /** As of an endpoint. */
+  /** As in Endpoint. */
   mount?: Mount<Services>
   params?: P
   query?: Q
-  /** Takes query parameters that it does not name, and leaves them alone: services and reader apps add their own. */
+  /** Ignores unknown query parameters: services and client apps add their own. */
   takesAnyQuery?: true
-  /** Media types it may answer with, for OpenAPI; none where it redirects. */
+  /** Media types of the response, for OpenAPI; empty for a redirect. */
   mediaTypes: string[]
-  /** Schema of the body where that is JSON, for OpenAPI. */
+  /** Schema of a JSON body, for OpenAPI. */
   reply?: TSchema
-  /** It only leads elsewhere. */
+  /** The route only redirects. */
   redirects?: true
   run: (call: Call<Services, C>, input: { params: Read<P>; query: Read<Q> }) => Promise<StreamReply>
 }
 
 type Shape = TSchema | undefined
 
-/** Tells where a record that was made can be had, and answers it. @param list path below which it has its address, by id */
+/** Reports the address of a created record, and returns the record. @param list path under which records are found by id */
 export function madeAt<Record extends { id: string }>(call: Pick<Call<unknown>, 'created'>, list: string, record: Record): Record {
   call.created(`${list}/${record.id}`)
   return record
 }
 
-/** A route before it is bound: who may call it decides whether `run` may be given no caller. */
+/** A route before binding: `allow.who` decides whether `run` may receive no caller. */
 type Bindable<R extends { kind: unknown; allow: unknown }, W extends Who> = Omit<R, 'kind' | 'allow'> & { allow: Allow<W> }
 
-/** Binds {@link Endpoint} to the services that its `run` calls; the result infers caller, params, query, body and reply. */
+/** Binds {@link Endpoint} to the services that `run` calls; infers the types of caller, params, query, body and reply. */
 export function endpointOf<Services>() {
   return <
     W extends Who,
@@ -220,13 +220,13 @@ export function endpointOf<Services>() {
   ): Endpoint<Services, P, Q, B, R, CallerOf<W>> => ({ kind: 'endpoint', ...route })
 }
 
-/** Binds {@link Stream} to the services that its `run` calls; the result infers caller, params and query. */
+/** Binds {@link Stream} to the services that `run` calls; infers the types of caller, params and query. */
 export function streamOf<Services>() {
   return <W extends Who, P extends Shape = undefined, Q extends Shape = undefined>(
     route: Omit<Bindable<Stream<Services, P, Q, CallerOf<W>>, W>, 'method'>,
   ): Stream<Services, P, Q, CallerOf<W>> => ({ kind: 'stream', method: 'GET', ...route })
 }
 
-/** Any route. Only public ones may be given no caller, see api/http/handler.ts. */
-// biome-ignore lint/suspicious/noExplicitAny: routes of every shape stand in one array; each was checked by endpointOf() or streamOf()
+/** Any route. Only public ones may receive no caller, see api/http/handler.ts. */
+// biome-ignore lint/suspicious/noExplicitAny: one array contains routes of every shape; endpointOf() or streamOf() checked each
 export type Route<Services> = Endpoint<Services, any, any, any, any> | Stream<Services, any, any>

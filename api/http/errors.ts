@@ -1,6 +1,6 @@
 import { CarrelError, ERRORS, type ErrorCode, type ErrorKind } from '#core/foundation/errors.ts'
 
-/** The only place that knows which status a kind of refusal has. */
+/** The only mapping from kinds of errors to HTTP statuses. */
 export const STATUS_OF_KIND: Record<ErrorKind, number> = {
   unauthenticated: 401,
   forbidden: 403,
@@ -18,7 +18,7 @@ export const STATUS_OF_KIND: Record<ErrorKind, number> = {
   internal: 500,
 }
 
-/** What a client is told: a status, a body, and how long to wait where that is known. */
+/** An error response: status, body and, if known, how long to wait. */
 export interface ErrorAnswer {
   status: number
   body: { error: string; message: string; requestId: string; details?: unknown } | { error: string; message: string; retry_after: number }
@@ -26,8 +26,8 @@ export interface ErrorAnswer {
 }
 
 /**
- * Turns whatever was thrown into an answer. A fault below (no database, no space) is told with when to come back; anything else that is not
- * a refusal is a 500 that tells nothing but the request id.
+ * Turns whatever was thrown into an error response. Outages (no database, no space) say when to try again; any other unexpected error is a 500
+ * that reveals only the request id.
  */
 export function answerOf(error: unknown, requestId: string): ErrorAnswer {
   const { code, message, details, retryAfterSeconds } = readError(error)
@@ -45,101 +45,104 @@ export function answerOf(error: unknown, requestId: string): ErrorAnswer {
   }
 }
 
-/** For whatever must not be told. */
+/** The response to errors whose details must stay secret. */
 export function internalAnswer(requestId: string): ErrorAnswer {
   return { status: 500, body: { error: 'internal', message: ERRORS.internal.message, requestId } }
 }
 
-interface Fault {
+interface Outage {
   code: ErrorCode
   message: string
   retryAfterSeconds?: number
 }
 
-const LOST: Fault = {
+const DATABASE_LOST: Outage = {
   code: 'unavailable',
-  message: 'The database is not to be reached at the moment. Whether anything was changed is not known; look, then try again.',
+  message: 'The database cannot be reached at the moment. The change may or may not have been made; check, then try again.',
   retryAfterSeconds: 2,
 }
-const FULL: Fault = {
+const DISK_FULL: Outage = {
   code: 'unavailable',
-  message: 'The disk of the server is full. Nothing was changed; free some space, then try again.',
+  message: 'The disk of the server is full. Nothing was changed. Free some space, then try again.',
   retryAfterSeconds: 60,
 }
-const CROWDED: Fault = {
+const NO_RESOURCES: Outage = {
   code: 'unavailable',
-  message: 'The server has no connection, memory or file handle left for this at the moment. Nothing was changed; try again shortly.',
+  message: 'The server has run out of connections, memory or file handles. Nothing was changed. Try again shortly.',
   retryAfterSeconds: 5,
 }
-const MET: Fault = {
+const CONCURRENT_CHANGE: Outage = {
   code: 'unavailable',
-  message: 'Another change was made at the same moment. Nothing was changed; try again.',
+  message: 'Another request changed the same data at the same time. Nothing was changed. Try again.',
   retryAfterSeconds: 1,
 }
-const TOO_LONG: Fault = {
+const TOO_LONG: Outage = {
   code: 'unavailable',
-  message: 'The database took too long over this and was stopped. Nothing was changed; ask for less at once, or try again later.',
+  message: 'The database took too long and stopped the request. Nothing was changed. Request less at once, or try again later.',
   retryAfterSeconds: 10,
 }
-const READ_ONLY: Fault = {
+const READ_ONLY: Outage = {
   code: 'unavailable',
-  message: 'The database takes no changes at the moment. Nothing was changed; try again later.',
+  message: 'The database is read-only at the moment. Nothing was changed. Try again later.',
   retryAfterSeconds: 30,
 }
-const DELETED: Fault = { code: 'conflict', message: 'Something this refers to was deleted at the same moment. Nothing was changed.' }
+const REFERENCE_DELETED: Outage = {
+  code: 'conflict',
+  message: 'Something that the request refers to was deleted at the same time. Nothing was changed.',
+}
 
-/** disk_full of PostgreSQL, and what the operating system says. */
+/** disk_full of PostgreSQL, and the codes of the operating system. */
 export const FULL_CODES = /^(?:53100|ENOSPC|EDQUOT)$/
 /** connection_exception; shutdown, crash, start and disconnection of the server; io_error */
 export const LOST_CODES = /^(?:08\w{3}|57P\w{2}|58030)$/
 
 /**
- * What the code of an error from below means to a client: of PostgreSQL (its manual, appendix A; the first two characters are the class)
- * and of the operating system. The first that fits counts; what fits none is a bug of ours.
+ * What error codes of PostgreSQL (its manual, appendix A; the first two characters are the class) and of the operating system mean to a client.
+ * The first match counts; an error without a match is a bug of ours.
  */
-const FAULTS: readonly (readonly [codes: RegExp, fault: Fault])[] = [
+const OUTAGES: readonly (readonly [codes: RegExp, outage: Outage])[] = [
   // deadlock_detected, serialization_failure, lock_not_available
-  [/^(?:40P01|40001|55P03)$/, MET],
+  [/^(?:40P01|40001|55P03)$/, CONCURRENT_CHANGE],
   // foreign_key_violation
-  [/^23503$/, DELETED],
-  [FULL_CODES, FULL],
-  // The rest of insufficient_resources: too_many_connections, out_of_memory, configuration_limit_exceeded.
-  [/^(?:53\w{3}|EMFILE|ENFILE|ENOMEM)$/, CROWDED],
-  // query_canceled: by the limit of the connection, or by an administrator
+  [/^23503$/, REFERENCE_DELETED],
+  [FULL_CODES, DISK_FULL],
+  // The other codes of insufficient_resources: too_many_connections, out_of_memory, configuration_limit_exceeded.
+  [/^(?:53\w{3}|EMFILE|ENFILE|ENOMEM)$/, NO_RESOURCES],
+  // query_canceled: by the limit of the connection or by an administrator
   [/^57014$/, TOO_LONG],
-  // read_only_sql_transaction: a standby, or an administrator who stopped changes
+  // read_only_sql_transaction: a standby, or an administrator has disabled changes
   [/^25006$/, READ_ONLY],
-  [LOST_CODES, LOST],
-  [/^(?:ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTCONN)$/, LOST],
+  [LOST_CODES, DATABASE_LOST],
+  [/^(?:ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTCONN)$/, DATABASE_LOST],
 ]
 
-/** Errors of pg and of the pool that carry no code. Knex puts the statement before the message. */
-const CODELESS: readonly (readonly [message: RegExp, fault: Fault])[] = [
-  [/Timeout acquiring a connection|Unable to acquire a connection$/, CROWDED],
-  [/(?:^| )(?:Connection terminated(?: unexpectedly)?|Connection ended unexpectedly|timeout expired|aborted)$/, LOST],
-  [/(?:Connection terminated due to connection timeout|not queryable)$/, LOST],
+/** Errors of pg and the pool without a code. Knex puts the statement before the message. */
+const CODELESS: readonly (readonly [message: RegExp, outage: Outage])[] = [
+  [/Timeout acquiring a connection|Unable to acquire a connection$/, NO_RESOURCES],
+  [/(?:^| )(?:Connection terminated(?: unexpectedly)?|Connection ended unexpectedly|timeout expired|aborted)$/, DATABASE_LOST],
+  [/(?:Connection terminated due to connection timeout|not queryable)$/, DATABASE_LOST],
 ]
-/** As much of the end of a message as the longest of these. */
+/** Length of the end of a message that is compared; the longest pattern is shorter. */
 const MESSAGE_END = 200
 
-type Reading = { code: ErrorCode; message: string; details?: unknown; retryAfterSeconds?: number | undefined }
-const INTERNAL: Reading = { code: 'internal', message: ERRORS.internal.message }
+type ErrorReading = { code: ErrorCode; message: string; details?: unknown; retryAfterSeconds?: number | undefined }
+const INTERNAL: ErrorReading = { code: 'internal', message: ERRORS.internal.message }
 
-/** Never throws: what was thrown may be anything, and may throw when it is looked at. */
-function readError(error: unknown): Reading {
+/** Never throws, although anything may have been thrown, including objects that throw when they are read. */
+function readError(error: unknown): ErrorReading {
   try {
     if (error instanceof CarrelError && error.code !== 'internal') return error
-    return (error instanceof Error && faultOf(error)) || INTERNAL
+    return (error instanceof Error && outageOf(error)) || INTERNAL
   } catch {
     return INTERNAL
   }
 }
 
-function faultOf(error: Error & { code?: unknown; syscall?: unknown }): Fault | undefined {
+function outageOf(error: Error & { code?: unknown; syscall?: unknown }): Outage | undefined {
   const { code, syscall } = error
-  // The socket of a database that has ended is gone, the name of another is not found: neither is a file that is missing.
-  if (syscall === 'connect' || syscall === 'getaddrinfo') return LOST
-  if (typeof code === 'string') return FAULTS.find(([codes]) => codes.test(code))?.[1]
+  // Only for connections: the socket file of a stopped database is missing, its name cannot be resolved. A missing file of a book has the same code.
+  if (syscall === 'connect' || syscall === 'getaddrinfo') return DATABASE_LOST
+  if (typeof code === 'string') return OUTAGES.find(([codes]) => codes.test(code))?.[1]
   const end = String(error.message).slice(-MESSAGE_END)
   return CODELESS.find(([message]) => message.test(end))?.[1]
 }

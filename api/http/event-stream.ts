@@ -3,48 +3,48 @@ import type { ServerResponse } from 'node:http'
 
 /** One event of a stream. */
 export interface ServerEvent {
-  /** What a client that comes back names as the last it has seen; printable ASCII. */
+  /** The id that a reconnecting client sends as the last one it has received; printable ASCII. */
   id: string
-  /** What the client listens for; `message` unless said. */
+  /** The event name; default `message`. */
   event?: string
-  /** Sent as JSON; null only says where the client is, which it notes without telling anybody. */
+  /** Sent as JSON; null only updates the last event id of the client. */
   data: unknown
 }
 
-/** What a stream route answers with that never ends by itself. */
+/** The reply of a stream route that does not end by itself. */
 export interface EventsReply {
   kind: 'events'
   /**
-   * @param lastEventId what the client has seen already, as it says; null when it comes for the first time
-   * @throws what should be told as a refusal, before anything was sent
+   * @param lastEventId the last event that the client has received; null at the first connection
+   * @throws errors to send before the stream begins
    */
   open: (lastEventId: string | null) => EventSource
 }
 
-/** Where events come from. Nothing is asked of it by signals and iterators: there are thousands, and each would cost a kilobyte. */
+/** The source of the events. It is called directly: for thousands of clients, signals and iterators would cost a kilobyte each. */
 export interface EventSource {
-  /** Once, before all others unless the client leaves at once. */
+  /** Called once and first, unless the client disconnects at once. */
   start(client: EventClient): void
-  /** The client takes more. */
+  /** The client accepts more. */
   resume(): void
-  /** The client has gone, has to come back to be let in anew, or the server closes. */
+  /** The client disconnected, must reconnect to be authorized again, or the server closes. */
   close(): void
 }
 
 /** The client of a stream, as its source sees it. */
 export interface EventClient {
-  /** False where it should get no more until {@link EventSource.resume}. */
+  /** False if the source should wait for {@link EventSource.resume}. */
   write(blocks: Blocks): boolean
-  /** Nothing comes any more. */
+  /** Ends the stream. */
   end(): void
-  /** Hangs up, so that the client knows that something is missing. */
+  /** Closes the connection, so that the client knows that the stream is incomplete. */
   fail(error: unknown): void
 }
 
-/** Whole events as bytes, made once for all who get the same. */
+/** Encoded events, shared by all clients that get the same ones. */
 export interface Blocks {
   plain: Buffer
-  /** As one chunk of an answer of chunks (RFC 9112, 7.1). */
+  /** As one chunk of a chunked response (RFC 9112, 7.1). */
   chunk: Buffer
 }
 
@@ -54,15 +54,15 @@ export function blocksOf(text: string): Blocks {
   return { plain: chunk.subarray(head.length, -2), chunk }
 }
 
-/** Proxies hang up on what is silent for a minute, and so does the server after two. */
+/** Proxies close connections that are silent for a minute; the server does so after two. */
 export const BEAT_MS = 15_000
-/** A token may end, a role may change: nobody is let in for longer than that. The client comes back by itself and misses nothing. */
+/** Tokens expire and roles change, so no stream lasts longer. The client reconnects by itself and misses nothing. */
 const LIFE_MS_MAX = 15 * 60_000
-/** Before a client comes back. */
+/** How long a client waits before it reconnects. */
 const RETRY_MS = 3_000
-/** A client that takes nothing for so long, while there is something for it, is dropped: what it could not take it is told when it comes back. */
+/** A client that accepts nothing for this long, while there are events for it, is disconnected. It gets the missed events when it reconnects. */
 const STALLED_MS = 30_000
-/** Ours are far shorter. */
+/** Ids of this server are far shorter. */
 const LAST_ID = /^[\x21-\x7e]{1,64}$/
 
 const BEGINNING = `retry: ${RETRY_MS}\n\n`
@@ -75,8 +75,8 @@ interface Times {
 }
 
 /**
- * Sends events as they come (HTML standard, 9.2), a comment every 15 s, and no more than the client takes: what does not fit into the buffer of its
- * connection waits where it comes from. Returns when the client has gone, or the stream has ended.
+ * Sends events as they occur (HTML standard, 9.2), and a comment every 15 s. Events that do not fit into the buffer of the connection wait
+ * at their source. Resolves when the client has disconnected or the stream has ended.
  * @param closing aborts when the server is about to close
  */
 export function sendEvents(response: ServerResponse, reply: EventsReply, closing: AbortSignal, times: Times = {}): Promise<void> {
@@ -84,7 +84,7 @@ export function sendEvents(response: ServerResponse, reply: EventsReply, closing
   const given = headers['last-event-id']
   const source = reply.open(typeof given === 'string' && LAST_ID.test(given) ? given : null)
   response.setHeader('Content-Type', 'text/event-stream; charset=utf-8')
-  // Proxies must neither keep it nor wait for more of it (the last one is nginx's).
+  // Proxies must neither store nor buffer it (X-Accel-Buffering is for nginx).
   response.setHeader('Cache-Control', 'no-store, no-transform')
   response.setHeader('X-Accel-Buffering', 'no')
   response.writeHead(200)
@@ -101,7 +101,7 @@ export function sendEvents(response: ServerResponse, reply: EventsReply, closing
       clients.delete(client)
       client.close()
     })
-    // By themselves: sent with a body, they are kept as the forty pieces that they were made of, and a kilobyte more.
+    // Separately: sent with a body, the headers stay in memory as forty pieces, a kilobyte per client.
     response.flushHeaders()
     response.write(BEGINNING)
     if (closing.aborted) client.end()
@@ -109,7 +109,7 @@ export function sendEvents(response: ServerResponse, reply: EventsReply, closing
   })
 }
 
-/** One listener for all that end with a server: thousands on one signal are a list that each looks through when it leaves. */
+/** One abort listener for all clients of a server: with thousands on one signal, each removal would search the whole list. */
 const open = new WeakMap<AbortSignal, Set<Client>>()
 
 function clientsUntil(closing: AbortSignal): Set<Client> {
@@ -123,7 +123,7 @@ function clientsUntil(closing: AbortSignal): Set<Client> {
   return clients
 }
 
-/** What is known of one client: no closures and no iterators, since there are thousands. */
+/** The state of one client, without closures and iterators, since there are thousands. */
 class Client implements EventClient {
   readonly #response: ServerResponse
   readonly #source: EventSource
@@ -157,7 +157,7 @@ class Client implements EventClient {
     return isTaken
   }
 
-  /** Writing a chunk that is made already takes 15 µs, of which 13 are the system's; the response would take 25 to make the same chunk anew. */
+  /** Writing an encoded chunk takes 15 µs, 13 of them in the system; response.write would take 25 to encode it again. */
   #send({ plain, chunk }: Blocks): boolean {
     const { socket, chunkedEncoding } = this.#response
     return socket !== null && chunkedEncoding ? socket.write(chunk) : this.#response.write(plain)
@@ -165,7 +165,7 @@ class Client implements EventClient {
 
   #waitForRoom(): void {
     const response = this.#response
-    // Also after the end, which a client that takes nothing never sees.
+    // Also after the end, which a client that reads nothing never sees.
     this.#late ??= setTimeout(() => response.destroy(), this.#stalledMs)
     const target = response.writableNeedDrain ? response : (response.socket ?? response)
     target.once('drain', () => {
@@ -178,7 +178,7 @@ class Client implements EventClient {
   beat(): void {
     const { socket, writableNeedDrain } = this.#response
     if (performance.now() >= this.#endsAt) this.end()
-    // Behind on reading, it does not need to hear that we are here.
+    // A client that still has data to read needs no sign of life.
     else if (!writableNeedDrain && !socket?.writableNeedDrain) this.#send(BEAT)
   }
 
@@ -192,13 +192,13 @@ class Client implements EventClient {
     if (this.#leave()) this.#reject(error)
   }
 
-  /** The client has gone. */
+  /** The client has disconnected. */
   close(): void {
     clearTimeout(this.#late)
     if (this.#leave()) this.#resolve()
   }
 
-  /** False when it was over. */
+  /** False if it was over already. */
   #leave(): boolean {
     if (this.#isOver) return false
     this.#isOver = true
@@ -211,8 +211,8 @@ class Client implements EventClient {
 const beat = (client: Client) => client.beat()
 
 /**
- * A reply of events that somebody makes one by one. Only what the client takes is asked for: their maker keeps nothing on its behalf.
- * @param follow.signal aborts when nobody listens any more
+ * A reply for events from an async iterable. It reads only what the client accepts, so that the iterable buffers nothing.
+ * @param follow.signal aborts when the stream ends
  */
 export function eventsOf(follow: (from: { lastEventId: string | null; signal: AbortSignal }) => AsyncIterable<ServerEvent>): EventsReply {
   return {
@@ -247,10 +247,10 @@ async function pump(
   }
 }
 
-/** An event as it goes over the wire; JSON has no line breaks, so one line of data is enough. */
+/** An event in wire format; JSON has no line breaks, so one data line is enough. */
 export const formatEvent = ({ id, event, data }: ServerEvent): string =>
   data === null ? `id: ${id}\n\n` : `id: ${id}\n${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`
 
-/** For clients that read every block as one line of data and nothing else: the id stands in a block of its own after it. */
+/** For clients that expect one data line per block and nothing else: the id follows in a block of its own. */
 export const formatBareEvent = ({ id, data }: ServerEvent): string =>
   `${data === null ? '' : `data: ${JSON.stringify(data)}\n\n`}id: ${id}\n\n`

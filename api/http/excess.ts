@@ -1,7 +1,7 @@
 import { escapePointer } from '#api/http/body.ts'
 import { cutText } from '#core/foundation/text.ts'
 
-/** A schema as JSON Schema has it; only what says how much a value may hold. */
+/** The keywords of JSON Schema that limit the size of a value. */
 interface Shape {
   type?: string
   maxItems?: number
@@ -14,22 +14,22 @@ interface Shape {
   anyOf?: Shape[]
 }
 
-/** What is too much, as the check of the schema would have told it. */
+/** What exceeds a limit, in the form of a schema error. */
 export interface Excess {
   path: string
   message: string
   code: 'invalid_request' | 'invalid_value'
 }
 
-/** Names are strangers' own, as long as the body; more of one is not told. */
+/** Limits how much of a client's own name is repeated in an error. */
 const NAME_LENGTH_MAX = 100
-/** Whoever misspells members has a few of them, and is told each. */
+/** Limits how many unknown members are reported; a client that misspells members has a few. */
 const UNKNOWN_NAMES_MAX = 100
 
 /**
- * The first list or map of a body that holds more than its schema lets it, or an entry twice; null where none does. To be asked before the schema is:
- * that checks every entry of a list that is too long, and gathers each fault, which takes seconds for the 100,000 values of a body. Here each value
- * is looked at once. Of a choice, the branches that take values of this kind are asked, and one that has room will do.
+ * The first list or map of a body that has more entries than its schema allows, or a duplicate; null if there is none. Runs before schema
+ * validation, which would check every entry of a list that is too long and collect an error for each: seconds for the 100,000 values of a
+ * body. This check visits each value once. For `anyOf`, it is enough that one branch of the right type allows the size.
  */
 export function excessOf(schema: Shape, value: unknown, path = ''): Excess | null {
   if (typeof value !== 'object' || value === null) return null
@@ -45,7 +45,7 @@ export function excessOf(schema: Shape, value: unknown, path = ''): Excess | nul
 function excessOfList({ maxItems, uniqueItems, items = {} }: Shape, list: readonly unknown[], path: string): Excess | null {
   if (maxItems !== undefined && list.length > maxItems)
     return { path, message: `must not have more than ${maxItems} items`, code: 'invalid_value' }
-  // Lists and objects are never the same as others here; the schema compares what they hold.
+  // Lists and objects are never equal by identity; the schema compares their contents.
   if (uniqueItems && new Set(list).size < list.length) return { path, message: 'must not have duplicate items', code: 'invalid_value' }
   for (const [index, entry] of list.entries()) {
     const excess = excessOf(items, entry, `${path}/${index}`)

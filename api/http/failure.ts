@@ -11,8 +11,8 @@ export const BASIC = 'Basic realm="Carrel", charset="UTF-8"'
 const BEARER = 'Bearer realm="Carrel"'
 
 /**
- * Ends an exchange that failed: with an answer, or where one has begun by hanging up, which is all that still says "incomplete". What is
- * not a refusal has a line in the log. Never throws, whatever was thrown: it may be no error at all, or throw when it is looked at.
+ * Ends a failed exchange: with an error response or, if the response has begun, by closing the connection, the only way left to say
+ * "incomplete". Logs unexpected errors. Never throws, although anything may have been thrown, including values that throw when read.
  */
 export async function answerFailure(exchange: Exchange<never>, error: unknown, log: Log): Promise<void> {
   const { request, response, id, route, mount } = exchange
@@ -26,10 +26,10 @@ export async function answerFailure(exchange: Exchange<never>, error: unknown, l
     const dialect = mount?.dialect
     if (answer.status === 401) response.setHeader('WWW-Authenticate', dialect?.challenge ?? (route?.allow.basic ? BASIC : BEARER))
     discardBody(request)
-    // Details of a refusal that are not JSON must not cost the answer.
-    const say = (said: ErrorAnswer) =>
-      sendError(response, said, dialect && said.status !== 429 ? dialect.refusalOf(said, exchange) : undefined)
-    await say(answer).catch(() => say(internalAnswer(id)))
+    // Details that cannot be written as JSON must not prevent the response.
+    const send = (sent: ErrorAnswer) =>
+      sendError(response, sent, dialect && sent.status !== 429 ? dialect.refusalOf(sent, exchange) : undefined)
+    await send(answer).catch(() => send(internalAnswer(id)))
   } catch (failure) {
     response.destroy()
     writeLine(exchange, failure, internalAnswer(id), log)
@@ -39,11 +39,12 @@ export async function answerFailure(exchange: Exchange<never>, error: unknown, l
 function writeLine({ request, response, route, path, id }: Exchange<never>, error: unknown, answer: ErrorAnswer, log: Log): void {
   const fields = { requestId: id, method: request.method, path, route: route?.path }
   try {
-    // Most of what fails then fails because nobody is there any more.
-    if (response.destroyed) log.debug({ ...fields, error }, 'A request failed whose client had gone')
-    else if (error instanceof BrokenTransfer) log.warn({ ...fields, error }, 'A transfer was broken off: what was being sent has changed')
+    // Most of these failed only because the client disconnected.
+    if (response.destroyed) log.debug({ ...fields, error }, 'A request failed after its client had disconnected')
+    else if (error instanceof BrokenTransfer) log.warn({ ...fields, error }, 'A transfer was aborted because its content changed')
     else if (answer.status === 500) log.error({ ...fields, error }, 'A request failed')
-    else if (answer.status === 503 && !(error instanceof CarrelError)) log.warn({ ...fields, error }, 'A request met a fault below')
+    else if (answer.status === 503 && !(error instanceof CarrelError))
+      log.warn({ ...fields, error }, 'A request failed because of an outage')
     else if (error instanceof CarrelError && error.cause !== undefined) log.debug({ ...fields, error }, 'A request was refused')
   } catch {
     writeBareLine(fields, log)
@@ -53,8 +54,8 @@ function writeLine({ request, response, route, path, id }: Exchange<never>, erro
 /** For an error that throws when it is read. */
 function writeBareLine(fields: object, log: Log): void {
   try {
-    log.error(fields, 'A request failed with an error that cannot be written down')
+    log.error(fields, 'A request failed with an error that cannot be logged')
   } catch {
-    // A log that fails is no reason to leave the client without an answer.
+    // A failing log must not prevent the response.
   }
 }

@@ -13,14 +13,14 @@ import { runInScope } from '#core/database/statement-scope.ts'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
-/** Every header that may say who asks. */
+/** All headers that may identify the caller. */
 const CREDENTIAL_HEADERS = ['Authorization', 'Cookie', 'X-API-Key']
 
-/** Turns routes, which are values, into functions that answer an exchange. */
+/** Turns routes, which are values, into functions that handle an exchange. */
 export interface Handlers<Services> {
   /**
-   * @param ends.draining aborts when the server begins to close, ends.closing when it gives up waiting for its requests
-   * @throws Error at once when the route contradicts itself
+   * @param ends.draining aborts when the server begins to close; ends.closing aborts when it stops waiting for requests
+   * @throws Error at once if the route is inconsistent
    */
   compile(route: Route<Services>, ends: { draining: AbortSignal; closing: AbortSignal }): (exchange: Exchange<Services>) => Promise<void>
 }
@@ -28,15 +28,15 @@ export interface Handlers<Services> {
 export function openHandlers<Services>(services: Services, options: InputOptions): Handlers<Services> {
   return {
     compile(route, { draining, closing }) {
-      // The cookie comes along with what other sites make a browser send; only reading is safe then.
+      // Other sites can make a browser send the cookie, so it is accepted only for reading.
       if (route.allow.cookie && route.method !== 'GET') throw new Error(`${route.method} ${route.path}: the cookie is only for GET`)
-      // At the first request: all of them at once are a quarter of a second of the start, and most are never asked.
+      // At the first request: compiling all routes would add a quarter of a second to the start, and most are never called.
       let readInput: ReadInput | null = null
       const readPath = parameterReader(route.path)
-      // Answers what is left to send: streams that never end are no work that is under way, and none on whose behalf statements run.
+      // Returns an endless stream to its sender: it counts neither as work in progress nor as the scope of statements.
       const answer = async (exchange: Exchange<Services>, opened: OpenCall<Services>): Promise<EventsReply | null> => {
         checkAllowed(route.allow, exchange)
-        // From here on only public routes have no caller, and their `run` knows that.
+        // From here on only public routes have no caller, and their `run` accepts null.
         const call = opened as SignedInCall<Services>
         const { request, response } = exchange
         readInput ??= compileInput(route, options)
@@ -46,7 +46,7 @@ export function openHandlers<Services>(services: Services, options: InputOptions
         if (route.kind === 'stream') {
           const reply = await route.run(call, input)
           if (response.destroyed) return null
-          // A browser may keep it: what one of its users was shown must not be shown to the next, who may see less.
+          // A browser may cache it: the next user of that browser may see less.
           if (route.allow.who !== 'public') appendVary(response, ...CREDENTIAL_HEADERS)
           if (route.allow.session) appendVary(response, 'X-Auth-Token')
           if (reply.kind === 'events') return reply
@@ -75,8 +75,8 @@ export function openHandlers<Services>(services: Services, options: InputOptions
   }
 }
 
-const NO_GOOD_CREDENTIAL = 'This token, key or password is not valid, or not valid any more.'
-const NO_KEY_AS_NAME = 'This is no valid API key. Type a whole API key of Carrel as the user name; the password may be anything.'
+const NO_GOOD_CREDENTIAL = 'This token, key or password is invalid or has expired.'
+const NO_KEY_AS_NAME = 'This is not a valid API key. Enter a complete Carrel API key as the user name; the password is ignored.'
 
 function badCredentialMessage({ userHeader = false }: Allow): string {
   return userHeader ? NO_KEY_AS_NAME : NO_GOOD_CREDENTIAL
@@ -87,12 +87,12 @@ function checkAllowed(allow: Allow, { caller, badCredential, request }: Exchange
   if (caller === null && !allow.basic && /^basic\b/i.test(request.headers.authorization ?? ''))
     refuse(
       'unauthorized',
-      'A name with a password (HTTP Basic) is not taken here. Send Authorization: Bearer with an access token or an API key, or X-API-Key.',
+      'A user name with a password (HTTP Basic) is not accepted here. Send Authorization: Bearer with an access token or an API key, or X-API-Key.',
     )
   if (caller === null) refuse('unauthorized', badCredential ? badCredentialMessage(allow) : undefined)
   const needed = allow.who === 'user' ? [] : [allow.who, ...(allow.also ?? [])]
   const missing = needed.find((permission) => !caller.permissions.has(permission))
-  if (missing !== undefined) refuse('forbidden', `This needs the permission ${missing}.`, { details: { permission: missing } })
+  if (missing !== undefined) refuse('forbidden', `This requires the permission ${missing}.`, { details: { permission: missing } })
 }
 
 interface OpenCall<Services> extends Call<Services, Caller | null> {
@@ -115,7 +115,7 @@ function openCall<Services>(services: Services, exchange: Exchange<Services>, cl
     rawQuery,
     cookie: (name) => readCookie(response.req, name),
     header: (name) => response.req.headers[name.toLowerCase()]?.toString() ?? null,
-    // Made when first asked for: most calls are over before anybody could leave.
+    // Created on first use: most calls finish before their client could disconnect.
     get signal() {
       if (signal === undefined) {
         const gone = new AbortController()

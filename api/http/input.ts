@@ -11,12 +11,12 @@ import { refuse } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { cutText } from '#core/foundation/text.ts'
 
-/** A wrong request has one or two faults; a hostile one may have a million. */
+/** A wrong request has one or two errors; a hostile one may have a million. */
 const DETAILS_MAX = 20
-/** As much of a name that is not known is repeated. */
+/** How much of an unknown name an error repeats. */
 const QUOTED_LENGTH_MAX = 60
 
-/** A broken rule leaves the value well-formed (422); everything else about a body is a wrong shape (400). */
+/** A broken rule means a well-formed value (422); every other error of a body means a wrong shape (400). */
 const RULES = new Set([
   'minimum',
   'maximum',
@@ -38,19 +38,19 @@ const RULES = new Set([
   'not',
 ])
 
-/** What routes that take no file are given. */
+/** For routes that accept no file. */
 const NO_UPLOAD: Upload = { fileName: '', bytes: Buffer.alloc(0) }
 
-/** Of a text that is no point in time. */
-const NO_TIME = 'must be a time such as 2026-01-02T10:00:00Z, of the years 1 to 9999'
+/** The error for a text that is not a point in time. */
+const NO_TIME = 'must be a time such as 2026-01-02T10:00:00Z, in the years 1 to 9999'
 
-export interface Fault {
+export interface InputProblem {
   /** JSON pointer to the member. */
   path: string
   message: string
 }
 
-/** Reads and checks what a request brings, ready for the route's `run`. */
+/** Reads and validates the input of a request for the route's `run`. */
 export type ReadInput = (request: IncomingMessage, params: Record<string, string>, rawQuery: string) => Promise<Input>
 
 export interface Input {
@@ -62,9 +62,9 @@ export interface Input {
 
 export interface InputOptions {
   bodyDeadlineMs: number
-  /** Told of query parameters that no route names; without it they are refused. */
+  /** Called with unknown query parameters; without it they are refused. */
   onUnknownQuery: ((names: readonly string[]) => void) | null
-  /** Page 0 of a list that begins with 1 is its page 1, for clients that count so. */
+  /** Page 0 of a list that begins with 1 means page 1, for clients that count from 0. */
   takesPageZero?: boolean
 }
 
@@ -93,7 +93,7 @@ export function compileInput(route: Route<never>, options: InputOptions): ReadIn
   })
 }
 
-/** A misspelled parameter that is left out would answer another question than the one that was asked. */
+/** Ignoring a misspelled parameter would return the wrong result. */
 function compileQuery(
   route: Route<never>,
   { onUnknownQuery: onUnknown, takesPageZero = false }: Pick<InputOptions, 'onUnknownQuery' | 'takesPageZero'>,
@@ -110,7 +110,7 @@ function compileQuery(
     const [first] = unknown
     if (first === undefined) return read(given)
     if (onUnknown === null)
-      refuse('invalid_request', unknownParameter(first, known), { details: unknown.slice(0, DETAILS_MAX).map(faultOf) })
+      refuse('invalid_request', unknownParameter(first, known), { details: unknown.slice(0, DETAILS_MAX).map(unknownMember) })
     onUnknown(unknown)
     return read(given)
   }
@@ -123,12 +123,12 @@ function withoutPageZero(given: URLSearchParams): URLSearchParams {
   return first
 }
 
-const faultOf = (name: string): Fault => ({ path: `/${shortened(name)}`, message: 'is not known here' })
+const unknownMember = (name: string): InputProblem => ({ path: `/${shortened(name)}`, message: 'is unknown' })
 const shortened = (name: string) => cutText(name, QUOTED_LENGTH_MAX)
 
 function unknownParameter(name: string, known: readonly string[]): string {
-  const all = known.length === 0 ? 'It takes none.' : `It takes ${known.join(', ')}.`
-  return `The query parameter ${shortened(name)} is not known here.${didYouMean(name, known)} ${all}`
+  const all = known.length === 0 ? 'This route has none.' : `The known ones are ${known.join(', ')}.`
+  return `The query parameter ${shortened(name)} is unknown.${didYouMean(name, known)} ${all}`
 }
 
 function compileParameters(schema: TSchema, place: 'path' | 'query'): (given: URLSearchParams) => unknown {
@@ -140,9 +140,9 @@ function compileParameters(schema: TSchema, place: 'path' | 'query'): (given: UR
     }
     const value = readParameters(schema, given, place)
     if (validator.Check(value)) return value
-    const faults = findFaults(validator.Errors(value))
-    const [first] = faults
-    refuse('invalid_request', `The ${place} parameter ${first?.path.slice(1)} ${first?.message}.`, { details: faults })
+    const problems = findProblems(validator.Errors(value))
+    const [first] = problems
+    refuse('invalid_request', `The ${place} parameter ${first?.path.slice(1)} ${first?.message}.`, { details: problems })
   }
 }
 
@@ -151,17 +151,17 @@ function compileBody(schema: TSchema, isOptional: boolean, aliases?: Readonly<Re
   const validator = Compile(closed)
   return (given) => {
     const value = given === undefined && isOptional ? {} : aliases ? withOwnNames(given, aliases) : given
-    if (value === undefined) refuse('invalid_request', 'This request needs a JSON body; send it with Content-Type: application/json.')
+    if (value === undefined) refuse('invalid_request', 'This request needs a JSON body. Send it with Content-Type: application/json.')
     const excess = excessOf(closed, value)
-    if (excess !== null) refuseFaults(excess.code, [{ path: excess.path, message: excess.message }])
+    if (excess !== null) refuseProblems(excess.code, [{ path: excess.path, message: excess.message }])
     trimTexts(closed, value)
     if (validator.Check(value)) return value
     const errors = validator.Errors(value)
-    refuseFaults(isRule(errors) ? 'invalid_value' : 'invalid_request', findFaults(errors))
+    refuseProblems(isRule(errors) ? 'invalid_value' : 'invalid_request', findProblems(errors))
   }
 }
 
-/** A body whose members have the names of the schema. */
+/** Replaces aliases of body members by the names in the schema. */
 function withOwnNames(given: unknown, aliases: Readonly<Record<string, string>>): unknown {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return given
   const members = Object.entries(given).flatMap(([name, member]) => {
@@ -171,19 +171,19 @@ function withOwnNames(given: unknown, aliases: Readonly<Record<string, string>>)
   return Object.fromEntries(members)
 }
 
-function refuseFaults(code: 'invalid_value' | 'invalid_request', faults: readonly Fault[]): never {
-  const [first] = faults
+function refuseProblems(code: 'invalid_value' | 'invalid_request', problems: readonly InputProblem[]): never {
+  const [first] = problems
   const subject = first?.path ? `The member ${first.path.slice(1)}` : 'The body'
-  refuse(code, `${subject} ${first?.message}.`, { details: faults })
+  refuse(code, `${subject} ${first?.message}.`, { details: problems })
 }
 
-/** Members of a body whose texts reach the route as they were sent. */
+/** Body members whose texts reach the route exactly as sent. */
 function exactMembers({ anyOf = [], properties = {} }: ExactShape): string[] {
   const own = Object.keys(properties).filter((name) => isExact(properties[name]))
   return [...own, ...anyOf.flatMap(exactMembers)]
 }
 
-/** Members of a body whose JSON reaches the route as it was sent, with the most characters that it may have. */
+/** Body members whose JSON reaches the route as sent, each with its limit in characters. */
 function membersAsSent({ anyOf = [], properties = {} }: ExactShape): [name: string, lengthMax: number][] {
   const own = Object.entries(properties).flatMap(([name, member]): [string, number][] => {
     const marked = [member, ...(member.anyOf ?? [])].find((branch) => branch['x-as-sent'] !== undefined)
@@ -204,32 +204,32 @@ const isExact = (schema: ExactShape | undefined): boolean => schema?.['x-exact']
 
 type SchemaError = ReturnType<ReturnType<typeof Compile>['Errors']>[number]
 
-/** The faults worth telling: of a choice, those of the branch that was meant. */
-function findFaults(errors: readonly SchemaError[]): Fault[] {
-  const faults = new Map<string, Fault>()
-  for (const error of meant(errors)) {
-    for (const fault of readFault(error)) {
-      const key = `${fault.path} ${fault.message}`
-      if (faults.size < DETAILS_MAX) faults.set(key, fault)
+/** The errors worth reporting; for `anyOf`, those of the branch that the client meant. */
+function findProblems(errors: readonly SchemaError[]): InputProblem[] {
+  const problems = new Map<string, InputProblem>()
+  for (const error of relevantErrors(errors)) {
+    for (const problem of readProblem(error)) {
+      const key = `${problem.path} ${problem.message}`
+      if (problems.size < DETAILS_MAX) problems.set(key, problem)
     }
   }
-  return [...faults.values()]
+  return [...problems.values()]
 }
 
 function isRule(errors: readonly SchemaError[]): boolean {
-  return meant(errors).every(({ keyword }) => RULES.has(keyword))
+  return relevantErrors(errors).every(({ keyword }) => RULES.has(keyword))
 }
 
 /**
- * Leaves out what only says that some branch of a choice did not fit, when another branch fitted better: a value of the right
- * type that breaks a rule, or an object with a wrong member, was meant for that branch.
+ * Drops errors that only say that some branch of `anyOf` did not match, if another branch matched better: a value of the right type that
+ * breaks a rule, or an object with a wrong member, was meant for that branch.
  */
-function meant(errors: readonly SchemaError[]): SchemaError[] {
-  const typeFault = new Set<string>()
-  for (const error of errors) if (error.keyword === 'type') typeFault.add(`${error.schemaPath} ${error.instancePath}`)
-  // A branch that already failed by type says nothing more about the same value: "must be >= 1" of a text is noise.
+function relevantErrors(errors: readonly SchemaError[]): SchemaError[] {
+  const wrongTypes = new Set<string>()
+  for (const error of errors) if (error.keyword === 'type') wrongTypes.add(`${error.schemaPath} ${error.instancePath}`)
+  // A branch of another type adds only noise about the same value, such as "must be >= 1" for a text.
   const telling = errors.filter(
-    (error) => error.keyword === 'type' || (error.keyword !== 'boolean' && !typeFault.has(`${error.schemaPath} ${error.instancePath}`)),
+    (error) => error.keyword === 'type' || (error.keyword !== 'boolean' && !wrongTypes.has(`${error.schemaPath} ${error.instancePath}`)),
   )
   const choices = telling.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
   let kept = telling.filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'oneOf')
@@ -241,17 +241,17 @@ function meant(errors: readonly SchemaError[]): SchemaError[] {
   return kept.length > 0 ? kept : [...errors]
 }
 
-function readFault(error: SchemaError): Fault[] {
+function readProblem(error: SchemaError): InputProblem[] {
   const { instancePath: path } = error
   switch (error.keyword) {
     case 'required':
       return error.params.requiredProperties.map((name) => ({ path: `${path}/${name}`, message: 'is missing' }))
     case 'additionalProperties':
-      return error.params.additionalProperties.map((name) => ({ path: `${path}/${name}`, message: 'is not known here' }))
+      return error.params.additionalProperties.map((name) => ({ path: `${path}/${name}`, message: 'is unknown' }))
     case 'enum':
       return [{ path, message: `must be one of ${error.params.allowedValues.join(', ')}` }]
     case 'pattern':
-      return [{ path, message: 'has characters or a form that are not allowed here' }]
+      return [{ path, message: 'has characters or a format that is not allowed' }]
     case 'format':
       return [{ path, message: error.params.format === 'date-time' ? NO_TIME : error.message }]
     default:
@@ -259,7 +259,7 @@ function readFault(error: SchemaError): Fault[] {
   }
 }
 
-/** Objects without a word on further members take none: a misspelt member is an error, not silence. */
+/** Objects that say nothing about further members accept none, so that a misspelled member is an error. */
 export function closeObjects<T extends TSchema>(schema: T): T {
   return closeAny(schema, false) as T
 }
@@ -267,7 +267,7 @@ export function closeObjects<T extends TSchema>(schema: T): T {
 function closeAny(value: unknown, composed: boolean): unknown {
   if (Array.isArray(value)) return value.map((item) => closeAny(item, composed))
   if (typeof value !== 'object' || value === null) return value
-  // The members of an intersection see each other's properties as unknown, so they stay open.
+  // The parts of an intersection do not know each other's properties, so they stay open.
   const copy = Object.create(Object.getPrototypeOf(value), Object.getOwnPropertyDescriptors(value)) as Record<string, unknown>
   for (const [key, member] of Object.entries(value)) {
     if (key === 'enum' || key === 'const' || key === 'default' || key === 'examples') continue

@@ -1,16 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** As long one slice may keep the event loop: ten of them are still not felt. */
+/** How long one slice may occupy the event loop; ten of them are not noticeable. */
 const SLICE_MS = 10
-/** Bytes of one chunk: enough that few are made, few enough that making one is a matter of a millisecond. */
+/** Bytes of one chunk: large enough to make few of them, small enough to encode one within a millisecond. */
 const CHUNK_LENGTH = 256 * 1024
-/** Characters that are handed on at once: each piece costs a turn of the microtask queue, which is more than writing a short record. */
+/** Characters per piece: each costs a turn of the microtask queue, more than writing a short record. */
 const PIECE_LENGTH = 8 * 1024
-/** The answer, its `data`, the records in it. */
+/** The answer, its `data`, and the records in it. */
 const DEPTH_MAX = 2
 
-/** A list of an answer that is read while it is written. */
-class ListInParts {
+/** A list that is read while it is written. */
+class StreamedList {
   readonly parts: () => AsyncIterable<readonly unknown[]>
   constructor(parts: () => AsyncIterable<readonly unknown[]>) {
     this.parts = parts
@@ -18,22 +18,22 @@ class ListInParts {
 }
 
 /**
- * A list of records too large to be held at once: each part is read when those before it are on their way to the client.
- * @param size records of one part; as many as are read and written within a few turns of the event loop
- * @param read may fail: then the answer ends in the middle, which its client notices
- * @returns what stands for the list in an answer, and for nothing else
+ * A list of records too large to hold in memory: each part is read when those before it have been sent.
+ * @param size records of one part; as many as can be read and written within a few turns of the event loop
+ * @param read if it fails, the response ends in the middle, which the client notices
+ * @returns a placeholder for the list in an answer; it works nowhere else
  */
-export function listInParts<Key, Value>(keys: readonly Key[], size: number, read: (part: Key[]) => Promise<readonly Value[]>): Value[] {
+export function streamedList<Key, Value>(keys: readonly Key[], size: number, read: (part: Key[]) => Promise<readonly Value[]>): Value[] {
   async function* parts() {
     for (let start = 0; start < keys.length; start += size) yield await read(keys.slice(start, start + size))
   }
-  return new ListInParts(parts) as unknown as Value[]
+  return new StreamedList(parts) as unknown as Value[]
 }
 
 /**
- * A value as JSON in chunks, with turns of the event loop between them: 500 records of a quarter of a megabyte each take seconds to write, in which
- * everybody else would wait. Lists and objects are taken apart to a depth of two, which is where the lists of answers stand.
- * Gives what `JSON.stringify` would, for values made of plain data and of {@link listInParts}.
+ * Encodes a value as JSON in chunks, with turns of the event loop between them: 500 records of a quarter of a megabyte each take seconds, which would
+ * block all other requests. Lists and objects are split to a depth of two, which covers the lists of answers.
+ * Gives the same text as `JSON.stringify` for plain data and {@link streamedList}.
  */
 export async function* jsonChunks(value: unknown): AsyncGenerator<Buffer> {
   let begun = performance.now()
@@ -50,7 +50,7 @@ export async function* jsonChunks(value: unknown): AsyncGenerator<Buffer> {
 }
 
 async function* piecesOf(value: unknown, depth: number): AsyncGenerator<string> {
-  if (value instanceof ListInParts) yield* listPieces(value)
+  if (value instanceof StreamedList) yield* listPieces(value)
   else if (!isTakenApart(value, depth)) yield written(value)
   else if (Array.isArray(value)) yield* arrayPieces(value, depth)
   else {
@@ -81,7 +81,7 @@ async function* arrayPieces(members: readonly unknown[], depth: number): AsyncGe
   yield `${text}]`
 }
 
-async function* listPieces(list: ListInParts): AsyncGenerator<string> {
+async function* listPieces(list: StreamedList): AsyncGenerator<string> {
   let opening = '['
   for await (const part of list.parts()) {
     for (const record of part) {
@@ -92,11 +92,11 @@ async function* listPieces(list: ListInParts): AsyncGenerator<string> {
   yield opening === '[' ? '[]' : ']'
 }
 
-/** Undefined stands in lists only, where it is null. */
+/** Undefined occurs in lists only, where JSON has null. */
 const written = (value: unknown): string => JSON.stringify(value) ?? 'null'
 
-function isTakenApart(value: unknown, depth: number): value is ListInParts | readonly unknown[] | Record<string, unknown> {
-  return value instanceof ListInParts || (depth < DEPTH_MAX && (Array.isArray(value) || isPlain(value)))
+function isTakenApart(value: unknown, depth: number): value is StreamedList | readonly unknown[] | Record<string, unknown> {
+  return value instanceof StreamedList || (depth < DEPTH_MAX && (Array.isArray(value) || isPlain(value)))
 }
 
 function isPlain(value: unknown): value is Record<string, unknown> {

@@ -1,47 +1,47 @@
 import type { TSchema } from 'typebox'
 import type { ErrorAnswer } from '#api/http/errors.ts'
 
-/** A refusal as a protocol writes it; the body is sent as JSON. */
+/** An error in the form of a foreign protocol; the body is sent as JSON. */
 export interface Refusal {
   status: number
   body: unknown
-  /** `application/json` unless said. */
+  /** Default `application/json`. */
   mediaType?: string
   headers?: Readonly<Record<string, string>>
 }
 
-/** What is known of a request that is refused. */
+/** The refused request. */
 export interface Refused {
-  /** Of the request, without the query. */
+  /** Path without the query. */
   path: string
-  /** Where the client sees this server; null where it does not say. */
+  /** The origin of this server as the client sees it; null if unknown. */
   origin: string | null
 }
 
-/** How a foreign protocol says what this server refuses, and what it spells in a way of its own. */
+/** How a foreign protocol reports errors and spells queries. */
 export interface Dialect {
   /** `WWW-Authenticate` of a 401. */
   challenge: string
-  /** Writes a refusal. Not asked about 429: that one is the same everywhere. */
+  /** Writes an error. Not called for 429, which is the same everywhere. */
   refusalOf(answer: ErrorAnswer, refused: Refused): Refusal
-  /** Shape of the body, and its media types by status where it has others than `application/json`; for the description of the API. */
+  /** Schema of the error body, and its media type if that is not `application/json`; for OpenAPI. */
   shapeOf(status: number): { schema: TSchema; mediaType?: string }
-  /** The query as routes read it. */
+  /** Translates the query to the form that routes read. */
   readQuery?(given: URLSearchParams): URLSearchParams
 }
 
-/** A part of the address space that speaks a dialect, also where there is nothing and where a method is not known. */
+/** A part of the address space with a dialect, including unknown addresses and methods. */
 export interface Mount<Services> {
   dialect: Dialect
-  /** Whether an address lies in it, be it open or not. */
+  /** Whether the address belongs to it, open or not. */
   covers(path: string): boolean
-  /** Whether it answers there now; where it does not, it is as if it had never been. Always open unless said. */
+  /** Whether it is enabled now; while it is not, its addresses do not exist. Default: always open. */
   isOpen?(path: string, services: Services): boolean | Promise<boolean>
-  /** Its addresses may end with a slash, which means nothing: clients add one to what a person types in. */
+  /** Its addresses may end with a slash, which clients append to the address that a user types in. */
   slashAtEnd?: true
 }
 
-/** The mount that answers at an address; null where the server speaks for itself. */
+/** The open mount of an address; null for our own API. */
 export async function findMount<Services>(
   mounts: readonly Mount<Services>[],
   path: string,
@@ -53,7 +53,7 @@ export async function findMount<Services>(
   return null
 }
 
-/** The mounts of routes, each once. */
+/** The mounts of routes, without duplicates. */
 export function mountsOf<Services>(routes: readonly { mount?: Mount<Services> }[]): Mount<Services>[] {
   return [...new Set(routes.flatMap(({ mount }) => mount ?? []))]
 }

@@ -2,26 +2,24 @@ import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
 import type { Call } from '#api/http/endpoint.ts'
 
-/** Served when the client names none. */
+/** Page size if the client gives none. */
 export const PAGE_SIZE_DEFAULT = 50
-/** More is served as this many: one page stays a few hundred kilobytes. */
+/** Larger page sizes are reduced to this; a page stays at a few hundred kilobytes. */
 export const PAGE_SIZE_MAX = 500
 
 /** Query members of every paginated list; spread them into the query schema of the route. */
 export const pageQuery = {
-  page: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Page to answer, from 1; 1 unless said.' }),
-  ),
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Page number, from 1; default 1.' })),
   pageSize: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: `Items per page; ${PAGE_SIZE_DEFAULT} unless said. More than ${PAGE_SIZE_MAX} is served as ${PAGE_SIZE_MAX}.`,
+      description: `Items per page; default ${PAGE_SIZE_DEFAULT}. Values above ${PAGE_SIZE_MAX} are reduced to ${PAGE_SIZE_MAX}.`,
     }),
   ),
 }
 
-/** The window a list has to read: `limit` rows from `offset`. */
+/** The window of a list to read: `limit` rows from `offset`. */
 export interface PageWindow {
   page: number
   pageSize: number
@@ -29,11 +27,11 @@ export interface PageWindow {
   limit: number
 }
 
-/** Turns the validated query members into the window to read; applies the default and the maximum. */
+/** Converts the validated query to the window to read; applies the default and the maximum. */
 export function readPage(query: { page?: number; pageSize?: number }): PageWindow {
   const page = query.page ?? 1
   const pageSize = Math.min(query.pageSize ?? PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX)
-  // PostgreSQL takes OFFSET as bigint; past 2^53 the product would no longer be a whole number in JSON either.
+  // OFFSET is a bigint in PostgreSQL; beyond 2^53 JSON cannot represent the number exactly either.
   return { page, pageSize, offset: Math.min((page - 1) * pageSize, Number.MAX_SAFE_INTEGER), limit: pageSize }
 }
 
@@ -49,7 +47,7 @@ export const Links = Type.Object(
   { title: 'Links' },
 )
 
-/** Schema of one page of `item`; it is named after it, where that has a name. */
+/** Schema of one page of `item`; derives its title from the title of the item. */
 export const Paginated = <const T extends TSchema>(item: T) =>
   Type.Object(
     {
@@ -74,7 +72,7 @@ export interface Page<T> {
 }
 
 /**
- * Wraps the rows of one page with counts and links, and adds the Link header. Links name page and pageSize first and keep every other parameter of the request.
+ * Wraps the rows of one page with counts and links, and adds the Link header. Links have page and pageSize first and keep all other parameters.
  * @param list.total rows of the whole list
  */
 export function paginate<T>(list: {
@@ -97,7 +95,7 @@ export function paginate<T>(list: {
     first: link(1),
     last: link(last),
     next: page < last ? link(page + 1) : null,
-    // From beyond the end the way back leads to the last page that exists.
+    // Beyond the end, `prev` is the last page that exists.
     prev: page > 1 ? link(Math.min(page - 1, last)) : null,
   }
   call.setHeader?.('Link', linkHeader(links))

@@ -6,9 +6,9 @@ import { boundMarks } from '#core/foundation/text.ts'
 type Json = Record<string, unknown>
 
 /**
- * Turns path or query parameters, which are all text, into the types that the schema names; parameters it does not name are left out.
- * An array may be repeated (`a=1&a=2`). Text that is not of the type stays text, so that the schema refuses it.
- * @throws invalid_request when a parameter that takes one value is given twice
+ * Converts path or query parameters, which are text, to the types of the schema; ignores parameters that the schema does not have.
+ * An array may be repeated (`a=1&a=2`). Text that does not match the type stays text, so that validation refuses it.
+ * @throws invalid_request if a single-valued parameter is given twice
  */
 export function readParameters(schema: TSchema, given: URLSearchParams, place: 'path' | 'query'): Record<string, unknown> {
   const properties = ((schema as Json)['properties'] ?? {}) as Record<string, Json>
@@ -19,7 +19,7 @@ export function readParameters(schema: TSchema, given: URLSearchParams, place: '
     if (member['type'] === 'array') {
       result[name] = texts.map((text) => readText(text, (member['items'] ?? {}) as Json))
     } else if (texts.length > 1) {
-      refuse('invalid_request', `The ${place} parameter ${name} is given ${texts.length} times; it takes one value.`)
+      refuse('invalid_request', `The ${place} parameter ${name} occurs ${texts.length} times; give it once.`)
     } else {
       result[name] = readText(texts[0] ?? '', member)
     }
@@ -36,7 +36,7 @@ function readText(text: string, schema: Json): unknown {
   return readId(schema, boundMarks(text))
 }
 
-/** Plain decimal notation only: no `1e3`, `0x10`, ` 1` or `Infinity`. */
+/** Plain decimal notation only: not `1e3`, `0x10`, ` 1` or `Infinity`. */
 function isNumber(text: string, type: 'integer' | 'number'): boolean {
   return (type === 'integer' ? /^-?\d{1,16}$/ : /^-?\d{1,16}(\.\d{1,16})?$/).test(text) && Number.isFinite(Number(text))
 }

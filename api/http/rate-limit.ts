@@ -3,40 +3,39 @@ import { bounded } from '#core/foundation/bounded.ts'
 import { TokenBucket } from '#core/foundation/token-bucket.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
-/** About 10 MB when full. Whoever can bring more addresses than this is not stopped by counting them. */
+/** About 10 MB when full. Counting cannot stop a client with more addresses than this. */
 const BUCKETS_MAX = 50_000
 
 /**
- * Who a request counts for: a verified user, or the group of addresses it came from. `guessing` are requests of such a group whose
- * keys or passwords turned out wrong: they have the limits of `anonymous` and a bucket of their own, so that neither can be used up
- * for the other.
+ * Who a request counts for: an authenticated user, or a group of client addresses. `guessing` counts requests of such a group with wrong
+ * keys or passwords: they have the limits of `anonymous` but a bucket of their own, so that neither exhausts the other.
  */
 export interface Client {
   kind: 'anonymous' | 'authenticated' | 'guessing'
-  /** User id, or what `addressGroup` made of the address. */
+  /** User id, or the result of `addressGroup`. */
   id: string
 }
 
-/** The state of one bucket as the three headers say it. */
+/** The state of one bucket, as in the three headers. */
 export interface Allowance {
   allowed: boolean
   /** Size of the burst. */
   limit: number
   /** Whole requests left. */
   remaining: number
-  /** Whole seconds until there is a request again; 0 when there is one. */
+  /** Whole seconds until the next request is allowed; 0 if one is allowed now. */
   resetSeconds: number
 }
 
 /** Token buckets in memory. */
 export interface RateLimiter {
-  /** Takes one request from the bucket if there is one. */
+  /** Takes one request from the bucket if it has one. */
   take(client: Client): Allowance
-  /** Looks without taking; `allowed` tells whether there is one. */
+  /** Reads the state without taking a request; `allowed` says whether there is one. */
   peek(client: Client): Allowance
 }
 
-/** @param now seconds of a clock that only goes forward */
+/** @param now seconds of a monotonic clock */
 export function openRateLimiter(rates: Settings['rateLimit'], now: () => number = () => performance.now() / 1000): RateLimiter {
   const buckets = new LRUCache<string, TokenBucket>(bounded(BUCKETS_MAX))
 
@@ -59,7 +58,7 @@ export function openRateLimiter(rates: Settings['rateLimit'], now: () => number 
   return { take: (client) => look(client, true), peek: (client) => look(client, false) }
 }
 
-/** `/health` and the event stream are never limited. @param path of the request, without the query */
+/** `/health` and the event stream are not limited. @param path of the request, without the query */
 export function isExempt(path: string): boolean {
   return path === '/health' || path === '/api/v1/events' || path.startsWith('/api/v1/events/')
 }

@@ -14,7 +14,7 @@ import {
 } from '#core/foundation/zip-format.ts'
 import type { ArchivedFile } from '#core/reading/download-series.ts'
 
-/** A zip of files, made while it is sent. */
+/** A zip of files that is written while it is sent. */
 export interface ArchiveReply {
   kind: 'archive'
   attachmentName: string
@@ -22,19 +22,19 @@ export interface ArchiveReply {
   files: readonly ArchivedFile[]
 }
 
-/** Larger chunks gain little more and are held for every slow client. */
+/** Larger chunks gain little more, and every slow client holds one in memory. */
 const CHUNK_BYTES = 262_144
 
 /**
- * Sends a zip of these files without writing it anywhere: one file at a time, one chunk of it in memory, no faster than the client takes it. Its length
- * is told before. Returns when all is on its way, or the client has gone.
- * @throws BrokenTransfer when a file has changed or gone since; the connection is cut then, for its client cannot be told otherwise
+ * Sends a zip of these files without a temporary file: one file at a time, one chunk in memory, no faster than the client reads. States
+ * the length in advance. Resolves when everything is sent or the client has disconnected.
+ * @throws BrokenTransfer if a file has changed or disappeared; the connection is closed then, since the client can learn it in no other way
  */
 export async function sendArchive(response: ServerResponse, files: readonly ArchivedFile[]): Promise<void> {
   const plans = files.map(planOf)
   response.setHeader('Content-Type', 'application/zip')
   response.setHeader('Content-Length', zipLength(plans))
-  // A part of it would have to be made from its beginning.
+  // A range would have to be generated from the beginning.
   response.setHeader('Accept-Ranges', 'none')
   response.writeHead(200)
   if (response.req.method === 'HEAD') {
@@ -54,7 +54,7 @@ export async function sendArchive(response: ServerResponse, files: readonly Arch
     try {
       await write(localHeader(plan))
       const sum = await writeFile(opened, file, { write, isGone: () => response.destroyed })
-      // What was written into it meanwhile went out as a part of it.
+      // The response already contains what another process wrote into the file meanwhile.
       if (!response.destroyed) await checkUnchanged(opened, file)
       await write(dataDescriptor({ bytes: file.bytes, crc32: sum }))
       written.push({ ...plan, crc32: sum, offset: at })
@@ -72,9 +72,9 @@ function planOf({ name, bytes, mtimeNs }: ArchivedFile): ZipEntryPlan {
 }
 
 async function openAsPromised(file: ArchivedFile): Promise<FileHandle> {
-  if (!(await file.isAllowed())) throw new BrokenTransfer(`"${file.path}" may not be seen any more by the one who downloads it.`)
+  if (!(await file.isAllowed())) throw new BrokenTransfer(`"${file.path}" is no longer visible to the user who downloads it.`)
   const opened = await openInside(file.inside, file.path).catch((cause: unknown) => {
-    throw new BrokenTransfer(`"${file.path}" cannot be opened any more.`, { cause })
+    throw new BrokenTransfer(`"${file.path}" can no longer be opened.`, { cause })
   })
   try {
     await checkUnchanged(opened, file)
@@ -91,7 +91,7 @@ async function checkUnchanged(opened: FileHandle, { path, bytes, mtimeNs }: Arch
   if (String(facts.mtimeNs) !== mtimeNs) throw new BrokenTransfer(`"${path}" has been written to since it was scanned.`)
 }
 
-/** Answers the checksum. */
+/** Returns the checksum. */
 async function writeFile(
   opened: FileHandle,
   file: ArchivedFile,

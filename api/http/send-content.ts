@@ -5,7 +5,7 @@ import { drained } from '#api/http/drained.ts'
 import { appendVary, sendNothing, takesGzip } from '#api/http/response.ts'
 import { CarrelError } from '#core/foundation/errors.ts'
 
-/** Bytes whose length is known before they are read, and that may be had as gzip too. */
+/** Bytes whose length is known before they are read; may also have a gzip form. */
 export interface ContentReply {
   kind: 'content'
   mediaType: string
@@ -13,28 +13,28 @@ export interface ContentReply {
   etag: string
   cacheControl: string
   headers: Record<string, string>
-  /** As declared: what HEAD answers without reading anything. */
+  /** Declared length: HEAD sends it without reading anything. */
   bytes: number
-  /** The same of a gzip; null where there is none. */
+  /** Length of the gzip form; null if there is none. */
   gzipBytes: number | null
-  /** Is not called when the client's copy is still good. */
+  /** Not called when the client's copy is current. */
   open(options: { asGzip: boolean }): Promise<OpenedContent>
 }
 
 export interface OpenedContent {
-  /** False where none could be made. */
+  /** False if no gzip form could be made. */
   isGzip: boolean
   bytes: number
-  /** All of it, where it is in memory. */
+  /** The whole content, if it is in memory. */
   whole: Uint8Array | null
-  /** From `start` up to `end`; a gzip only as a whole. */
+  /** From `start` to `end`; the gzip form only as a whole. */
   read(part: { start: number; end: number }): AsyncIterable<Uint8Array>
   close(): void
 }
 
 /**
- * Sends it whole, as gzip where the client takes that, or a part of it. Returns when everything is on its way, or the client has gone.
- * @throws precondition_failed, range_not_satisfiable, what `open` throws, BrokenTransfer
+ * Sends the whole content, as gzip if the client accepts it, or a range of it. Resolves when everything is sent or the client has disconnected.
+ * @throws precondition_failed, range_not_satisfiable, errors of `open`, BrokenTransfer
  */
 export async function sendContent(response: ServerResponse, reply: ContentReply): Promise<void> {
   const { headers, method } = response.req
@@ -51,7 +51,7 @@ export async function sendContent(response: ServerResponse, reply: ContentReply)
     response.end()
     return
   }
-  // No header is set before it is open: a refusal must not carry the ETag and the lifetime of a picture.
+  // Headers are set after opening: an error must not carry the ETag and lifetime of the content.
   const content = await reply.open({ asGzip })
   try {
     if (!response.destroyed) await sendOpened(response, { reply, content, wantsPart })
@@ -60,7 +60,7 @@ export async function sendContent(response: ServerResponse, reply: ContentReply)
   }
 }
 
-// A strong ETag names these very bytes (RFC 9110, 8.8.3).
+// A strong ETag identifies exact bytes (RFC 9110, 8.8.3), so the gzip form has its own.
 const etagOf = ({ etag }: ContentReply, isGzip: boolean) => (isGzip ? `${etag}-gzip` : etag)
 
 function setHeaders(response: ServerResponse, reply: ContentReply, isGzip: boolean): void {
@@ -82,7 +82,7 @@ async function sendOpened(
   setHeaders(response, reply, content.isGzip)
   if (part === 'unsatisfiable') {
     response.setHeader('Content-Range', `bytes */${content.bytes}`)
-    throw new CarrelError('range_not_satisfiable', `This has ${content.bytes} bytes; the range lies outside.`)
+    throw new CarrelError('range_not_satisfiable', `The content has ${content.bytes} bytes; the range is outside of it.`)
   }
   if (part) response.setHeader('Content-Range', `bytes ${part.start}-${part.end}/${content.bytes}`)
   const start = part?.start ?? 0
@@ -105,11 +105,11 @@ async function sendParts(response: ServerResponse, parts: AsyncIterable<Uint8Arr
       if (!response.write(chunk)) await drained(response)
     }
   } catch (cause) {
-    throw new BrokenTransfer('What was being sent could not be read to its end.', { cause })
+    throw new BrokenTransfer('The content could not be read to its end.', { cause })
   }
 }
 
-/** What is in memory stays there until the client has taken it. */
+/** The content stays in memory until the client has received it. */
 function sent(response: ServerResponse): Promise<void> | undefined {
   if (response.writableFinished || response.destroyed) return
   return new Promise((resolve) => {

@@ -14,17 +14,17 @@ import { sendContent } from '#api/http/send-content.ts'
 import { CarrelError } from '#core/foundation/errors.ts'
 import { OutsideError, openInside } from '#core/foundation/open-inside.ts'
 
-/** Up to here one read and one write beat a stream by seven times; and 100 of these at once still fit. */
+/** Up to this size one read and one write are seven times faster than a stream, and 100 at once still fit into memory. */
 const WHOLE_BYTES_MAX = 2 * 1_048_576
-/** Larger chunks gain little more and are held for every slow client. */
+/** Larger chunks gain little more, and every slow client holds one in memory. */
 const CHUNK_BYTES = 262_144
 
-/** In the thread pool. */
+/** Runs in the thread pool. */
 const unpack = promisify(gunzip)
 
 /**
- * Sends what a stream route answered: conditional requests, ranges of files, HEAD. Returns when everything is on its way or the
- * client has gone; either way the file is closed.
+ * Sends the reply of a stream route: conditional requests, ranges of files, HEAD. Resolves when everything is sent or the client
+ * has disconnected; the file is closed then.
  * @throws not_found, unavailable (the file cannot be opened), precondition_failed, range_not_satisfiable
  */
 export async function sendStream(response: ServerResponse, reply: Exclude<StreamReply, EventsReply>): Promise<void> {
@@ -41,12 +41,12 @@ export async function sendStream(response: ServerResponse, reply: Exclude<Stream
 }
 
 async function sendMade(response: ServerResponse, { make, ...rest }: Extract<StreamReply, { kind: 'made' }>): Promise<void> {
-  // No header is set before it is made: a refusal must not carry the ETag and the lifetime of a picture.
+  // Headers are set after making it: an error must not carry the ETag and lifetime of a picture.
   const made = checkConditions(response.req.headers, rest) === 'send' ? await make() : NOTHING_MADE
   if (!response.destroyed) await sendBytes(response, { ...rest, ...made, kind: 'bytes' })
 }
 
-/** Never sent: the conditions end in a 304 or 412. */
+/** Never sent: the conditions end in 304 or 412. */
 const NOTHING_MADE = { bytes: new Uint8Array(0), mediaType: 'application/octet-stream' }
 
 async function sendPacked(response: ServerResponse, { gzipped, ...rest }: Extract<StreamReply, { kind: 'packed' }>): Promise<void> {
@@ -81,7 +81,7 @@ async function sendBytes(response: ServerResponse, reply: Extract<StreamReply, {
   response.end(bytes)
 }
 
-/** A strong ETag names these very bytes (RFC 9110, 8.8.3). */
+/** A strong ETag identifies exact bytes (RFC 9110, 8.8.3), so the gzip form has its own. */
 const packedEtag = (etag: string): string => `${etag}-gzip`
 
 const isWorthPacking = ({ compress, bytes }: Extract<StreamReply, { kind: 'bytes' }>) =>
@@ -91,20 +91,20 @@ async function sendFile(response: ServerResponse, reply: Extract<StreamReply, { 
   const file = await openFile(reply)
   try {
     const facts = await file.stat()
-    if (!facts.isFile()) throw new CarrelError('not_found', 'This file is not there any more.')
+    if (!facts.isFile()) throw new CarrelError('not_found', 'This file no longer exists.')
     const { headers, method } = response.req
     const validators = { etag: reply.etag, lastModified: facts.mtime }
     setValidators(response, reply.cacheControl, validators)
     if (endsByCondition(response, validators)) return
     // Only GET has ranges (RFC 9110, 14.2).
-    const asked = method === 'GET' && allowsRange(headers, validators) ? readRange(headers.range, facts.size) : null
+    const range = method === 'GET' && allowsRange(headers, validators) ? readRange(headers.range, facts.size) : null
     response.setHeader('Accept-Ranges', 'bytes')
-    if (asked === 'unsatisfiable') {
+    if (range === 'unsatisfiable') {
       response.setHeader('Content-Range', `bytes */${facts.size}`)
-      throw new CarrelError('range_not_satisfiable', `The file has ${facts.size} bytes; the range lies outside.`)
+      throw new CarrelError('range_not_satisfiable', `The file has ${facts.size} bytes; the range is outside of it.`)
     }
-    const part = asked ?? { start: 0, end: facts.size - 1 }
-    if (asked) response.setHeader('Content-Range', `bytes ${part.start}-${part.end}/${facts.size}`)
+    const part = range ?? { start: 0, end: facts.size - 1 }
+    if (range) response.setHeader('Content-Range', `bytes ${part.start}-${part.end}/${facts.size}`)
     if (reply.attachmentName !== undefined) response.setHeader('Content-Disposition', attachment(reply.attachmentName))
     response.setHeader('Content-Type', reply.mediaType)
     const length = part.end - part.start + 1
@@ -113,7 +113,7 @@ async function sendFile(response: ServerResponse, reply: Extract<StreamReply, { 
       response.writeHead(200)
       response.end()
     } else {
-      await sendPart(response, file, { start: part.start, length, status: asked ? 206 : 200 })
+      await sendPart(response, file, { start: part.start, length, status: range ? 206 : 200 })
     }
   } finally {
     await file.close()
@@ -131,9 +131,9 @@ async function sendPart(
     const chunk = Buffer.allocUnsafeSlow(Math.min(chunkBytes, part.length - sent))
     const { bytesRead } = await file.read(chunk, 0, chunk.length, part.start + sent)
     if (bytesRead === 0) {
-      // The file shrank. Before the headers there is an honest answer.
+      // The file became shorter. Before the headers are sent, an error response is still possible.
       if (response.headersSent) throw new BrokenTransfer('A file became shorter while it was sent.')
-      throw new CarrelError('unavailable', 'The file changed while it was read; try again.')
+      throw new CarrelError('unavailable', 'The file changed while it was read. Try again.')
     }
     if (response.destroyed) return
     if (!response.headersSent) response.writeHead(part.status)
@@ -149,7 +149,7 @@ async function openFile({ path, inside }: { path: string; inside?: string }): Pr
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : ''
     if (cause instanceof OutsideError || code === 'ENOENT' || code === 'ENOTDIR') {
-      throw new CarrelError('not_found', 'This file is not there any more.', { cause })
+      throw new CarrelError('not_found', 'This file no longer exists.', { cause })
     }
     throw new CarrelError('unavailable', 'This file cannot be read at the moment.', { cause })
   }
@@ -161,7 +161,7 @@ function setValidators(response: ServerResponse, cacheControl: string, { etag, l
   if (lastModified !== undefined) response.setHeader('Last-Modified', lastModified.toUTCString())
 }
 
-/** Whether the client's own copy is still good and it has been told so. @throws precondition_failed */
+/** Whether the client's copy is current; sends 304 then. @throws precondition_failed */
 function endsByCondition(response: ServerResponse, validators: Validators): boolean {
   const outcome = checkConditions(response.req.headers, validators)
   if (outcome === 'failed') throw new CarrelError('precondition_failed')
@@ -169,7 +169,7 @@ function endsByCondition(response: ServerResponse, validators: Validators): bool
   return outcome === 'unmodified'
 }
 
-/** Content-Disposition of a download (RFC 6266): a plain ASCII name for old clients and the true one in UTF-8 (RFC 8187). */
+/** Content-Disposition of a download (RFC 6266): an ASCII name for old clients and the real one in UTF-8 (RFC 8187). */
 export function attachment(name: string): string {
   const clean = name.toWellFormed().replace(/[\u0000-\u001f\u007f/\\]/g, '_')
   const ascii = clean.replace(/[^\x20-\x7e]|["%]/g, '_')

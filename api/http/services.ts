@@ -27,59 +27,59 @@ import type { UserPlugins } from '#plugins/host/user-plugins.ts'
 import type { Repositories } from '#plugins/repositories/repositories.ts'
 import type { Templates } from '#plugins/templates/templates.ts'
 
-/** The services of these names: what a module of routes says that it calls. */
+/** The services of these names; a module of routes declares what it calls. */
 export type Needs<Name extends keyof Services> = Pick<Services, Name>
 
-/** Everything a route may call, put together once by main.ts. */
+/** All services of the routes; main.ts assembles them once. */
 export interface Services {
   settings: Settings
   log: Log
   database: Knex
   accounts: Accounts
   tasks: TaskQueue
-  /** How they went. */
+  /** Metrics of tasks. */
   taskMetrics: TaskMetrics
   scans: Scans
-  /** What happens, for those who follow it. */
+  /** Events, for clients that follow them. */
   events: Events
-  /** Files of what a reader may see of the library, made by tasks. */
+  /** Export files of the records that a user may see, made by tasks. */
   exports: Exports
   pageReader: PageReader
-  /** Serves what EPUBs hold. */
+  /** Serves the contents of EPUBs. */
   publications: Publications
-  /** What apps turn to when a book is opened. */
+  /** Lists of reading positions for client apps. */
   positionLists: PositionLists
-  /** Archives of series that people download. */
+  /** ZIP archives of whole series. */
   seriesDownloads: SeriesDownloads
-  /** Makes covers of pictures that people give. */
+  /** Makes covers from uploaded pictures. */
   drawCover: DrawCover
-  /** Reads the file of a reading list that people exchange. */
+  /** Reads reading lists in the CBL format. */
   readReadingList: ReadReadingList
   /** Installs plugins and calls them. */
   plugins: PluginHost
-  /** Where plugins come from. */
+  /** Plugin repositories. */
   repositories: Repositories<Installation>
-  /** Finds series and books at providers and applies what those say. */
+  /** Finds series and books at metadata providers and applies their metadata. */
   matching: Matching
   matchTasks: MatchTasks
-  /** Does so by timetables. */
+  /** Runs matching on a schedule. */
   libraryJobs: LibraryJobs
-  /** Which plugins readers have, each for themselves. */
+  /** The plugins that each user has enabled. */
   userPlugins: UserPlugins
-  /** What those recommend. */
+  /** Recommendations of plugins for each user. */
   recommendations: Recommendations
-  /** Evaluates what people write as rules. */
+  /** Evaluates rules that users write. */
   rules: Rules
-  /** Renders what people and plugins write as templates. */
+  /** Renders templates of users and plugins. */
   templates: Templates
-  /** Whether the database answers and takes changes; for /health. */
+  /** Whether the database answers and accepts changes; for /health. */
   databaseState: () => Promise<DatabaseState>
-  /** Whether there is room in the data folder; for /health. */
+  /** Whether the disk of the data folder has space; for /health. */
   diskState: () => Promise<DiskState>
-  /** Whether the worker pool takes work; for /health. */
+  /** Whether the worker pool accepts work; for /health. */
   poolHealthy: () => boolean
-  /** How often the event loop stood still. */
+  /** How often the event loop was blocked. */
   stalls: () => StallCounts
-  /** What is wrong with the data folder, or null; for /health. */
+  /** The problem of the data folder, or null; for /health. */
   dataFolderProblem: () => string | null
 }

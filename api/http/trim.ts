@@ -1,6 +1,6 @@
 import { isUuid } from '#core/foundation/schema.ts'
 
-/** A schema as JSON Schema has it; only what leads to texts. */
+/** The keywords of JSON Schema that lead to texts. */
 interface Shape {
   type?: string
   enum?: readonly unknown[]
@@ -14,9 +14,9 @@ interface Shape {
 }
 
 /**
- * Takes white space from both ends of the texts of a body: people paste it along, and nobody sees it in a name, a title or a tag. Secrets and what is
- * marked in its schema stay as they are, and so does what no schema describes: JSON of one's own, values of maps. Identifiers become those that are kept.
- * @param value is changed in place, before it is checked: a name of white space alone is none
+ * Trims white space from the texts of a body: people paste it by accident, and nobody sees it in a name, a title or a tag. Keeps secrets,
+ * texts that are marked in their schema, and values that no schema describes (free JSON, maps). Normalizes identifiers.
+ * @param value changed in place, before validation, so that a name of white space alone counts as empty
  */
 export function trimTexts(schema: Shape, value: unknown): void {
   if (typeof value !== 'object' || value === null) return
@@ -41,7 +41,7 @@ function trimMember<Key extends string | number>(schema: Shape, owner: Record<Ke
   }
 }
 
-/** An identifier as it is kept, in lower case (RFC 9562, 4): what is compared with it here would else take it for another. Other texts stay. */
+/** Writes an identifier in lower case (RFC 9562, 4), so that comparisons match. Returns other texts unchanged. */
 export function readId(schema: Pick<Shape, 'format' | 'anyOf'>, text: string): string {
   const isId = [schema, ...(schema.anyOf ?? [])].some(({ format }) => format === 'uuid')
   return isId && isUuid(text) ? text.toLowerCase() : text

@@ -2,20 +2,20 @@ import { once } from 'node:events'
 import busboy from 'busboy'
 import { refuse } from '#core/foundation/errors.ts'
 
-/** A form has a file and perhaps some words beside it; whoever sends more parts means no good. */
+/** A form has one file and perhaps some fields; more parts are an attack. */
 const PARTS_MAX = 20
-/** RFC 2046, 5.1.1, allows 70 characters; a form with a longer one takes longer to read than it has bytes. */
+/** RFC 2046, 5.1.1, allows 70 characters; with a longer boundary the parser slows down disproportionately. */
 const LONG_BOUNDARY = /boundary="?[^";\s]{71}/i
 
-/** One file that came with a form. The name is the sender's word, without folders. */
+/** One file of a form. The client chose the name; folders are removed. */
 export interface Upload {
   fileName: string
   bytes: Buffer
 }
 
 /**
- * Reads the one file of a `multipart/form-data` body (RFC 7578); other fields are passed over. The bytes are views of `body`, not copies.
- * @param otherwise what is said where it is no form
+ * Reads the one file of a `multipart/form-data` body (RFC 7578); ignores other fields. The bytes are views of `body`, not copies.
+ * @param otherwise the error if the body is not a form
  * @throws unsupported_media_type, invalid_request (no form, no file or several)
  */
 export async function readUpload(
@@ -26,18 +26,18 @@ export async function readUpload(
   if (contentType === undefined || !/^multipart\/form-data\s*;/i.test(contentType)) refuse('unsupported_media_type', otherwise)
   const files = await readFiles(openParser(contentType), body)
   const [file] = files
-  if (!file) refuse('invalid_request', 'The form holds no file.')
-  if (files.length > 1) refuse('invalid_request', `The form holds ${files.length} files; send one.`)
+  if (!file) refuse('invalid_request', 'The form has no file.')
+  if (files.length > 1) refuse('invalid_request', `The form has ${files.length} files; send one.`)
   return file
 }
 
 function openParser(contentType: string): busboy.Busboy {
   try {
     if (LONG_BOUNDARY.test(contentType)) throw new Error('A boundary has at most 70 characters.')
-    // It tells of the limit at the end of that part.
+    // The parser reports the limit only at the end of that part.
     return busboy({ headers: { 'content-type': contentType }, limits: { parts: PARTS_MAX + 1 }, defParamCharset: 'utf8' })
   } catch {
-    return refuse('invalid_request', 'The Content-Type names no boundary between the parts of the form.')
+    return refuse('invalid_request', 'The Content-Type has no boundary between the parts of the form.')
   }
 }
 
@@ -47,20 +47,20 @@ async function readFiles(parser: busboy.Busboy, body: Buffer): Promise<Upload[]>
     const chunks: Buffer[] = []
     stream.on('data', (chunk: Buffer) => chunks.push(chunk))
     stream.on('end', () => files.push({ fileName: filename, bytes: chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks) }))
-    // The parser says the same.
+    // The parser reports the same error.
     stream.on('error', () => {})
   })
   let hasTooMany = false
   parser.on('partsLimit', () => {
     hasTooMany = true
   })
-  // It may complain more than once, and the first time is what is waited for.
+  // It may report more than one error; the first one counts.
   parser.on('error', () => {})
   const closed = once(parser, 'close')
   parser.end(body)
   await closed.catch((error: unknown) => {
-    if ((error as Error).message === 'Malformed part header') refuse('invalid_request', 'A part of the form has no headers, or too many.')
-    refuse('invalid_request', 'The form ends early, or its parts are not separated by its boundary.')
+    if ((error as Error).message === 'Malformed part header') refuse('invalid_request', 'A part of the form has no headers or too many.')
+    refuse('invalid_request', 'The form is incomplete, or its boundary does not separate its parts.')
   })
   if (hasTooMany) refuse('invalid_request', `The form has more than ${PARTS_MAX} parts.`)
   return files

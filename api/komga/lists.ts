@@ -1,4 +1,4 @@
-import { listInParts } from '#api/http/json-chunks.ts'
+import { streamedList } from '#api/http/json-chunks.ts'
 import type { Needs } from '#api/http/services.ts'
 import { type KomgaBook, komgaBook } from '#api/komga/book-view.ts'
 import { type PageAsk, pageOf, readWindow, type Window } from '#api/komga/page-object.ts'
@@ -50,7 +50,7 @@ async function answer<T>(
   { ids, total }: { ids: readonly string[]; total: number },
   read: (part: readonly string[]) => Promise<T[]>,
 ) {
-  const content = ids.length <= RECORDS_AT_ONCE ? await read(ids) : listInParts(ids, RECORDS_AT_ONCE, read)
+  const content = ids.length <= RECORDS_AT_ONCE ? await read(ids) : streamedList(ids, RECORDS_AT_ONCE, read)
   return pageOf(window, { content, count: ids.length, total })
 }
 

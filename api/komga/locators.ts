@@ -1,6 +1,6 @@
 import { secondsOf } from '#api/komga/values.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { findPublication, getProgression, type PlaceAsk, type PlaceParts, recordProgression } from '#core/reading/places.ts'
+import { findPublication, getProgression, type PlaceDependencies, type PlaceRequest, recordProgression } from '#core/reading/places.ts'
 import { pathsOfHref } from '#core/reading/positions.ts'
 import { getReading } from '#core/reading/progress-query.ts'
 import type { Locator, Progression } from '#core/reading/progression.ts'
@@ -10,7 +10,7 @@ import { encodePath } from '#core/reading/web-publication.ts'
 const KEPT = 'resource/'
 
 /** Where a reader is, as apps of Komga read it; null when nothing is known. @throws not_found */
-export async function getKomgaProgression(parts: PlaceParts, ask: PlaceAsk): Promise<Progression | null> {
+export async function getKomgaProgression(parts: PlaceDependencies, ask: PlaceRequest): Promise<Progression | null> {
   const found = await getProgression(parts, ask)
   if (found === null) return null
   const { modified, locator, ...rest } = found
@@ -28,12 +28,12 @@ function hrefOf({ href, type }: Locator): string {
  * Writes where a reader is. The part of a text is kept under the address that it has in our own interface, so that both tell one place.
  * @throws not_found, invalid_value for a part that the text has not, conflict for what is not later than the last progression
  */
-export async function recordKomgaProgression(parts: PlaceParts, ask: PlaceAsk, progression: Progression): Promise<void> {
+export async function recordKomgaProgression(parts: PlaceDependencies, ask: PlaceRequest, progression: Progression): Promise<void> {
   const href = await keptHref(parts, ask, progression.locator.href)
   await recordProgression(parts, ask, { ...progression, locator: { ...progression.locator, href } }, { mustBeLater: true })
 }
 
-async function keptHref(parts: PlaceParts, ask: PlaceAsk, href: string): Promise<string> {
+async function keptHref(parts: PlaceDependencies, ask: PlaceRequest, href: string): Promise<string> {
   const { extent } = await getReading(parts.database, ask.caller, ask.bookId)
   if (!extent.isText || !extent.analyzed) return href
   const paths = pathsOfHref(href)

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { listInParts } from '#api/http/json-chunks.ts'
+import { streamedList } from '#api/http/json-chunks.ts'
 import type { Needs } from '#api/http/services.ts'
 import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { sizeText } from '#api/komga/values.ts'
@@ -65,7 +65,7 @@ export const komgaPageRoutes = [
     run: async (call, { params }) => {
       const pages = await call.services.pageReader.listPages({ caller: call.caller, ...params })
       // A book may have 100,000 of them.
-      return listInParts(pages, PAGES_AT_ONCE, async (part) => part.map(shownPage))
+      return streamedList(pages, PAGES_AT_ONCE, async (part) => part.map(shownPage))
     },
   }),
   komgaStream({

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { greetApp } from '#api/http/app-session.ts'
+import { startAppSession } from '#api/http/app-session.ts'
 import { type Allow, type CallerOf, type Endpoint, endpointOf, type Stream, streamOf, type Who } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import { komgaMount } from '#api/komga/mount.ts'
@@ -52,7 +52,7 @@ export function komgaEndpointOf<Services>() {
       ...(route as Omit<Endpoint<Services & Greeting, P, Q, B, R, CallerOf<W>>, 'kind' | 'tag' | 'allow' | 'run'>),
       ...common(given),
       run: async (call, input) => {
-        if (!given.keepsSession) await greetApp(call)
+        if (!given.keepsSession) await startAppSession(call)
         return await run(call, input)
       },
     })
@@ -69,7 +69,7 @@ export function komgaStreamOf<Services>() {
       ...(route as Omit<Stream<Services & Greeting, P, Q, CallerOf<W>>, 'kind' | 'method' | 'tag' | 'allow' | 'run'>),
       ...common(given),
       run: async (call, input) => {
-        await greetApp(call)
+        await startAppSession(call)
         return await run(call, input)
       },
     })

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { listInParts } from '#api/http/json-chunks.ts'
+import { streamedList } from '#api/http/json-chunks.ts'
 import type { Needs } from '#api/http/services.ts'
 import { KomgaBook } from '#api/komga/book-view.ts'
 import { answerBookIds, answerBooks, answerSeries, answerSeriesIds, type Call, readBooks } from '#api/komga/lists.ts'
@@ -130,7 +130,7 @@ async function answerShelves(call: Call, kind: ShelfKind, query: Static<typeof l
   const list = { offset: window.offset, limit: Math.min(window.limit, SHELVES_MAX), search: query.search?.trim() ?? null, libraryIds }
   const { items, total } = await listShelves(call.services.database, call.caller, kind, list)
   return pageOf(window, {
-    content: listInParts(items, SHELVES_AT_ONCE, (part) => show(call, kind, part)),
+    content: streamedList(items, SHELVES_AT_ONCE, (part) => show(call, kind, part)),
     count: items.length,
     total,
   })
@@ -253,7 +253,7 @@ export const komgaShelfRoutes = [
         limit: SHELVES_MAX,
         memberId,
       })
-      return listInParts(items, SHELVES_AT_ONCE, (part) => show(call, 'collection', part))
+      return streamedList(items, SHELVES_AT_ONCE, (part) => show(call, 'collection', part))
     },
   }),
   komgaEndpoint({
@@ -329,7 +329,7 @@ export const komgaShelfRoutes = [
         limit: SHELVES_MAX,
         memberId,
       })
-      return listInParts(items, SHELVES_AT_ONCE, (part) => show(call, 'read_list', part))
+      return streamedList(items, SHELVES_AT_ONCE, (part) => show(call, 'read_list', part))
     },
   }),
 ]

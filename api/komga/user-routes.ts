@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { dismissApp } from '#api/http/app-session.ts'
+import { endAppSession } from '#api/http/app-session.ts'
 import { APP_SESSION_COOKIES } from '#api/http/authentication.ts'
 import type { Call } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
@@ -52,7 +52,7 @@ async function logout(call: Call<Services, Caller | null>): Promise<undefined> {
     const caller = token === null ? null : await accounts.callers.ofAppSession(token)
     if (caller !== null) await accounts.logout(caller)
   }
-  dismissApp(call)
+  endAppSession(call)
   return undefined
 }
 

@@ -8,13 +8,13 @@ import { getDocumentPlace, recordDocumentPlace } from '#core/reading/sync.ts'
 type Services = Needs<'database' | 'publications'>
 const endpoint = endpointOf<Services>()
 
-/** An MD5 in hexadecimal digits; what is longer is no name of a file. */
+/** An MD5 in hexadecimal digits; a longer text cannot identify a file. */
 const Document = Type.String({ minLength: 1, maxLength: 64, description: 'Partial MD5 of the file, as readerHash of a book.' })
-/** Paths to an element of a text are as long as it is deep. */
+/** A path to an element can be as long as the text is deep. */
 const PROGRESS_LENGTH_MAX = 4_000
-/** Models and serial numbers of devices. */
+/** Device models and serial numbers. */
 const DEVICE_LENGTH_MAX = 200
-/** Newer versions tell more of the book; it is not kept. */
+/** Newer versions send more about the book, which is not stored. */
 const MEMBERS_MAX = 50
 
 const DevicePlace = {
@@ -24,12 +24,12 @@ const DevicePlace = {
   device_id: Type.String(),
 }
 
-/** Reading as KOReader keeps it in step between devices. The name of its user is an API key; its password, an MD5, proves nothing and is not looked at. */
+/** The progress sync of KOReader. Its user name is an API key; its password, an MD5, proves nothing and is ignored. */
 export const koreaderRoutes = [
   endpoint({
     method: 'POST',
     path: '/koreader/users/create',
-    summary: 'Refuses to make an account: KOReader is given an API key of one that is there',
+    summary: 'Refuse to create an account: KOReader uses an API key of an existing one',
     tag: 'koreader',
     allow: { who: 'public' },
     mount,
@@ -37,15 +37,15 @@ export const koreaderRoutes = [
     run: async () =>
       refuse(
         'forbidden',
-        'Accounts are not made from here. Choose Login, and type an API key of Carrel as the user name; the password may be anything.',
+        'KOReader cannot create Carrel accounts. Choose Login, and enter a Carrel API key as the user name; the password is ignored.',
       ),
   }),
   endpoint({
     method: 'GET',
     path: '/koreader/users/auth',
-    summary: 'Whether the API key is good, and may read and move progress',
+    summary: 'Check that the API key is valid and may read and change progress',
     tag: 'koreader',
-    // Whoever signs in means to have both; a key that could do half of it would fail later, without a word in the app.
+    // A key with only one of the permissions would fail later, without a message in the app.
     allow: { who: 'progress-read', also: ['progress-write'], userHeader: true },
     mount,
     reply: Type.Object({ authorized: Type.Literal('OK') }),
@@ -54,7 +54,7 @@ export const koreaderRoutes = [
   endpoint({
     method: 'PUT',
     path: '/koreader/syncs/progress',
-    summary: 'Say where I am in a file, in every copy of it',
+    summary: 'Set my position in a file, for all its copies',
     tag: 'koreader',
     allow: { who: 'progress-write', userHeader: true },
     mount,
@@ -79,7 +79,7 @@ export const koreaderRoutes = [
   endpoint({
     method: 'GET',
     path: '/koreader/syncs/progress/:document',
-    summary: 'Where I was last in a file, in whichever copy; an empty object where I have not begun',
+    summary: 'Get my last position in a file, in any copy; an empty object if I have not begun it',
     tag: 'koreader',
     allow: { who: 'progress-read', userHeader: true },
     mount,

@@ -29,7 +29,7 @@ export const atomType = (kind: FeedKind): string => `application/atom+xml;profil
 export const ENTRY_TYPE = 'application/atom+xml;type=entry;profile=opds-catalog'
 export const OPENSEARCH_TYPE = 'application/opensearchdescription+xml'
 const RELATIONS: Record<Relation, string> = { new: 'http://opds-spec.org/sort/new', recommended: 'http://opds-spec.org/recommended' }
-/** Whom Atom calls an author; the others have contributed. */
+/** Roles that are authors in Atom; all others are contributors. */
 const AUTHORS: readonly AuthorRole[] = ['author', 'co_author', 'writer']
 
 /** A feed and its media type. */
@@ -65,7 +65,7 @@ export function writeFeed(feed: Feed): { bytes: Buffer; mediaType: string } {
   return { bytes: documentOf(root), mediaType: `${atomType(feed.place.kind)};charset=utf-8` }
 }
 
-/** All that is known of a book, as a document of its own. */
+/** The full record of a book as a document of its own. */
 export function writeEntry(publication: Publication): { bytes: Buffer; mediaType: string } {
   const root = element('entry', NAMESPACES, membersOf(publication, false))
   return { bytes: documentOf(root), mediaType: `${ENTRY_TYPE};charset=utf-8` }
@@ -114,7 +114,7 @@ function membersOf(publication: Publication, namesSeries: boolean): XmlNode[] {
     element('id', {}, [`urn:uuid:${id}`]),
     element('title', {}, [namesSeries ? titleWithSeries(publication) : publication.title]),
     element('updated', {}, [updated]),
-    // An entry that stands alone has no feed whose author would do (RFC 4287, 4.1.2).
+    // A standalone entry needs an author, since it has no feed that could provide one (RFC 4287, 4.1.2).
     ...(authors.length === 0 && isComplete ? [element('author', {}, [element('name', {}, ['Unknown'])])] : authors),
     ...ofRole('contributor'),
     language && element('dc:language', {}, [language]),
@@ -122,7 +122,7 @@ function membersOf(publication: Publication, namesSeries: boolean): XmlNode[] {
     issued && element('dc:issued', {}, [issued]),
     ...isbns.map((isbn) => element('dc:identifier', {}, [`urn:isbn:${isbn}`])),
     ...subjects.map((subject) => element('category', { term: subject, label: subject })),
-    // Atom wants a content or a link to an alternate; the whole has no alternate.
+    // Atom requires content or a link to an alternate; the full document has no alternate.
     isComplete
       ? element('content', { type: 'text' }, [summary ?? publication.title])
       : summary && element('summary', { type: 'text' }, [summary]),
@@ -151,7 +151,7 @@ function publicationLinks({ id, isComplete, mediaType, fileBytes, series, isStre
   ]
 }
 
-/** Where books of several series stand in one list, "Chapter 3" says nothing. */
+/** In a list with books of several series, a title such as "Chapter 3" needs its series. */
 function titleWithSeries({ title, series }: Publication): string {
   return title.toLowerCase().startsWith(series.name.toLowerCase()) ? title : `${series.name} – ${title}`
 }

@@ -10,14 +10,14 @@ import { atomType } from '#api/opds/atom.ts'
 import { FEED_TYPE } from '#api/opds/opds2.ts'
 
 export const AUTHENTICATION_TYPE = 'application/opds-authentication+json'
-/** Where the client does not say where it sees us there is no address to name; RFC 3986 knows this one everywhere. */
+/** Used when the origin is unknown: the document needs an absolute address, and RFC 6761 reserves this name for every machine. */
 const NO_ORIGIN = 'http://localhost'
 
 const Link = Type.Object({ rel: Type.String(), href: Type.String(), type: Type.String() })
 /** Authentication for OPDS 1.0. */
 export const AuthenticationDocument = Type.Object(
   {
-    id: Type.String({ description: 'Where this document is.' }),
+    id: Type.String({ description: 'Address of this document.' }),
     title: Type.String(),
     description: Type.String(),
     links: Type.Array(Link),
@@ -28,7 +28,7 @@ export const AuthenticationDocument = Type.Object(
   { title: 'OpdsAuthentication' },
 )
 
-/** How one signs in to the feeds. @param origin where the client sees this server */
+/** How to sign in to the feeds. @param origin of this server as the client sees it */
 export function authenticationDocument(origin: string | null): Static<typeof AuthenticationDocument> {
   return {
     id: (origin ?? NO_ORIGIN) + AUTHENTICATION_PATH,
@@ -42,7 +42,7 @@ export function authenticationDocument(origin: string | null): Static<typeof Aut
   }
 }
 
-/** The part of the address space that feed readers know: whoever has to sign in is told how in the form of OPDS; all else is refused as everywhere. */
+/** The mount of the feeds: a 401 carries the OPDS authentication document; all other errors are as everywhere. */
 export const opdsMount: Mount<Needs<'database'>> = {
   covers: (path) => path === OPDS_ROOT || path.startsWith(`${OPDS_ROOT}/`),
   slashAtEnd: true,

@@ -11,7 +11,7 @@ import {
 import { type FacetGroup, type Feed, latestOf, type Place, placeWith } from '#api/opds/feed-model.ts'
 import { publicationsOf } from '#api/opds/publication.ts'
 import { seriesEntry } from '#api/opds/series-feeds.ts'
-import { shownReader } from '#core/account/caller.ts'
+import { progressUserId } from '#core/account/caller.ts'
 import type { Book } from '#core/catalog/book.ts'
 import { type BookFilter, type BookSort, listBooks, listOnDeck } from '#core/catalog/book-query.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
@@ -21,7 +21,7 @@ import { getSeries, listSeries } from '#core/catalog/series-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { findShelf, listReadListBooks } from '#core/shelves/shelf-query.ts'
 
-/** Ways to other libraries that one list has; whoever has more of them takes the feed of libraries. */
+/** Facets of libraries that one list offers; the feed of libraries has all of them. */
 const LIBRARIES_MAX = 50
 /** Series that a search shows beside the books. */
 const SERIES_FOUND = 10
@@ -29,41 +29,41 @@ const SERIES_FOUND = 10
 type SortName = NonNullable<BookFeedQuery['sort']>
 const SORTS: Record<SortName, { title: string; sort: BookSort }> = {
   title: { title: 'Title', sort: { field: 'title', direction: 'asc' } },
-  // Of one series: in reading order.
+  // Within a series: reading order.
   series: { title: 'Series', sort: { field: 'series', direction: 'asc' } },
   added: { title: 'Last added', sort: { field: 'created', direction: 'desc' } },
   released: { title: 'Last released', sort: { field: 'released', direction: 'desc' } },
 }
-const READ_STATUS_TITLES: Record<(typeof READ_STATUSES)[number], string> = { unread: 'Not begun', in_progress: 'In progress', read: 'Read' }
+const READ_STATUS_TITLES: Record<(typeof READ_STATUSES)[number], string> = { unread: 'Unread', in_progress: 'In progress', read: 'Read' }
 
 interface Window {
   offset: number
   limit: number
 }
 
-/** One list of books, and by what a reader may narrow it down. */
+/** A list of books, and how the user may filter it. */
 interface BookList {
   id: string
   title: string
   path: string
-  /** Members of the query that belong to the list itself. */
+  /** Query members of the list itself. */
   query?: Place['query']
   up?: Place
   list(window: Window): Promise<{ items: Book[]; total: number }>
   byLibrary?: true
   byReadStatus?: true
-  /** The order that it has unless another is chosen, and what that is called. */
+  /** The default order, with its title. */
   defaultSort?: { name: SortName; title: string }
-  /** Of one series alone. */
+  /** The books belong to one series. */
   isSeries?: true
 }
 
-async function bookFeed({ services, caller }: CatalogCall, asked: BookFeedQuery, about: BookList): Promise<Feed> {
-  const { page, pageSize, ...window } = windowOf(asked)
-  const { libraryId, readStatus, sort } = asked
+async function bookFeed({ services, caller }: CatalogCall, request: BookFeedQuery, about: BookList): Promise<Feed> {
+  const { page, pageSize, ...window } = windowOf(request)
+  const { libraryId, readStatus, sort } = request
   const place: Place = {
     path: about.path,
-    query: { ...about.query, libraryId, readStatus, sort, ...sizeQuery(asked) },
+    query: { ...about.query, libraryId, readStatus, sort, ...sizeQuery(request) },
     kind: 'acquisition',
   }
   const [{ items, total }, libraries] = await Promise.all([
@@ -74,23 +74,23 @@ async function bookFeed({ services, caller }: CatalogCall, asked: BookFeedQuery,
   return feedOf({
     ...{ id: about.id, title: about.title, place, up: about.up ?? ROOT, publications, namesSeries: !about.isSeries },
     updated: latestOf(publications),
-    facets: facetsOf(about, { caller, place, asked, libraries, total }),
+    facets: facetsOf(about, { caller, place, request: request, libraries, total }),
     paging: { page, pageSize, total },
   })
 }
 
-/** Only what is shown now is counted, for that is known; to count the rest would cost as much as each of those lists. */
+/** Only the selected facet has a count, which is known; counting the others would cost as much as those lists. */
 function facetsOf(
   { byLibrary, byReadStatus, defaultSort }: BookList,
   {
     caller,
     place,
-    asked,
+    request,
     libraries,
     total,
   }: Pick<CatalogCall, 'caller'> & {
     place: Place
-    asked: BookFeedQuery
+    request: BookFeedQuery
     libraries: readonly LibraryName[]
     total: number
   },
@@ -101,15 +101,15 @@ function facetsOf(
     values: readonly (readonly [string | undefined, string])[],
   ): FacetGroup => ({
     title,
-    facets: values.map(([value, said]) => {
-      const isActive = asked[name] === value
-      return { title: said, place: placeWith(place, { [name]: value }), isActive, count: isActive ? total : null }
+    facets: values.map(([value, label]) => {
+      const isActive = request[name] === value
+      return { title: label, place: placeWith(place, { [name]: value }), isActive, count: isActive ? total : null }
     }),
   })
   const groups: FacetGroup[] = []
   if (byLibrary && libraries.length > 1)
     groups.push(group('Library', 'libraryId', [[undefined, 'All libraries'], ...libraries.map(({ id, name }) => [id, name] as const)]))
-  if (byReadStatus && shownReader(caller) !== null)
+  if (byReadStatus && progressUserId(caller) !== null)
     groups.push(
       group('Read status', 'readStatus', [
         [undefined, 'All'],
@@ -123,79 +123,80 @@ function facetsOf(
   return groups
 }
 
-/** The filter of what was asked for. */
+/** The filter of a request. */
 function filterOf({ caller }: CatalogCall, { libraryId, readStatus }: BookFeedQuery): BookFilter {
   const status = readStatus && { readStatus: { operator: 'is', value: readStatus } }
   return { libraryId, condition: status ? compileFilter(status, 'books', caller) : undefined }
 }
 
-const sortOf = ({ sort }: BookFeedQuery, unlessSaid: SortName): BookSort => SORTS[sort ?? unlessSaid].sort
+const sortOf = ({ sort }: BookFeedQuery, standard: SortName): BookSort => SORTS[sort ?? standard].sort
 
-export async function allBooksFeed(call: CatalogCall, asked: BookFeedQuery): Promise<Feed> {
-  return await bookFeed(call, asked, {
+export async function allBooksFeed(call: CatalogCall, request: BookFeedQuery): Promise<Feed> {
+  return await bookFeed(call, request, {
     ...{ id: 'urn:carrel:books', title: 'Books', path: '/books', byLibrary: true, byReadStatus: true },
     defaultSort: { name: 'title', title: SORTS.title.title },
     list: (window) =>
-      listBooks(call.services.database, call.caller, { filter: filterOf(call, asked), sort: sortOf(asked, 'title'), ...window }),
+      listBooks(call.services.database, call.caller, { filter: filterOf(call, request), sort: sortOf(request, 'title'), ...window }),
   })
 }
 
 /** @throws not_found */
-export async function seriesBooksFeed(call: CatalogCall, asked: BookFeedQuery, seriesId: string): Promise<Feed> {
+export async function seriesBooksFeed(call: CatalogCall, request: BookFeedQuery, seriesId: string): Promise<Feed> {
   const series = await getSeries(call.services.database, call.caller, seriesId)
-  const filter = { ...filterOf(call, asked), seriesId: series.id }
-  return await bookFeed(call, asked, {
+  const filter = { ...filterOf(call, request), seriesId: series.id }
+  return await bookFeed(call, request, {
     ...{ id: `urn:uuid:${series.id}`, title: series.title, path: `/series/${series.id}`, byReadStatus: true, isSeries: true },
     up: { path: '/series', kind: 'navigation' },
     defaultSort: { name: 'series', title: 'Reading order' },
-    list: (window) => listBooks(call.services.database, call.caller, { filter, sort: sortOf(asked, 'series'), ...window }),
+    list: (window) => listBooks(call.services.database, call.caller, { filter, sort: sortOf(request, 'series'), ...window }),
   })
 }
 
 /** @throws not_found */
-export async function readListFeed(call: CatalogCall, asked: PagingQuery, readListId: string): Promise<Feed> {
+export async function readListFeed(call: CatalogCall, request: PagingQuery, readListId: string): Promise<Feed> {
   const { database } = call.services
   const shelf = await findShelf(database, call.caller, 'read_list', readListId)
   if (!shelf) refuse('not_found', `There is no read list ${readListId}, or you may not see it.`)
-  return await bookFeed(call, asked, {
+  return await bookFeed(call, request, {
     ...{ id: `urn:uuid:${shelf.id}`, title: shelf.name, path: `/read-lists/${shelf.id}` },
     up: { path: '/read-lists', kind: 'navigation' },
     list: (window) => listReadListBooks(database, call.caller, { shelf, sort: null, ...window }),
   })
 }
 
-export async function onDeckFeed(call: CatalogCall, asked: BookFeedQuery): Promise<Feed> {
-  const { libraryId } = asked
-  return await bookFeed(call, asked, {
+export async function onDeckFeed(call: CatalogCall, request: BookFeedQuery): Promise<Feed> {
+  const { libraryId } = request
+  return await bookFeed(call, request, {
     ...{ id: 'urn:carrel:on-deck', title: 'On deck', path: '/on-deck', byLibrary: true },
     list: (window) => listOnDeck(call.services.database, call.caller, { filter: { libraryId }, sort: null, ...window }),
   })
 }
 
-export async function inProgressFeed(call: CatalogCall, asked: BookFeedQuery): Promise<Feed> {
-  const filter: BookFilter = { libraryId: asked.libraryId, reading: 'unfinished' }
-  return await bookFeed(call, asked, {
+export async function inProgressFeed(call: CatalogCall, request: BookFeedQuery): Promise<Feed> {
+  const filter: BookFilter = { libraryId: request.libraryId, reading: 'unfinished' }
+  return await bookFeed(call, request, {
     ...{ id: 'urn:carrel:in-progress', title: 'In progress', path: '/in-progress', byLibrary: true },
     list: (window) => listBooks(call.services.database, call.caller, { filter, sort: { field: 'read', direction: 'desc' }, ...window }),
   })
 }
 
-export async function recentlyAddedFeed(call: CatalogCall, asked: BookFeedQuery): Promise<Feed> {
-  return await bookFeed(call, asked, {
+export async function recentlyAddedFeed(call: CatalogCall, request: BookFeedQuery): Promise<Feed> {
+  return await bookFeed(call, request, {
     ...{ id: 'urn:carrel:recently-added', title: 'Recently added', path: '/recently-added', byLibrary: true, byReadStatus: true },
-    list: (window) => listBooks(call.services.database, call.caller, { filter: filterOf(call, asked), sort: SORTS.added.sort, ...window }),
+    list: (window) =>
+      listBooks(call.services.database, call.caller, { filter: filterOf(call, request), sort: SORTS.added.sort, ...window }),
   })
 }
 
-/** Books by words; the series that have them stand beside. Nothing looked for is nothing found. */
-export async function searchFeed(call: CatalogCall, asked: PagingQuery & { query?: string }): Promise<Feed> {
+/** Finds books by words, and groups matching series beside them. An empty search finds nothing. */
+export async function searchFeed(call: CatalogCall, request: PagingQuery & { query?: string }): Promise<Feed> {
   const { database } = call.services
-  const search = readSearch(asked.query)
-  const query = { query: asked.query }
+  const search = readSearch(request.query)
+  const query = { query: request.query }
   const list = async (window: Window) =>
     search === null ? { items: [], total: 0 } : await listBooks(database, call.caller, { filter: { search }, sort: null, ...window })
-  const { query: _, ...paging } = asked
-  const isShown = call.hasGroups && search !== null && windowOf(asked).page === 1
+  const { query: _, ...paging } = request
+  const isShown = call.hasGroups && search !== null && windowOf(request).page === 1
   const [feed, series] = await Promise.all([
     bookFeed(call, paging, { id: 'urn:carrel:search', title: 'Search', path: '/search', query, list }),
     isShown ? listSeries(database, call.caller, { filter: { search }, sort: null, offset: 0, limit: SERIES_FOUND }) : null,

@@ -8,17 +8,17 @@ import { OneOf, Uuid } from '#core/foundation/schema.ts'
 
 type Services = Needs<'database' | 'recommendations' | 'settings'>
 
-/** What every feed is made from. */
+/** What every feed is built from. */
 export interface CatalogCall {
   services: Services
   caller: Caller
-  /** OPDS 2.0 shows groups of several feeds in one; OPDS 1.2 knows none, and nothing is read for it that it does not show. */
+  /** Whether to build groups: OPDS 2.0 shows them, OPDS 1.2 cannot, so nothing is read for them there. */
   hasGroups: boolean
 }
 
-/** Served when the client names none, as by REST. */
+/** Page size if the client gives none, as in REST. */
 const PAGE_SIZE_DEFAULT = 50
-/** More is served as this many: devices with electronic paper read the whole document before they show its first line. */
+/** Larger page sizes are reduced to this: e-readers parse the whole document before they show the first line. */
 const PAGE_SIZE_MAX = 100
 
 export const pagingQuery = {
@@ -27,7 +27,7 @@ export const pagingQuery = {
     Type.Integer({
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: `Entries per page; ${PAGE_SIZE_DEFAULT} unless said. More than ${PAGE_SIZE_MAX} is served as ${PAGE_SIZE_MAX}.`,
+      description: `Entries per page; default ${PAGE_SIZE_DEFAULT}. Values above ${PAGE_SIZE_MAX} are reduced to ${PAGE_SIZE_MAX}.`,
     }),
   ),
 }
@@ -35,10 +35,10 @@ export const PagingQuery = Type.Object(pagingQuery)
 export type PagingQuery = Static<typeof PagingQuery>
 
 export const READ_STATUSES = ['unread', 'in_progress', 'read'] as const
-/** Orders of books by name. */
+/** Names of the sort orders of books. */
 export const BOOK_SORTS = ['title', 'series', 'added', 'released'] as const
 
-/** What narrows a list of books down, and orders it. */
+/** Filter and order of a list of books. */
 export const BookFeedQuery = Type.Object({
   ...pagingQuery,
   libraryId: Type.Optional(Uuid),
@@ -47,17 +47,17 @@ export const BookFeedQuery = Type.Object({
 })
 export type BookFeedQuery = Static<typeof BookFeedQuery>
 
-/** The part of a list that one page of a feed shows. */
+/** The window of a list that one page of a feed shows. */
 export function windowOf({ page, pageSize }: PagingQuery): { page: number; pageSize: number; offset: number; limit: number } {
   return readPage({ ...(page !== undefined && { page }), pageSize: Math.min(pageSize ?? PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX) })
 }
 
-/** What of the paging stands in the addresses of further pages. */
+/** The paging members that links to other pages keep. */
 export const sizeQuery = ({ pageSize }: PagingQuery): { pageSize: number | undefined } => ({ pageSize })
 
 export const ROOT: Place = { path: '', kind: 'navigation' }
 
-/** A feed that has nothing but what is said of it. */
+/** A feed with defaults for everything that is not given. */
 export const feedOf = (feed: Pick<Feed, 'id' | 'title' | 'updated' | 'place'> & Partial<Feed>): Feed => ({
   up: ROOT,
   navigation: [],

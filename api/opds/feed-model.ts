@@ -1,37 +1,37 @@
 import type { AuthorRole } from '#core/metadata/field.ts'
 
 /**
- * The catalog as both versions of OPDS show it: feeds are built once from the lists that REST uses, and two writers (atom.ts, opds2.ts) say them in their
- * own words. Times are ISO 8601 in UTC.
+ * The catalog, independent of the version of OPDS: feeds are built once from the lists that REST uses, and two writers (atom.ts, opds2.ts)
+ * encode them. Times are ISO 8601 in UTC.
  */
 
-/** What a feed leads to: other feeds, or books to be had. OPDS 1.2 lets no feed do both. */
+/** What a feed contains: links to other feeds, or books. OPDS 1.2 does not allow both in one feed. */
 export type FeedKind = 'navigation' | 'acquisition'
 
 /** An address of the catalog below the root of a version of the protocol. */
 export interface Place {
-  /** Begins with a slash; empty for the root itself. */
+  /** Begins with a slash; empty for the root. */
   path: string
-  /** What is undefined is left out. */
+  /** Undefined members are left out. */
   query?: Readonly<Record<string, string | number | undefined>>
   kind: FeedKind
 }
 
-/** What a feed is for, where OPDS has a relation for it. */
+/** The OPDS relation of a feed, if there is one. */
 export type Relation = 'new' | 'recommended'
 
-/** A way to another feed. */
+/** A link to another feed. */
 export interface NavigationEntry {
-  /** An IRI that stays the same. */
+  /** A permanent IRI. */
   id: string
   title: string
   summary: string | null
   updated: string
   place: Place
-  /** Of what it leads to; null where that is not known. */
+  /** Number of entries in the target; null if unknown. */
   count: number | null
   relation?: Relation
-  /** The series whose cover stands for it. */
+  /** The series whose cover represents the entry. */
   coverOfSeries?: string
 }
 
@@ -41,41 +41,41 @@ export interface Contributor {
   sortName: string | null
 }
 
-/** A book that can be had. */
+/** A book that can be acquired. */
 export interface Publication {
-  /** Of the book. */
+  /** Id of the book. */
   id: string
   title: string
   subtitle: string | null
   updated: string
-  /** As exact as it is known: `2019`, `2019-07` or `2019-07-24`. */
+  /** As exact as known: `2019`, `2019-07` or `2019-07-24`. */
   issued: string | null
   summary: string | null
   contributors: readonly Contributor[]
   publisher: string | null
-  /** As the book says it; need not be a tag of BCP 47. */
+  /** As the book states it; not necessarily a BCP 47 tag. */
   language: string | null
   isbns: readonly string[]
   /** Genres and tags. */
   subjects: readonly string[]
   series: { id: string; name: string; position: number | null }
   readingDirection: 'ltr' | 'rtl' | 'ttb' | 'webtoon' | null
-  /** Of its file. */
+  /** Size of its file. */
   mediaType: string
   fileBytes: number
-  /** 0 where it is not known. */
+  /** 0 if unknown. */
   pageCount: number
-  /** Whether it can be read without the file: not before it was analyzed. */
+  /** Whether the book can be read online; false until it is analyzed. */
   hasManifest: boolean
-  /** Whether its pages can be had as pictures, one by one. */
+  /** Whether its pages are available as single pictures. */
   isStreamed: boolean
-  /** Where the reader is, by pages from 1; null where reading has not begun. */
+  /** The user's position, in pages from 1; null if the user has not begun the book. */
   lastRead: { page: number; at: string } | null
-  /** Whether all that is known stands here: feeds cut what is long. */
+  /** Whether the record is complete; feeds shorten long texts. */
   isComplete: boolean
 }
 
-/** The beginning of another feed. */
+/** The first entries of another feed. */
 export interface Group {
   title: string
   place: Place
@@ -84,13 +84,13 @@ export interface Group {
   publications: readonly Publication[]
 }
 
-/** Ways to see less of a feed, or in another order; exactly one is active. */
+/** Filters or orders of a feed; exactly one is active. */
 export interface FacetGroup {
   title: string
   facets: readonly {
     title: string
     place: Place
-    isActive: boolean /** Null where counting would cost more than the feed itself. */
+    isActive: boolean /** Null if counting would cost more than the feed itself. */
     count: number | null
   }[]
 }
@@ -103,21 +103,21 @@ export interface Paging {
 }
 
 export interface Feed {
-  /** An IRI that stays the same. */
+  /** A permanent IRI. */
   id: string
   title: string
   updated: string
-  /** Where it is, without its page. */
+  /** Its address, without the page. */
   place: Place
-  /** Null for the root. */
+  /** The parent feed; null for the root. */
   up: Place | null
   navigation: readonly NavigationEntry[]
   publications: readonly Publication[]
   groups: readonly Group[]
   facets: readonly FacetGroup[]
-  /** Null where it has one page only. */
+  /** Null if it has one page only. */
   paging: Paging | null
-  /** Whether titles are told apart by their series, where the feed has books of several. */
+  /** Whether titles include the series, for feeds with books of several series. */
   namesSeries: boolean
 }
 
@@ -127,10 +127,10 @@ export function hrefOf(root: string, { path, query = {} }: Place): string {
   return given.length === 0 ? root + path : `${root}${path}?${new URLSearchParams(given)}`
 }
 
-/** The same place with other members of its query. */
+/** The same place with changed query members. */
 export const placeWith = (place: Place, query: NonNullable<Place['query']>): Place => ({ ...place, query: { ...place.query, ...query } })
 
-/** Where the feed itself is, and the other pages of it, by relations of RFC 5005. */
+/** The feed itself and its other pages, by relations of RFC 5005. */
 export function pagesOf({
   place,
   paging,
@@ -142,17 +142,17 @@ export function pagesOf({
   return {
     self: page === 1 ? place : at(page),
     first: at(1),
-    // From beyond the end the way back leads to the last page that exists.
+    // Beyond the end, `previous` is the last page that exists.
     ...(page > 1 && { previous: at(Math.min(page - 1, last)) }),
     ...(page < last && { next: at(page + 1) }),
     last: at(last),
   }
 }
 
-/** The time of a feed without entries: that of nothing that could be asked about. */
+/** The time of a feed without entries. */
 const STARTED = new Date().toISOString()
 
-/** When a feed changed: when the last of its entries did. All in the form that `Date.toISOString` gives, which sorts. */
+/** The latest change of any entry. All times have the form of `Date.toISOString`, which sorts as text. */
 export function latestOf(entries: readonly { updated: string }[]): string {
   return entries.reduce((latest, { updated }) => (updated > latest ? updated : latest), '') || STARTED
 }

@@ -10,7 +10,7 @@ import { listNames } from '#core/metadata/taxonomy-query.ts'
 import type { ShelfKind } from '#core/shelves/shelf.ts'
 import { listShelves } from '#core/shelves/shelf-query.ts'
 
-/** Books that a group of the root shows of each list. */
+/** Books of each list that the root shows. */
 const GROUP_SIZE = 10
 const SUMMARY_LENGTH_MAX = 500
 
@@ -23,12 +23,12 @@ interface Section {
   relation?: Relation
 }
 
-/** What the root leads to. */
+/** The entries of the root. */
 export const SECTIONS: readonly Section[] = [
-  { path: '/in-progress', title: 'In progress', summary: 'Books that you have begun', kind: 'acquisition', who: 'books-read' },
+  { path: '/in-progress', title: 'In progress', summary: 'Books that you are reading', kind: 'acquisition', who: 'books-read' },
   { path: '/on-deck', title: 'On deck', summary: 'The next book of each series that you read', kind: 'acquisition', who: 'books-read' },
   {
-    ...{ path: '/recently-added', title: 'Recently added', summary: 'New books, the latest first', kind: 'acquisition', who: 'books-read' },
+    ...{ path: '/recently-added', title: 'Recently added', summary: 'New books, newest first', kind: 'acquisition', who: 'books-read' },
     relation: 'new',
   },
   {
@@ -50,7 +50,7 @@ export const SECTIONS: readonly Section[] = [
   { path: '/publishers', title: 'Publishers', summary: 'Series by publisher', kind: 'navigation', who: 'series-read' },
 ]
 
-/** The root: ways to all else that this credential may see, and the beginning of what its reader most likely wants. */
+/** The root feed: links to everything that the caller may see, and the first books of the lists that the user most likely wants. */
 export async function rootFeed(call: CatalogCall): Promise<Feed> {
   const updated = latestOf([])
   const navigation = SECTIONS.filter(({ who }) => call.caller.permissions.has(who)).map(
@@ -70,9 +70,9 @@ export async function rootFeed(call: CatalogCall): Promise<Feed> {
   return feedOf({ id: 'urn:carrel:root', title: NAME, updated, place: ROOT, up: null, navigation, groups })
 }
 
-/** One page of a list that leads to other lists. */
+/** One page of a list of links to other lists. */
 async function listFeed<Item>(
-  asked: PagingQuery,
+  request: PagingQuery,
   about: {
     id: string
     title: string
@@ -81,7 +81,7 @@ async function listFeed<Item>(
     entry(item: Item): Omit<NavigationEntry, 'updated'> & { updated: string | null }
   },
 ): Promise<Feed> {
-  const { page, pageSize, ...window } = windowOf(asked)
+  const { page, pageSize, ...window } = windowOf(request)
   const { items, total } = await about.list(window)
   const never = latestOf([])
   const navigation = items.map((item) => {
@@ -90,12 +90,12 @@ async function listFeed<Item>(
   })
   return feedOf({
     ...{ id: about.id, title: about.title, navigation, updated: latestOf(navigation), paging: { page, pageSize, total } },
-    place: { path: about.path, query: sizeQuery(asked), kind: 'navigation' },
+    place: { path: about.path, query: sizeQuery(request), kind: 'navigation' },
   })
 }
 
-export function librariesFeed({ services, caller }: CatalogCall, asked: PagingQuery): Promise<Feed> {
-  return listFeed(asked, {
+export function librariesFeed({ services, caller }: CatalogCall, request: PagingQuery): Promise<Feed> {
+  return listFeed(request, {
     ...{ id: 'urn:carrel:libraries', title: 'Libraries', path: '/libraries' },
     list: (window) => listLibraries(services.database, caller, window),
     entry: ({ id, name, description, updatedAt, seriesCount }) => ({
@@ -112,9 +112,9 @@ const SHELVES = {
 } as const satisfies Record<ShelfKind, object>
 
 /** Collections or read lists. */
-export function shelvesFeed({ services, caller }: CatalogCall, asked: PagingQuery, shelf: ShelfKind): Promise<Feed> {
+export function shelvesFeed({ services, caller }: CatalogCall, request: PagingQuery, shelf: ShelfKind): Promise<Feed> {
   const { kind, ...about } = SHELVES[shelf]
-  return listFeed(asked, {
+  return listFeed(request, {
     ...about,
     list: (window) => listShelves(services.database, caller, shelf, window),
     entry: ({ id, name, summary, updatedAt, count }) => ({
@@ -125,8 +125,8 @@ export function shelvesFeed({ services, caller }: CatalogCall, asked: PagingQuer
   })
 }
 
-export function genresFeed({ services, caller }: CatalogCall, asked: PagingQuery): Promise<Feed> {
-  return listFeed(asked, {
+export function genresFeed({ services, caller }: CatalogCall, request: PagingQuery): Promise<Feed> {
+  return listFeed(request, {
     ...{ id: 'urn:carrel:genres', title: 'Genres', path: '/genres' },
     list: (window) => listNames(services.database, caller, { taxonomy: 'genre', ...window }),
     entry: ({ id, name, createdAt, seriesCount }) => ({
@@ -136,8 +136,8 @@ export function genresFeed({ services, caller }: CatalogCall, asked: PagingQuery
   })
 }
 
-export function publishersFeed({ services, caller }: CatalogCall, asked: PagingQuery): Promise<Feed> {
-  return listFeed(asked, {
+export function publishersFeed({ services, caller }: CatalogCall, request: PagingQuery): Promise<Feed> {
+  return listFeed(request, {
     ...{ id: 'urn:carrel:publishers', title: 'Publishers', path: '/publishers' },
     list: (window) => listPublishers(services.database, caller, window),
     entry: ({ name, seriesCount }) => ({

@@ -17,7 +17,7 @@ import { languageTag } from '#core/metadata/language-tag.ts'
 import { dayOf } from '#core/metadata/release-date.ts'
 import { DIVINA_TYPE, PROGRESSION_TYPE, WEBPUB_TYPE } from '#core/reading/web-publication.ts'
 
-/** Writes feeds as OPDS 2.0: JSON in the shapes of Readium's web publications. Members that are not known are left out, never null. */
+/** Writes feeds as OPDS 2.0: JSON in the format of Readium web publications. Unknown members are left out, never null. */
 
 export const FEED_TYPE = 'application/opds+json'
 export const PUBLICATION_TYPE = 'application/opds-publication+json'
@@ -57,13 +57,13 @@ export function writeFeed(feed: Feed): { bytes: Buffer; mediaType: string } {
   return written(value, FEED_TYPE)
 }
 
-/** All that is known of a book, as a document of its own. */
+/** The full record of a book as a document of its own. */
 export function writePublication(publication: Publication): { bytes: Buffer; mediaType: string } {
   return written(publicationOf(publication), PUBLICATION_TYPE)
 }
 
-/** A feed must lead somewhere: one without entries says so and leads back. */
-const NOTHING: Link = { href: OPDS2_ROOT, title: 'There is nothing here. Back to the start', type: FEED_TYPE, rel: 'start' }
+/** A feed must have a link, so an empty one links back to the root. */
+const NOTHING: Link = { href: OPDS2_ROOT, title: 'This list is empty. Back to the start', type: FEED_TYPE, rel: 'start' }
 
 const linkTo = (place: Place, rel: string, title?: string): Link => ({
   rel,
@@ -141,7 +141,7 @@ function publicationLinks({ id, mediaType, fileBytes, hasManifest, isStreamed }:
   return [
     { rel: 'self', href: `${OPDS2_ROOT}/books/${id}`, type: PUBLICATION_TYPE },
     { rel: 'http://opds-spec.org/acquisition', href: fileHref(id), type: mediaType, ...(fileBytes > 0 && { size: fileBytes }) },
-    // The same book to be read where it is.
+    // The same book, to read online.
     ...(hasManifest ? [{ rel: 'http://opds-spec.org/acquisition', href: manifestHref(id), type: manifestType }] : []),
     { rel: 'http://www.cantook.com/api/progression', href: progressionHref(id), type: PROGRESSION_TYPE },
   ]

@@ -11,53 +11,52 @@ import { PAGE_WIDTHS } from '#core/reading/page-variant.ts'
 
 type Services = Needs<'database' | 'pageReader' | 'settings'>
 
-/** Never `public`: a shared cache knows nothing of who may see what. Asked again after ten minutes, by the name of the content. */
+/** Never `public`: a shared cache does not know who may see what. Revalidated by ETag after ten minutes. */
 const CHECKED = 'private, max-age=600'
-/** The kinds of picture that OPDS and OPDS-PSE let an image be; pages of others are sent as JPEG. */
+/** The picture formats that OPDS and OPDS-PSE allow; pages in other formats are sent as JPEG. */
 export const FEED_PICTURES = ['image/jpeg', 'image/png', 'image/gif']
 const COVER_WIDTHS: Record<Exclude<CoverSize, 'small'>, (typeof PAGE_WIDTHS)[number]> = { medium: 640, large: 1280 }
-/** A book without a first page that could be drawn larger has its small cover, or a placeholder. */
+/** Errors of a book without a usable first page: it has the small cover or a placeholder. */
 const NO_PAGE = new Set<ErrorCode>(['not_found', 'not_analyzed', 'not_paged', 'page_unreadable'])
 
 /**
- * The cover of a book, JPEG: the small one as lists have it, the larger ones of what a person chose, else of its first page.
- * @throws not_found for a hidden or unknown book, and where no placeholder is wanted
+ * The cover of a book, JPEG: small as in lists, or larger from the chosen cover, else from its first page.
+ * @throws not_found for a hidden or unknown book, and for a missing cover if no placeholder is wanted
  */
 export async function coverImage(
   call: Call<Services>,
-  { bookId, size = 'small', ...wanted }: { bookId: string; size?: CoverSize; placeholder?: boolean },
+  { bookId, size = 'small', ...options }: { bookId: string; size?: CoverSize; placeholder?: boolean },
 ): Promise<StreamReply> {
-  if (size === 'small') return await bookThumbnail(call, bookId, wanted)
+  if (size === 'small') return await bookThumbnail(call, bookId, options)
   const caller = call.caller
   await checkOwner(call.services.database, caller, { kind: 'book', id: bookId })
   const chosen = await findChosenCover(call.services, { kind: 'book', id: bookId.toLowerCase() }, 'large')
   if (chosen) return { kind: 'file', ...chosen, mediaType: 'image/jpeg', cacheControl: CHECKED }
   const smallInstead = async (error: unknown): Promise<StreamReply> => {
     if (!(error instanceof CarrelError && NO_PAGE.has(error.code))) throw error
-    return await bookThumbnail(call, bookId, wanted)
+    return await bookThumbnail(call, bookId, options)
   }
   try {
     const page = await pagePicture(call, { bookId, pageNumber: 1, width: COVER_WIDTHS[size], format: 'jpeg' }, CHECKED)
     if (page.kind !== 'made') return page
-    // Whether a page can be drawn shows when it is.
+    // Only rendering shows whether a page can be rendered.
     return { ...page, make: () => page.make().catch(async (error: unknown) => await pictureOf(await smallInstead(error))) }
   } catch (error) {
     return await smallInstead(error)
   }
 }
 
-/** The picture that a reply would send, which is small. */
+/** The bytes of a small reply. */
 async function pictureOf(reply: StreamReply): Promise<{ bytes: Uint8Array; mediaType: string }> {
   if (reply.kind === 'bytes') return reply
   if (reply.kind === 'file') return { bytes: await readFile(reply.path), mediaType: reply.mediaType }
-  throw new Error(`A cover came as ${reply.kind}`)
+  throw new Error(`Cannot read the bytes of a reply of kind ${reply.kind}`)
 }
 
 /**
- * A page as OPDS-PSE asks for it. That it was sent does not mean that it was read: readers fetch ahead, and thumbnails of all pages, so no progress is
- * recorded.
+ * A page as OPDS-PSE requests it. Records no progress: apps prefetch pages and load thumbnails of all of them.
  * @param page.pageNumber from 0
- * @param page.maxWidth in pixels; the widest that is offered and not wider is sent, or the narrowest of all
+ * @param page.maxWidth in pixels; selects the widest available width up to this, or else the smallest
  * @throws not_found, not_analyzed, not_paged
  */
 export async function pageImage(
@@ -65,11 +64,11 @@ export async function pageImage(
   page: { bookId: string; pageNumber: number; maxWidth: number | undefined },
 ): Promise<StreamReply> {
   const width = page.maxWidth === undefined ? undefined : offeredWidth(page.maxWidth)
-  const asked = { bookId: page.bookId, pageNumber: page.pageNumber + 1, width, format: 'jpeg', keeps: FEED_PICTURES } as const
-  return await pagePicture(call, asked, CHECKED)
+  const pageRequest = { bookId: page.bookId, pageNumber: page.pageNumber + 1, width, format: 'jpeg', keeps: FEED_PICTURES } as const
+  return await pagePicture(call, pageRequest, CHECKED)
 }
 
-/** Every width is a picture to make and keep, so there are a few of them only. */
+/** There are only a few widths, because each one is a picture to render and cache. */
 export function offeredWidth(maxWidth: number): number {
   return PAGE_WIDTHS.findLast((width) => width <= maxWidth) ?? PAGE_WIDTHS[0]
 }

@@ -9,7 +9,7 @@ import { issuedOf } from '#core/metadata/release-date.ts'
 import { listNamesOf } from '#core/metadata/taxonomy-query.ts'
 import { IN_LIST, listPublicationMetadata, type PublicationMetadata, WHOLE } from '#core/reading/publication-query.ts'
 
-/** Books of a list as catalogs show them, by one statement more than the list. The caller has decided that they are visible. */
+/** Books of a list as publications, with one more statement than the list. The caller has checked that they are visible. */
 export async function publicationsOf({ database }: Needs<'database'>, books: readonly Book[]): Promise<Publication[]> {
   const known = await listPublicationMetadata(
     database,
@@ -19,7 +19,7 @@ export async function publicationsOf({ database }: Needs<'database'>, books: rea
   return books.map((book) => publicationOf(book, known.get(book.id) ?? null))
 }
 
-/** One book with all that is known of it. @throws not_found */
+/** The full publication of a book. @throws not_found */
 export async function getPublication({ database }: Needs<'database'>, caller: Caller, bookId: string): Promise<Publication> {
   const book = await getBook(database, caller, bookId)
   const names = (taxonomy: 'genre' | 'tag') => listNamesOf(database, caller, { taxonomy, bearer: 'book', bearerIds: [book.id] })
@@ -28,7 +28,7 @@ export async function getPublication({ database }: Needs<'database'>, caller: Ca
   return { ...publicationOf(book, known.get(book.id) ?? null), subjects: [...subjects], isComplete: true }
 }
 
-/** @param known null for a book that has gone in the meantime */
+/** @param known null for a book that was deleted meanwhile */
 function publicationOf(book: Book, known: PublicationMetadata | null): Publication {
   const { id, title, updatedAt, seriesId, seriesName, readProgress, pageCount } = book
   return {
@@ -50,7 +50,7 @@ function publicationOf(book: Book, known: PublicationMetadata | null): Publicati
     pageCount,
     hasManifest: book.analyzed && !book.deleted,
     isStreamed: book.analyzed && !book.deleted && pageCount > 0 && known !== null && known.pageSource !== 'none',
-    // A book that was analyzed again may have fewer pages than were read of it.
+    // A new analysis may have found fewer pages than the user has read.
     lastRead: readProgress && { page: Math.min(readProgress.currentPage, Math.max(pageCount, 1)), at: readProgress.updatedAt },
     isComplete: false,
   }

@@ -11,10 +11,10 @@ type Services = Needs<'database' | 'pageReader' | 'positionLists' | 'publication
 const REST_BOOKS = '/api/v1/books/'
 const OPDS2_BOOKS = `${OPDS2_ROOT}/books/`
 
-/** Of REST, what reading takes. */
+/** The REST routes for reading. */
 const REST_ROUTES: readonly Route<Services>[] = [...readingRoutes, ...bookContentRoutes, ...progressRoutes]
 
-/** The manifest of a publication and all that it leads to: its links are relative, so they hold below both addresses. */
+/** The manifest of a publication and everything it links to; its links are relative, so they work at both addresses. */
 const READ_HERE = new Set(
   ['manifest', 'positions', 'progression', 'resource/:resourcePath*', 'pages/:pageNumber', 'thumbnail', 'file'].map(
     (part) => `${REST_BOOKS}:bookId/${part}`,
@@ -22,8 +22,8 @@ const READ_HERE = new Set(
 )
 
 /**
- * Reading without downloading for apps that follow the links of a feed. They go on with the name and the password that the feed was asked for with, which REST
- * does not take; so the same routes answer here a second time.
+ * Reading online for apps that follow the links of a feed. They keep using the HTTP Basic credentials of the feed, which REST does not
+ * accept, so the same routes exist here a second time.
  */
 export const readingHereRoutes: readonly Route<Services>[] = REST_ROUTES.filter(({ path }) => READ_HERE.has(path)).map((route) => ({
   ...route,

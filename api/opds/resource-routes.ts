@@ -18,16 +18,16 @@ const stream = streamOf<Services>()
 const tag = 'opds'
 const mount = opdsMount
 const BookId = Type.Object({ bookId: Uuid })
-/** Of no screen. */
+/** No screen is wider. */
 const WIDTH_MAX = 100_000
-/** What a client sends that does not know this part of a template. */
+/** What a client sends that does not expand this part of a template. */
 const WIDTH_UNKNOWN = '{maxWidth}'
 
-/** What both versions of the catalog lead to. It takes the name and the password with which feed readers ask, which the same addresses of REST do not. */
+/** Resources that both versions of the catalog link to. They accept HTTP Basic, which the same resources of REST do not. */
 export const resourceRoutes: readonly Route<Services>[] = [
   stream({
     path: OPDS_ROOT,
-    summary: 'Leads to the catalog in OPDS 1.2',
+    summary: 'Redirect to the catalog in OPDS 1.2',
     tag,
     mount,
     allow: { who: 'public' },
@@ -37,7 +37,7 @@ export const resourceRoutes: readonly Route<Services>[] = [
   }),
   stream({
     path: AUTHENTICATION_PATH,
-    summary: 'How one signs in to the feeds (Authentication for OPDS 1.0)',
+    summary: 'Get the authentication document of the feeds (Authentication for OPDS 1.0)',
     tag,
     mount,
     allow: { who: 'public' },
@@ -47,7 +47,7 @@ export const resourceRoutes: readonly Route<Services>[] = [
   }),
   stream({
     path: SEARCH_DESCRIPTION_PATH,
-    summary: 'How the catalog is searched (OpenSearch 1.1)',
+    summary: 'Get the search description of the catalog (OpenSearch 1.1)',
     tag,
     mount,
     allow: { who: 'books-read', basic: true },
@@ -56,7 +56,7 @@ export const resourceRoutes: readonly Route<Services>[] = [
   }),
   stream({
     path: '/opds/books/:bookId/file',
-    summary: 'The file of a book, as it is',
+    summary: 'Download the file of a book',
     tag,
     mount,
     allow: { who: 'books-read', basic: true },
@@ -66,7 +66,7 @@ export const resourceRoutes: readonly Route<Services>[] = [
   }),
   stream({
     path: '/opds/books/:bookId/cover',
-    summary: 'The cover of a book as JPEG, in one of several sizes',
+    summary: 'Get the cover of a book as JPEG, in one of several sizes',
     tag,
     mount,
     allow: { who: 'books-read', basic: true },
@@ -77,7 +77,7 @@ export const resourceRoutes: readonly Route<Services>[] = [
   }),
   stream({
     path: '/opds/series/:seriesId/cover',
-    summary: 'The cover of a series as JPEG',
+    summary: 'Get the cover of a series as JPEG',
     tag,
     mount,
     allow: { who: 'series-read', basic: true },
@@ -88,7 +88,7 @@ export const resourceRoutes: readonly Route<Services>[] = [
   }),
   stream({
     path: '/opds/books/:bookId/pages/:pageNumber',
-    summary: 'The picture of one page, as page streaming (OPDS-PSE) asks for it',
+    summary: 'Get one page as a picture, for page streaming (OPDS-PSE)',
     tag,
     mount,
     allow: { who: 'pages-read', basic: true },
@@ -96,8 +96,7 @@ export const resourceRoutes: readonly Route<Services>[] = [
     query: Type.Object({
       width: Type.Optional(
         Type.Union([Type.Integer({ minimum: 1, maximum: WIDTH_MAX }), Type.Literal(WIDTH_UNKNOWN)], {
-          description:
-            'In pixels at most. One of the widths is sent that pages are offered in, and never a wider picture than the page is.',
+          description: 'Maximum in pixels. The picture has one of the available widths and is never wider than the page.',
         }),
       ),
     }),

@@ -31,7 +31,7 @@ import { Uuid } from '#core/foundation/schema.ts'
 type Services = Needs<'database' | 'pageReader' | 'positionLists' | 'publications' | 'recommendations' | 'settings'>
 const stream = streamOf<Services>()
 
-/** Every feed once for each version of the protocol. */
+/** Every feed exists once per version of the protocol. */
 const VERSIONS = [
   {
     ...{ name: 'OPDS 1.2', tag: 'opds', root: ATOM_ROOT, hasGroups: false, write: writeAtom, writeOne: writeEntry },
@@ -45,13 +45,13 @@ const VERSIONS = [
 
 const SearchQuery = Type.Object({
   ...pagingQuery,
-  query: Type.Optional(Type.String({ maxLength: SEARCH_LENGTH_MAX, description: 'Words to look for; without any nothing is found.' })),
+  query: Type.Optional(Type.String({ maxLength: SEARCH_LENGTH_MAX, description: 'Search words; without any, nothing is found.' })),
 })
 const Name = (what: string) => Type.Optional(Type.String({ maxLength: VALUE_LENGTH_MAX, description: `Only series of this ${what}.` }))
 const SeriesFeedQuery = Type.Object({ ...pagingQuery, genre: Name('genre'), publisher: Name('publisher') })
 const NoQuery = Type.Object({})
 
-/** One feed of the tree, below the root of each version. */
+/** One feed of the catalog, below the root of each version. */
 interface FeedRoute<P extends TSchema, Q extends TSchema> {
   path: string
   summary: string
@@ -83,7 +83,7 @@ function feed<Q extends TSchema, P extends TSchema = typeof NoQuery>(about: Feed
 const oneBook: Route<Services>[] = VERSIONS.map(({ name, tag, root, writeOne, entryTypes }) =>
   stream({
     path: `${root}/books/:bookId`,
-    summary: `All that is known of a book (${name})`,
+    summary: `Get the full record of a book (${name})`,
     tag,
     allow: { who: 'books-read', basic: true },
     mount: opdsMount,
@@ -93,67 +93,78 @@ const oneBook: Route<Services>[] = VERSIONS.map(({ name, tag, root, writeOne, en
   }),
 )
 
-/** The catalogs for feed readers, and what they lead to. */
+/** The catalogs for feed readers, and the resources that they link to. */
 export const opdsRoutes: readonly Route<Services>[] = [
   ...resourceRoutes,
   ...readingHereRoutes,
-  ...feed({ path: '', summary: 'The root of the catalog', who: 'books-read', query: NoQuery, build: (call) => rootFeed(call) }),
-  ...feed({ path: '/libraries', summary: 'Libraries by name', who: 'libraries-read', query: PagingQuery, build: librariesFeed }),
+  ...feed({ path: '', summary: 'Get the root of the catalog', who: 'books-read', query: NoQuery, build: (call) => rootFeed(call) }),
+  ...feed({ path: '/libraries', summary: 'List libraries by name', who: 'libraries-read', query: PagingQuery, build: librariesFeed }),
   ...feed({
-    ...{ path: '/libraries/:libraryId', summary: 'The series of a library by name', who: 'series-read', query: PagingQuery },
+    ...{ path: '/libraries/:libraryId', summary: 'List the series of a library by name', who: 'series-read', query: PagingQuery },
     params: Type.Object({ libraryId: Uuid }),
     build: (call, query, { libraryId }) => librarySeriesFeed(call, query, libraryId),
   }),
   ...feed({
-    ...{ path: '/series', summary: 'Series by name; all of them, or those of a genre or publisher', who: 'series-read' },
+    ...{ path: '/series', summary: 'List series by name, all or those of a genre or publisher', who: 'series-read' },
     ...{ query: SeriesFeedQuery, build: allSeriesFeed },
   }),
   ...feed({
-    ...{ path: '/series/:seriesId', summary: 'The books of a series, in reading order', who: 'books-read', query: BookFeedQuery },
+    ...{ path: '/series/:seriesId', summary: 'List the books of a series in reading order', who: 'books-read', query: BookFeedQuery },
     params: Type.Object({ seriesId: Uuid }),
     build: (call, query, { seriesId }) => seriesBooksFeed(call, query, seriesId),
   }),
-  ...feed({ path: '/books', summary: 'Books by title', who: 'books-read', query: BookFeedQuery, build: allBooksFeed }),
+  ...feed({ path: '/books', summary: 'List books by title', who: 'books-read', query: BookFeedQuery, build: allBooksFeed }),
   ...oneBook,
   ...feed({
-    ...{ path: '/collections', summary: 'Collections by name', who: 'series-read', query: PagingQuery },
+    ...{ path: '/collections', summary: 'List collections by name', who: 'series-read', query: PagingQuery },
     build: (call, query) => shelvesFeed(call, query, 'collection'),
   }),
   ...feed({
-    ...{ path: '/collections/:collectionId', summary: 'The series of a collection, in its order', who: 'series-read', query: PagingQuery },
+    ...{
+      path: '/collections/:collectionId',
+      summary: 'List the series of a collection in its order',
+      who: 'series-read',
+      query: PagingQuery,
+    },
     params: Type.Object({ collectionId: Uuid }),
     build: (call, query, { collectionId }) => collectionFeed(call, query, collectionId),
   }),
   ...feed({
-    ...{ path: '/read-lists', summary: 'Read lists by name', who: 'books-read', query: PagingQuery },
+    ...{ path: '/read-lists', summary: 'List read lists by name', who: 'books-read', query: PagingQuery },
     build: (call, query) => shelvesFeed(call, query, 'read_list'),
   }),
   ...feed({
-    ...{ path: '/read-lists/:readListId', summary: 'The books of a read list, in its order', who: 'books-read', query: PagingQuery },
+    ...{ path: '/read-lists/:readListId', summary: 'List the books of a read list in its order', who: 'books-read', query: PagingQuery },
     params: Type.Object({ readListId: Uuid }),
     build: (call, query, { readListId }) => readListFeed(call, query, readListId),
   }),
   ...feed({
-    ...{ path: '/on-deck', summary: 'The next book of every series I am in between two books of', who: 'books-read' },
+    ...{ path: '/on-deck', summary: 'List my next book of each series that I am reading', who: 'books-read' },
     ...{ query: BookFeedQuery, build: onDeckFeed },
   }),
   ...feed({
-    ...{ path: '/in-progress', summary: 'Books I have begun and not finished, the latest first', who: 'books-read' },
+    ...{ path: '/in-progress', summary: 'List the books that I am reading, latest first', who: 'books-read' },
     ...{ query: BookFeedQuery, build: inProgressFeed },
   }),
   ...feed({
-    ...{ path: '/recently-added', summary: 'Books by the day they came, the newest first', who: 'books-read' },
+    ...{ path: '/recently-added', summary: 'List recently added books, newest first', who: 'books-read' },
     ...{ query: BookFeedQuery, build: recentlyAddedFeed },
   }),
   ...feed({
-    ...{ path: '/recommended', summary: 'Series of this library that a plugin recommends to me', who: 'series-read' },
+    ...{ path: '/recommended', summary: 'List series of this library that a plugin recommends to me', who: 'series-read' },
     ...{ query: PagingQuery, build: recommendedFeed },
   }),
-  ...feed({ path: '/genres', summary: 'Genres by name', who: 'series-read', query: PagingQuery, build: genresFeed }),
-  ...feed({ path: '/publishers', summary: 'Publishers by name', who: 'series-read', query: PagingQuery, build: publishersFeed }),
-  ...feed({ path: '/search', summary: 'Books by words, the best match first', who: 'books-read', query: SearchQuery, build: searchFeed }),
+  ...feed({ path: '/genres', summary: 'List genres by name', who: 'series-read', query: PagingQuery, build: genresFeed }),
+  ...feed({ path: '/publishers', summary: 'List publishers by name', who: 'series-read', query: PagingQuery, build: publishersFeed }),
   ...feed({
-    ...{ path: '/search/series', summary: 'Series by words, the best match first', who: 'series-read' },
+    path: '/search',
+    summary: 'Search books by words, best match first',
+    who: 'books-read',
+    query: SearchQuery,
+    build: searchFeed,
+  }),
+  ...feed({
+    ...{ path: '/search/series', summary: 'Search series by words, best match first', who: 'series-read' },
     ...{ query: SearchQuery, build: seriesSearchFeed },
   }),
 ]

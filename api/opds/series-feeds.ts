@@ -9,7 +9,7 @@ import { CarrelError, refuse } from '#core/foundation/errors.ts'
 import { cutText } from '#core/foundation/text.ts'
 import { findShelf, listCollectionSeries } from '#core/shelves/shelf-query.ts'
 
-/** As much of a summary as one sees in a list. */
+/** Lists show no longer summaries. */
 const SUMMARY_LENGTH_MAX = 500
 
 export const seriesEntry = ({ id, title, summary, updatedAt, bookCount }: Series): NavigationEntry => ({
@@ -22,22 +22,22 @@ export const seriesEntry = ({ id, title, summary, updatedAt, bookCount }: Series
   coverOfSeries: id,
 })
 
-/** One list of series. */
+/** A list of series. */
 interface SeriesList {
   id: string
   title: string
   path: string
-  /** Members of the query that belong to the list itself. */
+  /** Query members of the list itself. */
   query?: Place['query']
   up?: Place
   list(window: { offset: number; limit: number }): Promise<{ items: Series[]; total: number }>
 }
 
-async function seriesFeed(asked: PagingQuery, { id, title, path, query, up = ROOT, list }: SeriesList): Promise<Feed> {
-  const { page, pageSize, ...window } = windowOf(asked)
+async function seriesFeed(request: PagingQuery, { id, title, path, query, up = ROOT, list }: SeriesList): Promise<Feed> {
+  const { page, pageSize, ...window } = windowOf(request)
   const { items, total } = await list(window)
   const navigation = items.map(seriesEntry)
-  const place: Place = { path, query: { ...query, ...sizeQuery(asked) }, kind: 'navigation' }
+  const place: Place = { path, query: { ...query, ...sizeQuery(request) }, kind: 'navigation' }
   return feedOf({ id, title, place, up, updated: latestOf(navigation), navigation, paging: { page, pageSize, total } })
 }
 
@@ -46,13 +46,13 @@ const listing =
   (window) =>
     listSeries(services.database, caller, { filter, sort: null, ...window })
 
-/** All series, or those of a genre or of a publisher. */
-export async function allSeriesFeed(call: CatalogCall, asked: PagingQuery & { genre?: string; publisher?: string }): Promise<Feed> {
-  const { genre, publisher } = asked
-  const wanted = publisher === undefined ? undefined : { publisher: { operator: 'is', value: publisher } }
+/** All series, or those of a genre or publisher. */
+export async function allSeriesFeed(call: CatalogCall, request: PagingQuery & { genre?: string; publisher?: string }): Promise<Feed> {
+  const { genre, publisher } = request
+  const condition = publisher === undefined ? undefined : { publisher: { operator: 'is', value: publisher } }
   const filter: SeriesFilter = {
     genres: genre === undefined ? undefined : [genre],
-    condition: wanted && compileFilter(wanted, 'series', call.caller),
+    condition: condition && compileFilter(condition, 'series', call.caller),
   }
   const title = [genre, publisher].filter((name) => name !== undefined).join(', ') || 'Series'
   const up: Place =
@@ -62,20 +62,20 @@ export async function allSeriesFeed(call: CatalogCall, asked: PagingQuery & { ge
         ? { path: '/publishers', kind: 'navigation' }
         : ROOT
   const query = { genre, publisher }
-  // Names are no parts of an address as they are: whoever asks for a list by its name is told the same id.
+  // Names are encoded, so that the id of a list is the same however its address is spelled.
   const id =
     genre === undefined && publisher === undefined ? 'urn:carrel:series' : `urn:carrel:series?${new URLSearchParams(namesOf(query))}`
-  return await seriesFeed(asked, { id, title, path: '/series', query, up, list: listing(call, filter) })
+  return await seriesFeed(request, { id, title, path: '/series', query, up, list: listing(call, filter) })
 }
 
 const namesOf = (query: Record<string, string | undefined>): [string, string][] =>
   Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined)
 
 /** @throws not_found */
-export async function librarySeriesFeed(call: CatalogCall, asked: PagingQuery, libraryId: string): Promise<Feed> {
+export async function librarySeriesFeed(call: CatalogCall, request: PagingQuery, libraryId: string): Promise<Feed> {
   const { id, name } = await getLibraryName(call.services.database, libraryId)
   const up: Place = { path: '/libraries', kind: 'navigation' }
-  return await seriesFeed(asked, {
+  return await seriesFeed(request, {
     id: `urn:uuid:${id}`,
     title: name,
     path: `/libraries/${id}`,
@@ -85,11 +85,11 @@ export async function librarySeriesFeed(call: CatalogCall, asked: PagingQuery, l
 }
 
 /** @throws not_found */
-export async function collectionFeed(call: CatalogCall, asked: PagingQuery, collectionId: string): Promise<Feed> {
+export async function collectionFeed(call: CatalogCall, request: PagingQuery, collectionId: string): Promise<Feed> {
   const { database } = call.services
   const shelf = await findShelf(database, call.caller, 'collection', collectionId)
   if (!shelf) refuse('not_found', `There is no collection ${collectionId}, or you may not see it.`)
-  return await seriesFeed(asked, {
+  return await seriesFeed(request, {
     ...{
       id: `urn:uuid:${shelf.id}`,
       title: shelf.name,
@@ -100,30 +100,30 @@ export async function collectionFeed(call: CatalogCall, asked: PagingQuery, coll
   })
 }
 
-/** Series by words. Nothing looked for is nothing found. */
-export async function seriesSearchFeed(call: CatalogCall, asked: PagingQuery & { query?: string }): Promise<Feed> {
-  const search = readSearch(asked.query)
+/** Finds series by words. An empty search finds nothing. */
+export async function seriesSearchFeed(call: CatalogCall, request: PagingQuery & { query?: string }): Promise<Feed> {
+  const search = readSearch(request.query)
   const list: SeriesList['list'] = search === null ? async () => ({ items: [], total: 0 }) : listing(call, { search })
-  return await seriesFeed(asked, {
+  return await seriesFeed(request, {
     id: 'urn:carrel:search:series',
-    title: 'Search for series',
+    title: 'Search series',
     path: '/search/series',
-    query: { query: asked.query },
+    query: { query: request.query },
     list,
   })
 }
 
-/** What the plugin of the reader recommends, as far as it is in this library; the list is made in the background. */
-export async function recommendedFeed(call: CatalogCall, asked: PagingQuery): Promise<Feed> {
+/** Recommendations of a plugin for the user, as far as the series are in this library; the list is made in the background. */
+export async function recommendedFeed(call: CatalogCall, request: PagingQuery): Promise<Feed> {
   const { recommendations, database } = call.services
   const list = await recommendations.get(call.caller, null).catch((error: unknown) => {
-    // Nobody recommends anything to this reader.
+    // The user has enabled no plugin with recommendations.
     if (error instanceof CarrelError && error.code === 'not_found') return null
     throw error
   })
   const ids = [...new Set(list?.items.flatMap(({ serviceSeriesId }) => serviceSeriesId ?? []))]
   const series = await listSeriesByIds(database, call.caller, ids)
-  return await seriesFeed(asked, {
+  return await seriesFeed(request, {
     ...{ id: 'urn:carrel:recommended', title: 'Recommended', path: '/recommended' },
     list: async ({ offset, limit }) => ({ items: series.slice(offset, offset + limit), total: series.length }),
   })

@@ -1,9 +1,9 @@
 /**
- * Writes XML 1.0. Whatever is given as text is escaped here and nowhere else: markup is a type of its own, which only {@link element} makes, so a value
- * that was not escaped cannot get into a document.
+ * Writes XML 1.0. Text is escaped here and nowhere else: only {@link element} creates markup, which is a type of its own, so an unescaped
+ * value cannot get into a document.
  */
 
-/** A piece of XML that is well-formed by itself. */
+/** A piece of well-formed XML. */
 class Markup {
   readonly text: string
   constructor(text: string) {
@@ -13,31 +13,31 @@ class Markup {
 
 export type { Markup }
 
-/** Texts are escaped; null is left out. */
+/** Strings are escaped; null is left out. */
 export type XmlNode = Markup | string | null
 
-/** Null and undefined leave the attribute out. Names stand in our own code and are not checked. */
+/** Null and undefined leave the attribute out. Names come from our own code and are not checked. */
 export type Attributes = Readonly<Record<string, string | number | null | undefined>>
 
 /**
- * What no document may hold (XML 1.0, section 2.2): control characters, halves of surrogate pairs, U+FFFE and U+FFFF; and what section 2.2 advises against
- * and readers choke on: the C1 controls and all other non-characters.
+ * What XML 1.0, section 2.2, forbids: control characters, lone surrogates, U+FFFE and U+FFFF; and what it discourages and parsers reject:
+ * C1 controls and all other non-characters.
  */
 const FORBIDDEN = /[^\t\n\r\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]|\p{Noncharacter_Code_Point}/gu
-/** Whether anything of that may be in a text: without the rules of Unicode the look is quick. */
+/** Whether a text may contain any of these; fast, without Unicode properties. */
 const SUSPECT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]/
-/** Whether a text has anything that must be looked at: most have not, and one look is cheaper than two replacements. */
+/** A text without characters to escape or check: most texts, and one test is cheaper than two replacements. */
 const PLAIN = /^[ !#-%'-;=?-~\u00a0-\ud7ff]*$/
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\r': '&#13;' }
-/** Parsers turn these into blanks where they stand as they are (section 3.3.3). */
+/** Parsers turn these into spaces in attributes unless they are escaped (section 3.3.3). */
 const ATTRIBUTE_ESCAPES: Readonly<Record<string, string>> = { ...ESCAPES, '\t': '&#9;', '\n': '&#10;' }
 
-/** A text without what XML cannot hold. */
+/** Removes what XML cannot contain. */
 export function cleanText(text: string): string {
   return SUSPECT.test(text) ? text.replace(FORBIDDEN, '') : text
 }
 
-/** @param children without any, the element is empty */
+/** @param children if empty, the element is empty */
 export function element(name: string, attributes: Attributes = {}, children: readonly XmlNode[] = []): Markup {
   let head = `<${name}`
   for (const attribute in attributes) {
@@ -51,7 +51,7 @@ export function element(name: string, attributes: Attributes = {}, children: rea
   return new Markup(content === '' ? `${head}/>` : `${head}>${content}</${name}>`)
 }
 
-/** A whole document, in UTF-8. */
+/** A complete document in UTF-8. */
 export function documentOf(root: Markup): Buffer {
   return Buffer.from(`<?xml version="1.0" encoding="UTF-8"?>\n${root.text}\n`)
 }

@@ -3,7 +3,7 @@ import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { findBookFile } from '#core/catalog/book-file.ts'
 
-/** The file of a book as a stream route answers it. @throws not_found, also where the file has gone */
+/** The reply with the file of a book. @throws not_found, also if the file is missing */
 export async function bookFile({ database }: Needs<'database'>, caller: Caller, bookId: string): Promise<StreamReply> {
   const file = await findBookFile(database, caller, bookId)
   return {
@@ -12,7 +12,7 @@ export async function bookFile({ database }: Needs<'database'>, caller: Caller, 
     inside: file.libraryPath,
     mediaType: file.mediaType,
     etag: file.etag,
-    // Asked again each time: a resumed download must learn that the file has changed.
+    // Revalidated every time: a resumed download must notice a changed file.
     cacheControl: 'private, no-cache',
     attachmentName: file.fileName,
   }

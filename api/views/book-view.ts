@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { listInParts } from '#api/http/json-chunks.ts'
+import { streamedList } from '#api/http/json-chunks.ts'
 import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { Book } from '#core/catalog/book.ts'
@@ -19,7 +19,7 @@ export const NamedShape = Noun('GenreOrTag')({
   seriesCount: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
 })
 
-/** A book with everything that is known of it. */
+/** A book with its metadata, genres and tags. */
 export const FullBook = Noun('FullBook')({
   ...Book.properties,
   genres: Type.Array(NamedShape),
@@ -27,38 +27,38 @@ export const FullBook = Noun('FullBook')({
   metadata: FullBookMetadata,
 })
 
-/** A book as a list shows it: short, or with `full=true` full. */
-export const ShownBook = Type.Union([Book, FullBook], { title: 'ListedBook' })
+/** A book in a list: short, or full with `full=true`. */
+export const ListedBook = Type.Union([Book, FullBook], { title: 'ListedBook' })
 
-/** A book beside its metadata, with the people of each role as a string and as a list. */
+/** A book beside its metadata, with the people of each role as a text and as a list. */
 export const BookDetail = Noun('BookDetail')({ book: Book, metadata: BookDetailMetadata })
 
-/** Whether books shall come with all that is known of them. */
-export const FULL = Type.Optional(Type.Boolean({ description: 'Each with its metadata, genres and tags.' }))
+/** Whether books include their metadata. */
+export const FULL = Type.Optional(Type.Boolean({ description: 'Include metadata, genres and tags.' }))
 
-/** The order of any list of books. */
+/** The sort parameter of every list of books. */
 export const BOOK_SORT = Type.Optional(
   Type.String({
     maxLength: SORT_LENGTH_MAX,
     description:
-      '`<field>,<asc|desc>`; fields: title, series, created_at (date_added), release_date, chapter_number (number), file_size, filename, page_count, last_read (read_date). Unless said: of a search the best match first, of a list with an order its own, else by title.',
+      '`<field>,<asc|desc>`; fields: title, series, created_at (date_added), release_date, chapter_number (number), file_size, filename, page_count, last_read (read_date). Default: a search by relevance, an ordered list in its order, all others by title.',
   }),
 )
 
-/** The book as this deployment shows it: with the names that older clients know, where that is switched on. */
-export function shownBook<B extends Book>(services: Services, book: B): B {
+/** Adds the names that older clients know, if the settings enable them. */
+export function bookView<B extends Book>(services: Services, book: B): B {
   return services.settings.compatibility.legacyNames ? { ...book, koreaderHash: book.readerHash } : book
 }
 
-/** Books as a list answers them: full ones are read while the answer is written, and nothing but an answer can be made of them. */
-export function shownBooks(
+/** Books in the shape of a list. Full ones are read while the response is written, so the result works only in a response. */
+export function listedBooks(
   { services, caller }: { services: Services; caller: Caller },
   books: readonly Book[],
   { full }: { full?: boolean | undefined },
 ): Book[] {
-  if (!full) return books.map((book) => shownBook(services, book))
-  return listInParts(books, FULL_AT_ONCE, async (part) => {
+  if (!full) return books.map((book) => bookView(services, book))
+  return streamedList(books, FULL_AT_ONCE, async (part) => {
     const known = await fullBooks(services.database, caller, part)
-    return known.map((book) => shownBook(services, book))
+    return known.map((book) => bookView(services, book))
   })
 }

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { Nullable } from '#core/foundation/schema.ts'
 
-/** One member of a configuration, as a form shows it. */
+/** One field of a configuration form. */
 export const ConfigField = Type.Object(
   {
     key: Type.String(),
@@ -16,14 +16,14 @@ export const ConfigField = Type.Object(
 )
 export type ConfigField = Static<typeof ConfigField>
 
-/** What is read here of the JSON Schema of a manifest, which was checked when the plugin was installed. */
+/** The parts of a manifest's JSON Schema that are used here; it was checked at installation. */
 export interface ConfigSchemaShape {
   description?: string
   properties?: Record<string, { type?: string; title?: string; description?: string; default?: unknown }>
   required?: string[]
 }
 
-/** The members of a configuration by its JSON Schema, in their order. */
+/** The fields of a configuration, in the order of its JSON Schema. */
 export function configFields({ properties = {}, required = [] }: ConfigSchemaShape): ConfigField[] {
   return Object.entries(properties).map(([key, member]) => ({
     ...{ key, label: member.title ?? key, type: member.type ?? 'string', required: required.includes(key) },
@@ -32,7 +32,7 @@ export function configFields({ properties = {}, required = [] }: ConfigSchemaSha
   }))
 }
 
-/** A JSON Schema with its members as a list of fields beside it, for clients whose forms read those. */
+/** Adds the members of a JSON Schema as a list of fields, for clients that build forms from those. */
 export function withConfigFields(schema: unknown): Record<string, unknown> | null {
   if (typeof schema !== 'object' || schema === null) return null
   return { ...schema, fields: configFields(schema as ConfigSchemaShape) }

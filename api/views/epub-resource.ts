@@ -13,14 +13,14 @@ export const RESOURCE_MEDIA_TYPES = [
   'application/octet-stream',
 ]
 
-/** As for pages: an address that names the content lasts, the plain one is checked by its ETag. Never `public`. */
+/** As for pages: an address with the hash of the content is cached forever, the plain one is revalidated by ETag. Never `public`. */
 const IMMUTABLE = 'private, max-age=31536000, immutable'
 const CHECKED = 'private, max-age=600'
 
 /**
- * Chapters are shown with the pictures, styles and fonts of their book, in a frame of a reader of this origin, which may turn their pages from outside. Nothing
- * in them runs, asks elsewhere, sends a form or leads the frame away. `allow-same-origin` lets what they load carry the cookie; without scripts it gives
- * them nothing else.
+ * Chapters load the pictures, styles and fonts of their book, in a frame of a web reader on this origin, which may turn their pages. They
+ * cannot run scripts, contact other sites, submit forms or navigate the frame. `allow-same-origin` lets their requests carry the cookie;
+ * without scripts it has no other effect.
  */
 const RESOURCE_POLICY = [
   "default-src 'none'",
@@ -38,18 +38,18 @@ const RESOURCE_POLICY = [
 ].join('; ')
 
 /**
- * A file in an EPUB as a stream route answers it.
- * @param asked.path in the archive @param asked.named the hash of the book's file that the address names
- * @throws what `getResource` throws
+ * The reply with a file of an EPUB.
+ * @param asked.path in the archive @param asked.named the file hash of the book that the address contains
+ * @throws the errors of `getResource`
  */
 export async function epubResource(
   { services, caller }: { services: Services; caller: Caller },
-  asked: { bookId: string; path: string; named?: string | undefined },
+  request: { bookId: string; path: string; named?: string | undefined },
 ): Promise<StreamReply> {
   const resource = await services.publications.getResource({
     caller: caller,
-    bookId: asked.bookId,
-    path: asked.path,
+    bookId: request.bookId,
+    path: request.path,
   })
   return {
     kind: 'content',
@@ -58,7 +58,7 @@ export async function epubResource(
     gzipBytes: resource.gzipBytes,
     open: resource.open,
     etag: resource.etag,
-    cacheControl: asked.named !== undefined && asked.named === resource.fileHash ? IMMUTABLE : CHECKED,
+    cacheControl: request.named !== undefined && request.named === resource.fileHash ? IMMUTABLE : CHECKED,
     headers: { 'Content-Security-Policy': RESOURCE_POLICY },
   }
 }

@@ -1,10 +1,10 @@
 import type { Call, StreamReply } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
-import type { FoundPage, PageAsk } from '#core/reading/read-page.ts'
+import type { BookPageRequest, FoundPage } from '#core/reading/read-page.ts'
 
 type Services = Needs<'pageReader'>
 
-/** What a page may be sent as, in every interface; books hold many kinds of pictures, and they are sent as they are unless another format is request for. */
+/** The media types of pages in every interface. Pages are sent in their own format unless another is requested. */
 export const PAGE_MEDIA_TYPES = [
   'image/jpeg',
   'image/png',
@@ -19,22 +19,22 @@ export const PAGE_MEDIA_TYPES = [
   'image/jp2',
 ]
 
-type PageRequest = Omit<PageAsk, 'caller' | 'signal'>
+type PictureRequest = Omit<BookPageRequest, 'caller' | 'signal'>
 
 /**
- * The picture of one page as a stream route answers it; nothing is read or drawn where the client's copy is still good.
- * @param cacheControl may look at which content it is
- * @throws what `getPage` throws
+ * The reply with the picture of a page; reads and renders nothing while the client's copy is current.
+ * @param cacheControl may depend on the content
+ * @throws the errors of `getPage`
  */
 export async function pagePicture(
   call: Call<Services>,
-  request: PageRequest,
+  request: PictureRequest,
   cacheControl: string | ((page: FoundPage) => string),
 ): Promise<StreamReply> {
   const page = await call.services.pageReader.getPage({
     ...request,
     caller: call.caller,
-    // Handed on as it is: to look at it costs as much as a fifth of a page.
+    // Passed on unchanged: inspecting it would cost a fifth of the page.
     get signal() {
       return call.signal
     },

@@ -9,17 +9,17 @@ const Count = Type.Integer({ minimum: 0 })
 const Milliseconds = Type.Number({ minimum: 0 })
 const Counts = Type.Record(Type.String(), Count)
 const Percentiles = Nullable(Noun('Percentiles')({ p50: Milliseconds, p95: Milliseconds, p99: Milliseconds, max: Milliseconds }), {
-  description: 'Milliseconds, of the last 512 calls.',
+  description: 'Milliseconds, over the last 512 calls.',
 })
 
-/** How a plugin fares. */
+/** The health of a plugin. */
 export const HealthStatus = OneOf(HEALTH)
 export type HealthStatus = (typeof HEALTH)[number]
 
 const requests = {
   requestsTotal: Count,
   requestsSuccess: Count,
-  requestsFailed: Type.Integer({ minimum: 0, description: 'All that did not succeed, whoever was at fault.' }),
+  requestsFailed: Type.Integer({ minimum: 0, description: 'Calls that failed for any reason.' }),
   avgDurationMs: Milliseconds,
 }
 
@@ -30,8 +30,8 @@ const OfMethod = Type.Object(
     failureCounts: Counts,
     wallMs: Percentiles,
     cpuMs: Percentiles,
-    queueMs: described(Percentiles, 'What calls waited for their turn.'),
-    inputLength: Type.Integer({ minimum: 0, description: 'Characters of JSON in all.' }),
+    queueMs: described(Percentiles, 'How long calls waited before they ran.'),
+    inputLength: Type.Integer({ minimum: 0, description: 'Total characters of JSON.' }),
     resultLength: Count,
   },
   { title: 'PluginMethodMetrics' },
@@ -42,23 +42,23 @@ const OfPlugin = Type.Object(
     pluginId: Uuid,
     pluginName: Type.String(),
     healthStatus: HealthStatus,
-    since: Nullable(Timestamp, { description: 'Since when these are counted: in the memory of this server. Null before the first call.' }),
+    since: Nullable(Timestamp, { description: 'When this server began to count, in memory. Null before the first call.' }),
     ...requests,
     errorRatePct: Type.Number({ minimum: 0, maximum: 100 }),
-    failureCounts: described(Counts, 'By code.'),
-    rateLimitRejections: Type.Integer({ minimum: 0, description: 'Calls that failed because a service takes no more for now.' }),
+    failureCounts: described(Counts, 'Failures by code.'),
+    rateLimitRejections: Type.Integer({ minimum: 0, description: 'Calls that failed because of the rate limit of a service.' }),
     lastSuccess: Nullable(Timestamp),
     lastFailure: Nullable(Timestamp),
     byMethod: Type.Record(Type.String(), OfMethod),
-    running: Type.Integer({ minimum: 0, description: 'Calls that run or wait now.' }),
-    hostCalls: described(Counts, 'What it asked of the server, by kind.'),
+    running: Type.Integer({ minimum: 0, description: 'Calls that are running or waiting.' }),
+    hostCalls: described(Counts, 'Calls of the plugin to the server, by kind.'),
     hosts: Type.Array(
       Type.Object({
         host: Type.String(),
-        outcomes: described(Counts, 'By status, or by code where there was no answer.'),
+        outcomes: described(Counts, 'Requests by status, or by error code if there was no response.'),
         bytes: Count,
         cacheHits: Count,
-        waits: Type.Integer({ minimum: 0, description: 'Requests that waited for their turn.' }),
+        waits: Type.Integer({ minimum: 0, description: 'Requests that waited for the rate limit.' }),
         waitedMs: Milliseconds,
       }),
     ),
@@ -66,7 +66,7 @@ const OfPlugin = Type.Object(
     rateLimitWaits: Count,
     rateLimitWaitedMs: Milliseconds,
     logLinesKept: Count,
-    logLinesLeftOut: Type.Integer({ minimum: 0, description: 'Written too fast to be kept.' }),
+    logLinesLeftOut: Type.Integer({ minimum: 0, description: 'Log lines that were dropped because they came too fast.' }),
   },
   { title: 'PluginMetrics' },
 )
@@ -76,7 +76,7 @@ const Summary = Type.Object(
     totalPlugins: Count,
     healthyPlugins: Count,
     degradedPlugins: Count,
-    unhealthyPlugins: Type.Integer({ minimum: 0, description: 'In quarantine or revoked.' }),
+    unhealthyPlugins: Type.Integer({ minimum: 0, description: 'Plugins in quarantine or revoked.' }),
     totalRequests: Count,
     totalSuccess: Count,
     totalFailed: Count,
@@ -87,10 +87,10 @@ const Summary = Type.Object(
 
 export const AllMetrics = Type.Object({ plugins: Type.Array(OfPlugin), summary: Summary, updatedAt: Timestamp })
 
-/** A failure of this code says that a service takes no more for now. */
+/** The failure code for the rate limit of a service. */
 const RATE_LIMITED = 'rate_limited'
 
-const shownMethod = (one: MethodMetrics) => ({
+const methodView = (one: MethodMetrics) => ({
   method: one.method,
   requestsTotal: one.calls,
   requestsSuccess: one.succeeded,
@@ -104,8 +104,8 @@ const shownMethod = (one: MethodMetrics) => ({
   resultLength: one.resultLength,
 })
 
-/** What administrators see of the numbers of a plugin; nulls and zeros where it did nothing yet. */
-export function shownMetrics(
+/** The metrics of a plugin for administrators; nulls and zeros before its first call. */
+export function pluginMetricsView(
   plugin: InstalledPlugin,
   known: PluginMetrics | undefined,
   { healthStatus, lastFailureAt }: { healthStatus: HealthStatus; lastFailureAt: Date | null },
@@ -128,7 +128,7 @@ export function shownMetrics(
     rateLimitRejections: known?.errors[RATE_LIMITED] ?? 0,
     lastSuccess: lastSuccess?.toISOString() ?? null,
     lastFailure: lastFailure?.toISOString() ?? null,
-    byMethod: Object.fromEntries((known?.methods ?? []).map((one) => [one.method, shownMethod(one)])),
+    byMethod: Object.fromEntries((known?.methods ?? []).map((one) => [one.method, methodView(one)])),
     running: known?.running ?? 0,
     hostCalls: known?.hostCalls ?? {},
     hosts: known?.hosts ?? [],
@@ -140,10 +140,10 @@ export function shownMetrics(
   }
 }
 
-/** All plugins in a few numbers. */
-export function summaryOf(plugins: readonly ReturnType<typeof shownMetrics>[]) {
+/** Totals of all plugins. */
+export function summaryOf(plugins: readonly ReturnType<typeof pluginMetricsView>[]) {
   const count = (...statuses: HealthStatus[]) => plugins.filter(({ healthStatus }) => statuses.includes(healthStatus)).length
-  const sum = (of: (plugin: ReturnType<typeof shownMetrics>) => number) => plugins.reduce((total, plugin) => total + of(plugin), 0)
+  const sum = (of: (plugin: ReturnType<typeof pluginMetricsView>) => number) => plugins.reduce((total, plugin) => total + of(plugin), 0)
   return {
     totalPlugins: plugins.length,
     healthyPlugins: count('healthy'),

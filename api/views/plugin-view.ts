@@ -5,7 +5,7 @@ import { TitleRules } from '#core/conditions/title-rules.ts'
 import { described, FreeJson, Noun, Nullable, OneOf, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
 import { destinationOf } from '#plugins/credentials/plugin-auth.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
-import { listPluginFacts, type PluginFacts } from '#plugins/host/plugin-store.ts'
+import { listPluginStatuses, type PluginStatus } from '#plugins/host/plugin-store.ts'
 import { type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
 
@@ -14,12 +14,12 @@ type Services = Needs<'database' | 'plugins'>
 const Count = Type.Integer({ minimum: 0 })
 const Text = Nullable(Type.String())
 
-/** What a version asks for, or was granted. */
+/** The permissions that a version requests or has. */
 export const Granted = Type.Object(
   {
     network: Type.Array(Type.Object({ host: Type.String(), methods: Type.Array(Type.String()), reason: Type.String() })),
-    networkFromConfig: Type.Array(Type.String(), { description: 'Members of the configuration that hold addresses of further hosts.' }),
-    library: Type.Array(Type.String(), { description: 'What it may read of the library of a reader.' }),
+    networkFromConfig: Type.Array(Type.String(), { description: 'Configuration members with addresses of further hosts.' }),
+    library: Type.Array(Type.String(), { description: 'Data that it may read from the libraries of users.' }),
     storageKB: Count,
     auth: Nullable(
       Type.Object({
@@ -27,16 +27,15 @@ export const Granted = Type.Object(
         scope: Type.String(),
         host: Nullable(Type.String()),
         hostFromConfig: Type.Optional(
-          Type.String({ description: 'Where host is null: the member of the configuration with the address that credentials go to.' }),
+          Type.String({ description: 'If host is null: the configuration member with the address that credentials are sent to.' }),
         ),
         into: Type.Optional(
           Type.String({
-            description:
-              'Where in a request they stand, where that is no header: `query` or `body` and a name, and what stands around them if anything does.',
+            description: 'Their place in a request if it is not a header: `query` or `body` with a name, and the text around them, if any.',
           }),
         ),
-        loginHost: Nullable(Type.String({ description: 'Where readers are sent to sign in.' })),
-        tokenHost: Nullable(Type.String({ description: 'Where the server redeems that.' })),
+        loginHost: Nullable(Type.String({ description: 'Host where users sign in.' })),
+        tokenHost: Nullable(Type.String({ description: 'Host where the server exchanges the authorization code for tokens.' })),
       }),
     ),
     heapMB: Count,
@@ -48,40 +47,38 @@ export const Granted = Type.Object(
 
 export const HEALTH = ['unknown', 'healthy', 'degraded', 'quarantined', 'revoked', 'disabled'] as const
 
-/** The host asks one plugin as often as its manifest and the services allow, and starts no program. */
+/** The rate limits come from the manifest and the services, and no program is started. */
 const NO_PROGRAM = { command: '' as const, args: [], env: {}, workingDirectory: null, rateLimitRequestsPerMinute: null }
 
-/** What a call to a plugin has where its caller does not say. */
+/** Defaults for calls to a plugin. */
 export const INTERNAL_CONFIG = Type.Object({
   searchResultsLimit: Nullable(Type.Integer({ minimum: 1, maximum: 100 }), {
-    description: 'Results of a search by hand; 20 where it is null.',
+    description: 'Results of a manual search; null means 20.',
   }),
 })
 
 /** How the metadata of a plugin is used. */
 export const MATCHING = {
-  libraryIds: Type.Array(Uuid, { maxItems: 1_000, description: 'Libraries that it is used for; all where none is named.' }),
+  libraryIds: Type.Array(Uuid, { maxItems: 1_000, description: 'Libraries that use the plugin; empty means all.' }),
   metadataTargets: Nullable(
     Type.Array(Type.String({ maxLength: 100 }), {
       maxItems: 100,
-      description: 'Metadata fields that are taken from it; all where it is null.',
+      description: 'Metadata fields to take from the plugin; null means all.',
     }),
   ),
-  searchQueryTemplate: Nullable(
-    Type.String({ ...UNTRIMMED, maxLength: 10_000, description: 'A template that writes what is searched for.' }),
-  ),
+  searchQueryTemplate: Nullable(Type.String({ ...UNTRIMMED, maxLength: 10_000, description: 'A template for the search query.' })),
   searchPreprocessingRules: Nullable(TitleRules),
   autoMatchConditions: Nullable(
-    described(FreeJson, 'Conditions on a series or book; only those that meet them are matched by themselves.'),
+    described(FreeJson, 'Conditions on a series or book; only those that meet them are matched automatically.'),
   ),
-  useExistingExternalId: Type.Boolean({ description: 'An identifier that is known is looked up before anything is searched for.' }),
-  priority: Type.Integer({ minimum: 0, maximum: 1_000, description: 'Of several that offer a field, the lowest number is asked first.' }),
+  useExistingExternalId: Type.Boolean({ description: 'Looks up a known identifier before searching.' }),
+  priority: Type.Integer({ minimum: 0, maximum: 1_000, description: 'If several plugins offer a field, the lowest number comes first.' }),
 }
 
 export const PluginCapabilities = Noun('PluginCapabilities')({
   metadataProvider: Type.Array(OneOf(['series', 'book'])),
   externalIdSource: Nullable(Type.String(), {
-    description: '`idSource` of the manifest; identifiers have the key `plugin:` and this, or the id of the plugin where it is null.',
+    description: '`idSource` of the manifest. Identifiers have the key `plugin:` followed by it, or by the id of the plugin if it is null.',
   }),
   userReadSync: Type.Boolean(),
   userRecommendationProvider: Type.Boolean(),
@@ -89,15 +86,16 @@ export const PluginCapabilities = Noun('PluginCapabilities')({
 })
 
 const ConfigSchema = Type.Unknown({
-  description: 'A JSON Schema, and beside it `fields`: its members as a list, with key, label, type, required, description and default.',
+  description:
+    'A JSON Schema with an additional member `fields`: a list with key, label, type, required, description and default of each member.',
 })
 
-export const ShownManifest = Type.Object(
+export const ManifestView = Type.Object(
   {
     name: Type.String(),
     displayName: Type.String(),
     version: Type.String(),
-    protocolVersion: Type.String({ description: 'The interface for plugins that it was made for.' }),
+    protocolVersion: Type.String({ description: 'Version of the plugin API that it was made for.' }),
     description: Text,
     author: Text,
     homepage: Text,
@@ -126,18 +124,18 @@ export const ShownManifest = Type.Object(
 )
 
 /**
- * A plugin as administrators see it. Plugins run in isolates, so the command with arguments and environment, which the interface of earlier servers has,
- * is an empty one; instead there are what a plugin asks for, what it was granted, and the hash of what was agreed to.
+ * A plugin as administrators see it. Plugins run in isolates, so the command, arguments and environment that earlier servers had are empty.
+ * Instead it has the requested and granted permissions, and the hash of the package that an administrator consented to.
  */
 export const Plugin = Type.Object(
   {
     id: Uuid,
-    name: Type.String({ description: 'Its own identifier, such as org.example.anilist.' }),
+    name: Type.String({ description: 'Identifier of the plugin, such as org.example.anilist.' }),
     displayName: Type.String(),
     description: Text,
     pluginType: OneOf(['system', 'user']),
     version: Type.String(),
-    sha256: Type.String({ description: 'Of the package; consent names it.' }),
+    sha256: Type.String({ description: 'SHA-256 of the package, which consent refers to.' }),
     signedBy: Type.Array(Type.String(), { description: 'Ed25519 keys, base64.' }),
     state: OneOf(['waiting', 'enabled', 'disabled', 'quarantined', 'revoked']),
     enabled: Type.Boolean(),
@@ -146,16 +144,20 @@ export const Plugin = Type.Object(
     failureCount: Count,
     lastFailureAt: Nullable(Timestamp),
     lastSuccessAt: Nullable(Timestamp),
-    methods: Type.Array(Type.String(), { description: 'What it offers, such as metadata.series.search.' }),
+    methods: Type.Array(Type.String(), { description: 'Functions of the plugin, such as metadata.series.search.' }),
     asksFor: Granted,
     granted: Nullable(Granted),
-    permissions: Type.Array(Type.String(), { description: 'What it was granted, in short: its scopes of the library.' }),
-    scopes: Type.Array(Type.String(), { description: 'Where it can be asked for something, as in /plugins/actions.' }),
+    permissions: Type.Array(Type.String(), { description: 'The granted library scopes.' }),
+    scopes: Type.Array(Type.String(), { description: 'Pages that offer its actions, as in /plugins/actions.' }),
     config: Type.Record(Type.String(), Type.Unknown()),
-    privateHosts: Type.Boolean({ description: 'Whether hosts of its configuration may lie in the own network.' }),
-    hasCredentials: Type.Boolean({ description: 'Of the server, for credentialsHost. They are never told.' }),
+    privateHosts: Type.Boolean({ description: 'Whether hosts of its configuration may be in the local network.' }),
+    hasCredentials: Type.Boolean({
+      description: 'Whether the server has credentials for credentialsHost. Their values are never returned.',
+    }),
     credentialsHost: Nullable(
-      Type.String({ description: 'Where they are sent, such as https://api.example.org; null where nowhere, or nobody has entered it.' }),
+      Type.String({
+        description: 'Where they are sent, such as https://api.example.org; null if nowhere, or if the address is not configured yet.',
+      }),
     ),
     credentialDelivery: OneOf(['host']),
     command: OneOf(['']),
@@ -166,12 +168,12 @@ export const Plugin = Type.Object(
     internalConfig: INTERNAL_CONFIG,
     userCount: Count,
     ...MATCHING,
-    manifest: ShownManifest,
+    manifest: ManifestView,
     readme: Text,
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
-  { title: 'Plugin', description: 'Runs in an isolate: the command is an empty one, and so is its environment.' },
+  { title: 'Plugin', description: 'Plugins run in isolates, so command, args and env are empty.' },
 )
 
 const CREDENTIALS = {
@@ -187,7 +189,7 @@ const CREDENTIALS = {
   ],
 } as const
 
-export function shownCapabilities({ capabilities }: Manifest) {
+export function capabilitiesView({ capabilities }: Manifest) {
   const metadata = (['series', 'book'] as const).filter((kind) => capabilities[`metadata.${kind}`] !== undefined)
   return {
     metadataProvider: metadata,
@@ -198,10 +200,10 @@ export function shownCapabilities({ capabilities }: Manifest) {
   }
 }
 
-export function shownManifest(manifest: Manifest) {
+export function manifestView(manifest: Manifest) {
   const { auth, capabilities } = manifest
   const oauth = auth?.oauth2
-  const shown = shownCapabilities(manifest)
+  const capabilityView = capabilitiesView(manifest)
   return {
     name: manifest.id,
     displayName: manifest.name,
@@ -211,8 +213,8 @@ export function shownManifest(manifest: Manifest) {
     author: manifest.author?.name ?? null,
     homepage: manifest.homepage ?? null,
     license: manifest.license ?? null,
-    capabilities: shown,
-    contentTypes: shown.metadataProvider,
+    capabilities: capabilityView,
+    contentTypes: capabilityView.metadataProvider,
     searchUriTemplate: capabilities.webLinks?.search ?? null,
     configSchema: withConfigFields(manifest.config),
     userConfigSchema: withConfigFields(manifest.userConfig),
@@ -229,15 +231,13 @@ export function shownManifest(manifest: Manifest) {
   }
 }
 
-/** What an answer says of a call that failed, beside the words for people. */
+/** Members of an answer that identify a failed call, besides the message. */
 export const failureMembers = {
-  code: Nullable(
-    Type.String({ description: 'What the plugin did wrong, in a word, such as rate_limited; null where it did nothing wrong.' }),
-  ),
-  callId: Nullable(Uuid, { description: 'Of the call, as the logs of the plugin have it; null where none was made.' }),
+  code: Nullable(Type.String({ description: 'Error code of the plugin, such as rate_limited; null if the plugin did not fail.' })),
+  callId: Nullable(Uuid, { description: 'Id of the call in the logs of the plugin; null if no call was made.' }),
 }
 
-/** Where a plugin can be asked for something. */
+/** The pages that offer actions of a plugin. */
 export function scopesOf({ capabilities }: Manifest): string[] {
   return [
     ...(capabilities['metadata.series'] ? ['series:detail', 'series:bulk', 'library:detail'] : []),
@@ -245,11 +245,11 @@ export function scopesOf({ capabilities }: Manifest): string[] {
   ].filter((scope, index, all) => all.indexOf(scope) === index)
 }
 
-const NO_FACTS: Omit<PluginFacts, 'id'> = { failureCount: 0, lastFailureAt: null, userCount: 0, hasCredentials: false }
+const NO_STATE: Omit<PluginStatus, 'id'> = { failureCount: 0, lastFailureAt: null, userCount: 0, hasCredentials: false }
 
-function showOne(services: Services, plugin: InstalledPlugin, facts: Omit<PluginFacts, 'id'> = NO_FACTS) {
+function viewOf(services: Services, plugin: InstalledPlugin, status: Omit<PluginStatus, 'id'> = NO_STATE) {
   const { manifest, state, matching } = plugin
-  const offersMetadata = shownCapabilities(manifest).metadataProvider.length > 0
+  const offersMetadata = capabilitiesView(manifest).metadataProvider.length > 0
   return {
     id: plugin.id,
     name: plugin.key,
@@ -263,8 +263,8 @@ function showOne(services: Services, plugin: InstalledPlugin, facts: Omit<Plugin
     enabled: state === 'enabled',
     disabledReason: plugin.stateReason,
     healthStatus: services.plugins.healthOf(plugin),
-    failureCount: facts.failureCount,
-    lastFailureAt: facts.lastFailureAt?.toISOString() ?? null,
+    failureCount: status.failureCount,
+    lastFailureAt: status.lastFailureAt?.toISOString() ?? null,
     lastSuccessAt: plugin.lastSuccessAt?.toISOString() ?? null,
     methods: methodsOf(manifest),
     asksFor: permissionsOf(manifest),
@@ -273,12 +273,12 @@ function showOne(services: Services, plugin: InstalledPlugin, facts: Omit<Plugin
     scopes: scopesOf(manifest),
     config: plugin.config,
     privateHosts: plugin.privateHosts,
-    hasCredentials: facts.hasCredentials,
+    hasCredentials: status.hasCredentials,
     credentialsHost: destinationOf(services.plugins.authOf(plugin)),
     credentialDelivery: 'host' as const,
     ...NO_PROGRAM,
     internalConfig: { searchResultsLimit: matching.searchResultsLimit ?? null },
-    userCount: facts.userCount,
+    userCount: status.userCount,
     libraryIds: matching.libraryIds ?? [],
     metadataTargets: matching.metadataTargets ?? null,
     searchQueryTemplate: matching.searchQueryTemplate ?? null,
@@ -286,25 +286,25 @@ function showOne(services: Services, plugin: InstalledPlugin, facts: Omit<Plugin
     autoMatchConditions: matching.autoMatchConditions ?? null,
     useExistingExternalId: matching.useExistingExternalId ?? true,
     priority: matching.priority ?? 100,
-    manifest: shownManifest(manifest),
+    manifest: manifestView(manifest),
     readme: plugin.readme,
     createdAt: plugin.createdAt.toISOString(),
     updatedAt: plugin.updatedAt.toISOString(),
   }
 }
 
-/** Credentials that were given for another address than that of the configuration go nowhere. */
-async function factsOf(services: Services, plugin: InstalledPlugin, all: ReadonlyMap<string, PluginFacts>) {
-  const facts = all.get(plugin.id)
-  if (facts?.hasCredentials !== true || plugin.manifest.auth?.bind?.hostFrom === undefined) return facts
-  return { ...facts, hasCredentials: (await services.plugins.authStatus(plugin, null)) !== 'missing' }
+/** Whether the plugin has usable credentials: those for another address than the configured one do not count. */
+async function stateOf(services: Services, plugin: InstalledPlugin, all: ReadonlyMap<string, PluginStatus>) {
+  const status = all.get(plugin.id)
+  if (status?.hasCredentials !== true || plugin.manifest.auth?.bind?.hostFrom === undefined) return status
+  return { ...status, hasCredentials: (await services.plugins.authStatus(plugin, null)) !== 'missing' }
 }
 
-export async function showPlugin(services: Services, plugin: InstalledPlugin) {
-  return showOne(services, plugin, await factsOf(services, plugin, await listPluginFacts(services.database, plugin.id)))
+export async function pluginView(services: Services, plugin: InstalledPlugin) {
+  return viewOf(services, plugin, await stateOf(services, plugin, await listPluginStatuses(services.database, plugin.id)))
 }
 
-export async function showPlugins(services: Services, plugins: readonly InstalledPlugin[]) {
-  const facts = await listPluginFacts(services.database, null)
-  return await Promise.all(plugins.map(async (plugin) => showOne(services, plugin, await factsOf(services, plugin, facts))))
+export async function pluginViews(services: Services, plugins: readonly InstalledPlugin[]) {
+  const status = await listPluginStatuses(services.database, null)
+  return await Promise.all(plugins.map(async (plugin) => viewOf(services, plugin, await stateOf(services, plugin, status))))
 }

@@ -2,12 +2,12 @@ import type { Call, StreamReply } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import { POSITIONS_TYPE, type PublicationAddresses } from '#core/reading/web-publication.ts'
 
-/** The list lasts as long as the file of its book; whether the caller may see that is asked each time. */
+/** The list changes only with the file, but whether the caller may see the book is checked every time. */
 const CHECKED = 'private, no-cache'
 
 /**
- * The positions of a book as a stream route answers them.
- * @throws what `getPositions` throws
+ * The reply with the positions of a book.
+ * @throws the errors of `getPositions`
  */
 export async function positionsReply(
   { services, caller, signal }: Pick<Call<Needs<'positionLists'>>, 'services' | 'caller' | 'signal'>,

@@ -1,6 +1,6 @@
 import type { SearchResult } from '#core/matching/provider-answers.ts'
 
-/** What a plugin found, with every member that clients read: `relevanceScore` is what plugins call `relevance`. */
+/** A result of a plugin with every member that clients read: `relevanceScore` is the plugin's `relevance`. */
 export function searchResultView(result: SearchResult) {
   return {
     externalId: result.externalId,
@@ -13,7 +13,7 @@ export function searchResultView(result: SearchResult) {
   }
 }
 
-/** An answer to `search` as clients know it: each result as above, beside the members that the plugin gave. */
+/** An answer to `search` for clients: each result as above, besides the members of the plugin. */
 export function searchAnswerView(answer: unknown): unknown {
   if (typeof answer !== 'object' || answer === null || !('results' in answer) || !Array.isArray(answer.results)) return answer
   return { ...answer, results: answer.results.map((result: SearchResult) => ({ ...result, ...searchResultView(result) })) }

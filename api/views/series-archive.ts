@@ -4,10 +4,10 @@ import type { Needs } from '#api/http/services.ts'
 
 type Services = Needs<'seriesDownloads'>
 
-/** The files of a series as a stream route answers them. @throws what `open` of the downloads throws */
+/** The reply with all files of a series. @throws the errors of `SeriesDownloads.open` */
 export async function seriesArchive(call: Call<Services>, seriesId: string): Promise<ArchiveReply> {
   const { archiveName, files, done } = await call.services.seriesDownloads.open(call.caller, seriesId)
-  // Also when it was sent, or never begun.
+  // Also after it was sent, or if it never began.
   if (call.signal.aborted) done()
   else call.signal.addEventListener('abort', done, { once: true })
   return { kind: 'archive', attachmentName: archiveName, cacheControl: 'private, no-store', files }

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { listInParts } from '#api/http/json-chunks.ts'
+import { streamedList } from '#api/http/json-chunks.ts'
 import type { Needs } from '#api/http/services.ts'
 import { withSourceNames } from '#api/views/legacy-names.ts'
 import type { Caller } from '#core/account/caller.ts'
@@ -12,36 +12,36 @@ import { FULL_AT_ONCE } from '#core/metadata/limits.ts'
 
 type Services = Needs<'database' | 'settings'>
 
-/** A series as a list shows it: short, or with `full=true` full. */
-export const ShownSeries = Type.Union([Series, FullSeries], { title: 'ListedSeries' })
+/** A series in a list: short, or full with `full=true`. */
+export const ListedSeries = Type.Union([Series, FullSeries], { title: 'ListedSeries' })
 
-/** Whether series shall come with all that is known of them. */
+/** Whether series include their metadata. */
 export const FULL_SERIES = Type.Optional(
-  Type.Boolean({ description: 'Each with its metadata, genres, tags, titles, identifiers, links and ratings.' }),
+  Type.Boolean({ description: 'Include metadata, genres, tags, titles, identifiers, links and ratings.' }),
 )
 
-/** Clients of lists of one library name it in the query too. */
-export const SAME_LIBRARY = Type.Optional(described(Uuid, 'The library of the path counts.'))
+/** Clients repeat the library of the path in the query. */
+export const SAME_LIBRARY = Type.Optional(described(Uuid, 'Ignored: the library of the path counts.'))
 
-/** The order of any list of series. */
+/** The sort parameter of every list of series. */
 export const SERIES_SORT = Type.Optional(
   Type.String({
     maxLength: SORT_LENGTH_MAX,
     description:
-      '`<field>,<asc|desc>`; fields: name, date_added (created_at), date_updated (updated_at), release_date (year), date_read, book_count, rating (user_rating), community_rating (avg_rating), external_rating. Unless said: of a search the best match first, of a list with an order its own, else by name.',
+      '`<field>,<asc|desc>`; fields: name, date_added (created_at), date_updated (updated_at), release_date (year), date_read, book_count, rating (user_rating), community_rating (avg_rating), external_rating. Default: a search by relevance, an ordered list in its order, all others by name.',
   }),
 )
 
-/** Series as a list answers them: full ones are read while the answer is written, and nothing but an answer can be made of them. */
-export function shownSeries(
+/** Series in the shape of a list. Full ones are read while the response is written, so the result works only in a response. */
+export function listedSeries(
   { services, caller }: { services: Services; caller: Caller },
   series: Series[],
   { full }: { full?: boolean | undefined },
 ): Series[] {
   if (!full) return series
   const asker = caller
-  // The shape of the full ones is made from the list of fields, which the compiler does not follow.
-  return listInParts(series, FULL_AT_ONCE, async (part) => {
+  // The type of full series derives from the list of fields, which the compiler cannot follow here.
+  return streamedList(series, FULL_AT_ONCE, async (part) => {
     const known = await fullSeries(services.database, asker, part)
     return known.map((full) => withSourceNames(services, full)) as never[]
   })

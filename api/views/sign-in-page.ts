@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import type { StreamReply } from '#api/http/endpoint.ts'
 import { HTML_STYLE, htmlText } from '#api/http/html.ts'
 
-/** Tells the page that opened the window, which is one of ours or learns nothing, and closes it. */
+/** Notifies the page that opened the window, if it has our origin, and closes the window. */
 const SCRIPT = `if(window.opener)window.opener.postMessage({type:'carrel-sign-in',connected:true},location.origin);window.close()`
-/** That one script and nothing else; nobody may frame it, send a form from it or lead it elsewhere. */
+/** Allows only that script; the page cannot be framed, submit forms or navigate elsewhere. */
 const POLICY = [
   `default-src 'none'`,
   `style-src 'unsafe-inline'`,
@@ -14,7 +14,7 @@ const POLICY = [
   `frame-ancestors 'none'`,
 ].join('; ')
 
-/** The page that a browser sees when it comes back from a service. */
+/** The page that a browser shows when it returns from a service. */
 export function signInPage(outcome: { connected: string } | { failure: string }): StreamReply {
   const isConnected = 'connected' in outcome
   const title = isConnected ? 'Connected' : 'Not connected'

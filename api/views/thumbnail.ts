@@ -3,7 +3,7 @@ import { etagOf } from '#api/http/conditional.ts'
 import type { StreamReply } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
-import { findBookThumbnail, findSeriesThumbnail, type ShownCover } from '#core/catalog/cover-choice.ts'
+import { type FoundCover, findBookThumbnail, findSeriesThumbnail } from '#core/catalog/cover-choice.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { PLACEHOLDER_COVER } from '#core/metadata/placeholder.ts'
 
@@ -12,36 +12,40 @@ type Services = Needs<'database' | 'settings'>
 /** Query members of every thumbnail; spread them into the query schema of the route. */
 export const thumbnailQuery = {
   placeholder: Type.Optional(
-    Type.Boolean({ description: 'Where there is no cover: a neutral picture unless false is said, which answers 404.' }),
+    Type.Boolean({ description: 'Whether a missing cover returns a placeholder (the default) or, with false, 404.' }),
   ),
 }
 
-/** Never `public`: a shared cache knows nothing of who may see what. */
+/** Never `public`: a shared cache does not know who may see what. */
 export const CHECKED_COVER = 'private, max-age=600'
-/** The cover may come any moment: the analysis of a new book takes a second. */
+/** Short, since the analysis of a new book takes only a second. */
 const UNTIL_COVER = 'private, max-age=60'
 const PLACEHOLDER_ETAG = `placeholder-${etagOf(PLACEHOLDER_COVER)}`
 
-interface Asked {
+interface ServiceCall {
   services: Services
   caller: Caller
 }
 interface CoverOptions {
-  /** False: a missing cover is refused. */
+  /** False: a missing cover is an error. */
   placeholder?: boolean | undefined
 }
 
-/** The small cover of a book as a stream route answers it, JPEG. @throws not_found for a hidden or unknown book, and where no placeholder is wanted */
-export async function bookThumbnail({ services, caller }: Asked, bookId: string, options: CoverOptions = {}): Promise<StreamReply> {
+/** The reply with the small cover of a book, JPEG. @throws not_found for a hidden or unknown book, and for a missing cover without placeholder */
+export async function bookThumbnail({ services, caller }: ServiceCall, bookId: string, options: CoverOptions = {}): Promise<StreamReply> {
   return replyOf(await findBookThumbnail(services, caller, bookId), options)
 }
 
 /** The small cover of a series, as {@link bookThumbnail}. */
-export async function seriesThumbnail({ services, caller }: Asked, seriesId: string, options: CoverOptions = {}): Promise<StreamReply> {
+export async function seriesThumbnail(
+  { services, caller }: ServiceCall,
+  seriesId: string,
+  options: CoverOptions = {},
+): Promise<StreamReply> {
   return replyOf(await findSeriesThumbnail(services, caller, seriesId), options)
 }
 
-function replyOf(cover: ShownCover, { placeholder = true }: CoverOptions): StreamReply {
+function replyOf(cover: FoundCover, { placeholder = true }: CoverOptions): StreamReply {
   if (!('missing' in cover)) return { kind: 'file', ...cover, mediaType: 'image/jpeg', cacheControl: CHECKED_COVER }
   if (!placeholder) refuse('not_found', cover.missing)
   return { kind: 'bytes', bytes: PLACEHOLDER_COVER, mediaType: 'image/jpeg', etag: PLACEHOLDER_ETAG, cacheControl: UNTIL_COVER }

@@ -2,12 +2,12 @@ import type { Knex } from 'knex'
 import type { ApiKey, ApiKeyEdit, NewApiKey, NewApiKeyAnswer } from '#core/account/api-key.ts'
 import { listApiKeys } from '#core/account/api-key-store.ts'
 import { openAppSessions } from '#core/account/app-sessions.ts'
+import { type Authenticator, openAuthenticator } from '#core/account/authenticator.ts'
 import type { Caller } from '#core/account/caller.ts'
-import { type Callers, openCallers } from '#core/account/callers.ts'
 import { changePassword, type PasswordChange } from '#core/account/change-password.ts'
 import { createApiKey, editApiKey, getApiKey, removeApiKey } from '#core/account/edit-api-key.ts'
 import { createFirstAdmin, createUser, editUser, registerUser, removeUser } from '#core/account/edit-user.ts'
-import { type KnownDevices, openKnownDevices, type Shown } from '#core/account/known-devices.ts'
+import { type ClientDevice, type KnownDevices, openKnownDevices } from '#core/account/known-devices.ts'
 import { openLoginThrottle } from '#core/account/login-throttle.ts'
 import { openRegistrationLimit } from '#core/account/registration.ts'
 import { readRegistration } from '#core/account/registration-query.ts'
@@ -28,7 +28,7 @@ const KEEP_ENDED_MS = 86_400_000
 
 /** Users, sessions and API keys. Every method that changes them also drops what this process has cached about them. */
 export interface Accounts {
-  callers: Pick<Callers, 'ofToken' | 'ofApiKey' | 'ofBasic' | 'ofAppSession' | 'beginAppSession' | 'knowsApiKey' | 'forget'>
+  callers: Pick<Authenticator, 'ofToken' | 'ofApiKey' | 'ofBasic' | 'ofAppSession' | 'beginAppSession' | 'knowsApiKey' | 'forget'>
 
   /** @throws unauthorized, rate_limit_exceeded, unavailable */
   login(proof: LoginProof): Promise<SignedIn>
@@ -39,19 +39,19 @@ export interface Accounts {
   /** Whether no user exists yet. */
   needsSetup(): Promise<boolean>
   /** Creates the first administrator and signs them in. @throws conflict when a user exists already, invalid_value */
-  initialize(wanted: NewUser): Promise<SignedIn>
+  initialize(request: NewUser): Promise<SignedIn>
   /** Creates the first administrator unless a user exists. @returns whether it created one. @throws invalid_value */
-  ensureFirstAdmin(wanted: { username: string; password: string; email?: string }): Promise<boolean>
+  ensureFirstAdmin(request: { username: string; password: string; email?: string }): Promise<boolean>
 
   /**
    * Creates an account for the person who asks for it, and signs them in.
    * @throws forbidden where registration is closed, rate_limit_exceeded, conflict (name or address taken; Carrel is not set up yet), invalid_value
    */
-  register(wanted: Pick<NewUser, 'username' | 'email' | 'password'>, address: string): Promise<SignedIn>
+  register(request: Pick<NewUser, 'username' | 'email' | 'password'>, address: string): Promise<SignedIn>
   /** Whether {@link register} is open. */
   isRegistrationOpen(): Promise<boolean>
   /** Changes the caller's own password. @throws unauthorized, rate_limit_exceeded, unavailable */
-  changePassword(by: Caller, change: PasswordChange, shown: Shown): Promise<EditedUser>
+  changePassword(by: Caller, change: PasswordChange, client: ClientDevice): Promise<EditedUser>
 
   listUsers(window: { filter: UserFilter; offset: number; limit: number }): Promise<{ total: number; users: User[] }>
   /** @throws not_found */
@@ -59,7 +59,7 @@ export interface Accounts {
   /** By user name or e-mail address. */
   findUser(login: string): Promise<User | null>
   /** @param by null = the operator at the machine. @throws invalid_value, conflict, forbidden */
-  createUser(wanted: NewUser, by: Caller | null): Promise<User>
+  createUser(request: NewUser, by: Caller | null): Promise<User>
   /** @throws not_found, invalid_value, forbidden, conflict */
   editUser(id: string, edit: UserEdit, by: Caller | null): Promise<EditedUser>
   /** @throws not_found, forbidden, conflict */
@@ -70,7 +70,7 @@ export interface Accounts {
   /** @throws not_found */
   getApiKey(id: string, by: Caller): Promise<ApiKey>
   /** @throws forbidden, invalid_value, conflict (too many) */
-  createApiKey(wanted: NewApiKey, by: Caller): Promise<NewApiKeyAnswer>
+  createApiKey(request: NewApiKey, by: Caller): Promise<NewApiKeyAnswer>
   /** @throws not_found, forbidden, invalid_value */
   editApiKey(id: string, edit: ApiKeyEdit, by: Caller): Promise<ApiKey>
   /** @throws not_found, forbidden */
@@ -101,7 +101,7 @@ class StoredAccounts implements Accounts {
   readonly #throttle = openLoginThrottle()
   readonly #registrations = openRegistrationLimit()
   readonly #devices: KnownDevices
-  readonly callers: Callers
+  readonly callers: Authenticator
   readonly #signIn: SignIn
   readonly #timers: NodeJS.Timeout[]
 
@@ -114,7 +114,7 @@ class StoredAccounts implements Accounts {
     const throttle = this.#throttle
     const devices = openKnownDevices({ database, key })
     this.#devices = devices
-    this.callers = openCallers({ database, tokens, throttle, devices, appSessions })
+    this.callers = openAuthenticator({ database, tokens, throttle, devices, appSessions })
     const { callers } = this
     this.#signIn = openSignIn({ database, tokens, throttle, devices, callers, log, accessTokenSeconds, refreshTokenDays })
     this.#timers = [setInterval(() => this.#recordUses(), RECORD_USES_MS).unref(), setInterval(() => this.#purge(), PURGE_MS).unref()]
@@ -162,10 +162,10 @@ class StoredAccounts implements Accounts {
     return !(await hasUsers(this.#options.database))
   }
 
-  async initialize(wanted: NewUser): Promise<SignedIn> {
+  async initialize(request: NewUser): Promise<SignedIn> {
     // Checked before the costly hash; insertFirstUser checks again under a lock.
     if (await hasUsers(this.#options.database)) refuseSecondSetup()
-    const user = await createFirstAdmin(this.#options.database, wanted)
+    const user = await createFirstAdmin(this.#options.database, request)
     return this.#signIn.begin(user ?? refuseSecondSetup())
   }
 
@@ -187,9 +187,9 @@ class StoredAccounts implements Accounts {
     return (await readRegistration(this.#options.database)).isOpen
   }
 
-  changePassword(by: Caller, change: PasswordChange, shown: Shown): Promise<EditedUser> {
+  changePassword(by: Caller, change: PasswordChange, client: ClientDevice): Promise<EditedUser> {
     return this.#changing(
-      changePassword({ database: this.#options.database, throttle: this.#throttle, devices: this.#devices }, by.userId, change, shown),
+      changePassword({ database: this.#options.database, throttle: this.#throttle, devices: this.#devices }, by.userId, change, client),
       ({ id }) => id,
     )
   }
@@ -208,8 +208,8 @@ class StoredAccounts implements Accounts {
     return (await findUserByLogin(this.#options.database, login))?.user ?? null
   }
 
-  createUser(wanted: NewUser, by: Caller | null): Promise<User> {
-    return createUser(this.#options.database, wanted, by)
+  createUser(request: NewUser, by: Caller | null): Promise<User> {
+    return createUser(this.#options.database, request, by)
   }
 
   editUser(id: string, edit: UserEdit, by: Caller | null): Promise<EditedUser> {
@@ -228,8 +228,8 @@ class StoredAccounts implements Accounts {
     return getApiKey(this.#options.database, id, by, 'users-read')
   }
 
-  createApiKey(wanted: NewApiKey, by: Caller): Promise<NewApiKeyAnswer> {
-    return createApiKey(this.#options.database, wanted, by)
+  createApiKey(request: NewApiKey, by: Caller): Promise<NewApiKeyAnswer> {
+    return createApiKey(this.#options.database, request, by)
   }
 
   editApiKey(id: string, edit: ApiKeyEdit, by: Caller): Promise<ApiKey> {

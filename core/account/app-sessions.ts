@@ -17,7 +17,7 @@ const REMEMBERED_MAX = 10_000
 const TOKEN = /^[\w-]{22}\.[\w-]{43}$/
 
 /** The credential that opens a session. */
-export interface SessionGround {
+export interface SessionCredential {
   userId: string
   /** The hash that the password matched; null when the client sent an API key. */
   passwordHash: string | null
@@ -39,7 +39,7 @@ export interface AppSessions {
    * The session for a password or a key: every client that sends the same credential gets the same session, so that apps without cookies do not
    * add one with every request, nor one for every node. Null when the credential is not valid any more.
    */
-  begin(ground: SessionGround, remembered: boolean): Promise<AppSession | null>
+  begin(credential: SessionCredential, remembered: boolean): Promise<AppSession | null>
   /** Drops the cached sessions of a user; without a user, all of them. */
   forget(userId?: string): void
 }
@@ -56,10 +56,10 @@ export function openAppSessions(options: { database: Knex; key: Uint8Array; reme
     load: (sessionId) => findAppSession(database, sessionId),
   })
 
-  async function make(ground: SessionGround, remembered: boolean): Promise<AppSession | null> {
+  async function make(credential: SessionCredential, remembered: boolean): Promise<AppSession | null> {
     const now = Date.now()
     const [expiresAt, freshUntil] = [new Date(now + lifeMs(remembered)), new Date(now + lifeMs(remembered) / 2)]
-    const opened = await openAppSession(database, { ...ground, remembered, expiresAt, freshUntil, sessionsMax: SESSIONS_MAX })
+    const opened = await openAppSession(database, { ...credential, remembered, expiresAt, freshUntil, sessionsMax: SESSIONS_MAX })
     if (opened === null) return null
     const name = nameOf(opened.sessionId)
     return { token: `${name}.${sign(name)}`, expiresAt: opened.expiresAt, remembered }
@@ -73,8 +73,8 @@ export function openAppSessions(options: { database: Knex; key: Uint8Array; reme
       return timingSafeEqual(Buffer.from(signature), Buffer.from(sign(name))) ? await known.get(sessionOf(name)) : null
     },
 
-    async begin(ground, remembered) {
-      const id = JSON.stringify([ground.userId, ground.apiKeyId ?? ground.passwordHash, remembered])
+    async begin(credential, remembered) {
+      const id = JSON.stringify([credential.userId, credential.apiKeyId ?? credential.passwordHash, remembered])
       const running = begun.get(id)?.running
       const present = await running?.catch(() => null)
       // In its second half a session is replaced by a new one, so that an app in use never meets an expired one. Another node may have ended it.
@@ -82,8 +82,8 @@ export function openAppSessions(options: { database: Knex; key: Uint8Array; reme
         return present
       // Of several concurrent requests, the first opens it.
       const meanwhile = begun.get(id)?.running
-      const making = meanwhile !== undefined && meanwhile !== running ? meanwhile : make(ground, remembered)
-      begun.set(id, { userId: ground.userId, running: making })
+      const making = meanwhile !== undefined && meanwhile !== running ? meanwhile : make(credential, remembered)
+      begun.set(id, { userId: credential.userId, running: making })
       const session = await making.catch((error: unknown) => {
         begun.delete(id)
         throw error

@@ -16,5 +16,5 @@ export interface Caller {
 export const isAdministrator = ({ permissions }: { permissions: ReadonlySet<string> }): boolean => permissions.has('system-admin')
 
 /** Whose read progress the caller sees: their own, or without the permission nobody's, so that no book counts as begun. */
-export const shownReader = ({ userId, permissions }: Pick<Caller, 'userId' | 'permissions'>): string | null =>
+export const progressUserId = ({ userId, permissions }: Pick<Caller, 'userId' | 'permissions'>): string | null =>
   permissions.has('progress-read') ? userId : null

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { editUser } from '#core/account/edit-user.ts'
-import type { KnownDevices, Shown } from '#core/account/known-devices.ts'
+import type { ClientDevice, KnownDevices } from '#core/account/known-devices.ts'
 import type { LoginThrottle } from '#core/account/login-throttle.ts'
 import { verifyPassword } from '#core/account/password.ts'
 import type { EditedUser } from '#core/account/user.ts'
@@ -16,18 +16,18 @@ export interface PasswordChange {
 
 /**
  * Changes the password of a user who sends the current one; wrong ones count as failed sign-ins.
- * @param shown where the request comes from
+ * @param client where the request comes from
  * @throws unauthorized (wrong password), rate_limit_exceeded, unavailable
  */
 export async function changePassword(
   { database, throttle, devices }: { database: Knex; throttle: LoginThrottle; devices: KnownDevices },
   userId: string,
   { currentPassword, newPassword, revokeApiKeys }: PasswordChange,
-  shown: Shown,
+  client: ClientDevice,
 ): Promise<EditedUser> {
   const found = await findUserWithHash(database, userId)
   // The same account name as core/account/user-store.ts gives a sign-in.
-  const attempt = throttle.begin({ account: `user ${userId}`, address: shown.address, known: await devices.find(userId, shown) })
+  const attempt = throttle.begin({ account: `user ${userId}`, address: client.address, known: await devices.find(userId, client) })
   let isRight: boolean
   try {
     isRight = await verifyPassword(currentPassword, found?.passwordHash ?? null)

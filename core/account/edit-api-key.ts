@@ -17,13 +17,13 @@ const END_MAX = Date.parse('9999-12-31T23:59:59.999Z')
  * Creates a key for the caller; by default it may do what the caller may.
  * @throws forbidden (more than the caller may; for a session of an app), invalid_value (unknown permission, end in the past), conflict (too many keys)
  */
-export async function createApiKey(database: Knex, wanted: NewApiKey, by: Caller): Promise<NewApiKeyAnswer> {
+export async function createApiKey(database: Knex, request: NewApiKey, by: Caller): Promise<NewApiKeyAnswer> {
   refuseSession(by)
-  const permissions = wanted.permissions ? readPermissions(wanted.permissions) : [...by.permissions]
+  const permissions = request.permissions ? readPermissions(request.permissions) : [...by.permissions]
   refuseBeyond(by, permissions)
-  const expiresAt = readEnd(wanted.expiresAt ?? null)
+  const expiresAt = readEnd(request.expiresAt ?? null)
   const { key, keyPrefix, keyHash } = makeApiKey()
-  const fields = { userId: by.userId, name: wanted.name, keyPrefix, keyHash, permissions, expiresAt }
+  const fields = { userId: by.userId, name: request.name, keyPrefix, keyHash, permissions, expiresAt }
   const made = await insertApiKey(database, KEYS_MAX, fields)
   return { ...(made ?? refuse('conflict', `A user has ${KEYS_MAX} API keys at most; delete one first.`)), key }
 }
@@ -87,16 +87,16 @@ function refuseSession({ via }: Caller): void {
 function refuseRule(found: { key: ApiKey; owner: User } | null, by: Caller, others: Permission): ApiKey {
   if (found === null) refuseUnknown()
   const { key, owner } = found
-  const held = permissionsOf(owner)
+  const permissions = permissionsOf(owner)
   if (owner.id === by.userId) {
     refuseBeyond(
       by,
-      key.permissions.filter((permission) => held.has(permission)),
+      key.permissions.filter((permission) => permissions.has(permission)),
     )
     return key
   }
   if (!by.permissions.has(others)) refuseUnknown()
-  refuseBeyond(by, held)
+  refuseBeyond(by, permissions)
   return key
 }
 

@@ -40,8 +40,8 @@ export function refuseBeyond(by: Caller | null, permissions: Iterable<Permission
  * @param by the caller; null = the operator at the machine
  * @throws invalid_value, conflict (name or address taken), forbidden (permissions that the caller does not have)
  */
-export async function createUser(database: Knex, wanted: NewUser, by: Caller | null): Promise<User> {
-  const fields = await readNewUser(wanted)
+export async function createUser(database: Knex, request: NewUser, by: Caller | null): Promise<User> {
+  const fields = await readNewUser(request)
   refuseBeyond(by, permissionsOf(fields))
   return insertUser(database, fields)
 }
@@ -50,14 +50,14 @@ export async function createUser(database: Knex, wanted: NewUser, by: Caller | n
  * Creates an account for the person who asks for it, with the sharing tags that the settings allow new accounts.
  * @throws forbidden where registration is closed, invalid_value, conflict (name or address taken)
  */
-export async function registerUser(database: Knex, wanted: Pick<NewUser, 'username' | 'email' | 'password'>): Promise<User> {
+export async function registerUser(database: Knex, request: Pick<NewUser, 'username' | 'email' | 'password'>): Promise<User> {
   // Checked before the costly hash, and again in the transaction.
   const check = async (place: Knex) => {
     const registration = await readRegistration(place)
     return registration.isOpen ? registration.tagIds : refuse('forbidden', registration.reason)
   }
   await check(database)
-  const fields = await readNewUser({ ...wanted, role: 'reader' })
+  const fields = await readNewUser({ ...request, role: 'reader' })
   return await database.transaction(async (trx) => {
     const tagIds = await check(trx)
     const user = await insertUser(trx, fields)
@@ -67,8 +67,8 @@ export async function registerUser(database: Knex, wanted: Pick<NewUser, 'userna
 }
 
 /** Creates the first user, an administrator; null when a user exists already. @throws invalid_value */
-export async function createFirstAdmin(database: Knex, wanted: NewUser): Promise<User | null> {
-  return insertFirstUser(database, { ...(await readNewUser(wanted)), role: 'admin' })
+export async function createFirstAdmin(database: Knex, request: NewUser): Promise<User | null> {
+  return insertFirstUser(database, { ...(await readNewUser(request)), role: 'admin' })
 }
 
 /**
@@ -112,19 +112,19 @@ export async function removeUser(database: Knex, id: string, by: Caller | null):
   return await deleteUser(database, id, (current) => refuseBeyond(by, permissionsOf(current)))
 }
 
-async function readNewUser(wanted: NewUser): Promise<UserFields> {
+async function readNewUser(request: NewUser): Promise<UserFields> {
   // Routes check requests before they come here; flags and environment variables are checked only here.
-  if (!Check(NewUser, wanted)) {
-    const details = Errors(NewUser, wanted).map(({ instancePath, message }) => ({ path: instancePath, message }))
+  if (!Check(NewUser, request)) {
+    const details = Errors(NewUser, request).map(({ instancePath, message }) => ({ path: instancePath, message }))
     const [first] = details
     refuse('invalid_value', `The new user's ${first?.path.slice(1) || 'data'} ${first?.message ?? 'is not valid'}.`, { details })
   }
-  const permissions = readPermissions(wanted.permissions ?? [])
+  const permissions = readPermissions(request.permissions ?? [])
   return {
-    username: wanted.username,
-    email: wanted.email,
-    passwordHash: await hashPassword(wanted.password),
-    role: wanted.role ?? 'reader',
+    username: request.username,
+    email: request.email,
+    passwordHash: await hashPassword(request.password),
+    role: request.role ?? 'reader',
     permissions,
     isActive: true,
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import { isAdministrator } from '#core/account/caller.ts'
-import { shownMessage } from '#core/account/path-view.ts'
+import { visibleMessage } from '#core/account/path-view.ts'
 import { PERMISSIONS, type Permission } from '#core/account/permission.ts'
 import { visibleToUser } from '#core/account/visibility.ts'
 import type { Announcement, CarrelEvent, EventType } from '#core/events/event.ts'
@@ -50,7 +50,7 @@ function seriesOf({ event, seriesId }: Announcement): string | undefined {
 }
 
 /** The id of a series that does not exist, and that would have one of the sets of tags of an announcement. */
-const standIn = ({ id }: Announcement, at: number): string => {
+const tagSetId = ({ id }: Announcement, at: number): string => {
   const digits = createHash('sha256').update(`${id} ${at}`).digest('hex')
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${digits.slice(12, 16)}-${digits.slice(16, 20)}-${digits.slice(20, 32)}`
 }
@@ -73,13 +73,13 @@ export const openEventAudience = (database: Knex): Audience => ({
         if (needed !== null && !follower.permissions.has(needed)) return null
         if (userId !== undefined && userId !== follower.userId && (event.type !== 'task_updated' || !isAdministrator(follower))) return null
         const group = groups.get(follower.userId)
-        if (group === undefined) return shownTo(follower, event)
+        if (group === undefined) return eventFor(follower, event)
         const { tagSets = [] } = announcement
-        if (tagSets.length > 0 && !tagSets.some((_, at) => seen.has(`${group} ${standIn(announcement, at)}`))) return null
+        if (tagSets.length > 0 && !tagSets.some((_, at) => seen.has(`${group} ${tagSetId(announcement, at)}`))) return null
         const seriesId = seriesOf(announcement)
-        if (seriesId !== undefined) return seen.has(`${group} ${seriesId}`) ? shownTo(follower, event) : null
+        if (seriesId !== undefined) return seen.has(`${group} ${seriesId}`) ? eventFor(follower, event) : null
         const known = withoutCounts(event)
-        return known && shownTo(follower, known)
+        return known && eventFor(follower, known)
       },
     }
   },
@@ -112,7 +112,7 @@ async function listVisiblePairs(database: Knex, userIds: readonly string[], anno
   const there = new Set<string>()
   const gone = new Map<string, Set<string>>()
   for (const announcement of announcements) {
-    for (const [at, tagIds] of announcement.tagSets?.entries() ?? []) gone.set(standIn(announcement, at), new Set(tagIds))
+    for (const [at, tagIds] of announcement.tagSets?.entries() ?? []) gone.set(tagSetId(announcement, at), new Set(tagIds))
     const seriesId = seriesOf(announcement)
     if (seriesId === undefined) continue
     if (announcement.tagIds) gone.set(seriesId, new Set([...(gone.get(seriesId) ?? []), ...announcement.tagIds]))
@@ -159,16 +159,16 @@ function withoutCounts(event: CarrelEvent): CarrelEvent | null {
 }
 
 /** Messages name files as REST shows them to this caller; most events are the same for everybody, and such an event is serialized once. */
-function shownTo(follower: Follower, event: CarrelEvent): CarrelEvent {
+function eventFor(follower: Follower, event: CarrelEvent): CarrelEvent {
   const caller = follower as { permissions: ReadonlySet<Permission> }
   if (event.type === 'scan_updated' && event.errors.length > 0)
-    return { ...event, errors: caller.permissions.has('libraries-write') ? event.errors.map((error) => shownMessage(caller, error)) : [] }
+    return { ...event, errors: caller.permissions.has('libraries-write') ? event.errors.map((error) => visibleMessage(caller, error)) : [] }
   if (event.type !== 'task_updated') return event
   const { progress, error } = event
   if (error === undefined && progress?.message === undefined) return event
   return {
     ...event,
-    ...(error !== undefined && { error: shownMessage(caller, error) }),
-    ...(progress?.message !== undefined && { progress: { ...progress, message: shownMessage(caller, progress.message) } }),
+    ...(error !== undefined && { error: visibleMessage(caller, error) }),
+    ...(progress?.message !== undefined && { progress: { ...progress, message: visibleMessage(caller, progress.message) } }),
   }
 }

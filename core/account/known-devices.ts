@@ -9,14 +9,14 @@ const SECRET_BYTES = 32
 const TOKEN = /^dev_[\w-]{43}$/
 
 /** What a client sends beside its password. */
-export interface Shown {
+export interface ClientDevice {
   address: string
   /** The device token from an earlier sign-in; null when the client sends none. */
   device: string | null
 }
 
 /** Which parts of it are recorded for the user. */
-export interface Known {
+export interface KnownParts {
   /** Names the device if it is recorded; contains nothing of its secret. */
   device: string | null
   address: boolean
@@ -25,9 +25,9 @@ export interface Known {
 /** Records from which addresses and devices users have signed in before. */
 export interface KnownDevices {
   /** @param userId null for a user who does not exist, which takes as long */
-  find(userId: string | null, shown: Shown): Promise<Known>
+  find(userId: string | null, client: ClientDevice): Promise<KnownParts>
   /** Call after a correct password. @returns the device token for the next time: the present one, if it is recorded */
-  record(userId: string, shown: Shown, known: Known): Promise<string>
+  record(userId: string, client: ClientDevice, known: KnownParts): Promise<string>
   /** Records the address alone, for a client that keeps no cookies. */
   recordAddress(userId: string, address: string): Promise<void>
 }
@@ -40,12 +40,12 @@ export function openKnownDevices({ database, key }: { database: Knex; key: Uint8
 
   return {
     async find(userId, { address, device }) {
-      const shown = device !== null && TOKEN.test(device) ? mark('device', device) : null
+      const client = device !== null && TOKEN.test(device) ? mark('device', device) : null
       const [isAddress = false, isDevice = false] = await findKnownMarks(database, userId, [
         markOfAddress(address),
-        ...(shown ? [shown] : []),
+        ...(client ? [client] : []),
       ])
-      return { address: isAddress, device: shown !== null && isDevice ? shown.toString('base64url') : null }
+      return { address: isAddress, device: client !== null && isDevice ? client.toString('base64url') : null }
     },
     async record(userId, { address, device }, known) {
       const token = known.device !== null && device !== null ? device : `dev_${randomBytes(SECRET_BYTES).toString('base64url')}`

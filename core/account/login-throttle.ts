@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { addressGroup } from '#core/account/address.ts'
-import type { Known } from '#core/account/known-devices.ts'
+import type { KnownParts } from '#core/account/known-devices.ts'
 import { bounded } from '#core/foundation/bounded.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
@@ -46,7 +46,7 @@ export interface Guesser {
   account: string
   address: string
   /** What is recorded about the client: a known device has a count of its own, and failures from unknown addresses do not throttle a known address. */
-  known: Known
+  known: KnownParts
 }
 
 /**

@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Knex } from 'knex'
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import type { Authenticator } from '#core/account/authenticator.ts'
 import type { Caller } from '#core/account/caller.ts'
-import type { Callers } from '#core/account/callers.ts'
 import type { KnownDevices } from '#core/account/known-devices.ts'
 import type { LoginThrottle } from '#core/account/login-throttle.ts'
 import { verifyPassword } from '#core/account/password.ts'
@@ -61,7 +61,7 @@ interface SignInOptions {
   tokens: Tokens
   throttle: LoginThrottle
   devices: KnownDevices
-  callers: Callers
+  callers: Authenticator
   accessTokenSeconds: number
   refreshTokenDays: number
   log: Log
@@ -116,9 +116,9 @@ class SessionSignIn implements SignIn {
     const attempt = this.#options.throttle.begin({ account, address, known })
     let session: OpenedSession | null
     try {
-      const good = await verifyPassword(password, found?.passwordHash ?? null)
+      const isRight = await verifyPassword(password, found?.passwordHash ?? null)
       // A disabled account costs no more than a wrong password.
-      session = found?.user.isActive && good ? await this.#openSession(found.user, found.passwordHash) : null
+      session = found?.user.isActive && isRight ? await this.#openSession(found.user, found.passwordHash) : null
     } catch (error) {
       attempt.abandon()
       throw error

@@ -17,7 +17,7 @@ export interface BookLookup {
   /** The book if the caller may see it, else null. */
   find(caller: Caller, bookId: string): Promise<ReadableBook | null>
   /** @throws not_found (no such book, or hidden), not_analyzed */
-  getAnalyzed(ask: { caller: Caller; bookId: string }): Promise<ReadableBook>
+  getAnalyzed(request: { caller: Caller; bookId: string }): Promise<ReadableBook>
   /** Clears the cache. */
   forget(): void
 }

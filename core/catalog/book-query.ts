@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
-import { type Caller, shownReader } from '#core/account/caller.ts'
-import { shownFilePath } from '#core/account/path-view.ts'
+import { type Caller, progressUserId } from '#core/account/caller.ts'
+import { visibleFilePath } from '#core/account/path-view.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { type AdjacentBooks, type Book, fileHashOf, wholeNumber } from '#core/catalog/book.ts'
 import type { Fragment } from '#core/catalog/filter-query.ts'
@@ -84,7 +84,7 @@ function joinForSort(query: Knex.QueryBuilder, field: BookSortField, caller: Cal
   if (field === 'series') query.join('series', 'series.id', 'books.series_id')
   else if (field === 'released') query.leftJoin('book_metadata', 'book_metadata.book_id', 'books.id')
   else if (field === 'read')
-    query.joinRaw('LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?', [shownReader(caller)])
+    query.joinRaw('LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?', [progressUserId(caller)])
 }
 
 export type BookSort = Sort<BookSortField>
@@ -186,7 +186,7 @@ export async function listOnDeck(
 ): Promise<{ items: Book[]; total: number }> {
   const touched = database('read_progress AS p')
     .join('books', 'books.id', 'p.book_id')
-    .whereRaw('p.user_id = ?', [shownReader(caller)])
+    .whereRaw('p.user_id = ?', [progressUserId(caller)])
     .modify(visibleTo(caller, 'books.series_id'))
     .modify(matches(list.filter, caller))
     .groupBy('books.series_id')
@@ -198,7 +198,7 @@ export async function listOnDeck(
       `CROSS JOIN LATERAL (SELECT books.id FROM books WHERE books.series_id = touched.series_id AND books.deleted_at IS NULL
          AND NOT EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = books.id AND p.user_id = ?)
        ORDER BY ${READING_ORDER} LIMIT 1) AS following`,
-      [shownReader(caller)],
+      [progressUserId(caller)],
     )
     .select('following.id')
   const ordered = list.sort
@@ -285,7 +285,7 @@ export function matches(filter: BookFilter, caller: Caller): (query: Knex.QueryB
     if (filter.search) query.modify(found('book', filter.search))
     if (filter.reading !== undefined) {
       const unfinished = filter.reading === 'unfinished' ? ' AND NOT p.completed' : ''
-      query.whereRaw(`books.id IN (SELECT p.book_id FROM read_progress p WHERE p.user_id = ?${unfinished})`, [shownReader(caller)])
+      query.whereRaw(`books.id IN (SELECT p.book_id FROM read_progress p WHERE p.user_id = ?${unfinished})`, [progressUserId(caller)])
     }
   }
 }
@@ -295,7 +295,7 @@ function selectBooks(database: Knex, caller: Caller): Knex.QueryBuilder {
   return database('books')
     .join('series', 'series.id', 'books.series_id')
     .join('libraries', 'libraries.id', 'books.library_id')
-    .joinRaw('LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?', [shownReader(caller)])
+    .joinRaw('LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?', [progressUserId(caller)])
     .select(
       ...['id', 'library_id', 'series_id', 'title', 'title_sort', 'path', 'file_format', 'file_size', 'file_hash', 'reader_hash'].map(
         (column) => `books.${column}`,
@@ -322,7 +322,7 @@ function bookOf(row: BookRow, caller: Caller): Book {
     seriesName: row.series_name,
     title: row.title,
     titleSort: row.title_sort,
-    filePath: shownFilePath(caller, { libraryPath: row.library_path, path: row.path }),
+    filePath: visibleFilePath(caller, { libraryPath: row.library_path, path: row.path }),
     fileFormat: row.file_format,
     fileSize: Number(row.file_size),
     fileHash: fileHashOf({ id: row.id, fileHash: row.file_hash }),

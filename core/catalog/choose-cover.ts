@@ -27,12 +27,12 @@ import { removeCoverFiles, writeCoverFiles } from '#core/metadata/cover-file.ts'
 import { forgetCover } from '#core/metadata/cover-orphan-store.ts'
 import { coverHashOf } from '#core/metadata/cover-store.ts'
 
-interface Parts {
+interface Dependencies {
   database: Knex
   drawCover: DrawCover
   settings: { dataFolder: string }
 }
-type Reading = Omit<Parts, 'drawCover'>
+type ReadDependencies = Omit<Dependencies, 'drawCover'>
 
 /** A JPEG file on disk. */
 export interface CoverFile {
@@ -41,7 +41,7 @@ export interface CoverFile {
 }
 
 /** @throws not_found */
-export async function listCovers({ database }: Reading, caller: Caller, owner: CoverOwner): Promise<CoverRow[]> {
+export async function listCovers({ database }: ReadDependencies, caller: Caller, owner: CoverOwner): Promise<CoverRow[]> {
   await checkOwner(database, caller, owner)
   return await listCoverRows(database, owner)
 }
@@ -50,33 +50,45 @@ export async function listCovers({ database }: Reading, caller: Caller, owner: C
  * Stores a picture that a user uploaded and selects it.
  * @throws not_found; unsupported_media_type, invalid_value when it is not a supported picture; conflict when there are too many
  */
-export async function uploadCover(parts: Parts, caller: Caller, cover: { owner: CoverOwner; bytes: Uint8Array }): Promise<CoverRow> {
-  await checkOwner(parts.database, caller, cover.owner)
-  return await keepCover(parts, { ...cover, source: 'custom', giver: 'user' })
+export async function uploadCover(
+  dependencies: Dependencies,
+  caller: Caller,
+  cover: { owner: CoverOwner; bytes: Uint8Array },
+): Promise<CoverRow> {
+  await checkOwner(dependencies.database, caller, cover.owner)
+  return await keepCover(dependencies, { ...cover, source: 'custom', giver: 'user' })
 }
 
 /** @throws not_found */
-export async function chooseCover({ database }: Reading, caller: Caller, cover: { owner: CoverOwner; coverId: string }): Promise<CoverRow> {
+export async function chooseCover(
+  { database }: ReadDependencies,
+  caller: Caller,
+  cover: { owner: CoverOwner; coverId: string },
+): Promise<CoverRow> {
   await checkOwner(database, caller, cover.owner)
   await selectCover(database, cover.owner, cover.coverId)
   return (await findCoverRow(database, cover.owner, { id: cover.coverId })) ?? refuseUnknown(cover)
 }
 
 /** Selects the cover from the file again; deletes nothing. @throws not_found */
-export async function dropChoice({ database }: Reading, caller: Caller, owner: CoverOwner): Promise<void> {
+export async function dropChoice({ database }: ReadDependencies, caller: Caller, owner: CoverOwner): Promise<void> {
   await checkOwner(database, caller, owner)
   await selectCover(database, owner, null)
 }
 
 /** @throws not_found */
-export async function deleteCover(parts: Reading, caller: Caller, cover: { owner: CoverOwner; coverId: string }): Promise<void> {
-  await checkOwner(parts.database, caller, cover.owner)
-  await dropCover(parts, { ...cover, by: 'user' })
+export async function deleteCover(
+  dependencies: ReadDependencies,
+  caller: Caller,
+  cover: { owner: CoverOwner; coverId: string },
+): Promise<void> {
+  await checkOwner(dependencies.database, caller, cover.owner)
+  await dropCover(dependencies, { ...cover, by: 'user' })
 }
 
 /** As {@link deleteCover}, for a machine too. @throws not_found; conflict when a machine would take what a person has chosen */
 export async function dropCover(
-  { database, settings }: Reading,
+  { database, settings }: ReadDependencies,
   cover: { owner: CoverOwner; coverId: string; by: CoverGiver },
 ): Promise<void> {
   const coverId = cover.coverId.toLowerCase()
@@ -86,17 +98,21 @@ export async function dropCover(
 }
 
 /** One cover in full size. @throws not_found */
-export async function getCoverFile(parts: Reading, caller: Caller, cover: { owner: CoverOwner; coverId: string }): Promise<CoverFile> {
-  await checkOwner(parts.database, caller, cover.owner)
-  const row = (await findCoverRow(parts.database, cover.owner, { id: cover.coverId })) ?? refuseUnknown(cover)
-  const path = chosenCoverPath(parts.settings.dataFolder, cover.owner, { id: row.id, size: 'large' })
+export async function getCoverFile(
+  dependencies: ReadDependencies,
+  caller: Caller,
+  cover: { owner: CoverOwner; coverId: string },
+): Promise<CoverFile> {
+  await checkOwner(dependencies.database, caller, cover.owner)
+  const row = (await findCoverRow(dependencies.database, cover.owner, { id: cover.coverId })) ?? refuseUnknown(cover)
+  const path = chosenCoverPath(dependencies.settings.dataFolder, cover.owner, { id: row.id, size: 'large' })
   if (!(await stat(path).catch(() => null))) refuse('not_found', 'The file of this cover is missing; delete the cover and upload it again.')
   return { path, etag: row.hash }
 }
 
 /** The selected cover; null when none is selected or its file is missing, in which case the extracted one is shown instead. */
 export async function findChosenCover(
-  { database, settings }: Reading,
+  { database, settings }: ReadDependencies,
   owner: CoverOwner,
   size: 'small' | 'large' = 'small',
 ): Promise<CoverFile | null> {
@@ -111,29 +127,33 @@ export async function findChosenCover(
  * cover), or the newest existing cover from the source `custom` or `plugin:<name>`.
  * @throws not_found; invalid_value for a book of another series, a book without a cover, or a source without covers
  */
-export async function chooseSource(parts: Parts, caller: Caller, choice: { seriesId: string; source: string }): Promise<void> {
+export async function chooseSource(
+  dependencies: Dependencies,
+  caller: Caller,
+  choice: { seriesId: string; source: string },
+): Promise<void> {
   const owner: CoverOwner = { kind: 'series', id: choice.seriesId }
   const { source } = choice
-  if (source === 'default') return await dropChoice(parts, caller, owner)
-  const covers = await listCovers(parts, caller, owner)
+  if (source === 'default') return await dropChoice(dependencies, caller, owner)
+  const covers = await listCovers(dependencies, caller, owner)
   if (!source.startsWith('book:')) {
     const newest = covers.findLast((cover) => cover.source === source)
     if (!newest) refuse('invalid_value', `This series has no cover of the source "${source}".`)
-    return await selectCover(parts.database, owner, newest.id)
+    return await selectCover(dependencies.database, owner, newest.id)
   }
-  const book = await getBook(parts.database, caller, source.slice('book:'.length))
+  const book = await getBook(dependencies.database, caller, source.slice('book:'.length))
   if (book.seriesId !== choice.seriesId.toLowerCase()) refuse('invalid_value', `"${book.title}" is a book of another series.`)
-  const bytes = await readFile(await bookCoverPath(parts, caller, book.id))
+  const bytes = await readFile(await bookCoverPath(dependencies, caller, book.id))
   const same = covers.find((cover) => cover.source === `book:${book.id}`)
-  await keepCover(parts, { owner, bytes, source: `book:${book.id}`, giver: 'user' })
-  if (same) await deleteCover(parts, caller, { owner, coverId: same.id })
+  await keepCover(dependencies, { owner, bytes, source: `book:${book.id}`, giver: 'user' })
+  if (same) await deleteCover(dependencies, caller, { owner, coverId: same.id })
 }
 
-async function bookCoverPath(parts: Parts, caller: Caller, bookId: string): Promise<string> {
+async function bookCoverPath(dependencies: Dependencies, caller: Caller, bookId: string): Promise<string> {
   const owner: CoverOwner = { kind: 'book', id: bookId }
-  const chosen = await findCoverRow(parts.database, owner, 'selected')
-  if (chosen) return chosenCoverPath(parts.settings.dataFolder, owner, { id: chosen.id, size: 'large' })
-  const cover = await findCover(parts.database, caller, { bookId, dataFolder: parts.settings.dataFolder })
+  const chosen = await findCoverRow(dependencies.database, owner, 'selected')
+  if (chosen) return chosenCoverPath(dependencies.settings.dataFolder, owner, { id: chosen.id, size: 'large' })
+  const cover = await findCover(dependencies.database, caller, { bookId, dataFolder: dependencies.settings.dataFolder })
   return 'missing' in cover ? refuse('not_found', cover.missing) : cover.path
 }
 
@@ -142,28 +162,28 @@ async function bookCoverPath(parts: Parts, caller: Caller, bookId: string): Prom
  * @throws unsupported_media_type, invalid_value when it is not a supported picture; conflict when there are too many
  */
 export async function keepCover(
-  parts: Parts,
+  dependencies: Dependencies,
   cover: { owner: CoverOwner; bytes: Uint8Array; source: string; giver: CoverGiver },
 ): Promise<CoverRow> {
-  const drawn = await parts.drawCover(cover.bytes)
+  const drawn = await dependencies.drawCover(cover.bytes)
   if ('refused' in drawn) {
     if (drawn.refused === 'kind')
       refuse('unsupported_media_type', 'A cover is a JPEG, PNG, WebP, AVIF or GIF picture; this is none of them.')
     refuse('invalid_value', 'The picture is damaged or too large to be decoded.')
   }
-  const { dataFolder } = parts.settings
+  const { dataFolder } = dependencies.settings
   const owner = { ...cover.owner, id: cover.owner.id.toLowerCase() }
   const { large } = drawn
   const id = randomUUID()
-  await announceCover(parts.database, owner, id)
+  await announceCover(dependencies.database, owner, id)
   try {
     await writeCoverFiles(dataFolder, owner, { id, drawn })
     const hash = coverHashOf(large.jpeg)
     const row = { id, source: cover.source, hash, width: large.width, height: large.height, given_by: cover.giver }
-    return await addCover(parts.database, owner, row)
+    return await addCover(dependencies.database, owner, row)
   } catch (error) {
     await removeCoverFiles(dataFolder, owner, id)
-    await forgetCover(parts.database, id)
+    await forgetCover(dependencies.database, id)
     throw error
   }
 }

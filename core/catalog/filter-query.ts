@@ -1,5 +1,5 @@
 import type { Caller } from '#core/account/caller.ts'
-import { seesWholePaths, shownFilePathSql } from '#core/account/path-view.ts'
+import { seesWholePaths, visibleFilePathSql } from '#core/account/path-view.ts'
 import type { Permission } from '#core/account/permission.ts'
 import { type Condition, type FilterField, type Operand, readCondition } from '#core/catalog/condition.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -146,7 +146,7 @@ const BOOKS: Record<string, Column> = {
   publisher: { family: 'text', expression: bookMetadata('publisher') },
   language: { family: 'text', expression: bookMetadata('language_iso') },
   bookType: { family: 'text', expression: bookMetadata('book_type'), words: BOOK_TYPES },
-  path: { family: 'text', expression: shownFilePathSql(true), shownExpression: shownFilePathSql(false) },
+  path: { family: 'text', expression: visibleFilePathSql(true), shownExpression: visibleFilePathSql(false) },
   format: { family: 'text', expression: 'books.file_format' },
   pageCount: { family: 'number', expression: 'books.page_count' },
   number: { family: 'number', expression: 'books.number' },

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { shownLibraryPath } from '#core/account/path-view.ts'
+import { visibleLibraryPath } from '#core/account/path-view.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { Library } from '#core/catalog/library.ts'
 import type { LibraryRow } from '#core/catalog/library-store.ts'
@@ -47,7 +47,7 @@ function libraryOf(row: CountedRow, caller: Caller): Library {
   return {
     id: row.id,
     name: row.name,
-    path: shownLibraryPath(caller, row.path),
+    path: visibleLibraryPath(caller, row.path),
     description: row.description,
     isActive: row.is_active,
     seriesStrategy: row.series_strategy as Library['seriesStrategy'],

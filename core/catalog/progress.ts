@@ -79,10 +79,10 @@ export interface Place {
  */
 export function placeOf(
   extent: Extent,
-  said: { currentPage: number; progressPercentage?: number | null | undefined; completed?: boolean | null | undefined },
+  reported: { currentPage: number; progressPercentage?: number | null | undefined; completed?: boolean | null | undefined },
 ): Place {
   const known = extent.analyzed && extent.pageCount > 0
-  const completed = said.completed ?? (known && said.currentPage >= extent.pageCount)
-  const counted = known ? Math.min(1, said.currentPage / extent.pageCount) : null
-  return { currentPage: said.currentPage, percentage: completed ? 1 : (said.progressPercentage ?? counted), completed }
+  const completed = reported.completed ?? (known && reported.currentPage >= extent.pageCount)
+  const counted = known ? Math.min(1, reported.currentPage / extent.pageCount) : null
+  return { currentPage: reported.currentPage, percentage: completed ? 1 : (reported.progressPercentage ?? counted), completed }
 }

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { type Caller, isAdministrator, shownReader } from '#core/account/caller.ts'
+import { type Caller, isAdministrator, progressUserId } from '#core/account/caller.ts'
 import type { Person } from '#core/catalog/book-detail-query.ts'
 
 /** What client apps show of a series besides its record. Only existing books count. */
@@ -108,7 +108,7 @@ export async function listSeriesDetails(database: Knex, caller: Caller, ids: rea
        SELECT m.summary, b.number FROM books b JOIN book_metadata m ON m.book_id = b.id
        WHERE ${PRESENT} AND m.summary IS NOT NULL ORDER BY b.number NULLS LAST, b.id LIMIT 1) told ON true
      WHERE s.id = ANY(CAST(:ids AS uuid[]))`,
-    { ids: [...ids], userId: shownReader(caller), isAdmin: isAdministrator(caller) },
+    { ids: [...ids], userId: progressUserId(caller), isAdmin: isAdministrator(caller) },
   )) as { rows: DetailRow[] }
   return new Map(rows.map((row) => [row.id, detailOf(row)]))
 }

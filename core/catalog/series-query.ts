@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { type Caller, shownReader } from '#core/account/caller.ts'
+import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { seesWholePaths } from '#core/account/path-view.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { Fragment } from '#core/catalog/filter-query.ts'
@@ -111,18 +111,18 @@ function matchesSeries(filter: SeriesFilter, caller: Caller): (query: Knex.Query
         )
       }
     }
-    if (filter.wanted) query.whereRaw('series.id IN (SELECT w.series_id FROM want_to_read w WHERE w.user_id = ?)', [shownReader(caller)])
+    if (filter.wanted) query.whereRaw('series.id IN (SELECT w.series_id FROM want_to_read w WHERE w.user_id = ?)', [progressUserId(caller)])
     if (filter.inProgress) {
       query
         .whereRaw(
           `series.id IN (SELECT books.series_id FROM read_progress p JOIN books ON books.id = p.book_id
              WHERE p.user_id = ? AND books.deleted_at IS NULL)`,
-          [shownReader(caller)],
+          [progressUserId(caller)],
         )
         .whereRaw(
           `EXISTS (SELECT 1 ${PRESENT_BOOKS}
              AND NOT EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = books.id AND p.user_id = ? AND p.completed))`,
-          [shownReader(caller)],
+          [progressUserId(caller)],
         )
     }
   }
@@ -133,7 +133,7 @@ export function seriesOrder(caller: Caller, { field, direction }: SeriesSort): {
   const turn = direction === 'asc' ? 'ASC' : 'DESC'
   const expression = SERIES_ORDER[field]
   const terms = [`${expression} ${turn}${NEVER_NULL.has(field) ? '' : ' NULLS LAST'}`, `series.id ${turn}`]
-  return { terms, bindings: expression.includes('?') ? [field === 'read' ? shownReader(caller) : caller.userId] : [] }
+  return { terms, bindings: expression.includes('?') ? [field === 'read' ? progressUserId(caller) : caller.userId] : [] }
 }
 
 interface SeriesList {
@@ -254,7 +254,7 @@ function selectSeries(database: Knex, caller: Caller): Knex.QueryBuilder {
          max(books.volume) AS max_volume, max(books.chapter) AS max_chapter,
          count(DISTINCT books.volume) AS volumes_owned
        ${PRESENT_BOOKS}) AS owned`,
-      [shownReader(caller)],
+      [progressUserId(caller)],
     )
     .leftJoin('series_metadata', 'series_metadata.series_id', 'series.id')
     .joinRaw('LEFT JOIN covers ON covers.series_id = series.id AND covers.is_selected')
@@ -280,7 +280,7 @@ function seriesOf(row: SeriesRow, caller: Caller): Series {
     year: row.year,
     path: seesWholePaths(caller) ? seriesFolder({ libraryPath: row.library_path, seriesPath: row.path }) : row.path,
     bookCount: Number(row.book_count),
-    unreadCount: shownReader(caller) === null ? null : Number(row.unread_count),
+    unreadCount: progressUserId(caller) === null ? null : Number(row.unread_count),
     localMaxVolume: row.max_volume,
     localMaxChapter: row.max_chapter === null ? null : Number(row.max_chapter),
     volumesOwned: Number(row.volumes_owned),

@@ -76,16 +76,16 @@ const MEMBER = /\.(?:id|url|hash)$/
  * The keys of identifiers that a path may mean: a path that ends like a member of an identifier may be a key as a whole. Empty for a path that
  * leads elsewhere.
  */
-export function askedKeys(path: string): string[] {
+export function keysUsed(path: string): string[] {
   const [, rest] = OF_IDENTIFIER.exec(path) ?? []
   if (rest === undefined) return []
-  const asked = rest.replace(/\.length$/, '')
-  return [...new Set([asked, asked.replace(MEMBER, '')])]
+  const key = rest.replace(/\.length$/, '')
+  return [...new Set([key, key.replace(MEMBER, '')])]
 }
 
 /** The path with the nearest of these keys in place of its own; null when none is near. */
 export function nearestIdentifier(path: string, keys: readonly string[]): string | null {
-  const key = askedKeys(path).at(-1)
+  const key = keysUsed(path).at(-1)
   if (key === undefined) return null
   // Without a prefix, the plugin's identifier is meant.
   const nearest = keys.find((known) => serviceOf(known) === serviceOf(key)) ?? nearestName(key, keys)
@@ -98,7 +98,7 @@ export function isField(kind: ContextKind, path: string): boolean {
   const known = fieldsOf[kind]
   const wanted = asField(path)
   if (known.some((field) => isSamePath(field.path, wanted))) return true
-  const keys = askedKeys(wanted)
+  const keys = keysUsed(wanted)
   const isOfIdentifier = EACH_IDENTIFIER.test(wanted) || (keys.length > 0 && keys.every((key) => key !== ''))
   if (isOfIdentifier && (kind === 'book' || !wanted.startsWith('series.'))) return true
   const dot = wanted.lastIndexOf('.')

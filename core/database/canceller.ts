@@ -29,7 +29,7 @@ export function openCanceller(configure: () => pg.ClientConfig): Canceller {
     }
   }
 
-  async function tell(processId: number): Promise<void> {
+  async function cancel(processId: number): Promise<void> {
     connecting ??= connect()
     const client = await connecting
     try {
@@ -45,7 +45,7 @@ export function openCanceller(configure: () => pg.ClientConfig): Canceller {
   let last: Promise<unknown> = Promise.resolve()
   return {
     cancel(processId) {
-      const sent = last.then(() => tell(processId))
+      const sent = last.then(() => cancel(processId))
       last = sent.catch(() => {})
       return sent
     },

@@ -12,10 +12,10 @@ export type DiskState = 'ok' | 'full' | 'missing'
  */
 export function openDiskProbe(folder: string, options: { deadlineMs: number; freeBytesMin?: number }): () => Promise<DiskState> {
   const { deadlineMs, freeBytesMin = FREE_BYTES_MIN } = options
-  return openSharedProbe<DiskState>({ ask: () => ask(folder, freeBytesMin), late: 'missing', deadlineMs })
+  return openSharedProbe<DiskState>({ check: () => check(folder, freeBytesMin), late: 'missing', deadlineMs })
 }
 
-async function ask(folder: string, freeBytesMin: number): Promise<DiskState> {
+async function check(folder: string, freeBytesMin: number): Promise<DiskState> {
   try {
     // Some file systems report no sizes.
     const { bavail, bsize, blocks } = await statfs(folder)

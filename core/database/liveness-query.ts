@@ -16,10 +16,10 @@ const TOO_MANY_CONNECTIONS = '53300'
  * @param options.deadlineMs after which it counts as unavailable; the check never takes longer
  */
 export function openDatabaseProbe(database: Knex, { deadlineMs }: { deadlineMs: number }): () => Promise<DatabaseState> {
-  return openSharedProbe<DatabaseState>({ ask: () => ask(database), late: 'unavailable', deadlineMs })
+  return openSharedProbe<DatabaseState>({ check: () => check(database), late: 'unavailable', deadlineMs })
 }
 
-async function ask(database: Knex): Promise<DatabaseState> {
+async function check(database: Knex): Promise<DatabaseState> {
   const never = new AbortController()
   try {
     // In a scope, so that a connection without an answer is closed and the next check gets another one.

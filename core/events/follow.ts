@@ -297,11 +297,11 @@ class OpenEvents implements Events, StreamOwner {
       const key = `${audience} ${judgement.groupOf(userId)} ${personal.has(userId) ? userId : ''}`
       let delivery = deliveries.get(key)
       if (delivery === undefined) {
-        const shown = news.flatMap((announcement): Announcement[] => {
+        const visible = news.flatMap((announcement): Announcement[] => {
           const event = stream.wants(announcement.event.type) ? judgement.show(follower, announcement) : null
           return event === null ? [] : [{ ...announcement, event }]
         })
-        delivery = deliveryOf(shown, most, { before, after })
+        delivery = deliveryOf(visible, most, { before, after })
         deliveries.set(key, delivery)
       }
       return delivery
@@ -310,11 +310,11 @@ class OpenEvents implements Events, StreamOwner {
 }
 
 /** @param place ids of the events before the first and at the end of the events */
-function deliveryOf(shown: readonly Announcement[], most: number, place: { before: string; after: string }): Delivery {
-  const told = foldAnnouncements(shown, most)
-  if (told === shown) return shown.map(({ id, event }) => ({ id, event }))
+function deliveryOf(visible: readonly Announcement[], most: number, place: { before: string; after: string }): Delivery {
+  const folded = foldAnnouncements(visible, most)
+  if (folded === visible) return visible.map(({ id, event }) => ({ id, event }))
   // A client that disconnects in the middle of folded events receives all of them again.
-  return [...told.map(({ event }) => ({ id: place.before, event })), { id: place.after, event: null }]
+  return [...folded.map(({ event }) => ({ id: place.before, event })), { id: place.after, event: null }]
 }
 
 /** Unique and unguessable; contains no information. */

@@ -117,9 +117,9 @@ export interface ExportColumns {
 }
 
 /** The chosen fields that show what the owner of the export has read. */
-export const progressFields = (told: { fields: readonly SeriesExportField[]; bookFields: readonly BookExportField[] }): string[] => [
-  ...told.fields.filter((name) => isProgress(SERIES_EXPORT_FIELDS[name])),
-  ...told.bookFields.filter((name) => isProgress(BOOK_EXPORT_FIELDS[name])),
+export const progressFields = (chosen: { fields: readonly SeriesExportField[]; bookFields: readonly BookExportField[] }): string[] => [
+  ...chosen.fields.filter((name) => isProgress(SERIES_EXPORT_FIELDS[name])),
+  ...chosen.bookFields.filter((name) => isProgress(BOOK_EXPORT_FIELDS[name])),
 ]
 
 const isProgress = (field: ExportField | undefined): boolean => field?.own === 'progress'

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { shownFilePathSql } from '#core/account/path-view.ts'
+import { visibleFilePathSql } from '#core/account/path-view.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { BOOK_ANCHOR, type BookExportField, type ExportColumns, SERIES_ANCHOR, type SeriesExportField } from '#core/exports/export-field.ts'
 import type { ExportRecord, ExportRow } from '#core/exports/export-format.ts'
@@ -17,7 +17,7 @@ const READ = 'EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = books.id A
 const namesOf = (bearer: 'series' | 'book', taxonomy: 'genre' | 'tag', id: string) =>
   `ARRAY(SELECT n.name FROM ${bearer}_${taxonomy}s j JOIN ${taxonomy}s n ON n.id = j.${taxonomy}_id
      WHERE j.${bearer}_id = ${id} ORDER BY lower(n.name), n.name)`
-const factsOf = (table: string, members: string) =>
+const entriesOf = (table: string, members: string) =>
   `(SELECT coalesce(jsonb_agg(jsonb_build_object(${members}) ORDER BY f.created_at, f.id), '[]') FROM ${table} f WHERE f.series_id = series.id)`
 const myRating = (column: 'rating' | 'notes') =>
   `(SELECT r.${column} FROM series_user_ratings r WHERE r.series_id = series.id AND r.user_id = :userId)`
@@ -43,8 +43,8 @@ const SERIES_COLUMNS: Record<SeriesExportField, string> = {
   authors: `coalesce(m.authors, '[]')`,
   genres: namesOf('series', 'genre', 'series.id'),
   tags: namesOf('series', 'tag', 'series.id'),
-  alternate_titles: factsOf('series_alternate_titles', `'label', f.label, 'title', f.title`),
-  external_ids: factsOf('series_external_ids', `'source', f.source, 'externalId', f.external_id`),
+  alternate_titles: entriesOf('series_alternate_titles', `'label', f.label, 'title', f.title`),
+  external_ids: entriesOf('series_external_ids', `'source', f.source, 'externalId', f.external_id`),
   expected_book_count: 'm.total_volume_count',
   expected_chapter_count: 'm.total_chapter_count',
   actual_book_count: `(SELECT count(*) ${PRESENT_BOOKS})`,
@@ -53,7 +53,7 @@ const SERIES_COLUMNS: Record<SeriesExportField, string> = {
   user_rating: myRating('rating'),
   user_notes: myRating('notes'),
   community_avg_rating: '(SELECT round(avg(r.rating), 2) FROM series_user_ratings r WHERE r.series_id = series.id)',
-  external_ratings: factsOf('series_external_ratings', `'source', f.source, 'rating', f.rating, 'voteCount', f.vote_count`),
+  external_ratings: entriesOf('series_external_ratings', `'source', f.source, 'rating', f.rating, 'voteCount', f.vote_count`),
 }
 
 const BOOK_COLUMNS: Record<BookExportField, string> = {
@@ -63,7 +63,7 @@ const BOOK_COLUMNS: Record<BookExportField, string> = {
   series_name: 'series.title',
   library_id: 'books.library_id',
   library_name: 'libraries.name',
-  path: shownFilePathSql(false),
+  path: visibleFilePathSql(false),
   file_name: 'books.file_name',
   file_format: 'books.file_format',
   file_size: 'books.file_size',
@@ -99,7 +99,7 @@ const BOOK_COLUMNS: Record<BookExportField, string> = {
 }
 
 /** Replacements for those above, for users who may see the folders of the libraries. */
-const WHOLE_PATHS = { series: `rtrim(libraries.path || '/' || series.path, '/')`, books: shownFilePathSql(true) }
+const WHOLE_PATHS = { series: `rtrim(libraries.path || '/' || series.path, '/')`, books: visibleFilePathSql(true) }
 
 const columnsOf = (kind: 'series' | 'books', { wholePaths }: ExportView): Record<string, string> => {
   const columns = kind === 'series' ? SERIES_COLUMNS : BOOK_COLUMNS
@@ -171,17 +171,17 @@ async function* withBooks(
   for (;;) {
     const books: BookRow[] = await listBookPage(snapshot, view, { seriesIds, fields: page.bookFields, after })
     const records: ExportRecord[] = []
-    const tellSeriesUpTo = (position: number) => {
+    const writeSeriesUpTo = (position: number) => {
       if (!page.tellsSeries) return
       for (const row of page.series.slice(done, position)) records.push({ kind: 'series', row })
       done = Math.max(done, position)
     }
     for (const row of books) {
-      tellSeriesUpTo(row.key_series)
+      writeSeriesUpTo(row.key_series)
       records.push({ kind: 'book', row })
     }
     const isLast = books.length < BOOK_PAGE
-    if (isLast) tellSeriesUpTo(page.series.length)
+    if (isLast) writeSeriesUpTo(page.series.length)
     yield records
     if (isLast) return
     after = books.at(-1) as BookRow

@@ -6,7 +6,7 @@ import { recordSlices } from '#core/exports/record-slices.ts'
 import { beginExport, completeExport, countBytes, type ExportRecordRow, handBackExport } from '#core/exports/series-export-store.ts'
 import { FinalFailure, type TaskHandler, type TaskRun } from '#core/tasks/task.ts'
 
-interface Parts {
+interface Dependencies {
   database: Knex
   dataFolder: string
   /** Of all files together. */
@@ -17,14 +17,14 @@ interface Parts {
  * Writes the file of one export, from its beginning with every attempt. No file has its final name before it is complete, and nobody
  * gets it before the database says that it is complete.
  */
-export function runExport(parts: Parts): TaskHandler {
-  const { database, dataFolder } = parts
+export function runExport(dependencies: Dependencies): TaskHandler {
+  const { database, dataFolder } = dependencies
   return async (run) => {
     const row = await beginExport(database, run.id)
     // Deleted, or completed by a run whose result was lost.
     if (row === null) return { exported: false }
     try {
-      const made = await makeFile(parts, row, run)
+      const made = await makeFile(dependencies, row, run)
       if (await completeExport(database, row.id, made)) return { exported: true, ...made }
       await removeExportFiles(dataFolder, [row])
       return { exported: false }
@@ -38,8 +38,8 @@ export function runExport(parts: Parts): TaskHandler {
   }
 }
 
-async function makeFile(parts: Parts, row: ExportRecordRow, run: TaskRun): Promise<{ rows: number; bytes: number }> {
-  const { database, dataFolder, bytesMax } = parts
+async function makeFile(dependencies: Dependencies, row: ExportRecordRow, run: TaskRun): Promise<{ rows: number; bytes: number }> {
+  const { database, dataFolder, bytesMax } = dependencies
   const room = bytesMax - (await countBytes(database))
   const draft = await openExportDraft(dataFolder, row)
   try {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { access } from 'node:fs/promises'
 import type { Knex } from 'knex'
-import { type Caller, shownReader } from '#core/account/caller.ts'
+import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { seesWholePaths } from '#core/account/path-view.ts'
 import {
   BOOK_ANCHOR,
@@ -49,7 +49,7 @@ const CONCURRENCY = 1
 const CLEAN_MS = 3_600_000
 
 /** The request for an export. Fields are names of the catalog; {@link Exports.create} describes the defaults. */
-export interface ExportWish {
+export interface NewExport {
   format: ExportFormat
   exportType?: ExportType | undefined
   libraryIds: readonly string[]
@@ -83,7 +83,7 @@ export interface Exports {
    * @throws not_found for an unknown library; invalid_value for an unknown field or books without a field; conflict when too many are
    *   running or the files exceed the storage limit; forbidden when the caller may not read the requested data
    */
-  create(caller: Caller, wanted: ExportWish): Promise<SeriesExport>
+  create(caller: Caller, chosen: NewExport): Promise<SeriesExport>
   list(caller: Caller): Promise<SeriesExport[]>
   /** @throws not_found also for another user's */
   get(caller: Caller, id: string): Promise<SeriesExport>
@@ -159,13 +159,13 @@ class StoredExports implements Exports {
     return (await findExport(this.#options.database, { id, userId: caller.userId })) ?? refuse('not_found', `There is no export ${id}.`)
   }
 
-  async create(caller: Caller, wanted: ExportWish): Promise<SeriesExport> {
-    const exportType = wanted.exportType ?? 'series'
+  async create(caller: Caller, chosen: NewExport): Promise<SeriesExport> {
+    const exportType = chosen.exportType ?? 'series'
     checkPermission(caller, exportType)
-    const libraryIds = await checkLibraries(this.#options.database, wanted.libraryIds)
-    const columns = readFields(exportType, wanted)
+    const libraryIds = await checkLibraries(this.#options.database, chosen.libraryIds)
+    const columns = readFields(exportType, chosen)
     checkProgress(caller, columns)
-    const request = { format: wanted.format, exportType, libraryIds, ...columns, wholePaths: seesWholePaths(caller) }
+    const request = { format: chosen.format, exportType, libraryIds, ...columns, wholePaths: seesWholePaths(caller) }
     const id = randomUUID()
     const added = await addExport(this.#options.database, { id, userId: caller.userId, request }, this.#limits)
     if ('busy' in added) {
@@ -180,16 +180,16 @@ class StoredExports implements Exports {
     }
     await removeExportFiles(this.#options.dataFolder, added.removed)
     await this.#options.tasks.add({ id, type: 'export_series', userId: caller.userId, dedupeKey: id })
-    return shown(added.row)
+    return exportView(added.row)
   }
 
   async list(caller: Caller): Promise<SeriesExport[]> {
     await settleExports(this.#options.database, caller.userId)
-    return (await listExports(this.#options.database, caller.userId)).map(shown)
+    return (await listExports(this.#options.database, caller.userId)).map(exportView)
   }
 
   async get(caller: Caller, id: string): Promise<SeriesExport> {
-    return shown(await this.#find(caller, id))
+    return exportView(await this.#find(caller, id))
   }
 
   async remove(caller: Caller, id: string): Promise<void> {
@@ -234,8 +234,8 @@ function checkPermission(caller: Caller, exportType: ExportType): void {
 
 /** Nor may it see the paths of files that another key of the same user exported. */
 function checkPaths(caller: Caller, row: ExportRecordRow): void {
-  const tellsPaths = row.whole_paths && [...row.fields, ...row.book_fields].some((field) => field === 'path')
-  if (!tellsPaths || seesWholePaths(caller)) return
+  const includesPaths = row.whole_paths && [...row.fields, ...row.book_fields].some((field) => field === 'path')
+  if (!includesPaths || seesWholePaths(caller)) return
   const why = 'This export contains paths of files on the server, which requires the permission books-write: create the export again.'
   refuse('forbidden', why, { details: { permission: 'books-write' } })
 }
@@ -243,7 +243,7 @@ function checkPaths(caller: Caller, row: ExportRecordRow): void {
 /** Nor what its owner has read. */
 function checkProgress(caller: Caller, columns: Parameters<typeof progressFields>[0]): void {
   const fields = progressFields(columns)
-  if (fields.length > 0 && shownReader(caller) === null)
+  if (fields.length > 0 && progressUserId(caller) === null)
     refuse('forbidden', `${fields.join(', ')}: exporting this requires the permission progress-read.`, {
       details: { permission: 'progress-read' },
     })
@@ -257,9 +257,9 @@ async function checkLibraries(database: Knex, given: readonly string[]): Promise
 }
 
 /** The anchors come first; fields of kinds that the export does not contain are skipped. */
-function readFields(exportType: ExportType, wanted: ExportWish) {
-  const fields = readNames<SeriesExportField>(wanted.fields, { field: 'fields', catalog: SERIES_EXPORT_FIELDS, anchor: SERIES_ANCHOR })
-  const bookFields = readNames<BookExportField>(wanted.bookFields ?? [], {
+function readFields(exportType: ExportType, chosen: NewExport) {
+  const fields = readNames<SeriesExportField>(chosen.fields, { field: 'fields', catalog: SERIES_EXPORT_FIELDS, anchor: SERIES_ANCHOR })
+  const bookFields = readNames<BookExportField>(chosen.bookFields ?? [], {
     field: 'bookFields',
     catalog: BOOK_EXPORT_FIELDS,
     anchor: BOOK_ANCHOR,
@@ -282,7 +282,7 @@ function readNames<Name extends string>(
   return [...new Set([anchor, ...given.filter(isKnown)])]
 }
 
-function shown(row: ExportRecordRow): SeriesExport {
+function exportView(row: ExportRecordRow): SeriesExport {
   return {
     id: row.id,
     taskId: row.task_id,

@@ -8,7 +8,7 @@ const SHARED_MS = 1_000
  * receive `late` while it takes longer than the deadline.
  * @param options.ask must not throw
  */
-export function openSharedProbe<T>(options: { ask: () => Promise<T>; late: T; deadlineMs: number }): () => Promise<T> {
+export function openSharedProbe<T>(options: { check: () => Promise<T>; late: T; deadlineMs: number }): () => Promise<T> {
   // A hanging check must not be followed by more of them, each holding a connection or a thread.
   let running: Promise<T> | null = null
   let known: { answer: T; goodUntil: number } | null = null
@@ -20,7 +20,7 @@ export function openSharedProbe<T>(options: { ask: () => Promise<T>; late: T; de
 
   return async () => {
     if (known && performance.now() < known.goodUntil) return known.answer
-    running ??= options.ask().then((answer) => {
+    running ??= options.check().then((answer) => {
       running = null
       return settle(answer)
     })

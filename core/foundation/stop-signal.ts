@@ -9,15 +9,15 @@ export const QUIT_AT_ONCE = 130
 export function openStopSignal(): AbortSignal {
   const stop = new AbortController()
   let stoppedAt = 0
-  const askToStop = () => {
+  const requestStop = () => {
     const now = Date.now()
     if (stoppedAt === 0) {
       stoppedAt = now
       stop.abort()
     } else if (now - stoppedAt > SAME_SIGNAL_MS) process.exit(QUIT_AT_ONCE)
   }
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, askToStop)
-  process.on('disconnect', askToStop)
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, requestStop)
+  process.on('disconnect', requestStop)
   // A launcher that listens is no reason to stay.
   process.channel?.unref()
   return stop.signal

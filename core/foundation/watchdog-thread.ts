@@ -33,7 +33,7 @@ while (stoodStillMs < stallMs) {
 const work = readWork(register)
 const stack = await Promise.race([findStack(), sleep(STACK_MS, [])])
 const stall: Stall = { at: new Date().toISOString(), pid: process.pid, stoodStillMs: Math.round(stoodStillMs), stack, ...work }
-await Promise.race([Promise.allSettled([writeReport(stall), say(`${describeStall(stall)}\n`)]), sleep(WRITE_MS)])
+await Promise.race([Promise.allSettled([writeReport(stall), report(`${describeStall(stall)}\n`)]), sleep(WRITE_MS)])
 process.kill(process.pid, signal)
 await sleep(KILL_MS)
 process.kill(process.pid, 'SIGKILL')
@@ -46,7 +46,7 @@ async function writeReport(report: Stall): Promise<void> {
 }
 
 /** The streams of a thread go through the main thread, which is blocked. */
-function say(text: string): Promise<void> {
+function report(text: string): Promise<void> {
   return new Promise((resolve) => fs.write(2, text, () => resolve()))
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import type { Caller } from '#core/account/caller.ts'
-import { shownMessage } from '#core/account/path-view.ts'
+import { visibleMessage } from '#core/account/path-view.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
 import { describeReplaced } from '#core/catalog/library.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -157,7 +157,7 @@ class QueuedScans implements Scans {
       pendingAnalysis: await count(this.#parts.database, row.library_id, restricted ? by : null),
       // They name paths of any series, without their ids: a caller who might not see one of them gets none.
       guard: restricted ? null : row.guard,
-      errors: tellsPaths ? row.errors.map((error) => (by === null ? error : shownMessage(by, error))) : [],
+      errors: tellsPaths ? row.errors.map((error) => (by === null ? error : visibleMessage(by, error))) : [],
       ...(warnings.length > 0 && { warnings }),
       startedAt: row.started_at.toISOString(),
       completedAt: row.completed_at?.toISOString() ?? null,

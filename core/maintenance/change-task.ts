@@ -4,14 +4,14 @@ import type { Scans } from '#core/ingest/scans.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 
-interface Parts {
+interface Dependencies {
   database: Knex
   tasks: TaskQueue
   scans: Scans
 }
 
 /** Cancels a task for a user; returns a sentence. @throws not_found; conflict when it has ended */
-export async function cancelTask({ database, tasks, scans }: Parts, taskId: string): Promise<string> {
+export async function cancelTask({ database, tasks, scans }: Dependencies, taskId: string): Promise<string> {
   const task = await getTask(database, taskId)
   // A scan has its own row with its state.
   const stop = async () => (task.taskType === 'scan_library' ? await scans.cancelOne(taskId) : await tasks.cancel(taskId))
@@ -20,7 +20,7 @@ export async function cancelTask({ database, tasks, scans }: Parts, taskId: stri
 }
 
 /** Queues a failed or canceled task again; returns a sentence. @throws not_found; conflict when it is neither */
-export async function retryTask({ database, tasks }: Parts, taskId: string): Promise<string> {
+export async function retryTask({ database, tasks }: Dependencies, taskId: string): Promise<string> {
   const task = await getTask(database, taskId)
   if (task.taskType === 'scan_library') refuse('conflict', 'A scan cannot be retried: start a new one.')
   if (task.status !== 'failed' && task.status !== 'cancelled') {

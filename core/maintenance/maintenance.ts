@@ -8,17 +8,17 @@ import { openOrphanCleanup } from '#core/metadata/orphans.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 
 /** Registers the handlers of all upkeep tasks; call before the queue's start(). */
-export function openMaintenance(parts: {
+export function openMaintenance(dependencies: {
   database: Knex
   tasks: TaskQueue
   drawBookCover: DrawBookCover
   settings: { dataFolder: string; workers: number }
 }): void {
-  const { database, tasks, settings } = parts
+  const { database, tasks, settings } = dependencies
   const { dataFolder } = settings
-  openRenumbering(parts)
-  openDuplicates(parts)
-  openThumbnails(parts)
+  openRenumbering(dependencies)
+  openDuplicates(dependencies)
+  openThumbnails(dependencies)
   openOrphanCleanup({ database, tasks, dataFolder })
   tasks.handle('purge_deleted', { concurrency: 1 }, async (run) => ({
     purged: await purgeDeleted({ database, dataFolder }, run.libraryId as string, run.signal),

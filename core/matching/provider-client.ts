@@ -60,7 +60,7 @@ export interface MatchQuery {
 }
 
 /** Which plugin, for which user. */
-export interface PluginReader {
+export interface PluginUser {
   pluginId: string
   userId: string
 }
@@ -86,15 +86,15 @@ export interface ProviderClient {
   /** Those that the user has switched on and may use now, by name. */
   listRecommenders(userId: string): Promise<Recommender[]>
   /** Whether the user has switched it on, whatever its state. */
-  isEnabledFor(reader: PluginReader): Promise<boolean>
+  isEnabledFor(reader: PluginUser): Promise<boolean>
   /** @param wanted.exclude identifiers of what the user does not want to see, for those that answer from a list of their own */
   recommend(
-    reader: PluginReader,
+    reader: PluginUser,
     wanted: { limit: number; exclude: readonly string[] },
     run: { onProgress: (fraction: number, text: string | null) => void; signal: AbortSignal },
   ): Promise<Answered<readonly Recommendation[]>>
   /** Tells it what the user does not want to see again, where it takes that; otherwise nothing is done. */
-  dismiss(reader: PluginReader, dismissed: { externalId: string; reason: string | null }, signal: AbortSignal): Promise<Answered<null>>
+  dismiss(reader: PluginUser, dismissed: { externalId: string; reason: string | null }, signal: AbortSignal): Promise<Answered<null>>
 }
 
 /** Fetches a picture that a provider has named; the failure is for people. */

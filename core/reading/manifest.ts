@@ -20,13 +20,13 @@ import {
 } from '#core/reading/web-publication.ts'
 
 /** The services that manifests need. */
-export interface ReadingParts {
+export interface ReadingDependencies {
   database: Knex
   publications: Publications
   pageReader: PageReader
 }
 
-export interface BookAsk {
+export interface BookRequest {
   caller: Caller
   bookId: string
   signal?: AbortSignal
@@ -40,27 +40,27 @@ const KNOWN_PICTURES = new Set(['jpeg', 'png', 'gif', 'webp'])
 
 /**
  * The web-publication manifest of a book: its chapters for a text, its pages for pictures (Divina), its file for a PDF.
- * @param asked the profile that the client requests; by default the one that fits the book
+ * @param requestedProfile the profile that the client requests; by default the one that fits the book
  * @throws not_found, not_analyzed, page_unreadable, conflict, unavailable; invalid_value for a profile that does not fit the book
  */
 export async function getManifest(
-  parts: ReadingParts,
-  ask: BookAsk,
+  dependencies: ReadingDependencies,
+  request: BookRequest,
   addresses: PublicationAddresses,
-  asked?: Profile,
+  requestedProfile?: Profile,
 ): Promise<{ mediaType: string; manifest: WebPublication }> {
-  const { database, publications, pageReader } = parts
-  const readable = await publications.getReadable(ask)
+  const { database, publications, pageReader } = dependencies
+  const readable = await publications.getReadable(request)
   const hasPages = readable.pageSource !== 'none'
   const nearest = readable.format === 'pdf' ? 'pdf' : hasPages ? 'divina' : 'epub'
-  const profile = asked ?? nearest
+  const profile = requestedProfile ?? nearest
   if (profile !== nearest && !(profile === 'divina' && readable.format === 'pdf') && !(profile === 'epub' && readable.format === 'epub'))
     refuse('invalid_value', `The profile ${profile} does not fit this book, which is a ${readable.format}.`)
-  const [book] = (await fullBooks(database, ask.caller, [await getBook(database, ask.caller, ask.bookId)])) as [FullBook]
+  const [book] = (await fullBooks(database, request.caller, [await getBook(database, request.caller, request.bookId)])) as [FullBook]
   const metadata = manifestMetadata(book)
   if (profile === 'pdf') return pdfManifest(book, metadata, addresses)
-  if (profile === 'divina') return divinaManifest(book, metadata, { addresses, pages: await pageReader.listPages(ask) })
-  const { publication } = await publications.get(ask)
+  if (profile === 'divina') return divinaManifest(book, metadata, { addresses, pages: await pageReader.listPages(request) })
+  const { publication } = await publications.get(request)
   return epubManifest(book, metadata, { addresses, publication })
 }
 
@@ -72,14 +72,14 @@ type Metadata = Record<string, unknown>
 
 const CONTEXT = 'https://readium.org/webpub-manifest/context.jsonld'
 
-interface Parts extends Omit<WebPublication, '@context' | 'links' | 'resources'>, Partial<Pick<WebPublication, 'resources'>> {
+interface ManifestContent extends Omit<WebPublication, '@context' | 'links' | 'resources'>, Partial<Pick<WebPublication, 'resources'>> {
   mediaType: string
   /** As {@link linksOf} takes it. */
   fileType?: string
 }
 
 /** What the manifests of all profiles have, and what one has of its own. */
-function manifestOf(addresses: PublicationAddresses, { mediaType, fileType, metadata, readingOrder, ...rest }: Parts): Made {
+function manifestOf(addresses: PublicationAddresses, { mediaType, fileType, metadata, readingOrder, ...rest }: ManifestContent): Made {
   const links = linksOf(addresses, mediaType, fileType ?? null)
   return { mediaType, manifest: { '@context': CONTEXT, metadata, links, readingOrder, resources: [coverLink(addresses)], ...rest } }
 }

@@ -36,11 +36,11 @@ export function readPageFormat(text: string | undefined): PageFormat | undefined
 /** How to make a page of this kind match the request, without enlarging it. @param asked.keeps media types that need no other format */
 export function chooseVariant(
   page: { mediaType: string; width: number | null; height: number | null },
-  asked: { isPdf: boolean; width?: number | undefined; format?: PageFormat | undefined; keeps?: readonly string[] | undefined },
+  request: { isPdf: boolean; width?: number | undefined; format?: PageFormat | undefined; keeps?: readonly string[] | undefined },
 ): PageVariant {
-  const { width } = asked
-  const format = asked.keeps?.includes(page.mediaType) && !asked.isPdf ? undefined : asked.format
-  if (asked.isPdf) {
+  const { width } = request
+  const format = request.keeps?.includes(page.mediaType) && !request.isPdf ? undefined : request.format
+  if (request.isPdf) {
     const longestSide = longestSideOf(page, width)
     const rendered: PageVariant = { kind: 'rendered', name: `render${RENDERING}-${longestSide}`, longestSide }
     if (format === undefined || format === 'jpeg') return rendered

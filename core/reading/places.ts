@@ -3,7 +3,7 @@ import { type ProgressRow, placeOf } from '#core/catalog/progress.ts'
 import { CarrelError, refuse } from '#core/foundation/errors.ts'
 import { readInstant } from '#core/foundation/instant.ts'
 import { refuseMember } from '#core/metadata/patch-rules.ts'
-import type { ReadingParts } from '#core/reading/manifest.ts'
+import type { ReadingDependencies } from '#core/reading/manifest.ts'
 import { locateText, pathsOfHref, positionWithin } from '#core/reading/positions.ts'
 import { getReading, type Reading } from '#core/reading/progress-query.ts'
 import { saveProgress } from '#core/reading/progress-store.ts'
@@ -11,14 +11,14 @@ import { type Locator, type Progression, placeOfLocator, progressionOf } from '#
 import { type PublicationAddresses, relativeAddresses } from '#core/reading/web-publication.ts'
 
 /** The position of a user in a book: pages and progressions describe the same position. */
-export type PlaceParts = Pick<ReadingParts, 'database' | 'publications'>
+export type PlaceDependencies = Pick<ReadingDependencies, 'database' | 'publications'>
 
-export interface PlaceAsk {
+export interface PlaceRequest {
   caller: Caller
   bookId: string
 }
 
-export interface SaidPage {
+export interface ReportedPage {
   currentPage: number
   progressPercentage?: number | null | undefined
   completed?: boolean | null | undefined
@@ -26,30 +26,30 @@ export interface SaidPage {
 
 /** Records the page of a user. @throws not_found, invalid_value for a page that the book does not have */
 export async function recordPage(
-  parts: Pick<PlaceParts, 'database'>,
-  { caller, bookId }: PlaceAsk,
-  reported: SaidPage,
+  dependencies: Pick<PlaceDependencies, 'database'>,
+  { caller, bookId }: PlaceRequest,
+  reported: ReportedPage,
 ): Promise<ProgressRow> {
-  const { database } = parts
+  const { database } = dependencies
   const reading = await getReading(database, caller, bookId)
   const { extent } = reading
   if (extent.analyzed && extent.pageCount > 0 && reported.currentPage > extent.pageCount)
     refuseMember('/currentPage', `is ${reported.currentPage}, but the book has ${extent.pageCount} pages`)
   const row = await saveProgress(database, {
     ...{ userId: caller.userId, bookId: reading.bookId, pageCount: extent.pageCount, place: placeOf(extent, reported) },
-    saidPercentage: reported.progressPercentage,
+    reportedPercentage: reported.progressPercentage,
   })
   return row ?? refuse('conflict')
 }
 
 /** The position of a user as a Readium progression; null when none is recorded. @throws not_found */
 export async function getProgression(
-  parts: PlaceParts,
-  { caller, bookId }: PlaceAsk,
+  dependencies: PlaceDependencies,
+  { caller, bookId }: PlaceRequest,
   addresses: PublicationAddresses = relativeAddresses('manifest'),
 ): Promise<Progression | null> {
-  const reading = await getReading(parts.database, caller, bookId)
-  return await progressionOf(reading, (position) => locate(parts, { caller, reading, addresses }, position))
+  const reading = await getReading(dependencies.database, caller, bookId)
+  return await progressionOf(reading, (position) => locate(dependencies, { caller, reading, addresses }, position))
 }
 
 /**
@@ -58,21 +58,21 @@ export async function getProgression(
  * @throws not_found, invalid_value, conflict for one that is older than the last progression; pages recorded in between do not matter
  */
 export async function recordProgression(
-  parts: PlaceParts,
-  { caller, bookId }: PlaceAsk,
+  dependencies: PlaceDependencies,
+  { caller, bookId }: PlaceRequest,
   progression: Progression,
   options: { mustBeLater?: boolean } = {},
 ): Promise<ProgressRow> {
-  const reading = await getReading(parts.database, caller, bookId)
+  const reading = await getReading(dependencies.database, caller, bookId)
   const { extent } = reading
-  const known = await findPosition(parts, { caller, reading }, progression.locator)
-  const { modified, ...told } = progression
+  const known = await findPosition(dependencies, { caller, reading }, progression.locator)
+  const { modified, ...position } = progression
   const at = readInstant(modified) ?? refuseMember('/modified', 'is not a time of the years 1 to 9999, such as 2026-01-02T10:00:00Z')
-  const row = await saveProgress(parts.database, {
+  const row = await saveProgress(dependencies.database, {
     ...{ userId: caller.userId, bookId: reading.bookId, pageCount: extent.pageCount },
     place: placeOfLocator(extent, progression.locator, known),
-    saidPercentage: progression.locator.locations?.totalProgression,
-    progression: { locator: told, at: at.toISOString(), mustBeLater: options.mustBeLater ?? false },
+    reportedPercentage: progression.locator.locations?.totalProgression,
+    progression: { locator: position, at: at.toISOString(), mustBeLater: options.mustBeLater ?? false },
   })
   return row ?? refuse('conflict', 'A later progression is stored already; get it first, then send your position.')
 }
@@ -81,11 +81,15 @@ export async function recordProgression(
  * The position for a locator that contains only a progression within a part of the text; null if it contains more, or if the text cannot be read now.
  * @throws invalid_value when it names no part: the user would be moved back to the beginning
  */
-async function findPosition(parts: PlaceParts, at: { caller: Caller; reading: Reading }, locator: Locator): Promise<number | null> {
+async function findPosition(
+  dependencies: PlaceDependencies,
+  at: { caller: Caller; reading: Reading },
+  locator: Locator,
+): Promise<number | null> {
   const { position, totalProgression, progression = 0 } = locator.locations ?? {}
   const { bookId, extent } = at.reading
   if (position !== undefined || totalProgression !== undefined || !extent.analyzed || !extent.isText) return null
-  const publication = await findPublication(parts, { caller: at.caller, bookId })
+  const publication = await findPublication(dependencies, { caller: at.caller, bookId })
   if (publication === null) return null
   for (const item of pathsOfHref(locator.href)) {
     const found = positionWithin(publication, { item, progression })
@@ -95,21 +99,21 @@ async function findPosition(parts: PlaceParts, at: { caller: Caller; reading: Re
 }
 
 async function locate(
-  parts: PlaceParts,
+  dependencies: PlaceDependencies,
   at: { caller: Caller; reading: Reading; addresses: PublicationAddresses },
   position: number,
 ): Promise<Locator> {
   const { reading, addresses } = at
   if (reading.format === 'pdf') return { href: addresses.file, type: 'application/pdf', locations: { fragments: [`page=${position}`] } }
   if (!reading.extent.isText) return { href: addresses.page(position), type: 'image/jpeg' }
-  const publication = reading.extent.analyzed ? await findPublication(parts, { caller: at.caller, bookId: reading.bookId }) : null
+  const publication = reading.extent.analyzed ? await findPublication(dependencies, { caller: at.caller, bookId: reading.bookId }) : null
   return publication === null ? { href: addresses.manifest, type: 'application/xhtml+xml' } : locateText(publication, position, addresses)
 }
 
 /** Null if the file cannot be read now: the recorded position of a user is available all the same. */
-export async function findPublication(parts: PlaceParts, ask: PlaceAsk) {
+export async function findPublication(dependencies: PlaceDependencies, request: PlaceRequest) {
   try {
-    return (await parts.publications.get(ask)).publication
+    return (await dependencies.publications.get(request)).publication
   } catch (error) {
     if (error instanceof CarrelError && error.code !== 'internal') return null
     throw error

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGzip } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 import { openSingleFlight } from '#core/database/single-flight.ts'
-import type { BookAsk, ReadingParts } from '#core/reading/manifest.ts'
+import type { BookRequest, ReadingDependencies } from '#core/reading/manifest.ts'
 import { getPositions } from '#core/reading/positions.ts'
 import type { Locator } from '#core/reading/progression.ts'
 import { type PublicationAddresses, placesKey } from '#core/reading/web-publication.ts'
@@ -26,32 +26,32 @@ export interface PackedPositions {
   gzipped(): Promise<Uint8Array>
 }
 
-type Parts = Pick<ReadingParts, 'publications' | 'pageReader'>
+type Dependencies = Pick<ReadingDependencies, 'publications' | 'pageReader'>
 
 /** Position lists: made once for each version of a file, kept compressed. Apps request the whole list whenever a book is opened. */
 export class PositionLists {
-  readonly #parts: Parts
+  readonly #dependencies: Dependencies
   readonly #flights = openSingleFlight()
   readonly #packed = new LRUCache<string, Uint8Array>({
     maxSize: MEMORY_BYTES_MAX,
     sizeCalculation: (bytes, key) => bytes.length + key.length,
   })
 
-  constructor(parts: Parts) {
-    this.#parts = parts
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   /** @throws not_found (no such book, or hidden), not_analyzed */
-  async get(ask: BookAsk, addresses: PublicationAddresses): Promise<PackedPositions> {
-    const book = await this.#parts.publications.getReadable(ask)
+  async get(request: BookRequest, addresses: PublicationAddresses): Promise<PackedPositions> {
+    const book = await this.#dependencies.publications.getReadable(request)
     const version = [SHAPE, book.libraryPath, book.path, book.fileBytes, book.mtimeNs, book.version, placesKey(addresses)].join('\0')
     const etag = createHash('sha256').update(version).digest('hex').slice(0, ETAG_DIGITS)
-    return { etag, gzipped: async () => this.#packed.get(etag) ?? (await this.#pack(etag, ask, addresses)) }
+    return { etag, gzipped: async () => this.#packed.get(etag) ?? (await this.#pack(etag, request, addresses)) }
   }
 
-  #pack(etag: string, ask: BookAsk, addresses: PublicationAddresses): Promise<Uint8Array> {
-    return this.#flights.join(etag, ask.signal, async (signal) => {
-      const { total, locators } = await getPositions(this.#parts, { ...ask, signal }, addresses)
+  #pack(etag: string, request: BookRequest, addresses: PublicationAddresses): Promise<Uint8Array> {
+    return this.#flights.join(etag, request.signal, async (signal) => {
+      const { total, locators } = await getPositions(this.#dependencies, { ...request, signal }, addresses)
       const packed = await gzipText(positionListText(total, locators), signal)
       this.#packed.set(etag, packed)
       return packed

@@ -1,5 +1,5 @@
 import { refuse } from '#core/foundation/errors.ts'
-import type { BookAsk, ReadingParts } from '#core/reading/manifest.ts'
+import type { BookRequest, ReadingDependencies } from '#core/reading/manifest.ts'
 import type { Locator } from '#core/reading/progression.ts'
 import { normalizeArchivePath, type Publication, type TocEntry } from '#core/reading/publication.ts'
 import { encodePath, type PublicationAddresses } from '#core/reading/web-publication.ts'
@@ -12,21 +12,21 @@ const POSITIONS_MAX = 100_000
  * @throws like `getManifest`, and invalid_value for a book with too many positions
  */
 export async function getPositions(
-  parts: Pick<ReadingParts, 'publications' | 'pageReader'>,
-  ask: BookAsk,
+  dependencies: Pick<ReadingDependencies, 'publications' | 'pageReader'>,
+  request: BookRequest,
   addresses: PublicationAddresses,
 ): Promise<{ total: number; locators: Iterable<Locator> }> {
-  const readable = await parts.publications.getReadable(ask)
+  const readable = await dependencies.publications.getReadable(request)
   if (readable.format === 'pdf') {
     const total = readable.pageCount
     refuseTooMany(total)
     return { total, locators: pdfLocators(total, addresses) }
   }
   if (readable.pageSource !== 'none') {
-    const pages = await parts.pageReader.listPages(ask)
+    const pages = await dependencies.pageReader.listPages(request)
     return { total: pages.length, locators: pages.map((page) => pageLocator(page, pages.length, addresses)) }
   }
-  const { publication } = await parts.publications.get(ask)
+  const { publication } = await dependencies.publications.get(request)
   const total = countPositions(publication)
   refuseTooMany(total)
   return { total, locators: textLocators(publication, total, addresses) }

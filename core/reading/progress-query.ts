@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { type Caller, shownReader } from '#core/account/caller.ts'
+import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { Extent, PlaceRow, ProgressRow } from '#core/catalog/progress.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -30,7 +30,7 @@ export async function getReading(database: Knex, caller: Caller, bookId: string)
     .first('id', 'state', 'page_count', 'file_format', 'page_source')
   if (!book) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
   const progress = await database('read_progress')
-    .whereRaw('user_id = ?', [shownReader(caller)])
+    .whereRaw('user_id = ?', [progressUserId(caller)])
     .where('book_id', bookId)
     .first()
   return readingOf({ ...book, progress: progress ?? null })
@@ -43,7 +43,7 @@ export const PROGRESS_MAX = 5_000
 export async function listProgress(database: Knex, caller: Caller): Promise<{ items: ProgressRow[]; total: number }> {
   const mine = database('read_progress')
     .join('books', 'books.id', 'read_progress.book_id')
-    .whereRaw('read_progress.user_id = ?', [shownReader(caller)])
+    .whereRaw('read_progress.user_id = ?', [progressUserId(caller)])
     .modify(visibleTo(caller, 'books.series_id'))
   const [items, counted] = await Promise.all([
     mine.clone().select('read_progress.*').orderBy('read_progress.updated_at', 'desc').orderBy('read_progress.id').limit(PROGRESS_MAX),
@@ -93,7 +93,7 @@ export async function listCompletion(
   bookIds: readonly string[],
 ): Promise<Map<string, boolean>> {
   const rows: { book_id: string; completed: boolean }[] = await database('read_progress')
-    .whereRaw('user_id = ?', [shownReader(caller)])
+    .whereRaw('user_id = ?', [progressUserId(caller)])
     .whereRaw('book_id = ANY(CAST(? AS uuid[]))', [[...bookIds]])
     .select('book_id', 'completed')
   return new Map(rows.map(({ book_id, completed }) => [book_id, completed]))
@@ -105,7 +105,7 @@ const COPIES_MAX = 50
 /** Existing books with this file by its partial MD5, with the caller's progress; in one order, so that two updates never wait for each other. */
 export async function listCopies(database: Knex, caller: Caller, readerHash: string): Promise<Reading[]> {
   const rows = await database('books')
-    .joinRaw('LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?', [shownReader(caller)])
+    .joinRaw('LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?', [progressUserId(caller)])
     .where('books.reader_hash', readerHash)
     // All empty files have the same hash; they are not copies of one book.
     .where('books.file_size', '>', 0)

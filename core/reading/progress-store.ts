@@ -8,7 +8,7 @@ export interface SavedPlace {
   bookId: string
   place: Place
   /** The fraction of the book that the client sent with a page, if any. */
-  saidPercentage?: number | null | undefined
+  reportedPercentage?: number | null | undefined
   /** Pages of the book, 0 when unknown. */
   pageCount: number
   /** Additional data of a progression. Of two progressions the later one counts, whatever page was recorded in between. */
@@ -62,8 +62,8 @@ export async function saveProgress(database: Knex, saved: SavedPlace): Promise<P
         locator: progression === undefined ? null : JSON.stringify(progression.locator),
         at: progression?.at ?? null,
         syncPlace: syncPlace === undefined ? null : JSON.stringify(syncPlace),
-        isCounted: progression === undefined && saved.saidPercentage == null,
-        said: saved.saidPercentage ?? null,
+        isCounted: progression === undefined && saved.reportedPercentage == null,
+        said: saved.reportedPercentage ?? null,
         pageCount: saved.pageCount,
       },
     )

@@ -87,8 +87,8 @@ export async function progressionOf(
   locatorOf: (position: number) => Promise<Locator>,
 ): Promise<Progression | null> {
   if (!progress) return null
-  const { locator: told, progression_at: toldAt, updated_at: updatedAt } = progress
-  if (told) return { modified: new Date(toldAt ?? updatedAt).toISOString(), ...(told as Omit<Progression, 'modified'>) }
+  const { locator: stored, progression_at: storedAt, updated_at: updatedAt } = progress
+  if (stored) return { modified: new Date(storedAt ?? updatedAt).toISOString(), ...(stored as Omit<Progression, 'modified'>) }
   const position = progress.current_page
   const locator = await locatorOf(position)
   const totalProgression = progress.percentage ?? (extent.pageCount > 0 ? Math.min(1, position / extent.pageCount) : undefined)

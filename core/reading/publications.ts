@@ -9,7 +9,7 @@ import { CarrelError, refuse } from '#core/foundation/errors.ts'
 import { memoryBytes } from '#core/foundation/memory-bytes.ts'
 import { normalizeText } from '#core/foundation/text.ts'
 import type { Problem, ZipLocation } from '#core/metadata/analysis.ts'
-import { checkReadable, checkUnchanged, isPassing, refuseForNow } from '#core/reading/file-faults.ts'
+import { checkReadable, checkUnchanged, isPassing, refuseForNow } from '#core/reading/file-problems.ts'
 import {
   GZIP_EXTRA_BYTES,
   normalizeArchivePath,
@@ -65,16 +65,16 @@ export interface Publications {
   /**
    * @throws not_found (no such book, or hidden), not_analyzed, invalid_value (not an EPUB), page_unreadable, conflict, unavailable
    */
-  get(ask: { caller: Caller; bookId: string; signal?: AbortSignal }): Promise<{ book: ReadableBook; publication: OpenPublication }>
+  get(request: { caller: Caller; bookId: string; signal?: AbortSignal }): Promise<{ book: ReadableBook; publication: OpenPublication }>
   /** @param ask.path in the archive; `..` leads nowhere @throws what `get` throws, and not_found for an unknown path */
-  getResource(ask: { caller: Caller; bookId: string; path: string; signal?: AbortSignal }): Promise<FoundResource>
+  getResource(request: { caller: Caller; bookId: string; path: string; signal?: AbortSignal }): Promise<FoundResource>
   /** A book that may be read, EPUB or not. @throws not_found, not_analyzed */
-  getReadable(ask: { caller: Caller; bookId: string }): Promise<ReadableBook>
+  getReadable(request: { caller: Caller; bookId: string }): Promise<ReadableBook>
   /** Cancels running work. */
   close(): Promise<void>
 }
 
-export interface PublicationParts {
+export interface PublicationDependencies {
   database: Knex
   readPublication: ReadPublication
   openZipEntry: OpenZipEntry
@@ -88,49 +88,49 @@ const MEMORY_BYTES_MAX = 64 * 1024 * 1024
 /** 128 bits distinguish contents. */
 const ETAG_HASH_DIGITS = 32
 
-type Known = { publication: OpenPublication } | { problem: Problem }
+type Loaded = { publication: OpenPublication } | { problem: Problem }
 
 /** Packages are read once for each version of a file, in the pool; after that, an entry costs one map look-up and one read. */
-export function openPublications(parts: PublicationParts): Publications {
-  return new CachedPublications(parts)
+export function openPublications(dependencies: PublicationDependencies): Publications {
+  return new CachedPublications(dependencies)
 }
 
 class CachedPublications implements Publications {
-  readonly #parts: PublicationParts
+  readonly #dependencies: PublicationDependencies
   readonly #lookup
   readonly #flights = openSingleFlight()
-  readonly #known = new LRUCache<string, Known>({ maxSize: MEMORY_BYTES_MAX, sizeCalculation: memoryOf })
+  readonly #known = new LRUCache<string, Loaded>({ maxSize: MEMORY_BYTES_MAX, sizeCalculation: memoryOf })
   readonly #inFlight
   readonly #budget
 
-  constructor(parts: PublicationParts) {
-    this.#parts = parts
-    this.#lookup = openBookLookup(parts.database, { freshMs: parts.rightsFreshMs })
-    this.#inFlight = parts.inFlight ?? IN_FLIGHT_LIMITS
+  constructor(dependencies: PublicationDependencies) {
+    this.#dependencies = dependencies
+    this.#lookup = openBookLookup(dependencies.database, { freshMs: dependencies.rightsFreshMs })
+    this.#inFlight = dependencies.inFlight ?? IN_FLIGHT_LIMITS
     this.#budget = openByteBudget({ bytesMax: this.#inFlight.bytesMax, perOwnerMax: this.#inFlight.perUserMax })
   }
 
-  async #load(book: ReadableBook, signal: AbortSignal | undefined): Promise<Known> {
+  async #load(book: ReadableBook, signal: AbortSignal | undefined): Promise<Loaded> {
     const key = versionOf(book)
     const remembered = this.#known.get(key)
     if (remembered) return remembered
     return await this.#flights.join(key, signal, async (running) => {
       await checkUnchanged(book)
-      const outcome: PublicationOutcome = await this.#parts.readPublication(
+      const outcome: PublicationOutcome = await this.#dependencies.readPublication(
         { root: book.libraryPath, path: book.path },
         { signal: running },
       )
-      const loaded: Known = 'problem' in outcome ? outcome : { publication: openFiles(outcome.publication) }
+      const loaded: Loaded = 'problem' in outcome ? outcome : { publication: openFiles(outcome.publication) }
       // Problems of this machine are temporary; other results stay the same until the file changes.
       if (!('problem' in loaded) || !isPassing(loaded.problem)) this.#known.set(key, loaded)
       return loaded
     })
   }
 
-  async get(ask: { caller: Caller; bookId: string; signal?: AbortSignal }) {
-    const book = await this.#lookup.getAnalyzed(ask)
+  async get(request: { caller: Caller; bookId: string; signal?: AbortSignal }) {
+    const book = await this.#lookup.getAnalyzed(request)
     if (book.format !== 'epub') refuse('invalid_value', `"${book.fileName}" is not an EPUB; it has no files inside.`)
-    const loaded = await this.#load(book, ask.signal)
+    const loaded = await this.#load(book, request.signal)
     if ('problem' in loaded) await refuseFile(book, loaded.problem, `"${book.fileName}" cannot be read`)
     else return { book, publication: loaded.publication }
     throw new Error('A refusal came back')
@@ -144,7 +144,7 @@ class CachedPublications implements Publications {
         retryAfterSeconds: RETRY_SECONDS,
       })
     try {
-      const outcome = await this.#parts.openZipEntry({ root: book.libraryPath, path: book.path, name, bytes, zip, asGzip })
+      const outcome = await this.#dependencies.openZipEntry({ root: book.libraryPath, path: book.path, name, bytes, zip, asGzip })
       if ('entry' in outcome) return { ...outcome.entry, close: release }
       return await refuseFile(book, outcome.problem, `"${name}" of "${book.fileName}" cannot be read`)
     } catch (cause) {
@@ -155,10 +155,10 @@ class CachedPublications implements Publications {
     }
   }
 
-  async getResource(ask: { caller: Caller; bookId: string; path: string; signal?: AbortSignal }): Promise<FoundResource> {
-    const { book, publication } = await this.get(ask)
-    const file = publication.find(ask.path)
-    if (!file) refuse('not_found', `"${book.fileName}" contains no "${ask.path.slice(0, 200)}".`)
+  async getResource(request: { caller: Caller; bookId: string; path: string; signal?: AbortSignal }): Promise<FoundResource> {
+    const { book, publication } = await this.get(request)
+    const file = publication.find(request.path)
+    if (!file) refuse('not_found', `"${book.fileName}" contains no "${request.path.slice(0, 200)}".`)
     const { path, zip } = file
     if (zip === null) refuse('page_unreadable', `"${path}" of "${book.fileName}" is encrypted, or uses an unsupported compression.`)
     return {
@@ -168,12 +168,12 @@ class CachedPublications implements Publications {
       fileHash: book.fileHash,
       bytes: file.bytes,
       gzipBytes: zip.method === 8 ? zip.compressedBytes + GZIP_EXTRA_BYTES : null,
-      open: ({ asGzip }) => this.#open(book, { ...file, zip }, { userId: ask.caller.userId, asGzip }),
+      open: ({ asGzip }) => this.#open(book, { ...file, zip }, { userId: request.caller.userId, asGzip }),
     }
   }
 
-  getReadable(ask: { caller: Caller; bookId: string }): Promise<ReadableBook> {
-    return this.#lookup.getAnalyzed(ask)
+  getReadable(request: { caller: Caller; bookId: string }): Promise<ReadableBook> {
+    return this.#lookup.getAnalyzed(request)
   }
 
   close(): Promise<void> {
@@ -199,7 +199,7 @@ function inFlightBytes({ bytes, zip }: { bytes: number; zip: ZipLocation }): num
   return Math.min(LONG_IN_FLIGHT_BYTES, zip.method === 0 ? bytes : bytes + zip.compressedBytes)
 }
 
-function memoryOf(known: Known): number {
+function memoryOf(known: Loaded): number {
   if ('problem' in known) return memoryBytes([known.problem])
   const { find: _, ...publication } = known.publication
   // The paths a second time, and a third after a request with another spelling.
@@ -212,8 +212,8 @@ function openFiles(publication: Publication): OpenPublication {
   let folded: Map<string, PublicationFile> | undefined
   return {
     ...publication,
-    find(asked) {
-      const path = normalizeArchivePath(asked)
+    find(href) {
+      const path = normalizeArchivePath(href)
       const found = exact.get(path)
       if (found) return found
       folded ??= new Map(publication.files.map((file) => [fold(file.path), file]))

@@ -19,12 +19,12 @@ import type {
   RenderPdfPage,
   ResizeImage,
 } from '#core/metadata/analysis.ts'
-import { checkReadable, checkUnchanged, isPassing, refuseForNow } from '#core/reading/file-faults.ts'
+import { checkReadable, checkUnchanged, isPassing, refuseForNow } from '#core/reading/file-problems.ts'
 import { openPageCache, type PageCache } from '#core/reading/page-cache.ts'
 import { checkPageWidth, chooseVariant, type PageFormat, type PageVariant } from '#core/reading/page-variant.ts'
 import { pictureTypeOf } from '#core/reading/picture-type.ts'
 
-export interface PageAsk {
+export interface BookPageRequest {
   caller: Caller
   bookId: string
   /** From 1. */
@@ -58,9 +58,9 @@ export interface PageReader {
    * @throws not_found (no such book or page, or hidden), not_analyzed, not_paged (text EPUB), conflict (being analyzed again at this
    *   moment), invalid_request (a width that is not offered)
    */
-  getPage(ask: PageAsk): Promise<FoundPage>
+  getPage(requested: BookPageRequest): Promise<FoundPage>
   /** The pages of a book in order; empty for a text EPUB. @throws not_found, not_analyzed, conflict */
-  listPages(ask: { caller: Caller; bookId: string }): Promise<BookPage[]>
+  listPages(requested: { caller: Caller; bookId: string }): Promise<BookPage[]>
   /** The cache of rendered, resized and extracted pages. */
   cache: Pick<PageCache, 'count' | 'drop'>
   /** Cancels running work. */
@@ -68,7 +68,7 @@ export interface PageReader {
 }
 
 /** The services that reading pages needs. */
-export interface PageReaderParts {
+export interface PageReaderDependencies {
   database: Knex
   readZipPage: ReadZipPage
   readRarPage: ReadRarPage
@@ -91,13 +91,13 @@ const PAGE_MEMORY_BYTES = 400
 const PAGE_LISTS_BYTES_MAX = 64 * 1024 * 1024
 
 /** Opens the page reader with the page cache of an earlier run. */
-export async function openPageReader(parts: PageReaderParts): Promise<PageReader> {
-  const cache = await openPageCache({ folder: parts.cacheFolder, bytesMax: parts.cacheBytesMax, log: parts.log })
-  return new CachedPageReader(parts, cache)
+export async function openPageReader(dependencies: PageReaderDependencies): Promise<PageReader> {
+  const cache = await openPageCache({ folder: dependencies.cacheFolder, bytesMax: dependencies.cacheBytesMax, log: dependencies.log })
+  return new CachedPageReader(dependencies, cache)
 }
 
 class CachedPageReader implements PageReader {
-  readonly #parts: PageReaderParts
+  readonly #dependencies: PageReaderDependencies
   readonly #lookup
   readonly cache: PageCache
   readonly #pageLists = new LRUCache<string, { version: string; pages: Page[] }>({
@@ -106,23 +106,23 @@ class CachedPageReader implements PageReader {
     sizeCalculation: ({ pages }) => pages.reduce((sum, { name }) => sum + PAGE_MEMORY_BYTES + 2 * name.length, PAGE_MEMORY_BYTES),
   })
 
-  constructor(parts: PageReaderParts, cache: PageCache) {
-    this.#parts = parts
-    this.#lookup = openBookLookup(parts.database, { freshMs: parts.rightsFreshMs })
+  constructor(dependencies: PageReaderDependencies, cache: PageCache) {
+    this.#dependencies = dependencies
+    this.#lookup = openBookLookup(dependencies.database, { freshMs: dependencies.rightsFreshMs })
     this.cache = cache
   }
 
   /** The book and the pages of the same analysis: the pages of one with the ETag of another would make clients cache wrong pictures for good. */
-  async #getPagedBook(ask: { caller: Caller; bookId: string }): Promise<{ book: ReadableBook; pages: Page[] }> {
-    const book = await this.#lookup.getAnalyzed(ask)
+  async #getPagedBook(requested: { caller: Caller; bookId: string }): Promise<{ book: ReadableBook; pages: Page[] }> {
+    const book = await this.#lookup.getAnalyzed(requested)
     const known = this.#pageLists.get(book.id)
     if (known?.version === book.version) return { book, pages: known.pages }
-    const found = (await findPages(this.#parts.database, book.id)) ?? { version: book.version, pages: [] }
+    const found = (await findPages(this.#dependencies.database, book.id)) ?? { version: book.version, pages: [] }
     this.#pageLists.set(book.id, found)
     if (found.version === book.version) return { book, pages: found.pages }
     // It was analyzed again since the look-up.
     this.#lookup.forget()
-    const present = await this.#lookup.getAnalyzed(ask)
+    const present = await this.#lookup.getAnalyzed(requested)
     if (found.version === present.version) return { book: present, pages: found.pages }
     refuse('conflict', `"${present.fileName}" is being analyzed again; try again in a moment.`)
   }
@@ -131,14 +131,17 @@ class CachedPageReader implements PageReader {
   async #produce(book: ReadableBook, target: Target, variant: PageVariant): Promise<PageOutcome> {
     if (variant.kind === 'original') return asPicture(target.page, await this.#readOriginal(book, target))
     const key = { hash: fileHashOf(book), name: `${target.index}-${variant.name}` }
-    return await this.cache.picture(key, target.ask.signal, async (signal): Promise<PageOutcome> => {
+    return await this.cache.picture(key, target.requested.signal, async (signal): Promise<PageOutcome> => {
       if (variant.kind === 'rendered') {
         await checkUnchanged(book)
-        return await this.#parts.renderPdfPage({ ...fileOf(book), index: target.index, longestSide: variant.longestSide }, { signal })
+        return await this.#dependencies.renderPdfPage(
+          { ...fileOf(book), index: target.index, longestSide: variant.longestSide },
+          { signal },
+        )
       }
-      const source = await this.#produce(book, { ...target, ask: { signal } }, variant.from)
+      const source = await this.#produce(book, { ...target, requested: { signal } }, variant.from)
       if ('problem' in source) return source
-      const resized = await this.#parts.resizeImage({ bytes: source.bytes, width: variant.width, format: variant.format })
+      const resized = await this.#dependencies.resizeImage({ bytes: source.bytes, width: variant.width, format: variant.format })
       if ('bytes' in resized) return resized
       // The page itself was read and verified: a picture format that we cannot convert is not a damage of the book.
       refuse(
@@ -151,17 +154,17 @@ class CachedPageReader implements PageReader {
     })
   }
 
-  async #readOriginal(book: ReadableBook, { page, index, pages, ask }: Target): Promise<PageOutcome> {
+  async #readOriginal(book: ReadableBook, { page, index, pages, requested }: Target): Promise<PageOutcome> {
     const request = { ...fileOf(book), index, page }
-    if (book.pageSource === 'zip') return await this.#parts.readZipPage(request)
+    if (book.pageSource === 'zip') return await this.#dependencies.readZipPage(request)
     // Only zip pages are verified against the analysis; of other files this checks that they are still the analyzed version.
     await checkUnchanged(book)
-    if (book.pageSource === 'rar') return await this.#parts.readRarPage(request, { signal: ask.signal })
+    if (book.pageSource === 'rar') return await this.#dependencies.readRarPage(request, { signal: requested.signal })
     const bytes = pages.reduce((sum, { bytes }) => sum + bytes, 0)
     const key = { hash: fileHashOf(book), index, count: pages.length, bytes }
     let partial: Problem | null = null
-    const extracted = await this.cache.extracted(key, ask.signal, async (folder, running) => {
-      const problem = await this.#parts.extractRar({ ...fileOf(book), pages, folder }, { signal: running })
+    const extracted = await this.cache.extracted(key, requested.signal, async (folder, running) => {
+      const problem = await this.#dependencies.extractRar({ ...fileOf(book), pages, folder }, { signal: running })
       if (problem?.fatal) return { problem }
       partial = problem
       return null
@@ -181,8 +184,8 @@ class CachedPageReader implements PageReader {
       })
     }
     await checkReadable(book)
-    await this.#parts.recordPageProblem(book.id, problem).catch((cause) => {
-      this.#parts.log.error({ err: cause, bookId: book.id }, 'Could not record the problem of a page.')
+    await this.#dependencies.recordPageProblem(book.id, problem).catch((cause) => {
+      this.#dependencies.log.error({ err: cause, bookId: book.id }, 'Could not record the problem of a page.')
     })
     refuse('page_unreadable', `Page ${pageNumber} of "${book.fileName}" cannot be shown: ${problem.message}`, {
       details: { errorType: problem.type, ...problem.details },
@@ -196,31 +199,37 @@ class CachedPageReader implements PageReader {
     } catch (cause) {
       if (cause instanceof CarrelError) {
         // Only this log line informs the operator: the user is just asked to try again.
-        if (cause.code === 'unavailable') this.#parts.log.warn({ err: cause, bookId: book.id, path: book.path }, 'Could not read a page.')
+        if (cause.code === 'unavailable')
+          this.#dependencies.log.warn({ err: cause, bookId: book.id, path: book.path }, 'Could not read a page.')
         throw cause
       }
-      if (target.ask.signal.aborted) throw cause
+      if (target.requested.signal.aborted) throw cause
       await checkUnchanged(book)
       refuseForNow(book, cause)
     }
   }
 
-  async getPage(ask: PageAsk): Promise<FoundPage> {
-    checkPageWidth(ask.width)
-    const { book, pages } = await this.#getPagedBook(ask)
-    const page = pages[ask.pageNumber - 1]
-    if (!page) refuseAbsent(book, { pageNumber: ask.pageNumber, count: pages.length })
-    const variant = chooseVariant(page, { isPdf: book.pageSource === 'pdf', width: ask.width, format: ask.format, keeps: ask.keeps })
+  async getPage(requested: BookPageRequest): Promise<FoundPage> {
+    checkPageWidth(requested.width)
+    const { book, pages } = await this.#getPagedBook(requested)
+    const page = pages[requested.pageNumber - 1]
+    if (!page) refuseAbsent(book, { pageNumber: requested.pageNumber, count: pages.length })
+    const variant = chooseVariant(page, {
+      isPdf: book.pageSource === 'pdf',
+      width: requested.width,
+      format: requested.format,
+      keeps: requested.keeps,
+    })
     const fileHash = fileHashOf(book)
     return {
-      etag: `${fileHash.slice(0, ETAG_HASH_DIGITS)}-${ask.pageNumber}-${variant.name}`,
+      etag: `${fileHash.slice(0, ETAG_HASH_DIGITS)}-${requested.pageNumber}-${variant.name}`,
       fileHash,
-      read: () => this.#readVariant(book, { page, index: ask.pageNumber - 1, pages, ask }, variant),
+      read: () => this.#readVariant(book, { page, index: requested.pageNumber - 1, pages, requested: requested }, variant),
     }
   }
 
-  async listPages(ask: { caller: Caller; bookId: string }): Promise<BookPage[]> {
-    const { book, pages } = await this.#getPagedBook(ask)
+  async listPages(requested: { caller: Caller; bookId: string }): Promise<BookPage[]> {
+    const { book, pages } = await this.#getPagedBook(requested)
     const idOf = pageIdsOf(book.id)
     const listed: BookPage[] = []
     for (const [index, page] of pages.entries()) {
@@ -268,7 +277,7 @@ interface Target {
   index: number
   pages: Page[]
   /** Its signal is created on first access, which a page of a zip never needs. */
-  ask: { signal: AbortSignal }
+  requested: { signal: AbortSignal }
 }
 
 /** A list of 100,000 pages takes a third of a second: it pauses every ten milliseconds for other requests. */
@@ -276,11 +285,11 @@ const LIST_SLICE = 3_000
 /** 128 bits distinguish contents. */
 const ETAG_HASH_DIGITS = 32
 
-function refuseAbsent(book: ReadableBook, asked: { pageNumber: number; count: number }): never {
-  if (asked.count === 0 && book.format === 'epub') {
+function refuseAbsent(book: ReadableBook, absent: { pageNumber: number; count: number }): never {
+  if (absent.count === 0 && book.format === 'epub') {
     refuse('not_paged', `"${book.fileName}" is text without page images: read it by its web-publication manifest.`, {
       details: { manifest: `/api/v1/books/${book.id}/manifest` },
     })
   }
-  refuse('not_found', `"${book.fileName}" has ${asked.count} pages; there is no page ${asked.pageNumber}.`)
+  refuse('not_found', `"${book.fileName}" has ${absent.count} pages; there is no page ${absent.pageNumber}.`)
 }

@@ -1,7 +1,7 @@
 import type { Caller } from '#core/account/caller.ts'
 import { type Extent, type Place, type PlaceRow, pageFrom, pageUpTo, placeOf, TEXT_COMPLETE_FROM } from '#core/catalog/progress.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { findPublication, type PlaceParts } from '#core/reading/places.ts'
+import { findPublication, type PlaceDependencies } from '#core/reading/places.ts'
 import { countPositions, partAt } from '#core/reading/positions.ts'
 import { listCopies, type Reading } from '#core/reading/progress-query.ts'
 import { saveProgress } from '#core/reading/progress-store.ts'
@@ -28,15 +28,20 @@ const TEXT_PART = /^\/body\/DocFragment(?:\[(\d{1,6})\])?/
  * @param document the partial MD5 of the file @returns the recorded time, milliseconds since the epoch
  * @throws not_found when no existing book has this file
  */
-export async function recordDocumentPlace(parts: PlaceParts, caller: Caller, document: string, reported: DocumentPlace): Promise<number> {
-  const copies = await getCopies(parts, caller, document)
-  const publication = await publicationOf(parts, caller, copies)
+export async function recordDocumentPlace(
+  dependencies: PlaceDependencies,
+  caller: Caller,
+  document: string,
+  reported: DocumentPlace,
+): Promise<number> {
+  const copies = await getCopies(dependencies, caller, document)
+  const publication = await publicationOf(dependencies, caller, copies)
   const syncPlace = { progress: reported.progress, device: reported.device, deviceId: reported.deviceId }
-  const rows = await parts.database.transaction(async (trx) => {
+  const rows = await dependencies.database.transaction(async (trx) => {
     const saved: (PlaceRow | null)[] = []
     for (const { bookId, extent } of copies) {
       const place = placeOfDocument(extent, reported, publication)
-      const record = { userId: caller.userId, bookId, place, saidPercentage: reported.percentage, pageCount: extent.pageCount, syncPlace }
+      const record = { userId: caller.userId, bookId, place, reportedPercentage: reported.percentage, pageCount: extent.pageCount, syncPlace }
       saved.push((await saveProgress(trx, record)) as PlaceRow | null)
     }
     return saved
@@ -46,18 +51,18 @@ export async function recordDocumentPlace(parts: PlaceParts, caller: Caller, doc
 
 /** The latest position of a user in any copy of a file, from any client; null when none is recorded. @throws not_found as above */
 export async function getDocumentPlace(
-  parts: PlaceParts,
+  dependencies: PlaceDependencies,
   caller: Caller,
   document: string,
 ): Promise<(DocumentPlace & { at: number }) | null> {
-  const copies = await getCopies(parts, caller, document)
+  const copies = await getCopies(dependencies, caller, document)
   const read = copies.filter(({ progress }) => progress !== null)
   const time = ({ progress }: Reading) => new Date(progress?.updated_at ?? 0).getTime()
   const newest = read.toSorted((a, b) => time(b) - time(a))[0]
   if (!newest?.progress) return null
   const { progress: row, extent } = newest
   const reported = row.sync_place
-  const progress = reported?.progress ?? (await wordsOf(parts, caller, newest))
+  const progress = reported?.progress ?? (await wordsOf(dependencies, caller, newest))
   if (progress === null) return null
   const own = (row.locator as { device?: { id?: string; name?: string } } | null)?.device
   return {
@@ -69,16 +74,16 @@ export async function getDocumentPlace(
   }
 }
 
-async function getCopies(parts: PlaceParts, caller: Caller, document: string): Promise<Reading[]> {
-  const copies = await listCopies(parts.database, caller, document.toLowerCase())
+async function getCopies(dependencies: PlaceDependencies, caller: Caller, document: string): Promise<Reading[]> {
+  const copies = await listCopies(dependencies.database, caller, document.toLowerCase())
   if (copies.length === 0) refuse('not_found', 'No book on this server has this file, or you may not see it.')
   return copies
 }
 
 /** Any copy gives the same publication of the file; null for a file without parts. */
-async function publicationOf(parts: PlaceParts, caller: Caller, copies: readonly Reading[]): Promise<OpenPublication | null> {
+async function publicationOf(dependencies: PlaceDependencies, caller: Caller, copies: readonly Reading[]): Promise<OpenPublication | null> {
   for (const { bookId, extent } of copies) {
-    const publication = extent.isText && extent.analyzed ? await findPublication(parts, { caller, bookId }) : null
+    const publication = extent.isText && extent.analyzed ? await findPublication(dependencies, { caller, bookId }) : null
     if (publication !== null) return publication
   }
   return null
@@ -120,10 +125,14 @@ function withinPart(position: number, progress: string, publication: Pick<OpenPu
 }
 
 /** Our position in the e-reader's format: a page, or the beginning of a part of the text. Null if the text cannot be read now. */
-async function wordsOf(parts: PlaceParts, caller: Caller, { bookId, format, extent, progress }: Reading): Promise<string | null> {
+async function wordsOf(
+  dependencies: PlaceDependencies,
+  caller: Caller,
+  { bookId, format, extent, progress }: Reading,
+): Promise<string | null> {
   const page = progress?.current_page ?? 1
   // E-readers lay out every EPUB as a text; an EPUB made of pictures has one in each part.
   if (!extent.isText) return format === 'epub' ? partName(page) : String(page)
-  const publication = await findPublication(parts, { caller, bookId })
+  const publication = await findPublication(dependencies, { caller, bookId })
   return publication === null ? null : partName(partAt(publication, page).index + 1)
 }

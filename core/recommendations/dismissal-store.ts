@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { PluginReader } from '#core/matching/provider-client.ts'
+import type { PluginUser } from '#core/matching/provider-client.ts'
 
 /** An item that a user does not want to see again. */
 export interface Dismissal {
@@ -10,11 +10,11 @@ export interface Dismissal {
 /** Per user and plugin, more than anybody dismisses by hand; the oldest are deleted. */
 export const DISMISSED_MAX = 10_000
 
-const of = (database: Knex, { pluginId, userId }: PluginReader) =>
+const of = (database: Knex, { pluginId, userId }: PluginUser) =>
   database('dismissed_recommendations').where({ plugin_id: pluginId, user_id: userId })
 
 /** A second dismissal changes only the reason, if it has one. */
-export async function addDismissal(database: Knex, { pluginId, userId }: PluginReader, { externalId, reason }: Dismissal): Promise<void> {
+export async function addDismissal(database: Knex, { pluginId, userId }: PluginUser, { externalId, reason }: Dismissal): Promise<void> {
   await database.transaction(async (trx) => {
     await trx('dismissed_recommendations')
       .insert({ plugin_id: pluginId, user_id: userId, external_id: externalId, reason })
@@ -30,12 +30,12 @@ export async function addDismissal(database: Knex, { pluginId, userId }: PluginR
 }
 
 /** All external identifiers, newest first. */
-export async function listDismissed(database: Knex, reader: PluginReader): Promise<string[]> {
+export async function listDismissed(database: Knex, reader: PluginUser): Promise<string[]> {
   return await of(database, reader).orderBy('created_at', 'desc').orderBy('external_id').pluck('external_id')
 }
 
 /** Dismissals that the plugin has not received yet, oldest first. */
-export async function listUntold(database: Knex, reader: PluginReader, limit: number): Promise<Dismissal[]> {
+export async function listUnreported(database: Knex, reader: PluginUser, limit: number): Promise<Dismissal[]> {
   return await of(database, reader)
     .whereNull('sent_at')
     .orderBy('created_at')
@@ -44,6 +44,6 @@ export async function listUntold(database: Knex, reader: PluginReader, limit: nu
     .select('external_id AS externalId', 'reason')
 }
 
-export async function recordTold(database: Knex, reader: PluginReader, externalId: string): Promise<void> {
+export async function recordReported(database: Knex, reader: PluginUser, externalId: string): Promise<void> {
   await of(database, reader).where('external_id', externalId).update({ sent_at: database.fn.now() })
 }

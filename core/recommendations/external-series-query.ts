@@ -3,7 +3,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { pluginKey, serviceOf } from '#core/metadata/source-key.ts'
 
-type Reader = Pick<Caller, 'userId'>
+type User = Pick<Caller, 'userId'>
 
 /** A series at a service: the service by its name or key, and the identifier. */
 export interface ExternalSeries {
@@ -18,7 +18,7 @@ export const externalKey = ({ source, externalId }: ExternalSeries): string => `
 const keysOf = (service: string): string[] => [service, pluginKey(service), `api:${service}`]
 
 /** Series of this server that the user may see, by their identifiers at services; if several match, the oldest. */
-export async function findByExternalIds(database: Knex, reader: Reader, wanted: readonly ExternalSeries[]): Promise<Map<string, string>> {
+export async function findByExternalIds(database: Knex, reader: User, wanted: readonly ExternalSeries[]): Promise<Map<string, string>> {
   if (wanted.length === 0) return new Map()
   const rows: (ExternalSeries & { seriesId: string })[] = await database('series_external_ids AS e')
     .whereRaw('(e.source, e.external_id) IN (SELECT * FROM unnest(CAST(? AS text[]), CAST(? AS text[])))', [
@@ -36,7 +36,7 @@ export async function findByExternalIds(database: Knex, reader: Reader, wanted: 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** Which of these are ids of series that the user may see; other texts are skipped. */
-export async function findVisibleSeries(database: Knex, reader: Reader, ids: readonly string[]): Promise<Set<string>> {
+export async function findVisibleSeries(database: Knex, reader: User, ids: readonly string[]): Promise<Set<string>> {
   const wanted = ids.filter((id) => UUID.test(id))
   if (wanted.length === 0) return new Set()
   return new Set(await database('series').whereIn('series.id', wanted).modify(visibleTo(reader, 'series.id')).pluck('series.id'))
@@ -46,7 +46,7 @@ export async function findVisibleSeries(database: Knex, reader: Reader, ids: rea
 const KNOWN_MAX = 20_000
 
 /** Series that the user may see and has begun, rated or marked to read: what a recommendation may be based on. */
-export async function listKnownSeries(database: Knex, reader: Reader): Promise<string[]> {
+export async function listKnownSeries(database: Knex, reader: User): Promise<string[]> {
   const { userId } = reader
   return await database('series')
     .whereRaw(
@@ -60,7 +60,7 @@ export async function listKnownSeries(database: Knex, reader: Reader): Promise<s
 }
 
 /** Whether one of these series exists and is hidden from the user. */
-export async function hidesAny(database: Knex, reader: Reader, ids: readonly string[]): Promise<boolean> {
+export async function hidesAny(database: Knex, reader: User, ids: readonly string[]): Promise<boolean> {
   if (ids.length === 0) return false
   const seen = database('series').modify(visibleTo(reader, 'series.id')).select('series.id')
   const hidden = await database('series')

@@ -6,7 +6,7 @@ import { type ExternalSeries, externalKey } from '#core/recommendations/external
 export type Item = Recommendation
 
 /** A recommendation as users see it; unknown members are omitted. */
-export interface ShownItem {
+export interface RecommendationView {
   externalId: string
   title: string
   externalUrl?: string
@@ -46,7 +46,7 @@ const LIST_SHOWN = 50
 const TAG = 'tag'
 
 /** How many to show, according to the user's configuration. */
-export function wishedCount(userConfig: Readonly<Record<string, unknown>>): number {
+export function visibleCount(userConfig: Readonly<Record<string, unknown>>): number {
   const count = userConfig[COUNT_MEMBER]
   return typeof count === 'number' && count >= 1 ? Math.min(Math.floor(count), SHOWN_MAX) : SHOWN_MAX
 }
@@ -77,7 +77,7 @@ export function keptItems(items: readonly Item[]): Item[] {
  * @param about.visible series of this library that the user may see, among those that the items name
  * @param about.known series of this server that the user may see, by `externalKey`
  */
-export function shownItems(
+export function recommendationViews(
   items: readonly Item[],
   about: {
     idSource: string
@@ -86,11 +86,11 @@ export function shownItems(
     known: ReadonlyMap<string, string>
     count: number
   },
-): ShownItem[] {
-  const shown: ShownItem[] = []
+): RecommendationView[] {
+  const views: RecommendationView[] = []
   const taken = new Set<string>()
   for (const item of items) {
-    if (shown.length >= about.count) break
+    if (views.length >= about.count) break
     if (about.dismissed.has(item.externalId)) continue
     const isOwn = about.idSource === OWN_SOURCE
     // Hidden or deleted: the user learns nothing about series that they cannot see.
@@ -99,9 +99,9 @@ export function shownItems(
     // The same series under two names.
     if (seriesId !== null && taken.has(seriesId)) continue
     if (seriesId !== null) taken.add(seriesId)
-    shown.push(shownItem(item, seriesId))
+    views.push(recommendationView(item, seriesId))
   }
-  return shown
+  return views
 }
 
 function findKnown(item: Item, { idSource, known }: { idSource: string; known: ReadonlyMap<string, string> }): string | null {
@@ -133,9 +133,9 @@ const PLAIN = [
   'startYear',
   'totalVolumeCount',
   'totalChapterCount',
-] as const satisfies readonly (keyof Item & keyof ShownItem)[]
+] as const satisfies readonly (keyof Item & keyof RecommendationView)[]
 
-function shownItem(item: Item, seriesId: string | null): ShownItem {
+function recommendationView(item: Item, seriesId: string | null): RecommendationView {
   const rating = whole(item.rating, 100)
   const popularity = whole(item.popularity, INT_MAX)
   const addresses = { externalUrl: addressOf(item.externalUrl), coverUrl: addressOf(item.coverUrl) }
@@ -144,7 +144,7 @@ function shownItem(item: Item, seriesId: string | null): ShownItem {
     return value === undefined || value === null ? [] : [[name, value]]
   })
   return {
-    ...(Object.fromEntries(plain) as Pick<ShownItem, (typeof PLAIN)[number]>),
+    ...(Object.fromEntries(plain) as Pick<RecommendationView, (typeof PLAIN)[number]>),
     externalId: item.externalId,
     title: item.title,
     genres: (item.genres ?? []).slice(0, LIST_SHOWN),

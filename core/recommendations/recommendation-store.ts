@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { PluginReader } from '#core/matching/provider-client.ts'
+import type { PluginUser } from '#core/matching/provider-client.ts'
 
 /** The last list of a plugin for a user, as the plugin gave it. */
 export interface StoredRecommendations {
@@ -27,12 +27,12 @@ export interface LiveRefresh {
 const CLAIM_SECONDS = 10
 
 /** Two tasks for the same user and plugin are one. */
-export const refreshKeyOf = ({ pluginId, userId }: PluginReader): string => `${userId} ${pluginId}`
+export const refreshKeyOf = ({ pluginId, userId }: PluginUser): string => `${userId} ${pluginId}`
 
 const LIVE = `SELECT id, status FROM tasks
   WHERE type = 'refresh_recommendations' AND dedupe_key = :key AND status IN ('pending', 'processing') AND NOT cancel_requested`
 
-export async function findRecommendations(database: Knex, { pluginId, userId }: PluginReader): Promise<StoredRecommendations | null> {
+export async function findRecommendations(database: Knex, { pluginId, userId }: PluginUser): Promise<StoredRecommendations | null> {
   const row = await database('recommendations')
     .where({ plugin_id: pluginId, user_id: userId })
     .first(
@@ -42,14 +42,14 @@ export async function findRecommendations(database: Knex, { pluginId, userId }: 
   return row ?? null
 }
 
-export async function findLiveRefresh(database: Knex, reader: PluginReader): Promise<LiveRefresh | null> {
+export async function findLiveRefresh(database: Knex, reader: PluginUser): Promise<LiveRefresh | null> {
   const { rows } = await database.raw(`${LIVE} ORDER BY status = 'processing' DESC LIMIT 1`, { key: refreshKeyOf(reader) })
   const [task] = rows as { id: string; status: string }[]
   return task === undefined ? null : { taskId: task.id, taskStatus: task.status === 'processing' ? 'running' : 'pending' }
 }
 
 /** The newest task, however it ended; null if none is stored. */
-export async function findLastRefresh(database: Knex, reader: PluginReader): Promise<string | null> {
+export async function findLastRefresh(database: Knex, reader: PluginUser): Promise<string | null> {
   const { rows } = await database.raw(
     `SELECT id FROM tasks WHERE type = 'refresh_recommendations' AND dedupe_key = ? ORDER BY created_at DESC, id LIMIT 1`,
     [refreshKeyOf(reader)],
@@ -58,7 +58,7 @@ export async function findLastRefresh(database: Knex, reader: PluginReader): Pro
 }
 
 /** Claims the right to add the task of the next list. False if another request has it, or a task waits or runs. One statement. */
-export async function claimRefresh(database: Knex, reader: PluginReader): Promise<boolean> {
+export async function claimRefresh(database: Knex, reader: PluginUser): Promise<boolean> {
   const { rows } = await database.raw(
     `INSERT INTO recommendations (plugin_id, user_id, requested_at)
      SELECT u.plugin_id, u.user_id, now() FROM user_plugins u
@@ -72,14 +72,14 @@ export async function claimRefresh(database: Knex, reader: PluginReader): Promis
 }
 
 /** Call after the task was added, or will not be. */
-export async function releaseRefresh(database: Knex, { pluginId, userId }: PluginReader): Promise<void> {
+export async function releaseRefresh(database: Knex, { pluginId, userId }: PluginUser): Promise<void> {
   await database('recommendations').where({ plugin_id: pluginId, user_id: userId }).update({ requested_at: null })
 }
 
 /** Replaces the last list, unless the user has disabled the plugin in the meantime. */
 export async function recordRecommendations(
   database: Knex,
-  reader: PluginReader,
+  reader: PluginUser,
   { items, basedOn }: { items: readonly unknown[]; basedOn: readonly string[] },
 ): Promise<boolean> {
   const { rows } = await database.raw(
@@ -100,7 +100,7 @@ export async function recordRecommendations(
  */
 export async function recordFailedRefresh(
   database: Knex,
-  reader: PluginReader,
+  reader: PluginUser,
   error: { code: string; message: string },
   how: { retrySeconds: number } | { firstSeconds: number; lastSeconds: number },
 ): Promise<void> {
@@ -118,7 +118,7 @@ export async function recordFailedRefresh(
 }
 
 /** Call when a possible cause of the failures has changed: the next request need not wait. */
-export async function forgetFailures(database: Knex, { pluginId, userId }: PluginReader): Promise<void> {
+export async function forgetFailures(database: Knex, { pluginId, userId }: PluginUser): Promise<void> {
   await database('recommendations')
     .where({ plugin_id: pluginId, user_id: userId })
     .update({ failures: 0, next_try_at: null, last_error: null, last_error_code: null, last_error_at: null })

@@ -1,11 +1,18 @@
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { cutText } from '#core/foundation/text.ts'
-import type { PluginReader, Provider, Recommender } from '#core/matching/provider-client.ts'
+import type { PluginUser, Provider, Recommender } from '#core/matching/provider-client.ts'
 import { OWN_SOURCE } from '#core/metadata/source-key.ts'
 import { addDismissal, type Dismissal, listDismissed } from '#core/recommendations/dismissal-store.ts'
 import { findByExternalIds, findVisibleSeries, hidesAny } from '#core/recommendations/external-series-query.ts'
-import { externalSeriesOf, type Item, KEPT_MAX, type ShownItem, shownItems, wishedCount } from '#core/recommendations/item-view.ts'
+import {
+  externalSeriesOf,
+  type Item,
+  KEPT_MAX,
+  type RecommendationView,
+  recommendationViews,
+  visibleCount,
+} from '#core/recommendations/item-view.ts'
 import {
   claimRefresh,
   findLiveRefresh,
@@ -15,14 +22,14 @@ import {
   releaseRefresh,
   type StoredRecommendations,
 } from '#core/recommendations/recommendation-store.ts'
-import { openRefreshTask, openTelling, type RefreshParts } from '#core/recommendations/refresh-task.ts'
+import { openRefreshTask, openReporting, type RefreshDependencies } from '#core/recommendations/refresh-task.ts'
 
-type Reader = Pick<Caller, 'userId'>
+type User = Pick<Caller, 'userId'>
 
 /** The recommendations of one provider for a user. */
 export interface RecommendationList {
   provider: Provider
-  items: ShownItem[]
+  items: RecommendationView[]
   /** Null if no list was made yet. */
   generatedAt: Date | null
   /** Null if no task waits or runs. */
@@ -34,14 +41,14 @@ export interface RecommendationList {
 /** Recommendations of plugins for users. By default of the first plugin by name among those that the user has enabled, test tools excluded. */
 export interface Recommendations {
   /** Returns the stored list immediately; if that is old or missing, a task makes the next one. @throws not_found */
-  get(reader: Reader, pluginId: string | null): Promise<RecommendationList>
+  get(reader: User, pluginId: string | null): Promise<RecommendationList>
   /** Returns the id of the task. @throws not_found; conflict while one waits or runs */
-  refresh(reader: Reader, pluginId: string | null): Promise<{ taskId: string; provider: Provider }>
+  refresh(reader: User, pluginId: string | null): Promise<{ taskId: string; provider: Provider }>
   /**
    * Never shows the item to the user again, whatever the plugin recommends; the plugin is notified in the background. May be repeated.
    * @throws not_found if the item is not in the user's list
    */
-  dismiss(reader: Reader, pluginId: string | null, dismissal: Dismissal): Promise<void>
+  dismiss(reader: User, pluginId: string | null, dismissal: Dismissal): Promise<void>
   /** Stops notifying plugins; they are notified before their next list. */
   close(): Promise<void>
 }
@@ -59,24 +66,24 @@ function errorOf({ name }: Provider, stored: StoredRecommendations, isGone: bool
 }
 
 /** Registers the task that makes the lists; call before `tasks.start()`. */
-export function openRecommendations(parts: RefreshParts): Recommendations {
-  return new StoredRecommendationLists(parts)
+export function openRecommendations(dependencies: RefreshDependencies): Recommendations {
+  return new StoredRecommendationLists(dependencies)
 }
 
 class StoredRecommendationLists implements Recommendations {
-  readonly #parts: RefreshParts
-  readonly #tell
+  readonly #dependencies: RefreshDependencies
+  readonly #report
   readonly #closing = new AbortController()
-  readonly #telling = new Set<Promise<void>>()
+  readonly #reporting = new Set<Promise<void>>()
 
-  constructor(parts: RefreshParts) {
-    this.#parts = parts
-    openRefreshTask(parts)
-    this.#tell = openTelling(parts)
+  constructor(dependencies: RefreshDependencies) {
+    this.#dependencies = dependencies
+    openRefreshTask(dependencies)
+    this.#report = openReporting(dependencies)
   }
 
-  async #choose({ userId }: Reader, pluginId: string | null): Promise<Recommender> {
-    const offered = (await this.#parts.providers.listRecommenders(userId)).filter(
+  async #choose({ userId }: User, pluginId: string | null): Promise<Recommender> {
+    const offered = (await this.#dependencies.providers.listRecommenders(userId)).filter(
       ({ provider }) => pluginId === null || provider.id === pluginId.toLowerCase(),
     )
     const first = offered.find(({ provider }) => pluginId !== null || !provider.isTestTool)
@@ -89,33 +96,33 @@ class StoredRecommendationLists implements Recommendations {
   }
 
   /** Adds the task of the next list. Null if one waits or runs, or another request is about to add it. */
-  async #start(reader: PluginReader): Promise<LiveRefresh | null> {
-    if (!(await claimRefresh(this.#parts.database, reader))) return null
+  async #start(reader: PluginUser): Promise<LiveRefresh | null> {
+    if (!(await claimRefresh(this.#dependencies.database, reader))) return null
     try {
       const { pluginId, userId } = reader
-      const { taskId } = await this.#parts.tasks.add({
+      const { taskId } = await this.#dependencies.tasks.add({
         ...{ type: 'refresh_recommendations', userId, params: { pluginId } },
         dedupeKey: refreshKeyOf(reader),
       })
       return { taskId, taskStatus: 'pending' }
     } finally {
-      await releaseRefresh(this.#parts.database, reader)
+      await releaseRefresh(this.#dependencies.database, reader)
     }
   }
 
   async #show(
-    reader: PluginReader,
+    reader: PluginUser,
     { provider, config }: Recommender,
     items: readonly Item[],
-    count = wishedCount(config),
-  ): Promise<ShownItem[]> {
+    count = visibleCount(config),
+  ): Promise<RecommendationView[]> {
     const idSource = provider.idSources.recommendations
     const isOwn = idSource === OWN_SOURCE
     const [dismissed, visible, known] = await Promise.all([
-      listDismissed(this.#parts.database, reader),
+      listDismissed(this.#dependencies.database, reader),
       isOwn
         ? findVisibleSeries(
-            this.#parts.database,
+            this.#dependencies.database,
             reader,
             items.map(({ externalId }) => externalId),
           )
@@ -123,51 +130,51 @@ class StoredRecommendationLists implements Recommendations {
       isOwn
         ? new Map<string, string>()
         : findByExternalIds(
-            this.#parts.database,
+            this.#dependencies.database,
             reader,
             items.flatMap((item) => externalSeriesOf(item, idSource)),
           ),
     ])
-    return shownItems(items, { idSource, dismissed: new Set(dismissed), visible, known, count })
+    return recommendationViews(items, { idSource, dismissed: new Set(dismissed), visible, known, count })
   }
 
   /** Whether the user has seen such an item: dismissing anything else would be a mistake that nobody notices. */
-  async #isKnown(reader: PluginReader, chosen: Recommender, externalId: string) {
-    if ((await listDismissed(this.#parts.database, reader)).includes(externalId)) return true
-    const stored = await findRecommendations(this.#parts.database, reader)
+  async #isKnown(reader: PluginUser, chosen: Recommender, externalId: string) {
+    if ((await listDismissed(this.#dependencies.database, reader)).includes(externalId)) return true
+    const stored = await findRecommendations(this.#dependencies.database, reader)
     const items = await this.#show(reader, chosen, (stored?.items ?? []) as Item[], KEPT_MAX)
     return items.some((item) => item.externalId === externalId)
   }
 
-  async get({ userId }: Reader, pluginId: string | null): Promise<RecommendationList> {
+  async get({ userId }: User, pluginId: string | null): Promise<RecommendationList> {
     const chosen = await this.#choose({ userId }, pluginId)
     const { provider } = chosen
     const reader = { userId, pluginId: provider.id }
     // Before the list: if the task ends in between, the list that is read next is already new, and no second task starts for an old list.
-    const live = await findLiveRefresh(this.#parts.database, reader)
-    const stored = await findRecommendations(this.#parts.database, reader)
+    const live = await findLiveRefresh(this.#dependencies.database, reader)
+    const stored = await findRecommendations(this.#dependencies.database, reader)
     // The reasons may name series that the user may no longer see.
-    const isGone = stored !== null && (await hidesAny(this.#parts.database, reader, stored.basedOn))
+    const isGone = stored !== null && (await hidesAny(this.#dependencies.database, reader, stored.basedOn))
     const due = isDue(stored, isGone)
     const [task, items] = await Promise.all([
-      live ?? (due ? this.#start(reader).then((started) => started ?? findLiveRefresh(this.#parts.database, reader)) : null),
+      live ?? (due ? this.#start(reader).then((started) => started ?? findLiveRefresh(this.#dependencies.database, reader)) : null),
       isGone ? [] : this.#show(reader, chosen, (stored?.items ?? []) as Item[]),
     ])
     const lastError = task === null && stored !== null ? errorOf(provider, stored, isGone) : null
     return { provider, items, generatedAt: isGone ? null : (stored?.generatedAt ?? null), task, lastError }
   }
 
-  async refresh({ userId }: Reader, pluginId: string | null): Promise<{ taskId: string; provider: Provider }> {
+  async refresh({ userId }: User, pluginId: string | null): Promise<{ taskId: string; provider: Provider }> {
     const { provider } = await this.#choose({ userId }, pluginId)
     const reader = { userId, pluginId: provider.id }
     const started = await this.#start(reader)
     if (started !== null) return { taskId: started.taskId, provider }
-    const live = await findLiveRefresh(this.#parts.database, reader)
+    const live = await findLiveRefresh(this.#dependencies.database, reader)
     const details = live === null ? {} : { details: { taskId: live.taskId } }
     return refuse('conflict', `${provider.name} is making a new list already.`, details)
   }
 
-  async dismiss({ userId }: Reader, pluginId: string | null, dismissal: Dismissal): Promise<void> {
+  async dismiss({ userId }: User, pluginId: string | null, dismissal: Dismissal): Promise<void> {
     const chosen = await this.#choose({ userId }, pluginId)
     const { provider } = chosen
     const reader = { userId, pluginId: provider.id }
@@ -176,15 +183,15 @@ class StoredRecommendationLists implements Recommendations {
         'not_found',
         `${provider.name} does not recommend anything with the externalId ${cutText(dismissal.externalId, QUOTED_LENGTH_MAX)} to you now; GET /api/v1/user/recommendations?pluginId=${provider.id} returns its list.`,
       )
-    await addDismissal(this.#parts.database, reader, dismissal)
+    await addDismissal(this.#dependencies.database, reader, dismissal)
     if (this.#closing.signal.aborted) return
-    const notified = this.#tell(reader, dismissal, this.#closing.signal).then(() => void this.#telling.delete(notified))
-    this.#telling.add(notified)
+    const notified = this.#report(reader, dismissal, this.#closing.signal).then(() => void this.#reporting.delete(notified))
+    this.#reporting.add(notified)
   }
 
   async close(): Promise<void> {
     this.#closing.abort()
-    await Promise.all(this.#telling)
+    await Promise.all(this.#reporting)
   }
 }
 

@@ -3,14 +3,14 @@ import type { Knex } from 'knex'
 import { CarrelError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Semaphore } from '#core/foundation/semaphore.ts'
-import type { Answered, PluginReader, ProviderClient, ProviderFailure } from '#core/matching/provider-client.ts'
-import { type Dismissal, listDismissed, listUntold, recordTold } from '#core/recommendations/dismissal-store.ts'
+import type { Answered, PluginUser, ProviderClient, ProviderFailure } from '#core/matching/provider-client.ts'
+import { type Dismissal, listDismissed, listUnreported, recordReported } from '#core/recommendations/dismissal-store.ts'
 import { listKnownSeries } from '#core/recommendations/external-series-query.ts'
 import { type Item, KEPT_MAX, keptItems } from '#core/recommendations/item-view.ts'
 import { recordFailedRefresh, recordRecommendations } from '#core/recommendations/recommendation-store.ts'
 import { FinalFailure, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
 
-export interface RefreshParts {
+export interface RefreshDependencies {
   database: Knex
   providers: ProviderClient
   tasks: TaskQueue
@@ -32,63 +32,63 @@ const WAITS_MAX = 10
 /** The wait after a failure; twice as long after each further one. */
 const BACK_OFF = { firstSeconds: 300, lastSeconds: 24 * 3600 }
 /** How many dismissals are sent before a refresh; the rest follows before the next one. */
-const TELL_MAX = 50
+const REPORTED_MAX = 50
 /** How many are passed to `get`; more than any list has. */
 const EXCLUDED_MAX = 1_000
 const ERROR_LENGTH_MAX = 1_000
 const PROGRESS_LENGTH_MAX = 200
 
 /** Notifies a provider of a dismissal, if it wants that. Returns whether the provider has it now; never fails. */
-export type Tell = (reader: PluginReader, dismissal: Dismissal, signal: AbortSignal) => Promise<boolean>
+export type ReportDismissal = (reader: PluginUser, dismissal: Dismissal, signal: AbortSignal) => Promise<boolean>
 
-export function openTelling({ database, providers, log }: Pick<RefreshParts, 'database' | 'providers' | 'log'>): Tell {
+export function openReporting({ database, providers, log }: Pick<RefreshDependencies, 'database' | 'providers' | 'log'>): ReportDismissal {
   return async (reader, dismissal, signal) => {
-    const untold = 'Could not notify a plugin of a dismissal'
+    const notReported = 'Could not notify a plugin of a dismissal'
     try {
-      const told = await providers.dismiss(reader, dismissal, signal)
-      if ('failure' in told) {
-        log.debug({ failure: told.failure, pluginId: reader.pluginId }, untold)
+      const answer = await providers.dismiss(reader, dismissal, signal)
+      if ('failure' in answer) {
+        log.debug({ failure: answer.failure, pluginId: reader.pluginId }, notReported)
         return false
       }
-      await recordTold(database, reader, dismissal.externalId)
+      await recordReported(database, reader, dismissal.externalId)
       return true
     } catch (error) {
-      log.debug({ err: error, pluginId: reader.pluginId }, untold)
+      log.debug({ err: error, pluginId: reader.pluginId }, notReported)
       return false
     }
   }
 }
 
 /** Registers the task that makes the lists. */
-export function openRefreshTask(parts: RefreshParts): void {
-  const task = new RefreshTask(parts)
-  parts.tasks.handle('refresh_recommendations', { concurrency: CONCURRENCY }, (run) => task.run(run))
+export function openRefreshTask(dependencies: RefreshDependencies): void {
+  const task = new RefreshTask(dependencies)
+  dependencies.tasks.handle('refresh_recommendations', { concurrency: CONCURRENCY }, (run) => task.run(run))
 }
 
 class RefreshTask {
-  readonly #parts: RefreshParts
-  readonly #tell: Tell
+  readonly #dependencies: RefreshDependencies
+  readonly #report: ReportDismissal
   readonly #calls = new Semaphore(CALLS_MAX)
 
-  constructor(parts: RefreshParts) {
-    this.#parts = parts
-    this.#tell = openTelling(parts)
+  constructor(dependencies: RefreshDependencies) {
+    this.#dependencies = dependencies
+    this.#report = openReporting(dependencies)
   }
 
   async run(run: TaskRun): Promise<object> {
     const reader = { pluginId: String(run.params['pluginId']), userId: run.userId as string }
-    if (!(await this.#parts.providers.isEnabledFor(reader))) return { outcome: 'not_enabled' }
+    if (!(await this.#dependencies.providers.isEnabledFor(reader))) return { outcome: 'not_enabled' }
     run.progress(0, 100)
     let answered: Answered<readonly Item[]>
     try {
       // Before the call: its result may be based on a series that is hidden while it runs.
-      const basedOn = await listKnownSeries(this.#parts.database, reader)
-      await this.#tellAll(reader, run.signal)
-      answered = await this.#ask(reader, run)
+      const basedOn = await listKnownSeries(this.#dependencies.database, reader)
+      await this.#reportAll(reader, run.signal)
+      answered = await this.#request(reader, run)
       run.signal.throwIfAborted()
       if ('answer' in answered) {
         const items = keptItems(answered.answer)
-        if (!(await recordRecommendations(this.#parts.database, reader, { items, basedOn }))) return { outcome: 'not_enabled' }
+        if (!(await recordRecommendations(this.#dependencies.database, reader, { items, basedOn }))) return { outcome: 'not_enabled' }
         run.progress(100, 100)
         return { outcome: 'refreshed', recommendations: items.length }
       }
@@ -103,21 +103,21 @@ class RefreshTask {
   }
 
   /** Calls the provider; waits and calls again when the service is rate limited. */
-  async #ask(reader: PluginReader, run: TaskRun): Promise<Answered<readonly Item[]>> {
-    const dismissed = await listDismissed(this.#parts.database, reader)
-    const wanted = { limit: Math.min(KEPT_MAX + dismissed.length, 500), exclude: dismissed.slice(0, EXCLUDED_MAX) }
+  async #request(reader: PluginUser, run: TaskRun): Promise<Answered<readonly Item[]>> {
+    const dismissed = await listDismissed(this.#dependencies.database, reader)
+    const query = { limit: Math.min(KEPT_MAX + dismissed.length, 500), exclude: dismissed.slice(0, EXCLUDED_MAX) }
     const onProgress = (fraction: number, text: string | null) =>
       run.progress(fraction * 100, 100, text === null ? undefined : lineOf(text))
     for (let waits = 0; ; waits++) {
       const answered = await this.#calls.run(
-        () => this.#parts.providers.recommend(reader, wanted, { onProgress, signal: run.signal }),
+        () => this.#dependencies.providers.recommend(reader, query, { onProgress, signal: run.signal }),
         run.signal,
       )
       if ('answer' in answered) return answered
       run.signal.throwIfAborted()
       const { retryAfterSeconds } = answered.failure
       // The task does not wait that long: the next request after that time starts a new one.
-      const seconds = retryAfterSeconds ?? (this.#parts.rateLimitSeconds ?? RATE_LIMIT_SECONDS) * 2 ** waits
+      const seconds = retryAfterSeconds ?? (this.#dependencies.rateLimitSeconds ?? RATE_LIMIT_SECONDS) * 2 ** waits
       if (!isRateLimited(answered.failure) || waits >= WAITS_MAX || (retryAfterSeconds ?? 0) > RATE_LIMIT_SECONDS_MAX) return answered
       run.progress(0, 100, 'Waiting for the rate limit of the service')
       await sleep(Math.min(seconds, RATE_LIMIT_SECONDS_MAX) * 1000, undefined, { signal: run.signal })
@@ -125,23 +125,28 @@ class RefreshTask {
   }
 
   /** The list is made even if this fails: dismissed items are not shown, whatever the provider has received. */
-  async #tellAll(reader: PluginReader, signal: AbortSignal): Promise<void> {
-    for (const dismissal of await listUntold(this.#parts.database, reader, TELL_MAX)) {
-      const isTold = await this.#tell(reader, dismissal, signal)
+  async #reportAll(reader: PluginUser, signal: AbortSignal): Promise<void> {
+    for (const dismissal of await listUnreported(this.#dependencies.database, reader, REPORTED_MAX)) {
+      const isReported = await this.#report(reader, dismissal, signal)
       signal.throwIfAborted()
-      if (!isTold) return
+      if (!isReported) return
     }
   }
 
   /** Stores why there is no list, and when the next one may be requested. */
-  async #recordFailure(reader: PluginReader, failure: Pick<ProviderFailure, 'code' | 'message' | 'retryAfterSeconds'>) {
+  async #recordFailure(reader: PluginUser, failure: Pick<ProviderFailure, 'code' | 'message' | 'retryAfterSeconds'>) {
     const patience = failure.retryAfterSeconds ?? (isRateLimited(failure) ? RATE_LIMIT_SECONDS_MAX : undefined)
     const how = patience === undefined ? BACK_OFF : { retrySeconds: Math.min(patience, BACK_OFF.lastSeconds) }
-    await recordFailedRefresh(this.#parts.database, reader, { code: failure.code, message: lineOf(failure.message, ERROR_LENGTH_MAX) }, how)
+    await recordFailedRefresh(
+      this.#dependencies.database,
+      reader,
+      { code: failure.code, message: lineOf(failure.message, ERROR_LENGTH_MAX) },
+      how,
+    )
   }
 
   /** Errors before the provider was called, and errors of this server. */
-  async #fail(reader: PluginReader, error: unknown): Promise<never> {
+  async #fail(reader: PluginUser, error: unknown): Promise<never> {
     if (!(error instanceof CarrelError)) {
       await this.#recordFailure(reader, { code: 'server', message: 'The server could not make the list.', retryAfterSeconds: null })
       throw error

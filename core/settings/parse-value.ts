@@ -40,14 +40,16 @@ function isOrigin(text: string): boolean {
 export function parseValue(setting: Setting, given: Given): { value: Value } | { mistake: string } {
   const { kind } = setting
   const { value } = given
-  const shown = setting.secret ? 'the given value' : JSON.stringify(value)
+  const quotedValue = setting.secret ? 'the given value' : JSON.stringify(value)
   switch (kind.type) {
     case 'text':
-      return typeof value === 'string' && value.trim() !== '' ? { value } : { mistake: `must be text that is not empty, not ${shown}.` }
+      return typeof value === 'string' && value.trim() !== ''
+        ? { value }
+        : { mistake: `must be text that is not empty, not ${quotedValue}.` }
     case 'folder':
       return typeof value === 'string' && value !== ''
         ? { value: absolutePath(value, given.from) }
-        : { mistake: `must be the path of a folder, not ${shown}.` }
+        : { mistake: `must be the path of a folder, not ${quotedValue}.` }
     case 'folders':
     case 'addresses':
     case 'origins':
@@ -64,19 +66,19 @@ export function parseValue(setting: Setting, given: Given): { value: Value } | {
     case 'integer': {
       const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value
       if (typeof number !== 'number' || !Number.isInteger(number) || number < kind.min || number > kind.max)
-        return { mistake: `must be a whole number from ${kind.min} to ${kind.max}, not ${shown}.` }
+        return { mistake: `must be a whole number from ${kind.min} to ${kind.max}, not ${quotedValue}.` }
       return { value: number }
     }
     case 'choice':
       if (typeof value === 'string' && kind.choices.includes(value)) return { value }
       return {
-        mistake: `must be one of ${kind.choices.join(', ')}, not ${shown}.${typeof value === 'string' ? didYouMean(value, kind.choices) : ''}`,
+        mistake: `must be one of ${kind.choices.join(', ')}, not ${quotedValue}.${typeof value === 'string' ? didYouMean(value, kind.choices) : ''}`,
       }
     case 'boolean': {
       const text = String(value).toLowerCase()
       if (['true', 'on', 'yes', '1'].includes(text)) return { value: true }
       if (['false', 'off', 'no', '0'].includes(text)) return { value: false }
-      return { mistake: `must be on or off, not ${shown}.` }
+      return { mistake: `must be on or off, not ${quotedValue}.` }
     }
   }
 }

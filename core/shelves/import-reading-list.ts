@@ -13,12 +13,12 @@ const NAME_MAX = 200
 
 /** Creates a read list from the books of a CBL file that exist here. @throws invalid_value when the file is invalid or no book exists; conflict */
 export async function importReadingList(
-  parts: { database: Knex; readReadingList: ReadReadingList },
+  dependencies: { database: Knex; readReadingList: ReadReadingList },
   caller: Caller,
   file: { bytes: Uint8Array; fileName: string },
 ): Promise<{ shelf: Shelf; matched: number; unmatched: ReadingListEntry[] }> {
   if (file.bytes.length > READING_LIST_BYTES_MAX) refuse('payload_too_large', `A reading list has at most ${READING_LIST_BYTES_MAX} bytes.`)
-  const list = await parts.readReadingList(file.bytes)
+  const list = await dependencies.readReadingList(file.bytes)
   if ('refused' in list) refuse('invalid_value', `This is not a reading list in CBL format: ${list.refused}.`)
   const name = (list.name || file.fileName.replace(/\.cbl$/i, '').replaceAll('\0', ''))
     .toWellFormed()
@@ -26,9 +26,9 @@ export async function importReadingList(
     .slice(0, NAME_MAX)
     .trim()
   if (name === '') refuse('invalid_value', 'The reading list has no name.')
-  const found = await matchEntries(parts.database, caller, list.entries)
+  const found = await matchEntries(dependencies.database, caller, list.entries)
   const memberIds = found.filter((id) => id !== null)
   if (memberIds.length === 0) refuse('invalid_value', `None of the ${list.entries.length} books of "${name}" is in the library.`)
-  const shelf = await addShelf(parts.database, caller, 'read_list', { name, ordered: true, memberIds })
+  const shelf = await addShelf(dependencies.database, caller, 'read_list', { name, ordered: true, memberIds })
   return { shelf, matched: memberIds.length, unmatched: list.entries.filter((_entry, place) => found[place] === null) }
 }

@@ -8,7 +8,7 @@ import { findShelf } from '#core/shelves/shelf-query.ts'
 import { SHELF_TABLES } from '#core/shelves/shelf-table.ts'
 
 const UNIQUE_VIOLATION = '23505'
-const IDS_TOLD_MAX = 5
+const IDS_LISTED_MAX = 5
 
 /** Creates a shelf with its members in this order. @throws conflict when the name is taken; not_found for an unknown or hidden member */
 export async function addShelf(
@@ -50,10 +50,10 @@ export async function editShelf(
       await trx(SHELF_TABLES[kind].shelves)
         .where('id', shelf.id)
         .update({ ...change, updated_at: trx.fn.now() })
-      const standing = await listTagSets(trx, kind, shelf.id)
+      const tagSets = await listTagSets(trx, kind, shelf.id)
       if (shelf.memberIds) await changeMembers(trx, caller, kind, { id: shelf.id, how: 'replace', memberIds: shelf.memberIds })
-      await announceShelf(trx, kind, 'updated', { id: shelf.id, before: standing })
-      return await showChanged(trx, caller, kind, before)
+      await announceShelf(trx, kind, 'updated', { id: shelf.id, before: tagSets })
+      return await viewOfChanged(trx, caller, kind, before)
     })
     .catch(refuseTaken)
 }
@@ -74,11 +74,11 @@ export async function removeShelf(database: Knex, caller: Caller, kind: ShelfKin
 export async function editMembers(database: Knex, caller: Caller, kind: ShelfKind, change: MemberChange): Promise<Shelf> {
   return await database.transaction(async (trx) => {
     const before = await lockShelf(trx, caller, kind, change.id)
-    const standing = await listTagSets(trx, kind, change.id)
+    const tagSets = await listTagSets(trx, kind, change.id)
     await changeMembers(trx, caller, kind, change)
     await trx(SHELF_TABLES[kind].shelves).where('id', change.id).update({ updated_at: trx.fn.now() })
-    await announceShelf(trx, kind, 'updated', { id: change.id, before: standing })
-    return await showChanged(trx, caller, kind, before)
+    await announceShelf(trx, kind, 'updated', { id: change.id, before: tagSets })
+    return await viewOfChanged(trx, caller, kind, before)
   })
 }
 
@@ -93,18 +93,23 @@ async function changeMembers(trx: Knex, caller: Caller, kind: ShelfKind, change:
   const given = change.memberIds.map((id) => id.toLowerCase())
   const present: string[] = await trx(members).where(shelf, change.id).orderBy(['position', member]).pluck(member)
   const visible = new Set(await visibleIds(trx, caller, kind, present))
-  const shown = present.filter((id) => visible.has(id))
+  const visiblePresent = present.filter((id) => visible.has(id))
   const absent = given.filter((id) => !visible.has(id))
-  if (change.how === 'remove' && absent.length > 0) refuse('not_found', `${absent.slice(0, IDS_TOLD_MAX).join(', ')} is not on this shelf.`)
+  if (change.how === 'remove' && absent.length > 0)
+    refuse('not_found', `${absent.slice(0, IDS_LISTED_MAX).join(', ')} is not on this shelf.`)
   const wanted =
-    change.how === 'replace' ? given : change.how === 'append' ? [...shown, ...absent] : shown.filter((id) => !given.includes(id))
+    change.how === 'replace'
+      ? given
+      : change.how === 'append'
+        ? [...visiblePresent, ...absent]
+        : visiblePresent.filter((id) => !given.includes(id))
   const hidden = present.filter((id) => !visible.has(id))
   await trx(members).where(shelf, change.id).delete()
   await writeMembers(trx, caller, kind, { id: change.id, memberIds: wanted, hidden })
 }
 
 /** If only hidden members are left, the shelf itself is now hidden: the response shows it as it was. */
-async function showChanged(trx: Knex, caller: Caller, kind: ShelfKind, before: Shelf): Promise<Shelf> {
+async function viewOfChanged(trx: Knex, caller: Caller, kind: ShelfKind, before: Shelf): Promise<Shelf> {
   return (await findShelf(trx, caller, kind, before.id)) ?? { ...before, count: 0 }
 }
 
@@ -154,7 +159,8 @@ async function writeMembers(
   const visible = new Set(await visibleIds(trx, caller, kind, list.memberIds))
   const ids = [...new Set(list.memberIds.map((id) => id.toLowerCase()))]
   const missing = ids.filter((id) => !visible.has(id))
-  if (missing.length > 0) refuse('not_found', `There is no ${things} ${missing.slice(0, IDS_TOLD_MAX).join(', ')}, or you may not see it.`)
+  if (missing.length > 0)
+    refuse('not_found', `There is no ${things} ${missing.slice(0, IDS_LISTED_MAX).join(', ')}, or you may not see it.`)
   const all = [...ids, ...(list.hidden ?? []).filter((id) => !visible.has(id))]
   if (all.length > SHELF_MEMBERS_MAX) refuse('invalid_value', `A ${SHELF_TABLES[kind].noun} has at most ${SHELF_MEMBERS_MAX} members.`)
   if (all.length === 0) return

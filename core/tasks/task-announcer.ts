@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import { type Announcer, silentAnnouncer } from '#core/events/announcer.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type { TaskType } from '#core/tasks/task.ts'
-import { countQueue, listTaskNews } from '#core/tasks/task-event-query.ts'
+import { countQueue, listTaskEvents } from '#core/tasks/task-event-query.ts'
 
 /** As often as progress is written. */
 const COLLECT_MS = 300
@@ -50,7 +50,7 @@ export function openTaskAnnouncer({ database, announcer, log }: { database: Knex
     analyses = new Set()
     if (ids.length === 0) return
     try {
-      announcer.soon(await listTaskNews(database, ids))
+      announcer.soon(await listTaskEvents(database, ids))
     } catch (error) {
       log.debug({ err: error, count: ids.length }, 'How tasks get on could not be announced')
     }

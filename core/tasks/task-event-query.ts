@@ -28,14 +28,14 @@ const STATUSES = {
 } as const
 
 /** How these tasks stand, as those who follow are told. Tasks that are forgotten are missing. */
-export async function listTaskNews(database: Knex, taskIds: readonly string[]): Promise<NewAnnouncement[]> {
+export async function listTaskEvents(database: Knex, taskIds: readonly string[]): Promise<NewAnnouncement[]> {
   const { rows } = await database.raw(
     `SELECT t.id, t.type, t.status, t.library_id, t.series_id, t.book_id, t.user_id, t.last_error, t.created_at, t.started_at, t.completed_at,
        b.series_id AS book_series_id, t.progress_current, t.progress_total, t.progress_message
      FROM tasks t LEFT JOIN books b ON b.id = t.book_id WHERE t.id = ANY(CAST(? AS uuid[])) ORDER BY t.created_at, t.id`,
     [[...taskIds]],
   )
-  return (rows as TaskRow[]).map(newsOf)
+  return (rows as TaskRow[]).map(eventOf)
 }
 
 /** How many tasks wait or run, of all nodes. */
@@ -53,7 +53,7 @@ export async function countQueue(database: Knex): Promise<NewAnnouncement> {
   }
 }
 
-function newsOf(row: TaskRow): NewAnnouncement {
+function eventOf(row: TaskRow): NewAnnouncement {
   const { library_id: libraryId, series_id: seriesId, book_id: bookId, user_id: userId } = row
   const error = row.status === 'cancelled' ? 'The task was cancelled.' : row.last_error
   // Of a book that is gone only those are told who see all: its id is that of no series.

@@ -82,14 +82,14 @@ class HourlyTaskMetrics implements TaskMetrics {
         items = Math.max(0, Math.round(current))
         run.progress(current, total, message)
       }
-      const tell = (outcome: Outcome) => this.#note(run, { ms: Math.round(performance.now() - startedAt), items, outcome })
+      const record = (outcome: Outcome) => this.#note(run, { ms: Math.round(performance.now() - startedAt), items, outcome })
       try {
         const result = await handler({ ...run, progress })
-        tell({ succeeded: true })
+        record({ succeeded: true })
         return result
       } catch (error) {
         // Cancelled, or the server ends: that says nothing of the task.
-        if (!run.signal.aborted) tell({ succeeded: false, error, isLast: error instanceof FinalFailure || run.attempt >= TRIES_MAX })
+        if (!run.signal.aborted) record({ succeeded: false, error, isLast: error instanceof FinalFailure || run.attempt >= TRIES_MAX })
         throw error
       }
     }

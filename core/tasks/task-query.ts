@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { type Caller, isAdministrator } from '#core/account/caller.ts'
-import { shownMessage } from '#core/account/path-view.ts'
+import { visibleMessage } from '#core/account/path-view.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -135,8 +135,8 @@ function withoutPaths(by: Caller, task: TaskRecord): TaskRecord {
   const { lastError, progress } = task
   return {
     ...task,
-    lastError: lastError === null ? null : shownMessage(by, lastError),
-    ...(progress?.message !== undefined && { progress: { ...progress, message: shownMessage(by, progress.message) } }),
+    lastError: lastError === null ? null : visibleMessage(by, lastError),
+    ...(progress?.message !== undefined && { progress: { ...progress, message: visibleMessage(by, progress.message) } }),
   }
 }
 

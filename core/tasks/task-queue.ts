@@ -19,7 +19,7 @@ import {
   type Signal,
   sendTaskSignal,
 } from '#core/tasks/task-store.ts'
-import { registerWorkers, takeBackLost } from '#core/tasks/task-worker-store.ts'
+import { registerWorkers, requeueLost } from '#core/tasks/task-worker-store.ts'
 import { WORKER_SCHEMA, WorkerConnections } from '#core/tasks/worker-connections-store.ts'
 import { workerLog } from '#core/tasks/worker-log.ts'
 
@@ -210,7 +210,7 @@ class DurableTaskQueue implements TaskQueue {
   }
 
   async #sweep(): Promise<void> {
-    const count = await takeBackLost(this.#database, this.#workers())
+    const count = await requeueLost(this.#database, this.#workers())
     if (count === 0) return
     this.#log.info({ count }, 'Took back tasks of a node that is gone')
     this.#nudgeAll()

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { shownMessage } from '#core/account/path-view.ts'
+import { visibleMessage } from '#core/account/path-view.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
 import { percentileOf } from '#core/tasks/duration.ts'
 import { findLongestWait } from '#core/tasks/task-admin-store.ts'
@@ -15,10 +15,10 @@ const DAY_MS = 86_400_000
  * series is told of no task that has ended.
  */
 export async function readTaskReport(database: Knex, caller: Caller) {
-  const isTold = !(await hasSharingGrants(database, caller.userId))
+  const isVisible = !(await hasSharingGrants(database, caller.userId))
   const [types, first, stats, oldestPendingAgeMs] = await Promise.all([
-    isTold ? listTypeSums(database) : [],
-    isTold ? findFirstHour(database) : null,
+    isVisible ? listTypeSums(database) : [],
+    isVisible ? findFirstHour(database) : null,
     countTasks(database, caller),
     findLongestWait(database, caller),
   ])
@@ -48,13 +48,17 @@ export async function readTaskReport(database: Knex, caller: Caller) {
 export async function readTaskHistory(
   database: Knex,
   caller: Caller,
-  ask: { days: number; granularity: 'hour' | 'day'; taskType: string | undefined },
+  request: { days: number; granularity: 'hour' | 'day'; taskType: string | undefined },
 ) {
   const to = new Date()
-  const from = new Date(to.getTime() - ask.days * DAY_MS)
-  const isTold = !(await hasSharingGrants(database, caller.userId))
-  const periods = isTold ? await listPeriodSums(database, { ...ask, from }) : []
-  return { from: from.toISOString(), to: to.toISOString(), points: periods.map((period) => describePeriod(period, ask.taskType ?? null)) }
+  const from = new Date(to.getTime() - request.days * DAY_MS)
+  const isVisible = !(await hasSharingGrants(database, caller.userId))
+  const periods = isVisible ? await listPeriodSums(database, { ...request, from }) : []
+  return {
+    from: from.toISOString(),
+    to: to.toISOString(),
+    points: periods.map((period) => describePeriod(period, request.taskType ?? null)),
+  }
 }
 
 const ratio = (part: number, whole: number) => (whole === 0 ? 0 : part / whole)
@@ -73,7 +77,7 @@ function describeType(type: TypeSums, caller: Caller) {
   const executed = type.succeeded + type.failed
   // Of tries that were no last ones nothing is timed.
   const isTimed = executed > 0
-  const tellsErrors = caller.permissions.has('tasks-read')
+  const seesErrors = caller.permissions.has('tasks-read')
   return {
     taskType: type.taskType,
     executed,
@@ -90,7 +94,7 @@ function describeType(type: TypeSums, caller: Caller) {
     bytesProcessed: 0,
     throughputPerSec: ratio(type.items * 1000, type.durationMs),
     errorRatePct: ratio(type.failed * 100, executed),
-    lastError: tellsErrors && type.lastError !== null ? shownMessage(caller, type.lastError) : null,
+    lastError: seesErrors && type.lastError !== null ? visibleMessage(caller, type.lastError) : null,
     lastErrorAt: type.lastErrorAt,
   }
 }

@@ -45,7 +45,7 @@ export class TaskRunner {
     this.#log = log
     this.#announcer = announcer
     const retries = (error: unknown) => this.#awaitDatabase(error)
-    this.#begins = new StatementBatch({ run: (asked) => beginTasks(database, asked), retries })
+    this.#begins = new StatementBatch({ run: (requests) => beginTasks(database, requests), retries })
     this.#ends = new StatementBatch({ run: (ends) => settleRuns(database, ends), retries })
   }
 
@@ -125,12 +125,12 @@ export class TaskRunner {
 
   async #run(type: TaskType, run: { task: BegunTask; job: TakenJob; running: RunningTask; handler: TaskHandler }): Promise<void> {
     const { task, job, running, handler } = run
-    const given = running.describe(type, task, (progress) => {
+    const taskRun = running.describe(type, task, (progress) => {
       if (!running.isEnding) this.#progress.set(progress.id, progress)
     })
     let ending: Ending
     try {
-      ending = { result: await duringWork('task', `${type} ${task.id}`, () => handler(given)) }
+      ending = { result: await duringWork('task', `${type} ${task.id}`, () => handler(taskRun)) }
     } catch (error) {
       ending = { error, isCancelled: running.isCancelled, isStopping: this.#isStopping }
     }

@@ -85,7 +85,7 @@ export async function listDueTypes(database: Knex, types: readonly TaskType[]): 
 }
 
 /** Begins those that wait; null in the place of all others. */
-export async function beginTasks(database: Knex, asked: readonly { id: string; worker: string }[]): Promise<(BegunTask | null)[]> {
+export async function beginTasks(database: Knex, requests: readonly { id: string; worker: string }[]): Promise<(BegunTask | null)[]> {
   const { rows } = await database.raw(
     `WITH asked AS (SELECT * FROM unnest(CAST(:ids AS uuid[]), CAST(:workers AS text[])) AS a (id, worker)),
      picked AS (SELECT id FROM tasks WHERE id = ANY(CAST(:ids AS uuid[])) AND status = 'pending' ORDER BY id FOR UPDATE)
@@ -94,10 +94,10 @@ export async function beginTasks(database: Knex, asked: readonly { id: string; w
      RETURNING t.id, t.runs AS run, t.attempts, t.max_attempts AS "maxAttempts", t.params, t.library_id AS "libraryId", t.series_id AS "seriesId",
        t.book_id AS "bookId", t.user_id AS "userId", t.parent_id AS "parentId",
        greatest(0, extract(epoch FROM now() - greatest(t.created_at, t.scheduled_for)) * 1000)::float8 AS "waitedMs"`,
-    { ids: asked.map(({ id }) => id), workers: asked.map(({ worker }) => worker) },
+    { ids: requests.map(({ id }) => id), workers: requests.map(({ worker }) => worker) },
   )
   const begun = new Map<string, BegunTask>(rows.map((row: BegunTask) => [row.id, row]))
-  return asked.map(({ id }) => {
+  return requests.map(({ id }) => {
     const task = begun.get(id) ?? null
     begun.delete(id)
     return task

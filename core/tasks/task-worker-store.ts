@@ -35,7 +35,7 @@ export async function retireWorkers(database: Knex, workers: readonly string[]):
  * Answers how many tasks were given back.
  * @param own workers of this node: it lives, even when it has lost the connection that holds its lock
  */
-export async function takeBackLost(database: Knex, own: readonly string[]): Promise<number> {
+export async function requeueLost(database: Knex, own: readonly string[]): Promise<number> {
   return await database.transaction(async (trx) => {
     const { rows } = await trx.raw(
       `DELETE FROM task_workers WHERE worker <> ALL(CAST(? AS text[])) AND node_lock NOT IN (${LIVE_NODES}) RETURNING worker`,

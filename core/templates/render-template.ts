@@ -1,7 +1,7 @@
 /** The output for one context, or why rendering failed. */
-export type Rendered = { output: string } | { error: TemplateFault }
+export type Rendered = { output: string } | { error: TemplateProblem }
 
-export interface TemplateFault {
+export interface TemplateProblem {
   /** `invalid_template`, `unknown_helper`, `output_too_long`, or `failed`. */
   code: string
   message: string

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { openSingleFlight } from '#core/database/single-flight.ts'
 import type { Log } from '#core/foundation/log.ts'
-import type { PluginReader } from '#core/matching/provider-client.ts'
+import type { PluginUser } from '#core/matching/provider-client.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import type { AuthStatus, PluginAuth } from '#plugins/credentials/plugin-auth.ts'
 import type { CredentialOwner } from '#plugins/credentials/plugin-credential-store.ts'
@@ -32,7 +32,7 @@ export interface RenewalOptions {
   /** The plugin's own identifier; null when the plugin is gone. */
   keyOf: (pluginId: string) => Promise<string | null>
   /** Called when the service no longer accepts the credentials of this user. */
-  onRefused: (reader: PluginReader) => Promise<void>
+  onRefused: (reader: PluginUser) => Promise<void>
 }
 
 /** The credentials as plugins use them. */

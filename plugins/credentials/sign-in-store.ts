@@ -1,9 +1,9 @@
 import type { Knex } from 'knex'
-import type { PluginReader } from '#core/matching/provider-client.ts'
+import type { PluginUser } from '#core/matching/provider-client.ts'
 import type { CredentialOwner } from '#plugins/credentials/plugin-credential-store.ts'
 
 /** A sign-in at a service that a user has started and not completed. */
-export interface SignIn extends PluginReader {
+export interface SignIn extends PluginUser {
   /** SHA-256 of the state, hex: reading the table is not enough to complete a sign-in. */
   stateHash: string
   /** SHA-256 of the secret in the cookie of the browser that started it, hex. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
 import { refuse } from '#core/foundation/errors.ts'
-import type { PluginReader } from '#core/matching/provider-client.ts'
+import type { PluginUser } from '#core/matching/provider-client.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { addSignIn, takeSignIn } from '#plugins/credentials/sign-in-store.ts'
 import { requestTokens, TokenError, type Tokens } from '#plugins/credentials/sign-in-tokens.ts'
@@ -56,13 +56,13 @@ export interface SignIns {
    */
   begin(plugin: SignInPlugin, userId: string, redirectUri: string): Promise<SignInBegun>
   /** Redeems the code, once. Returns whose sign-in it was. @throws SignInError */
-  finish(answer: SignInAnswer): Promise<PluginReader & { plugin: SignInPlugin }>
+  finish(answer: SignInAnswer): Promise<PluginUser & { plugin: SignInPlugin }>
 }
 
 type OAuth2 = NonNullable<NonNullable<Manifest['auth']>['oauth2']>
 
 /** The encrypted part of the row of a sign-in. */
-interface Held {
+interface PendingSignIn {
   verifier: string
   redirectUri: string
 }
@@ -85,7 +85,7 @@ export interface SignInsOptions {
   credentials: Credentials
   findPlugin: (id: string) => Promise<SignInPlugin | null>
   /** Whether the user still has the plugin enabled; locked until the transaction ends. */
-  isHeld: (trx: Knex, reader: PluginReader) => Promise<boolean>
+  isEnabled: (trx: Knex, reader: PluginUser) => Promise<boolean>
 }
 
 export function openSignIns(options: SignInsOptions): SignIns {
@@ -108,16 +108,16 @@ class OAuthSignIns implements SignIns {
       return refuse('conflict', `An administrator has to give the client id of ${name} first, which its service knows this server by.`)
     const state = generateRandomState()
     const browserKey = generateRandomState()
-    const held: Held = { verifier: generateRandomCodeVerifier(), redirectUri }
-    await this.#keep({ state, browserKey, held, reader: { pluginId: plugin.id, userId } })
-    const url = await authorizationUrl(auth.oauth2, { clientId, state, held })
+    const pending: PendingSignIn = { verifier: generateRandomCodeVerifier(), redirectUri }
+    await this.#keep({ state, browserKey, pending: pending, reader: { pluginId: plugin.id, userId } })
+    const url = await authorizationUrl(auth.oauth2, { clientId, state, pending: pending })
     // The manifest lets https through and nothing else; a browser is sent to nothing else even if that were to change.
     if (url.protocol !== 'https:') return refuse('conflict', `${name} has no valid URL for signing in.`)
     return { redirectUrl: url.href, cookieName: signInCookieName(state), browserKey, seconds: PENDING_SECONDS }
   }
 
-  async finish(answer: SignInAnswer): Promise<PluginReader & { plugin: SignInPlugin }> {
-    const { reader, plugin, oauth2, held } = await this.#take(answer)
+  async finish(answer: SignInAnswer): Promise<PluginUser & { plugin: SignInPlugin }> {
+    const { reader, plugin, oauth2, pending } = await this.#take(answer)
     const code = codeOf(answer, plugin.manifest.name)
     const { clientId, clientSecret } = await this.#clientOf(plugin.id)
     if (clientId === undefined) throw unknownSignIn()
@@ -125,8 +125,8 @@ class OAuthSignIns implements SignIns {
       const tokens = await requestTokens(this.#options.egress, {
         ...{ tokenUrl: oauth2.tokenUrl, caller: plugin.key, client: { clientId, clientSecret } },
         grant: {
-          ...{ grant_type: 'authorization_code', code, redirect_uri: held.redirectUri },
-          ...(oauth2.pkce !== false && { code_verifier: held.verifier }),
+          ...{ grant_type: 'authorization_code', code, redirect_uri: pending.redirectUri },
+          ...(oauth2.pkce !== false && { code_verifier: pending.verifier }),
         },
       })
       await this.#connect(reader, plugin, tokens)
@@ -138,11 +138,21 @@ class OAuthSignIns implements SignIns {
   }
 
   /** Stores a sign-in until the browser returns. @throws rate_limit_exceeded */
-  async #keep({ state, browserKey, held, reader }: { state: string; browserKey: string; held: Held; reader: PluginReader }): Promise<void> {
+  async #keep({
+    state,
+    browserKey,
+    pending,
+    reader,
+  }: {
+    state: string
+    browserKey: string
+    pending: PendingSignIn
+    reader: PluginUser
+  }): Promise<void> {
     const { database, credentials } = this.#options
     const stateHash = sha256(state).digest('hex')
     const browserHash = sha256(browserKey).digest('hex')
-    const sealed = credentials.seal(JSON.stringify(held), belongsTo(stateHash, reader))
+    const sealed = credentials.seal(JSON.stringify(pending), belongsTo(stateHash, reader))
     const waitSeconds = await addSignIn(
       database,
       { stateHash, browserHash, ...reader, ...sealed },
@@ -159,7 +169,7 @@ class OAuthSignIns implements SignIns {
     state,
     browserKey,
     userId,
-  }: SignInAnswer): Promise<{ reader: PluginReader; plugin: SignInPlugin; oauth2: OAuth2; held: Held }> {
+  }: SignInAnswer): Promise<{ reader: PluginUser; plugin: SignInPlugin; oauth2: OAuth2; pending: PendingSignIn }> {
     const { database, findPlugin, credentials } = this.#options
     if (state === undefined || !STATE.test(state) || browserKey === null || !STATE.test(browserKey)) throw unknownSignIn()
     const stateHash = sha256(state).digest('hex')
@@ -171,14 +181,14 @@ class OAuthSignIns implements SignIns {
     const oauth2 = plugin?.manifest.auth?.oauth2
     const text = credentials.open(signIn.sealed, signIn.keyId, belongsTo(stateHash, signIn))
     if (plugin === null || plugin.state !== 'enabled' || oauth2 === undefined || text === null) throw unknownSignIn()
-    return { reader: { pluginId: signIn.pluginId, userId: signIn.userId }, plugin, oauth2, held: JSON.parse(text) as Held }
+    return { reader: { pluginId: signIn.pluginId, userId: signIn.userId }, plugin, oauth2, pending: JSON.parse(text) as PendingSignIn }
   }
 
-  async #connect(reader: PluginReader, { manifest }: SignInPlugin, { accessToken, refreshToken, expiresAt }: Tokens): Promise<void> {
-    const { credentials, isHeld } = this.#options
+  async #connect(reader: PluginUser, { manifest }: SignInPlugin, { accessToken, refreshToken, expiresAt }: Tokens): Promise<void> {
+    const { credentials, isEnabled } = this.#options
     const tokens = { accessToken, ...(refreshToken !== null && { refreshToken }) }
     // A user who has disabled the plugin meanwhile gets no credentials.
-    if (!(await credentials.set(reader, manifest.auth, tokens, expiresAt, (trx) => isHeld(trx, reader))))
+    if (!(await credentials.set(reader, manifest.auth, tokens, expiresAt, (trx) => isEnabled(trx, reader))))
       throw new SignInError(`${manifest.name} was disabled meanwhile. Nothing was connected.`)
   }
 
@@ -191,19 +201,19 @@ class OAuthSignIns implements SignIns {
 const unknownSignIn = () =>
   new SignInError('This sign-in is unknown: it was started in another browser, was completed before, or took too long. Start again.')
 
-const belongsTo = (stateHash: string, { pluginId, userId }: PluginReader) => ['sign-in', stateHash, pluginId, userId]
+const belongsTo = (stateHash: string, { pluginId, userId }: PluginUser) => ['sign-in', stateHash, pluginId, userId]
 
 /** Where the browser is sent to sign in (RFC 6749, 4.1.1, with RFC 7636). */
 async function authorizationUrl(
   { authorizeUrl, scopes = [], pkce }: OAuth2,
-  { clientId, state, held }: { clientId: string; state: string; held: Held },
+  { clientId, state, pending }: { clientId: string; state: string; pending: PendingSignIn },
 ): Promise<URL> {
   const url = new URL(authorizeUrl)
-  const query = { response_type: 'code', client_id: clientId, redirect_uri: held.redirectUri, state }
+  const query = { response_type: 'code', client_id: clientId, redirect_uri: pending.redirectUri, state }
   for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value)
   if (scopes.length > 0) url.searchParams.set('scope', scopes.join(' '))
   if (pkce !== false) {
-    url.searchParams.set('code_challenge', await calculatePKCECodeChallenge(held.verifier))
+    url.searchParams.set('code_challenge', await calculatePKCECodeChallenge(pending.verifier))
     url.searchParams.set('code_challenge_method', 'S256')
   }
   return url

@@ -1,5 +1,5 @@
 /** One request of a debugger to an isolate. */
-export interface Asked {
+export interface DebuggerRequest {
   id: number
   method: string
   params: Record<string, unknown>
@@ -10,7 +10,7 @@ export interface Asked {
  * vanish each time would be useless.
  */
 export interface DebugMemory {
-  note(asked: Asked): void
+  note(request: DebuggerRequest): void
   /** @param result of the request with this id */
   noteAnswer(id: number, result: unknown): void
   /** In the order in which to repeat them. */
@@ -37,7 +37,7 @@ export function openDebugMemory(): DebugMemory {
   const settings = new Map<string, Record<string, unknown>>()
   /** By breakpoint id, which is the same in every isolate. */
   const breakpoints = new Map<string, Record<string, unknown>>()
-  const asked = new Map<number, Record<string, unknown>>()
+  const request = new Map<number, Record<string, unknown>>()
   return {
     note({ id, method, params }) {
       const [domain = '', act] = method.split('.')
@@ -46,11 +46,11 @@ export function openDebugMemory(): DebugMemory {
         for (const setting of settings.keys()) if (setting.startsWith(`${domain}.`)) settings.delete(setting)
         if (domain === 'Debugger') breakpoints.clear()
       } else if (method === 'Debugger.removeBreakpoint') breakpoints.delete(String(params.breakpointId))
-      else if (method === 'Debugger.setBreakpointByUrl' && breakpoints.size + asked.size < BREAKPOINTS_MAX) asked.set(id, params)
+      else if (method === 'Debugger.setBreakpointByUrl' && breakpoints.size + request.size < BREAKPOINTS_MAX) request.set(id, params)
     },
     noteAnswer(id, result) {
-      const params = asked.get(id)
-      asked.delete(id)
+      const params = request.get(id)
+      request.delete(id)
       const { breakpointId } = (result ?? {}) as { breakpointId?: unknown }
       if (params !== undefined && typeof breakpointId === 'string') breakpoints.set(breakpointId, params)
     },

@@ -1,5 +1,5 @@
 import type { InspectedIsolate, Inspector } from '#plugins/runtime/inspection.ts'
-import { type Asked, openDebugMemory } from './debug-memory.ts'
+import { type DebuggerRequest, openDebugMemory } from './debug-memory.ts'
 
 /** Debuggers number their requests upwards from one; the relay's own requests use ids beyond this. */
 const ID_MAX = 2 ** 31 - 1
@@ -36,7 +36,7 @@ export class DebugRelay implements Inspector {
       this.#onIsolateEnded()
     }
     this.#isolate = opened
-    if (this.#debugger !== null) repeatAsked(opened, this.#debugger)
+    if (this.#debugger !== null) repeatRequests(opened, this.#debugger)
     opened.begin()
     return {
       onMessage: (text) => {
@@ -65,18 +65,18 @@ export class DebugRelay implements Inspector {
   }
 
   #onDebuggerMessage(from: Debugger, text: string): void {
-    const asked = readAsked(text)
-    if (typeof asked === 'string') refuse(from, null, INVALID_REQUEST, asked)
+    const request = readRequest(text)
+    if (typeof request === 'string') refuse(from, null, INVALID_REQUEST, request)
     else if (from.unanswered.size + from.early.length >= WAITING_MAX)
-      refuse(from, asked.id, SERVER_ERROR, `${WAITING_MAX} requests are already pending.`)
-    else if (from.unanswered.has(asked.id)) refuse(from, asked.id, INVALID_REQUEST, 'The id is in use.')
-    else this.#ask(from, asked, text)
+      refuse(from, request.id, SERVER_ERROR, `${WAITING_MAX} requests are already pending.`)
+    else if (from.unanswered.has(request.id)) refuse(from, request.id, INVALID_REQUEST, 'The id is in use.')
+    else this.#send(from, request, text)
   }
 
-  #ask(from: Debugger, asked: Asked, text: string): void {
-    from.memory.note(asked)
+  #send(from: Debugger, request: DebuggerRequest, text: string): void {
+    from.memory.note(request)
     if (this.#isolate === null) from.early.push(text)
-    else ask(this.#isolate, from, { id: asked.id, text })
+    else ask(this.#isolate, from, { id: request.id, text })
   }
 
   #onIsolateMessage(text: string): void {
@@ -117,18 +117,18 @@ function ask(to: InspectedIsolate, from: Debugger, { id, text }: { id: number; t
 }
 
 /** Repeats the debugger's settings in a new isolate. */
-function repeatAsked(to: InspectedIsolate, from: Debugger): void {
+function repeatRequests(to: InspectedIsolate, from: Debugger): void {
   to.attach()
   let id = 0
-  for (const asked of from.memory.all()) {
+  for (const request of from.memory.all()) {
     id -= 1
-    to.send(JSON.stringify({ id, ...asked }))
+    to.send(JSON.stringify({ id, ...request }))
   }
-  for (const text of from.early.splice(0)) ask(to, from, { id: (JSON.parse(text) as Asked).id, text })
+  for (const text of from.early.splice(0)) ask(to, from, { id: (JSON.parse(text) as DebuggerRequest).id, text })
 }
 
 /** @returns what is wrong when it is not a valid request */
-function readAsked(text: string): Asked | string {
+function readRequest(text: string): DebuggerRequest | string {
   if (text.length > MESSAGE_LENGTH_MAX) return `A message may have at most ${MESSAGE_LENGTH_MAX} characters.`
   let value: unknown
   try {
@@ -136,7 +136,7 @@ function readAsked(text: string): Asked | string {
   } catch {
     return 'A message must be JSON.'
   }
-  const { id, method, params = {} } = (value ?? {}) as Partial<Record<keyof Asked, unknown>>
+  const { id, method, params = {} } = (value ?? {}) as Partial<Record<keyof DebuggerRequest, unknown>>
   if (!Number.isInteger(id) || (id as number) < 0 || (id as number) > ID_MAX) return `"id" must be a whole number from 0 to ${ID_MAX}.`
   if (typeof method !== 'string') return '"method" must be a string.'
   if (params === null || typeof params !== 'object' || Array.isArray(params)) return '"params" must be an object.'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { credentialOf } from '#plugins/credentials/plugin-auth.ts'
-import { type HostCaller, openHostCalls, shownEntry } from '#plugins/host/host-calls.ts'
+import { entryView, type HostCaller, openHostCalls } from '#plugins/host/host-calls.ts'
 import { ENTRIES_PAGE, type LibraryEntry } from '#plugins/host/library-entry-query.ts'
 import type { EgressResponse } from '#plugins/network/answer.ts'
 import type { Egress } from '#plugins/network/egress.ts'
@@ -13,7 +13,7 @@ import type { GivenCredentials } from './credentials-file.ts'
 import { ALL_LOCAL_SERVICES } from './local-places.ts'
 import type { MemoryStorage } from './memory-storage.ts'
 
-export interface HostParts {
+export interface HostDependencies {
   egress: Egress
   storage: MemoryStorage
   library: readonly GivenEntry[]
@@ -30,9 +30,9 @@ const NO_DATABASE = new Proxy((() => {}) as unknown as Knex, {
 
 /** Handles host calls with the server's own code, except those that need its database. */
 export function openHostAnswers(
-  parts: HostParts,
+  dependencies: HostDependencies,
 ): (caller: HostCaller) => (kind: string, payload: unknown, signal: AbortSignal) => Promise<unknown> {
-  const { egress, storage, library, auth, credentials: fields = {} } = parts
+  const { egress, storage, library, auth, credentials: fields = {} } = dependencies
   return (caller) => {
     const credentials = { bound: async () => credentialOf(caller.auth, fields), status: async () => auth }
     const answer = openHostCalls({ database: NO_DATABASE, egress, credentials })(caller)
@@ -65,7 +65,7 @@ function pageOf(library: readonly GivenEntry[], cursor: unknown, { granted }: Ho
   if (after === -1 && cursor !== null && cursor !== undefined) refuse('invalid_argument', 'This server did not issue the cursor.')
   const entries = library.slice(after + 1, after + 1 + ENTRIES_PAGE)
   return {
-    entries: entries.map((entry) => shownEntry(entry as LibraryEntry, granted.library)),
+    entries: entries.map((entry) => entryView(entry as LibraryEntry, granted.library)),
     nextCursor: entries.length < ENTRIES_PAGE ? null : (entries.at(-1)?.seriesId ?? null),
   }
 }

@@ -95,11 +95,11 @@ export async function validateWith(supervisor: Supervisor, folder: string): Prom
 
 /** A finding for each error for which a server would refuse the manifest. */
 function manifestFindings({ message, details }: CarrelError): Finding[] {
-  const faults = Array.isArray(details) ? (details as { path: string; message: string }[]) : []
-  if (faults.length < 2) return [{ level: 'error', check: 'manifest', message }]
-  return faults.map((fault) => {
-    const place = fault.path.replace(/^\/manifest/, '')
-    return { level: 'error', check: 'manifest', message: `manifest.json${place === '' ? '' : ` at ${place}`}: ${fault.message}.` }
+  const problems = Array.isArray(details) ? (details as { path: string; message: string }[]) : []
+  if (problems.length < 2) return [{ level: 'error', check: 'manifest', message }]
+  return problems.map((problem) => {
+    const place = problem.path.replace(/^\/manifest/, '')
+    return { level: 'error', check: 'manifest', message: `manifest.json${place === '' ? '' : ` at ${place}`}: ${problem.message}.` }
   })
 }
 

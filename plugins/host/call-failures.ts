@@ -4,7 +4,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { JsonReader } from '#plugins/host/json-reader.ts'
-import { failureCode, isFault, type PluginHealth } from '#plugins/host/plugin-health.ts'
+import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
 import { findSourceMap, recordFailure } from '#plugins/host/plugin-store.ts'
 import type { CallRecord } from '#plugins/logs/plugin-logs.ts'
 import { harmless, hideSecrets } from '#plugins/logs/text.ts'
@@ -21,7 +21,7 @@ export interface NamedCall {
 }
 
 /** A failure for people to read: safe for terminals, and without secrets. */
-export interface ToldFailure {
+export interface ReportedFailure {
   code: string
   message: string
   /** Place in the plugin's sources, such as `src/main.ts:12:9`; null when unknown. */
@@ -31,11 +31,11 @@ export interface ToldFailure {
 /** Turns failures of calls into messages, log lines and health counts. */
 export interface CallFailures {
   /** @param uncaught a promise of the call that was rejected before without a handler */
-  tell(call: NamedCall, error: unknown, uncaught: GuestError | null): Promise<ToldFailure>
+  report(call: NamedCall, error: unknown, uncaught: GuestError | null): Promise<ReportedFailure>
   /** Counts a failure. @throws CarrelError always: not_found, unavailable */
-  fail(call: NamedCall, error: GuestError, reported: ToldFailure): Promise<never>
+  fail(call: NamedCall, error: GuestError, reported: ReportedFailure): Promise<never>
   /** Logs an uncaught rejection of a successful call: a bug of the author, which does not affect the answer and does not count. */
-  keepUncaught(call: NamedCall, error: GuestError): Promise<ToldFailure>
+  keepUncaught(call: NamedCall, error: GuestError): Promise<ReportedFailure>
   /** Adds the source place to the error of a version that was started beside the running one. */
   located(sourceMap: string | null | { versionId: string }, error: unknown): Promise<unknown>
 }
@@ -70,7 +70,7 @@ class Failures implements CallFailures {
     this.#options = options
   }
 
-  async tell(call: NamedCall, error: unknown, uncaught: GuestError | null): Promise<ToldFailure> {
+  async report(call: NamedCall, error: unknown, uncaught: GuestError | null): Promise<ReportedFailure> {
     if (!(error instanceof GuestError)) return { code: 'server', message: 'The server failed to handle this call.', source: null }
     const isUnknown = error.places.length === 0 && uncaught !== null
     const reported = {
@@ -79,11 +79,11 @@ class Failures implements CallFailures {
       source: await this.#sourceOf(call.plugin.versionId, isUnknown ? uncaught.places : error.places),
     }
     // Failures of services or users are not logged as errors of the plugin.
-    if (isFault(reported.code)) this.#say(call, reported)
+    if (countsAgainstPlugin(reported.code)) this.#log(call, reported)
     return reported
   }
 
-  async fail({ plugin, callId, method, userId }: NamedCall, error: GuestError, reported: ToldFailure): Promise<never> {
+  async fail({ plugin, callId, method, userId }: NamedCall, error: GuestError, reported: ReportedFailure): Promise<never> {
     const { code, message } = reported
     const outcome = await this.#options.health.failed(plugin, { ...reported, method, callId, userId })
     if (outcome !== 'counted') await this.#options.onTripped(plugin, `${code}: ${message}`, outcome === 'quarantined')
@@ -94,11 +94,11 @@ class Failures implements CallFailures {
     return refuse('unavailable', `${plugin.manifest.name} failed (${code}): ${message}`, { details, ...wait })
   }
 
-  async keepUncaught(call: NamedCall, error: GuestError): Promise<ToldFailure> {
+  async keepUncaught(call: NamedCall, error: GuestError): Promise<ReportedFailure> {
     const { plugin, method, callId, userId } = call
     const source = await this.#sourceOf(plugin.versionId, error.places)
     const reported = { code: UNCAUGHT, message: clean(uncaughtMessage(error.message)), source }
-    this.#say(call, reported)
+    this.#log(call, reported)
     const failure = { ...reported, version: plugin.version, method, callId, userId, message: reported.message.slice(0, MESSAGE_LENGTH_MAX) }
     await recordFailure(this.#options.database, plugin.id, failure)
     return reported
@@ -126,7 +126,7 @@ class Failures implements CallFailures {
     return source
   }
 
-  #say({ plugin, callId, method, record }: NamedCall, { code, message, source }: ToldFailure): void {
+  #log({ plugin, callId, method, record }: NamedCall, { code, message, source }: ReportedFailure): void {
     const text = withSource(code === UNCAUGHT ? message : `${method} failed (${code}): ${message}`, source)
     record.log('error', text)
     this.#options.log.warn({ plugin: plugin.key, callId, method, code, source }, `${plugin.key}: ${text}`)

@@ -146,7 +146,7 @@ async function listEntries(database: Knex, { cursor }: Payload, { granted, userI
     refuse('invalid_argument', 'This server did not issue the cursor.')
   const entries = await listLibraryEntries(database, { userId }, (cursor as string | undefined) ?? null)
   return {
-    entries: entries.map((entry) => shownEntry(entry, granted.library)),
+    entries: entries.map((entry) => entryView(entry, granted.library)),
     nextCursor: entries.length < ENTRIES_PAGE ? null : (entries.at(-1)?.seriesId ?? null),
   }
 }
@@ -201,7 +201,7 @@ const hostOf = (url: unknown): string => (typeof url === 'string' && URL.canPars
 const signedInAs = ({ pluginId, userId, auth }: HostCaller) => ({ pluginId, userId: auth?.scope === 'user' ? userId : null })
 
 /** The members of an entry that the permissions allow. */
-export function shownEntry(entry: LibraryEntry, scopes: readonly string[]): Partial<LibraryEntry> {
+export function entryView(entry: LibraryEntry, scopes: readonly string[]): Partial<LibraryEntry> {
   const { seriesId, title, alternateTitles, year, genres, tags, authors, summary, language, status, addedAt, bookCount } = entry
   const { communityRating, externalIds, rating, booksRead, booksStarted, lastReadAt, readers } = entry
   return {

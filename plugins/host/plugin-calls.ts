@@ -5,7 +5,7 @@ import { CarrelError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { authOf } from '#plugins/credentials/plugin-auth.ts'
-import { type CallFailures, type NamedCall, openCallFailures, type ToldFailure } from '#plugins/host/call-failures.ts'
+import { type CallFailures, type NamedCall, openCallFailures, type ReportedFailure } from '#plugins/host/call-failures.ts'
 import { type AnswerHostCalls, openHostCalls } from '#plugins/host/host-calls.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { apartFrom, getVerifiedCode, programOf } from '#plugins/host/installed-program.ts'
@@ -153,8 +153,8 @@ class Calls implements PluginCalls {
   async smokeTest({ manifest, code, sourceMap, sha256 }: Parameters<PluginCalls['smokeTest']>[0]): Promise<void> {
     const guest = this.#options.supervisor.open(apartFrom(programOf({ id: randomUUID(), manifest }, code), sha256))
     try {
-      const fault = undefinedFunctions(manifest, await guest.load())
-      if (fault !== null) refuse('invalid_value', fault)
+      const problem = undefinedFunctions(manifest, await guest.load())
+      if (problem !== null) refuse('invalid_value', problem)
     } catch (error) {
       const reported = await this.#failures.located(sourceMap, error)
       if (reported instanceof GuestError) refuse('invalid_value', `main.js does not start: ${reported.message}`)
@@ -332,7 +332,7 @@ class Calls implements PluginCalls {
 
   async #fail(running: Running, error: unknown): Promise<never> {
     const wallMs = performance.now() - running.begunAt
-    const reported: ToldFailure = await this.#failures.tell(running, error, running.uncaught[0] ?? null)
+    const reported: ReportedFailure = await this.#failures.report(running, error, running.uncaught[0] ?? null)
     endRecord(running, { ...reported, cpuMs: 0, wallMs, queueMs: 0, resultLength: 0 })
     running.call.signal?.throwIfAborted()
     if (error instanceof GuestError) return await this.#failures.fail(running, error, reported)

@@ -23,7 +23,7 @@ export function failureCode(error: GuestError): string {
 }
 
 /** Whether the code counts against the plugin. */
-export const isFault = (code: string): boolean => !INNOCENT.has(code)
+export const countsAgainstPlugin = (code: string): boolean => !INNOCENT.has(code)
 
 export interface CallFailure {
   method: string
@@ -85,7 +85,7 @@ class Health implements PluginHealth {
   async failed(plugin: InstalledPlugin, failure: CallFailure): Promise<'counted' | 'tripped' | 'quarantined'> {
     const { code, message } = failure
     await recordFailure(this.#options.database, plugin.id, { ...failure, version: plugin.version, message: message.slice(0, 2_000) })
-    if (!isFault(code)) return 'counted'
+    if (!countsAgainstPlugin(code)) return 'counted'
     const trips = await this.#countFailure(plugin, failure)
     if (await this.#isHostile(plugin, code)) return (await this.#quarantine(plugin, message)) ? 'quarantined' : 'counted'
     return trips ? 'tripped' : 'counted'

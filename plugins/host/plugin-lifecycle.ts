@@ -6,7 +6,7 @@ import type { Log } from '#core/foundation/log.ts'
 import { listIdNames, prefixNewNames } from '#core/metadata/id-name-query.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
-import { failureCode, isFault, type PluginHealth } from '#plugins/host/plugin-health.ts'
+import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
 import { copyStorage, dropStorage } from '#plugins/host/plugin-storage-store.ts'
 import {
   addVersion,
@@ -110,7 +110,7 @@ class Lifecycle implements PluginLifecycle {
     await this.#options.calls().smokeTest(read)
     const { pluginId, versionId, before } = await this.#keep(read, { userId, trustNewKey })
     const waitsFor = before?.granted
-      ? [...permissionGrowth(before.granted, permissionsOf(manifest)), ...configurationFault(manifest, before.config)]
+      ? [...permissionGrowth(before.granted, permissionsOf(manifest)), ...configurationProblem(manifest, before.config)]
       : ['runs for the first time']
     if (before !== null && before.runningVersionId !== null && waitsFor.length === 0) await this.#takeOver(before, versionId)
     return { plugin: await this.#get(pluginId), version: manifest.version, sha256, waitsFor }
@@ -271,12 +271,12 @@ class Lifecycle implements PluginLifecycle {
         for (const userId of new Set([null, ...owners]))
           await this.#options.calls().runApart(after, 'migrate', { userId, input: before.dataVersion })
       }
-      if (configurationFault(after.manifest, after.config).length === 0)
+      if (configurationProblem(after.manifest, after.config).length === 0)
         await this.#options.calls().runApart(after, 'setup', { userId: null, input: null })
     } catch (error) {
       if (!(error instanceof GuestError)) throw error
       // An outage of a service says nothing about the version.
-      if (after.dataVersion > before.dataVersion || isFault(failureCode(error)))
+      if (after.dataVersion > before.dataVersion || countsAgainstPlugin(failureCode(error)))
         refuse('invalid_value', `${after.key} ${after.version} cannot take over from ${before.version}: ${error.message}`)
     }
   }
@@ -320,7 +320,7 @@ class Lifecycle implements PluginLifecycle {
 }
 
 /** Why a version would have to wait although all its permissions are granted. */
-function configurationFault(manifest: Manifest, config: Record<string, unknown>): string[] {
+function configurationProblem(manifest: Manifest, config: Record<string, unknown>): string[] {
   try {
     readConfig(manifest.config, config)
     return []

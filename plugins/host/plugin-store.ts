@@ -277,7 +277,7 @@ export async function deleteFailures(database: Knex, pluginId: string): Promise<
 }
 
 /** Statistics of a plugin for administrators, counted on request. */
-export interface PluginFacts {
+export interface PluginStatus {
   id: string
   /** Stored failures. */
   failureCount: number
@@ -289,7 +289,7 @@ export interface PluginFacts {
 }
 
 /** @param id one plugin, or all */
-export async function listPluginFacts(database: Knex, id: string | null): Promise<Map<string, PluginFacts>> {
+export async function listPluginStatuses(database: Knex, id: string | null): Promise<Map<string, PluginStatus>> {
   const { rows } = await database.raw(
     `SELECT p.id, f.count AS "failureCount", f.last AS "lastFailureAt",
        (SELECT count(*)::int FROM user_plugins u WHERE u.plugin_id = p.id AND u.enabled) AS "userCount",
@@ -298,5 +298,5 @@ export async function listPluginFacts(database: Knex, id: string | null): Promis
      WHERE CAST(:id AS uuid) IS NULL OR p.id = :id`,
     { id },
   )
-  return new Map((rows as PluginFacts[]).map((facts) => [facts.id, facts]))
+  return new Map((rows as PluginStatus[]).map((facts) => [facts.id, facts]))
 }

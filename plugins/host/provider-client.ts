@@ -4,7 +4,7 @@ import type { MatchAnswer, MetadataAnswers, Recommendation, SearchAnswer } from 
 import type {
   Answered,
   MatchQuery,
-  PluginReader,
+  PluginUser,
   Provider,
   ProviderClient,
   ProviderFailure,
@@ -93,18 +93,18 @@ class PluginProviders implements ProviderClient {
       .map(({ plugin, config }): Recommender => ({ provider: providerOf(plugin), config }))
   }
 
-  async isEnabledFor(reader: PluginReader): Promise<boolean> {
+  async isEnabledFor(reader: PluginUser): Promise<boolean> {
     return (await findUserPlugin(this.#options.database, reader))?.enabled === true
   }
 
   async recommend(
-    reader: PluginReader,
+    reader: PluginUser,
     { limit, exclude }: { limit: number; exclude: readonly string[] },
     { onProgress, signal }: { onProgress: (fraction: number, text: string | null) => void; signal: AbortSignal },
   ): Promise<Answered<readonly Recommendation[]>> {
     const { manifest } = await this.#options.plugins.get(reader.pluginId)
     const isRefreshed = manifest.capabilities.recommendations?.methods.includes('refresh') === true
-    const asked = await this.#ask<{ recommendations: Recommendation[] }>({
+    const answer = await this.#ask<{ recommendations: Recommendation[] }>({
       ...reader,
       ...(isRefreshed
         ? { method: 'recommendations.refresh', input: { limit } }
@@ -112,16 +112,16 @@ class PluginProviders implements ProviderClient {
       onProgress,
       signal,
     })
-    if ('failure' in asked) {
-      if (asked.failure.code === 'auth') await this.#markRefused(reader)
-      return asked
+    if ('failure' in answer) {
+      if (answer.failure.code === 'auth') await this.#markRefused(reader)
+      return answer
     }
     await updateUserPlugin(this.#options.database, reader, { authFailedAt: null, lastSuccessAt: new Date() })
-    return { answer: asked.answer.recommendations }
+    return { answer: answer.answer.recommendations }
   }
 
   async dismiss(
-    reader: PluginReader,
+    reader: PluginUser,
     { externalId, reason }: { externalId: string; reason: string | null },
     signal: AbortSignal,
   ): Promise<Answered<null>> {
@@ -141,7 +141,7 @@ class PluginProviders implements ProviderClient {
   }
 
   /** The user's connection is broken, not the plugin. Without a connection there is nothing to mark. */
-  async #markRefused(reader: PluginReader): Promise<void> {
+  async #markRefused(reader: PluginUser): Promise<void> {
     const status = await this.#options.plugins.authStatus(await this.#options.plugins.get(reader.pluginId), reader.userId)
     if (status !== 'missing' && status !== 'none') await updateUserPlugin(this.#options.database, reader, { authFailedAt: new Date() })
   }

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { PluginReader } from '#core/matching/provider-client.ts'
+import type { PluginUser } from '#core/matching/provider-client.ts'
 
 /** A plugin that a user has enabled, with its settings. */
 export interface UserPlugin {
@@ -37,14 +37,14 @@ const COLUMNS = [
   'updated_at AS updatedAt',
 ]
 
-const of = (database: Knex, { pluginId, userId }: PluginReader) => database('user_plugins').where({ plugin_id: pluginId, user_id: userId })
+const of = (database: Knex, { pluginId, userId }: PluginUser) => database('user_plugins').where({ plugin_id: pluginId, user_id: userId })
 
-export async function findUserPlugin(database: Knex, reader: PluginReader): Promise<UserPlugin | null> {
+export async function findUserPlugin(database: Knex, reader: PluginUser): Promise<UserPlugin | null> {
   return (await of(database, reader).first(...COLUMNS)) ?? null
 }
 
 /** Whether the user has enabled the plugin; locks the row until the transaction ends. */
-export async function holdsUserPlugin(trx: Knex, reader: PluginReader): Promise<boolean> {
+export async function isEnabledForUser(trx: Knex, reader: PluginUser): Promise<boolean> {
   return (await of(trx, reader).forShare().first('id')) !== undefined
 }
 
@@ -54,7 +54,7 @@ export async function listUserPlugins(database: Knex, userId: string): Promise<U
 }
 
 /** Enables a plugin for a user. False when it was enabled. */
-export async function enableUserPlugin(database: Knex, { pluginId, userId }: PluginReader): Promise<boolean> {
+export async function enableUserPlugin(database: Knex, { pluginId, userId }: PluginUser): Promise<boolean> {
   const { rows } = await database.raw(
     `INSERT INTO user_plugins (plugin_id, user_id) VALUES (:pluginId, :userId)
      ON CONFLICT (plugin_id, user_id) DO UPDATE SET enabled = true, updated_at = now() WHERE NOT user_plugins.enabled RETURNING id`,
@@ -64,7 +64,7 @@ export async function enableUserPlugin(database: Knex, { pluginId, userId }: Plu
 }
 
 /** False when the user does not have the plugin. */
-export async function updateUserPlugin(database: Knex, reader: PluginReader, change: UserPluginChange): Promise<boolean> {
+export async function updateUserPlugin(database: Knex, reader: PluginUser, change: UserPluginChange): Promise<boolean> {
   const { enabled, config, authFailedAt, lastSuccessAt } = change
   const changed = await of(database, reader).update({
     ...(enabled !== undefined && { enabled }),
@@ -80,7 +80,7 @@ export async function updateUserPlugin(database: Knex, reader: PluginReader, cha
  * Deletes all data of a plugin for a user: settings, credentials, storage, pending sign-ins and the last recommendations. Dismissals are the
  * user's own choice and stay, to be sent to the plugin again. False when the user does not have the plugin.
  */
-export async function deleteUserPlugin(database: Knex, reader: PluginReader): Promise<boolean> {
+export async function deleteUserPlugin(database: Knex, reader: PluginUser): Promise<boolean> {
   const which = { plugin_id: reader.pluginId, user_id: reader.userId }
   return await database.transaction(async (trx) => {
     if ((await of(trx, reader).delete()) === 0) return false

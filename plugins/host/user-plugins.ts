@@ -11,7 +11,7 @@ import {
   deleteUserPlugin,
   enableUserPlugin,
   findUserPlugin,
-  holdsUserPlugin,
+  isEnabledForUser,
   listUserPlugins,
   type UserPlugin,
   updateUserPlugin,
@@ -84,7 +84,7 @@ class PluginsOfUsers implements UserPlugins {
     const { database, egress, plugins } = options
     this.#options = options
     this.#signIns = openSignIns({
-      ...{ database, egress, credentials: plugins.credentials, isHeld: holdsUserPlugin },
+      ...{ database, egress, credentials: plugins.credentials, isEnabled: isEnabledForUser },
       findPlugin: (id) => findPlugin<InstalledPlugin>(database, id),
     })
   }
@@ -151,7 +151,7 @@ class PluginsOfUsers implements UserPlugins {
     const main = auth.type === 'apiKey' ? 'token' : 'accessToken'
     const fields = { ...more, ...(accessToken !== undefined && { [main]: accessToken }) }
     const reader = { pluginId, userId }
-    if (!(await this.#options.plugins.credentials.set(reader, auth, fields, null, (trx) => holdsUserPlugin(trx, reader)))) none(pluginId)
+    if (!(await this.#options.plugins.credentials.set(reader, auth, fields, null, (trx) => isEnabledForUser(trx, reader)))) none(pluginId)
     await updateUserPlugin(this.#options.database, { userId, pluginId }, { authFailedAt: null })
     await this.#renewed({ userId, pluginId })
     return await this.get(userId, pluginId)

@@ -99,11 +99,11 @@ function readJson(data: unknown): unknown {
 
 function readLine({ level, message, data, callId, method, secrets }: WrittenLine): Omit<LogLine, 'id' | 'at'> {
   const text = typeof message === 'string' ? message : (JSON.stringify(redact(message, { lengthMax: LINE_BYTES_MAX }).value) ?? '')
-  const shown = cutBytes(harmless(hideSecrets(text.slice(0, LINE_BYTES_MAX * 2), secrets)), LINE_BYTES_MAX)
+  const visible = cutBytes(harmless(hideSecrets(text.slice(0, LINE_BYTES_MAX * 2), secrets)), LINE_BYTES_MAX)
   return {
     level: LOG_LEVELS.find((one) => one === level) ?? 'debug',
-    message: shown,
-    data: readData(data, LINE_BYTES_MAX - Buffer.byteLength(shown), secrets),
+    message: visible,
+    data: readData(data, LINE_BYTES_MAX - Buffer.byteLength(visible), secrets),
     ...{ callId, method },
   }
 }

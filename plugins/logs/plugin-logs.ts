@@ -151,7 +151,7 @@ function keepable(value: unknown, length: number, secrets: readonly string[]): {
 }
 
 /** Searching for possible secrets takes longer than many calls, so it happens only when somebody views the call. */
-function shown(call: KeptCall): RecordedCall {
+function callView(call: KeptCall): RecordedCall {
   const given = redact(JSON.parse(call.input), { lengthMax: VALUE_LENGTH_MAX })
   const answered = redact(JSON.parse(call.result), { lengthMax: VALUE_LENGTH_MAX })
   return { ...call, input: given.value, result: answered.value, isInputCut: call.isInputCut || given.cut }
@@ -186,12 +186,12 @@ class LogsInMemory implements PluginLogs {
   }
 
   calls(pluginId: string): RecordedCall[] {
-    return (this.#kept.get(pluginId)?.calls ?? []).map(shown).reverse()
+    return (this.#kept.get(pluginId)?.calls ?? []).map(callView).reverse()
   }
 
   findCall(pluginId: string, callId: string): RecordedCall | null {
     const found = this.#kept.get(pluginId)?.calls.find((one) => one.callId === callId)
-    return found === undefined ? null : shown(found)
+    return found === undefined ? null : callView(found)
   }
 
   metrics(pluginId?: string): PluginMetrics[] {

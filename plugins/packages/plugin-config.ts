@@ -4,8 +4,8 @@ import { Compile } from 'typebox/compile'
 import { Check, Errors } from 'typebox/schema'
 import { refuse } from '#core/foundation/errors.ts'
 import { OneOf } from '#core/foundation/schema.ts'
-import { describeFault, oneOf } from '#plugins/packages/manifest-fault.ts'
 import { formOf, type Shape } from '#plugins/packages/manifest-form.ts'
+import { describeProblem, oneOf } from '#plugins/packages/manifest-problem.ts'
 import { shown } from '#plugins/packages/plain-json.ts'
 
 /**
@@ -74,12 +74,12 @@ type ConfigSchema = Static<typeof ConfigSchema>
 const isSchema = Compile(ConfigSchema)
 
 /** The error in a configuration schema, with its place; null when it is valid. */
-export function configSchemaFault(schema: unknown): { path: string; message: string } | null {
+export function configSchemaProblem(schema: unknown): { path: string; message: string } | null {
   if (!isSchema.Check(schema)) {
     const [first] = isSchema.Errors(schema)
     return {
       path: first?.instancePath ?? '',
-      message: `${first === undefined ? 'is invalid' : faultOf(schema, first)}; configurations support only a subset of JSON Schema`,
+      message: `${first === undefined ? 'is invalid' : problemOf(schema, first)}; configurations support only a subset of JSON Schema`,
     }
   }
   const unknownName = (schema.required ?? []).find((name) => !Object.hasOwn(schema.properties, name))
@@ -98,10 +98,10 @@ export function configSchemaFault(schema: unknown): { path: string; message: str
 }
 
 /** An unknown keyword has its own error location, but the message says only that it is not allowed. */
-function faultOf(schema: unknown, fault: Parameters<typeof describeFault>[1]): string {
-  if (fault.message !== 'schema is false') return describeFault(schema, fault, { schema: ConfigSchema as Shape, patterns: PATTERNS })
-  const [, word = ''] = /\/([^/]*)$/.exec(fault.instancePath) ?? []
-  const isOfMember = /^\/properties\/[^/]+\/[^/]+$/.test(fault.instancePath)
+function problemOf(schema: unknown, problem: Parameters<typeof describeProblem>[1]): string {
+  if (problem.message !== 'schema is false') return describeProblem(schema, problem, { schema: ConfigSchema as Shape, patterns: PATTERNS })
+  const [, word = ''] = /\/([^/]*)$/.exec(problem.instancePath) ?? []
+  const isOfMember = /^\/properties\/[^/]+\/[^/]+$/.test(problem.instancePath)
   return `${shown(word)} is not allowed here; ${oneOf(word, isOfMember ? Object.keys(member) : Object.keys(ConfigSchema.properties))}`
 }
 

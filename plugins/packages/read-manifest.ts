@@ -12,10 +12,10 @@ import {
   PLUGIN_API,
   RESERVED_CAPABILITIES,
 } from '#plugins/packages/manifest.ts'
-import { describeFault, oneOf } from '#plugins/packages/manifest-fault.ts'
 import { standsElsewhere } from '#plugins/packages/manifest-members.ts'
+import { describeProblem, oneOf } from '#plugins/packages/manifest-problem.ts'
 import { readPlainJson, shown } from '#plugins/packages/plain-json.ts'
-import { configSchemaFault } from '#plugins/packages/plugin-config.ts'
+import { configSchemaProblem } from '#plugins/packages/plugin-config.ts'
 import { isTooWide } from '#plugins/packages/wide-host.ts'
 
 const check = Compile(Manifest)
@@ -27,7 +27,7 @@ const CAPABILITIES = [...Object.keys(CAPABILITY_METHODS), ...DECLARED_ONLY]
 /** Authors fix no more at once; a manifest of 64 KB could have thousands. */
 const FAULTS_MAX = 20
 
-interface Fault {
+interface ManifestProblem {
   /** JSON pointer of the member. */
   path: string
   message: string
@@ -39,35 +39,35 @@ export function readManifest(bytes: Uint8Array): Manifest {
   if (bytes.length > MANIFEST_BYTES_MAX)
     return refuseManifest([{ path: '', message: `it has ${bytes.length} bytes; the limit is ${MANIFEST_BYTES_MAX}` }])
   const value = readPlainJson(bytes, (message) => refuseManifest([{ path: '', message }]))
-  if (!check.Check(value)) return refuseManifest(formFaults(value))
-  const faults: Fault[] = []
-  checkRules(value, (path, message) => void faults.push({ path, message }))
-  return faults.length > 0 ? refuseManifest(faults) : value
+  if (!check.Check(value)) return refuseManifest(formProblems(value))
+  const problems: ManifestProblem[] = []
+  checkRules(value, (path, message) => void problems.push({ path, message }))
+  return problems.length > 0 ? refuseManifest(problems) : value
 }
 
-function refuseManifest(faults: readonly Fault[]): never {
-  const listed = faults.slice(0, FAULTS_MAX)
+function refuseManifest(problems: readonly ManifestProblem[]): never {
+  const listed = problems.slice(0, FAULTS_MAX)
   const sentences = listed.map(({ path, message }) => `manifest.json${path === '' ? '' : ` at ${path}`}: ${message}.`)
-  const more = faults.length > listed.length ? [`It has ${faults.length - listed.length} more errors.`] : []
+  const more = problems.length > listed.length ? [`It has ${problems.length - listed.length} more errors.`] : []
   refuse('invalid_value', [...sentences, ...more].join(' '), {
     details: listed.map(({ path, message }) => ({ path: `/manifest${path}`, message })),
   })
 }
 
 /** One error for each place. A value that matches none of several alternatives fails each of them; only the first is reported. */
-function formFaults(value: unknown): Fault[] {
-  const faults = new Map<string, Fault>()
+function formProblems(value: unknown): ManifestProblem[] {
+  const problems = new Map<string, ManifestProblem>()
   for (const error of check.Errors(value)) {
     const { instancePath, schemaPath, params } = error
     const [form, ...branches] = schemaPath.split('/anyOf')
     const place = branches.length > 0 || error.keyword === 'anyOf' ? `form ${form}` : instancePath
-    if (faults.has(place)) continue
+    if (problems.has(place)) continue
     const { pattern } = (params ?? {}) as { pattern?: unknown }
     const description = typeof pattern === 'string' ? PATTERNS[pattern] : undefined
-    const message = description ?? describeFault(value, error, { schema: MANIFEST_SHAPE, patterns: PATTERNS })
-    faults.set(place, { path: instancePath, message })
+    const message = description ?? describeProblem(value, error, { schema: MANIFEST_SHAPE, patterns: PATTERNS })
+    problems.set(place, { path: instancePath, message })
   }
-  return faults.size > 0 ? [...faults.values()] : [{ path: '', message: 'it is not a manifest' }]
+  return problems.size > 0 ? [...problems.values()] : [{ path: '', message: 'it is not a manifest' }]
 }
 
 function checkRules(value: Manifest, wrong: Report): void {
@@ -108,8 +108,8 @@ function checkRules(value: Manifest, wrong: Report): void {
   }
   checkCredentials(value, wrong)
   for (const name of ['config', 'userConfig'] as const) {
-    const fault = value[name] === undefined ? null : configSchemaFault(value[name])
-    if (fault !== null) wrong(`/${name}${fault.path}`, fault.message)
+    const problem = value[name] === undefined ? null : configSchemaProblem(value[name])
+    if (problem !== null) wrong(`/${name}${problem.path}`, problem.message)
   }
   for (const limited of Object.keys(value.http?.rateLimit ?? {}).filter((host) => !hosts.includes(host)))
     wrong(`/http/rateLimit/${shown(limited)}`, `it is not a host of /permissions/network; ${nameOf(limited, hosts, 'host there')}`)

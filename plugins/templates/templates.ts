@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { LRUCache } from 'lru-cache'
 import { CarrelError, refuse } from '#core/foundation/errors.ts'
-import type { Rendered, RenderTemplate, TemplateFault } from '#core/templates/render-template.ts'
+import type { Rendered, RenderTemplate, TemplateProblem } from '#core/templates/render-template.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import type { Program } from '#plugins/runtime/program.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
@@ -29,7 +29,7 @@ export interface Templates {
   /** Renders over one context, and reports the paths that were read. @throws invalid_value, also when this one context cannot be rendered */
   trace(template: string, context: object): Promise<Traced>
   /** Parses a template without rendering it; returns its first error as a value. @throws invalid_value when that takes too long */
-  read(template: string): Promise<Outline | { error: TemplateFault }>
+  read(template: string): Promise<Outline | { error: TemplateProblem }>
   /** Names of all helpers. */
   listHelpers(): Promise<string[]>
   close(): void
@@ -75,7 +75,7 @@ const program: Program = {
 
 export function openTemplates(supervisor: Supervisor): Templates {
   const guest = supervisor.open(program)
-  const outlines = new LRUCache<string, Outline | { error: TemplateFault }>({
+  const outlines = new LRUCache<string, Outline | { error: TemplateProblem }>({
     maxSize: OUTLINED_LENGTH_MAX,
     sizeCalculation: (_outline, template) => String(template).length + OUTLINE_LENGTH,
   })
@@ -90,27 +90,27 @@ export function openTemplates(supervisor: Supervisor): Templates {
     }
   }
 
-  async function read(template: string): Promise<Outline | { error: TemplateFault }> {
+  async function read(template: string): Promise<Outline | { error: TemplateProblem }> {
     const known = outlines.get(template)
     if (known) return known
-    const outline = await ask<Outline | { error: TemplateFault }>('outline', JSON.stringify({ template }), RENDER_CPU_MS)
+    const outline = await ask<Outline | { error: TemplateProblem }>('outline', JSON.stringify({ template }), RENDER_CPU_MS)
     outlines.set(template, outline)
     return outline
   }
 
   async function renderMany(template: string, contexts: readonly object[]): Promise<Rendered[]> {
     const outline = await read(template)
-    if ('error' in outline) throw faultOf(outline.error)
+    if ('error' in outline) throw errorOf(outline.error)
     const pick = pickerOf(outline)
     const rendered: Rendered[] = []
     for (const batch of batchesOf(contexts.map((context) => JSON.stringify(pick(context))))) {
       const input = `{"template":${JSON.stringify(template)},"contexts":[${batch.join(',')}]}`
-      const answer = await ask<{ results: Rendered[] } | { error: TemplateFault }>(
+      const answer = await ask<{ results: Rendered[] } | { error: TemplateProblem }>(
         'render',
         input,
         RENDER_CPU_MS + MORE_CPU_MS * (batch.length - 1),
       )
-      if ('error' in answer) throw faultOf(answer.error)
+      if ('error' in answer) throw errorOf(answer.error)
       rendered.push(...answer.results)
     }
     return rendered
@@ -118,14 +118,14 @@ export function openTemplates(supervisor: Supervisor): Templates {
 
   async function trace(template: string, context: object): Promise<Traced> {
     const input = JSON.stringify({ template, contexts: [context], trace: true })
-    const answer = await ask<{ results: Rendered[]; trace: { used: string[]; missing: string[] } } | { error: TemplateFault }>(
+    const answer = await ask<{ results: Rendered[]; trace: { used: string[]; missing: string[] } } | { error: TemplateProblem }>(
       'render',
       input,
       RENDER_CPU_MS,
     )
-    if ('error' in answer) throw faultOf(answer.error)
+    if ('error' in answer) throw errorOf(answer.error)
     const [result] = answer.results
-    if (result === undefined || 'error' in result) throw faultOf(result?.error)
+    if (result === undefined || 'error' in result) throw errorOf(result?.error)
     return { output: result.output, usedPaths: answer.trace.used, missingPaths: answer.trace.missing }
   }
 
@@ -185,8 +185,8 @@ function pick(value: Record<string, unknown>, wanted: Tree): Record<string, unkn
   return picked
 }
 
-function faultOf(fault: TemplateFault | undefined): CarrelError {
-  const { code = 'failed', message = 'The template could not be rendered.', line = null, column = null } = fault ?? {}
+function errorOf(problem: TemplateProblem | undefined): CarrelError {
+  const { code = 'failed', message = 'The template could not be rendered.', line = null, column = null } = problem ?? {}
   const place = line === null ? '' : ` (line ${line}${column === null ? '' : `, column ${column}`})`
   return new CarrelError('invalid_value', `${message.replace(/\.$/, '')}${place}.`, {
     details: [{ path: '/template', code, message, ...(line !== null && { line, column }) }],
@@ -201,9 +201,9 @@ function refusalOf({ code, message }: GuestError, cpuMs: number): CarrelError {
     memory: 'The template needed too much memory',
     invalid_result: 'The outputs of the template are too long',
   }
-  const fault = tooMuch[code]
-  if (fault)
-    return new CarrelError('invalid_value', `${fault} and was stopped.`, { details: [{ path: '/template', code, message: fault }] })
+  const problem = tooMuch[code]
+  if (problem)
+    return new CarrelError('invalid_value', `${problem} and was stopped.`, { details: [{ path: '/template', code, message: problem }] })
   if (code === 'invalid_argument') refuse('payload_too_large', 'The context is too large to be rendered.')
   if (code === 'busy') refuse('unavailable', 'Too many templates are being rendered. Try again shortly.', { retryAfterSeconds: 1 })
   refuse('unavailable', 'The template could not be rendered at the moment. Try again shortly.', { cause: message, retryAfterSeconds: 1 })

@@ -23,7 +23,7 @@ const data = path.join(await makeRoom(t), 'data')
 
 t.test('kill -9 stops no later start, which removes the covers that were left', async (t) => {
   const first = await startCarrel(t, data, [], { env: { CARREL_ADMIN_USERNAME: ADMIN.username, CARREL_ADMIN_PASSWORD: ADMIN.password } })
-  t.match(first.output(), /Made the first admin/)
+  t.match(first.output(), /Created the first administrator/)
   const { pid } = (await findPostmaster(path.join(data, 'postgres')))!
   first.child.kill('SIGKILL')
   await first.ended
@@ -201,7 +201,7 @@ t.test('a restart waits for the server that drains, and says so', async (t) => {
   const first = await startCarrel(t, data)
   const socket = await beginRequest(first.url, 9)
   const second = spawnCarrel(['--data-dir', data, '--port', '0', '--workers', '1'])
-  await second.said(/Waiting for the Carrel server that uses the data folder/)
+  await second.said(/Waiting for another Carrel server that uses the data folder/)
   first.child.kill('SIGTERM')
   // Longer than one waits for a server that goes on.
   await sleep(6_000)

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { bookRoutes } from '#api/rest/catalog/books.ts'
 import { collectionRoutes } from '#api/rest/catalog/collections.ts'
+import { homeShelfRoutes } from '#api/rest/catalog/home-shelves.ts'
 import { readListRoutes } from '#api/rest/catalog/read-lists.ts'
-import { readingListRoutes } from '#api/rest/catalog/reading-lists.ts'
 import { seriesRoutes } from '#api/rest/catalog/series.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { openTestServer } from '#test/support/server.ts'
@@ -11,7 +11,7 @@ type Item = Record<string, unknown>
 
 t.test('every list of books or series can be had full and in another order, and those without pages as short as one likes', async (t) => {
   const server = await openTestServer(t, {
-    routes: [...bookRoutes, ...seriesRoutes, ...readingListRoutes, ...collectionRoutes, ...readListRoutes],
+    routes: [...bookRoutes, ...seriesRoutes, ...homeShelfRoutes, ...collectionRoutes, ...readListRoutes],
   })
   const { database, adminToken: token } = server
   const { id: user_id } = await database('users').first('id')

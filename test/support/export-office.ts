@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Knex } from 'knex'
 import type { Test } from 'tap'
 import type { Caller } from '#core/account/caller.ts'
-import { type EXPORT_LIMITS, type ExportWish, openExports } from '#core/exports/series-exports.ts'
+import { type EXPORT_LIMITS, type NewExport, openExports } from '#core/exports/series-exports.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -25,13 +25,13 @@ export async function openOffice(t: Test, options: { limits?: Partial<typeof EXP
   if (!options.manual) await tasks.start()
   const libraryId = await addLibrary(database, { name: 'Comics', path: '/comics' })
   const caller = await addCaller(database)
-  const wish = (more: Partial<ExportWish> = {}): ExportWish => ({ format: 'json', libraryIds: [libraryId], fields: [], ...more })
+  const wish = (more: Partial<NewExport> = {}): NewExport => ({ format: 'json', libraryIds: [libraryId], fields: [], ...more })
   const ended = async (id: string, by = caller) =>
     await until(async () => {
       const found = await exports.get(by, id)
       return found.status === 'pending' || found.status === 'running' ? null : found
     }, 30_000)
-  const make = async (more: Partial<ExportWish> = {}, by: Caller = caller) => {
+  const make = async (more: Partial<NewExport> = {}, by: Caller = caller) => {
     const made = await ended((await exports.create(by, wish(more))).id, by)
     if (made.status !== 'completed') throw new Error(`${made.status}: ${made.error}`)
     return { ...made, text: readFileSync((await exports.findFile(by, made.id)).path, 'utf8') }

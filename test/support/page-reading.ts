@@ -7,14 +7,14 @@ import type { Test } from 'tap'
 import { recordPageProblem } from '#core/catalog/book-error-store.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import type { Page } from '#core/metadata/analysis.ts'
-import { openPageReader, type PageAsk, type PageReader, type PageReaderParts } from '#core/reading/read-page.ts'
+import { type BookPageRequest, openPageReader, type PageReader, type PageReaderDependencies } from '#core/reading/read-page.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { addPagedBook, noisePicture } from '#test/support/paged-books.ts'
 import { findPool } from '#test/support/pool.ts'
 
 /** Finds a page and reads it. */
-export async function readPage(reader: PageReader, ask: PageAsk) {
+export async function readPage(reader: PageReader, ask: BookPageRequest) {
   const page = await reader.getPage(ask)
   return { ...page, ...(await page.read()) }
 }
@@ -33,7 +33,7 @@ export async function openReading(t: Test, options: { rightsFreshMs?: number; de
       return run(...given)
     }
   }
-  const parts: PageReaderParts = {
+  const parts: PageReaderDependencies = {
     database,
     readZipPage: counted('read', pool.readZipPage),
     readRarPage: pool.readRarPage,

@@ -10,8 +10,8 @@ import {
   type LibraryFile,
   type Problem,
 } from '#core/metadata/analysis.ts'
+import { BookProblem } from '../book-problem.ts'
 import type { DrawPdfPage } from '../drawing.ts'
-import { BookFault } from '../fault.ts'
 import { withSidecars } from '../metadata/sidecars.ts'
 import { analyzeRarComic, analyzeZipComic, type Contents } from './comic/comic.ts'
 import { detectContainer } from './detect.ts'
@@ -102,7 +102,7 @@ async function analyzeContents(
         )
     }
   } catch (error) {
-    if (error instanceof BookFault) return failedAnalysis(error.problem, file, format)
+    if (error instanceof BookProblem) return failedAnalysis(error.problem, file, format)
     throw error
   }
 }
@@ -114,7 +114,7 @@ function isEpub(archive: ZipArchive): boolean {
     try {
       if (Buffer.from(archive.head(mimetype, 64)).toString('latin1').trim().startsWith('application/epub+zip')) return true
     } catch (error) {
-      if (!(error instanceof BookFault)) throw error
+      if (!(error instanceof BookProblem)) throw error
     }
   }
   return archive.find('META-INF/container.xml') !== undefined && archive.entries.some((entry) => /\.opf$/i.test(entry.name))

@@ -1,6 +1,6 @@
 import { OutsideError } from '#core/foundation/open-inside.ts'
 import type { Problem } from '#core/metadata/analysis.ts'
-import { isSystemError } from '#core/reading/file-faults.ts'
+import { isSystemError } from '#core/reading/file-problems.ts'
 
 const MESSAGES: Record<string, string> = {
   ENOENT: 'The file is gone.',

@@ -3,10 +3,10 @@ import { crc32, createInflateRaw } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 import { openSingleFlight } from '#core/database/single-flight.ts'
 import { type EntryRequest, GZIP_EXTRA_BYTES, type OpenedEntry, type OpenZipEntry } from '#core/reading/publication.ts'
-import { BookFault } from '../fault.ts'
+import { BookProblem } from '../book-problem.ts'
 import { ENTRY_BYTES_MAX } from '../limits.ts'
 import { hasIdentity, type OpenFile, type OpenFiles } from './open-files.ts'
-import { checkContent, checkSum, inflateFault, refuseCutOff, refuseTooLarge, sizeFault } from './zip/zip.ts'
+import { checkContent, checkSum, inflateProblem, refuseCutOff, refuseTooLarge, sizeProblem } from './zip/zip.ts'
 import { type CheckedEntries, type CheckedEntry, checkKey, inflate, pageProblem, readBytes } from './zip-read.ts'
 
 export const ENTRY_LIMITS = {
@@ -149,7 +149,7 @@ async function checkLong(files: OpenFiles, request: EntryRequest, identity: stri
     length += chunk.length
     if (length > bytes) break
   }
-  if (length !== bytes) throw sizeFault(name, bytes)
+  if (length !== bytes) throw sizeProblem(name, bytes)
   checkSum(name, sum, zip)
   return { endsExactly: unpacked.taken === zip.compressedBytes }
 }
@@ -168,7 +168,7 @@ async function* readPlain(
     if (wanted.length > 0) yield wanted
     if (at >= part.end) return
   }
-  throw sizeFault(request.name, request.bytes)
+  throw sizeProblem(request.name, request.bytes)
 }
 
 /** The packed bytes, by positional reads. Each read borrows a descriptor: a slow client holds none. */
@@ -184,10 +184,10 @@ async function* readPacked(
     yield await files.withFile(request, async (file) => {
       const chunk = await readBytes(file.fd, { offset: zip.offset + at, bytes })
       if (chunk.length < bytes)
-        throw new BookFault('page_extraction', `"${name}" is cut off: the file ends before it does.`, { entry: name })
+        throw new BookProblem('page_extraction', `"${name}" is cut off: the file ends before it does.`, { entry: name })
       // Checked after the read, so the bytes belong to this version. Always checked before the last part, which completes the entry.
       const isSame = file.identity === identity && (at + bytes < end || (await hasIdentity(file)))
-      if (!isSame) throw new BookFault('page_extraction', `The file of "${name}" changed while Carrel read it.`, { entry: name })
+      if (!isSame) throw new BookProblem('page_extraction', `The file of "${name}" changed while Carrel read it.`, { entry: name })
       return chunk
     })
   }
@@ -201,8 +201,8 @@ async function* readInflated(files: OpenFiles, request: EntryRequest, identity: 
   try {
     for await (const chunk of inflater) yield chunk as Buffer
   } catch (error) {
-    const isOfSource = error instanceof BookFault || (error instanceof Error && 'syscall' in error)
-    throw isOfSource ? error : inflateFault(request.name, request.bytes, error)
+    const isOfSource = error instanceof BookProblem || (error instanceof Error && 'syscall' in error)
+    throw isOfSource ? error : inflateProblem(request.name, request.bytes, error)
   }
   unpacked.taken = inflater.bytesWritten
 }

@@ -2,9 +2,9 @@ import { read } from 'node:fs'
 import { type InputType, inflateRaw, inflateRawSync, type ZlibOptions } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 import type { Problem, ZipLocation } from '#core/metadata/analysis.ts'
-import { BookFault } from '../fault.ts'
+import { BookProblem } from '../book-problem.ts'
 import { fileRefusal } from './file-refusal.ts'
-import { inflateFault } from './zip/zip.ts'
+import { inflateProblem } from './zip/zip.ts'
 
 /** A zip entry with its offset. */
 export interface PlacedEntry {
@@ -46,7 +46,7 @@ export async function inflate({ name, bytes }: PlacedEntry, data: Buffer): Promi
     const { buffer, engine } = data.length <= INFLATE_HERE_BYTES ? inflateHere(data, options) : await inflateAside(data, options)
     return { content: buffer, taken: engine.bytesWritten }
   } catch (error) {
-    throw inflateFault(name, bytes, error)
+    throw inflateProblem(name, bytes, error)
   }
 }
 
@@ -81,6 +81,6 @@ export function readBytes(fd: number, place: { offset: number; bytes: number }, 
 
 /** Errors of the file system keep their `code` and `syscall` in the details, so that caches of problems can tell them from damage. */
 export function pageProblem(error: unknown): Problem {
-  if (error instanceof BookFault) return { ...error.problem, fatal: false }
+  if (error instanceof BookProblem) return { ...error.problem, fatal: false }
   return { ...fileRefusal(error), type: 'page_extraction', fatal: false }
 }

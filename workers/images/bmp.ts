@@ -1,4 +1,4 @@
-import { BookFault } from '../fault.ts'
+import { BookProblem } from '../book-problem.ts'
 
 /** A picture as rows of RGB, top down. */
 export interface RawPicture {
@@ -31,7 +31,7 @@ const ALPHA_BITFIELDS = 6
 
 /**
  * Decodes a Windows or OS/2 bitmap, which libvips does not. The canvas decodes them, but refuses palettes that are shorter than their header says, shows
- * what is cut off as if it were whole, and takes its memory beside the limit of a thread. Throws {@link BookFault} (`thumbnail`) for kinds nobody uses, and for damage.
+ * what is cut off as if it were whole, and takes its memory beside the limit of a thread. Throws {@link BookProblem} (`thumbnail`) for kinds nobody uses, and for damage.
  */
 export function decodeBmp(bytes: Uint8Array): RawPicture {
   const layout = readLayout(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
@@ -61,7 +61,7 @@ function readLayout(file: Buffer): Layout {
   const height = Math.abs(signedHeight)
   if (width <= 0 || height === 0 || ![1, 4, 8, 16, 24, 32].includes(bits)) throw damaged()
   if (width * height > PIXELS_MAX)
-    throw new BookFault('thumbnail', `The bitmap is larger than Carrel decodes (${width} × ${height} pixels).`)
+    throw new BookProblem('thumbnail', `The bitmap is larger than Carrel decodes (${width} × ${height} pixels).`)
   if (![RGB, RLE8, RLE4, BITFIELDS, ALPHA_BITFIELDS].includes(compression)) throw damaged()
   const masked = compression === BITFIELDS || compression === ALPHA_BITFIELDS
   if (masked && file.length < 66) throw damaged()
@@ -148,6 +148,6 @@ function paintRuns(layout: Layout, paint: Paint): void {
   }
 }
 
-function damaged(): BookFault {
-  return new BookFault('thumbnail', 'The bitmap is damaged or of an unknown kind.')
+function damaged(): BookProblem {
+  return new BookProblem('thumbnail', 'The bitmap is damaged or of an unknown kind.')
 }

@@ -3,7 +3,7 @@ import sharp, { type Sharp } from 'sharp'
 import type { Cover, PageOutcome } from '#core/metadata/analysis.ts'
 import type { DrawCover } from '#core/metadata/cover.ts'
 import { pictureTypeOf } from '#core/reading/picture-type.ts'
-import { BookFault } from '../fault.ts'
+import { BookProblem } from '../book-problem.ts'
 import { DECODE_SECONDS_MAX, HEAD_BYTES, HEAD_BYTES_RETRY, JPEG_QUALITY, PIXELS_MAX, THUMBNAIL_LONGEST_SIDE } from '../limits.ts'
 import { decodeBmp } from './bmp.ts'
 
@@ -71,7 +71,7 @@ function turnsSideways(bytes: Buffer): boolean {
 /**
  * Measures an entry by reading as little of it as possible: 2 KiB, else 64 KiB (long metadata before the size), else all
  * of it (TIFF has its directory at the end), the last only for data that begins like a picture. `read` returns at least
- * `bytes` bytes when the entry has them, and may throw {@link BookFault}.
+ * `bytes` bytes when the entry has them, and may throw {@link BookProblem}.
  */
 export function measureEntry(entryBytes: number, read: (bytes: number) => Uint8Array): Picture | null {
   const head = read(HEAD_BYTES)
@@ -82,12 +82,12 @@ export function measureEntry(entryBytes: number, read: (bytes: number) => Uint8A
   return measurePicture(read(entryBytes))
 }
 
-/** A JPEG whose longest side is at most 400 pixels, never enlarged. Throws {@link BookFault} (`thumbnail`) when the picture cannot be decoded. */
+/** A JPEG whose longest side is at most 400 pixels, never enlarged. Throws {@link BookProblem} (`thumbnail`) when the picture cannot be decoded. */
 export async function makeThumbnail(bytes: Uint8Array): Promise<Cover> {
   return decoding(bytes, (picture) => drawInside(picture, { width: THUMBNAIL_LONGEST_SIDE, height: THUMBNAIL_LONGEST_SIDE }, JPEG_QUALITY))
 }
 
-/** A JPEG of any picture, fit into these sides. Only for a process that ends at a deadline. Throws {@link BookFault} (`thumbnail`). */
+/** A JPEG of any picture, fit into these sides. Only for a process that ends at a deadline. Throws {@link BookProblem} (`thumbnail`). */
 export async function drawPlain(bytes: Uint8Array, fit: { width: number; height: number }): Promise<Cover> {
   return decoding(bytes, (picture) => drawInside(picture, fit, PLAIN_QUALITY))
 }
@@ -120,7 +120,7 @@ export const drawCover: DrawCover = async (bytes) => {
     const large = await decoding(bytes, (picture) => drawInside(picture, fit, JPEG_QUALITY))
     return { large, small: await makeThumbnail(large.jpeg) }
   } catch (error) {
-    if (!(error instanceof BookFault)) throw error
+    if (!(error instanceof BookProblem)) throw error
     return { refused: 'damaged' }
   }
 }
@@ -143,12 +143,12 @@ export async function resizePicture(request: {
     })
     return { bytes, mediaType: `image/${format}` }
   } catch (error) {
-    if (!(error instanceof BookFault)) throw error
+    if (!(error instanceof BookProblem)) throw error
     return { problem: { ...error.problem, type: 'page_extraction', fatal: false } }
   }
 }
 
-/** Opens a picture for `use`; converts every error of libvips to a {@link BookFault} (`thumbnail`). */
+/** Opens a picture for `use`; converts every error of libvips to a {@link BookProblem} (`thumbnail`). */
 async function decoding<Result>(bytes: Uint8Array, use: (picture: Sharp) => Promise<Result>): Promise<Result> {
   try {
     if (bytes[0] === 0x42 && bytes[1] === 0x4d) {
@@ -161,8 +161,8 @@ async function decoding<Result>(bytes: Uint8Array, use: (picture: Sharp) => Prom
       return use(openPicture(bytes, 'none'))
     })
   } catch (error) {
-    if (error instanceof BookFault) throw error
-    throw new BookFault('thumbnail', 'The picture cannot be decoded.', { reason: (error as Error).message })
+    if (error instanceof BookProblem) throw error
+    throw new BookProblem('thumbnail', 'The picture cannot be decoded.', { reason: (error as Error).message })
   }
 }
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Problem } from '#core/metadata/analysis.ts'
 import { pictureTypeOf } from '#core/reading/picture-type.ts'
+import { BookProblem } from '../book-problem.ts'
 import type { DrawingRequest, DrawPdfPage } from '../drawing.ts'
-import { BookFault } from '../fault.ts'
 import { ENTRY_BYTES_MAX, HEAD_BYTES_RETRY } from '../limits.ts'
 import { measurePicture } from './image.ts'
 
@@ -58,11 +58,11 @@ export async function makePlain(
   return 'problem' in outcome ? outcome : { bytes: outcome.jpeg }
 }
 
-/** The same for a cover while its book is analyzed. @throws BookFault (`thumbnail`) */
+/** The same for a cover while its book is analyzed. @throws BookProblem (`thumbnail`) */
 export async function makePlainCover(bytes: Uint8Array, side: number, draw: DrawPdfPage | undefined): Promise<Uint8Array> {
   const plain = await makePlain(bytes, { width: side, height: side, purpose: 'cover' }, draw)
   if ('bytes' in plain) return plain.bytes
-  throw new BookFault('thumbnail', plain.problem.message, plain.problem.details)
+  throw new BookProblem('thumbnail', plain.problem.message, plain.problem.details)
 }
 
 /** Replaces the path of a file as the key for refused drawings. */

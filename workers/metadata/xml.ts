@@ -75,11 +75,11 @@ export function parseXml(bytes: Uint8Array): XmlDocument {
 }
 
 /** The validator lists unclosed elements as JSON over several lines: "Invalid '[ "package", … ]' found." */
-function inWords(fault: { line: number; msg: string }): string {
-  const unclosed = /^Invalid '(\[.*\])' found\.$/s.exec(fault.msg)?.[1]
+function inWords(problem: { line: number; msg: string }): string {
+  const unclosed = /^Invalid '(\[.*\])' found\.$/s.exec(problem.msg)?.[1]
   const names = [...(unclosed ?? '').matchAll(/"([^"]+)"/g)].map((match) => match[1])
-  const message = names.length === 0 ? fault.msg.replace(/\.$/, '') : `elements left open: ${names.join(', ')}`
-  return `line ${fault.line}: ${message}`
+  const message = names.length === 0 ? problem.msg.replace(/\.$/, '') : `elements left open: ${names.join(', ')}`
+  return `line ${problem.line}: ${message}`
 }
 
 function parseTree(text: string): unknown {

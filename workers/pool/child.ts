@@ -4,8 +4,8 @@
  */
 import { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
+import { BookProblem } from '../book-problem.ts'
 import type { FromChild, PageDrawing, ToChild } from '../drawing.ts'
-import { BookFault } from '../fault.ts'
 import { drawPdfPage } from '../formats/pdf/pdf.ts'
 import { ENTRY_BYTES_MAX } from '../limits.ts'
 import { createFrameReader, frameOf } from './frame.ts'
@@ -43,7 +43,7 @@ async function drawPicture(id: number, bytes: Uint8Array, fit: { width: number; 
     const { jpeg, width, height } = await drawPlain(bytes, fit)
     send({ kind: 'drawn', id, width, height, incomplete: false }, jpeg)
   } catch (error) {
-    if (error instanceof BookFault) send({ kind: 'refused', id, problem: error.problem })
+    if (error instanceof BookProblem) send({ kind: 'refused', id, problem: error.problem })
     else send({ kind: 'failed', id, message: String(error).slice(0, MESSAGE_LENGTH_MAX) })
   }
 }

@@ -20,7 +20,7 @@ export interface Deadline {
 export function openDeadline(deadlineMs: number): Deadline {
   const controller = new AbortController()
   const times = openTimes()
-  const asked = monotonicMs()
+  const requestedAt = monotonicMs()
   let waited = 0
   let waitingSince: number | null = null
   let timer = setTimeout(check, deadlineMs)
@@ -29,7 +29,7 @@ export function openDeadline(deadlineMs: number): Deadline {
     const now = monotonicMs()
     const begun = times[BEGUN] || null
     const paused = waited + (waitingSince === null ? 0 : now - waitingSince)
-    const left = (begun ?? asked + THREAD_START_MS) + deadlineMs + paused - now
+    const left = (begun ?? requestedAt + THREAD_START_MS) + deadlineMs + paused - now
     if (left <= 0) controller.abort()
     else timer = setTimeout(check, begun ? left : Math.min(left, deadlineMs))
   }

@@ -14,7 +14,7 @@ export const apiKeyRoutes: Route<Services>[] = [
   endpoint({
     method: 'GET',
     path: '/api/v1/api-keys',
-    summary: 'List your own API keys, oldest first.',
+    summary: 'List my API keys, oldest first',
     tag: 'api-keys',
     allow: { who: 'api-keys-read' },
     query: Type.Object(pageQuery),
@@ -28,7 +28,7 @@ export const apiKeyRoutes: Route<Services>[] = [
   endpoint({
     method: 'POST',
     path: '/api/v1/api-keys',
-    summary: 'Make an API key; a user has 50 at most. The answer is the only time the key itself is shown.',
+    summary: 'Create an API key; at most 50 per user. Only this answer shows the key itself',
     tag: 'api-keys',
     allow: { who: 'api-keys-write' },
     status: 201,
@@ -39,7 +39,7 @@ export const apiKeyRoutes: Route<Services>[] = [
   endpoint({
     method: 'GET',
     path: '/api/v1/api-keys/:apiKeyId',
-    summary: 'One API key: your own, or of anybody with users-read.',
+    summary: 'Get an API key: mine or, with users-read, that of any user',
     tag: 'api-keys',
     allow: { who: 'api-keys-read' },
     params,
@@ -49,7 +49,7 @@ export const apiKeyRoutes: Route<Services>[] = [
   endpoint({
     method: 'PATCH',
     path: '/api/v1/api-keys/:apiKeyId',
-    summary: 'Change an API key: your own, or with users-write that of anybody who may do no more than you.',
+    summary: 'Change an API key: mine or, with users-write, that of a user with no more permissions than me',
     tag: 'api-keys',
     allow: { who: 'api-keys-write' },
     params,
@@ -60,7 +60,7 @@ export const apiKeyRoutes: Route<Services>[] = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/api-keys/:apiKeyId',
-    summary: 'Delete an API key: your own, or with users-delete that of anybody who may do no more than you. It stops working at once.',
+    summary: 'Delete an API key: mine or, with users-delete, that of a user with no more permissions than me. It stops working at once',
     tag: 'api-keys',
     allow: { who: 'api-keys-delete' },
     status: 204,

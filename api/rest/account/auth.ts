@@ -12,7 +12,7 @@ const endpoint = endpointOf<Services>()
 
 const Message = Noun('Message')({ message: Type.String() })
 
-/** Hands the signed-in client its cookie beside the tokens, and answers what was given. */
+/** Sets the cookie of a signed-in client, and returns its tokens. */
 export function withCookie<T extends SignedIn>(call: Pick<Call<Needs<'settings'>>, 'services' | 'setHeader'>, signedIn: T): T {
   const { cookieSecure } = call.services.settings
   call.setHeader('Set-Cookie', authCookie(signedIn.accessToken, { maxAgeSeconds: signedIn.expiresIn, secure: cookieSecure }))
@@ -24,7 +24,7 @@ export const authRoutes: Route<Services>[] = [
     method: 'POST',
     path: '/api/v1/auth/login',
     setsCookie: true,
-    summary: 'Sign in with a user name or an e-mail address; also sets the cookie for pictures and files.',
+    summary: 'Sign in with a user name or e-mail address; also sets the cookie for pictures and files',
     tag: 'auth',
     allow: { who: 'public' },
     body: Type.Object({
@@ -42,7 +42,7 @@ export const authRoutes: Route<Services>[] = [
     method: 'POST',
     path: '/api/v1/auth/refresh',
     setsCookie: true,
-    summary: 'Trade a refresh token for new tokens. Each works once; using one twice ends the session.',
+    summary: 'Exchange a refresh token for new tokens. Each works once; using one twice ends the session',
     tag: 'auth',
     allow: { who: 'public' },
     body: Type.Object({ refreshToken: Type.String({ minLength: 1, maxLength: 200 }) }),
@@ -53,7 +53,7 @@ export const authRoutes: Route<Services>[] = [
     method: 'POST',
     path: '/api/v1/auth/logout',
     setsCookie: true,
-    summary: 'End this session: its tokens die and the cookie is taken back.',
+    summary: 'Sign out: end this session, invalidate its tokens and clear the cookie',
     tag: 'auth',
     allow: { who: 'user' },
     reply: Message,
@@ -66,7 +66,7 @@ export const authRoutes: Route<Services>[] = [
   endpoint({
     method: 'GET',
     path: '/api/v1/auth/me',
-    summary: 'Who am I, and what may this credential do?',
+    summary: 'Get the signed-in user and the permissions of this credential',
     tag: 'auth',
     allow: { who: 'user', cookie: true },
     reply: UserInfo,
@@ -79,7 +79,7 @@ export const authRoutes: Route<Services>[] = [
   endpoint({
     method: 'GET',
     path: '/api/v1/user',
-    summary: 'The signed-in user with the sharing tags that rule what they see.',
+    summary: 'Get the signed-in user with their sharing tags',
     tag: 'user',
     allow: { who: 'user' },
     reply: UserDetail,

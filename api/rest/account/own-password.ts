@@ -13,14 +13,14 @@ export const ownPasswordRoutes = [
   endpoint({
     method: 'PUT',
     path: '/api/v1/user/password',
-    summary: 'Change my password. All my sessions end, this one too; revokeApiKeys ends my API keys as well.',
+    summary: 'Change my password. Ends all my sessions, including this one; revokeApiKeys also revokes my API keys',
     tag: 'user',
     allow: { who: 'user' },
     body: Type.Object({
       currentPassword: Secret({
         minLength: 1,
         maxLength: PASSWORD_LENGTH_MAX,
-        description: 'Wrong ones are slowed down as at the sign-in.',
+        description: 'Wrong passwords are throttled as at sign-in.',
       }),
       newPassword: Password,
       revokeApiKeys: UserEdit.properties.revokeApiKeys,

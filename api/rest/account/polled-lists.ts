@@ -7,14 +7,14 @@ type Services = Needs<never>
 const endpoint = endpointOf<Services>()
 
 /**
- * Clients of this API ask these again and again, whatever the server can do: whether releases of a library are tracked, and where one may sign in
- * besides here. Neither is part of this server, so both answer that there is nothing.
+ * Clients of this API poll these routes on every server: whether release tracking exists, and which external sign-in providers there are.
+ * This server has neither, so both answers are empty.
  */
 export const polledListRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/release-sources/applicability',
-    summary: 'Whether releases are tracked: never here',
+    summary: 'Get the state of release tracking; this server has none',
     tag: 'releases',
     allow: { who: 'series-read' },
     query: Type.Object({ libraryId: Type.Optional(Uuid) }),
@@ -24,7 +24,7 @@ export const polledListRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/auth/oidc/providers',
-    summary: 'Where one may sign in besides here: nowhere',
+    summary: 'List external sign-in providers; this server has none',
     tag: 'auth',
     allow: { who: 'public' },
     reply: Type.Object({

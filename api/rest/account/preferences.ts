@@ -11,19 +11,19 @@ type Services = Needs<'database'>
 const endpoint = endpointOf<Services>()
 
 const tag = 'preferences'
-// Of all permissions these are the ones for what is a user's own rather than the library's: how somebody reads is kept like what they have read.
+// These permissions concern the user's own data rather than the library, and preferences are data of the same kind as progress.
 const read = { who: 'progress-read' } as const
 const write = { who: 'progress-write' } as const
 const Key = Type.Object({ key: PreferenceKey })
 const preferences = Type.Array(Preference)
-/** A value may be written with more white space than it is kept with. */
+/** A sent value may have more white space than the stored one. */
 const BODY_BYTES_MAX = 2 * PREFERENCE_BYTES_MAX
 
 export const preferenceRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/user/preferences',
-    summary: 'What clients keep for me, by key',
+    summary: 'List my preferences by key',
     tag,
     allow: read,
     reply: Type.Object({ preferences }),
@@ -32,7 +32,7 @@ export const preferenceRoutes = [
   endpoint({
     method: 'PUT',
     path: '/api/v1/user/preferences',
-    summary: `Keep several values, all or none: 64 KB each, ${PREFERENCES_MAX} and 1 MB of a user; others stay`,
+    summary: `Set several preferences, all or none: 64 KB each, at most ${PREFERENCES_MAX} and 1 MB per user; others stay`,
     tag,
     allow: write,
     body: Type.Object({ preferences: Type.Record(Type.String(), FreeJson, { maxProperties: PREFERENCES_MAX }) }),
@@ -46,7 +46,7 @@ export const preferenceRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/user/preferences/:key',
-    summary: 'One value that a client keeps for me',
+    summary: 'Get one of my preferences',
     tag,
     allow: read,
     params: Key,
@@ -56,7 +56,7 @@ export const preferenceRoutes = [
   endpoint({
     method: 'PUT',
     path: '/api/v1/user/preferences/:key',
-    summary: 'Keep a value of at most 64 KB under a key',
+    summary: 'Set one of my preferences, of at most 64 KB',
     tag,
     allow: write,
     params: Key,
@@ -71,14 +71,14 @@ export const preferenceRoutes = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/user/preferences/:key',
-    summary: 'Forget the value under a key',
+    summary: 'Delete one of my preferences',
     tag,
     allow: write,
     params: Key,
     reply: Type.Object({ deleted: Type.Boolean(), message: Type.String() }),
     run: async (call, { params }) => {
       const deleted = await deletePreference(call.services.database, call.caller.userId, params.key)
-      return { deleted, message: deleted ? `"${params.key}" is forgotten.` : `Nothing was kept under "${params.key}".` }
+      return { deleted, message: deleted ? `Deleted "${params.key}".` : `There is no value with the key "${params.key}".` }
     },
   }),
 ]

@@ -14,7 +14,7 @@ export const registrationRoutes = [
     path: '/api/v1/auth/register',
     setsCookie: true,
     summary:
-      'Make an account of my own, as a reader, and sign in. Where auth.registration_enabled is on; while sharing tags rule who sees what, only with auth.registration_tags.',
+      'Register an account with the role reader and sign in. Requires auth.registration_enabled and, while sharing tags restrict what users see, auth.registration_tags',
     tag: 'auth',
     allow: { who: 'public' },
     status: 201,

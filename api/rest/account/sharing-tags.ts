@@ -55,7 +55,7 @@ export const sharingTagRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/admin/sharing-tags',
-    summary: 'Make a sharing tag',
+    summary: 'Create a sharing tag',
     tag,
     allow,
     status: 201,
@@ -67,7 +67,7 @@ export const sharingTagRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/admin/sharing-tags/:tagId',
-    summary: 'One sharing tag',
+    summary: 'Get a sharing tag',
     tag,
     allow,
     params: TagId,
@@ -88,14 +88,14 @@ export const sharingTagRoutes = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/admin/sharing-tags/:tagId',
-    summary: 'Delete a sharing tag; it is taken from every series and every user',
+    summary: 'Delete a sharing tag; removes it from every series and user',
     tag,
     allow,
     status: 204,
     params: TagId,
     query: Type.Object({
       confirm: Type.Optional(
-        Type.Boolean({ description: 'Also where somebody then sees more than now; without it such a tag is kept (409).' }),
+        Type.Boolean({ description: 'Delete it even if some user then sees more; otherwise such a tag is refused (409).' }),
       ),
     }),
     run: async (call, { params, query }) => {
@@ -106,7 +106,7 @@ export const sharingTagRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/series/:seriesId/sharing-tags',
-    summary: 'The sharing tags of a series',
+    summary: 'List the sharing tags of a series',
     tag,
     allow,
     params: SeriesId,
@@ -138,7 +138,7 @@ export const sharingTagRoutes = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/series/:seriesId/sharing-tags/:tagId',
-    summary: 'Take a sharing tag from a series',
+    summary: 'Remove a sharing tag from a series',
     tag,
     allow,
     status: 204,
@@ -151,7 +151,7 @@ export const sharingTagRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/user/sharing-tags',
-    summary: 'What the signed-in user is allowed and denied',
+    summary: 'List my sharing tag grants',
     tag,
     allow: { who: 'user' },
     reply: SharingGrants,
@@ -163,7 +163,7 @@ export const sharingTagRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/users/:userId/sharing-tags',
-    summary: 'What a user is allowed and denied',
+    summary: 'List the sharing tag grants of a user',
     tag,
     allow,
     params: UserId,
@@ -173,7 +173,7 @@ export const sharingTagRoutes = [
   endpoint({
     method: 'PUT',
     path: '/api/v1/users/:userId/sharing-tags',
-    summary: 'Allow or deny a user the series with a tag',
+    summary: 'Allow or deny a user the series with a sharing tag',
     tag,
     allow,
     params: UserId,
@@ -184,7 +184,7 @@ export const sharingTagRoutes = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/users/:userId/sharing-tags/:tagId',
-    summary: 'Take a grant from a user',
+    summary: 'Remove a grant from a user',
     tag,
     allow,
     status: 204,

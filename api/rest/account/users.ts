@@ -15,13 +15,13 @@ export const userRoutes: Route<Services>[] = [
   endpoint({
     method: 'GET',
     path: '/api/v1/users',
-    summary: 'List users by name.',
+    summary: 'List users by name',
     tag: 'users',
     allow: { who: 'users-read' },
     query: Type.Object({
       ...pageQuery,
       role: Type.Optional(OneOf(ROLES)),
-      sharingTag: Type.Optional(Type.String({ maxLength: 200, description: 'Name of a sharing tag the user has a grant for.' })),
+      sharingTag: Type.Optional(Type.String({ maxLength: 200, description: 'Name of a sharing tag that the user has a grant for.' })),
       sharingTagMode: Type.Optional(OneOf(['allow', 'deny'])),
     }),
     reply: Paginated(User),
@@ -34,7 +34,7 @@ export const userRoutes: Route<Services>[] = [
   endpoint({
     method: 'POST',
     path: '/api/v1/users',
-    summary: 'Make a user; a reader unless said.',
+    summary: 'Create a user; the default role is reader',
     tag: 'users',
     allow: { who: 'users-write' },
     status: 201,
@@ -45,7 +45,7 @@ export const userRoutes: Route<Services>[] = [
   endpoint({
     method: 'GET',
     path: '/api/v1/users/:userId',
-    summary: 'One user with their sharing tags.',
+    summary: 'Get a user with their sharing tags',
     tag: 'users',
     allow: { who: 'users-read' },
     params,
@@ -55,7 +55,7 @@ export const userRoutes: Route<Services>[] = [
   endpoint({
     method: 'PATCH',
     path: '/api/v1/users/:userId',
-    summary: 'Change a user. A new password or a disabled account ends all their sessions; revokeApiKeys ends their API keys too.',
+    summary: 'Change a user. A new password or disabling the account ends all their sessions; revokeApiKeys also revokes their API keys',
     tag: 'users',
     allow: { who: 'users-write' },
     params,
@@ -66,7 +66,7 @@ export const userRoutes: Route<Services>[] = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/users/:userId',
-    summary: 'Delete a user with everything that is theirs.',
+    summary: 'Delete a user with all their data',
     tag: 'users',
     allow: { who: 'users-delete' },
     status: 204,

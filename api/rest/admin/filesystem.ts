@@ -14,7 +14,7 @@ export const filesystemRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/filesystem/drives',
-    summary: 'Folders of the server at which looking for a library begins (setting filesystem.roots)',
+    summary: 'List the folders in which libraries may be (setting filesystem.roots)',
     tag,
     allow,
     reply: Type.Array(FileSystemEntry),
@@ -23,12 +23,12 @@ export const filesystemRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/filesystem/browse',
-    summary: 'What lies in a folder of the server, at or below the folders of filesystem.roots',
+    summary: 'List a folder of the server, at or below the folders of filesystem.roots',
     tag,
     allow,
     query: Type.Object({
       path: Type.Optional(
-        Type.String({ ...UNTRIMMED, minLength: 1, maxLength: 4_096, description: 'Absolute; the home folder unless said.' }),
+        Type.String({ ...UNTRIMMED, minLength: 1, maxLength: 4_096, description: 'Absolute path; default: the home folder.' }),
       ),
     }),
     reply: BrowsedFolder,

@@ -9,16 +9,16 @@ const endpoint = endpointOf<Services>()
 const Ok = Type.Literal('ok')
 const Health = Type.Object({ status: Ok, database: Ok, disk: Ok, pool: Ok, dataFolder: Ok }, { title: 'Health' })
 
-/** What is said of each state that is not well. */
-const DATABASE = { read_only: 'the database takes no changes', unavailable: 'the database does not answer' } as const
-const DISK = { full: 'the disk of the data folder is full', missing: 'the data folder is not there' } as const
-const POOL = 'the worker pool is not well'
+/** Descriptions of unhealthy states. */
+const DATABASE = { read_only: 'the database is read-only', unavailable: 'the database does not answer' } as const
+const DISK = { full: 'the disk of the data folder is full', missing: 'the data folder is missing' } as const
+const POOL = 'the worker pool has failed'
 
 export const healthRoutes: Route<Services>[] = [
   endpoint({
     method: 'GET',
     path: '/health',
-    summary: 'Whether the server can work: 200, or 503 whose details name the part that cannot.',
+    summary: 'Check the health of the server: 200, or 503 with details of what does not work',
     tag: 'health',
     allow: { who: 'public' },
     reply: Health,
@@ -35,7 +35,7 @@ export const healthRoutes: Route<Services>[] = [
         problem !== null && `the data folder ${problem}`,
       ].filter(Boolean)
       if (ill.length === 0) return { status: 'ok', database: 'ok', disk: 'ok', pool: 'ok', dataFolder: 'ok' } as const
-      return refuse('unavailable', `The server cannot work: ${ill.join(', ')}.`, {
+      return refuse('unavailable', `The server is unhealthy: ${ill.join(', ')}.`, {
         details,
         retryAfterSeconds: 5,
       })

@@ -10,7 +10,7 @@ export const infoRoutes: Route<Services>[] = [
   endpoint({
     method: 'GET',
     path: '/api/v1/info',
-    summary: 'Name and version of this server.',
+    summary: 'Get the name and version of this server',
     tag: 'info',
     allow: { who: 'public' },
     reply: Type.Object({ name: Type.String(), version: Type.String() }),

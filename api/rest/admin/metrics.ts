@@ -13,9 +13,9 @@ const endpoint = endpointOf<Services>()
 
 const DAYS_DEFAULT = 7
 const Count = Type.Integer({ minimum: 0 })
-const Mean = Type.Number({ minimum: 0 })
-const Bytes = Type.Integer({ minimum: 0, description: 'Always 0: tasks do not count bytes.' })
-const Items = Type.Integer({ minimum: 0, description: 'What tasks count as their progress; one each where they count nothing.' })
+const Average = Type.Number({ minimum: 0 })
+const Bytes = Type.Integer({ minimum: 0, description: 'Always 0: tasks do not measure bytes.' })
+const Items = Type.Integer({ minimum: 0, description: 'Items that tasks count as their progress; a task that counts nothing is one item.' })
 const tag = 'metrics'
 
 const Inventory = Type.Object(
@@ -24,12 +24,12 @@ const Inventory = Type.Object(
     seriesCount: Count,
     bookCount: Count,
     pageCount: Count,
-    totalBookSize: Type.Integer({ minimum: 0, description: 'Bytes of the files.' }),
+    totalBookSize: Type.Integer({ minimum: 0, description: 'Size of the files in bytes.' }),
     userCount: Type.Integer({ minimum: 0, description: '0 for callers without the permission users-read.' }),
-    databaseSize: Type.Integer({ minimum: 0, description: 'Bytes; 0 for callers who do not see every series.' }),
+    databaseSize: Type.Integer({ minimum: 0, description: 'Size in bytes; 0 for callers who do not see every series.' }),
     libraries: Type.Array(Type.Object({ id: Uuid, name: Type.String(), bookCount: Count, seriesCount: Count, totalSize: Count })),
   },
-  { title: 'Inventory', description: 'Of books and series what the caller may see, without deleted ones.' },
+  { title: 'Inventory', description: 'Counts only the books and series that the caller may see, without deleted ones.' },
 )
 
 const TaskTypeMetrics = Type.Object(
@@ -38,16 +38,16 @@ const TaskTypeMetrics = Type.Object(
     executed: Count,
     succeeded: Count,
     failed: Count,
-    retried: Type.Integer({ minimum: 0, description: 'Tries that failed and were followed by another.' }),
-    avgDurationMs: Mean,
+    retried: Type.Integer({ minimum: 0, description: 'Failed tries that were followed by another.' }),
+    avgDurationMs: Average,
     minDurationMs: Count,
     maxDurationMs: Count,
-    p50DurationMs: Type.Integer({ minimum: 0, description: 'Off by a fifth at most.' }),
-    p95DurationMs: Type.Integer({ minimum: 0, description: 'Off by a fifth at most.' }),
-    avgQueueWaitMs: Mean,
+    p50DurationMs: Type.Integer({ minimum: 0, description: 'Accurate to a fifth.' }),
+    p95DurationMs: Type.Integer({ minimum: 0, description: 'Accurate to a fifth.' }),
+    avgQueueWaitMs: Average,
     itemsProcessed: Items,
     bytesProcessed: Bytes,
-    throughputPerSec: Type.Number({ minimum: 0, description: 'Items per second of work.' }),
+    throughputPerSec: Type.Number({ minimum: 0, description: 'Items per second of running time.' }),
     errorRatePct: Type.Number({ minimum: 0, maximum: 100 }),
     lastError: Nullable(Type.String({ description: 'Only for callers with the permission tasks-read.' })),
     lastErrorAt: Nullable(Timestamp),
@@ -61,9 +61,9 @@ const TaskMetrics = Type.Object(
       totalExecuted: Count,
       totalSucceeded: Count,
       totalFailed: Count,
-      avgDurationMs: Mean,
-      avgQueueWaitMs: Mean,
-      tasksPerMinute: Mean,
+      avgDurationMs: Average,
+      avgQueueWaitMs: Average,
+      tasksPerMinute: Average,
     }),
     byType: Type.Array(TaskTypeMetrics),
     queue: Type.Object({
@@ -72,10 +72,10 @@ const TaskMetrics = Type.Object(
       staleCount: Count,
       oldestPendingAgeMs: Nullable(Count),
     }),
-    retention: Type.String({ description: 'Days that are remembered.' }),
+    retention: Type.String({ description: 'Days that are stored.' }),
     updatedAt: Timestamp,
   },
-  { title: 'TaskMetrics', description: 'Callers who do not see every series are told nothing of tasks that have ended.' },
+  { title: 'TaskMetrics', description: 'Excludes ended tasks for callers who do not see every series.' },
 )
 
 const TaskHistory = Type.Object(
@@ -90,13 +90,13 @@ const TaskHistory = Type.Object(
         count: Count,
         succeeded: Count,
         failed: Count,
-        avgDurationMs: Mean,
+        avgDurationMs: Average,
         minDurationMs: Count,
         maxDurationMs: Count,
         itemsProcessed: Items,
         bytesProcessed: Bytes,
       }),
-      { description: 'Periods without a task are missing.' },
+      { description: 'Periods without tasks are missing.' },
     ),
   },
   { title: 'TaskMetricsHistory' },
@@ -106,7 +106,7 @@ export const metricsRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/metrics/inventory',
-    summary: 'What there is, in numbers',
+    summary: 'Get counts of the inventory',
     tag,
     allow: { who: 'libraries-read' },
     reply: Inventory,
@@ -115,7 +115,7 @@ export const metricsRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/metrics/tasks',
-    summary: 'How tasks went, by type, and how the queue stands',
+    summary: 'Get metrics of tasks by type, and of the queue',
     tag,
     allow: { who: 'libraries-read' },
     reply: TaskMetrics,
@@ -128,14 +128,14 @@ export const metricsRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/metrics/tasks/history',
-    summary: 'How tasks went by hour or day of UTC',
+    summary: 'Get metrics of tasks by hour or day (UTC)',
     tag,
     allow: { who: 'libraries-read' },
     query: Type.Object({
       days: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: METRICS_KEPT_DAYS, description: `Back from now; ${DAYS_DEFAULT} unless said.` }),
+        Type.Integer({ minimum: 1, maximum: METRICS_KEPT_DAYS, description: `Number of days before now; default ${DAYS_DEFAULT}.` }),
       ),
-      taskType: Type.Optional(Type.String({ maxLength: 100, description: 'Of this type alone.' })),
+      taskType: Type.Optional(Type.String({ maxLength: 100, description: 'Only tasks of this type.' })),
       granularity: Type.Optional(OneOf(['hour', 'day'])),
     }),
     reply: TaskHistory,
@@ -148,20 +148,20 @@ export const metricsRoutes = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/metrics/tasks',
-    summary: 'Forget how all tasks went',
+    summary: 'Delete all metrics of tasks',
     tag,
     allow: { who: 'system-admin' },
-    reply: Type.Object({ deletedCount: Type.Integer({ minimum: 0, description: 'Hours, of each type.' }) }),
+    reply: Type.Object({ deletedCount: Type.Integer({ minimum: 0, description: 'Number of deleted hours, over all types.' }) }),
     run: async ({ services }) => ({ deletedCount: await services.taskMetrics.clear() }),
   }),
   endpoint({
     method: 'POST',
     path: '/api/v1/metrics/tasks/cleanup',
-    summary: `Forget how tasks went more than ${METRICS_KEPT_DAYS} days ago, which happens every hour by itself`,
+    summary: `Delete metrics of tasks that are older than ${METRICS_KEPT_DAYS} days; also happens every hour automatically`,
     tag,
     allow: { who: 'system-admin' },
     reply: Type.Object({
-      deletedCount: Type.Integer({ minimum: 0, description: 'Hours, of each type.' }),
+      deletedCount: Type.Integer({ minimum: 0, description: 'Number of deleted hours, over all types.' }),
       oldestRemaining: Nullable(Timestamp),
       retentionDays: Type.String(),
     }),

@@ -6,22 +6,22 @@ import { Nullable, Timestamp } from '#core/foundation/schema.ts'
 type Services = Needs<'stalls'>
 const endpoint = endpointOf<Services>()
 
-/** What the server knows of itself, in numbers. */
+/** Metrics of the server process. */
 export const serverMetricsRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/metrics/server',
-    summary: 'How often the server stood still since it started, in numbers',
+    summary: 'Get how often the server was blocked since its start',
     tag: 'health',
     allow: { who: 'system-admin' },
     reply: Type.Object(
       {
         stalls: Type.Object({
-          count: Type.Integer({ minimum: 0, description: 'Times that nobody was answered for more than 200 ms.' }),
+          count: Type.Integer({ minimum: 0, description: 'How often the server answered no request for more than 200 ms.' }),
           worstMs: Type.Integer({ minimum: 0 }),
           worstWork: Nullable(Type.String(), {
             description:
-              'Route and id of the request, plugin call or task that was at work then; of a file only that it was one, its name stands in the log.',
+              'The request, plugin call or task that was running then, by route and id. A file is not named here, but in the log.',
           }),
           worstAt: Nullable(Timestamp),
         }),
@@ -31,7 +31,7 @@ export const serverMetricsRoutes = [
     ),
     run: async ({ services }) => {
       const { worstAt, worstWork, ...counts } = services.stalls()
-      // The file may be of a series that whoever asks does not see.
+      // The caller may not be allowed to see the series of that file.
       const work = worstWork?.startsWith('file ') ? 'file' : worstWork
       return { stalls: { ...counts, worstWork: work, worstAt: worstAt?.toISOString() ?? null }, updatedAt: new Date().toISOString() }
     },

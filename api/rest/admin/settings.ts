@@ -16,17 +16,17 @@ const allow = { who: 'system-admin' } as const
 const Key = Type.Object({ key: Type.String({ minLength: 1, maxLength: 100 }) })
 export const SettingValue = Type.Union([Type.String({ ...UNTRIMMED, maxLength: VALUE_LENGTH_MAX }), Type.Boolean(), Type.Number()], {
   title: 'SettingValue',
-  description: 'A text, or JSON of the type of the setting. Templates are kept to the last space; other texts are trimmed.',
+  description: 'A text, or JSON of the type of the setting. White space is trimmed, except from templates.',
 })
 const Reason = Type.Optional(Nullable(Type.String({ maxLength: 1_000 })))
-/** More than there are settings. */
+/** More than the number of settings. */
 const UPDATES_MAX = 100
 const HISTORY_MAX = 500
 const SWITCH = /^(true|false)$/
 
 type Call = { caller: Caller; services: Services; address: string }
 
-/** Checks every value before any is kept. @throws not_found, invalid_value with the path of the value */
+/** Validates every value before storing any. @throws not_found, invalid_value with the path of the value */
 export async function changeChosen(
   dependencies: Pick<Services, 'database' | 'templates'> & { userId: string; address: string },
   changes: readonly (Change & { path: string })[],
@@ -37,18 +37,18 @@ export async function changeChosen(
     if (value === null) continue
     const wrong = (message: string): never => refuse('invalid_value', `The setting ${key} ${message}.`, { details: [{ path, message }] })
     const { length } = setting.kind === 'template' ? value : value.trim()
-    if (length > setting.lengthMax) wrong(`has ${length} characters; ${setting.lengthMax} are allowed`)
+    if (length > setting.lengthMax) wrong(`has ${length} characters; the maximum is ${setting.lengthMax}`)
     if (setting.kind === 'text' && !setting.mayBeEmpty && value.trim() === '') wrong('must not be empty')
     if (setting.kind === 'switch' && !SWITCH.test(value.trim())) wrong('must be true or false')
     const problem = setting.check?.(value.trim())
     if (problem) wrong(problem)
     const [unknown] = key === REGISTRATION_TAGS ? await listUnknownTags(dependencies.database, value) : []
-    if (unknown !== undefined) wrong(`names "${unknown}", which is no sharing tag`)
+    if (unknown !== undefined) wrong(`names "${unknown}", which is not a sharing tag`)
     if (setting.kind !== 'template') continue
     const outline = await dependencies.templates.read(value)
     if ('error' in outline) {
       const { message, line, column } = outline.error
-      wrong(`is no template: ${message.replace(/\.$/, '')}${line === null ? '' : ` (line ${line}, column ${column})`}`)
+      wrong(`is not a valid template: ${message.replace(/\.$/, '')}${line === null ? '' : ` (line ${line}, column ${column})`}`)
     }
   }
   const kept = changes.map((one) => ({
@@ -76,7 +76,7 @@ export const settingRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/admin/settings',
-    summary: 'Settings that are chosen while the server runs',
+    summary: 'List the runtime settings',
     tag,
     allow,
     query: Type.Object({ category: Type.Optional(Type.String({ maxLength: 100 })) }),
@@ -89,7 +89,7 @@ export const settingRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/admin/settings/bulk',
-    summary: 'Change several settings, all or none',
+    summary: 'Change several runtime settings, all or none',
     tag,
     allow,
     body: Type.Object({
@@ -107,7 +107,7 @@ export const settingRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/admin/settings/:key',
-    summary: 'One setting',
+    summary: 'Get a runtime setting',
     tag,
     allow,
     params: Key,
@@ -120,7 +120,7 @@ export const settingRoutes = [
   endpoint({
     method: 'PUT',
     path: '/api/v1/admin/settings/:key',
-    summary: 'Change a setting',
+    summary: 'Change a runtime setting',
     tag,
     allow,
     params: Key,
@@ -132,7 +132,7 @@ export const settingRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/admin/settings/:key/reset',
-    summary: 'Give a setting its default value again',
+    summary: 'Reset a runtime setting to its default',
     tag,
     allow,
     params: Key,
@@ -142,18 +142,18 @@ export const settingRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/admin/settings/:key/history',
-    summary: 'Who changed a setting, the last change first',
+    summary: 'List the changes of a runtime setting, latest first',
     tag,
     allow,
     params: Key,
-    query: Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1, maximum: HISTORY_MAX, description: '50 unless said.' })) }),
+    query: Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1, maximum: HISTORY_MAX, description: 'Default 50.' })) }),
     reply: Type.Array(SettingChange),
     run: (call, { params, query }) => listSettingChanges(call.services.database, params.key, query.limit ?? 50),
   }),
   endpoint({
     method: 'GET',
     path: '/api/v1/settings/public',
-    summary: 'Settings that everybody who is signed in may know, by key',
+    summary: 'List the settings that all users may see, by key',
     tag,
     allow: { who: 'user' },
     reply: Type.Record(Type.String(), Type.Object({ key: Type.String(), value: Type.String() })),
@@ -166,7 +166,7 @@ export const settingRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/settings/branding',
-    summary: 'What the library calls itself',
+    summary: 'Get the name of the server',
     tag,
     allow: { who: 'public' },
     reply: Type.Object({ applicationName: Type.String() }),

@@ -10,16 +10,16 @@ const endpoint = endpointOf<Services>()
 
 const tag = 'setup'
 const allow = { who: 'system-admin' } as const
-/** More than there are settings. */
+/** More than the number of settings. */
 const SETTINGS_MAX = 100
-/** Every setting with the longest value that it may have fits. */
+/** Enough for every setting with its longest value. */
 const BODY_BYTES_MAX = (CHOSEN_SETTINGS.length + 1) * 2 * VALUE_LENGTH_MAX
 
 export const setupSettingRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/setup/settings',
-    summary: 'Settings that can be chosen after the first administrator was made, with their values',
+    summary: 'List the settings of the first setup with their values',
     tag,
     allow,
     reply: Type.Object({ settings: Type.Record(Type.String(), Type.String()) }),
@@ -30,26 +30,26 @@ export const setupSettingRoutes = [
   endpoint({
     method: 'PATCH',
     path: '/api/v1/setup/settings',
-    summary: 'Choose settings after the first administrator was made, all or none; or skip that',
+    summary: 'Change settings during the first setup, all or none; or skip this step',
     tag,
     allow,
     body: Type.Object({
       settings: Type.Record(Type.String(), SettingValue, { maxProperties: SETTINGS_MAX }),
-      skipConfiguration: Type.Boolean({ description: 'True leaves everything as it is, whatever else is sent.' }),
+      skipConfiguration: Type.Boolean({ description: 'True changes nothing and ignores all other members.' }),
     }),
     bodyBytesMax: BODY_BYTES_MAX,
     reply: Type.Object({ message: Type.String(), settingsConfigured: Type.Integer({ minimum: 0 }) }),
     run: async (call, { body }) => {
       const { services, address } = call
       const { userId } = call.caller
-      if (body.skipConfiguration) return { message: 'The settings stay as they are.', settingsConfigured: 0 }
+      if (body.skipConfiguration) return { message: 'The settings are unchanged.', settingsConfigured: 0 }
       const changes = Object.entries(body.settings).map(([key, value]) => ({ key, value: String(value), path: `/settings/${key}` }))
       const { length } = await changeChosen(
         { ...{ database: services.database, templates: services.templates }, userId, address },
         changes,
         null,
       )
-      return { message: `${length} settings were chosen.`, settingsConfigured: length }
+      return { message: `Changed ${length} settings.`, settingsConfigured: length }
     },
   }),
 ]

@@ -12,7 +12,7 @@ export const setupRoutes: Route<Services>[] = [
   endpoint({
     method: 'GET',
     path: '/api/v1/setup/status',
-    summary: 'Whether the first administrator still has to be made, and whether people may make accounts of their own.',
+    summary: 'Get whether the first administrator is missing, and whether users may register',
     tag: 'setup',
     allow: { who: 'public' },
     reply: Type.Object({ setupRequired: Type.Boolean(), hasUsers: Type.Boolean(), registrationEnabled: Type.Boolean() }),
@@ -26,7 +26,7 @@ export const setupRoutes: Route<Services>[] = [
     method: 'POST',
     path: '/api/v1/setup/initialize',
     setsCookie: true,
-    summary: 'Make the first administrator and sign in. Only while there is no user.',
+    summary: 'Create the first administrator and sign in. Only while there are no users',
     tag: 'setup',
     allow: { who: 'public' },
     body: Type.Object({ username: Username, email: Email, password: Password }),

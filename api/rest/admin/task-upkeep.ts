@@ -9,27 +9,30 @@ import { STARTABLE, startTask } from '#core/maintenance/start-task.ts'
 type Services = Needs<'database' | 'log' | 'scans' | 'tasks'>
 const endpoint = endpointOf<Services>()
 
-/** Far above those that tasks have by themselves. */
+/** Far above the priorities of all types. */
 const PRIORITY_MAX = 10_000
-/** Nothing is remembered for longer. */
+/** No task is stored longer. */
 const DAYS_MAX = 365
 const Deleted = Type.Object({ deleted: Type.Integer({ minimum: 0 }) })
 const kinds = Object.entries(STARTABLE).map(([type, { takes, needs }]) => `${type} (${takes}; ${needs})`)
 const tag = 'tasks'
 
-/** Members of types that cannot be started by their type: they are taken so that the refusal names the type and not a member. */
+/** Members of types that cannot be started here: they are accepted, so that the error names the type and not a member. */
 const OTHER_MEMBERS = Object.fromEntries(
   ['source', 'sourceId', 'sourceScope', 'jobId', 'pluginId', 'userId', 'exportId', 'externalId', 'reason', 'thumbnailPath'].map((name) => [
     name,
     Type.Optional(
-      Nullable(Type.String({ title: 'OtherTaskMember', maxLength: 1_000, description: 'Of types that cannot be started here.' })),
+      Nullable(Type.String({ title: 'OtherTaskMember', maxLength: 1_000, description: 'For types that cannot be started here.' })),
     ),
   ]),
 )
 
 const TaskRequest = Type.Object(
   {
-    type: Type.String({ maxLength: 100, description: `With what it takes, and the permission that it needs: ${kinds.join(', ')}.` }),
+    type: Type.String({
+      maxLength: 100,
+      description: `Type of the task. In parentheses: its members and the required permission: ${kinds.join(', ')}.`,
+    }),
     libraryId: Type.Optional(Nullable(Uuid)),
     seriesId: Type.Optional(Nullable(Uuid)),
     bookId: Type.Optional(Nullable(Uuid)),
@@ -46,14 +49,18 @@ export const taskAdminRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/tasks',
-    summary: 'Begin a task by its type, as the operation of its own does',
+    summary: 'Start a task by its type, as its own operation does',
     tag,
     allow: { who: 'tasks-write' },
     status: 202,
     body: Type.Object({
       taskType: TaskRequest,
-      priority: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: PRIORITY_MAX, description: 'Higher ones come first.' }))),
-      scheduledFor: Type.Optional(Nullable(Timestamp, { description: 'Not before; 30 days from now at most. Scans begin at once.' })),
+      priority: Type.Optional(
+        Nullable(Type.Integer({ minimum: 0, maximum: PRIORITY_MAX, description: 'Tasks of higher priority run first.' })),
+      ),
+      scheduledFor: Type.Optional(
+        Nullable(Timestamp, { description: 'Earliest start; at most 30 days from now. Ignored by scans, which start at once.' }),
+      ),
     }),
     reply: Type.Object({ taskId: Uuid }),
     run: async (call, { body: { taskType, ...when } }) => {
@@ -64,12 +71,12 @@ export const taskAdminRoutes = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/tasks/purge',
-    summary: 'Forget tasks that have ended, of those that one sees',
+    summary: 'Delete ended tasks that the caller may see',
     tag,
     allow: { who: 'tasks-write' },
     query: Type.Object({
       days: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: DAYS_MAX, description: 'Only those that ended so long ago; all of them unless said.' }),
+        Type.Integer({ minimum: 0, maximum: DAYS_MAX, description: 'Only tasks that ended at least this many days ago; default: all.' }),
       ),
     }),
     reply: Deleted,
@@ -78,7 +85,7 @@ export const taskAdminRoutes = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/tasks/nuke',
-    summary: 'Cancel every task and forget all that have ended',
+    summary: 'Cancel every task and delete all ended ones',
     tag,
     allow: { who: 'system-admin' },
     reply: Deleted,
@@ -91,7 +98,7 @@ export const taskAdminRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/tasks/:taskId/unlock',
-    summary: 'Put a task back in line whose node is gone',
+    summary: 'Queue a running task again if its node is gone',
     tag,
     allow: { who: 'tasks-write' },
     params: Type.Object({ taskId: Uuid }),

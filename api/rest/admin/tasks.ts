@@ -8,7 +8,7 @@ import { countTasks, getTask, listTasks, TASK_STATUSES, TaskRecord, TaskStats } 
 type Services = Needs<'database' | 'scans' | 'tasks'>
 const endpoint = endpointOf<Services>()
 
-/** Finished analyses come by the thousand; nobody reads more at once. */
+/** Analyses end by the thousand; one answer lists no more than this. */
 const LIMIT_MAX = 1_000
 const LIMIT_DEFAULT = 50
 const Message = Noun('Message')({ message: Type.String() })
@@ -19,7 +19,7 @@ export const taskRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/tasks',
-    summary: 'List tasks, the newest first',
+    summary: 'List tasks, newest first',
     tag,
     allow: { who: 'tasks-read' },
     query: Type.Object({
@@ -29,7 +29,7 @@ export const taskRoutes = [
         Type.Integer({
           minimum: 1,
           maximum: Number.MAX_SAFE_INTEGER,
-          description: `${LIMIT_DEFAULT} unless said; more than ${LIMIT_MAX} is served as ${LIMIT_MAX}.`,
+          description: `Default ${LIMIT_DEFAULT}; values above ${LIMIT_MAX} are reduced to ${LIMIT_MAX}.`,
         }),
       ),
     }),
@@ -49,7 +49,7 @@ export const taskRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/tasks/:taskId',
-    summary: 'Show a task',
+    summary: 'Get a task',
     tag,
     allow: { who: 'tasks-read' },
     params,
@@ -59,7 +59,7 @@ export const taskRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/tasks/:taskId/cancel',
-    summary: 'Cancel a task that waits or runs',
+    summary: 'Cancel a waiting or running task',
     tag,
     allow: { who: 'tasks-write' },
     params,
@@ -72,7 +72,7 @@ export const taskRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/tasks/:taskId/retry',
-    summary: 'Put a failed or cancelled task back in line',
+    summary: 'Queue a failed or canceled task again',
     tag,
     allow: { who: 'tasks-write' },
     params,
@@ -84,7 +84,7 @@ export const taskRoutes = [
   }),
 ]
 
-/** @throws not_found for a task that does not exist or that the caller does not see */
+/** @throws not_found if the task does not exist or the caller may not see it */
 async function refuseHidden(call: Call<Services>, taskId: string): Promise<void> {
   await getTask(call.services.database, taskId, call.caller)
 }

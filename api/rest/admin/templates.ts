@@ -4,7 +4,7 @@ import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { BookContext, type Context, SeriesContext } from '#core/conditions/context.ts'
-import { askedKeys, type ContextKind, isField, listFields, nearestField, nearestIdentifier } from '#core/conditions/fields.ts'
+import { type ContextKind, isField, keysUsed, listFields, nearestField, nearestIdentifier } from '#core/conditions/fields.ts'
 import { OPERATORS } from '#core/conditions/operators.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { FreeObject, Nullable, OneOf, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
@@ -22,19 +22,19 @@ const allow = { who: 'books-read' } as const
 const Template = Type.String({
   ...UNTRIMMED,
   maxLength: TEMPLATE_LENGTH_MAX,
-  description: 'Handlebars; nothing is escaped unless {{html …}} asks for it.',
+  description: 'A Handlebars template. Only {{html …}} escapes its value.',
 })
 
-/** Unknown names of a template that a suggestion is looked for; who misspelled more than these has another kind of template. */
+/** How many unknown names get a suggestion; a template with more has another problem. */
 const NEAREST_MAX = 20
-/** Keys of identifiers that are looked for: one book has no more of them. The rest counts as unknown. */
+/** How many keys of identifiers are looked up: no book has more. The others count as unknown. */
 const KEYS_MAX = 200
 
-/** What a template or condition is tried on: exactly one of the three. */
+/** What a template or condition is evaluated on: exactly one of the three. */
 const subject = {
   bookId: Type.Optional(Uuid),
   seriesId: Type.Optional(Uuid),
-  context: Type.Optional(FreeObject({ description: 'A context of your own making, in place of a book or a series.' })),
+  context: Type.Optional(FreeObject({ description: 'A custom context instead of a book or series.' })),
 }
 
 type Call = { caller: Caller; services: Services }
@@ -42,20 +42,20 @@ type Subject = { bookId?: string; seriesId?: string; context?: Record<string, un
 
 async function contextOf({ caller, services: { database } }: Call, { bookId, seriesId, context }: Subject): Promise<Context> {
   if ([bookId, seriesId, context].filter((given) => given !== undefined).length !== 1)
-    refuse('invalid_request', 'Say what to try it on: exactly one of bookId, seriesId and context.')
+    refuse('invalid_request', 'Give exactly one of bookId, seriesId and context.')
   if (bookId !== undefined) return await getBookContext(database, caller, bookId)
   if (seriesId !== undefined) return await getSeriesContext(database, caller, seriesId)
   return context as unknown as Context
 }
 
-const Place = { line: Nullable(Type.Integer({ minimum: 1 })), column: Nullable(Type.Integer({ minimum: 1 })) }
+const Position = { line: Nullable(Type.Integer({ minimum: 1 })), column: Nullable(Type.Integer({ minimum: 1 })) }
 const Kind = OneOf(['book', 'series'])
 
 export const templateRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/books/:bookId/context',
-    summary: 'What templates and conditions see of a book',
+    summary: 'Get the template context of a book',
     tag,
     allow,
     params: Type.Object({ bookId: Uuid }),
@@ -65,7 +65,7 @@ export const templateRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/series/:seriesId/context',
-    summary: 'What templates and conditions see of a series',
+    summary: 'Get the template context of a series',
     tag,
     allow: { who: 'series-read' },
     params: Type.Object({ seriesId: Uuid }),
@@ -75,15 +75,15 @@ export const templateRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/templates/render',
-    summary: 'Render a template over a book, a series or a context of your own',
+    summary: 'Render a template for a book, a series or a custom context',
     tag,
     allow,
     body: Type.Object({ template: Template, ...subject }),
     reply: Type.Object({
       output: Type.String(),
-      usedPaths: Type.Array(Type.String(), { description: 'What the template asked for, in this order.' }),
-      missingPaths: Type.Array(Type.String(), { description: 'What of it led to nothing.' }),
-      durationMs: Type.Number({ minimum: 0, description: 'Milliseconds, the way to the isolate and back included.' }),
+      usedPaths: Type.Array(Type.String(), { description: 'Paths that the template used, in order.' }),
+      missingPaths: Type.Array(Type.String(), { description: 'Used paths without a value.' }),
+      durationMs: Type.Number({ minimum: 0, description: 'Milliseconds, including communication with the isolate.' }),
     }),
     run: async (call, { body: { template, ...rest } }) => {
       const context = await contextOf(call, rest)
@@ -95,24 +95,24 @@ export const templateRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/templates/validate',
-    summary: 'Say what is wrong with a template, and which of its fields do not exist',
+    summary: 'Validate a template: report syntax errors and unknown fields',
     tag,
     allow,
     body: Type.Object({ template: Template, type: Type.Optional(Kind) }),
     reply: Type.Object({
       valid: Type.Boolean({ description: 'Whether it can be rendered.' }),
-      errors: Type.Array(Type.Object({ message: Type.String(), ...Place })),
+      errors: Type.Array(Type.Object({ message: Type.String(), ...Position })),
       warnings: Type.Array(
         Type.Object({
           message: Type.String(),
           path: Type.String({
             description:
-              'The field that does not exist, or that asks for an identifier by an unknown key. A key is known where it is that of an installed plugin, where it is `comicinfo`, or where something that you may see has an identifier under it.',
+              'The unknown field, or the field that uses an unknown key of an identifier. Known keys are those of installed plugins, `comicinfo`, and keys of identifiers on records that you may see.',
           }),
           nearest: Nullable(Type.String(), {
-            description: 'The field that was probably meant; looked for only for the first 20, and for names of at most 100 characters.',
+            description: 'The closest known field; only for the first 20 warnings, and for names of at most 100 characters.',
           }),
-          ...Place,
+          ...Position,
         }),
       ),
     }),
@@ -128,14 +128,14 @@ export const templateRoutes = [
       return {
         valid: true,
         errors: [],
-        warnings: unknown.map((asked, index) => warningOf(kind, asked, keys, index < NEAREST_MAX)),
+        warnings: unknown.map((used, index) => warningOf(kind, used, keys, index < NEAREST_MAX)),
       }
     },
   }),
   endpoint({
     method: 'POST',
     path: '/api/v1/conditions/evaluate',
-    summary: 'Try a condition on a book, a series or a context of your own',
+    summary: 'Evaluate a condition on a book, a series or a custom context',
     tag,
     allow,
     body: Type.Object({
@@ -148,7 +148,7 @@ export const templateRoutes = [
       passed: Type.Boolean(),
       rules: Type.Array(
         FreeObject({
-          description: 'Each rule with `actual`, the value that was found, and `passed`; groups with their own `rules`.',
+          description: 'Each rule with `actual`, the value of its field, and `passed`; groups with their own `rules`.',
         }),
       ),
     }),
@@ -158,7 +158,7 @@ export const templateRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/templates/fields',
-    summary: 'Every field that templates and conditions can ask for, and every helper',
+    summary: 'List all fields and helpers of templates and conditions',
     tag,
     allow,
     query: Type.Object({ type: Type.Optional(Kind) }),
@@ -174,35 +174,35 @@ export const templateRoutes = [
 ]
 
 interface Keys {
-  /** Those that plugins and ComicInfo have. */
+  /** Keys of installed plugins and of ComicInfo. */
   fixed: string[]
-  /** Whether a path asks for an identifier under a key that nothing is kept under. */
+  /** Whether a path uses an identifier with an unknown key. */
   isUnknown: (path: string) => boolean
 }
 
 async function readKeys({ caller, services: { database } }: Call, { paths }: Outline): Promise<Keys> {
-  const asked = new Set(paths.flatMap(({ path }) => askedKeys(path)))
-  if (asked.size === 0) return { fixed: [], isUnknown: () => false }
+  const used = new Set(paths.flatMap(({ path }) => keysUsed(path)))
+  if (used.size === 0) return { fixed: [], isUnknown: () => false }
   const fixed = [...[...(await listIdNames(database))].map(pluginKey), COMIC_INFO_KEY]
   const known = new Set(fixed)
-  const others = [...asked].filter((key) => !known.has(key)).slice(0, KEYS_MAX)
+  const others = [...used].filter((key) => !known.has(key)).slice(0, KEYS_MAX)
   for (const key of await listUsedKeys(database, caller, others)) known.add(key)
   return {
     fixed,
     isUnknown: (path) => {
-      const keys = askedKeys(path)
+      const keys = keysUsed(path)
       return keys.length > 0 && !keys.some((key) => known.has(key))
     },
   }
 }
 
-function warningOf(kind: ContextKind, asked: { path: string; line: number; column: number }, keys: Keys, looksForNearest: boolean) {
-  if (keys.isUnknown(asked.path)) {
-    const nearest = looksForNearest ? nearestIdentifier(asked.path, keys.fixed) : null
-    const message = `No identifier is kept under the key of "${asked.path}"${nearest === null ? '.' : `; did you mean "${nearest}"?`}`
-    return { ...asked, nearest, message }
+function warningOf(kind: ContextKind, used: { path: string; line: number; column: number }, keys: Keys, looksForNearest: boolean) {
+  if (keys.isUnknown(used.path)) {
+    const nearest = looksForNearest ? nearestIdentifier(used.path, keys.fixed) : null
+    const message = `No identifier has the key of "${used.path}"${nearest === null ? '.' : `; did you mean "${nearest}"?`}`
+    return { ...used, nearest, message }
   }
-  const nearest = looksForNearest ? nearestField(kind, asked.path) : null
-  const message = `A ${kind} has no field "${asked.path}"${nearest === null ? '.' : `; did you mean "${nearest}"?`}`
-  return { ...asked, nearest, message }
+  const nearest = looksForNearest ? nearestField(kind, used.path) : null
+  const message = `A ${kind} has no field "${used.path}"${nearest === null ? '.' : `; did you mean "${nearest}"?`}`
+  return { ...used, nearest, message }
 }

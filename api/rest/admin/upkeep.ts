@@ -20,10 +20,10 @@ export const upkeepRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/admin/cleanup-orphans/stats',
-    summary: 'Thumbnails and covers in the data folder that belong to nothing any more',
+    summary: 'Get statistics of orphaned thumbnails and covers in the data folder',
     tag,
     allow,
-    query: Type.Object({ includeFiles: Type.Optional(Type.Boolean({ description: 'Tell the first 1000 one by one.' })) }),
+    query: Type.Object({ includeFiles: Type.Optional(Type.Boolean({ description: 'Also list the first 1000 files.' })) }),
     reply: Type.Object(
       {
         orphanedThumbnails: Count,
@@ -33,16 +33,16 @@ export const upkeepRoutes = [
           Nullable(
             Type.Array(
               Type.Object({
-                path: Type.String({ description: 'Below the data folder.' }),
+                path: Type.String({ description: 'Path below the data folder.' }),
                 fileType: OneOf(['thumbnail', 'cover']),
-                entityId: Nullable(Uuid, { description: 'The book or series that it was made for.' }),
+                entityId: Nullable(Uuid, { description: 'The book or series of the file.' }),
                 sizeBytes: Count,
               }),
             ),
           ),
         ),
       },
-      { title: 'OrphanStats', description: 'What is younger than an hour is not looked at: it may just be written.' },
+      { title: 'OrphanStats', description: 'Excludes files younger than an hour, which may still be in use.' },
     ),
     run: async (call, { query }) => {
       const { thumbnails, covers, bytes, files } = await countOrphans(orphansOf(call.services), call.signal)
@@ -54,7 +54,7 @@ export const upkeepRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/admin/cleanup-orphans',
-    summary: 'Remove thumbnails and covers that belong to nothing any more',
+    summary: 'Start a task that removes orphaned thumbnails and covers',
     tag,
     allow,
     status: 202,
@@ -64,7 +64,7 @@ export const upkeepRoutes = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/admin/cleanup-orphans',
-    summary: 'Remove thumbnails and covers that belong to nothing any more, and wait for it',
+    summary: 'Remove orphaned thumbnails and covers, and wait until done',
     tag,
     allow,
     reply: Type.Object({
@@ -77,14 +77,14 @@ export const upkeepRoutes = [
     run: async (call) => {
       const done = await removeOrphans(orphansOf(call.services), { signal: call.signal, progress: () => {} })
       const { thumbnails, covers, bytes, failures, errors } = done
-      call.services.log.info({ thumbnails, covers, bytes, failures, by: call.caller.userId }, 'Orphaned files were removed')
+      call.services.log.info({ thumbnails, covers, bytes, failures, by: call.caller.userId }, 'Removed orphaned files')
       return { thumbnailsDeleted: thumbnails, coversDeleted: covers, bytesFreed: bytes, failures, errors }
     },
   }),
   endpoint({
     method: 'GET',
     path: '/api/v1/admin/pdf-cache/stats',
-    summary: 'What lies in the cache of rendered, resized and extracted pages',
+    summary: 'Get statistics of the cache of rendered, resized and extracted pages',
     tag,
     allow,
     reply: Type.Object(
@@ -92,9 +92,9 @@ export const upkeepRoutes = [
         totalFiles: Count,
         totalSizeBytes: Count,
         totalSizeHuman: Type.String(),
-        bookCount: Type.Integer({ minimum: 0, description: 'Books of one content are counted once.' }),
-        oldestFileAgeDays: Nullable(Type.Integer({ minimum: 0, description: 'Since it was used last.' })),
-        cacheDir: Type.String({ description: 'Below the data folder.' }),
+        bookCount: Type.Integer({ minimum: 0, description: 'Books with the same content count once.' }),
+        oldestFileAgeDays: Nullable(Type.Integer({ minimum: 0, description: 'Days since its last use.' })),
+        cacheDir: Type.String({ description: 'Path below the data folder.' }),
         cacheEnabled: Type.Boolean(),
       },
       { title: 'PageCacheStats' },
@@ -115,7 +115,7 @@ export const upkeepRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/admin/pdf-cache/cleanup',
-    summary: `Remove pages from the cache that nobody has used for ${UNUSED_DAYS_MAX} days`,
+    summary: `Remove pages from the cache that were not used for ${UNUSED_DAYS_MAX} days`,
     tag,
     allow,
     status: 202,
@@ -125,13 +125,13 @@ export const upkeepRoutes = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/admin/pdf-cache',
-    summary: 'Empty the cache of pages; they are made anew when somebody reads them',
+    summary: 'Clear the page cache; pages are generated again when they are read',
     tag,
     allow,
     reply: Type.Object({ filesDeleted: Count, bytesReclaimed: Count, bytesReclaimedHuman: Type.String() }),
     run: async ({ services, caller }) => {
       const { files, bytes } = await services.pageReader.cache.drop(0)
-      services.log.info({ files, bytes, by: caller.userId }, 'The page cache was emptied')
+      services.log.info({ files, bytes, by: caller.userId }, 'Cleared the page cache')
       return { filesDeleted: files, bytesReclaimed: bytes, bytesReclaimedHuman: describeBytes(bytes) }
     },
   }),

@@ -25,10 +25,10 @@ const SeriesId = Type.Object({ seriesId: Uuid })
 const TaskStarted = Noun('TaskStarted')({ taskId: Uuid })
 const Enqueued = Type.Object(
   { message: Type.String(), tasksEnqueued: Type.Integer({ minimum: 0 }), taskId: Uuid },
-  { title: 'Enqueued', description: 'The task ends when all of the books are done; cancelled, those that wait are not analyzed.' },
+  { title: 'Enqueued', description: 'The task ends when all books are analyzed. Canceling it skips the books that still wait.' },
 )
 const ErrorType = OneOf(BOOK_ERROR_TYPES)
-const force = Type.Optional(Type.Boolean({ description: 'Also those that were analyzed before; false unless said.' }))
+const force = Type.Optional(Type.Boolean({ description: 'Also analyze books that were analyzed before; default false.' }))
 
 export const analysisRoutes = [
   endpoint({
@@ -61,7 +61,7 @@ export const analysisRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/books/bulk/analyze',
-    summary: 'Analyze many books; one unknown id and none is',
+    summary: 'Analyze many books; an unknown id refuses the whole request',
     tag: 'books',
     allow: { who: 'books-write' },
     status: 202,
@@ -73,7 +73,7 @@ export const analysisRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/series/bulk/analyze',
-    summary: 'Analyze the books of many series; one unknown id and none is',
+    summary: 'Analyze the books of many series; an unknown id refuses the whole request',
     tag: 'series',
     allow: { who: 'series-write' },
     status: 202,
@@ -88,7 +88,7 @@ export const analysisRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/books/retry-all-errors',
-    summary: 'Analyze all books with errors once more',
+    summary: 'Analyze all books with errors again',
     tag: 'books',
     allow: { who: 'books-write' },
     status: 202,
@@ -100,7 +100,7 @@ export const analysisRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/books/:bookId/retry',
-    summary: 'Analyze a book with errors once more',
+    summary: 'Analyze a book with errors again',
     tag: 'books',
     allow: { who: 'books-write' },
     status: 202,
@@ -113,7 +113,7 @@ export const analysisRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/books/:bookId/analyze',
-    summary: 'Analyze a book once more',
+    summary: 'Analyze a book again',
     tag: 'books',
     allow: { who: 'books-write' },
     status: 202,
@@ -124,7 +124,7 @@ export const analysisRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/books/:bookId/analyze-unanalyzed',
-    summary: 'Analyze a book that has not been, or could not be',
+    summary: 'Analyze a book if it has no successful analysis',
     tag: 'books',
     allow: { who: 'books-write' },
     status: 202,
@@ -135,7 +135,7 @@ export const analysisRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/series/:seriesId/analyze',
-    summary: 'Analyze all books of a series once more',
+    summary: 'Analyze all books of a series again',
     tag: 'series',
     allow: { who: 'series-write' },
     status: 202,
@@ -146,7 +146,7 @@ export const analysisRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/series/:seriesId/analyze-unanalyzed',
-    summary: 'Analyze the books of a series that have not been, or could not be',
+    summary: 'Analyze the books of a series that have no successful analysis',
     tag: 'series',
     allow: { who: 'series-write' },
     status: 202,

@@ -20,19 +20,19 @@ import { listUnknownTitles, lockBooks, patchBooks, replaceBook } from '#core/met
 type Services = Needs<'database' | 'tasks'>
 const endpoint = endpointOf<Services>()
 
-/** A page of a large list; each book is a row locked until all are written. */
+/** One page of a large list; each book is a row that stays locked until all are written. */
 const BULK_BOOKS_MAX = 500
 
 type Patch = Parameters<typeof patchBooks>[2]['patch']
 type Locks = Parameters<typeof lockBooks>[2]['locks']
 type Metadata = Parameters<typeof replaceBook>[2]['metadata']
-type Asked = Pick<Call<Services>, 'services' | 'caller'>
+type ServiceCall = Pick<Call<Services>, 'services' | 'caller'>
 
-const recordOf = ({ services, caller }: Asked, bookId: string) => getBookRecord(services.database, caller, bookId)
+const recordOf = ({ services, caller }: ServiceCall, bookId: string) => getBookRecord(services.database, caller, bookId)
 
 export const bookMetadataRoutes = [
   ...metadataRoutes<Services>({
-    ...{ many: 'books', one: 'book', bulkMax: BULK_BOOKS_MAX, readSummary: 'Metadata of a book' },
+    ...{ many: 'books', one: 'book', bulkMax: BULK_BOOKS_MAX, readSummary: 'Get the metadata of a book' },
     ...{ Patch: BookMetadataPatch, LocksPatch: BookLocksPatch, Locks: BookLocks, Read: BookMetadata, Changed: BookMetadata },
     patch: ({ services, caller }, bookIds, patch: Patch) => patchBooks(services.database, caller, { bookIds, patch }),
     replace: ({ services, caller }, bookId, metadata: Metadata) => replaceBook(services.database, caller, { bookId, metadata }),
@@ -55,12 +55,12 @@ export const bookMetadataRoutes = [
       const caller = call.caller
       await patchBooks(database, caller, { bookIds: [params.bookId], patch: body })
       if (body.title === null) {
-        // Files that were read when their title was not kept are read again, for it to stand soon.
+        // If the analysis did not store the title of the file, analyze again, so that it appears soon.
         for (const { id, libraryId } of await listUnknownTitles(database, [params.bookId]))
           await queueAnalyses(call.services.tasks, libraryId, [id], { deep: true })
       }
       const { title, updatedAt } = await getBook(database, caller, params.bookId)
-      // The record has whole numbers alone; whoever enters 2.5 shall see that it was taken.
+      // The record only has whole numbers; the answer shows the number that was entered, such as 2.5.
       const { values } = await getBookRecord(database, caller, params.bookId)
       return { id: params.bookId, title, number: values.number === undefined ? null : Number(values.number), updatedAt }
     },

@@ -14,7 +14,7 @@ type Services = Needs<'database'>
 const endpoint = endpointOf<Services>()
 
 const BookId = Type.Object({ bookId: Uuid })
-/** As it is typed, with blanks that nobody counts; a name of its own has fewer characters. */
+/** Room for surrounding white space; the name itself has a lower limit. */
 const GivenName = Type.String({ maxLength: 1_000 })
 
 async function namesOf(call: Call<Services>, taxonomy: Taxonomy, bookId: string): Promise<Named[]> {
@@ -31,7 +31,7 @@ const wordsOf = (taxonomy: Taxonomy) => ({
   locks: taxonomy === 'genre' ? '; locks them' : '',
 })
 
-/** The genres or tags of a book, all at once. */
+/** All genres or tags of a book. */
 function listRoutes(taxonomy: Taxonomy) {
   const { plural, path, locks } = wordsOf(taxonomy)
   const List = Type.Object({ [plural]: Type.Array(NamedShape) })
@@ -39,7 +39,7 @@ function listRoutes(taxonomy: Taxonomy) {
     endpoint({
       method: 'GET',
       path,
-      summary: `The ${plural} of a book`,
+      summary: `List the ${plural} of a book`,
       tag: plural,
       allow: { who: 'books-read' },
       params: BookId,
@@ -89,7 +89,7 @@ function entryRoutes(taxonomy: Taxonomy) {
     endpoint({
       method: 'DELETE',
       path: `${path}/:${idName}`,
-      summary: `Take a ${taxonomy} from a book${locks}`,
+      summary: `Remove a ${taxonomy} from a book${locks}`,
       tag: plural,
       allow: { who: 'books-write' },
       params: Type.Object({ bookId: Uuid, [idName]: Uuid }),

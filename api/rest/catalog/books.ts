@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import type { Needs } from '#api/http/services.ts'
-import { BOOK_SORT, BookDetail, FULL, FullBook, ShownBook, shownBook, shownBooks } from '#api/views/book-view.ts'
+import { BOOK_SORT, BookDetail, bookView, FULL, FullBook, ListedBook, listedBooks } from '#api/views/book-view.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { AdjacentBooks } from '#core/catalog/book.ts'
 import {
@@ -24,10 +24,10 @@ import { bookDetailMetadataOf } from '#core/metadata/book-metadata-record.ts'
 type Services = Needs<'database' | 'settings'>
 const endpoint = endpointOf<Services>()
 
-const INCLUDE_DELETED = Type.Optional(Type.Boolean({ description: 'Also books whose file has gone.' }))
+const INCLUDE_DELETED = Type.Optional(Type.Boolean({ description: 'Include books whose file is missing.' }))
 const bookQuery = { ...pageQuery, sort: BOOK_SORT, includeDeleted: INCLUDE_DELETED, full: FULL }
 
-/** Everything a list of books was asked, wherever it stood in the request. */
+/** A request for a list of books, from the path, query and body. */
 interface ListRequest {
   call: { caller: Caller; services: Services; path: string; rawQuery: string }
   query: { page?: number; pageSize?: number; sort?: string; full?: boolean }
@@ -39,7 +39,7 @@ async function answerBooks({ call, query, filter }: ListRequest) {
   const { page, pageSize, offset, limit } = readPage(query)
   const list = { filter, sort: readBookSort(query.sort), offset, limit }
   const { items, total } = await listBooks(services.database, call.caller, list)
-  return paginate({ call, page, pageSize, total, data: shownBooks(call, items, query) })
+  return paginate({ call, page, pageSize, total, data: listedBooks(call, items, query) })
 }
 
 export const bookRoutes = [
@@ -50,7 +50,7 @@ export const bookRoutes = [
     tag: 'books',
     allow: { who: 'books-read' },
     query: Type.Object({ ...bookQuery, libraryId: Type.Optional(Uuid), seriesId: Type.Optional(Uuid) }),
-    reply: Paginated(ShownBook),
+    reply: Paginated(ListedBook),
     run: (call, { query }) => answerBooks({ call, query, filter: query }),
   }),
   endpoint({
@@ -69,7 +69,7 @@ export const bookRoutes = [
       },
       { additionalProperties: false },
     ),
-    reply: Paginated(ShownBook),
+    reply: Paginated(ListedBook),
     run: async (call, { query, body }) => {
       const condition = body.condition ? compileFilter(body.condition, 'books', call.caller) : undefined
       const filter = { condition, search: readSearch(body.fullTextSearch), includeDeleted: body.includeDeleted }
@@ -84,7 +84,7 @@ export const bookRoutes = [
     allow: { who: 'books-read' },
     params: Type.Object({ libraryId: Uuid }),
     query: Type.Object(bookQuery),
-    reply: Paginated(ShownBook),
+    reply: Paginated(ListedBook),
     run: async (call, { params, query }) => {
       await checkLibrary(call.services.database, params.libraryId)
       return await answerBooks({ call, query, filter: { ...params, includeDeleted: query.includeDeleted } })
@@ -93,7 +93,7 @@ export const bookRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/books/:bookId',
-    summary: 'One book',
+    summary: 'Get a book',
     tag: 'books',
     allow: { who: 'books-read' },
     params: Type.Object({ bookId: Uuid }),
@@ -103,22 +103,22 @@ export const bookRoutes = [
       const { services } = call
       const caller = call.caller
       const book = await getBook(services.database, caller, params.bookId)
-      if (query.full) return shownBook(services, (await fullBooks(services.database, caller, [book]))[0] as FullBookValue)
-      const held = await getBookRecord(services.database, caller, params.bookId)
-      return { book: shownBook(services, book), metadata: bookDetailMetadataOf(book, held) }
+      if (query.full) return bookView(services, (await fullBooks(services.database, caller, [book]))[0] as FullBookValue)
+      const record = await getBookRecord(services.database, caller, params.bookId)
+      return { book: bookView(services, book), metadata: bookDetailMetadataOf(book, record) }
     },
   }),
   endpoint({
     method: 'GET',
     path: '/api/v1/books/:bookId/adjacent',
-    summary: 'The books before and after this one in its series',
+    summary: 'Get the books before and after this one in its series',
     tag: 'books',
     allow: { who: 'books-read' },
     params: Type.Object({ bookId: Uuid }),
     reply: AdjacentBooks,
     run: async (call, { params }) => {
       const { prev, next } = await findAdjacentBooks(call.services.database, call.caller, params.bookId)
-      return { prev: prev && shownBook(call.services, prev), next: next && shownBook(call.services, next) }
+      return { prev: prev && bookView(call.services, prev), next: next && bookView(call.services, next) }
     },
   }),
 ]

@@ -24,15 +24,15 @@ const BookCoverId = Type.Object({ bookId: Uuid, coverId: Uuid })
 const SeriesId = Type.Object({ seriesId: Uuid })
 const SeriesCoverId = Type.Object({ seriesId: Uuid, coverId: Uuid })
 const SeriesCovers = Noun('SeriesCovers')({ covers: Type.Array(SeriesCover) })
-/** A form is a little more than the file in it. */
+/** A form is a little larger than its file. */
 const bodyBytesMax = COVER_BYTES_MAX + 65_536
-const upload = { description: 'JPEG, PNG, WebP, AVIF or GIF, 20 MB at most.' }
+const upload = { description: 'JPEG, PNG, WebP, AVIF or GIF, at most 20 MB.' }
 const tag = 'covers'
 
 const book = (id: string): CoverOwner => ({ kind: 'book', id: id.toLowerCase() })
 const series = (id: string): CoverOwner => ({ kind: 'series', id: id.toLowerCase() })
 
-/** A cover never changes under its address. Never `public`: a shared cache knows nothing of who may see what. */
+/** The cover at an address never changes. Never `public`: a shared cache does not know who may see what. */
 const cacheControl = 'private, max-age=600'
 
 async function seriesCovers(call: Call<Services>, seriesId: string) {
@@ -44,7 +44,7 @@ export const coverRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/books/:bookId/cover',
-    summary: 'Give a book a cover; it is shown from now on, and only people change that',
+    summary: 'Upload and select a cover for a book; only users can change the selection',
     tag,
     allow: { who: 'books-write' },
     params: BookId,
@@ -57,7 +57,7 @@ export const coverRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/books/:bookId/covers',
-    summary: 'The covers of a book besides the one its file brings',
+    summary: 'List the covers of a book, without the one from its file',
     tag,
     allow: { who: 'books-read' },
     params: BookId,
@@ -70,7 +70,7 @@ export const coverRoutes = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/books/:bookId/covers/selected',
-    summary: 'Show the cover that the file of a book brings again',
+    summary: 'Select the cover from the file of a book',
     tag,
     allow: { who: 'books-write' },
     status: 204,
@@ -95,7 +95,7 @@ export const coverRoutes = [
   }),
   stream({
     path: '/api/v1/books/:bookId/covers/:coverId/image',
-    summary: 'The picture of a cover of a book',
+    summary: 'Get the picture of a cover of a book',
     tag,
     allow: { who: 'books-read', cookie: true },
     params: BookCoverId,
@@ -108,7 +108,7 @@ export const coverRoutes = [
   endpoint({
     method: 'PUT',
     path: '/api/v1/books/:bookId/covers/:coverId/select',
-    summary: 'Show this cover of a book',
+    summary: 'Select a cover of a book',
     tag,
     allow: { who: 'books-write' },
     params: BookCoverId,
@@ -119,7 +119,7 @@ export const coverRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/series/:seriesId/cover',
-    summary: 'Give a series a cover; it is shown from now on, and only people change that',
+    summary: 'Upload and select a cover for a series; only users can change the selection',
     tag,
     allow: { who: 'series-write' },
     params: SeriesId,
@@ -132,7 +132,7 @@ export const coverRoutes = [
   endpoint({
     method: 'PATCH',
     path: '/api/v1/series/:seriesId/cover/source',
-    summary: 'Choose where the cover of a series comes from: default, custom, book:<id> or plugin:<name>; only people change that again',
+    summary: 'Set the source of the cover of a series: default, custom, book:<id> or plugin:<name>; only users can change it',
     tag,
     allow: { who: 'series-write' },
     params: SeriesId,
@@ -151,7 +151,7 @@ export const coverRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/series/:seriesId/covers',
-    summary: 'The covers of a series besides that of its first book',
+    summary: 'List the covers of a series, without that of its first book',
     tag,
     allow: { who: 'series-read' },
     params: SeriesId,
@@ -161,7 +161,7 @@ export const coverRoutes = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/series/:seriesId/covers/selected',
-    summary: 'Show the cover of the first book of a series again',
+    summary: 'Select the cover of the first book of a series',
     tag,
     allow: { who: 'series-write' },
     status: 204,
@@ -186,7 +186,7 @@ export const coverRoutes = [
   }),
   stream({
     path: '/api/v1/series/:seriesId/covers/:coverId/image',
-    summary: 'The picture of a cover of a series',
+    summary: 'Get the picture of a cover of a series',
     tag,
     allow: { who: 'series-read', cookie: true },
     params: SeriesCoverId,
@@ -199,7 +199,7 @@ export const coverRoutes = [
   endpoint({
     method: 'PUT',
     path: '/api/v1/series/:seriesId/covers/:coverId/select',
-    summary: 'Show this cover of a series',
+    summary: 'Select a cover of a series',
     tag,
     allow: { who: 'series-write' },
     params: SeriesCoverId,

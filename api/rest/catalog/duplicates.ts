@@ -8,7 +8,7 @@ import { Timestamp, Uuid } from '#core/foundation/schema.ts'
 type Services = Needs<'database' | 'tasks'>
 const endpoint = endpointOf<Services>()
 
-/** A few hundred kilobytes; further groups are listed when these are dismissed or deleted. */
+/** The answer has a few hundred kilobytes; further groups appear when these are dismissed or deleted. */
 const GROUPS_MAX = 1_000
 const Count = Type.Integer({ minimum: 0 })
 const tag = 'duplicates'
@@ -17,8 +17,8 @@ const DuplicateGroup = Type.Object(
   {
     id: Uuid,
     fileHash: Type.String({ description: 'SHA-256 of the file.' }),
-    bookIds: Type.Array(Uuid, { description: 'The first 500 that the caller may see, the oldest first.' }),
-    duplicateCount: Type.Integer({ minimum: 2, description: 'Of the books that the caller may see.' }),
+    bookIds: Type.Array(Uuid, { description: 'The first 500 books that the caller may see, oldest first.' }),
+    duplicateCount: Type.Integer({ minimum: 2, description: 'Number of books that the caller may see.' }),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
@@ -29,11 +29,11 @@ export const duplicateRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/duplicates',
-    summary: 'Books that hold the same file, as they were found last, the largest groups first',
+    summary: 'List books with identical files as of the last search, largest groups first',
     tag,
     allow: { who: 'books-read' },
     query: Type.Object({
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: GROUPS_MAX, description: `Groups; ${GROUPS_MAX} unless said.` })),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: GROUPS_MAX, description: `Number of groups; default ${GROUPS_MAX}.` })),
       offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 })),
     }),
     reply: Type.Object({ duplicates: Type.Array(DuplicateGroup), totalDuplicateBooks: Count, totalGroups: Count }),
@@ -46,7 +46,7 @@ export const duplicateRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/duplicates/scan',
-    summary: 'Look for books that hold the same file',
+    summary: 'Search for books with identical files',
     tag,
     allow: { who: 'books-write' },
     status: 202,
@@ -56,7 +56,7 @@ export const duplicateRoutes = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/duplicates/:duplicateId',
-    summary: 'Take a group from the list until it has a book more; the books stay as they are',
+    summary: 'Dismiss a group until it gets another book; does not change the books',
     tag,
     allow: { who: 'books-write' },
     status: 204,

@@ -22,9 +22,9 @@ const stream = streamOf<Services>()
 
 const tag = 'exports'
 const ExportId = Type.Object({ exportId: Uuid })
-/** Far more libraries than a house has. */
+/** Far more libraries than any server has. */
 const LIBRARIES_MAX = 1_000
-/** Twice the catalog: each once, and room for repetition. */
+/** Twice the number of fields: each once, and room for repetition. */
 const NAMES_MAX = 100
 
 const Fields = (description: string) => Type.Array(Type.String({ maxLength: 100 }), { maxItems: NAMES_MAX, description })
@@ -32,19 +32,19 @@ const Fields = (description: string) => Type.Array(Type.String({ maxLength: 100 
 const Export = Type.Object(
   {
     id: Uuid,
-    taskId: described(Uuid, 'The task that makes it, with its progress.'),
+    taskId: described(Uuid, 'The task that creates the export, with its progress.'),
     format: OneOf([...EXPORT_FORMATS]),
     exportType: OneOf([...EXPORT_TYPES]),
     libraryIds: Type.Array(Uuid),
     fields: Type.Array(Type.String()),
     bookFields: Type.Array(Type.String()),
     status: OneOf(['pending', 'running', 'completed', 'failed', 'cancelled']),
-    rowCount: Nullable(Type.Integer({ minimum: 0 }), { description: 'Series and books in it, once it is complete.' }),
+    rowCount: Nullable(Type.Integer({ minimum: 0 }), { description: 'Number of series and books in the file, once it is complete.' }),
     fileSizeBytes: Nullable(Type.Integer({ minimum: 0 })),
-    error: Nullable(Type.String({ description: 'Why it failed.' })),
+    error: Nullable(Type.String({ description: 'Why the export failed.' })),
     createdAt: Timestamp,
     startedAt: Nullable(Timestamp),
-    completedAt: Nullable(Timestamp, { description: 'When it ended, however it did.' }),
+    completedAt: Nullable(Timestamp, { description: 'When the export ended, successful or not.' }),
     expiresAt: Timestamp,
   },
   { title: 'SeriesExport' },
@@ -54,9 +54,11 @@ const Field = Type.Object(
   {
     key: Type.String(),
     label: Type.String(),
-    isAnchor: Type.Boolean({ description: 'Stands in every export.' }),
+    isAnchor: Type.Boolean({ description: 'Every export includes this field.' }),
     multiValue: Type.Boolean(),
-    userSpecific: Type.Boolean({ description: 'Differs from user to user; what somebody has read needs the permission progress-read.' }),
+    userSpecific: Type.Boolean({
+      description: 'The value depends on the user; fields of reading progress need the permission progress-read.',
+    }),
   },
   { title: 'ExportField' },
 )
@@ -70,7 +72,7 @@ const catalog = (fields: Record<string, ExportField>, anchor: string) =>
     userSpecific: own !== undefined,
   }))
 
-/** Never changes while the server runs. */
+/** Constant while the server runs. */
 const CATALOGUE = {
   fields: catalog(SERIES_EXPORT_FIELDS, SERIES_ANCHOR),
   bookFields: catalog(BOOK_EXPORT_FIELDS, BOOK_ANCHOR),
@@ -81,7 +83,7 @@ export const exportRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/user/exports/series',
-    summary: 'My exports, the latest first',
+    summary: 'List my exports, latest first',
     tag,
     allow: { who: 'user' },
     reply: Type.Object({ exports: Type.Array(Export) }),
@@ -90,7 +92,7 @@ export const exportRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/user/exports/series',
-    summary: 'Export series, books or both of libraries, as far as I may see them, into a file',
+    summary: 'Export the series, books or both of libraries that I may see, as a file',
     tag,
     allow: { who: 'series-read' },
     status: 202,
@@ -99,8 +101,8 @@ export const exportRoutes = [
         format: OneOf([...EXPORT_FORMATS]),
         exportType: Type.Optional(OneOf([...EXPORT_TYPES])),
         libraryIds: Type.Array(Uuid, { minItems: 1, maxItems: LIBRARIES_MAX }),
-        fields: Fields('What to tell of each series, by the keys of the catalog, in this order; its name comes first in any case.'),
-        bookFields: Type.Optional(Fields('As `fields`, of each book.')),
+        fields: Fields('Fields of each series, by the keys of the catalog, in order; the name always comes first.'),
+        bookFields: Type.Optional(Fields('Like `fields`, for each book.')),
       },
       { title: 'CreateSeriesExportRequest' },
     ),
@@ -110,7 +112,7 @@ export const exportRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/user/exports/series/fields',
-    summary: 'What exports can tell, and choices of it',
+    summary: 'List the fields of exports, and presets of them',
     tag,
     allow: { who: 'user' },
     reply: Type.Object({
@@ -118,7 +120,7 @@ export const exportRoutes = [
       bookFields: Type.Array(Field),
       presets: Type.Object(
         { llmSelect: Type.Array(Type.String()), llmSelectBooks: Type.Array(Type.String()) },
-        { description: 'What a language model, or a person, needs to choose the next read.' },
+        { description: 'Fields that help a language model, or a person, choose what to read next.' },
       ),
     }),
     run: async () => CATALOGUE,
@@ -126,7 +128,7 @@ export const exportRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/user/exports/series/:exportId',
-    summary: 'One of my exports',
+    summary: 'Get one of my exports',
     tag,
     allow: { who: 'user' },
     params: ExportId,
@@ -136,7 +138,7 @@ export const exportRoutes = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/user/exports/series/:exportId',
-    summary: 'Delete one of my exports, also while it is being made',
+    summary: 'Delete one of my exports, even while it is running',
     tag,
     allow: { who: 'user' },
     status: 204,
@@ -148,15 +150,15 @@ export const exportRoutes = [
   }),
   stream({
     path: '/api/v1/user/exports/series/:exportId/download',
-    summary: `The file of one of my exports; it is kept for ${EXPORT_LIMITS.keptDays} days`,
+    summary: `Download the file of one of my exports; it is stored for ${EXPORT_LIMITS.keptDays} days`,
     tag,
-    // The file holds what may be read with this.
+    // The contents of the file require this permission.
     allow: { who: 'series-read', cookie: true },
     params: ExportId,
     mediaTypes: Object.values(EXPORT_MEDIA_TYPES),
     run: async (call, { params }) => {
       const { fileName, ...file } = await call.services.exports.findFile(call.caller, params.exportId)
-      // What was told to one reader is for nobody else, and is gone when it is deleted.
+      // Not cached: the file is for one user, and must be gone when it is deleted.
       return { kind: 'file', ...file, cacheControl: 'private, no-store', attachmentName: fileName }
     },
   }),

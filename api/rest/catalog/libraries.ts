@@ -34,7 +34,7 @@ export const libraryRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/libraries',
-    summary: 'Make a library of a folder',
+    summary: 'Create a library from a folder',
     tag,
     allow: { who: 'libraries-write' },
     status: 201,
@@ -49,7 +49,7 @@ export const libraryRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/libraries/:libraryId',
-    summary: 'Show a library',
+    summary: 'Get a library',
     tag,
     allow: { who: 'libraries-read' },
     params,
@@ -73,7 +73,7 @@ export const libraryRoutes = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/libraries/:libraryId',
-    summary: 'Take a library away; its files stay',
+    summary: 'Delete a library; its files stay',
     tag,
     allow: { who: 'libraries-delete' },
     status: 204,
@@ -96,7 +96,7 @@ export const libraryRoutes = [
       confirm: Type.Optional(
         Type.Boolean({
           description:
-            'Books missing from the folder, as it is now, are gone, even all of them. Without it a scan that misses all known books, or more than half of them and at least 20, changes nothing and says so. A folder that cannot be read changes nothing even so.',
+            'Confirms that all missing books are deleted. Without it, a scan that misses all known books, or at least 20 and more than half of them, changes nothing and reports an error. A folder that cannot be read never changes anything.',
         }),
       ),
     }),
@@ -107,7 +107,7 @@ export const libraryRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/libraries/:libraryId/scan-status',
-    summary: 'Show how the latest scan of a library stands',
+    summary: 'Get the state of the latest scan of a library',
     tag,
     allow: { who: 'libraries-read' },
     params,
@@ -117,7 +117,7 @@ export const libraryRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/libraries/:libraryId/scan/cancel',
-    summary: 'Stop the scan and the analyses of a library; what is finished stays',
+    summary: 'Stop the scan and the analyses of a library; keeps finished results',
     tag,
     allow: { who: 'libraries-write' },
     status: 204,
@@ -130,7 +130,7 @@ export const libraryRoutes = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/libraries/:libraryId/purge-deleted',
-    summary: 'Forget the books whose files have gone; answers how many',
+    summary: 'Delete books whose files are missing; returns their number',
     tag,
     allow: { who: 'libraries-write' },
     params,
@@ -141,7 +141,7 @@ export const libraryRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/libraries/:libraryId/analyze',
-    summary: 'Analyze every book of a library once more',
+    summary: 'Analyze all books of a library again',
     tag,
     allow: { who: 'libraries-write' },
     status: 202,
@@ -152,7 +152,7 @@ export const libraryRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/libraries/:libraryId/analyze-unanalyzed',
-    summary: 'Analyze the books of a library that have not been, or could not be',
+    summary: 'Analyze the books of a library that have no successful analysis',
     tag,
     allow: { who: 'libraries-write' },
     status: 202,
@@ -163,7 +163,7 @@ export const libraryRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/scans/active',
-    summary: 'List the scans that wait or run',
+    summary: 'List waiting and running scans',
     tag: 'scans',
     allow: { who: 'libraries-read' },
     reply: Type.Array(ScanStatus),

@@ -2,7 +2,7 @@ import Type, { type Static, type TObject, type TSchema } from 'typebox'
 import { type Call, endpointOf } from '#api/http/endpoint.ts'
 import { LENIENT, Noun, Uuid } from '#core/foundation/schema.ts'
 
-/** Summaries of 40,000 characters, people and 64 KB of custom metadata fit with room to spare. */
+/** Enough for summaries of 40,000 characters, people and 64 KB of custom metadata. */
 const BODY_BYTES_MAX = 512 * 1024
 
 const Outcome = Type.Object({ field: Type.String(), result: Type.String({ description: 'set, cleared or unchanged.' }) })
@@ -13,20 +13,20 @@ const BulkOutcome = Noun('BulkMetadataOutcome')({
 })
 type Outcomes = Static<typeof BulkOutcome>['items']
 
-/** What books and series have of their own in editing their metadata. A patch and locks are what their schemas let in. */
+/** How the metadata routes of books and series differ. Their schemas limit patches and locks. */
 export interface MetadataKind<Services> {
-  /** In addresses and in sentences. */
+  /** The kind, in addresses and sentences. */
   many: 'books' | 'series'
   one: 'book' | 'series'
   bulkMax: number
   Patch: TObject
   LocksPatch: TObject
   Locks: TSchema
-  /** What reading answers, and what a change does. */
+  /** The schema of the answers, and the functions that change. */
   Read: TSchema
   Changed: TSchema
   readSummary: string
-  /** Done before a patch, outside of its transaction. */
+  /** Runs before a patch, outside of its transaction. */
   prepare?(call: Call<Services>, ids: readonly string[], patch: object): Promise<void>
   patch(call: Call<Services>, ids: readonly string[], patch: object): Promise<Outcomes>
   replace(call: Call<Services>, id: string, metadata: object): Promise<void>
@@ -49,10 +49,10 @@ function reachOf({ many, one }: Pick<MetadataKind<never>, 'many' | 'one'>) {
   }
 }
 
-/** The ids that the body of a change of many begins with. @param most larger changes lock too many rows at once */
-export const bulkIds = (most: number) => Type.Array(Uuid, { minItems: 1, maxItems: most, description: 'All of them are changed, or none.' })
+/** Schema of the ids of a bulk change. @param most limit, since larger changes would lock too many rows at once */
+export const bulkIds = (most: number) => Type.Array(Uuid, { minItems: 1, maxItems: most, description: 'All of them change, or none.' })
 
-/** Many alike. */
+/** One change for many records. */
 function bulkRoutes<Services>(kind: MetadataKind<Services>) {
   const endpoint = endpointOf<Services>()
   const { idsName, bulkPath, write } = reachOf(kind)
@@ -64,7 +64,7 @@ function bulkRoutes<Services>(kind: MetadataKind<Services>) {
     endpoint({
       method: 'PATCH',
       path: bulkPath,
-      summary: `Change the metadata of many ${kind.many} alike`,
+      summary: `Apply one metadata change to many ${kind.many}`,
       tag: kind.many,
       allow: write,
       body: Type.Object({ [idsName]: bulkIds(kind.bulkMax), ...kind.Patch.properties }, { additionalProperties: false }),
@@ -95,7 +95,7 @@ function bulkRoutes<Services>(kind: MetadataKind<Services>) {
   ]
 }
 
-/** The metadata of one. */
+/** The metadata of one record. */
 function recordRoutes<Services>(kind: MetadataKind<Services>) {
   const endpoint = endpointOf<Services>()
   const { path, params, idOf, read, write } = reachOf(kind)
@@ -114,15 +114,15 @@ function recordRoutes<Services>(kind: MetadataKind<Services>) {
   return [
     endpoint({
       ...{ method: 'GET', path, summary: kind.readSummary, tag: kind.many, allow: read, params, reply: kind.Read },
-      query: Type.Object({ sources: Type.Optional(Type.Boolean({ description: 'Also who gave each field its value.' })) }),
+      query: Type.Object({ sources: Type.Optional(Type.Boolean({ description: 'Also return the source of each field.' })) }),
       run: (call, { params, query }) => kind.read(call, idOf(params), query.sources === true),
     }),
-    change('PATCH', `Change some metadata of a ${kind.one}: absent keeps, null clears, a value is set and locked`),
-    change('PUT', `Replace the metadata of a ${kind.one}: what is absent is cleared`),
+    change('PATCH', `Change metadata of a ${kind.one}: an absent field is kept, null clears, a value is set and locked`),
+    change('PUT', `Replace the metadata of a ${kind.one}: absent fields are cleared`),
   ]
 }
 
-/** Which fields of one machines may not change. */
+/** The locks of one record: fields that machines may not change. */
 function lockRoutes<Services>(kind: MetadataKind<Services>) {
   const endpoint = endpointOf<Services>()
   const { path, params, idOf, read, write } = reachOf(kind)
@@ -131,14 +131,14 @@ function lockRoutes<Services>(kind: MetadataKind<Services>) {
     endpoint({
       ...locks,
       method: 'GET',
-      summary: `Which fields of a ${kind.one} machines may not change`,
+      summary: `Get the locks of a ${kind.one}: fields that only users may change`,
       allow: read,
       run: (call, { params }) => kind.readLocks(call, idOf(params)),
     }),
     endpoint({
       ...locks,
       method: 'PUT',
-      summary: `Lock or unlock fields of a ${kind.one}; those not named stay`,
+      summary: `Lock or unlock fields of a ${kind.one}; others keep their state`,
       allow: write,
       body: kind.LocksPatch,
       run: async (call, { params, body }) => {
@@ -149,7 +149,7 @@ function lockRoutes<Services>(kind: MetadataKind<Services>) {
   ]
 }
 
-/** Reading and changing the metadata of books or series, and its locks. */
+/** Routes to read and change the metadata and locks of books or series. */
 export function metadataRoutes<Services>(kind: MetadataKind<Services>) {
   return [...bulkRoutes(kind), ...recordRoutes(kind), ...lockRoutes(kind)]
 }

@@ -12,13 +12,13 @@ export const scanPreviewRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/libraries/preview-scan',
-    summary: 'What a scan of a folder would find, before a library is made of it; two at a time',
+    summary: 'Preview the scan of a folder before creating a library; at most two at a time',
     tag: 'libraries',
     allow: { who: 'libraries-write' },
     body: Type.Object({
       path: CreateLibraryRequest.properties.path,
       seriesStrategy: Type.Optional(
-        Nullable(OneOf(SERIES_STRATEGIES), { description: 'Shown is what the strategy finds that scans use today.' }),
+        Nullable(OneOf(SERIES_STRATEGIES), { description: 'Ignored: the preview uses the strategy that scans use.' }),
       ),
       seriesConfig: Type.Optional(FreeJson),
     }),
@@ -27,17 +27,17 @@ export const scanPreviewRoutes = [
         Type.Object(
           {
             name: Type.String(),
-            path: Nullable(Type.String({ description: 'Below the folder.' })),
+            path: Nullable(Type.String({ description: 'Path below the folder.' })),
             bookCount: Type.Integer({ minimum: 1 }),
-            sampleBooks: Type.Array(Type.String(), { description: 'Names of the first files, five at most.' }),
+            sampleBooks: Type.Array(Type.String(), { description: 'Names of the first five files.' }),
           },
           { title: 'DetectedSeries' },
         ),
-        { description: 'By path, 1000 at most.' },
+        { description: 'Sorted by path, at most 1000.' },
       ),
       totalFiles: Type.Integer({ minimum: 0 }),
       truncated: Type.Boolean({
-        description: 'There is more: it was not looked for longer than ten seconds, nor for more than 200000 files.',
+        description: 'The preview is incomplete: it stopped after ten seconds or 200000 files.',
       }),
     }),
     run: async (call, { body }) => {

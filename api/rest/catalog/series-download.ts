@@ -10,7 +10,7 @@ const stream = streamOf<Services>()
 export const seriesDownloadRoutes = [
   stream({
     path: '/api/v1/series/:seriesId/download',
-    summary: 'The files of a series as one zip, in reading order; made while it is sent, so no part of it can be asked for',
+    summary: 'Download the files of a series as one zip, in reading order; it is generated while it is sent, so ranges are not supported',
     tag: 'series',
     allow: { who: 'books-read', cookie: true },
     params: Type.Object({ seriesId: Uuid }),

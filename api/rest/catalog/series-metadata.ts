@@ -23,13 +23,13 @@ import {
 type Services = Needs<'database' | 'rules' | 'settings'>
 const endpoint = endpointOf<Services>()
 
-/** Each series may stand for hundreds of books, whose search is renewed with it. */
+/** Each series may have hundreds of books, whose search index changes with it. */
 const BULK_SERIES_MAX = 100
 
 const SeriesId = Type.Object({ seriesId: Uuid })
 const { title, titleSort } = SeriesMetadataPatch.properties
 
-/** Who gives up a title gets that of the folder by the rules of today, unless the books name the series. */
+/** Clearing a title restores the one from the folder by the current rules, unless the books name the series. */
 async function prepareTitles({ services, caller }: { services: Services; caller: Caller }, seriesIds: readonly string[], patch: object) {
   if ('title' in patch && patch.title === null) await refreshFolderTitles(services, caller, seriesIds)
 }
@@ -38,20 +38,20 @@ async function full({ services, caller }: { services: Services; caller: Caller }
   const asker = caller
   const id = await checkSeries(services.database, asker, seriesId)
   const found = (await fullSeriesMetadata(services.database, asker, [id])).get(id) ?? refuse('not_found')
-  const held = sources ? (await readRecords(services.database, 'series', [id])).get(id) : undefined
-  return { ...withSourceNames(services, found), ...(held && { sources: held.sources }) } as never
+  const record = sources ? (await readRecords(services.database, 'series', [id])).get(id) : undefined
+  return { ...withSourceNames(services, found), ...(record && { sources: record.sources }) } as never
 }
 
 type Patch = Parameters<typeof patchSeries>[2]['patch']
 type Locks = Parameters<typeof lockSeries>[2]['locks']
 type Metadata = Parameters<typeof replaceSeries>[2]['metadata']
-type Asked = Pick<Call<Services>, 'services' | 'caller'>
+type ServiceCall = Pick<Call<Services>, 'services' | 'caller'>
 
-const recordOf = ({ services, caller }: Asked, seriesId: string) => getSeriesRecord(services.database, caller, seriesId)
+const recordOf = ({ services, caller }: ServiceCall, seriesId: string) => getSeriesRecord(services.database, caller, seriesId)
 
 export const seriesMetadataRoutes = [
   ...metadataRoutes<Services>({
-    ...{ many: 'series', one: 'series', bulkMax: BULK_SERIES_MAX, readSummary: 'All that is known of a series' },
+    ...{ many: 'series', one: 'series', bulkMax: BULK_SERIES_MAX, readSummary: 'Get all metadata of a series' },
     ...{ Patch: SeriesMetadataPatch, LocksPatch: SeriesLocksPatch, Locks: SeriesLocks, Read: FullSeriesMetadata, Changed: SeriesMetadata },
     prepare: prepareTitles,
     patch: ({ services, caller }, seriesIds, patch: Patch) => patchSeries(services.database, caller, { seriesIds, patch }),
@@ -64,7 +64,7 @@ export const seriesMetadataRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/series/bulk/metadata/reset',
-    summary: 'Forget the metadata of many series, then fill it in from the files again',
+    summary: 'Reset the metadata of many series to what their files provide',
     tag: 'series',
     allow: { who: 'series-write' },
     body: Type.Object({ seriesIds: bulkIds(BULK_SERIES_MAX) }, { additionalProperties: false }),
@@ -91,14 +91,14 @@ export const seriesMetadataRoutes = [
         seriesIds: [params.seriesId],
         patch: body,
       })
-      const held = await getSeriesRecord(database, caller, id)
-      return { id, title: held.values.title as string, updatedAt: held.updatedAt }
+      const record = await getSeriesRecord(database, caller, id)
+      return { id, title: record.values.title as string, updatedAt: record.updatedAt }
     },
   }),
   endpoint({
     method: 'DELETE',
     path: '/api/v1/series/:seriesId/metadata',
-    summary: 'Forget the metadata of a series, then fill it in from the files again',
+    summary: 'Reset the metadata of a series to what its files provide',
     tag: 'series',
     allow: { who: 'series-write' },
     params: SeriesId,

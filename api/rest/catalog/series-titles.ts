@@ -10,7 +10,7 @@ const endpoint = endpointOf<Services>()
 
 const tag = 'series'
 const ReprocessRequest = Type.Object({
-  dryRun: Type.Optional(Type.Boolean({ description: 'The result of the task tells what would change, and nothing does.' })),
+  dryRun: Type.Optional(Type.Boolean({ description: 'Changes nothing; the result of the task lists the changes.' })),
 })
 const Enqueued = Type.Object(
   { success: Type.Boolean(), message: Type.String(), taskIds: Type.Array(Uuid), tasksEnqueued: Type.Integer({ minimum: 0 }) },
@@ -22,7 +22,7 @@ export const seriesTitleRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/libraries/:libraryId/series/titles/reprocess',
-    summary: 'Make the titles of all series of a library by its rules again',
+    summary: 'Apply the title rules of a library to all its series again',
     tag,
     allow: { who: 'libraries-write' },
     params: Type.Object({ libraryId: Uuid }),
@@ -34,21 +34,21 @@ export const seriesTitleRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/series/bulk/titles/reprocess',
-    summary: 'Make the titles of many series by the rules of their libraries again; one unknown id and none is',
+    summary: 'Apply the title rules of the libraries to many series again; an unknown id refuses the whole request',
     tag,
     allow: { who: 'series-write' },
     body: Type.Object({ seriesIds: SeriesIds }),
     reply: Type.Object({ message: Type.String(), taskId: Uuid }),
     run: async (call, { body }) => {
       const { message, taskIds } = await reprocessTitles(call.services, call.caller, body)
-      // So few series are one task.
+      // The number of series is small enough for one task.
       return { message, taskId: taskIds[0] as string }
     },
   }),
   endpoint({
     method: 'POST',
     path: '/api/v1/series/titles/reprocess',
-    summary: 'Make the titles of chosen series, or of those of a library, by rules again',
+    summary: 'Apply title rules to selected series, or to those of a library, again',
     tag,
     allow: { who: 'series-write' },
     bodyOptional: true,
@@ -59,7 +59,7 @@ export const seriesTitleRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/series/:seriesId/title/reprocess',
-    summary: 'Make the title of a series by the rules of its library again',
+    summary: 'Apply the title rules of its library to a series again',
     tag,
     allow: { who: 'series-write' },
     params: Type.Object({ seriesId: Uuid }),

@@ -16,7 +16,7 @@ export const seriesUpkeepRoutes = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/series/:seriesId/purge-deleted',
-    summary: 'Forget the books of a series whose files have gone; answers how many',
+    summary: 'Delete books of a series whose files are missing; returns their number',
     tag,
     allow: { who: 'series-write' },
     params: SeriesId,
@@ -29,7 +29,7 @@ export const seriesUpkeepRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/series/:seriesId/renumber',
-    summary: 'Number the books of a series by the names of their files again; what is locked or better known stays',
+    summary: 'Number the books of a series by their file names again; keeps locked numbers and those from better sources',
     tag,
     allow: { who: 'series-write' },
     status: 202,
@@ -40,7 +40,7 @@ export const seriesUpkeepRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/series/bulk/renumber',
-    summary: 'Number the books of many series by the names of their files again; one unknown id and none is',
+    summary: 'Number the books of many series by their file names again; an unknown id refuses the whole request',
     tag,
     allow: { who: 'series-write' },
     status: 202,

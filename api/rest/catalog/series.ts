@@ -3,9 +3,9 @@ import Type from 'typebox'
 import { endpointOf, streamOf } from '#api/http/endpoint.ts'
 import { PAGE_SIZE_MAX, Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import type { Needs } from '#api/http/services.ts'
-import { BOOK_SORT, FULL, ShownBook, shownBooks } from '#api/views/book-view.ts'
+import { BOOK_SORT, FULL, ListedBook, listedBooks } from '#api/views/book-view.ts'
 import { withSourceNames } from '#api/views/legacy-names.ts'
-import { FULL_SERIES, SAME_LIBRARY, SERIES_SORT, ShownSeries, shownSeries } from '#api/views/series-view.ts'
+import { FULL_SERIES, ListedSeries, listedSeries, SAME_LIBRARY, SERIES_SORT } from '#api/views/series-view.ts'
 import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { checkLibrary, listSeriesBooks, readBookSort, SERIES_BOOKS_MAX } from '#core/catalog/book-query.ts'
@@ -21,11 +21,11 @@ type Services = Needs<'database' | 'settings'>
 const endpoint = endpointOf<Services>()
 const stream = streamOf<Services>()
 
-/** Nobody combines more by hand. */
+/** Enough for a filter that a user enters. */
 const NAMES_MAX = 20
-/** A page; this list knows no further ones. */
+/** One page; this list has no further ones. */
 const FOUND_DEFAULT = 50
-const FOUND_LIMIT = Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_SIZE_MAX, description: `${FOUND_DEFAULT} unless said.` }))
+const FOUND_LIMIT = Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_SIZE_MAX, description: `Default ${FOUND_DEFAULT}.` }))
 const SeriesId = Type.Object({ seriesId: Uuid })
 const seriesQuery = { ...pageQuery, full: FULL_SERIES, sort: SERIES_SORT }
 
@@ -39,10 +39,10 @@ async function answerSeries({ call, query, filter }: ListRequest) {
   const { page, pageSize, offset, limit } = readPage(query)
   const list = { filter, sort: readSeriesSort(query.sort), offset, limit }
   const { items, total } = await listSeries(call.services.database, call.caller, list)
-  return paginate({ call, page, pageSize, total, data: shownSeries(call, items, query) })
+  return paginate({ call, page, pageSize, total, data: listedSeries(call, items, query) })
 }
 
-/** Comma-separated names, as a query takes them. */
+/** Comma-separated names in a query. */
 const readNames = (text: string | undefined) =>
   text
     ?.split(',')
@@ -54,11 +54,11 @@ const names = (what: string) =>
   Type.Optional(
     Type.String({
       maxLength: NAMES_MAX * (NAME_LENGTH_MAX + 1),
-      description: `Names of ${what}, comma-separated: series that have all of them.`,
+      description: `Names of ${what}, separated by commas: only series that have all of them.`,
     }),
   )
 
-/** What chooses among all series, or among those of a library. */
+/** Filters of all series, or of those of a library. */
 const CHOICE = { libraryId: Type.Optional(Uuid), genres: names('genres'), tags: names('tags') }
 const filterOf = ({ libraryId, genres, tags }: { libraryId?: string; genres?: string; tags?: string }): SeriesFilter => ({
   ...{ libraryId, genres: readNames(genres), tags: readNames(tags) },
@@ -85,7 +85,7 @@ export const seriesRoutes = [
     tag: 'series',
     allow: { who: 'series-read' },
     query: Type.Object({ ...seriesQuery, ...CHOICE }),
-    reply: Paginated(ShownSeries),
+    reply: Paginated(ListedSeries),
     run: (call, { query }) => answerSeries({ call, query, filter: filterOf(query) }),
   }),
   endpoint({
@@ -97,13 +97,13 @@ export const seriesRoutes = [
     query: Type.Object(seriesQuery),
     bodyOptional: true,
     body: SeriesListRequest,
-    reply: Paginated(ShownSeries),
+    reply: Paginated(ListedSeries),
     run: (call, { query, body }) => answerSeries({ call, query, filter: readFilter(body, call.caller) }),
   }),
   endpoint({
     method: 'POST',
     path: '/api/v1/series/list/alphabetical-groups',
-    summary: 'How many series of a list begin with each letter',
+    summary: 'Count the series of a list by their first letter',
     tag: 'series',
     allow: { who: 'series-read' },
     bodyOptional: true,
@@ -117,7 +117,7 @@ export const seriesRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/series/search',
-    summary: 'Series by words, the best match first',
+    summary: 'Search series by words, best match first',
     tag: 'series',
     allow: { who: 'series-read' },
     body: Type.Object(
@@ -129,10 +129,10 @@ export const seriesRoutes = [
       { additionalProperties: false },
     ),
     query: Type.Object({ limit: FOUND_LIMIT, full: FULL_SERIES, sort: SERIES_SORT }),
-    reply: Type.Array(ShownSeries),
+    reply: Type.Array(ListedSeries),
     run: async (call, { body, query }) => {
       const search = readSearch(body.query)
-      // Nothing looked for is nothing found, not everything.
+      // An empty search finds nothing rather than everything.
       if (search === null) return []
       const { items } = await listSeries(call.services.database, call.caller, {
         filter: { search, libraryId: body.libraryId ?? undefined },
@@ -140,7 +140,7 @@ export const seriesRoutes = [
         offset: 0,
         limit: query.limit ?? FOUND_DEFAULT,
       })
-      return shownSeries(call, items, { full: query.full ?? body.full })
+      return listedSeries(call, items, { full: query.full ?? body.full })
     },
   }),
   endpoint({
@@ -151,7 +151,7 @@ export const seriesRoutes = [
     allow: { who: 'series-read' },
     params: Type.Object({ libraryId: Uuid }),
     query: Type.Object({ ...seriesQuery, ...CHOICE, libraryId: SAME_LIBRARY }),
-    reply: Paginated(ShownSeries),
+    reply: Paginated(ListedSeries),
     run: async (call, { params, query }) => {
       await checkLibrary(call.services.database, params.libraryId)
       return await answerSeries({ call, query, filter: filterOf({ ...query, ...params }) })
@@ -160,12 +160,12 @@ export const seriesRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/series/:seriesId',
-    summary: 'One series',
+    summary: 'Get a series',
     tag: 'series',
     allow: { who: 'series-read' },
     params: SeriesId,
     query: Type.Object({ full: FULL_SERIES }),
-    reply: ShownSeries,
+    reply: ListedSeries,
     run: async (call, { params, query }) => {
       const series = await getSeries(call.services.database, call.caller, params.seriesId)
       if (!query.full) return series
@@ -176,27 +176,27 @@ export const seriesRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/series/:seriesId/books',
-    summary: 'The books of a series, in reading order',
+    summary: 'List the books of a series in reading order',
     tag: 'series',
     allow: { who: 'books-read' },
     params: SeriesId,
     query: Type.Object({
-      includeDeleted: Type.Optional(Type.Boolean({ description: 'Also books whose file has gone.' })),
+      includeDeleted: Type.Optional(Type.Boolean({ description: 'Include books whose file is missing.' })),
       full: FULL,
       sort: BOOK_SORT,
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: SERIES_BOOKS_MAX, description: 'All of them unless said.' })),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: SERIES_BOOKS_MAX, description: 'Default: all.' })),
     }),
-    reply: Type.Array(ShownBook),
+    reply: Type.Array(ListedBook),
     run: async (call, { params, query }) => {
       const { includeDeleted = false, limit } = query
       const series = { seriesId: params.seriesId, includeDeleted, limit, sort: readBookSort(query.sort) }
       const books = await listSeriesBooks(call.services.database, call.caller, series)
-      return shownBooks(call, books, query)
+      return listedBooks(call, books, query)
     },
   }),
   stream({
     path: '/api/v1/series/:seriesId/thumbnail',
-    summary: 'The cover of a series, small: the chosen one, else that of its first book',
+    summary: 'Get the small cover of a series: the selected one, else that of its first book',
     tag: 'series',
     allow: { who: 'series-read', cookie: true },
     params: SeriesId,

@@ -2,8 +2,8 @@ import Type, { type TSchema } from 'typebox'
 import { type Call, endpointOf, madeAt, type StreamReply, streamOf } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import type { Needs } from '#api/http/services.ts'
-import { BOOK_SORT, FULL, ShownBook, shownBooks } from '#api/views/book-view.ts'
-import { FULL_SERIES, SERIES_SORT, ShownSeries, shownSeries } from '#api/views/series-view.ts'
+import { BOOK_SORT, FULL, ListedBook, listedBooks } from '#api/views/book-view.ts'
+import { FULL_SERIES, ListedSeries, listedSeries, SERIES_SORT } from '#api/views/series-view.ts'
 import { bookThumbnail, seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { getBook, readBookSort } from '#core/catalog/book-query.ts'
 import { getSeries, readSeriesSort } from '#core/catalog/series-query.ts'
@@ -18,25 +18,25 @@ const endpoint = endpointOf<Services>()
 const stream = streamOf<Services>()
 
 type Shelf = shapes.Shelf
-/** What the list of a shelf is asked. */
-interface Asked {
+/** The query of a shelf's member list. */
+interface ListQuery {
   page?: number
   pageSize?: number
   full?: boolean
   sort?: string
 }
 
-/** What the two kinds of shelf have of their own. */
+/** How collections and read lists differ. */
 interface Kind {
   kind: shapes.ShelfKind
   noun: string
-  /** Last part of the address of their list, and their tag. */
+  /** Last part of the address of the list, and the tag. */
   path: string
   idName: string
-  /** What stands on them, in addresses and in sentences. */
+  /** The kind of the members, in addresses and sentences. */
   members: 'series' | 'books'
   memberId: string
-  /** Members of bodies and of answers. */
+  /** Members of bodies and answers. */
   memberIds: string
   countName: string
   read: 'series-read' | 'books-read'
@@ -44,27 +44,27 @@ interface Kind {
   Reply: TSchema
   New: TSchema
   Ids: TSchema
-  ShownMember: TSchema
+  ListedMember: TSchema
   full: TSchema
   sort: TSchema
   /** @throws not_found for a member that the caller may not see */
   checkMember(call: Call<Services>, id: string): Promise<unknown>
-  listMembers(call: Call<Services>, shelf: Shelf, query: Asked): Promise<object>
-  /** The cover of the first; null where there is none. */
+  listMembers(call: Call<Services>, shelf: Shelf, query: ListQuery): Promise<object>
+  /** The cover of the first member; null if there is none. */
   firstCover(call: Call<Services>, shelf: Shelf, query: { placeholder?: boolean }): Promise<StreamReply | null>
 }
 
 const COLLECTION: Kind = {
   ...{ kind: 'collection', noun: 'collection', path: 'collections', idName: 'collectionId', countName: 'seriesCount' },
   ...{ members: 'series', memberId: 'seriesId', memberIds: 'seriesIds', read: 'series-read', write: 'series-write' },
-  ...{ Reply: shapes.Collection, New: shapes.NewCollection, Ids: shapes.SeriesIds, ShownMember: ShownSeries },
+  ...{ Reply: shapes.Collection, New: shapes.NewCollection, Ids: shapes.SeriesIds, ListedMember: ListedSeries },
   ...{ full: FULL_SERIES, sort: SERIES_SORT },
   checkMember: ({ services, caller }, id) => getSeries(services.database, caller, id),
   async listMembers(call, shelf, query) {
     const { page, pageSize, ...window } = readPage(query)
     const list = { ...window, sort: readSeriesSort(query.sort), shelf }
     const { items, total } = await listCollectionSeries(call.services.database, call.caller, list)
-    return paginate({ call, page, pageSize, total, data: shownSeries(call, items, query) })
+    return paginate({ call, page, pageSize, total, data: listedSeries(call, items, query) })
   },
   async firstCover(call, shelf, query) {
     const { items } = await listCollectionSeries(call.services.database, call.caller, { offset: 0, limit: 1, sort: null, shelf })
@@ -75,14 +75,14 @@ const COLLECTION: Kind = {
 const READ_LIST: Kind = {
   ...{ kind: 'read_list', noun: 'read list', path: 'read-lists', idName: 'readListId', countName: 'bookCount' },
   ...{ members: 'books', memberId: 'bookId', memberIds: 'bookIds', read: 'books-read', write: 'books-write' },
-  ...{ Reply: shapes.ReadList, New: shapes.NewReadList, Ids: shapes.BookIds, ShownMember: ShownBook },
+  ...{ Reply: shapes.ReadList, New: shapes.NewReadList, Ids: shapes.BookIds, ListedMember: ListedBook },
   ...{ full: FULL, sort: BOOK_SORT },
   checkMember: ({ services, caller }, id) => getBook(services.database, caller, id),
   async listMembers(call, shelf, query) {
     const { page, pageSize, ...window } = readPage(query)
     const list = { ...window, sort: readBookSort(query.sort), shelf }
     const { items, total } = await listReadListBooks(call.services.database, call.caller, list)
-    return paginate({ call, page, pageSize, total, data: shownBooks(call, items, query) })
+    return paginate({ call, page, pageSize, total, data: listedBooks(call, items, query) })
   },
   async firstCover(call, shelf, query) {
     const { items } = await listReadListBooks(call.services.database, call.caller, { offset: 0, limit: 1, sort: null, shelf })
@@ -90,10 +90,10 @@ const READ_LIST: Kind = {
   },
 }
 
-/** The record of a shelf, which calls its count by what stands on it. */
-export const shownShelf = (countName: string, { count, ...shelf }: Shelf) => ({ ...shelf, [countName]: count })
+/** The record of a shelf, with the name that its kind uses for the count. */
+export const shelfView = (countName: string, { count, ...shelf }: Shelf) => ({ ...shelf, [countName]: count })
 
-/** What a kind is reached by, and how it is answered. */
+/** Addresses, permissions and shapes of a kind. */
 function reachOf(of: Kind) {
   const list = `/api/v1/${of.path}`
   const one = `${list}/:${of.idName}`
@@ -101,7 +101,7 @@ function reachOf(of: Kind) {
   return {
     ...{ list, one, idOf, params: Type.Object({ [of.idName]: Uuid }) },
     ...{ tag: of.path, read: { who: of.read }, write: { who: of.write } },
-    show: (shelf: Shelf) => shownShelf(of.countName, shelf),
+    show: (shelf: Shelf) => shelfView(of.countName, shelf),
     async get({ services, caller }: Call<Services>, params: unknown): Promise<Shelf> {
       const found = await findShelf(services.database, caller, of.kind, idOf(params))
       return found ?? refuse('not_found', `There is no ${of.noun} ${idOf(params)}, or you may not see it.`)
@@ -109,10 +109,10 @@ function reachOf(of: Kind) {
   }
 }
 
-/** The list of shelves, that of one member, and new ones. */
+/** List all shelves or those of one member, and create new ones. */
 function listRoutes(of: Kind) {
   const { list, tag, read, write, show } = reachOf(of)
-  const answer = async (call: Call<Services>, query: Asked, memberId?: string) => {
+  const answer = async (call: Call<Services>, query: ListQuery, memberId?: string) => {
     const { page, pageSize, ...window } = readPage(query)
     const { items, total } = await listShelves(call.services.database, call.caller, of.kind, { ...window, memberId })
     return paginate({ call, page, pageSize, total, data: items.map(show) })
@@ -124,7 +124,7 @@ function listRoutes(of: Kind) {
       run: (call, { query }) => answer(call, query),
     }),
     endpoint({
-      ...{ method: 'POST', path: list, summary: `Make a ${of.noun}`, tag, allow: write, status: 201, body: of.New, reply: of.Reply },
+      ...{ method: 'POST', path: list, summary: `Create a ${of.noun}`, tag, allow: write, status: 201, body: of.New, reply: of.Reply },
       run: async (call, { body }) => {
         const { [of.memberIds]: memberIds = [], ...shelf } = body as Record<string, string[]>
         const added = { ...(shelf as unknown as { name: string }), memberIds }
@@ -133,7 +133,7 @@ function listRoutes(of: Kind) {
     }),
     endpoint({
       ...{ method: 'GET', path: `/api/v1/${of.members}/:${of.memberId}/${of.path}`, tag, allow: read, query, reply },
-      summary: `The ${of.noun}s that hold one of the ${of.members}`,
+      summary: `List the ${of.noun}s that contain one of the ${of.members}`,
       params: Type.Object({ [of.memberId]: Uuid }),
       run: async (call, { params, query }) => {
         const memberId = (params as Record<string, string>)[of.memberId] as string
@@ -150,7 +150,7 @@ function recordRoutes(of: Kind) {
   const { noun, kind, Reply: reply } = of
   return [
     endpoint({
-      ...{ method: 'GET', path: one, summary: `One ${noun}`, tag, allow: read, params, reply },
+      ...{ method: 'GET', path: one, summary: `Get a ${noun}`, tag, allow: read, params, reply },
       run: async (call, { params }) => show(await get(call, params)),
     }),
     endpoint({
@@ -160,24 +160,24 @@ function recordRoutes(of: Kind) {
         show(await editShelf(call.services.database, call.caller, kind, { id: idOf(params), edit: body })),
     }),
     endpoint({
-      ...{ method: 'DELETE', path: one, summary: `Delete a ${noun}; what stood on it stays`, tag, allow: write, status: 204, params },
+      ...{ method: 'DELETE', path: one, summary: `Delete a ${noun}; its members stay`, tag, allow: write, status: 204, params },
       run: async (call, { params }) => {
         await removeShelf(call.services.database, call.caller, kind, idOf(params))
         return undefined
       },
     }),
     stream({
-      ...{ path: `${one}/thumbnail`, summary: `The cover of the first of the ${of.members} of a ${noun}, small`, tag, params },
+      ...{ path: `${one}/thumbnail`, summary: `Get the small cover of the first of the ${of.members} in a ${noun}`, tag, params },
       allow: { ...read, cookie: true },
       query: Type.Object(thumbnailQuery),
       mediaTypes: ['image/jpeg'],
       run: async (call, { params, query }) =>
-        (await of.firstCover(call, await get(call, params), query)) ?? refuse('not_found', `Nothing stands on this ${noun}.`),
+        (await of.firstCover(call, await get(call, params), query)) ?? refuse('not_found', `This ${noun} is empty.`),
     }),
   ]
 }
 
-/** What stands on a shelf. */
+/** The members of a shelf. */
 function memberRoutes(of: Kind) {
   const { one, params, idOf, tag, read, write, show, get } = reachOf(of)
   const { noun, members } = of
@@ -189,10 +189,10 @@ function memberRoutes(of: Kind) {
   const write204 = { tag, allow: write, status: 204 } as const
   return [
     endpoint({
-      ...{ method: 'GET', path, summary: `The ${members} of a ${noun}, in its order`, tag, allow: read, params },
+      ...{ method: 'GET', path, summary: `List the ${members} of a ${noun} in its order`, tag, allow: read, params },
       query: Type.Object({ ...pageQuery, full: of.full, sort: of.sort }),
-      reply: Paginated(of.ShownMember),
-      run: async (call, { params, query }) => (await of.listMembers(call, await get(call, params), query as Asked)) as never,
+      reply: Paginated(of.ListedMember),
+      run: async (call, { params, query }) => (await of.listMembers(call, await get(call, params), query as ListQuery)) as never,
     }),
     endpoint({
       ...{ method: 'PUT', path, summary: `Set the ${members} of a ${noun} and their order`, tag, allow: write, params },
@@ -203,7 +203,7 @@ function memberRoutes(of: Kind) {
       ...{ body: of.Ids, reply: of.Reply, run: change('append') },
     }),
     endpoint({
-      ...{ method: 'DELETE', path: `${path}/:${of.memberId}`, summary: `Take one of the ${members} from a ${noun}`, ...write204 },
+      ...{ method: 'DELETE', path: `${path}/:${of.memberId}`, summary: `Remove one of the ${members} from a ${noun}`, ...write204 },
       params: Type.Object({ [of.idName]: Uuid, [of.memberId]: Uuid }),
       run: async (call, { params }) => {
         const memberIds = [(params as Record<string, string>)[of.memberId] as string]
@@ -214,7 +214,7 @@ function memberRoutes(of: Kind) {
   ]
 }
 
-/** Collections of series, or read lists of books. */
+/** Routes of collections of series, or of read lists of books. */
 export function shelfRoutes(kind: shapes.ShelfKind) {
   const of = kind === 'collection' ? COLLECTION : READ_LIST
   return [...listRoutes(of), ...recordRoutes(of), ...memberRoutes(of)]

@@ -17,7 +17,7 @@ type Services = Needs<'database'>
 const endpoint = endpointOf<Services>()
 
 const SeriesId = Type.Object({ seriesId: Uuid })
-/** As it is typed, with blanks that nobody counts; a name of its own has fewer characters. */
+/** Room for surrounding white space; the name itself has a lower limit. */
 const GivenName = Type.String({ maxLength: 1_000 })
 const names = Type.Array(GivenName, { maxItems: NAMES_MAX })
 const Changed = Noun('BulkOutcome')({ message: Type.String(), updatedCount: Type.Integer({ minimum: 0 }) })
@@ -32,17 +32,17 @@ async function namesOf(call: Call, taxonomy: Taxonomy, seriesId: string): Promis
   return found.get(id) ?? []
 }
 
-/** What a genre or tag is called in paths and members. */
+/** Names of a genre or tag in paths and members. */
 const wordsOf = (taxonomy: Taxonomy) => ({ plural: `${taxonomy}s`, idName: `${taxonomy}Id` })
 
-/** Of the whole library. */
+/** Genres or tags of all libraries. */
 function libraryRoutes(taxonomy: Taxonomy) {
   const { plural, idName } = wordsOf(taxonomy)
   return [
     endpoint({
       method: 'GET',
       path: `/api/v1/${plural}`,
-      summary: `All ${plural}, by name`,
+      summary: `List all ${plural} by name`,
       tag: plural,
       allow: { who: 'series-read' },
       query: Type.Object(pageQuery),
@@ -56,7 +56,7 @@ function libraryRoutes(taxonomy: Taxonomy) {
     endpoint({
       method: 'POST',
       path: `/api/v1/${plural}/cleanup`,
-      summary: `Delete the ${plural} that nothing has`,
+      summary: `Delete unused ${plural}`,
       tag: plural,
       allow: { who: 'system-admin' },
       reply: Type.Object({ deletedCount: Type.Integer({ minimum: 0 }), deletedNames: Type.Array(Type.String()) }),
@@ -82,21 +82,21 @@ function libraryRoutes(taxonomy: Taxonomy) {
   ]
 }
 
-/** The genres or tags of a series, all at once. */
+/** All genres or tags of a series. */
 function seriesListRoutes(taxonomy: Taxonomy) {
   const { plural } = wordsOf(taxonomy)
   const List = Type.Object({ [plural]: Type.Array(NamedShape) })
-  const shown = async (call: Call, seriesId: string) => ({ [plural]: await namesOf(call, taxonomy, seriesId) })
+  const namesView = async (call: Call, seriesId: string) => ({ [plural]: await namesOf(call, taxonomy, seriesId) })
   return [
     endpoint({
       method: 'GET',
       path: `/api/v1/series/:seriesId/${plural}`,
-      summary: `The ${plural} of a series`,
+      summary: `List the ${plural} of a series`,
       tag: plural,
       allow: { who: 'series-read' },
       params: SeriesId,
       reply: List,
-      run: (call, { params }) => shown(call, params.seriesId),
+      run: (call, { params }) => namesView(call, params.seriesId),
     }),
     endpoint({
       method: 'PUT',
@@ -111,7 +111,7 @@ function seriesListRoutes(taxonomy: Taxonomy) {
         const given = readNames((body as Record<string, string[]>)[plural] ?? [], `/${plural}`)
         const change = { seriesId: params.seriesId, taxonomy, names: given }
         await setSeriesNames(call.services.database, call.caller, change)
-        return await shown(call, params.seriesId)
+        return await namesView(call, params.seriesId)
       },
     }),
   ]
@@ -143,7 +143,7 @@ function seriesEntryRoutes(taxonomy: Taxonomy) {
     endpoint({
       method: 'DELETE',
       path: `/api/v1/series/:seriesId/${plural}/:${idName}`,
-      summary: `Take a ${taxonomy} from a series; locks them`,
+      summary: `Remove a ${taxonomy} from a series; locks them`,
       tag: plural,
       allow: { who: 'series-write' },
       params: Type.Object({ seriesId: Uuid, [idName]: Uuid }),
@@ -160,7 +160,7 @@ function seriesEntryRoutes(taxonomy: Taxonomy) {
   ]
 }
 
-/** Of many at once. */
+/** One change for many books or series. */
 function bulkRoute(taxonomy: Taxonomy, kind: 'books' | 'series') {
   const { plural } = wordsOf(taxonomy)
   const ids = kind === 'books' ? 'bookIds' : 'seriesIds'

@@ -10,7 +10,7 @@ const endpoint = endpointOf<Services>()
 
 const LibraryId = Type.Object({ libraryId: Uuid })
 const force = Type.Optional(
-  Type.Boolean({ title: 'DrawAnew', description: 'Also those that are there; false unless said: only what is missing is drawn.' }),
+  Type.Boolean({ title: 'DrawAnew', description: 'Also replace existing thumbnails; default false: only missing ones are generated.' }),
 )
 const Force = Type.Object({ force }, { additionalProperties: false })
 const BookIds = Type.Array(Uuid, { minItems: 1, maxItems: BULK_BOOKS_MAX })
@@ -24,7 +24,7 @@ export const thumbnailRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/books/:bookId/thumbnail/generate',
-    summary: 'Draw the thumbnail of a book',
+    summary: 'Generate the thumbnail of a book',
     tag,
     allow,
     status: 202,
@@ -37,7 +37,7 @@ export const thumbnailRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/series/:seriesId/thumbnail/generate',
-    summary: 'Draw the thumbnail of a series: that of its first book',
+    summary: 'Generate the thumbnail of a series: that of its first book',
     tag,
     allow,
     status: 202,
@@ -50,7 +50,7 @@ export const thumbnailRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/books/thumbnails/generate',
-    summary: 'Draw the thumbnails of chosen books, or of all',
+    summary: 'Generate the thumbnails of selected books, or of all',
     tag,
     allow,
     status: 202,
@@ -75,7 +75,7 @@ export const thumbnailRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/series/thumbnails/generate',
-    summary: 'Draw the thumbnails of chosen series, or of all',
+    summary: 'Generate the thumbnails of selected series, or of all',
     tag,
     allow,
     status: 202,
@@ -94,7 +94,7 @@ export const thumbnailRoutes = [
     endpoint({
       method: 'POST',
       path: `/api/v1/libraries/:libraryId/${of}/thumbnails/generate`,
-      summary: `Draw the thumbnails of all ${of} of a library`,
+      summary: `Generate the thumbnails of all ${of} of a library`,
       tag,
       allow,
       status: 202,
@@ -111,7 +111,7 @@ export const thumbnailRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/books/bulk/thumbnails/generate',
-    summary: 'Draw the thumbnails of many books; one unknown id and none is',
+    summary: 'Generate the thumbnails of many books; an unknown id refuses the whole request',
     tag,
     allow,
     status: 202,
@@ -128,7 +128,7 @@ export const thumbnailRoutes = [
     endpoint({
       method: 'POST',
       path,
-      summary: `Draw the thumbnails of ${what}; one unknown id and none is`,
+      summary: `Generate the thumbnails of ${what}; an unknown id refuses the whole request`,
       tag,
       allow,
       status: 202,

@@ -17,20 +17,20 @@ export const bundledPluginRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/admin/bundled-plugins',
-    summary: 'Plugins that come with the server; each runs when it is installed and somebody has agreed to it',
+    summary: 'List the plugins bundled with the server; each runs after it is installed and an administrator has consented',
     tag,
     allow,
     reply: Type.Object({
       plugins: Type.Array(
         Type.Object({
-          id: Type.String({ description: 'What it is asked for by, such as open-library.' }),
-          name: Type.String({ description: 'Its own identifier.' }),
+          id: Type.String({ description: 'Short name for installation, such as open-library.' }),
+          name: Type.String({ description: 'Identifier of the plugin.' }),
           displayName: Type.String(),
           description: Type.String(),
           version: Type.String(),
-          sha256: Type.String({ description: 'Of the package: what consent is given to.' }),
+          sha256: Type.String({ description: 'SHA-256 of the package, which consent refers to.' }),
           asksFor: Granted,
-          pluginId: Nullable(Uuid, { description: 'Of the plugin where it is installed.' }),
+          pluginId: Nullable(Uuid, { description: 'Id of the plugin if it is installed.' }),
         }),
       ),
     }),
@@ -47,7 +47,7 @@ export const bundledPluginRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/admin/bundled-plugins/:name/install',
-    summary: 'Install a plugin that comes with the server, or its newer version; it runs when somebody has agreed to it',
+    summary: 'Install or update a plugin bundled with the server; it runs after an administrator has consented',
     tag,
     allow,
     status: 201,
@@ -56,7 +56,7 @@ export const bundledPluginRoutes = [
       pluginId: Uuid,
       name: Type.String(),
       version: Type.String(),
-      sha256: Type.String({ description: 'What consent is given to.' }),
+      sha256: Type.String({ description: 'SHA-256 of the package, which consent refers to.' }),
       waitsFor: Type.Array(Type.String()),
     }),
     run: async (call, { params }) => {

@@ -13,7 +13,7 @@ const tag = 'libraries'
 const LibraryId = Type.Object({ libraryId: Uuid })
 const JobId = Type.Object({ libraryId: Uuid, jobId: Uuid })
 const Count = Type.Integer({ minimum: 0 })
-/** Each series of a sample is asked for at a service while somebody waits. */
+/** Each series of a sample costs requests to a service while the user waits. */
 const SAMPLE_MAX = 20
 const SAMPLE = 5
 
@@ -21,10 +21,10 @@ const name = Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 100 }
 const enabled = Type.Optional(Type.Boolean())
 const cronSchedule = Type.Optional(
   Nullable(
-    Type.String({ maxLength: 100, description: 'Five fields: minute, hour, day, month, weekday. Null: only when somebody says so.' }),
+    Type.String({ maxLength: 100, description: 'Five fields: minute, hour, day, month, weekday. Null: only when started manually.' }),
   ),
 )
-const timezone = Type.Optional(Nullable(Type.String({ maxLength: 60, description: 'Such as Europe/Berlin; UTC unless said.' })))
+const timezone = Type.Optional(Nullable(Type.String({ maxLength: 60, description: 'Such as Europe/Berlin; default UTC.' })))
 
 /** @throws not_found */
 const libraryOf = async (call: Call<Services>, libraryId: string): Promise<string> =>
@@ -34,7 +34,7 @@ export const libraryJobRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/library-jobs/metadata-refresh/field-groups',
-    summary: 'Groups of fields that a job may refresh',
+    summary: 'List the groups of fields that a job may refresh',
     tag,
     allow: { who: 'libraries-read' },
     reply: Type.Array(Type.Object({ id: Type.String(), label: Type.String(), fields: Type.Array(Type.String()) })),
@@ -43,7 +43,7 @@ export const libraryJobRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/libraries/:libraryId/jobs',
-    summary: 'The jobs of a library',
+    summary: 'List the jobs of a library',
     tag,
     allow: { who: 'libraries-write' },
     params: LibraryId,
@@ -55,7 +55,7 @@ export const libraryJobRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/libraries/:libraryId/jobs',
-    summary: 'Add a job that refreshes metadata by a timetable, or when somebody says so',
+    summary: 'Create a job that refreshes metadata on a schedule or when started',
     tag,
     allow: { who: 'libraries-write' },
     status: 201,
@@ -70,7 +70,7 @@ export const libraryJobRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/libraries/:libraryId/jobs/:jobId',
-    summary: 'One job',
+    summary: 'Get a job',
     tag,
     allow: { who: 'libraries-write' },
     params: JobId,
@@ -93,7 +93,7 @@ export const libraryJobRoutes = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/libraries/:libraryId/jobs/:jobId',
-    summary: 'Take a job away; one that runs is stopped',
+    summary: 'Delete a job; stops it if it is running',
     tag,
     allow: { who: 'libraries-write' },
     status: 204,
@@ -106,7 +106,7 @@ export const libraryJobRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/libraries/:libraryId/jobs/:jobId/run-now',
-    summary: 'Put a job in line now',
+    summary: 'Start a job now',
     tag,
     allow: { who: 'libraries-write' },
     status: 202,
@@ -119,7 +119,7 @@ export const libraryJobRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/libraries/:libraryId/jobs/:jobId/dry-run',
-    summary: 'What a run would change, over some series; nothing is changed',
+    summary: 'Preview what a job would change, for some series; changes nothing',
     tag,
     allow: { who: 'libraries-write' },
     params: JobId,
@@ -132,7 +132,7 @@ export const libraryJobRoutes = [
       totalEligible: Count,
       estSkippedNoId: Count,
       estSkippedRecentlySynced: Count,
-      planFailure: Nullable(Type.String({ description: 'Why the job could not run at all.' })),
+      planFailure: Nullable(Type.String({ description: 'Why the job cannot run at all.' })),
       sample: Type.Array(
         Type.Object({
           seriesId: Uuid,

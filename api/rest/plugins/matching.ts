@@ -20,7 +20,7 @@ type Services = Needs<'database' | 'matchTasks' | 'matching' | 'plugins'>
 const endpoint = endpointOf<Services>()
 
 const Count = Type.Integer({ minimum: 0 })
-/** Of one call; each is a task of its own that asks a service several times. */
+/** Per call; each becomes a task that sends several requests to a service. */
 const BULK_MAX = 100
 const FIELDS_MAX = 60
 const ExternalId = Type.String({ minLength: 1, maxLength: 200 })
@@ -30,7 +30,7 @@ const Preview = Noun('MetadataPreview')({
   pluginName: Type.String(),
   externalId: Type.String(),
   externalUrl: Nullable(Type.String()),
-  error: Nullable(Type.String({ description: 'Why the provider did not answer; nothing is proposed then.' })),
+  error: Nullable(Type.String({ description: 'Why the provider failed; there is no proposal then.' })),
   ...failureMembers,
   fields: Type.Array(
     Type.Object({
@@ -46,12 +46,12 @@ const Preview = Noun('MetadataPreview')({
 export const SkippedField = Noun('SkippedField')({ field: Type.String(), reason: Type.String() })
 const Skipped = Type.Array(SkippedField)
 const outcome = {
-  success: Type.Boolean({ description: 'False when the provider did not answer; nothing was changed then.' }),
+  success: Type.Boolean({ description: 'False if the provider failed; nothing was changed then.' }),
   message: Type.String(),
   appliedFields: Type.Array(Type.String()),
   skippedFields: Skipped,
   ...failureMembers,
-  applicationId: Nullable(Uuid, { description: 'To undo it by; null where nothing was changed.' }),
+  applicationId: Nullable(Uuid, { description: 'Id to undo the change; null if nothing was changed.' }),
 }
 const ApplyReply = Noun('MetadataApplied')({
   ...outcome,
@@ -63,7 +63,7 @@ const AutoMatchReply = Noun('AutoMatchOutcome')({
   ...outcome,
   externalUrl: Nullable(Type.String()),
   confidence: Nullable(Type.Number({ minimum: 0, maximum: 1 })),
-  skippedReason: Nullable(Type.String({ description: 'Why nothing was matched, in a word.' })),
+  skippedReason: Nullable(Type.String({ description: 'Code for why nothing was matched.' })),
   matchedResult: Nullable(
     Type.Object({
       externalId: Type.String(),
@@ -80,16 +80,16 @@ const Enqueued = Noun('TasksEnqueued')({ success: Type.Boolean(), message: Type.
 const ApplicationRecord = Noun('MetadataApplication')({
   id: Uuid,
   pluginId: Nullable(Uuid),
-  pluginKey: Type.String({ description: 'Its own identifier.' }),
-  pluginDisplayName: Nullable(Type.String({ description: 'Null where it was taken away since.' })),
+  pluginKey: Type.String({ description: 'Identifier of the plugin.' }),
+  pluginDisplayName: Nullable(Type.String({ description: 'Null if the plugin was uninstalled since.' })),
   externalId: Type.String(),
-  appliedBy: Nullable(Uuid, { description: 'Null where a task did it.' }),
+  appliedBy: Nullable(Uuid, { description: 'The user who applied it; null if a task did.' }),
   fields: Type.Array(Type.String()),
   createdAt: Timestamp,
   undoneAt: Nullable(Timestamp),
 })
 
-const shownApplication = (
+const applicationView = (
   { id, pluginId, pluginKey, externalId, appliedBy, changes, createdAt, undoneAt }: Application,
   plugins: readonly InstalledPlugin[],
 ) => ({
@@ -99,20 +99,20 @@ const shownApplication = (
   createdAt: createdAt.toISOString(),
   undoneAt: undoneAt?.toISOString() ?? null,
 })
-const shownFailure = (failure: ProviderFailure | null) => ({ code: failure?.code ?? null, callId: failure?.callId ?? null })
+const failureView = (failure: ProviderFailure | null) => ({ code: failure?.code ?? null, callId: failure?.callId ?? null })
 const appliedOf = (fields: readonly FieldPreview[]) => ({
   appliedFields: fields.filter(({ status }) => status === 'will_apply').map(({ field }) => field),
   skippedFields: fields
     .filter(({ status }) => status !== 'will_apply')
-    .map(({ field, reason }) => ({ field, reason: reason ?? 'It has this value already.' })),
+    .map(({ field, reason }) => ({ field, reason: reason ?? 'The field already has this value.' })),
 })
 
-interface Asked {
+interface ServiceCall {
   services: Services
   caller: Caller
 }
-/** @throws not_found for what is unknown or hidden, in the same words */
-async function checkTargets(call: Asked, kind: Target['kind'], ids: readonly string[]): Promise<string[]> {
+/** @throws not_found for unknown or hidden records, with the same message */
+async function checkTargets(call: ServiceCall, kind: Target['kind'], ids: readonly string[]): Promise<string[]> {
   const list = kind === 'series' ? listVisibleSeriesIds : listVisibleBookIds
   const visible = await list(call.services.database, call.caller, ids)
   const own = [...new Set(ids.map((id) => id.toLowerCase()))]
@@ -120,13 +120,18 @@ async function checkTargets(call: Asked, kind: Target['kind'], ids: readonly str
   if (hidden !== undefined) refuse('not_found', `There is no ${kind} ${hidden}, or you may not see it.`)
   return own
 }
-const checkTarget = async (call: Asked, kind: Target['kind'], id: string): Promise<Target> => {
+const checkTarget = async (call: ServiceCall, kind: Target['kind'], id: string): Promise<Target> => {
   const [own] = await checkTargets(call, kind, [id])
   return { kind, id: own as string }
 }
 
-/** The plugin that is named, or all that are used for this but test tools, in the order of their priority. @throws conflict when there is none */
-async function providers({ services }: Asked, kind: Target['kind'], pluginId: string | undefined, libraryId?: string): Promise<string[]> {
+/** The given plugin, or all enabled ones for this purpose except test tools, by priority. @throws conflict if there is none */
+async function providers(
+  { services }: ServiceCall,
+  kind: Target['kind'],
+  pluginId: string | undefined,
+  libraryId?: string,
+): Promise<string[]> {
   if (pluginId !== undefined) return [(await services.plugins.get(pluginId)).id]
   const used = (await services.plugins.list())
     .filter((plugin) => {
@@ -138,7 +143,7 @@ async function providers({ services }: Asked, kind: Target['kind'], pluginId: st
       )
     })
     .sort((a, b) => (a.matching.priority ?? 100) - (b.matching.priority ?? 100) || (a.key < b.key ? -1 : 1))
-  if (used.length === 0) refuse('conflict', `No plugin with metadata of ${kind === 'book' ? 'books' : 'series'} is enabled here.`)
+  if (used.length === 0) refuse('conflict', `No enabled plugin provides metadata of ${kind === 'book' ? 'books' : 'series'} here.`)
   return used.map(({ id }) => id)
 }
 
@@ -148,9 +153,9 @@ const enqueued = (taskIds: string[], what: string) => ({
 })
 const Provider = Type.Optional(Uuid)
 const ManyIds = Type.Array(Uuid, { minItems: 1, maxItems: BULK_MAX })
-const PROVIDERS = 'One plugin; without it all that are used here, in the order of their priority, each filling what is still missing.'
+const PROVIDERS = 'One plugin. Default: all enabled plugins by priority, where each fills in what is still missing.'
 
-/** What differs between series and books on the wire: the names of their ids. */
+/** How series and books differ in the API: the names of their ids. */
 const IDS = {
   series: {
     one: Type.Object({ seriesId: Uuid }),
@@ -168,7 +173,7 @@ const idsOf = (body: { seriesIds: string[] } | { bookIds: string[] }) => ('serie
 
 const From = Type.Object({ pluginId: Uuid, externalId: ExternalId })
 
-/** What is the same for all routes of a kind. */
+/** What all routes of a kind share. */
 const sharedBy = (kind: Target['kind']) => {
   const tag = kind === 'series' ? 'series' : 'books'
   const params: (typeof IDS)['series' | 'book']['one'] = IDS[kind].one
@@ -176,14 +181,14 @@ const sharedBy = (kind: Target['kind']) => {
   return { tag, params, allow, path: `/api/v1/${tag}/:${kind}Id/metadata` } as const
 }
 
-/** What a plugin would be asked, and what its answer would change. */
+/** Preview the search query of a plugin, and the changes by its metadata. */
 const previewRoutes = (kind: Target['kind']) => {
   const { tag, params, allow, path } = sharedBy(kind)
   return [
     endpoint({
       method: 'GET',
       path: `${path}/search-title`,
-      summary: `What a plugin would be asked for to find a ${kind === 'book' ? 'book' : 'series'}`,
+      summary: `Preview the search query that a plugin would get for a ${kind === 'book' ? 'book' : 'series'}`,
       tag,
       allow,
       params,
@@ -195,7 +200,7 @@ const previewRoutes = (kind: Target['kind']) => {
     endpoint({
       method: 'POST',
       path: `${path}/preview`,
-      summary: 'What applying the metadata of a plugin would change, field by field',
+      summary: 'Preview what applying the metadata of a plugin would change, by field',
       tag,
       allow,
       params,
@@ -207,7 +212,7 @@ const previewRoutes = (kind: Target['kind']) => {
         const count = (status: FieldPreview['status']) => fields.filter((field) => field.status === status).length
         return {
           ...{ pluginId: provider.id, pluginName: provider.name, externalId: body.externalId, externalUrl, fields },
-          ...{ error: failure?.message ?? null, ...shownFailure(failure) },
+          ...{ error: failure?.message ?? null, ...failureView(failure) },
           summary: {
             willApply: count('will_apply'),
             locked: count('locked'),
@@ -229,27 +234,27 @@ function appliedView({ success, message, applicationId, failure, fields }: Appli
     success,
     message,
     applicationId,
-    ...shownFailure(failure),
+    ...failureView(failure),
     ...appliedOf(fields),
     dryRunReport: dryRun && success ? { changes } : null,
   }
 }
 
-/** Takes what a plugin says now. */
+/** Apply metadata of a plugin within the request. */
 const applyRoutes = (kind: Target['kind']) => {
   const { tag, params, allow, path } = sharedBy(kind)
   return [
     endpoint({
       method: 'POST',
       path: `${path}/apply`,
-      summary: 'Apply the metadata of a plugin, where no lock and nothing that somebody has given forbids it',
+      summary: 'Apply the metadata of a plugin; keeps locked fields and values that users have entered',
       tag,
       allow,
       params,
       body: Noun('MetadataToApply')({
         ...From.properties,
         fields: Type.Optional(
-          Nullable(Type.Array(Type.String({ maxLength: 60 }), { maxItems: FIELDS_MAX, description: 'All where it is null.' })),
+          Nullable(Type.Array(Type.String({ maxLength: 60 }), { maxItems: FIELDS_MAX, description: 'Null means all fields.' })),
         ),
         dryRun: Type.Optional(Type.Boolean()),
       }),
@@ -264,15 +269,13 @@ const applyRoutes = (kind: Target['kind']) => {
     endpoint({
       method: 'POST',
       path: `${path}/auto-match`,
-      summary: 'Find it at a provider and apply what it says, if that is certain enough',
+      summary: 'Match it with a provider, and apply the metadata if the match is good enough',
       tag,
       allow,
       params,
       body: Type.Object({
         pluginId: Uuid,
-        query: Type.Optional(
-          Nullable(Type.String({ maxLength: 1_000, description: 'What to search for; conditions are not asked then.' })),
-        ),
+        query: Type.Optional(Nullable(Type.String({ maxLength: 1_000, description: 'What to search for; skips the conditions.' }))),
       }),
       reply: AutoMatchReply,
       run: async (call, { params, body }) => {
@@ -282,7 +285,7 @@ const applyRoutes = (kind: Target['kind']) => {
         const { success, message, applicationId, externalUrl, confidence, skipped, failure } = matched
         return {
           ...{ success, message, applicationId, externalUrl, confidence, skippedReason: skipped },
-          ...shownFailure(failure),
+          ...failureView(failure),
           ...appliedOf(matched.fields),
           matchedResult: matched.match ? searchResultView(matched.match) : null,
         }
@@ -291,14 +294,14 @@ const applyRoutes = (kind: Target['kind']) => {
   ]
 }
 
-/** The same in the background. */
+/** Match in the background. */
 const taskRoutes = (kind: Target['kind']) => {
   const { tag, params, allow, path } = sharedBy(kind)
   return [
     endpoint({
       method: 'POST',
       path: `${path}/auto-match/task`,
-      summary: 'The same in the background',
+      summary: 'Match it in the background',
       tag,
       allow,
       params,
@@ -328,14 +331,14 @@ const taskRoutes = (kind: Target['kind']) => {
   ]
 }
 
-/** What was taken, and taking it back. */
+/** Applied metadata, and undo. */
 const applicationRoutes = (kind: Target['kind']) => {
   const { tag, params, allow, path } = sharedBy(kind)
   return [
     endpoint({
       method: 'GET',
       path: `${path}/applications`,
-      summary: 'What plugins were let change of it, the last first',
+      summary: 'List the metadata applications of plugins, latest first',
       tag,
       allow,
       params,
@@ -343,13 +346,13 @@ const applicationRoutes = (kind: Target['kind']) => {
       run: async (call, { params }) => {
         const applications = await call.services.matching.applications(await checkTarget(call, kind, idOf(params)))
         const plugins = await call.services.plugins.list()
-        return { applications: applications.map((one) => shownApplication(one, plugins)) }
+        return { applications: applications.map((one) => applicationView(one, plugins)) }
       },
     }),
     endpoint({
       method: 'POST',
       path: `${path}/applications/:applicationId/undo`,
-      summary: 'Put back what was there before, as far as nobody has changed it since',
+      summary: 'Undo an application: restore the previous values that were not changed since',
       tag,
       allow,
       params: IDS[kind].application as (typeof IDS)['series' | 'book']['application'],
@@ -357,9 +360,9 @@ const applicationRoutes = (kind: Target['kind']) => {
       run: async (call, { params }) => {
         const target = await checkTarget(call, kind, idOf(params))
         const known = (await call.services.matching.applications(target)).some(({ id }) => id === params.applicationId.toLowerCase())
-        if (!known) refuse('not_found', `There is no application ${params.applicationId} of metadata to this.`)
+        if (!known) refuse('not_found', `There is no metadata application ${params.applicationId} of this record.`)
         const { undone, left } = await call.services.matching.undo(params.applicationId)
-        return { message: `${undone.length} fields are as they were before.`, undoneFields: undone, skippedFields: left }
+        return { message: `Restored ${undone.length} fields.`, undoneFields: undone, skippedFields: left }
       },
     }),
   ]
@@ -373,7 +376,7 @@ export const matchingRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/libraries/:libraryId/metadata/auto-match/task',
-    summary: 'Match all series of a library in the background, as one task with its progress',
+    summary: 'Match all series of a library in the background, as one task with progress',
     tag: 'libraries',
     allow: { who: 'series-write' },
     params: Type.Object({ libraryId: Uuid }),

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
-import { failureMembers, PluginCapabilities, scopesOf, shownCapabilities } from '#api/views/plugin-view.ts'
+import { capabilitiesView, failureMembers, PluginCapabilities, scopesOf } from '#api/views/plugin-view.ts'
 import { searchAnswerView } from '#api/views/search-results.ts'
 import { FreeObject, Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
@@ -14,16 +14,16 @@ const endpoint = endpointOf<Services>()
 const tag = 'plugins'
 const PluginId = Type.Object({ pluginId: Uuid })
 const Count = Type.Integer({ minimum: 0 })
-/** Places of a page where plugins may offer something; none offers anything yet for many books at once, nor for a scan. */
+/** Pages that may offer actions of plugins; no plugin offers any yet for many books at once, nor for a scan. */
 const SCOPES = ['series:detail', 'series:bulk', 'book:detail', 'book:bulk', 'library:detail', 'library:scan'] as const
-/** Results of a search where nobody says how many. */
+/** Default number of search results. */
 const SEARCH_LIMIT = 20
 
 export const pluginActionRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/plugins/actions',
-    summary: 'What the plugins that run can be asked to do',
+    summary: 'List the actions of enabled plugins',
     tag,
     allow: { who: 'user' },
     query: Type.Object({ scope: OneOf(SCOPES), libraryId: Type.Optional(Uuid) }),
@@ -38,8 +38,10 @@ export const pluginActionRoutes = [
           label: Type.String(),
           capabilities: PluginCapabilities,
           description: Nullable(Type.String()),
-          libraryIds: Type.Array(Uuid, { description: 'Libraries that it is used for; all where none is named.' }),
-          searchUriTemplate: Nullable(Type.String({ description: 'A page to search by hand: {title} stands for what is searched for.' })),
+          libraryIds: Type.Array(Uuid, { description: 'Libraries that use the plugin; empty means all.' }),
+          searchUriTemplate: Nullable(
+            Type.String({ description: 'Address of a page for manual search: {title} is replaced by the search text.' }),
+          ),
         }),
       ),
     }),
@@ -55,7 +57,7 @@ export const pluginActionRoutes = [
         pluginDisplayName: manifest.name,
         actionType: 'metadata_search',
         label: `Search ${manifest.name}`,
-        capabilities: shownCapabilities(manifest),
+        capabilities: capabilitiesView(manifest),
         description: manifest.summary,
         libraryIds: matching.libraryIds ?? [],
         searchUriTemplate: manifest.capabilities.webLinks?.search ?? null,
@@ -66,18 +68,18 @@ export const pluginActionRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/plugins/:pluginId/execute',
-    summary: 'Call a metadata function of a plugin; that it failed is an answer too',
+    summary: 'Call a metadata function of a plugin; a failure of the plugin is a regular answer',
     tag,
     allow: { who: 'series-write' },
     params: PluginId,
     body: Type.Object({
       action: Type.Union([
-        Type.Literal('ping', { description: 'Starts it, and nothing more.' }),
+        Type.Literal('ping', { description: 'Starts the plugin and does nothing else.' }),
         Type.Object({
           metadata: Type.Object({
             action: OneOf(['search', 'get', 'match']),
             contentType: OneOf(['series', 'book']),
-            params: Type.Optional(FreeObject({ description: 'What the function takes, as the SDK says.' })),
+            params: Type.Optional(FreeObject({ description: 'Parameters of the function, as in the SDK.' })),
           }),
         }),
       ]),

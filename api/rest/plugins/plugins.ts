@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
-import { Granted, INTERNAL_CONFIG, MATCHING, Plugin, showPlugin, showPlugins } from '#api/views/plugin-view.ts'
+import { Granted, INTERNAL_CONFIG, MATCHING, Plugin, pluginView, pluginViews } from '#api/views/plugin-view.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { FreeJson, FreeObject, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
@@ -18,7 +18,7 @@ type Services = Needs<'database' | 'plugins' | 'rules' | 'templates'>
 const endpoint = endpointOf<Services>()
 
 const tag = 'plugins'
-/** More than any plugin asks for, and longer than any key of a service. */
+/** More than any plugin needs, and longer than any key of a service. */
 const CREDENTIALS_MAX = 50
 const CREDENTIAL_LENGTH_MAX = 10_000
 
@@ -26,7 +26,7 @@ const allow = { who: 'system-admin' } as const
 const PluginId = Type.Object({ pluginId: Uuid })
 const Count = Type.Integer({ minimum: 0 })
 
-/** A form around a package: its boundary and the head of the part. */
+/** Size of a form around its file: boundary and part headers. */
 const FORM_BYTES = 64 * 1024
 const bodyBytesMax = PACKAGE_BYTES_MAX + FORM_BYTES
 
@@ -39,10 +39,10 @@ const Status = Noun('PluginStatus')({
   healthCheckError: Nullable(Type.String()),
 })
 
-/** @param tried what came of starting it, where that was done */
+/** @param tried the result of a test start, if there was one */
 async function status(services: Services, plugin: InstalledPlugin, message: string, tried?: Awaited<ReturnType<PluginHost['test']>>) {
   return {
-    plugin: await showPlugin(services, plugin),
+    plugin: await pluginView(services, plugin),
     message,
     healthCheckPerformed: tried !== undefined,
     healthCheckPassed: tried?.success ?? null,
@@ -51,28 +51,28 @@ async function status(services: Services, plugin: InstalledPlugin, message: stri
   }
 }
 
-/** Fields that a plugin may be told to fill, by its content. */
+/** Fields that plugins can fill, by kind. */
 const TARGETS = new Set<string>([...SERIES_LOCKS, ...BOOK_LOCKS])
 
-/** @throws invalid_value with the path of what cannot be used */
+/** @throws invalid_value with the path of the invalid member */
 async function checkMatching(services: Services, given: MatchingSettings): Promise<void> {
   const wrong = (path: string, message: string): never =>
     refuse('invalid_value', `${path.slice(1)} ${message}`, { details: [{ path, message }] })
-  const stranger = given.metadataTargets?.findIndex((target) => !TARGETS.has(target)) ?? -1
-  if (stranger !== -1) wrong(`/metadataTargets/${stranger}`, `is no field of metadata. There are: ${[...TARGETS].join(', ')}.`)
+  const unknownAt = given.metadataTargets?.findIndex((target) => !TARGETS.has(target)) ?? -1
+  if (unknownAt !== -1) wrong(`/metadataTargets/${unknownAt}`, `is not a metadata field. The fields are ${[...TARGETS].join(', ')}.`)
   if (given.searchPreprocessingRules) await services.rules.checkTitleRules(given.searchPreprocessingRules)
   if (given.autoMatchConditions) await services.rules.checkCondition(given.autoMatchConditions, '/autoMatchConditions')
   if (!given.searchQueryTemplate) return
   const outline = await services.templates.read(given.searchQueryTemplate)
-  if ('error' in outline) wrong('/searchQueryTemplate', `is no template: ${outline.error.message}`)
+  if ('error' in outline) wrong('/searchQueryTemplate', `is not a valid template: ${outline.error.message}`)
 }
 
-/** Members of a plugin that its package and the consent to it settle. Clients send them along: what they say otherwise is left alone, and named in the answer. */
+/** Members that the package and the consent determine. Clients may send them; different values are ignored and listed in the answer. */
 const Words = Type.Array(Type.String({ maxLength: 200 }), { maxItems: 100 })
 const Line = Type.String({ maxLength: 10_000 })
 const SETTLED = {
-  permissions: Nullable(Words, { description: 'What it may do is agreed to by consent; see leftAlone.' }),
-  scopes: Nullable(Words, { description: 'Where it can be asked is said by its manifest; see leftAlone.' }),
+  permissions: Nullable(Words, { description: 'Determined by consent; see leftAlone.' }),
+  scopes: Nullable(Words, { description: 'Determined by the manifest; see leftAlone.' }),
   ...{ displayName: Nullable(Line), description: Nullable(Line), command: Nullable(Line), args: Nullable(Words), env: FreeJson },
   ...{ workingDirectory: Nullable(Line), credentialDelivery: Nullable(Line), rateLimitRequestsPerMinute: Nullable(Count) },
 }
@@ -81,21 +81,21 @@ const EditedPlugin = Type.Object(
     ...Plugin.properties,
     leftAlone: Type.Array(Type.String(), {
       description:
-        'Members of the request that say something else than the plugin has, and that nobody changes here: its package and the consent to it do.',
+        'Members of the request that differ from the plugin and were ignored, because only its package and consent can change them.',
     }),
   },
   { title: 'EditedPlugin' },
 )
 
-/** What a request says that stays otherwise. Null and what is empty ask for nothing. */
-function leftAloneOf(body: Readonly<Record<string, unknown>>, shown: Readonly<Record<string, unknown>>): string[] {
+/** Members of a request that were ignored. Null and empty values request nothing. */
+function ignoredMembers(body: Readonly<Record<string, unknown>>, current: Readonly<Record<string, unknown>>): string[] {
   const isNothing = (value: unknown) => value == null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0)
   const sorted = (value: unknown) => (Array.isArray(value) ? [...value].sort() : value)
-  return Object.keys(SETTLED).filter((name) => !isNothing(body[name]) && !isDeepStrictEqual(sorted(body[name]), sorted(shown[name])))
+  return Object.keys(SETTLED).filter((name) => !isNothing(body[name]) && !isDeepStrictEqual(sorted(body[name]), sorted(current[name])))
 }
 
-/** Null where a member cannot be null says nothing. */
-const isSaid = (name: string, value: unknown) =>
+/** Null counts as absent for members that cannot be null. */
+const isPresent = (name: string, value: unknown) =>
   value !== undefined && !(value === null && (name === 'libraryIds' || name === 'useExistingExternalId'))
 const MATCHING_NAMES = Object.keys(MATCHING) as (keyof typeof MATCHING & keyof MatchingSettings)[]
 
@@ -103,38 +103,40 @@ export const pluginRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/admin/plugins',
-    summary: 'All plugins',
+    summary: 'List the plugins',
     tag,
     allow,
     reply: Type.Object({ plugins: Type.Array(Plugin), total: Count }),
     run: async ({ services }) => {
-      const plugins = await showPlugins(services, await services.plugins.list())
+      const plugins = await pluginViews(services, await services.plugins.list())
       return { plugins, total: plugins.length }
     },
   }),
   endpoint({
     method: 'POST',
     path: '/api/v1/admin/plugins',
-    summary: 'Install a package, or a new version of one; it runs when somebody has agreed to what it asks for',
+    summary: 'Install a package, or update to it; it runs after consent to its permissions',
     tag,
     allow,
     status: 201,
     upload: {
-      description: 'A .plugin package, 10 MB at most.',
+      description: 'A .plugin package, at most 10 MB.',
       otherwise:
-        'A plugin is installed from its package: send the .plugin file as a form (multipart/form-data with one file in it), or install it from a repository by POST /api/v1/admin/plugin-repositories/{repositoryId}/install. Then agree to what it asks for. Commands with arguments are not run here.',
+        'A plugin is installed from its package: send the .plugin file as a form (multipart/form-data with one file in it), or install it from a repository by POST /api/v1/admin/plugin-repositories/{repositoryId}/install. Then consent to its permissions. This server does not run plugins as commands.',
     },
     bodyBytesMax,
     reply: Type.Object({
       ...Status.properties,
-      version: Type.String({ description: 'The one that was installed.' }),
+      version: Type.String({ description: 'The installed version.' }),
       waitsFor: Type.Array(Type.String(), {
-        description: 'What somebody has to agree to before this version runs; empty when it runs already.',
+        description: 'What needs consent before this version runs; empty if it runs already.',
       }),
-      sha256: Type.String({ description: 'Of the package that was installed: what consent is given to.' }),
+      sha256: Type.String({ description: 'SHA-256 of the installed package, which consent refers to.' }),
     }),
     query: Type.Object({
-      trustNewKey: Type.Optional(Type.Boolean({ description: 'Takes an update that is signed by somebody else than the version before.' })),
+      trustNewKey: Type.Optional(
+        Type.Boolean({ description: 'Accepts an update that is signed by another key than the previous version.' }),
+      ),
     }),
     run: async (call, { upload, query }) => {
       const { services, caller } = call
@@ -149,37 +151,36 @@ export const pluginRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/admin/plugins/:pluginId',
-    summary: 'One plugin',
+    summary: 'Get a plugin',
     tag,
     allow,
     params: PluginId,
     reply: Plugin,
-    run: async ({ services }, { params }) => showPlugin(services, await services.plugins.get(params.pluginId)),
+    run: async ({ services }, { params }) => pluginView(services, await services.plugins.get(params.pluginId)),
   }),
   endpoint({
     method: 'PATCH',
     path: '/api/v1/admin/plugins/:pluginId',
-    summary: 'Change the configuration of a plugin, its credentials, and how its metadata is used',
+    summary: 'Change the configuration, credentials and matching options of a plugin',
     tag,
     allow,
     params: PluginId,
     body: Type.Partial(
       Type.Object({
         config: FreeObject({
-          description: 'Takes the place of the whole configuration; checked against its schema.',
+          description: 'Replaces the whole configuration; validated against its schema.',
         }),
-        privateHosts: Type.Boolean({ description: 'Lets hosts of the configuration lie in the own network.' }),
+        privateHosts: Type.Boolean({ description: 'Allows hosts of the configuration in the local network.' }),
         credentials: Nullable(
           Type.Record(Type.String(), Type.String({ maxLength: CREDENTIAL_LENGTH_MAX }), {
             maxProperties: CREDENTIALS_MAX,
             description:
-              'Of the server, by the keys of manifest.requiredCredentials. They take the place of those before; null forgets them.',
+              'Credentials of the server, by the keys of manifest.requiredCredentials. They replace the previous ones; null deletes them.',
           }),
         ),
         credentialsHost: Type.String({
           maxLength: 300,
-          description:
-            'Where these credentials are to go, as credentialsHost of the plugin says; 409 where they would go elsewhere by now.',
+          description: 'The expected destination of the credentials, as in credentialsHost; 409 if it has changed meanwhile.',
         }),
         ...MATCHING,
         libraryIds: Nullable(MATCHING.libraryIds),
@@ -192,7 +193,7 @@ export const pluginRoutes = [
     run: async ({ services }, { params, body }) => {
       const { config, privateHosts, credentials, credentialsHost, internalConfig } = body
       const given: MatchingSettings = {
-        ...Object.fromEntries(MATCHING_NAMES.flatMap((name) => (isSaid(name, body[name]) ? [[name, body[name]]] : []))),
+        ...Object.fromEntries(MATCHING_NAMES.flatMap((name) => (isPresent(name, body[name]) ? [[name, body[name]]] : []))),
         ...(internalConfig !== undefined && { searchResultsLimit: internalConfig?.searchResultsLimit ?? null }),
       }
       await checkMatching(services, given)
@@ -201,14 +202,14 @@ export const pluginRoutes = [
         credentials: credentials === null ? {} : credentials,
         ...(Object.keys(given).length > 0 && { matchingMembers: given }),
       })
-      const shown = await showPlugin(services, plugin)
-      return { ...shown, leftAlone: leftAloneOf(body, shown) }
+      const current = await pluginView(services, plugin)
+      return { ...current, leftAlone: ignoredMembers(body, current) }
     },
   }),
   endpoint({
     method: 'DELETE',
     path: '/api/v1/admin/plugins/:pluginId',
-    summary: 'Take a plugin away, with all that it keeps',
+    summary: 'Uninstall a plugin with all its data',
     tag,
     allow,
     status: 204,
@@ -221,12 +222,12 @@ export const pluginRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/admin/plugins/:pluginId/consent',
-    summary: 'Agree to what a version asks for, and run it; a kept older version too',
+    summary: 'Consent to the permissions of a version, current or older, and run it',
     tag,
     allow,
     params: PluginId,
     body: Type.Object({
-      sha256: Type.String({ pattern: '^[0-9a-f]{64}$', maxLength: 64, description: 'Of the package that was looked at.' }),
+      sha256: Type.String({ pattern: '^[0-9a-f]{64}$', maxLength: 64, description: 'SHA-256 of the package that you have reviewed.' }),
     }),
     reply: Status,
     run: async ({ services }, { params, body }) => {
@@ -238,7 +239,7 @@ export const pluginRoutes = [
     endpoint({
       method: 'POST',
       path: `/api/v1/admin/plugins/:pluginId/${verb}`,
-      summary: verb === 'enable' ? 'Let a plugin run' : 'Stop a plugin; what it keeps stays',
+      summary: verb === 'enable' ? 'Enable a plugin' : 'Disable a plugin; keeps its data',
       tag,
       allow,
       params: PluginId,
@@ -253,27 +254,31 @@ export const pluginRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/admin/plugins/:pluginId/reset',
-    summary: 'Forget the failures of a plugin; one in quarantine may be enabled again',
+    summary: 'Reset the failures of a plugin; a quarantined one can be enabled then',
     tag,
     allow,
     params: PluginId,
     reply: Status,
     run: async ({ services }, { params }) => {
       const plugin = await services.plugins.reset(params.pluginId)
-      return await status(services, plugin, `The failures of ${plugin.manifest.name} are forgotten; it is ${plugin.state}.`)
+      return await status(services, plugin, `Reset the failures of ${plugin.manifest.name}; it is ${plugin.state}.`)
     },
   }),
   endpoint({
     method: 'POST',
     path: '/api/v1/admin/plugins/:pluginId/rollback',
-    summary: 'Run an older version that is kept, with the data that it left',
+    summary: 'Run a stored older version with its own data',
     tag,
     allow,
     params: PluginId,
     bodyOptional: true,
     body: Type.Object({
       sha256: Type.Optional(
-        Type.String({ pattern: '^[0-9a-f]{64}$', maxLength: 64, description: 'Of its package; the version that ran before, unless said.' }),
+        Type.String({
+          pattern: '^[0-9a-f]{64}$',
+          maxLength: 64,
+          description: 'SHA-256 of its package; default: the version that ran before.',
+        }),
       ),
     }),
     reply: Status,
@@ -285,7 +290,7 @@ export const pluginRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/admin/plugins/:pluginId/versions',
-    summary: 'The versions of a plugin that are kept, the newest first',
+    summary: 'List the stored versions of a plugin, newest first',
     tag,
     allow,
     params: PluginId,

@@ -3,7 +3,7 @@ import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { SERIES_STATUSES } from '#core/metadata/series-metadata.ts'
-import type { ShownItem } from '#core/recommendations/item-view.ts'
+import type { RecommendationView } from '#core/recommendations/item-view.ts'
 
 type Services = Needs<'recommendations' | 'settings'>
 const endpoint = endpointOf<Services>()
@@ -12,13 +12,13 @@ const tag = 'recommendations'
 const allow = { who: 'user' } as const
 const Text = Type.Optional(Type.String())
 const Count = Type.Optional(Type.Integer({ minimum: 0 }))
-/** A series of this library. */
+/** An optional series of this library. */
 const SeriesId = (description: string) => Type.Optional(Type.String({ format: 'uuid', description }))
 const WhichPlugin = Type.Object({
   pluginId: Type.Optional(
     Type.String({
       format: 'uuid',
-      description: 'One that the reader has enabled; the first of them by name unless said, test tools left out.',
+      description: 'A plugin that the user has enabled; default: the first of them by name, without test tools.',
     }),
   ),
 })
@@ -40,10 +40,10 @@ const Recommendation = Type.Object(
     ),
     score: Type.Number({ minimum: 0, maximum: 1 }),
     reason: Type.String(),
-    basedOn: Type.Array(Type.String(), { description: 'Titles that led to it.' }),
-    serviceSeriesId: SeriesId('The series of this library that it is, where the reader may see one.'),
+    basedOn: Type.Array(Type.String(), { description: 'Titles that led to the recommendation.' }),
+    serviceSeriesId: SeriesId('The matching series of this library, if the user may see one.'),
     inService: Type.Boolean({ description: 'Whether there is such a series.' }),
-    inLibrary: Type.Boolean({ description: "In the reader's library, as the plugin says." }),
+    inLibrary: Type.Boolean({ description: "Whether the plugin says that it is in the user's library." }),
     status: Type.Optional(OneOf([...SERIES_STATUSES])),
     format: Text,
     countryOfOrigin: Text,
@@ -58,8 +58,8 @@ const Recommendation = Type.Object(
   { title: 'Recommendation' },
 )
 
-/** With the names that older clients know, where that is switched on. */
-const shown = (item: ShownItem, withLegacyNames: boolean) =>
+/** Adds the names that older clients know, if the settings enable them. */
+const recommendationView = (item: RecommendationView, withLegacyNames: boolean) =>
   withLegacyNames
     ? { ...item, inCodex: item.inService, ...(item.serviceSeriesId !== undefined && { codexSeriesId: item.serviceSeriesId }) }
     : item
@@ -68,7 +68,7 @@ export const recommendationRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/user/recommendations',
-    summary: 'What a plugin recommends to oneself; an old list is answered at once, and a task makes the next one',
+    summary: 'Get my recommendations from a plugin; returns the stored list at once and, if it is old, starts a task that makes a new one',
     tag,
     allow,
     query: WhichPlugin,
@@ -77,18 +77,18 @@ export const recommendationRoutes = [
         recommendations: Type.Array(Recommendation),
         pluginId: Uuid,
         pluginName: Type.String(),
-        cached: Type.Boolean({ description: 'False where no list was made yet.' }),
+        cached: Type.Boolean({ description: 'False if there is no list yet.' }),
         generatedAt: Type.Optional(Timestamp),
         taskId: Type.Optional(Uuid),
         taskStatus: Type.Optional(OneOf(['pending', 'running'])),
         lastError: Type.Optional(
           Type.Object(
             {
-              code: Type.String({ description: 'What went wrong, in a word: docs/recommendations.md names them.' }),
+              code: Type.String({ description: 'Error code; docs/recommendations.md lists them.' }),
               message: Type.String(),
               at: Timestamp,
             },
-            { description: 'Why the last run has failed; there only where it did and no other waits or runs.' },
+            { description: 'Why the last refresh failed; absent if it succeeded, or if another one is waiting or running.' },
           ),
         ),
       },
@@ -99,7 +99,7 @@ export const recommendationRoutes = [
       const list = await services.recommendations.get(call.caller, query.pluginId ?? null)
       const { provider, items, generatedAt, task, lastError } = list
       return {
-        recommendations: items.map((item) => shown(item, services.settings.compatibility.legacyNames)),
+        recommendations: items.map((item) => recommendationView(item, services.settings.compatibility.legacyNames)),
         pluginId: provider.id,
         pluginName: provider.name,
         cached: generatedAt !== null,
@@ -112,7 +112,7 @@ export const recommendationRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/user/recommendations/refresh',
-    summary: 'Let a plugin look for recommendations now',
+    summary: 'Refresh my recommendations from a plugin now',
     tag,
     allow,
     status: 202,
@@ -120,13 +120,13 @@ export const recommendationRoutes = [
     reply: Type.Object({ taskId: Uuid, message: Type.String() }),
     run: async (call, { query }) => {
       const { taskId, provider } = await call.services.recommendations.refresh(call.caller, query.pluginId ?? null)
-      return { taskId, message: `${provider.name} looks for recommendations.` }
+      return { taskId, message: `${provider.name} is refreshing your recommendations.` }
     },
   }),
   endpoint({
     method: 'POST',
     path: '/api/v1/user/recommendations/:externalId/dismiss',
-    summary: 'Never see a recommendation of the list again; 404 for what is neither in it nor dismissed already',
+    summary: 'Dismiss a recommendation permanently; 404 if it is neither in the list nor dismissed already',
     tag,
     allow,
     params: Type.Object({ externalId: Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\u0000-\\u001f]+$' }) }),

@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { type Call, endpointOf, streamOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import { ConfigField, type ConfigSchemaShape, configFields } from '#api/views/config-fields.ts'
-import { shownCapabilities } from '#api/views/plugin-view.ts'
+import { capabilitiesView } from '#api/views/plugin-view.ts'
 import { signInPage } from '#api/views/sign-in-page.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { FreeObject, Noun, Nullable, Secret, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
@@ -26,19 +26,19 @@ const path = '/api/v1/user/plugins'
 const CALLBACK = `${path}/oauth/callback`
 const TEXT_LENGTH_MAX = 10_000
 
-/** Lax: a service sends the browser back from another site. It goes nowhere but to the address where the sign-in ends. */
+/** SameSite=Lax: a service redirects the browser back from another site. The path limits the cookie to the end of the sign-in. */
 const signInCookie = (name: string, { key, seconds, isSecure }: { key: string; seconds: number; isSecure: boolean }): string =>
   `${name}=${key}; Path=${CALLBACK}; HttpOnly; SameSite=Lax; Max-Age=${seconds}${isSecure ? '; Secure' : ''}`
 
 const Capabilities = Type.Object({
-  readSync: Type.Boolean({ description: 'Always false: no plugin carries reading progress elsewhere yet.' }),
+  readSync: Type.Boolean({ description: 'Always false: no plugin syncs reading progress yet.' }),
   userRecommendationProvider: Type.Boolean(),
 })
 const Settings = Type.Object(
   {
     description: Text,
     fields: Type.Array(ConfigField),
-    schema: Type.Unknown({ description: 'The same as a JSON Schema.' }),
+    schema: Type.Unknown({ description: 'The same fields as a JSON Schema.' }),
   },
   { title: 'UserConfigSchema' },
 )
@@ -46,21 +46,23 @@ const UserPlugin = Type.Object(
   {
     id: Uuid,
     pluginId: Uuid,
-    pluginName: Type.String({ description: 'Its own identifier, such as org.example.anilist.' }),
+    pluginName: Type.String({ description: 'Identifier of the plugin, such as org.example.anilist.' }),
     pluginDisplayName: Type.String(),
     pluginType: Type.String(),
     description: Text,
     enabled: Type.Boolean(),
-    connected: Type.Boolean({ description: 'It has what it needs of the reader; true where it needs nothing.' }),
-    healthStatus: Type.String({ description: 'unhealthy: the service refused the credentials of the reader.' }),
+    connected: Type.Boolean({ description: 'Whether the plugin has the credentials that it needs from the user; true if it needs none.' }),
+    healthStatus: Type.String({ description: '`unhealthy`: the service refused the credentials of the user.' }),
     capabilities: Capabilities,
     config: Type.Record(Type.String(), Type.Unknown()),
     userConfigSchema: Nullable(Settings),
     requiresOauth: Type.Boolean(),
-    oauthConfigured: Type.Boolean({ description: 'An administrator has given what the service knows this server by.' }),
-    credentialType: Nullable(Type.String({ description: 'What the reader can give: apiKey, basic or oauth2.' })),
+    oauthConfigured: Type.Boolean({ description: 'Whether an administrator has configured the OAuth client of this server.' }),
+    credentialType: Nullable(Type.String({ description: 'Credentials that the user can give: apiKey, basic or oauth2.' })),
     credentialsHost: Nullable(
-      Type.String({ description: 'Where they are sent, such as https://api.example.org; null where nowhere, or nobody has entered it.' }),
+      Type.String({
+        description: 'Where they are sent, such as https://api.example.org; null if nowhere, or if the address is not configured yet.',
+      }),
     ),
     externalUsername: Text,
     externalAvatarUrl: Text,
@@ -87,19 +89,19 @@ const AvailablePlugin = Type.Object(
 )
 
 const capabilitiesOf = (manifest: Manifest) => {
-  const { userReadSync, userRecommendationProvider } = shownCapabilities(manifest)
+  const { userReadSync, userRecommendationProvider } = capabilitiesView(manifest)
   return { readSync: userReadSync, userRecommendationProvider }
 }
 const credentialTypeOf = ({ auth }: Manifest) => (auth !== undefined && auth.scope === 'user' && auth.type !== 'none' ? auth.type : null)
 
-/** What a form needs, from the schema of a manifest, which was checked when it was installed. */
+/** Form fields from the schema of a manifest, which was checked at installation. */
 function settingsOf({ userConfig }: Manifest) {
   if (userConfig === undefined) return null
   const schema = userConfig as ConfigSchemaShape
   return { description: schema.description ?? null, fields: configFields(schema), schema: userConfig }
 }
 
-function shown({ services }: Call<Services>, { own, plugin, authStatus, signInReady }: OwnPlugin) {
+function userPluginView({ services }: Call<Services>, { own, plugin, authStatus, signInReady }: OwnPlugin) {
   const { manifest } = plugin
   return {
     id: own.id,
@@ -128,7 +130,7 @@ function shown({ services }: Call<Services>, { own, plugin, authStatus, signInRe
   }
 }
 
-const offered = ({ plugin, signInReady }: OfferedPlugin) => ({
+const offeredPluginView = ({ plugin, signInReady }: OfferedPlugin) => ({
   pluginId: plugin.id,
   name: plugin.key,
   displayName: plugin.manifest.name,
@@ -143,12 +145,12 @@ const Destination = {
   credentialsHost: Type.Optional(
     Type.String({
       maxLength: 300,
-      description: 'Where they are to go, as credentialsHost of the plugin says; 409 where they would go elsewhere by now.',
+      description: 'The expected destination of the credentials, as in credentialsHost; 409 if it has changed meanwhile.',
     }),
   ),
 }
 
-/** Said for those who write clients: until plugins carry progress, nothing answers it. */
+/** Documents the shape for client authors, although no plugin syncs progress yet. */
 const SyncStatus = Noun('SyncStatus')({
   ...{ pluginId: Uuid, pluginName: Type.String(), enabled: Type.Boolean(), connected: Type.Boolean(), healthStatus: Type.String() },
   ...{ failureCount: Count, lastFailureAt: Nullable(Timestamp), lastSuccessAt: Nullable(Timestamp), lastSyncAt: Nullable(Timestamp) },
@@ -156,31 +158,31 @@ const SyncStatus = Noun('SyncStatus')({
   liveError: Text,
 })
 
-/** Which way of two something is switched. */
+/** The routes that enable and disable a plugin. */
 const switches = [
-  { verb: 'enable', summary: 'Switch a plugin on for oneself' },
-  { verb: 'disable', summary: 'Switch a plugin off for oneself; what it keeps stays' },
+  { verb: 'enable', summary: 'Enable a plugin for me' },
+  { verb: 'disable', summary: 'Disable a plugin for me; keeps its data' },
 ] as const
 
 export const userPluginRoutes = [
   endpoint({
     method: 'GET',
     path,
-    summary: 'The plugins that one has switched on, and those that one could',
+    summary: 'List the plugins that I have enabled or could enable',
     tag,
     allow,
     reply: Type.Object({ enabled: Type.Array(UserPlugin), available: Type.Array(AvailablePlugin) }),
     run: async (call) => {
       const { enabled, available } = await call.services.userPlugins.list(call.caller.userId)
-      return { enabled: enabled.map((one) => shown(call, one)), available: available.map(offered) }
+      return { enabled: enabled.map((one) => userPluginView(call, one)), available: available.map(offeredPluginView) }
     },
   }),
   stream({
     path: CALLBACK,
     takesAnyQuery: true,
-    summary: 'Where a service sends a browser back to when somebody has signed in there; a page that closes itself',
+    summary: 'Complete the sign-in at a service, which redirects the browser here; a page that closes itself',
     tag,
-    // The state and what the browser was given at the start prove it together. The cookie of the session says who is signed in, where somebody is.
+    // The state and the browser's key prove it together. The session cookie identifies the user, if somebody is signed in.
     allow: { who: 'public', cookie: true },
     query: Type.Object({
       state: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX })),
@@ -206,17 +208,17 @@ export const userPluginRoutes = [
   endpoint({
     method: 'GET',
     path: `${path}/:pluginId`,
-    summary: 'A plugin that one has',
+    summary: 'Get one of my plugins',
     tag,
     allow,
     params: PluginId,
     reply: UserPlugin,
-    run: async (call, { params }) => shown(call, await call.services.userPlugins.get(call.caller.userId, params.pluginId)),
+    run: async (call, { params }) => userPluginView(call, await call.services.userPlugins.get(call.caller.userId, params.pluginId)),
   }),
   endpoint({
     method: 'DELETE',
     path: `${path}/:pluginId`,
-    summary: 'Disconnect a plugin, and delete all that it has of oneself',
+    summary: 'Disconnect a plugin and delete all its data about me',
     tag,
     allow,
     status: 204,
@@ -235,30 +237,33 @@ export const userPluginRoutes = [
       allow,
       params: PluginId,
       reply: UserPlugin,
-      run: async (call, { params }) => shown(call, await call.services.userPlugins[verb](call.caller.userId, params.pluginId)),
+      run: async (call, { params }) => userPluginView(call, await call.services.userPlugins[verb](call.caller.userId, params.pluginId)),
     }),
   ),
   endpoint({
     method: 'PATCH',
     path: `${path}/:pluginId/config`,
-    summary: 'Configure a plugin for oneself; takes the place of the whole configuration',
+    summary: 'Set my configuration of a plugin; replaces the whole configuration',
     tag,
     allow,
     params: PluginId,
     body: Type.Object({ config: FreeObject() }),
     reply: UserPlugin,
     run: async (call, { params, body }) =>
-      shown(call, await call.services.userPlugins.configure(call.caller.userId, params.pluginId, body.config)),
+      userPluginView(call, await call.services.userPlugins.configure(call.caller.userId, params.pluginId, body.config)),
   }),
   endpoint({
     method: 'POST',
     path: `${path}/:pluginId/credentials`,
-    summary: 'Give a plugin what a service knows oneself by; it is kept encrypted and never told',
+    summary: 'Set my credentials for the service of a plugin; they are stored encrypted and never returned',
     tag,
     allow,
     params: PluginId,
     body: Type.Union([
-      Type.Object({ accessToken: Secret({ maxLength: TEXT_LENGTH_MAX, description: 'A token that was made by hand.' }), ...Destination }),
+      Type.Object({
+        accessToken: Secret({ maxLength: TEXT_LENGTH_MAX, description: 'A token that you have created manually.' }),
+        ...Destination,
+      }),
       Type.Object({
         ...{ username: Type.String({ ...UNTRIMMED, maxLength: TEXT_LENGTH_MAX }), password: Secret({ maxLength: TEXT_LENGTH_MAX }) },
         ...Destination,
@@ -266,19 +271,19 @@ export const userPluginRoutes = [
     ]),
     reply: UserPlugin,
     run: async (call, { params, body: { credentialsHost, ...given } }) =>
-      shown(call, await call.services.userPlugins.setCredentials(call.caller.userId, params.pluginId, given, credentialsHost)),
+      userPluginView(call, await call.services.userPlugins.setCredentials(call.caller.userId, params.pluginId, given, credentialsHost)),
   }),
   endpoint({
     method: 'POST',
     path: `${path}/:pluginId/oauth/start`,
-    summary: 'Begin to sign in at the service of a plugin: the address to send this browser to, which alone can finish it',
+    summary: 'Start a sign-in at the service of a plugin: returns the address to open; only this browser can complete it',
     tag,
     allow,
     params: PluginId,
     reply: Type.Object({ redirectUrl: Type.String() }),
     run: async (call, { params }) => {
       const { userId } = call.caller
-      const origin = call.origin ?? refuse('invalid_request', 'The request does not say where this server is: it has no Host header.')
+      const origin = call.origin ?? refuse('invalid_request', 'The request has no Host header, so the address of this server is unknown.')
       const { redirectUrl, cookieName, browserKey, seconds } = await call.services.userPlugins.beginSignIn(
         userId,
         params.pluginId,
@@ -292,34 +297,34 @@ export const userPluginRoutes = [
   endpoint({
     method: 'POST',
     path: `${path}/:pluginId/sync`,
-    summary: 'Carry reading progress to a service: refused, for no plugin can yet',
+    summary: 'Sync reading progress to a service: refused, since no plugin supports it yet',
     tag,
     allow,
     params: PluginId,
     reply: Type.Object({ taskId: Uuid, message: Type.String() }),
     run: async (call, { params }) => {
       const { plugin } = await call.services.userPlugins.get(call.caller.userId, params.pluginId)
-      return refuse('conflict', `${plugin.manifest.name} does not carry reading progress elsewhere; this server has no plugins that do.`)
+      return refuse('conflict', `${plugin.manifest.name} does not sync reading progress; no plugin of this server does.`)
     },
   }),
   endpoint({
     method: 'GET',
     path: `${path}/:pluginId/sync/status`,
-    summary: 'How carrying reading progress to a service goes: 404, for no plugin can yet',
+    summary: 'Get the state of syncing reading progress: 404, since no plugin supports it yet',
     tag,
     allow,
     params: PluginId,
-    query: Type.Object({ live: Type.Optional(Type.Boolean({ description: 'Also asks the service.' })) }),
+    query: Type.Object({ live: Type.Optional(Type.Boolean({ description: 'Also query the service.' })) }),
     reply: SyncStatus,
     run: async (call, { params }) => {
       const { plugin } = await call.services.userPlugins.get(call.caller.userId, params.pluginId)
-      return refuse('not_found', `${plugin.manifest.name} does not carry reading progress elsewhere, so there is no status of it.`)
+      return refuse('not_found', `${plugin.manifest.name} does not sync reading progress, so it has no sync status.`)
     },
   }),
   endpoint({
     method: 'GET',
     path: `${path}/:pluginId/tasks`,
-    summary: 'The last task of a plugin that was done for oneself',
+    summary: 'Get the last task of a plugin for me',
     tag,
     allow,
     params: PluginId,
@@ -337,9 +342,9 @@ export const userPluginRoutes = [
     run: async (call, { params, query }) => {
       const { userId } = call.caller
       const { plugin } = await call.services.userPlugins.get(userId, params.pluginId)
-      const isAsked = query.type === undefined || query.type === 'refresh_recommendations'
-      const taskId = isAsked ? await findLastRefresh(call.services.database, { userId, pluginId: plugin.id }) : null
-      if (taskId === null) return refuse('not_found', `${plugin.manifest.name} has done nothing for you yet that is remembered.`)
+      const isMatch = query.type === undefined || query.type === 'refresh_recommendations'
+      const taskId = isMatch ? await findLastRefresh(call.services.database, { userId, pluginId: plugin.id }) : null
+      if (taskId === null) return refuse('not_found', `There is no recorded task of ${plugin.manifest.name} for you.`)
       const { id, taskType, status, createdAt, startedAt, completedAt, lastError, result } = await getTask(call.services.database, taskId)
       return { taskId: id, taskType, status, createdAt, startedAt, completedAt, error: lastError, result }
     },

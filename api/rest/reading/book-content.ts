@@ -16,9 +16,9 @@ const stream = streamOf<Services>()
 const BookId = Type.Object({ bookId: Uuid })
 
 /**
- * An address that names the content (`?v=<fileHash>`) can never mean anything else, so a browser need not ask again. The plain
- * address can, once the file is replaced: there a copy is good for ten minutes and is then checked by its ETag, for which nothing is
- * read or drawn. Never `public`: a shared cache knows nothing of who may see what.
+ * An address with the hash of the content (`?v=<fileHash>`) never changes its meaning, so browsers may cache it forever. The plain address
+ * changes when the file is replaced: a copy is current for ten minutes, then revalidated by ETag, which reads and renders nothing. Never
+ * `public`: a shared cache does not know who may see what.
  */
 const IMMUTABLE = 'private, max-age=31536000, immutable'
 const CHECKED = 'private, max-age=600'
@@ -27,7 +27,7 @@ export const bookContentRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/books/:bookId/pages',
-    summary: 'The pages of a book, in order',
+    summary: 'List the pages of a book in order',
     tag: 'books',
     allow: { who: 'pages-read' },
     params: BookId,
@@ -36,14 +36,14 @@ export const bookContentRoutes = [
   }),
   stream({
     path: '/api/v1/books/:bookId/pages/:pageNumber',
-    summary: 'The picture of one page',
+    summary: 'Get the picture of a page',
     tag: 'books',
     allow: { who: 'pages-read', cookie: true },
     params: Type.Object({ bookId: Uuid, pageNumber: Type.Integer({ description: 'From 1.' }) }),
     query: Type.Object({
-      width: Type.Optional(Type.Integer({ description: `Make it this wide, but never wider than it is: ${PAGE_WIDTHS.join(', ')}.` })),
-      format: Type.Optional(Type.String({ maxLength: 100, description: `Convert it: ${PAGE_FORMATS.join(', ')}.` })),
-      v: Type.Optional(Type.String({ maxLength: 200, description: 'The fileHash of the book: lets the answer be kept for good.' })),
+      width: Type.Optional(Type.Integer({ description: `Width in pixels; a page is never enlarged. One of ${PAGE_WIDTHS.join(', ')}.` })),
+      format: Type.Optional(Type.String({ maxLength: 100, description: `Format to convert to. One of ${PAGE_FORMATS.join(', ')}.` })),
+      v: Type.Optional(Type.String({ maxLength: 200, description: 'The fileHash of the book, which allows caching forever.' })),
     }),
     mediaTypes: PAGE_MEDIA_TYPES,
     run: (call, { params, query: { width, format, v } }) =>
@@ -51,7 +51,7 @@ export const bookContentRoutes = [
   }),
   stream({
     path: '/api/v1/books/:bookId/thumbnail',
-    summary: 'The cover of a book, small',
+    summary: 'Get the small cover of a book',
     tag: 'books',
     allow: { who: 'books-read', cookie: true },
     params: BookId,
@@ -61,7 +61,7 @@ export const bookContentRoutes = [
   }),
   stream({
     path: '/api/v1/books/:bookId/file',
-    summary: 'The file of a book, as it is',
+    summary: 'Download the file of a book',
     tag: 'books',
     allow: { who: 'books-read', cookie: true },
     params: BookId,

@@ -18,29 +18,29 @@ const endpoint = endpointOf<Services>()
 
 const BookId = Type.Object({ bookId: Uuid })
 const SeriesId = Type.Object({ seriesId: Uuid })
-/** A page of a large list. */
+/** One page of a large list. */
 const bookIds = Type.Array(Uuid, { minItems: 1, maxItems: 500 })
-/** Series hold some twenty books each, often more. */
+/** Series have some twenty books each, often more. */
 const seriesIds = Type.Array(Uuid, { minItems: 1, maxItems: 100 })
-const Marked = Noun('MarkedRead')({ count: Type.Integer({ minimum: 0, description: 'Books that changed.' }), message: Type.String() })
+const Marked = Noun('MarkedRead')({ count: Type.Integer({ minimum: 0, description: 'Number of changed books.' }), message: Type.String() })
 const PAGE_MAX = 2_147_483_647
 
-/** Of routes whose answer tells what was read before, too. */
+/** For routes whose answer also reveals previous progress. */
 const mark = { who: 'progress-write', also: ['progress-read'] } as const
 
-interface MarkAsk {
+interface MarkRequest {
   call: { caller: Caller; services: Services }
   of: { bookIds?: readonly string[]; seriesIds?: readonly string[] }
 }
 
-async function markRead({ call, of }: MarkAsk) {
+async function markRead({ call, of }: MarkRequest) {
   const { database } = call.services
   const caller = call.caller
   const count = await completeBooks(database, caller.userId, await listBookIds(database, caller, of))
   return { count, message: `Marked ${count} ${count === 1 ? 'book' : 'books'} as read.` }
 }
 
-async function markUnread({ call, of }: MarkAsk) {
+async function markUnread({ call, of }: MarkRequest) {
   const { database } = call.services
   const caller = call.caller
   const count = await forgetProgress(database, caller.userId, await listBookIds(database, caller, of))
@@ -51,7 +51,7 @@ export const progressRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/progress',
-    summary: 'All that I have begun to read, the latest first',
+    summary: 'List my reading progress, latest first',
     tag: 'progress',
     allow: { who: 'progress-read' },
     reply: Type.Object({ progress: Type.Array(ReadProgress), total: Type.Integer({ minimum: 0 }) }),
@@ -63,7 +63,7 @@ export const progressRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/books/:bookId/progress',
-    summary: 'How far I am in a book; null when I have not begun',
+    summary: 'Get my progress in a book; null if I have not begun it',
     tag: 'progress',
     allow: { who: 'progress-read' },
     params: BookId,
@@ -76,7 +76,7 @@ export const progressRoutes = [
   endpoint({
     method: 'PUT',
     path: '/api/v1/books/:bookId/progress',
-    summary: 'Say where I am in a book',
+    summary: 'Set my progress in a book',
     tag: 'progress',
     allow: { who: 'progress-write' },
     params: BookId,
@@ -84,7 +84,7 @@ export const progressRoutes = [
       {
         currentPage: Type.Integer({ minimum: 1, maximum: PAGE_MAX }),
         progressPercentage: Type.Optional(Nullable(Type.Number({ minimum: 0, maximum: 1 }))),
-        completed: Type.Optional(Nullable(Type.Boolean({ description: 'The last page completes a book unless this says otherwise.' }))),
+        completed: Type.Optional(Nullable(Type.Boolean({ description: 'Default: true on the last page.' }))),
       },
       { additionalProperties: false },
     ),
@@ -94,7 +94,7 @@ export const progressRoutes = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/books/:bookId/progress',
-    summary: 'Forget that I have read in a book',
+    summary: 'Delete my progress in a book',
     tag: 'progress',
     allow: { who: 'progress-write' },
     params: BookId,
@@ -107,7 +107,7 @@ export const progressRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/books/:bookId/progression',
-    summary: 'Where I am in a book, as Readium readers say it',
+    summary: 'Get my progress in a book in the format of Readium',
     tag: 'progress',
     allow: { who: 'progress-read' },
     params: BookId,
@@ -119,7 +119,7 @@ export const progressRoutes = [
   endpoint({
     method: 'PUT',
     path: '/api/v1/books/:bookId/progression',
-    summary: 'Say where I am in a book, as Readium readers say it',
+    summary: 'Set my progress in a book in the format of Readium',
     tag: 'progress',
     allow: { who: 'progress-write' },
     params: BookId,
@@ -141,7 +141,7 @@ export const progressRoutes = [
     run: async (call, { params }) => {
       await markRead({ call, of: { bookIds: [params.bookId] } })
       const { progress } = await getReading(call.services.database, call.caller, params.bookId)
-      return progressOf(progress ?? refuse('conflict', 'The book was marked as unread at the same moment.'))
+      return progressOf(progress ?? refuse('conflict', 'The book was marked as unread at the same time.'))
     },
   }),
   endpoint({
@@ -196,7 +196,7 @@ export const progressRoutes = [
     endpoint({
       method,
       path: '/api/v1/user/want-to-read/:seriesId',
-      summary: method === 'PUT' ? 'Put a series on my list of what I want to read' : 'Take a series off my list of what I want to read',
+      summary: method === 'PUT' ? 'Add a series to my want-to-read list' : 'Remove a series from my want-to-read list',
       tag: 'progress',
       allow: { who: 'progress-write', also: ['series-read'] },
       params: SeriesId,

@@ -17,7 +17,7 @@ export const readingRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/books/:bookId/manifest',
-    summary: 'The web-publication manifest of a book, by which Readium readers read it',
+    summary: 'Get the Readium web publication manifest of a book',
     tag: 'readium',
     allow: { who: 'pages-read' },
     params: BookId,
@@ -32,7 +32,7 @@ export const readingRoutes = [
   }),
   stream({
     path: '/api/v1/books/:bookId/positions',
-    summary: 'The positions of a book, in order',
+    summary: 'List the positions of a book in order',
     tag: 'readium',
     allow: { who: 'pages-read' },
     params: BookId,
@@ -42,15 +42,15 @@ export const readingRoutes = [
   }),
   stream({
     path: '/api/v1/books/:bookId/resource/:resourcePath*',
-    summary: 'A file in an EPUB: a chapter, a picture, a style',
+    summary: 'Get a file of an EPUB, such as a chapter, picture or style sheet',
     tag: 'readium',
     allow: { who: 'pages-read', cookie: true },
     params: Type.Object({
       bookId: Uuid,
-      resourcePath: Type.String({ maxLength: 4_096, description: 'Path in the archive, with its slashes.' }),
+      resourcePath: Type.String({ maxLength: 4_096, description: 'Path in the archive, with slashes.' }),
     }),
     query: Type.Object({
-      v: Type.Optional(Type.String({ maxLength: 200, description: 'The fileHash of the book: lets the answer be kept for good.' })),
+      v: Type.Optional(Type.String({ maxLength: 200, description: 'The fileHash of the book, which allows caching forever.' })),
     }),
     mediaTypes: RESOURCE_MEDIA_TYPES,
     run: (call, { params, query }) => epubResource(call, { bookId: params.bookId, path: params.resourcePath, named: query.v }),

@@ -23,7 +23,7 @@ t.test('users, keys, settings and libraries from the command line, beside a runn
 
   t.match(await run('api-key list'), { code: 0, output: /no API key yet.*api-key create/ })
   const made = await run('api-key create ada reports')
-  t.match(made, { code: 0, output: /Made the API key "reports" of ada/ })
+  t.match(made, { code: 0, output: /Created the API key "reports" of ada/ })
   const key = /^carrel_\w+$/m.exec(made.output)?.[0] as string
   t.equal(await statusOf(key), 200, 'it may do what she may')
   t.match(await run('api-key create ada narrow --permissions books-read --expires 2090-01-31'), { code: 0 })

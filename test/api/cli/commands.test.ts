@@ -80,7 +80,7 @@ t.test('words for people', async (t) => {
   t.equal(renderProgress(idle), null)
   t.equal(renderProgress({ ...idle, analyses: 500 }), 'analyzing: 1,000 of 1,500 books, 1 failed')
   t.equal(renderProgress({ ...idle, failed: 0, analyses: 2000 }), 'analyzing: 0 of 1,500 books', 'a book can be in line twice')
-  t.equal(renderProgress({ ...idle, libraryAnalyses: 1 }), 'putting books in line for analysis')
+  t.equal(renderProgress({ ...idle, libraryAnalyses: 1 }), 'queueing books for analysis')
   t.equal(renderProgress({ ...idle, scans: [{ library: 'Comics', filesTotal: 10, filesProcessed: 3 }] }), 'scanning Comics: 3 of 10 files')
 })
 

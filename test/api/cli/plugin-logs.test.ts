@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { describeLine, pluginLogs, readEvents } from '#api/cli/plugin-logs.ts'
 import { openTerminal } from '#api/cli/terminal.ts'
 import { openPluginHost } from '#api/compose-plugin-host.ts'
-import { pluginWatchRoutes } from '#api/rest/plugins/plugin-watch.ts'
+import { pluginDiagnosticsRoutes } from '#api/rest/plugins/plugin-diagnostics.ts'
 import { pluginRoutes } from '#api/rest/plugins/plugins.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openEgress } from '#plugins/network/egress.ts'
@@ -84,9 +84,9 @@ t.test('the lines of a plugin of a running server', async (t) => {
   const supervisor = openSupervisor({ log: silentLog })
   t.teardown(() => supervisor.close())
   const way = await openLoopback(t, (_, response) => response.end('{}'))
-  const known = new Set(pluginWatchRoutes.map(({ method, path }) => `${method} ${path}`))
+  const known = new Set(pluginDiagnosticsRoutes.map(({ method, path }) => `${method} ${path}`))
   const server = await openTestServer(t, {
-    routes: [...pluginRoutes.filter(({ method, path }) => !known.has(`${method} ${path}`)), ...pluginWatchRoutes],
+    routes: [...pluginRoutes.filter(({ method, path }) => !known.has(`${method} ${path}`)), ...pluginDiagnosticsRoutes],
     services: ({ database }) => ({
       plugins: openPluginHost({ database, supervisor, egress: openEgress(way), log: silentLog, secrets: SECRETS }),
     }),
@@ -154,7 +154,7 @@ t.test('what cannot work is said', async (t) => {
     [{ key: 'k', server: 'books' }, /--server is an address/],
     [{ key: 'k', server: 'ftp://books' }, /--server is an address/],
     [{ key: 'k' }, /http:\/\/127\.0\.0\.1:1 does not answer/],
-    [{ key: 'k', lines: '0' }, /--lines is a number from 1 to 500/],
+    [{ key: 'k', lines: '0' }, /--lines must be a number from 1 to 500/],
     [{ key: 'k', lines: 'all' }, /--lines/],
     [{ key: 'k', level: 'loud' }, /--level is debug/],
   ]

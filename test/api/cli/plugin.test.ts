@@ -39,9 +39,9 @@ t.test('what a plugin asks for, in words', async (t) => {
     wallMs: 20_000,
   }
   t.same(describePermissions(asked), [
-    'talks to the host that an administrator enters as baseUrl',
-    "reads of each reader's library: series.titles, ratings",
+    'connects to the host that an administrator enters as baseUrl',
+    "reads each user's library: series.titles, ratings",
     'uses credentials of the user, for a.example.org alone',
-    '64 MB of memory, 500 ms of computing and 20 s a call',
+    '64 MB of memory, 500 ms of processor time and 20 s a call',
   ])
 })

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { Test } from 'tap'
 import t from 'tap'
-import { addressOf, faultBelowOf, quieten } from '#api/cli/quiet-log.ts'
+import { addressOf, outageOf, quieten } from '#api/cli/quiet-log.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { makeRoom, root, runCommand, spawnCarrel, startCarrel } from '#test/support/carrel-process.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -31,9 +31,9 @@ t.test('what a fault below the server is', async (t) => {
     [new TypeError('x is not a function'), null],
     [undefined, null],
   ]
-  for (const [error, name] of cases) t.equal(faultBelowOf(error, 'Something failed', PLACE)?.name ?? null, name, String(error))
+  for (const [error, name] of cases) t.equal(outageOf(error, 'Something failed', PLACE)?.name ?? null, name, String(error))
   const pool = 'database: Acquire connection error: Error: connect ECONNREFUSED 127.0.0.1:6000'
-  t.match(faultBelowOf(undefined, pool, PLACE), { name: 'database_away', message: /db\.example\.org:6000\/books .*Start it/ })
+  t.match(outageOf(undefined, pool, PLACE), { name: 'database_away', message: /db\.example\.org:6000\/books .*Start it/ })
   t.equal(addressOf(PLACE.databaseUrl), 'db.example.org:6000/books', 'neither name nor password')
 })
 

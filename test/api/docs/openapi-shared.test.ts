@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Described, shareParts } from '#api/docs/openapi-shared.ts'
+import { type Described, shareComponents } from '#api/docs/openapi-shared.ts'
 
 const object = (members: string, required: string[] = []) => ({
   type: 'object',
@@ -23,7 +23,7 @@ t.test('bodies and answers without a name are called after what is done', async 
       '/b': { get: { operationId: 'getB', responses: { 200: answer(object('c')) } } },
     },
   })
-  shareParts(document)
+  shareComponents(document)
   t.same(document.schemas, { MakeABody: object('ab'), MakeAAnswer: object('c') })
   t.match(document.paths['/a'], { post: { requestBody: { content: { 'application/json': { schema: to('schemas', 'MakeABody') } } } } })
   t.same(document.responses, { MakeAAnswer: answer(to('schemas', 'MakeAAnswer')) }, 'and what two answer is said once')
@@ -35,14 +35,14 @@ t.test('a name that another shape has is refused', async (t) => {
     schemas: { GetBAnswer: object('x') },
     paths: { '/b': { get: { operationId: 'getB', responses: { 200: answer(object('c')) } } } },
   })
-  t.throws(() => shareParts(document), /two schemas GetBAnswer/)
+  t.throws(() => shareComponents(document), /two schemas GetBAnswer/)
 })
 
 t.test('members that shapes have in common are said once, and which of them all need', async (t) => {
   const document = documentOf({
     schemas: { BookMetadataPatch: object('abcd', ['a']), BookMetadata: object('abcx', ['a', 'b', 'x']), Other: object('axyz') },
   })
-  shareParts(document)
+  shareComponents(document)
   t.same(document.schemas['BookFields'], object('abc', ['a']))
   t.same(document.schemas['BookMetadata'], { ...object('x', ['b', 'x']), allOf: [to('schemas', 'BookFields')] })
   t.same(document.schemas['BookMetadataPatch'], { ...object('d'), allOf: [to('schemas', 'BookFields')] })
@@ -52,10 +52,10 @@ t.test('members that shapes have in common are said once, and which of them all 
 t.test('a shape that is another and more refers to it, and one that is not is refused', async (t) => {
   const body = { post: { operationId: 'send', requestBody: { content: { x: { schema: to('schemas', 'FullBook') } } }, responses: {} } }
   const document = documentOf({ paths: { '/a': body }, schemas: { Book: object('abc', ['a']), FullBook: object('abcd', ['a', 'd']) } })
-  shareParts(document)
+  shareComponents(document)
   t.same(document.schemas['FullBook'], { ...object('d', ['d']), allOf: [to('schemas', 'Book')] })
   const differing = documentOf({ schemas: { Book: object('abc', ['a']), FullBook: object('abcd') } })
-  t.throws(() => shareParts(differing), /FullBook has not all of Book: a/)
+  t.throws(() => shareComponents(differing), /FullBook has not all of Book: a/)
 })
 
 t.test('limits are told to those who send', async (t) => {
@@ -66,7 +66,7 @@ t.test('limits are told to those who send', async (t) => {
       '/a': { post: { operationId: 'send', requestBody: { content: { x: { schema: to('schemas', 'Sent') } } }, responses: {} } },
     },
   })
-  shareParts(document)
+  shareComponents(document)
   t.same(document.schemas, { Sent: limited(), Told: { type: 'object', properties: { maximum: { type: 'integer' } } } })
 })
 
@@ -83,7 +83,7 @@ t.test('parameters of the path stand beside the methods that share them', async 
       '/b/{id}': { get: { operationId: 'getB', parameters: [id], responses: {} } },
     },
   })
-  shareParts(document)
+  shareComponents(document)
   t.same(document.paths, {
     '/a/{id}': {
       parameters: [to('parameters', 'id')],

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { sendJson } from '#api/http/answer.ts'
-import { listInParts } from '#api/http/json-chunks.ts'
+import { streamedList } from '#api/http/json-chunks.ts'
 
 const RECORD = { text: 'é'.repeat(100_000) }
 
@@ -23,7 +23,7 @@ function fail(response: ServerResponse, error: Error): void {
   else response.writeHead(500).end(error.message)
 }
 
-const listOf = (count: number) => ({ data: listInParts([...Array(count).keys()], 2, async (part) => part.map(() => RECORD)) })
+const listOf = (count: number) => ({ data: streamedList([...Array(count).keys()], 2, async (part) => part.map(() => RECORD)) })
 
 t.test('short answers have a length, long ones come while they are written, packed or plain', async (t) => {
   for (const encoding of ['gzip', 'identity']) {
@@ -50,7 +50,7 @@ t.test('what fails early is answered, what fails late is broken off', async (t) 
   for (const encoding of ['gzip', 'identity']) {
     for (const failing of [0, 50]) {
       const url = await serve(t, () => ({
-        data: listInParts([...Array(60).keys()], 1, async ([index]) => {
+        data: streamedList([...Array(60).keys()], 1, async ([index]) => {
           if (index === failing) throw new Error('The database is gone')
           return [RECORD]
         }),
@@ -66,7 +66,7 @@ t.test('what nobody takes is not read', async (t) => {
   for (const encoding of ['gzip', 'identity']) {
     let read = 0
     const url = await serve(t, () => ({
-      data: listInParts([...Array(2_000).keys()], 1, async () => {
+      data: streamedList([...Array(2_000).keys()], 1, async () => {
         read += 1
         // Nothing that could be packed.
         return [{ text: Array.from({ length: 20_000 }, () => Math.random()).join() }]

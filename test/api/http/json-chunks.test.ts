@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
-import { jsonChunks, listInParts } from '#api/http/json-chunks.ts'
+import { jsonChunks, streamedList } from '#api/http/json-chunks.ts'
 import { assertEventually } from '#test/support/timed-property.ts'
 
 async function written(value: unknown): Promise<Buffer[]> {
@@ -35,11 +35,11 @@ t.test('others have their turn while a large answer is written', async (t) => {
 
 t.test('a list in parts stands where it belongs, and each part is read when those before it were written', async (t) => {
   const read: number[][] = []
-  const people = listInParts([1, 2, 3, 4, 5], 2, async (part) => {
+  const people = streamedList([1, 2, 3, 4, 5], 2, async (part) => {
     read.push(part)
     return part.map((id) => ({ id, name: 'é'.repeat(100_000) }))
   })
-  const chunks = jsonChunks({ data: people, none: listInParts([], 2, async () => []), total: 5 })
+  const chunks = jsonChunks({ data: people, none: streamedList([], 2, async () => []), total: 5 })
   t.same(read, [])
   const first = await chunks.next()
   t.ok(read.length < 3, 'the rest is not read before somebody takes the first chunk')
@@ -49,7 +49,7 @@ t.test('a list in parts stands where it belongs, and each part is read when thos
   const expected = { data: [1, 2, 3, 4, 5].map((id) => ({ id, name: 'é'.repeat(100_000) })), none: [], total: 5 }
   t.same(JSON.parse(Buffer.concat(rest).toString()), expected)
   t.same(
-    JSON.parse(Buffer.concat(await written(listInParts([1], 2, async (ids) => ids))).toString()),
+    JSON.parse(Buffer.concat(await written(streamedList([1], 2, async (ids) => ids))).toString()),
     [1],
     'also where it is the whole answer',
   )

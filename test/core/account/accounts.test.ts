@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SignJWT } from 'jose'
 import t, { type Test } from 'tap'
 import { openAccounts } from '#core/account/accounts.ts'
-import type { Known } from '#core/account/known-devices.ts'
+import type { KnownParts } from '#core/account/known-devices.ts'
 import { openLoginThrottle } from '#core/account/login-throttle.ts'
 import { hashPassword, verifyPassword } from '#core/account/password.ts'
 import { findPermission, PERMISSIONS } from '#core/account/permission.ts'
@@ -84,9 +84,9 @@ const STRANGER = { address: false, device: null }
 function openTimedThrottle() {
   const clock = { ms: 0 }
   const throttle = openLoginThrottle(() => clock.ms)
-  const begin = (account: string, address: string, known: Known = STRANGER) => throttle.begin({ account, address, known })
-  const fail = (account: string, address: string, known?: Known) => begin(account, address, known).fail()
-  const wait = (account: string, address: string, known?: Known): number => {
+  const begin = (account: string, address: string, known: KnownParts = STRANGER) => throttle.begin({ account, address, known })
+  const fail = (account: string, address: string, known?: KnownParts) => begin(account, address, known).fail()
+  const wait = (account: string, address: string, known?: KnownParts): number => {
     try {
       begin(account, address, known).abandon()
       return 0

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { type Caller, isAdministrator, shownReader } from '#core/account/caller.ts'
+import { type Caller, isAdministrator, progressUserId } from '#core/account/caller.ts'
 import { ROLE_PERMISSIONS } from '#core/account/permission.ts'
 import { openProtocols } from '#test/support/composed-server.ts'
 import { switchKomgaOn } from '#test/support/komga-switch.ts'
@@ -18,8 +18,8 @@ t.test('who is an administrator, and whose read progress a caller sees', async (
   t.equal(isAdministrator(caller(ROLE_PERMISSIONS.admin)), true)
   t.equal(isAdministrator(caller(ROLE_PERMISSIONS.maintainer)), false)
   t.equal(isAdministrator(caller(['users-write'])), false, 'not by other permissions')
-  t.equal(shownReader(caller(['books-read'])), null)
-  t.equal(shownReader(caller(['progress-read'])), 'u')
+  t.equal(progressUserId(caller(['books-read'])), null)
+  t.equal(progressUserId(caller(['progress-read'])), 'u')
   for (const permissions of Object.values(ROLE_PERMISSIONS))
     t.ok(permissions.includes('progress-read') && permissions.includes('progress-write'), 'every role reads and writes progress')
 })

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { seesWholePaths, shownFilePath, shownLibraryPath } from '#core/account/path-view.ts'
+import { seesWholePaths, visibleFilePath, visibleLibraryPath } from '#core/account/path-view.ts'
 import { openOffice } from '#test/support/export-office.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { openTestServer } from '#test/support/server.ts'
@@ -17,11 +17,11 @@ t.test('which part of a path a caller sees', async (t) => {
     ['/', '/srv/1.cbz', 'srv/1.cbz'],
     ['/srv/Com', '/srv/Comics/1.cbz', '1.cbz'],
   ] as const) {
-    t.equal(shownFilePath(reader, { libraryPath, path }), shown)
-    t.equal(shownFilePath(maintainer, { libraryPath, path }), path)
+    t.equal(visibleFilePath(reader, { libraryPath, path }), shown)
+    t.equal(visibleFilePath(maintainer, { libraryPath, path }), path)
   }
-  t.equal(shownLibraryPath(reader, '/srv/Comics'), 'Comics')
-  t.equal(shownLibraryPath(maintainer, '/srv/Comics'), '/srv/Comics')
+  t.equal(visibleLibraryPath(reader, '/srv/Comics'), 'Comics')
+  t.equal(visibleLibraryPath(maintainer, '/srv/Comics'), '/srv/Comics')
   t.same([seesWholePaths(reader), seesWholePaths(maintainer)], [false, true])
 })
 

@@ -74,7 +74,7 @@ t.test('one check runs at a time, and its late result counts', async (t) => {
   let asked = 0
   const first = Promise.withResolvers<string>()
   const ask = openSharedProbe({
-    ask: () => {
+    check: () => {
       asked++
       return first.promise
     },

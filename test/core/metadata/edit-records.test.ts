@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import t from 'tap'
 import { jsonChunks } from '#api/http/json-chunks.ts'
 import type { Services } from '#api/http/services.ts'
-import { shownBooks } from '#api/views/book-view.ts'
+import { listedBooks } from '#api/views/book-view.ts'
 import { listBooks } from '#core/catalog/book-query.ts'
 import { lockBooks, patchBooks } from '#core/metadata/edit-book-metadata.ts'
 import { changeSeriesNames } from '#core/metadata/edit-series-metadata.ts'
@@ -100,7 +100,7 @@ t.test('many records with large metadata', async (t) => {
     }
     database.on('query-response', note)
     const turns = await turnsDuring(async () => {
-      for await (const chunk of jsonChunks(shownBooks({ services, caller }, items, { full: true }))) chunks.push(chunk)
+      for await (const chunk of jsonChunks(listedBooks({ services, caller }, items, { full: true }))) chunks.push(chunk)
     })
     database.off('query-response', note)
     const full = JSON.parse(Buffer.concat(chunks).toString()) as { id: string; metadata: { summary: string } }[]

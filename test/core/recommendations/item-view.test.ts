@@ -1,7 +1,15 @@
 import t from 'tap'
 import { OWN_SOURCE } from '#core/metadata/source-key.ts'
 import { externalKey } from '#core/recommendations/external-series-query.ts'
-import { externalSeriesOf, type Item, KEPT_MAX, keptItems, SHOWN_MAX, shownItems, wishedCount } from '#core/recommendations/item-view.ts'
+import {
+  externalSeriesOf,
+  type Item,
+  KEPT_MAX,
+  keptItems,
+  recommendationViews,
+  SHOWN_MAX,
+  visibleCount,
+} from '#core/recommendations/item-view.ts'
 import { readResult } from '#plugins/host/results.ts'
 
 const item = (externalId: string, score: number, more: Partial<Item> = {}): Item => ({
@@ -40,22 +48,22 @@ t.test('the best item for each identifier is stored', async (t) => {
 
 t.test('a list is shown without dismissed and hidden items', async (t) => {
   const items = [item('a', 1), item('b', 0.9), item('c', 0.8), item('d', 0.7)]
-  t.same(idsOf(shownItems(items, { ...nothing, dismissed: new Set(['b']), count: 2 })), ['a', 'c'], 'others move up')
+  t.same(idsOf(recommendationViews(items, { ...nothing, dismissed: new Set(['b']), count: 2 })), ['a', 'c'], 'others move up')
   const known = new Map([
     [externalKey({ source: 'plugin:taste', externalId: 'a' }), 'series 1'],
     [externalKey({ source: 'taste', externalId: 'c' }), 'series 1'],
   ])
-  const shown = shownItems(items, { ...nothing, known })
+  const shown = recommendationViews(items, { ...nothing, known })
   t.same(idsOf(shown), ['a', 'b', 'd'], 'a series is listed once')
   t.match(shown, [{ serviceSeriesId: 'series 1', inService: true }, { inService: false }])
   t.notOk('serviceSeriesId' in (shown[1] ?? {}))
-  const own = shownItems(items, { ...nothing, idSource: OWN_SOURCE, visible: new Set(['c']), known })
+  const own = recommendationViews(items, { ...nothing, idSource: OWN_SOURCE, visible: new Set(['c']), known })
   t.match(own, [{ externalId: 'c', serviceSeriesId: 'c', inService: true }])
   t.equal(own.length, 1, 'of this library only visible series')
 })
 
 t.test('items of plugins become the documented shape', async (t) => {
-  const [odd] = shownItems(
+  const [odd] = recommendationViews(
     [
       item('a', 1, {
         ...{ coverUrl: 'https://example.org/a"b c', externalUrl: 'https://' },
@@ -89,7 +97,9 @@ t.test('the names under which an item is looked up', async (t) => {
 
 t.test('how many items a user wants', async (t) => {
   t.same(
-    [{}, { maxRecommendations: 7.9 }, { maxRecommendations: 0 }, { maxRecommendations: 900 }, { maxRecommendations: '3' }].map(wishedCount),
+    [{}, { maxRecommendations: 7.9 }, { maxRecommendations: 0 }, { maxRecommendations: 900 }, { maxRecommendations: '3' }].map(
+      visibleCount,
+    ),
     [...[SHOWN_MAX, 7, SHOWN_MAX, SHOWN_MAX, SHOWN_MAX]],
   )
 })

@@ -5,7 +5,7 @@ import t from 'tap'
 import { apiKeyRoutes } from '#api/rest/account/api-keys.ts'
 import { taskRoutes } from '#api/rest/admin/tasks.ts'
 import { libraryRoutes } from '#api/rest/catalog/libraries.ts'
-import { shownMessage } from '#core/account/path-view.ts'
+import { visibleMessage } from '#core/account/path-view.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openScans, type ScanStatus } from '#core/ingest/scans.ts'
 import type { TaskRecord } from '#core/tasks/task-query.ts'
@@ -57,7 +57,7 @@ t.test('whoever may not edit books reads no absolute path in what went wrong', a
 
 t.test('what is shown of a message', (t) => {
   const of = (text: string, permissions: 'books-read' | 'books-write' = 'books-read') =>
-    shownMessage({ permissions: new Set([permissions]) }, text)
+    visibleMessage({ permissions: new Set([permissions]) }, text)
   for (const [text, shown] of [
     ['"/srv/secret/Comics" is gone', '"Comics" is gone'],
     ['"/srv/Bob\'s/1.cbz": EACCES', '"1.cbz": EACCES'],

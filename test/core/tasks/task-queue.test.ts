@@ -6,7 +6,7 @@ import t from 'tap'
 import { FinalFailure, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
 import { countTasks, getTask, listTasks } from '#core/tasks/task-query.ts'
 import { beginTasks } from '#core/tasks/task-store.ts'
-import { takeBackLost } from '#core/tasks/task-worker-store.ts'
+import { requeueLost } from '#core/tasks/task-worker-store.ts'
 import { hastenTries, openQueues, task, until } from '#test/support/task-queues.ts'
 
 // Retries, a killed process and a connection that stays away: each waits some seconds.
@@ -265,7 +265,7 @@ t.test('a task whose server was killed many times still has all its tries', asyn
       .where('key', taskId)
       .update({ locked_by: `dead ${kill}`, locked_at: new Date(), attempts: database.raw('attempts + 1') })
     t.equal((await beginTasks(database, [{ id: taskId, worker: `dead ${kill}` }])).length, 1)
-    t.equal(await takeBackLost(database, []), 1, 'it comes back')
+    t.equal(await requeueLost(database, []), 1, 'it comes back')
     t.match(await database('graphile_worker.jobs').where('key', taskId).first(), { attempts: 0, locked_by: null })
   }
   hastenTries(t, database)
@@ -315,7 +315,7 @@ t.test('a node that loses its connection keeps what it runs', { timeout: 240_000
 
   // As another node does, which sees our lock held by nobody.
   await database('task_workers').update({ node_lock: 7 })
-  t.equal(await takeBackLost(database, []), 1)
+  t.equal(await requeueLost(database, []), 1)
   await until(async () => (await database('tasks').where('id', taskId).first('runs')).runs === 2)
   t.equal((await database('task_workers')).length, 0)
   await cut()

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { configSchemaFault, readConfig } from '#plugins/packages/plugin-config.ts'
+import { configSchemaProblem, readConfig } from '#plugins/packages/plugin-config.ts'
 import { openTestHost } from '#test/support/plugin-hosts.ts'
 
 t.setTimeout(240_000)
@@ -17,7 +17,7 @@ const SCHEMA = {
 }
 
 t.test('schemas: the subset of JSON Schema that is fast to check', async (t) => {
-  t.equal(configSchemaFault(SCHEMA), null)
+  t.equal(configSchemaProblem(SCHEMA), null)
   const wrong: [name: string, schema: unknown][] = [
     ['no object', { type: 'array' }],
     ['a pattern', { type: 'object', properties: { a: { type: 'string', pattern: '(a+)+$' } } }],
@@ -31,7 +31,7 @@ t.test('schemas: the subset of JSON Schema that is fast to check', async (t) => 
     ['too many', { type: 'object', properties: Object.fromEntries(Array.from({ length: 61 }, (_, i) => [`a${i}`, { type: 'string' }])) }],
     ['nothing', null],
   ]
-  for (const [name, schema] of wrong) t.type(configSchemaFault(schema)?.message, 'string', name)
+  for (const [name, schema] of wrong) t.type(configSchemaProblem(schema)?.message, 'string', name)
 })
 
 t.test('configurations: defaults and errors', async (t) => {

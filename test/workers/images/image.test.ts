@@ -3,7 +3,7 @@ import sharp from 'sharp'
 import t from 'tap'
 import { findCorpus } from '#test/support/corpus.ts'
 import { makePicture, pngHeader } from '#test/support/pictures.ts'
-import { BookFault } from '#workers/fault.ts'
+import { BookProblem } from '#workers/book-problem.ts'
 import { decodeBmp } from '#workers/images/bmp.ts'
 import { makeThumbnail, measureEntry, measurePicture, resizePicture } from '#workers/images/image.ts'
 
@@ -86,7 +86,7 @@ t.test('refuses pictures that cannot or must not be decoded', async (t) => {
   const flawed = Buffer.from(png)
   flawed[flawed.length - 20]! ^= 0xff
   for (const bytes of [Buffer.alloc(0), Buffer.from('text'), picture.subarray(0, picture.length / 2), pngHeader(30_000, 30_000)]) {
-    await t.rejects(makeThumbnail(bytes), BookFault)
+    await t.rejects(makeThumbnail(bytes), BookProblem)
     t.match(await resizePicture({ bytes, width: 10, format: null }), { problem: { type: 'page_extraction', fatal: false } })
   }
   t.match(await makeThumbnail(flawed), { width: 30 }, 'a whole picture with a wrong checksum is shown all the same')
@@ -144,7 +144,7 @@ t.test('bitmaps of every depth decode to the same picture', async (t) => {
       }
     }
   }
-  t.throws(() => decodeBmp(bmp({ bits: 24, width: 30_000, height: 30_000, pixels: Buffer.alloc(0) })), BookFault)
+  t.throws(() => decodeBmp(bmp({ bits: 24, width: 30_000, height: 30_000, pixels: Buffer.alloc(0) })), BookProblem)
 })
 
 t.test('rotated AVIF pictures', { skip: !corpus }, async (t) => {

@@ -1,26 +1,26 @@
 import type { Cover, Page, Problem } from '#core/metadata/analysis.ts'
+import { BookProblem } from '../../book-problem.ts'
 import type { DrawPdfPage } from '../../drawing.ts'
-import { BookFault } from '../../fault.ts'
 import { makeThumbnail } from '../../images/image.ts'
 import { makePlainCover } from '../../images/plain-picture.ts'
 import { COVER_TRIES_MAX, PIXELS_MAX, THUMBNAIL_LONGEST_SIDE } from '../../limits.ts'
-import type { PageFaults } from './comic-faults.ts'
+import type { PageProblems } from './comic-problems.ts'
 
 /**
  * The first page as a thumbnail. If it cannot be decoded, that is a problem, and the next page that can be decoded replaces
- * it. `read` returns the bytes of a page or throws {@link BookFault}, which is then recorded for that page too.
+ * it. `read` returns the bytes of a page or throws {@link BookProblem}, which is then recorded for that page too.
  */
 export async function makeCover(
   pages: readonly Page[],
-  faults: PageFaults,
+  problems: PageProblems,
   read: (index: number) => Promise<Uint8Array>,
   draw?: DrawPdfPage,
 ): Promise<{ cover: Cover | null; problem: Problem | null }> {
   let refusal: string | null = null
   let tries = 0
   for (const [index, page] of pages.entries()) {
-    if (faults.all || tries === COVER_TRIES_MAX) break
-    const known = faults.get(index)
+    if (problems.all || tries === COVER_TRIES_MAX) break
+    const known = problems.get(index)
     if (known) {
       refusal ??= known.message
       continue
@@ -28,26 +28,26 @@ export async function makeCover(
     tries++
     try {
       refuseHuge(page)
-      const bytes = await readNoting(index, faults, read)
+      const bytes = await readNoting(index, problems, read)
       const cover = await makeThumbnail(await makePlainCover(bytes, THUMBNAIL_LONGEST_SIDE, draw))
       return { cover, problem: refusal === null ? null : coverProblem(`Page ${index + 1} is used instead.`, refusal) }
     } catch (error) {
-      if (!(error instanceof BookFault)) throw error
+      if (!(error instanceof BookProblem)) throw error
       refusal ??= error.message
     }
   }
   // A book without any page has a worse problem than its cover.
   return {
     cover: null,
-    problem: faults.all ? null : coverProblem('None of the next pages can be decoded either.', refusal ?? 'It cannot be decoded.'),
+    problem: problems.all ? null : coverProblem('None of the next pages can be decoded either.', refusal ?? 'It cannot be decoded.'),
   }
 }
 
-async function readNoting(index: number, faults: PageFaults, read: (index: number) => Promise<Uint8Array>): Promise<Uint8Array> {
+async function readNoting(index: number, problems: PageProblems, read: (index: number) => Promise<Uint8Array>): Promise<Uint8Array> {
   try {
     return await read(index)
   } catch (error) {
-    if (error instanceof BookFault) faults.add(index, error)
+    if (error instanceof BookProblem) problems.add(index, error)
     throw error
   }
 }
@@ -55,7 +55,7 @@ async function readNoting(index: number, faults: PageFaults, read: (index: numbe
 /** The size is in the head, so a huge page is refused without unpacking it. */
 function refuseHuge(page: Page): void {
   if ((page.width ?? 0) * (page.height ?? 0) > PIXELS_MAX) {
-    throw new BookFault('thumbnail', `"${page.name}" claims ${page.width} × ${page.height} pixels, which is more than Carrel decodes.`)
+    throw new BookProblem('thumbnail', `"${page.name}" claims ${page.width} × ${page.height} pixels, which is more than Carrel decodes.`)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Analysis, LibraryFile, Page, Problem } from '#core/metadata/analysis.ts'
+import { BookProblem } from '../../book-problem.ts'
 import type { DrawPdfPage } from '../../drawing.ts'
-import { BookFault } from '../../fault.ts'
 import { measureEntry, type Picture } from '../../images/image.ts'
 import { ENTRY_BYTES_MAX } from '../../limits.ts'
 import { type ComicInfo, findComicInfo, NO_COMIC_INFO, readComicInfo, unreadable } from '../../metadata/comic-info.ts'
@@ -8,7 +8,7 @@ import { XML_BYTES_MAX } from '../../metadata/xml.ts'
 import { extractRar, listRar, type RarEntry, type RarListing } from '../rar/rar.ts'
 import { refuseTooLarge, type ZipArchive, type ZipEntry } from '../zip/zip.ts'
 import { makeCover } from './comic-cover.ts'
-import { PageFaults } from './comic-faults.ts'
+import { PageProblems } from './comic-problems.ts'
 import { inPageOrder, pageTypeOf } from './page-order.ts'
 
 /** The result of analyzing a comic, besides its file and format. */
@@ -16,7 +16,7 @@ export type Contents = Omit<Analysis, 'file' | 'format'>
 
 /**
  * Pages and cover of a zip of pictures: reads the directory, the heads of the pages, and one page in full.
- * Throws {@link BookFault} only when the whole book cannot be read.
+ * Throws {@link BookProblem} only when the whole book cannot be read.
  */
 export async function analyzeZipComic(
   archive: ZipArchive,
@@ -24,16 +24,16 @@ export async function analyzeZipComic(
 ): Promise<Contents> {
   const entries = inPageOrder(archive.entries.filter((entry) => pageTypeOf(entry.name) !== null))
   if (entries.length === 0) return zeroPages('zip')
-  const faults = new PageFaults(entries.map((entry) => entry.name))
-  const pages = entries.map((entry, index) => zipPage(archive, entry, index, faults))
+  const problems = new PageProblems(entries.map((entry) => entry.name))
+  const pages = entries.map((entry, index) => zipPage(archive, entry, index, problems))
   if (options.verifyPages) {
     for (const [index, entry] of entries.entries()) {
-      if (!faults.has(index)) faults.watch(index, () => archive.read(entry, ENTRY_BYTES_MAX))
+      if (!problems.has(index)) problems.watch(index, () => archive.read(entry, ENTRY_BYTES_MAX))
     }
   }
-  const { cover, problem } = await makeCover(pages, faults, async (index) => archive.read(entries[index]!, ENTRY_BYTES_MAX), options.draw)
+  const { cover, problem } = await makeCover(pages, problems, async (index) => archive.read(entries[index]!, ENTRY_BYTES_MAX), options.draw)
   const info = zipComicInfo(archive)
-  return contents('zip', pages, cover, info, [faults.problem(), problem])
+  return contents('zip', pages, cover, info, [problems.problem(), problem])
 }
 
 function zipComicInfo(archive: ZipArchive): ComicInfo {
@@ -42,13 +42,13 @@ function zipComicInfo(archive: ZipArchive): ComicInfo {
   try {
     return readComicInfo(entry.name, archive.read(entry, XML_BYTES_MAX))
   } catch (error) {
-    if (error instanceof BookFault) return unreadable(entry.name, error.message)
+    if (error instanceof BookProblem) return unreadable(entry.name, error.message)
     throw error
   }
 }
 
-function zipPage(archive: ZipArchive, entry: ZipEntry, index: number, faults: PageFaults): Page {
-  const picture = faults.watch(index, () => {
+function zipPage(archive: ZipArchive, entry: ZipEntry, index: number, problems: PageProblems): Page {
+  const picture = problems.watch(index, () => {
     refuseTooLarge(entry, ENTRY_BYTES_MAX)
     const found = measureEntry(entry.bytes, (bytes) =>
       bytes < entry.bytes ? archive.head(entry, bytes) : archive.read(entry, ENTRY_BYTES_MAX),
@@ -72,40 +72,43 @@ export async function analyzeRarComic(file: LibraryFile, draw?: DrawPdfPage): Pr
     if (listing.incomplete) throw listing.incomplete
     return zeroPages(source)
   }
-  const faults = new PageFaults(entries.map((entry) => entry.name))
+  const problems = new PageProblems(entries.map((entry) => entry.name))
   const pages: Page[] = []
   const place = new Map(entries.map((entry, index) => [entry, index]))
   let first: Uint8Array | null = null
   const infoEntry = findComicInfo(listing.entries)
   let info = NO_COMIC_INFO
-  await extractRar(file, infoEntry ? [...entries, infoEntry] : entries, (entry, content, fault) => {
+  await extractRar(file, infoEntry ? [...entries, infoEntry] : entries, (entry, content, problem) => {
     const index = place.get(entry)
     if (index === undefined) {
-      info = fault ? unreadable(entry.name, fault.message) : readComicInfo(entry.name, content)
+      info = problem ? unreadable(entry.name, problem.message) : readComicInfo(entry.name, content)
       return true
     }
-    if (fault) faults.add(index, fault)
+    if (problem) problems.add(index, problem)
     else if (index === 0) first = Uint8Array.from(content)
     // Even half an entry may contain the head of a picture.
-    const picture = faults.watch(index, () => measureEntry(content.length, (bytes) => content.subarray(0, bytes)) ?? notPicture(entry.name))
+    const picture = problems.watch(
+      index,
+      () => measureEntry(content.length, (bytes) => content.subarray(0, bytes)) ?? notPicture(entry.name),
+    )
     pages[index] = pageOf(entry, picture)
     return true
   })
   const read = async (index: number) => (index === 0 && first ? first : extractOne(file, entries[index]!))
-  const { cover, problem } = await makeCover(pages, faults, read, draw)
-  return contents(source, pages, cover, info, [incompleteProblem(listing), faults.problem(), problem])
+  const { cover, problem } = await makeCover(pages, problems, read, draw)
+  return contents(source, pages, cover, info, [incompleteProblem(listing), problems.problem(), problem])
 }
 
-/** One whole entry of a RAR. Throws {@link BookFault} when it cannot be unpacked. */
+/** One whole entry of a RAR. Throws {@link BookProblem} when it cannot be unpacked. */
 export async function extractOne(file: LibraryFile, entry: RarEntry): Promise<Uint8Array<ArrayBuffer>> {
-  const found: { content?: Uint8Array<ArrayBuffer>; fault: BookFault | null } = { fault: null }
-  await extractRar(file, [entry], (_, content, fault) => {
-    found.fault = fault
-    if (!fault) found.content = Uint8Array.from(content)
+  const found: { content?: Uint8Array<ArrayBuffer>; problem: BookProblem | null } = { problem: null }
+  await extractRar(file, [entry], (_, content, problem) => {
+    found.problem = problem
+    if (!problem) found.content = Uint8Array.from(content)
     return false
   })
   if (found.content) return found.content
-  throw found.fault ?? new BookFault('page_extraction', `"${entry.name}" is no longer in the archive.`, { entry: entry.name })
+  throw found.problem ?? new BookProblem('page_extraction', `"${entry.name}" is no longer in the archive.`, { entry: entry.name })
 }
 
 function incompleteProblem(listing: RarListing): Problem | null {
@@ -123,7 +126,7 @@ function pageOf(entry: { name: string; bytes: number }, picture: Picture | null)
 }
 
 function notPicture(name: string): never {
-  throw new BookFault('page_extraction', `"${name}" is not a picture.`, { entry: name })
+  throw new BookProblem('page_extraction', `"${name}" is not a picture.`, { entry: name })
 }
 
 function zeroPages(pageSource: Contents['pageSource']): Contents {

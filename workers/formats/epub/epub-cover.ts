@@ -1,6 +1,6 @@
 import type { Cover, Problem } from '#core/metadata/analysis.ts'
+import { BookProblem } from '../../book-problem.ts'
 import type { DrawPdfPage } from '../../drawing.ts'
-import { BookFault } from '../../fault.ts'
 import { makeThumbnail } from '../../images/image.ts'
 import { makePlainCover } from '../../images/plain-picture.ts'
 import { ENTRY_BYTES_MAX, THUMBNAIL_LONGEST_SIDE } from '../../limits.ts'
@@ -28,7 +28,7 @@ export async function makeEpubCover(
       const bytes = await makePlainCover(archive.read(entry, ENTRY_BYTES_MAX), THUMBNAIL_LONGEST_SIDE, draw)
       return { cover: await makeThumbnail(bytes), problem: null }
     } catch (error) {
-      if (!(error instanceof BookFault)) throw error
+      if (!(error instanceof BookProblem)) throw error
       failure ??= {
         type: 'thumbnail',
         message: `The cover "${entry.name}" cannot be shown: ${error.message}`,

@@ -1,7 +1,7 @@
 import { normalizeText } from '#core/foundation/text.ts'
 import type { Embedded, Problem } from '#core/metadata/analysis.ts'
 import { normalizeArchivePath, SPREAD_SIDES, type SpreadSide } from '#core/reading/publication.ts'
-import { BookFault } from '../../fault.ts'
+import { BookProblem } from '../../book-problem.ts'
 import { NAME_CHARACTERS_MAX } from '../../limits.ts'
 import { openRemarks } from '../../metadata/metadata-values.ts'
 import { readOpfMetadata } from '../../metadata/opf-metadata.ts'
@@ -40,7 +40,7 @@ export interface EpubPackage {
   resolve: (href: string, from: string) => { path: string; entry: ZipEntry | undefined } | undefined
 }
 
-/** Finds the package document through META-INF/container.xml. Throws {@link BookFault}: `parser` when either is missing, `metadata` when it is not XML. */
+/** Finds the package document through META-INF/container.xml. Throws {@link BookProblem}: `parser` when either is missing, `metadata` when it is not XML. */
 export function openPackage(archive: ZipArchive): EpubPackage {
   const find = entryFinder(archive)
   const resolve: EpubPackage['resolve'] = (href, from) => {
@@ -50,7 +50,7 @@ export function openPackage(archive: ZipArchive): EpubPackage {
   const opfPath = findPackagePath(archive, find)
   const opfEntry = find(opfPath)
   if (opfEntry === undefined) {
-    throw new BookFault('parser', `The package document "${opfPath}" that this EPUB names is not in it.`, { path: opfPath })
+    throw new BookProblem('parser', `The package document "${opfPath}" that this EPUB names is not in it.`, { path: opfPath })
   }
   const document = readXml(archive, opfEntry, 'metadata', 'The package document of this EPUB cannot be read')
   const manifest = readManifest(document.root, (href) => resolve(href, opfEntry.name))
@@ -90,8 +90,8 @@ function readXml(archive: ZipArchive, entry: ZipEntry, type: 'parser' | 'metadat
   try {
     return parseXml(archive.read(entry, XML_BYTES_MAX))
   } catch (error) {
-    if (error instanceof XmlError) throw new BookFault(type, `${failure}: ${error.message}.`, { entry: entry.name })
-    if (error instanceof BookFault) throw new BookFault('parser', `${failure}: ${error.message}`, { entry: entry.name })
+    if (error instanceof XmlError) throw new BookProblem(type, `${failure}: ${error.message}.`, { entry: entry.name })
+    if (error instanceof BookProblem) throw new BookProblem('parser', `${failure}: ${error.message}`, { entry: entry.name })
     throw error
   }
 }
@@ -99,14 +99,14 @@ function readXml(archive: ZipArchive, entry: ZipEntry, type: 'parser' | 'metadat
 function findPackagePath(archive: ZipArchive, find: (path: string) => ZipEntry | undefined): string {
   const container = find('META-INF/container.xml')
   if (container === undefined) {
-    throw new BookFault('parser', 'This EPUB has no META-INF/container.xml, which says where its content is.')
+    throw new BookProblem('parser', 'This EPUB has no META-INF/container.xml, which says where its content is.')
   }
   const { root } = readXml(archive, container, 'parser', 'META-INF/container.xml of this EPUB cannot be read')
   const rootFiles = [...descendantsNamed(root, 'rootfile')].filter((file) => file.attributes.get('full-path'))
   const packages = rootFiles.filter((file) => file.attributes.get('media-type') === 'application/oebps-package+xml')
   const fullPath = (packages[0] ?? rootFiles[0])?.attributes.get('full-path')
   const path = fullPath === undefined ? undefined : normalizeArchivePath(fullPath)
-  if (path === undefined || path === '') throw new BookFault('parser', 'META-INF/container.xml of this EPUB names no package document.')
+  if (path === undefined || path === '') throw new BookProblem('parser', 'META-INF/container.xml of this EPUB names no package document.')
   return path
 }
 
@@ -154,7 +154,7 @@ function optionFileSaysFixedLayout(archive: ZipArchive, find: (path: string) => 
       const options = [...descendantsNamed(parseXml(archive.read(entry, XML_BYTES_MAX)).root, 'option')]
       return options.some((option) => option.attributes.get('name') === 'fixed-layout' && textOf(option).trim().toLowerCase() === 'true')
     } catch (error) {
-      if (error instanceof XmlError || error instanceof BookFault) return false
+      if (error instanceof XmlError || error instanceof BookProblem) return false
       throw error
     }
   })

@@ -1,4 +1,4 @@
-import { BookFault } from '../../fault.ts'
+import { BookProblem } from '../../book-problem.ts'
 import { findDescendant, isElement, parseXml, type XmlElement, XmlError } from '../../metadata/xml.ts'
 import type { ZipArchive, ZipEntry } from '../zip/zip.ts'
 import type { EpubPackage, ManifestItem } from './epub-package.ts'
@@ -67,7 +67,7 @@ export function readPage(archive: ZipArchive, entry: ZipEntry, bytesMax: number)
     return parseXml(archive.read(entry, bytesMax)).root
   } catch (error) {
     // The page cannot be inspected; the caller decides whether that is a problem.
-    if (error instanceof XmlError || error instanceof BookFault) return undefined
+    if (error instanceof XmlError || error instanceof BookProblem) return undefined
     throw error
   }
 }

@@ -1,6 +1,6 @@
 import type { Analysis, Page, Problem } from '#core/metadata/analysis.ts'
+import { BookProblem } from '../../book-problem.ts'
 import type { DrawPdfPage } from '../../drawing.ts'
-import { BookFault } from '../../fault.ts'
 import { measureEntry } from '../../images/image.ts'
 import { ENTRY_BYTES_MAX, NAMES_IN_PROBLEM_MAX } from '../../limits.ts'
 import type { ZipArchive } from '../zip/zip.ts'
@@ -26,7 +26,7 @@ export async function analyzeEpub(archive: ZipArchive, options: EpubOptions): Pr
   try {
     return await analyzePackage(archive, openPackage(archive), options)
   } catch (error) {
-    if (!(error instanceof BookFault)) throw error
+    if (!(error instanceof BookProblem)) throw error
     return { pageCount: 0, pageSource: 'none', pages: [], embedded: {}, cover: null, problems: [error.problem] }
   }
 }
@@ -69,14 +69,14 @@ function readPages(archive: ZipArchive, images: SpineImage[], verifyPages: boole
   const pages = images.map(({ name, entry }) => {
     const page: Page = { name, mediaType: mediaTypeByName(name), width: null, height: null, bytes: entry?.bytes ?? 0 }
     try {
-      if (entry === undefined) throw new BookFault('page_extraction', 'it is not in the file')
+      if (entry === undefined) throw new BookProblem('page_extraction', 'it is not in the file')
       page.zip = archive.locate(entry)
       const picture = measureEntry(entry.bytes, (bytes) => archive.head(entry, bytes))
-      if (picture === null) throw new BookFault('page_extraction', 'it is not a picture')
+      if (picture === null) throw new BookProblem('page_extraction', 'it is not a picture')
       if (verifyPages) archive.read(entry, ENTRY_BYTES_MAX)
       return { ...page, ...picture }
     } catch (error) {
-      if (!(error instanceof BookFault)) throw error
+      if (!(error instanceof BookProblem)) throw error
       failures.push({ name, reason: error.message })
       return page
     }
@@ -92,7 +92,7 @@ function textProblem(archive: ZipArchive, book: EpubPackage, encrypted: Readonly
     try {
       archive.read(entry, ENTRY_BYTES_MAX)
     } catch (error) {
-      if (!(error instanceof BookFault)) throw error
+      if (!(error instanceof BookProblem)) throw error
       failures.push({ name: entry.name, reason: error.message })
     }
   }

@@ -11,7 +11,7 @@ import {
   type PublicationResource,
   type SpineItem,
 } from '#core/reading/publication.ts'
-import { BookFault } from '../../fault.ts'
+import { BookProblem } from '../../book-problem.ts'
 import { PACKAGE_PATHS_LENGTH_MAX } from '../../limits.ts'
 import { fileRefusal } from '../file-refusal.ts'
 import { openZip, type ZipArchive, type ZipEntry } from '../zip/zip.ts'
@@ -33,17 +33,17 @@ export async function readPublication(request: LibraryFile): Promise<Publication
     const archive = openZip(file, await listEpubEntries(file))
     return { publication: publicationOf(archive, openPackage(archive)) }
   } catch (error) {
-    return { problem: error instanceof BookFault ? error.problem : fileRefusal(error) }
+    return { problem: error instanceof BookProblem ? error.problem : fileRefusal(error) }
   } finally {
     closeSync(fd)
   }
 }
 
-/** @throws BookFault before anything is built from it */
+/** @throws BookProblem before anything is built from it */
 function checkPathsLength(book: EpubPackage): void {
   const length = [...book.spine, ...book.manifest].reduce((sum, { path }) => sum + path.length, 0)
   if (length <= PACKAGE_PATHS_LENGTH_MAX) return
-  throw new BookFault(
+  throw new BookProblem(
     'parser',
     `The addresses in the package document have ${length} characters; ${PACKAGE_PATHS_LENGTH_MAX} are read at most.`,
   )
@@ -106,7 +106,7 @@ function placeOf(archive: ZipArchive, entry: ZipEntry): PublicationFile['zip'] {
   try {
     return archive.locate(entry)
   } catch (error) {
-    if (error instanceof BookFault) return null
+    if (error instanceof BookProblem) return null
     throw error
   }
 }

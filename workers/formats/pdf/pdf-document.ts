@@ -8,7 +8,7 @@ import { getDocument, PDFDataRangeTransport, PDFWorker, VerbosityLevel } from 'p
 import { WorkerMessageHandler } from 'pdfjs-dist/legacy/build/pdf.worker.mjs'
 import { openInsideSync } from '#core/foundation/open-inside.ts'
 import type { LibraryFile } from '#core/metadata/analysis.ts'
-import { BookFault } from '../../fault.ts'
+import { BookProblem } from '../../book-problem.ts'
 import { withWarning } from './pdf-warnings.ts'
 
 export type { PDFDocumentProxy, PDFPageProxy } from 'pdfjs-dist'
@@ -38,7 +38,7 @@ const IMAGE_PIXELS_MAX = 85_000_000
 const packageFolder = dirname(createRequire(import.meta.url).resolve('pdfjs-dist/package.json'))
 
 /**
- * Opens a PDF for reading by ranges, never whole. Throws {@link BookFault} (`parser`) when it is damaged or needs a
+ * Opens a PDF for reading by ranges, never whole. Throws {@link BookProblem} (`parser`) when it is damaged or needs a
  * password; rethrows errors of the file system.
  */
 export async function openPdf({ root, path }: LibraryFile): Promise<PdfHandle> {
@@ -84,7 +84,7 @@ async function openDescriptor(fd: number): Promise<PdfHandle> {
   } catch (error) {
     await loading.destroy()
     parser.close()
-    throw openingFault(error)
+    throw openingProblem(error)
   }
 }
 
@@ -110,12 +110,12 @@ function openParser(): { worker: PDFWorker; close: () => void } {
   }
 }
 
-function openingFault(error: unknown): BookFault {
+function openingProblem(error: unknown): BookProblem {
   const { name, message } = error instanceof Error ? error : new Error(String(error))
   if (name === 'PasswordException') {
-    return new BookFault('parser', 'This PDF needs a password to open. Save a copy without one.', { encrypted: true })
+    return new BookProblem('parser', 'This PDF needs a password to open. Save a copy without one.', { encrypted: true })
   }
-  return new BookFault('parser', 'This PDF is damaged or incomplete and cannot be opened.', { reason: `${name}: ${message}` })
+  return new BookProblem('parser', 'This PDF is damaged or incomplete and cannot be opened.', { reason: `${name}: ${message}` })
 }
 
 class FileRange extends PDFDataRangeTransport {

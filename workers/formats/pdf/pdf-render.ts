@@ -1,6 +1,6 @@
 import type { Canvas } from '@napi-rs/canvas'
+import { BookProblem } from '../../book-problem.ts'
 import type { DrawnPage } from '../../drawing.ts'
-import { BookFault } from '../../fault.ts'
 import { DRAWING_MS_MAX } from '../../limits.ts'
 import type { PDFDocumentProxy, PDFPageProxy } from './pdf-document.ts'
 import { withWarning } from './pdf-warnings.ts'
@@ -26,7 +26,7 @@ export interface PaintLimits {
 
 /**
  * Draws page `index` (0-based) as JPEG on white, its longer side `longestSide` pixels (at most 5,000), with rotation and
- * crop box applied. Throws {@link BookFault} (`pdf_rendering`), also when drawing is stopped.
+ * crop box applied. Throws {@link BookProblem} (`pdf_rendering`), also when drawing is stopped.
  */
 export async function renderPage(
   document: PDFDocumentProxy,
@@ -38,7 +38,7 @@ export async function renderPage(
   const natural = page.getViewport({ scale: 1 })
   const longest = Math.max(natural.width, natural.height)
   if (!(longest > 0) || !Number.isFinite(longest))
-    throw new BookFault('pdf_rendering', `Page ${index + 1} has no size.`, { page: index + 1 })
+    throw new BookProblem('pdf_rendering', `Page ${index + 1} has no size.`, { page: index + 1 })
   const viewport = page.getViewport({ scale: Math.min(longestSide, SIDE_MAX) / longest })
   const [width, height] = [Math.max(1, Math.round(viewport.width)), Math.max(1, Math.round(viewport.height))]
   const canvases = document.canvasFactory as CanvasFactory
@@ -49,7 +49,7 @@ export async function renderPage(
     const { warning } = await withWarning('Image exceeded maximum allowed size', () => paint(page, { canvas, viewport }, limits))
     return { jpeg: await target.canvas.encode('jpeg', JPEG_QUALITY), width, height, incomplete: warning !== null }
   } catch (error) {
-    throw renderingFault(index, error)
+    throw renderingProblem(index, error)
   } finally {
     canvases.destroy(target)
     page.cleanup()
@@ -60,7 +60,7 @@ async function getPage(document: PDFDocumentProxy, index: number): Promise<PDFPa
   try {
     return await document.getPage(index + 1)
   } catch (error) {
-    throw renderingFault(index, error)
+    throw renderingProblem(index, error)
   }
 }
 
@@ -80,11 +80,11 @@ async function paint(page: PDFPageProxy, request: RenderRequest, { deadlineMs = 
   }
 }
 
-function renderingFault(index: number, error: unknown): BookFault {
-  if (error instanceof BookFault) return error
+function renderingProblem(index: number, error: unknown): BookProblem {
+  if (error instanceof BookProblem) return error
   const { name, message } = error instanceof Error ? error : new Error(String(error))
   const tooSlow = name === 'RenderingCancelledException'
-  return new BookFault(
+  return new BookProblem(
     'pdf_rendering',
     tooSlow ? `Page ${index + 1} takes too long to draw.` : `Page ${index + 1} cannot be drawn: it is damaged.`,
     tooSlow ? { page: index + 1, stopped: 'deadline' } : { page: index + 1, reason: `${name}: ${message}` },

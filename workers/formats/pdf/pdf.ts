@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import type { Analysis, Cover, LibraryFile, Page, Problem } from '#core/metadata/analysis.ts'
+import { BookProblem } from '../../book-problem.ts'
 import type { DrawingOutcome, DrawPage, PageDrawing } from '../../drawing.ts'
-import { BookFault } from '../../fault.ts'
 import { NAMES_IN_PROBLEM_MAX, THUMBNAIL_LONGEST_SIDE } from '../../limits.ts'
 import { fileRefusal } from '../file-refusal.ts'
 import { openPdf, type PDFDocumentProxy, type PdfHandle, withPdf } from './pdf-document.ts'
@@ -32,16 +32,16 @@ export async function analyzePdf(file: LibraryFile, draw: DrawPage = drawPdfPage
     const { cover, problem } = await makeCover(file, draw)
     return { ...read, cover, problems: [...read.problems, ...(problem ? [problem] : [])] }
   } catch (error) {
-    if (!(error instanceof BookFault)) throw error
+    if (!(error instanceof BookProblem)) throw error
     return { pageCount: 0, pageSource: 'pdf', pages: [], embedded: {}, cover: null, problems: [error.problem] }
   }
 }
 
 async function readDocument({ document, miscounted }: PdfHandle): Promise<Omit<Analysis, 'file' | 'format' | 'cover'>> {
   const pageCount = document.numPages
-  if (pageCount === 0) throw new BookFault('zero_pages', 'This PDF has no pages.')
+  if (pageCount === 0) throw new BookProblem('zero_pages', 'This PDF has no pages.')
   if (!(pageCount > 0 && pageCount <= PAGES_MAX)) {
-    throw new BookFault('parser', `This PDF claims to have ${pageCount} pages, more than any real PDF has.`, {
+    throw new BookProblem('parser', `This PDF claims to have ${pageCount} pages, more than any real PDF has.`, {
       pageCount,
       pagesMax: PAGES_MAX,
     })
@@ -74,7 +74,7 @@ async function listPages(
     }
   }
   if (damaged.length === pageCount) {
-    throw new BookFault('parser', 'This PDF is damaged: none of its pages can be found.', { pageCount, reason: damaged[0]?.reason })
+    throw new BookProblem('parser', 'This PDF is damaged: none of its pages can be found.', { pageCount, reason: damaged[0]?.reason })
   }
   return {
     pages,
@@ -137,6 +137,6 @@ export async function drawPdfPage(request: PageDrawing, limits: PaintLimits = {}
       await handle.close()
     }
   } catch (error) {
-    return { problem: error instanceof BookFault ? { ...error.problem, fatal: false } : fileRefusal(error) }
+    return { problem: error instanceof BookProblem ? { ...error.problem, fatal: false } : fileRefusal(error) }
   }
 }

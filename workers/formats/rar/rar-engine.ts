@@ -3,8 +3,8 @@ import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { openInsideSync } from '#core/foundation/open-inside.ts'
 import type { LibraryFile } from '#core/metadata/analysis.ts'
-import { isSystemError } from '#core/reading/file-faults.ts'
-import { BookFault } from '../../fault.ts'
+import { isSystemError } from '#core/reading/file-problems.ts'
+import { BookProblem } from '../../book-problem.ts'
 import { RAR_MEMORY_BYTES_MAX } from '../../limits.ts'
 
 /**
@@ -88,7 +88,7 @@ let engine: Promise<Unrar> | null = null
 /**
  * Runs `use` on the archive and always closes it. `use` must be synchronous: the engine handles one archive at a time.
  * Any exception through the WASM (a sink that refuses, a disk that fails) leaves its stack in an undefined state, so the
- * engine is replaced afterwards. Throws {@link BookFault} (`parser`) when the archive cannot be opened.
+ * engine is replaced afterwards. Throws {@link BookProblem} (`parser`) when the archive cannot be opened.
  */
 export async function withRar<Result>(request: LibraryFile & { listOnly: boolean }, use: (reader: RarReader) => Result): Promise<Result> {
   engine ??= startEngine()
@@ -106,8 +106,8 @@ export async function withRar<Result>(request: LibraryFile & { listOnly: boolean
   } catch (error) {
     engine = null
     // A full disk or a lost share is not a problem of the archive.
-    if (error instanceof BookFault || isSystemError(error)) throw error
-    throw new BookFault('parser', 'This RAR archive is damaged in a way that stopped the reader.', { reason: String(error) })
+    if (error instanceof BookProblem || isSystemError(error)) throw error
+    throw new BookProblem('parser', 'This RAR archive is damaged in a way that stopped the reader.', { reason: String(error) })
   } finally {
     files.closeAll()
     unrar.extractor = null

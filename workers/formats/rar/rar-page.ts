@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LibraryFile, Page, PageOutcome, PageRequest, Problem } from '#core/metadata/analysis.ts'
-import { BookFault } from '../../fault.ts'
+import { BookProblem } from '../../book-problem.ts'
 import { extractOne } from '../comic/comic.ts'
-import { PageFaults } from '../comic/comic-faults.ts'
+import { PageProblems } from '../comic/comic-problems.ts'
 import { fileRefusal } from '../file-refusal.ts'
 import { extractRar, listRar, type RarEntry } from './rar.ts'
 
@@ -13,10 +13,10 @@ export async function readRarPage(request: PageRequest): Promise<PageOutcome> {
   try {
     const { entries } = await listRar(request)
     const entry = entries.find((candidate) => isPage(candidate, page))
-    if (!entry) throw new BookFault('page_extraction', `"${page.name}" is no longer in the archive.`, { entry: page.name })
+    if (!entry) throw new BookProblem('page_extraction', `"${page.name}" is no longer in the archive.`, { entry: page.name })
     return { bytes: await extractOne(request, entry), mediaType: page.mediaType }
   } catch (error) {
-    return { problem: { ...(error instanceof BookFault ? error.problem : fileRefusal(error)), fatal: false } }
+    return { problem: { ...(error instanceof BookProblem ? error.problem : fileRefusal(error)), fatal: false } }
   }
 }
 
@@ -28,21 +28,21 @@ export async function extractRarPages(request: LibraryFile & { pages: Page[]; fo
   const { pages, folder } = request
   try {
     const places = placesOf((await listRar(request)).entries, pages)
-    const faults = new PageFaults(pages.map((page) => page.name))
+    const problems = new PageProblems(pages.map((page) => page.name))
     const found = new Set(places.values())
     for (const [index, page] of pages.entries()) {
-      if (!found.has(index)) faults.add(index, new BookFault('page_extraction', `"${page.name}" is no longer in the archive.`))
+      if (!found.has(index)) problems.add(index, new BookProblem('page_extraction', `"${page.name}" is no longer in the archive.`))
     }
     mkdirSync(folder, { recursive: true })
-    await extractRar(request, [...places.keys()], (entry, content, fault) => {
+    await extractRar(request, [...places.keys()], (entry, content, problem) => {
       const index = places.get(entry)!
-      if (fault) faults.add(index, fault)
+      if (problem) problems.add(index, problem)
       else writeFileSync(join(folder, String(index)), content)
       return true
     })
-    return faults.problem()
+    return problems.problem()
   } catch (error) {
-    return error instanceof BookFault ? error.problem : fileRefusal(error)
+    return error instanceof BookProblem ? error.problem : fileRefusal(error)
   }
 }
 

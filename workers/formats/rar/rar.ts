@@ -1,5 +1,5 @@
 import type { LibraryFile } from '#core/metadata/analysis.ts'
-import { BookFault } from '../../fault.ts'
+import { BookProblem } from '../../book-problem.ts'
 import { ENTRIES_MAX, ENTRY_BYTES_MAX, EXTRACT_BYTES_MAX } from '../../limits.ts'
 import { tidyName } from '../comic/page-order.ts'
 import { RAR_CODES, type RarReader, withRar } from './rar-engine.ts'
@@ -17,7 +17,7 @@ export interface RarListing {
   /** Entries share one compression history: page n needs all before it. */
   solid: boolean
   /** The listing ends before the archive does: damage, or a missing volume. */
-  incomplete: BookFault | null
+  incomplete: BookProblem | null
 }
 
 const ARCHIVE_VOLUME = 0x1
@@ -31,17 +31,17 @@ const ENTRY_FOLDER = 0x20
 const OUTPUT_START_BYTES = 4 * 1024 * 1024
 
 /**
- * Lists the files of a RAR (4 or 5, and further volumes beside it). Throws {@link BookFault}: `parser` when it cannot be
+ * Lists the files of a RAR (4 or 5, and further volumes beside it). Throws {@link BookProblem}: `parser` when it cannot be
  * opened or is a later volume of a set, `page_extraction` when its names are encrypted too.
  */
 export function listRar(file: LibraryFile): Promise<RarListing> {
   return withRar({ ...file, listOnly: true }, (reader) => {
     refuseUnopened(reader)
     if (isLaterVolume(reader.flags)) {
-      throw new BookFault('parser', 'This is a later part of a RAR archive that was split over several files. Open the first part.')
+      throw new BookProblem('parser', 'This is a later part of a RAR archive that was split over several files. Open the first part.')
     }
     const entries: RarEntry[] = []
-    let incomplete: BookFault | null = null
+    let incomplete: BookProblem | null = null
     for (;;) {
       const header = reader.next()
       if (header.code !== RAR_CODES.success) {
@@ -50,7 +50,7 @@ export function listRar(file: LibraryFile): Promise<RarListing> {
       }
       if (!isPart(header.flags)) {
         if (entries.length === ENTRIES_MAX) {
-          throw new BookFault('parser', `This archive has more than ${ENTRIES_MAX} entries.`, { entriesMax: ENTRIES_MAX })
+          throw new BookProblem('parser', `This archive has more than ${ENTRIES_MAX} entries.`, { entriesMax: ENTRIES_MAX })
         }
         entries.push({
           index: entries.length,
@@ -71,7 +71,7 @@ export function listRar(file: LibraryFile): Promise<RarListing> {
 }
 
 /** Content of a wanted entry; incomplete when there is a fault. Returning false ends the pass. */
-export type OnRarEntry = (entry: RarEntry, content: Uint8Array, fault: BookFault | null) => boolean
+export type OnRarEntry = (entry: RarEntry, content: Uint8Array, problem: BookProblem | null) => boolean
 
 const NOTHING = new Uint8Array(0)
 
@@ -84,7 +84,7 @@ export async function extractRar(file: LibraryFile, wanted: readonly RarEntry[],
   let output: Buffer = Buffer.alloc(0)
   let totalBytes = 0
   let stopped = false
-  const ended = await withRar({ ...file, listOnly: false }, (reader): BookFault => {
+  const ended = await withRar({ ...file, listOnly: false }, (reader): BookProblem => {
     refuseUnopened(reader)
     for (let index = 0; waiting.size > 0; ) {
       const header = reader.next()
@@ -111,8 +111,8 @@ export async function extractRar(file: LibraryFile, wanted: readonly RarEntry[],
           filled += chunk.length
         })
         const whole = code === RAR_CODES.success && filled === entry.bytes
-        const fault = whole ? null : entryFault(entry.name, code, reader)
-        if (!onEntry(entry, output.subarray(0, filled), fault)) stopped = true
+        const problem = whole ? null : entryProblem(entry.name, code, reader)
+        if (!onEntry(entry, output.subarray(0, filled), problem)) stopped = true
       }
       if (stopped) break
     }
@@ -142,39 +142,42 @@ function refuseUnopened(reader: RarReader): void {
   const code = reader.openCode
   if (code === RAR_CODES.success) return
   if (code === RAR_CODES.needsPassword || code === RAR_CODES.badPassword) throw needsPassword()
-  throw new BookFault('parser', 'This RAR archive cannot be opened: it is damaged or incomplete. Fetch it again.', { code })
+  throw new BookProblem('parser', 'This RAR archive cannot be opened: it is damaged or incomplete. Fetch it again.', { code })
 }
 
-function endedEarly(reader: RarReader, code: number): BookFault {
+function endedEarly(reader: RarReader, code: number): BookProblem {
   if (code === RAR_CODES.needsPassword) return needsPassword()
   const volume = reader.missingVolume()
   if (volume !== null) {
-    return new BookFault('parser', `This book continues in "${volume}", which is missing.`, { missingVolume: volume })
+    return new BookProblem('parser', `This book continues in "${volume}", which is missing.`, { missingVolume: volume })
   }
-  return new BookFault('parser', 'This RAR archive is damaged or cut off: some of it cannot be read.', { code })
+  return new BookProblem('parser', 'This RAR archive is damaged or cut off: some of it cannot be read.', { code })
 }
 
-function entryFault(name: string, code: number, reader: RarReader): BookFault {
+function entryProblem(name: string, code: number, reader: RarReader): BookProblem {
   const thrown = reader.thrown()
-  if (thrown instanceof BookFault) return thrown
+  if (thrown instanceof BookProblem) return thrown
   if (code === RAR_CODES.needsPassword || code === RAR_CODES.badPassword) return needsPassword(name)
   if (code === RAR_CODES.noMemory) {
-    return new BookFault('page_extraction', `"${name}" needs more memory to unpack than is allowed.`, { entry: name })
+    return new BookProblem('page_extraction', `"${name}" needs more memory to unpack than is allowed.`, { entry: name })
   }
   const volume = reader.missingVolume()
   if (volume !== null) {
-    return new BookFault('page_extraction', `"${name}" continues in "${volume}", which is missing.`, { entry: name, missingVolume: volume })
+    return new BookProblem('page_extraction', `"${name}" continues in "${volume}", which is missing.`, {
+      entry: name,
+      missingVolume: volume,
+    })
   }
-  return new BookFault('page_extraction', `"${name}" is damaged: it cannot be unpacked.`, { entry: name, code })
+  return new BookProblem('page_extraction', `"${name}" is damaged: it cannot be unpacked.`, { entry: name, code })
 }
 
-function needsPassword(name?: string): BookFault {
-  return new BookFault('page_extraction', 'This archive is protected by a password. Pack it again without one.', {
+function needsPassword(name?: string): BookProblem {
+  return new BookProblem('page_extraction', 'This archive is protected by a password. Pack it again without one.', {
     encrypted: true,
     ...(name === undefined ? {} : { entry: name }),
   })
 }
 
-function tooLarge(name: string): BookFault {
-  return new BookFault('page_extraction', `"${name}" would unpack to more than is allowed.`, { entry: name, bytesMax: ENTRY_BYTES_MAX })
+function tooLarge(name: string): BookProblem {
+  return new BookProblem('page_extraction', `"${name}" would unpack to more than is allowed.`, { entry: name, bytesMax: ENTRY_BYTES_MAX })
 }

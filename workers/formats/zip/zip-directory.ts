@@ -1,5 +1,5 @@
 import { readSync } from 'node:fs'
-import { BookFault } from '../../fault.ts'
+import { BookProblem } from '../../book-problem.ts'
 import { DIRECTORY_BYTES_MAX, ENTRIES_MAX, TAIL_BYTES_MAX } from '../../limits.ts'
 import { decodeNames, type RawName } from './zip-names.ts'
 
@@ -45,12 +45,12 @@ export function hasZipDirectory(fd: number, fileBytes: number): boolean {
     findDirectory(fd, fileBytes)
     return true
   } catch (error) {
-    if (error instanceof BookFault) return false
+    if (error instanceof BookProblem) return false
     throw error
   }
 }
 
-/** All entries in directory order. Throws {@link BookFault} of type `parser` when there is no usable directory. */
+/** All entries in directory order. Throws {@link BookProblem} of type `parser` when there is no usable directory. */
 export function readZipDirectory(fd: number, fileBytes: number): ZipEntry[] {
   return readZipRecords(fd, fileBytes).entries
 }
@@ -59,7 +59,7 @@ export function readZipDirectory(fd: number, fileBytes: number): ZipEntry[] {
 export function readZipRecords(fd: number, fileBytes: number): { entries: ZipEntry[]; records: Buffer } {
   const place = findDirectory(fd, fileBytes)
   if (place.bytes > DIRECTORY_BYTES_MAX) {
-    throw new BookFault('parser', 'The list of contents of this ZIP archive is too large to be real.', { bytes: place.bytes })
+    throw new BookProblem('parser', 'The list of contents of this ZIP archive is too large to be real.', { bytes: place.bytes })
   }
   const read = parseEntries(readAt(fd, place.start, place.bytes), place)
   const shift = findShift(fd, read.entries, place.shift)
@@ -78,7 +78,7 @@ function findShift(fd: number, entries: ZipEntry[], suspected: number): number {
 }
 
 function findDirectory(fd: number, fileBytes: number): DirectoryPlace {
-  let refusal: BookFault | null = null
+  let refusal: BookProblem | null = null
   for (const tailBytes of TAILS) {
     const start = Math.max(0, fileBytes - tailBytes)
     const tail = readAt(fd, start, fileBytes - start)
@@ -86,20 +86,20 @@ function findDirectory(fd: number, fileBytes: number): DirectoryPlace {
       at = tail.lastIndexOf(END_RECORD, at)
       if (at < 0) break
       const found = readEndRecord(fd, tail, at, start)
-      if (!(found instanceof BookFault)) return found
+      if (!(found instanceof BookProblem)) return found
       refusal ??= found
     }
     if (start === 0) break
   }
   throw (
     refusal ??
-    new BookFault('parser', 'This ZIP archive has no list of contents at its end: the file is incomplete or damaged. Fetch it again.', {
+    new BookProblem('parser', 'This ZIP archive has no list of contents at its end: the file is incomplete or damaged. Fetch it again.', {
       bytes: fileBytes,
     })
   )
 }
 
-function readEndRecord(fd: number, tail: Buffer, at: number, tailStart: number): DirectoryPlace | BookFault {
+function readEndRecord(fd: number, tail: Buffer, at: number, tailStart: number): DirectoryPlace | BookProblem {
   const recordAt = tailStart + at
   let end = recordAt
   let entriesDeclared = tail.readUInt16LE(at + 10)
@@ -109,7 +109,7 @@ function readEndRecord(fd: number, tail: Buffer, at: number, tailStart: number):
   const zip64 = readZip64End(fd, recordAt)
   if (zip64) ({ end, entriesDeclared, bytes, offset, disk } = zip64)
   else if (offset === 0xffffffff || bytes === 0xffffffff) return damagedDirectory('zip64 end record missing')
-  if (disk !== 0) return new BookFault('parser', 'This is one part of a ZIP archive that was split over several files.', { disk })
+  if (disk !== 0) return new BookProblem('parser', 'This is one part of a ZIP archive that was split over several files.', { disk })
   const start = end - bytes
   if (start < 0) return damagedDirectory('directory larger than the file')
   // The directory ends right before its end record, whatever the offsets say: this reveals prefixed data.
@@ -152,7 +152,7 @@ function parseEntries(directory: Buffer, place: DirectoryPlace): { entries: ZipE
     const next = extraEnd + directory.readUInt16LE(at + 32)
     if (next > directory.length) throw damagedDirectory('an entry reaches past the end', entries.length)
     if (entries.length === ENTRIES_MAX) {
-      throw new BookFault('parser', `This archive has more than ${ENTRIES_MAX} entries.`, { entriesMax: ENTRIES_MAX })
+      throw new BookProblem('parser', `This archive has more than ${ENTRIES_MAX} entries.`, { entriesMax: ENTRIES_MAX })
     }
     const extra = directory.subarray(nameEnd, extraEnd)
     names.push({ bytes: directory.subarray(at + ENTRY_BYTES, nameEnd), flaggedUtf8: (flags & 0x800) !== 0, extra })
@@ -203,7 +203,7 @@ function widen(entry: ZipEntry, extra: Buffer): void {
 /** The offset of an entry's data, from its local header (`header` starts there and may be short), or a fault. */
 export function dataOffsetOf(entry: ZipEntry, header: Buffer): number {
   if (header.length < 30 || header.readUInt32LE(0) !== LOCAL_HEADER) {
-    throw new BookFault('page_extraction', `The data of "${entry.name}" is not where the archive says it is.`, {
+    throw new BookProblem('page_extraction', `The data of "${entry.name}" is not where the archive says it is.`, {
       entry: entry.name,
       offset: entry.headerOffset,
     })
@@ -229,8 +229,8 @@ function readUInt32(fd: number, offset: number): number {
   return bytes.length === 4 ? bytes.readUInt32LE(0) : 0
 }
 
-function damagedDirectory(reason: string, entriesRead?: number, entriesDeclared?: number): BookFault {
-  return new BookFault('parser', 'The list of contents of this ZIP archive is damaged. Fetch the file again.', {
+function damagedDirectory(reason: string, entriesRead?: number, entriesDeclared?: number): BookProblem {
+  return new BookProblem('parser', 'The list of contents of this ZIP archive is damaged. Fetch the file again.', {
     reason,
     ...(entriesRead === undefined ? {} : { entriesRead }),
     ...(entriesDeclared === undefined ? {} : { entriesDeclared }),

@@ -1,5 +1,5 @@
 import type { ReadZipPage } from '#core/metadata/analysis.ts'
-import { BookFault } from '../../fault.ts'
+import { BookProblem } from '../../book-problem.ts'
 import type { OpenFiles } from '../open-files.ts'
 import { type CheckedEntries, checkKey, inflate, type PlacedEntry, pageProblem, readBytes } from '../zip-read.ts'
 import { checkContent, refuseCutOff } from './zip.ts'
@@ -8,8 +8,8 @@ import { checkContent, refuseCutOff } from './zip.ts'
 export function openZipPages(files: OpenFiles, checked: CheckedEntries): ReadZipPage {
   return async ({ page, root, path }) => {
     if (!page.zip) {
-      const fault = new BookFault('page_extraction', `"${page.name}" cannot be read from its archive.`, { entry: page.name })
-      return { problem: pageProblem(fault) }
+      const problem = new BookProblem('page_extraction', `"${page.name}" cannot be read from its archive.`, { entry: page.name })
+      return { problem: pageProblem(problem) }
     }
     const entry = { name: page.name, bytes: page.bytes, zip: page.zip }
     const read = (fresh: boolean) => files.withFile({ root, path }, (file) => readEntry(file, entry, checked), { fresh })

@@ -1,6 +1,6 @@
 import { constants, crc32, inflateRawSync } from 'node:zlib'
 import type { ZipLocation } from '#core/metadata/analysis.ts'
-import { BookFault } from '../../fault.ts'
+import { BookProblem } from '../../book-problem.ts'
 import { RATIO_FREE_BYTES, RATIO_MAX, TOTAL_BYTES_MAX } from '../../limits.ts'
 import { dataOffsetOf, readAt, readZipDirectory, type ZipEntry } from './zip-directory.ts'
 
@@ -8,7 +8,7 @@ export type { ZipEntry } from './zip-directory.ts'
 
 /**
  * A zip opened for synchronous reading inside a thread: a page head is one positional read of a few microseconds, and a
- * promise for each would cost more than the read. Every method throws {@link BookFault} (`page_extraction`) when the entry
+ * promise for each would cost more than the read. Every method throws {@link BookProblem} (`page_extraction`) when the entry
  * is encrypted, uses an unknown compression method, is larger than allowed or declared, is cut off, or fails its CRC.
  */
 export interface ZipArchive {
@@ -32,7 +32,7 @@ export interface OpenFile {
   bytes: number
 }
 
-/** Opens a zip by its directory. Throws {@link BookFault} (`parser`); the caller closes `fd`. @param entries if already listed */
+/** Opens a zip by its directory. Throws {@link BookProblem} (`parser`); the caller closes `fd`. @param entries if already listed */
 export function openZip(file: OpenFile, entries: ZipEntry[] = readZipDirectory(file.fd, file.bytes)): ZipArchive {
   refuseBomb(entries, file.bytes)
   let byName: Map<string, ZipEntry> | null = null
@@ -55,7 +55,7 @@ function refuseBomb(entries: ZipEntry[], fileBytes: number): void {
   let total = 0
   for (const entry of entries) total += entry.bytes
   if (total > TOTAL_BYTES_MAX) {
-    throw new BookFault('parser', 'This archive claims to contain more data than any real book does.', {
+    throw new BookProblem('parser', 'This archive claims to contain more data than any real book does.', {
       bytes: total,
       bytesMax: TOTAL_BYTES_MAX,
     })
@@ -66,7 +66,7 @@ function refuseBomb(entries: ZipEntry[], fileBytes: number): void {
     // An end past the file is a cut-off page, reported when it is read.
     const end = Math.min(entry.headerOffset + 30 + entry.compressedBytes, fileBytes)
     if (end > next) {
-      throw new BookFault('parser', 'Entries of this archive overlap each other: it is damaged, or made to overload the server.', {
+      throw new BookProblem('parser', 'Entries of this archive overlap each other: it is damaged, or made to overload the server.', {
         entry: entry.name,
         other: placed[index + 1]?.name,
       })
@@ -95,7 +95,7 @@ function inflateHead(entry: ZipEntry, data: Buffer, bytes: number): Uint8Array {
       // Z_SYNC_FLUSH: the input stops in the middle of the stream, and that is fine.
       return inflateRawSync(data.subarray(0, taken), { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: outputMax })
     } catch (error) {
-      if (!isTooLarge(error)) throw inflateFault(entry.name, entry.bytes, error)
+      if (!isTooLarge(error)) throw inflateProblem(entry.name, entry.bytes, error)
     }
   }
   return new Uint8Array(0)
@@ -114,18 +114,18 @@ function readWhole(file: OpenFile, entry: ZipEntry, bytesMax: number): Uint8Arra
 
 export function refuseCutOff(name: string, data: Buffer, location: ZipLocation): void {
   if (data.length === location.compressedBytes) return
-  throw new BookFault('page_extraction', `"${name}" is cut off: the file ends before it does.`, { entry: name })
+  throw new BookProblem('page_extraction', `"${name}" is cut off: the file ends before it does.`, { entry: name })
 }
 
 /** Checks size and CRC against the directory. */
 export function checkContent(name: string, content: Uint8Array, location: ZipLocation, bytes: number): void {
-  if (content.length !== bytes) throw sizeFault(name, bytes)
+  if (content.length !== bytes) throw sizeProblem(name, bytes)
   checkSum(name, crc32(content), location)
 }
 
 export function checkSum(name: string, sum: number, location: ZipLocation): void {
   if (sum === location.crc32) return
-  throw new BookFault('page_extraction', `"${name}" is damaged: its checksum does not match.`, {
+  throw new BookProblem('page_extraction', `"${name}" is damaged: its checksum does not match.`, {
     entry: name,
     crc32: location.crc32,
     found: sum,
@@ -137,17 +137,20 @@ function inflate(name: string, data: Buffer, bytes: number): Uint8Array {
     // One byte more than declared reveals a wrong size without inflating it all; 0 would mean no limit.
     return inflateRawSync(data, { maxOutputLength: bytes + 1 })
   } catch (error) {
-    throw inflateFault(name, bytes, error)
+    throw inflateProblem(name, bytes, error)
   }
 }
 
-export function inflateFault(name: string, bytes: number, error: unknown): BookFault {
-  if (isTooLarge(error)) return sizeFault(name, bytes)
-  return new BookFault('page_extraction', `"${name}" is damaged: it cannot be unpacked.`, { entry: name, reason: (error as Error).message })
+export function inflateProblem(name: string, bytes: number, error: unknown): BookProblem {
+  if (isTooLarge(error)) return sizeProblem(name, bytes)
+  return new BookProblem('page_extraction', `"${name}" is damaged: it cannot be unpacked.`, {
+    entry: name,
+    reason: (error as Error).message,
+  })
 }
 
-export function sizeFault(name: string, bytes: number): BookFault {
-  return new BookFault('page_extraction', `"${name}" does not have the size that the archive declares.`, {
+export function sizeProblem(name: string, bytes: number): BookProblem {
+  return new BookProblem('page_extraction', `"${name}" does not have the size that the archive declares.`, {
     entry: name,
     declaredBytes: bytes,
   })
@@ -158,7 +161,7 @@ export function refuseTooLarge(entry: { name: string; bytes: number; compressedB
   const ratio = entry.bytes / Math.max(1, entry.compressedBytes)
   const bomb = entry.bytes > RATIO_FREE_BYTES && ratio > RATIO_MAX
   if (entry.bytes > bytesMax || entry.compressedBytes > bytesMax + RATIO_FREE_BYTES || bomb) {
-    throw new BookFault('page_extraction', `"${entry.name}" would unpack to more than is allowed.`, {
+    throw new BookProblem('page_extraction', `"${entry.name}" would unpack to more than is allowed.`, {
       entry: entry.name,
       bytes: entry.bytes,
       compressedBytes: entry.compressedBytes,
@@ -184,14 +187,14 @@ const METHOD_NAMES: Record<number, string> = {
 
 function refuseUnreadable(entry: ZipEntry): void {
   if (entry.encrypted || entry.method === 99) {
-    throw new BookFault('page_extraction', 'This archive is protected by a password. Pack it again without one.', {
+    throw new BookProblem('page_extraction', 'This archive is protected by a password. Pack it again without one.', {
       entry: entry.name,
       encrypted: true,
     })
   }
   if (entry.method !== 0 && entry.method !== 8) {
     const method = METHOD_NAMES[entry.method] ?? String(entry.method)
-    throw new BookFault(
+    throw new BookProblem(
       'page_extraction',
       `This archive is packed by a method that is not supported (${method}). Pack it again as an ordinary ZIP.`,
       {

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
+import { metadataEntryRoutes } from '#api/rest/catalog/metadata-entries.ts'
 import { seriesRoutes } from '#api/rest/catalog/series.ts'
-import { seriesFactRoutes } from '#api/rest/catalog/series-facts.ts'
 import { seriesMetadataRoutes } from '#api/rest/catalog/series-metadata.ts'
 import { taxonomyRoutes } from '#api/rest/catalog/taxonomy.ts'
 import { aggregateSeries } from '#core/metadata/aggregate-series.ts'
@@ -14,7 +14,7 @@ type Json = Record<string, unknown>
 const NOWHERE = '00000000-0000-4000-8000-000000000000'
 
 async function openShelf(t: Test) {
-  const server = await openTestServer(t, { routes: [...seriesRoutes, ...seriesMetadataRoutes, ...seriesFactRoutes, ...taxonomyRoutes] })
+  const server = await openTestServer(t, { routes: [...seriesRoutes, ...seriesMetadataRoutes, ...metadataEntryRoutes, ...taxonomyRoutes] })
   const { database } = server
   const library_id = await addLibrary(database)
   const seriesId = await addSeries(database, { library_id, title: 'Run' })

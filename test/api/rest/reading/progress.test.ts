@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { bookRoutes } from '#api/rest/catalog/books.ts'
-import { readingListRoutes } from '#api/rest/catalog/reading-lists.ts'
+import { homeShelfRoutes } from '#api/rest/catalog/home-shelves.ts'
 import { seriesRoutes } from '#api/rest/catalog/series.ts'
 import { progressRoutes } from '#api/rest/reading/progress.ts'
 import type { Book } from '#core/catalog/book.ts'
@@ -13,7 +13,7 @@ type Json = Record<string, unknown>
 const checkBook = findContract('Book')
 
 async function openShelf(t: Test) {
-  const server = await openTestServer(t, { routes: [...bookRoutes, ...seriesRoutes, ...progressRoutes, ...readingListRoutes] })
+  const server = await openTestServer(t, { routes: [...bookRoutes, ...seriesRoutes, ...progressRoutes, ...homeShelfRoutes] })
   const { database } = server
   const library_id = await addLibrary(database)
   const run = await addSeries(database, { library_id, title: 'Run' })

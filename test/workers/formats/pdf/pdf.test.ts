@@ -6,7 +6,7 @@ import type { LibraryFile, PageOutcome } from '#core/metadata/analysis.ts'
 import { processCpuMs } from '#test/support/cpu-time.ts'
 import { fileAt } from '#test/support/file-at.ts'
 import { buildPdf, type PdfPage } from '#test/support/pdf-builder.ts'
-import { BookFault } from '#workers/fault.ts'
+import { BookProblem } from '#workers/book-problem.ts'
 import { analyzePdf, drawPdfPage } from '#workers/formats/pdf/pdf.ts'
 import { closePdfs, openPdf, withPdf } from '#workers/formats/pdf/pdf-document.ts'
 import { renderPage } from '#workers/formats/pdf/pdf-render.ts'
@@ -277,7 +277,7 @@ t.test('a file that shrinks while it is open fails without hanging', async (t) =
   await withPdf({ ...fileAt(path), bytes: 2, mtimeNs: 2n }, async (document) => {
     truncateSync(path, 2000)
     const outcome = await renderPage(document, 2, 100).catch((error: Error) => error)
-    t.ok('jpeg' in outcome || outcome instanceof BookFault, 'it comes to an end, if only with a blank page')
+    t.ok('jpeg' in outcome || outcome instanceof BookProblem, 'it comes to an end, if only with a blank page')
   })
   await closePdfs()
   rmSync(path)

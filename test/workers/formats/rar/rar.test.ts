@@ -9,7 +9,7 @@ import { findCorpus } from '#test/support/corpus.ts'
 import { fileAt } from '#test/support/file-at.ts'
 import { numberedPages } from '#test/support/pictures.ts'
 import { buildRar } from '#test/support/rar-builder.ts'
-import { BookFault } from '#workers/fault.ts'
+import { BookProblem } from '#workers/book-problem.ts'
 import { analyze } from '#workers/formats/analyze.ts'
 import { extractRar, listRar, type RarEntry } from '#workers/formats/rar/rar.ts'
 import { extractRarPages, readRarPage } from '#workers/formats/rar/rar-page.ts'
@@ -24,7 +24,7 @@ function write(folder: string, name: string, bytes: Uint8Array): string {
 }
 
 async function extractAll(path: string, entries: readonly RarEntry[]) {
-  const found: { name: string; content: string; fault: BookFault | null }[] = []
+  const found: { name: string; content: string; fault: BookProblem | null }[] = []
   await extractRar(fileAt(path), entries, (entry, content, fault) => {
     found.push({ name: entry.name, content: Buffer.from(content).toString(), fault })
     return true
@@ -97,9 +97,9 @@ t.test('a truncated archive gives its complete entries', async (t) => {
     )
   }
   for (const rubbish of [Buffer.alloc(0), bytes.subarray(0, 3), Buffer.from('not a RAR at all')]) {
-    await t.rejects(listRar(fileAt(write(t.testdir(), 'book.rar', rubbish))), BookFault)
+    await t.rejects(listRar(fileAt(write(t.testdir(), 'book.rar', rubbish))), BookProblem)
   }
-  await t.rejects(listRar(fileAt('/nowhere/book.rar')), BookFault)
+  await t.rejects(listRar(fileAt('/nowhere/book.rar')), BookProblem)
 })
 
 t.test('pages are read one by one and all at once', async (t) => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { buildZip, type ZipPart, type ZipShape } from '#test/support/zip-builder.ts'
-import { BookFault } from '#workers/fault.ts'
+import { BookProblem } from '#workers/book-problem.ts'
 import { openZip, type ZipArchive } from '#workers/formats/zip/zip.ts'
 import { ENTRIES_MAX } from '#workers/limits.ts'
 
@@ -21,12 +21,12 @@ function open(t: Test, bytes: Uint8Array): ZipArchive {
 
 const build = (t: Test, parts: ZipPart[], shape?: ZipShape) => open(t, buildZip(parts, shape))
 
-function faultOf(look: () => unknown): BookFault['problem'] | null {
+function faultOf(look: () => unknown): BookProblem['problem'] | null {
   try {
     look()
     return null
   } catch (error) {
-    if (error instanceof BookFault) return error.problem
+    if (error instanceof BookProblem) return error.problem
     throw error
   }
 }

@@ -32,17 +32,17 @@ import { sourceKey } from '#core/metadata/source-key.ts'
 type Services = Needs<'database' | 'settings'>
 const endpoint = endpointOf<Services>()
 
-/** Services have short names, with `plugin:` or `api:` in front; identifiers and addresses are lines. */
+/** Names of services are short, with `plugin:` or `api:` in front. */
 const Source = Type.String({ minLength: 1, maxLength: 107, pattern: '^[A-Za-z0-9][A-Za-z0-9:._-]*$', description: 'Name of the service.' })
-/** Identifiers and ratings are kept under keys, which contexts have too. */
+/** Identifiers and ratings have keys, which contexts use too. */
 const KeySource = Type.String({
   ...{ minLength: 1, maxLength: 107, pattern: '^[A-Za-z0-9][A-Za-z0-9:._-]*$', title: 'ServiceKey' },
   description:
-    'Key of the service: `plugin:` and the name that a plugin has for it (`idSource`, or the id of the plugin), or any other name. Where an installed plugin has this name for its service, `plugin:` is put in front of it.',
+    'Key of the service: `plugin:` and the `idSource` of a plugin (or its id), or any other name. If an installed plugin uses the name, the server adds `plugin:` to it.',
 })
 const Line = Type.String({ minLength: 1, maxLength: 500 })
 const Url = Type.String({ maxLength: 2_000, pattern: '^https?://[^\\s]+$' })
-/** What clients call these members too. */
+/** Other names of these members that clients use. */
 const ALIASES = { sourceName: 'source', source_name: 'source', external_id: 'externalId' }
 
 const SeriesId = Type.Object({ seriesId: Uuid })
@@ -58,7 +58,7 @@ const Rating = Noun('SeriesRating')({
 
 type Call = { caller: Caller; services: Services }
 
-/** The id of the owner as the database writes it. @throws not_found for what the caller may not see */
+/** The id of the owner as the database writes it. @throws not_found if the caller may not see it */
 async function checkOwner(call: Call, owner: 'series' | 'books', id: string): Promise<string> {
   const caller = call.caller
   if (owner === 'series') return await checkSeries(call.services.database, caller, id)
@@ -76,7 +76,7 @@ interface Kind {
   what: string
   shape: TSchema
   body: Record<string, TSchema>
-  /** How one is deleted: by id, or by the source of which there is one. */
+  /** How an entry is deleted: by id or, if there is only one per source, by source. */
   by: 'id' | 'source'
   /** Whether its sources are keys. */
   hasKeys?: boolean
@@ -85,7 +85,7 @@ interface Kind {
 const ids = {
   path: 'external-ids',
   list: 'externalIds',
-  what: 'identifiers at other services',
+  what: 'identifiers at services',
   shape: ExternalId,
   body: { source: KeySource, externalId: Line, externalUrl: Type.Optional(Nullable(Url)), metadataHash: Type.Optional(Nullable(Line)) },
   set: 'externalIds' as const,
@@ -95,7 +95,7 @@ const ids = {
 const links = {
   path: 'external-links',
   list: 'links',
-  what: 'links to other services',
+  what: 'links to services',
   shape: ExternalLink,
   body: { source: Source, url: Url, externalId: Type.Optional(Nullable(Line)) },
   set: 'externalLinks' as const,
@@ -108,7 +108,7 @@ const KINDS: Kind[] = [
     path: 'alternate-titles',
     list: 'titles',
     table: 'series_alternate_titles',
-    what: 'further titles',
+    what: 'alternate titles',
     shape: AlternateTitle,
     body: { label: Line, title: Line },
     set: 'alternateTitles',
@@ -123,7 +123,7 @@ const KINDS: Kind[] = [
     path: 'external-ratings',
     list: 'ratings',
     table: 'series_external_ratings',
-    what: 'ratings at other services',
+    what: 'ratings at services',
     shape: ExternalRating,
     body: {
       source: KeySource,
@@ -136,7 +136,7 @@ const KINDS: Kind[] = [
   },
 ]
 
-/** How the entries of a kind are reached. */
+/** Addresses, names and permissions of a kind. */
 function reachOf({ owner, path, by }: Kind) {
   const isSeries = owner === 'series'
   const idName = isSeries ? 'seriesId' : 'bookId'
@@ -152,18 +152,18 @@ function reachOf({ owner, path, by }: Kind) {
   }
 }
 
-/** A source as it is kept. */
+/** A source in the form in which it is stored. */
 const keptAs = async (kind: Kind, database: Knex, source: string) =>
   kind.hasKeys ? sourceKey(source, await listIdNames(database)) : source
 
 function listRoute(kind: Kind) {
   const { owner, table, shape } = kind
   const { base, ownerParams, read, ownerOf } = reachOf(kind)
-  const shown = (services: Services, { ownerId: _, ...fact }: Record<string, unknown>) => withSourceName(services, fact)
+  const entryView = (services: Services, { ownerId: _, ...fact }: Record<string, unknown>) => withSourceName(services, fact)
   return endpoint({
     method: 'GET',
     path: base,
-    summary: `The ${kind.what} of a ${owner === 'series' ? 'series' : 'book'}`,
+    summary: `List the ${kind.what} of a ${owner === 'series' ? 'series' : 'book'}`,
     tag: owner,
     allow: { who: read },
     params: ownerParams,
@@ -171,7 +171,7 @@ function listRoute(kind: Kind) {
     run: async (call, { params }) => {
       const id = await ownerOf(call, params)
       const entries = await listEntries<Record<string, unknown>>(call.services.database, table, [id])
-      return { [kind.list]: entries.map((entry) => shown(call.services, entry)) }
+      return { [kind.list]: entries.map((entry) => entryView(call.services, entry)) }
     },
   })
 }
@@ -183,14 +183,14 @@ function addRoute(kind: Kind) {
   return endpoint({
     method: 'POST',
     path: base,
-    summary: `Add to the ${kind.what}${kind.by === 'source' || kind.path === 'external-ids' ? '; what is there of the same source is replaced' : ''}`,
+    summary: `Add to the ${kind.what}${kind.by === 'source' || kind.path === 'external-ids' ? '; replaces an entry of the same source' : ''}`,
     tag: owner,
     allow: { who: write },
     params: ownerParams,
     body: Type.Object(kind.body, {
       additionalProperties: false,
       title: `New${(shape as { title?: string }).title?.replace(/^Book/, '')}`,
-      ...(isOfService && { description: 'Takes `sourceName` and `source_name` for `source`, and `external_id` for `externalId`, too.' }),
+      ...(isOfService && { description: 'Also accepts `sourceName` and `source_name` for `source`, and `external_id` for `externalId`.' }),
     }),
     ...(isOfService && { bodyAliases: ALIASES }),
     reply: shape,
@@ -218,7 +218,7 @@ function removeRoute(kind: Kind) {
       const { database } = call.services
       const which = kind.by === 'source' ? { key: await keptAs(kind, database, one) } : { id: one }
       if (!(await removeEntry(database, { kind: record, id, set }, which)))
-        refuse('not_found', `There is no ${one} among the ${kind.what}.`)
+        refuse('not_found', `There is no entry ${one} in the ${kind.what}.`)
       return undefined
     },
   })
@@ -229,12 +229,12 @@ async function addOne(call: Call & { created(): void }, kind: Kind, ownerId: str
   const source = typeof body.source === 'string' ? { source: await keptAs(kind, database, body.source) } : {}
   const owner = { kind: reachOf(kind).record, id: ownerId, set: kind.set }
   const { id, isNew } = await addEntry(database, owner, { ...body, ...source } as never)
-  // No address: they have none of their own, only the list has.
+  // Without an address: entries have none of their own, only the list has.
   if (isNew) call.created()
   return withSourceName(call.services, await getOne(database, kind.table, { ownerId, id }))
 }
 
-/** One entry as the list shows it. @throws not_found */
+/** One entry in the shape of the list. @throws not_found */
 async function getOne(
   database: Knex,
   table: EntryTable,
@@ -247,18 +247,18 @@ async function getOne(
 
 const routesOf = (kind: Kind) => [listRoute(kind), addRoute(kind), removeRoute(kind)]
 
-export const seriesFactRoutes = [
+export const metadataEntryRoutes = [
   ...KINDS.flatMap(routesOf),
   endpoint({
     method: 'PATCH',
     path: '/api/v1/series/:seriesId/alternate-titles/:titleId',
-    summary: 'Change a further title of a series',
+    summary: 'Change an alternate title of a series',
     tag: 'series',
     allow: { who: 'series-write' },
     params: Type.Object({ seriesId: Uuid, titleId: Uuid }),
     body: Type.Object(
       { label: Type.Optional(Nullable(Line)), title: Type.Optional(Nullable(Line)) },
-      { additionalProperties: false, description: 'What is absent or null stays.' },
+      { additionalProperties: false, description: 'Absent or null members are kept.' },
     ),
     reply: AlternateTitle,
     run: async (call, { params, body }) => {
@@ -274,7 +274,7 @@ export const seriesFactRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/user/ratings',
-    summary: 'My ratings of series, the latest first',
+    summary: 'List my ratings of series, latest first',
     tag: 'series',
     allow: { who: 'series-read' },
     reply: Type.Object({ ratings: Type.Array(Rating) }),
@@ -293,7 +293,7 @@ export const seriesFactRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/series/:seriesId/rating',
-    summary: 'My rating of a series; null where there is none',
+    summary: 'Get my rating of a series; null if there is none',
     tag: 'series',
     allow: { who: 'series-read' },
     params: SeriesId,
@@ -342,7 +342,7 @@ export const seriesFactRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/series/:seriesId/ratings/average',
-    summary: 'The average rating of a series by all users',
+    summary: 'Get the average rating of a series by all users',
     tag: 'series',
     allow: { who: 'series-read' },
     params: SeriesId,

@@ -2,14 +2,14 @@ import Type from 'typebox'
 import { type Call, endpointOf, streamOf } from '#api/http/endpoint.ts'
 import { eventsOf, type ServerEvent } from '#api/http/event-stream.ts'
 import type { Needs } from '#api/http/services.ts'
-import { AllMetrics, HealthStatus, shownMetrics, summaryOf } from '#api/views/plugin-metrics-view.ts'
-import { ShownManifest, shownManifest } from '#api/views/plugin-view.ts'
+import { AllMetrics, HealthStatus, pluginMetricsView, summaryOf } from '#api/views/plugin-metrics-view.ts'
+import { ManifestView, manifestView } from '#api/views/plugin-view.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
 import { CarrelError, refuse } from '#core/foundation/errors.ts'
 import { described, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { QUARANTINE } from '#plugins/host/plugin-health.ts'
-import { countFailures, listFailures, listPluginFacts } from '#plugins/host/plugin-store.ts'
+import { countFailures, listFailures, listPluginStatuses } from '#plugins/host/plugin-store.ts'
 import { isAtLeast, LOG_LEVELS, type LogLevel, type LogLine } from '#plugins/logs/lines.ts'
 import type { PluginLogs, RecordedCall } from '#plugins/logs/plugin-logs.ts'
 import { harmless, hideSecrets, redact } from '#plugins/logs/text.ts'
@@ -25,16 +25,16 @@ const CallId = Type.Object({ pluginId: Uuid, callId: Uuid })
 const Count = Type.Integer({ minimum: 0 })
 const Milliseconds = Type.Number({ minimum: 0 })
 
-/** Failures are looked at a page at a time. */
+/** Limit of one page of failures. */
 const FAILURES_MAX = 500
 const LINES_MAX = 500
 const LINES_DEFAULT = 200
-/** Enough to see what was asked for. */
+/** Enough to recognize the request. */
 const SUMMARY_LENGTH_MAX = 200
 const CONFIG_LENGTH_MAX = 64_000
 
 const Level = OneOf(LOG_LEVELS)
-/** Rises from line to line, across restarts too. */
+/** Increases from line to line, also across restarts. */
 const lineId = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 const LineId = Type.Integer(lineId)
 const Line = Type.Object(
@@ -42,21 +42,21 @@ const Line = Type.Object(
     id: LineId,
     at: Timestamp,
     level: Level,
-    message: Type.String({ description: 'One line; control characters are shown as escapes, secrets are hidden.' }),
-    data: Nullable(Type.String({ description: 'JSON of what the plugin gave along, perhaps cut.' })),
-    callId: Nullable(Uuid, { description: 'Null where the server speaks of lines that are missing.' }),
+    message: Type.String({ description: 'One line; control characters are escaped, secrets are hidden.' }),
+    data: Nullable(Type.String({ description: 'Data from the plugin as JSON, possibly shortened.' })),
+    callId: Nullable(Uuid, { description: 'Null if the server reports missing lines.' }),
     method: Nullable(Type.String()),
   },
   { title: 'PluginLogLine' },
 )
-const shownLine = (line: LogLine) => ({ ...line, at: line.at.toISOString() })
+const lineView = (line: LogLine) => ({ ...line, at: line.at.toISOString() })
 const From = {
   after: Type.Optional(Type.Integer({ ...lineId, description: 'Only lines after this one.' })),
-  level: Type.Optional(Type.Enum(LOG_LEVELS, { type: 'string', description: 'Leaves out what is less.' })),
+  level: Type.Optional(Type.Enum(LOG_LEVELS, { type: 'string', description: 'Lowest level to return.' })),
 }
 
 const Source = Nullable(Type.String(), {
-  description: "Where in the plugin's sources it arose, such as `src/main.ts:12:9`; in `main.js` where its package has no source map.",
+  description: 'Position in the source of the plugin, such as `src/main.ts:12:9`; in `main.js` if the package has no source map.',
 })
 const call = {
   callId: Uuid,
@@ -64,8 +64,8 @@ const call = {
   version: Type.String(),
   userId: Nullable(Uuid),
   startedAt: Timestamp,
-  code: Type.String({ description: '`ok`, or that of the failure.' }),
-  message: Nullable(Type.String(), { description: 'Why it failed; of a call that went well, what it left to nobody.' }),
+  code: Type.String({ description: '`ok`, or the error code.' }),
+  message: Nullable(Type.String(), { description: 'Why it failed; of a successful call, an error that it did not handle.' }),
   source: Source,
   cpuMs: Milliseconds,
   wallMs: Milliseconds,
@@ -74,39 +74,36 @@ const call = {
   resultLength: Count,
   hostCalls: Type.Record(Type.String(), Count),
   fetches: Type.Array(Noun('PluginFetch')({ host: Type.String(), outcome: Type.String(), bytes: Count, cached: Type.Boolean() })),
-  isInputCut: Type.Boolean({ description: 'Something of the input is hidden or left out, so that the call cannot be repeated exactly.' }),
+  isInputCut: Type.Boolean({ description: 'Part of the input is hidden or left out, so the call cannot be repeated exactly.' }),
 }
 const CallSummary = Type.Object(call, { title: 'PluginCallSummary' })
 const CallDetail = Type.Object({ ...call, input: Type.Unknown(), result: Type.Unknown() }, { title: 'PluginCall' })
 
-const shownCall = ({ input, result, startedAt, ...rest }: RecordedCall) => ({ ...rest, startedAt: startedAt.toISOString() })
+const callView = ({ input, result, startedAt, ...rest }: RecordedCall) => ({ ...rest, startedAt: startedAt.toISOString() })
 
-/** A call that is still remembered. @throws not_found */
+/** A recorded call. @throws not_found */
 function getCall(logs: PluginLogs, pluginId: string, callId: string): RecordedCall {
-  return logs.findCall(pluginId, callId) ?? refuse('not_found', 'This call is not among the last ones of the plugin any more.')
+  return logs.findCall(pluginId, callId) ?? refuse('not_found', 'This call is no longer recorded.')
 }
 
 /**
- * A plugin, for callers who see every series: its input and its logs may name any of them.
+ * A plugin, for callers who see every series: its input and logs may name any of them.
  * @throws not_found, forbidden
  */
-async function getKnown({ services, caller }: Call<Services>, pluginId: string): Promise<InstalledPlugin> {
+async function getPlugin({ services, caller }: Call<Services>, pluginId: string): Promise<InstalledPlugin> {
   const plugin = await services.plugins.get(pluginId)
   if (await hasSharingGrants(services.database, caller.userId))
-    refuse(
-      'forbidden',
-      'What plugins were asked and what they wrote may name series that are kept from you; ask somebody who may see all of them.',
-    )
+    refuse('forbidden', 'Calls and logs of plugins may name series that you may not see. Ask an administrator who may see all series.')
   return plugin
 }
 
 async function* linesAsEvents(lines: AsyncIterable<LogLine>, least: LogLevel | undefined): AsyncGenerator<ServerEvent> {
   for await (const line of lines) {
-    if (least === undefined || isAtLeast(line.level, least)) yield { id: String(line.id), data: shownLine(line) }
+    if (least === undefined || isAtLeast(line.level, least)) yield { id: String(line.id), data: lineView(line) }
   }
 }
 
-/** Lines of a plugin that may have been uninstalled since it was looked up: then nobody else would ever end them. */
+/** Follows the lines of a plugin; ends at once if it was uninstalled after the lookup, since nothing else would ever end the stream. */
 async function* whileInstalled({ plugins }: Services, pluginId: string, lines: AsyncIterable<LogLine>): AsyncGenerator<LogLine> {
   const plugin = await plugins.get(pluginId).catch((error: unknown) => {
     if (error instanceof CarrelError && error.code === 'not_found') return null
@@ -116,15 +113,15 @@ async function* whileInstalled({ plugins }: Services, pluginId: string, lines: A
   else yield* lines
 }
 
-/** What a client says it has seen; of another server or none, it has seen nothing. */
+/** The last line that a client has seen; null for an id that is not from this server. */
 const readLineId = (text: string | null): number | null => (text !== null && /^\d{1,16}$/.test(text) ? Number(text) : null)
 
 /** Health, failures, logs and calls of plugins, for administrators. */
-export const pluginWatchRoutes = [
+export const pluginDiagnosticsRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/admin/plugins/:pluginId/health',
-    summary: 'Plugin health',
+    summary: 'Get the health of a plugin',
     tag,
     allow,
     params: PluginId,
@@ -134,8 +131,8 @@ export const pluginWatchRoutes = [
           pluginId: Uuid,
           name: Type.String(),
           enabled: Type.Boolean(),
-          healthStatus: described(HealthStatus, '`unknown` before it has answered, `degraded` while it is left alone after failures.'),
-          failureCount: Type.Integer({ minimum: 0, description: 'Failures that are remembered; reset forgets them.' }),
+          healthStatus: described(HealthStatus, '`unknown` before its first answer, `degraded` while it is paused after failures.'),
+          failureCount: Type.Integer({ minimum: 0, description: 'Recorded failures; reset deletes them.' }),
           lastFailureAt: Nullable(Timestamp),
           lastSuccessAt: Nullable(Timestamp),
           disabledReason: Nullable(Type.String()),
@@ -145,15 +142,15 @@ export const pluginWatchRoutes = [
     }),
     run: async ({ services }, { params }) => {
       const plugin = await services.plugins.get(params.pluginId)
-      const facts = (await listPluginFacts(services.database, plugin.id)).get(plugin.id)
+      const state = (await listPluginStatuses(services.database, plugin.id)).get(plugin.id)
       const [numbers] = services.plugins.logs.metrics(plugin.id)
       const health = {
         pluginId: plugin.id,
         name: plugin.key,
         enabled: plugin.state === 'enabled',
         healthStatus: services.plugins.healthOf(plugin),
-        failureCount: facts?.failureCount ?? 0,
-        lastFailureAt: facts?.lastFailureAt?.toISOString() ?? null,
+        failureCount: state?.failureCount ?? 0,
+        lastFailureAt: state?.lastFailureAt?.toISOString() ?? null,
         lastSuccessAt: (numbers?.lastSuccessAt ?? plugin.lastSuccessAt)?.toISOString() ?? null,
         disabledReason: plugin.stateReason,
       }
@@ -163,26 +160,26 @@ export const pluginWatchRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/admin/plugins/:pluginId/test',
-    summary: 'Start a plugin beside its running instance, and see whether it gets ready',
+    summary: 'Test a plugin: start it beside its running instance and check that it becomes ready',
     tag,
     allow,
     params: PluginId,
     reply: Type.Object(
       {
         ...{ success: Type.Boolean(), latencyMs: Count, message: Type.String(), code: Nullable(Type.String()) },
-        manifest: ShownManifest,
+        manifest: ManifestView,
       },
       { title: 'PluginTestResult' },
     ),
     run: async ({ services }, { params }) => {
       const result = await services.plugins.test(params.pluginId)
-      return { ...result, manifest: shownManifest((await services.plugins.get(params.pluginId)).manifest) }
+      return { ...result, manifest: manifestView((await services.plugins.get(params.pluginId)).manifest) }
     },
   }),
   endpoint({
     method: 'GET',
     path: '/api/v1/admin/plugins/:pluginId/failures',
-    summary: 'What went wrong with a plugin, the last first',
+    summary: 'List the failures of a plugin, latest first',
     tag,
     allow,
     params: PluginId,
@@ -201,7 +198,7 @@ export const pluginWatchRoutes = [
             method: Type.String(),
             occurredAt: Timestamp,
             requestSummary: Nullable(Type.String(), {
-              description: 'What it was asked, without secrets; null when the call is forgotten.',
+              description: 'The request, without secrets; null if the call is no longer recorded.',
             }),
             context: Type.Object({ version: Type.String(), callId: Uuid }),
           },
@@ -209,20 +206,20 @@ export const pluginWatchRoutes = [
         ),
       ),
       total: Count,
-      windowFailures: Type.Integer({ minimum: 0, description: 'Failures within the window that only broken or hostile code has.' }),
+      windowFailures: Type.Integer({ minimum: 0, description: 'Failures within the window that only broken or hostile code causes.' }),
       windowSeconds: Count,
-      threshold: Type.Integer({ minimum: 0, description: 'So many within the window put it into quarantine.' }),
+      threshold: Type.Integer({ minimum: 0, description: 'Number of failures within the window that leads to quarantine.' }),
     }),
-    run: async (asked, { params, query }) => {
-      const { services } = asked
-      const { id } = await getKnown(asked, params.pluginId)
+    run: async (call, { params, query }) => {
+      const { services } = call
+      const { id } = await getPlugin(call, params.pluginId)
       const [{ items, total }, windowFailures] = await Promise.all([
         listFailures(services.database, id, { offset: query.offset ?? 0, limit: query.limit ?? 50 }),
         countFailures(services.database, id, QUARANTINE),
       ])
       const calls = new Map(services.plugins.logs.calls(id).map((one) => [one.callId, one]))
       const failures = items.map(({ version, callId, ...failure }) => {
-        const asked = calls.get(callId)?.input
+        const input = calls.get(callId)?.input
         return {
           id: failure.id,
           errorCode: failure.code,
@@ -230,7 +227,7 @@ export const pluginWatchRoutes = [
           source: failure.source,
           method: failure.method,
           occurredAt: failure.occurredAt.toISOString(),
-          requestSummary: asked === undefined ? null : JSON.stringify(redact(asked, { lengthMax: SUMMARY_LENGTH_MAX }).value),
+          requestSummary: input === undefined ? null : JSON.stringify(redact(input, { lengthMax: SUMMARY_LENGTH_MAX }).value),
           context: { version, callId },
         }
       })
@@ -240,39 +237,39 @@ export const pluginWatchRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/admin/plugins/:pluginId/logs',
-    summary: 'The last lines that a plugin wrote, the oldest first',
+    summary: 'List the last log lines of a plugin, oldest first',
     tag,
     allow,
     params: PluginId,
     query: Type.Object({
       ...From,
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LINES_MAX, description: `${LINES_DEFAULT} unless said.` })),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LINES_MAX, description: `Default ${LINES_DEFAULT}.` })),
     }),
     reply: Type.Object({
       lines: Type.Array(Line),
-      missed: Type.Integer({ minimum: 0, description: 'Lines after the one that was named that are not kept any more.' }),
-      lastId: Nullable(LineId, { description: 'Of the newest line; null when there never was one.' }),
+      missed: Type.Integer({ minimum: 0, description: 'Lines after the given one that are no longer stored.' }),
+      lastId: Nullable(LineId, { description: 'Id of the newest line; null if there never was one.' }),
     }),
-    run: async (asked, { params, query }) => {
-      const { services } = asked
-      const { id } = await getKnown(asked, params.pluginId)
+    run: async (call, { params, query }) => {
+      const { services } = call
+      const { id } = await getPlugin(call, params.pluginId)
       const page = services.plugins.logs.lines(id, { ...query, limit: query.limit ?? LINES_DEFAULT })
-      return { ...page, lines: page.lines.map(shownLine) }
+      return { ...page, lines: page.lines.map(lineView) }
     },
   }),
   stream({
     path: '/api/v1/admin/plugins/:pluginId/logs/live',
     summary:
-      'Lines of a plugin as it writes them, as server-sent events, of which the data is a line as above; Last-Event-ID or `after` says where to begin, else with the next one',
+      'Stream the log lines of a plugin as server-sent events, one line as data of each; starts after Last-Event-ID or `after`, else with the next line',
     tag,
-    // A browser's EventSource sends no header of its own.
+    // The EventSource of a browser cannot send headers.
     allow: { ...allow, cookie: true },
     params: PluginId,
     query: Type.Object(From),
     mediaTypes: ['text/event-stream'],
-    run: async (asked, { params, query }) => {
-      const { services } = asked
-      const { id } = await getKnown(asked, params.pluginId)
+    run: async (call, { params, query }) => {
+      const { services } = call
+      const { id } = await getPlugin(call, params.pluginId)
       return eventsOf(({ lastEventId, signal }) => {
         const after = readLineId(lastEventId) ?? query.after ?? null
         const lines = services.plugins.logs.follow(id, { after, signal })
@@ -283,48 +280,48 @@ export const pluginWatchRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/admin/plugins/:pluginId/calls',
-    summary: 'The last 50 calls of a plugin, the newest first',
+    summary: 'List the last 50 calls of a plugin, newest first',
     tag,
     allow,
     params: PluginId,
     reply: Type.Object({ calls: Type.Array(CallSummary) }),
-    run: async (asked, { params }) => {
-      const { services } = asked
-      const { id } = await getKnown(asked, params.pluginId)
-      return { calls: services.plugins.logs.calls(id).map(shownCall) }
+    run: async (call, { params }) => {
+      const { services } = call
+      const { id } = await getPlugin(call, params.pluginId)
+      return { calls: services.plugins.logs.calls(id).map(callView) }
     },
   }),
   endpoint({
     method: 'GET',
     path: '/api/v1/admin/plugins/:pluginId/calls/:callId',
-    summary: 'One of the last calls, with what it was given and what it answered; secrets are hidden, long texts cut',
+    summary: 'Get a recorded call with its input and answer; secrets are hidden, long texts shortened',
     tag,
     allow,
     params: CallId,
     reply: CallDetail,
-    run: async (asked, { params }) => {
-      const { services } = asked
-      const { id } = await getKnown(asked, params.pluginId)
+    run: async (call, { params }) => {
+      const { services } = call
+      const { id } = await getPlugin(call, params.pluginId)
       const found = getCall(services.plugins.logs, id, params.callId)
-      return { ...shownCall(found), input: found.input, result: found.result }
+      return { ...callView(found), input: found.input, result: found.result }
     },
   }),
   endpoint({
     method: 'GET',
     path: '/api/v1/admin/plugins/:pluginId/calls/:callId/fixture',
-    summary: 'One of the last calls as a file that the tools for plugins can repeat',
+    summary: 'Get a recorded call as a file that carrel-plugin can repeat',
     tag,
     allow,
     params: CallId,
     reply: Type.Object({
       method: Type.String(),
       input: Type.Unknown(),
-      config: Type.Unknown({ description: 'As it is now, without secrets.' }),
+      config: Type.Unknown({ description: 'The current configuration, without secrets.' }),
       isInputCut: call.isInputCut,
     }),
-    run: async (asked, { params }) => {
-      const { services } = asked
-      const plugin = await getKnown(asked, params.pluginId)
+    run: async (call, { params }) => {
+      const { services } = call
+      const plugin = await getPlugin(call, params.pluginId)
       const { method, input, isInputCut } = getCall(services.plugins.logs, plugin.id, params.callId)
       return { method, input, config: redact(plugin.config, { lengthMax: CONFIG_LENGTH_MAX }).value, isInputCut }
     },
@@ -332,17 +329,17 @@ export const pluginWatchRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/metrics/plugins',
-    summary: 'What all plugins did since the server started, in numbers',
+    summary: 'Get metrics of all plugins since the start of the server',
     tag,
     allow,
     reply: AllMetrics,
     run: async ({ services }) => {
-      const [installed, facts] = await Promise.all([services.plugins.list(), listPluginFacts(services.database, null)])
+      const [installed, state] = await Promise.all([services.plugins.list(), listPluginStatuses(services.database, null)])
       const numbers = new Map(services.plugins.logs.metrics().map((one) => [one.pluginId, one]))
       const plugins = installed.map((plugin) =>
-        shownMetrics(plugin, numbers.get(plugin.id), {
+        pluginMetricsView(plugin, numbers.get(plugin.id), {
           healthStatus: services.plugins.healthOf(plugin),
-          lastFailureAt: facts.get(plugin.id)?.lastFailureAt ?? null,
+          lastFailureAt: state.get(plugin.id)?.lastFailureAt ?? null,
         }),
       )
       return { plugins, summary: summaryOf(plugins), updatedAt: new Date().toISOString() }

@@ -3,9 +3,9 @@ import type { Knex } from 'knex'
 import { LRUCache } from 'lru-cache'
 import { type ApiKey, findKeyPrefix, isApiKey } from '#core/account/api-key.ts'
 import { type ApiKeyProof, findApiKeyByPrefix, recordApiKeyUses } from '#core/account/api-key-store.ts'
-import type { AppSession, AppSessions, SessionGround } from '#core/account/app-sessions.ts'
+import type { AppSession, AppSessions, SessionCredential } from '#core/account/app-sessions.ts'
 import type { Caller } from '#core/account/caller.ts'
-import type { KnownDevices, Shown } from '#core/account/known-devices.ts'
+import type { ClientDevice, KnownDevices } from '#core/account/known-devices.ts'
 import type { LoginThrottle } from '#core/account/login-throttle.ts'
 import { verifyPassword } from '#core/account/password.ts'
 import type { Permission } from '#core/account/permission.ts'
@@ -25,7 +25,7 @@ const REMEMBERED_MAX = 10_000
 const USES_MAX = 10_000
 
 /** Turns credentials into callers. Every method returns null for a credential that is not valid, or not valid any more. */
-export interface Callers {
+export interface Authenticator {
   ofToken(token: string, via: 'token' | 'cookie'): Promise<Caller | null>
   ofApiKey(key: string): Promise<Caller | null>
   /**
@@ -51,7 +51,7 @@ interface BasicProof {
   user: User
 }
 
-interface CallersOptions {
+interface AuthenticatorOptions {
   database: Knex
   tokens: Tokens
   throttle: LoginThrottle
@@ -59,14 +59,14 @@ interface CallersOptions {
   appSessions: AppSessions
 }
 
-export function openCallers(options: CallersOptions): Callers {
-  return new CachedCallers(options)
+export function openAuthenticator(options: AuthenticatorOptions): Authenticator {
+  return new CachedAuthenticator(options)
 }
 
-class CachedCallers implements Callers {
-  readonly #options: CallersOptions
+class CachedAuthenticator implements Authenticator {
+  readonly #options: AuthenticatorOptions
   // The credential of each caller: private to this file.
-  readonly #grounds = new WeakMap<Caller, SessionGround>()
+  readonly #credentials = new WeakMap<Caller, SessionCredential>()
   readonly #sessions
   readonly #keys
   // E-readers send name and password with every request, and checking one costs 20 ms of a core: verified ones are cached
@@ -80,7 +80,7 @@ class CachedCallers implements Callers {
   // Of many concurrent requests with the same name and password, only one pays for the check.
   readonly #checks = openSingleFlight()
 
-  constructor(options: CallersOptions) {
+  constructor(options: AuthenticatorOptions) {
     this.#options = options
     this.#sessions = openFreshCache<User>({
       max: REMEMBERED_MAX,
@@ -108,23 +108,23 @@ class CachedCallers implements Callers {
     this.#goodKeys.set(prefix, true)
     if (this.#uses.size < USES_MAX || this.#uses.has(proof.key.id)) this.#uses.set(proof.key.id, new Date())
     const caller = callerOf(user, narrowed(user, proof.key), via)
-    this.#grounds.set(caller, { userId: user.id, passwordHash: null, apiKeyId: proof.key.id })
+    this.#credentials.set(caller, { userId: user.id, passwordHash: null, apiKeyId: proof.key.id })
     return caller
   }
 
-  async #checkBasic(username: string, password: string, shown: Shown): Promise<BasicProof | null> {
+  async #checkBasic(username: string, password: string, client: ClientDevice): Promise<BasicProof | null> {
     const { found, account } = await findLogin(this.#options.database, username)
-    const known = await this.#options.devices.find(found?.user.id ?? null, shown)
-    const attempt = this.#options.throttle.begin({ account, address: shown.address, known })
+    const known = await this.#options.devices.find(found?.user.id ?? null, client)
+    const attempt = this.#options.throttle.begin({ account, address: client.address, known })
     try {
-      const good = await verifyPassword(password, found?.passwordHash ?? null)
-      if (!found || !good || !found.user.isActive) {
+      const isRight = await verifyPassword(password, found?.passwordHash ?? null)
+      if (!found || !isRight || !found.user.isActive) {
         attempt.fail()
         return null
       }
       attempt.succeed()
       // E-readers keep no cookies, so their address marks them as known.
-      await this.#options.devices.recordAddress(found.user.id, shown.address)
+      await this.#options.devices.recordAddress(found.user.id, client.address)
       return { login: username, ...found }
     } catch (error) {
       attempt.abandon()
@@ -133,15 +133,15 @@ class CachedCallers implements Callers {
   }
 
   /** Failed attempts count per place: only requests from the same place share a check. */
-  async #proveBasic(id: string, basic: { username: string; password: string; shown: Shown }): Promise<BasicProof | null> {
-    return await this.#checks.join(JSON.stringify([id, basic.shown]), undefined, async () => {
+  async #proveBasic(id: string, basic: { username: string; password: string; client: ClientDevice }): Promise<BasicProof | null> {
+    return await this.#checks.join(JSON.stringify([id, basic.client]), undefined, async () => {
       const begun = this.#generation
-      const { username, password, shown } = basic
+      const { username, password, client } = basic
       // The stored hash has not changed, so the password matches: no need to check it again.
       const known = this.#basics.get(id)
       const now = known ? await findUserByLogin(this.#options.database, username) : null
       const isUnchanged = known && now && now.passwordHash === known.passwordHash
-      const proof = isUnchanged ? { login: username, ...now } : await this.#checkBasic(username, password, shown)
+      const proof = isUnchanged ? { login: username, ...now } : await this.#checkBasic(username, password, client)
       if (proof === null) this.#basics.delete(id)
       else if (begun === this.#generation) this.#basics.set(id, { ...proof, freshUntil: performance.now() + FRESH_MS })
       return proof
@@ -177,10 +177,10 @@ class CachedCallers implements Callers {
       .digest('base64')
     const known = this.#basics.get(id)
     const isFresh = known !== undefined && known.freshUntil > performance.now()
-    const proof = isFresh ? known : await this.#proveBasic(id, { username, password, shown: { address, device } })
+    const proof = isFresh ? known : await this.#proveBasic(id, { username, password, client: { address, device } })
     if (proof === null || !proof.user.isActive) return null
     const caller = callerOf(proof.user, permissionsOf(proof.user), 'basic')
-    this.#grounds.set(caller, { userId: proof.user.id, passwordHash: proof.passwordHash, apiKeyId: null })
+    this.#credentials.set(caller, { userId: proof.user.id, passwordHash: proof.passwordHash, apiKeyId: null })
     return caller
   }
 
@@ -193,8 +193,8 @@ class CachedCallers implements Callers {
   }
 
   async beginAppSession(caller: Caller, { remembered }: { remembered: boolean }): Promise<AppSession | null> {
-    const ground = this.#grounds.get(caller)
-    return ground === undefined ? null : await this.#options.appSessions.begin(ground, remembered)
+    const credential = this.#credentials.get(caller)
+    return credential === undefined ? null : await this.#options.appSessions.begin(credential, remembered)
   }
 
   knowsApiKey(key: string): boolean {

@@ -2,8 +2,8 @@ import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import type { Needs } from '#api/http/services.ts'
-import { BOOK_SORT, FULL, ShownBook, shownBooks } from '#api/views/book-view.ts'
-import { FULL_SERIES, SAME_LIBRARY, SERIES_SORT, ShownSeries, shownSeries } from '#api/views/series-view.ts'
+import { BOOK_SORT, FULL, ListedBook, listedBooks } from '#api/views/book-view.ts'
+import { FULL_SERIES, ListedSeries, listedSeries, SAME_LIBRARY, SERIES_SORT } from '#api/views/series-view.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { type BookFilter, type BookSort, checkLibrary, listBooks, listOnDeck, readBookSort } from '#core/catalog/book-query.ts'
 import { listSeries, readSeriesSort, type SeriesFilter, type SeriesSort } from '#core/catalog/series-query.ts'
@@ -12,12 +12,12 @@ import { Uuid } from '#core/foundation/schema.ts'
 type Services = Needs<'database' | 'settings'>
 const endpoint = endpointOf<Services>()
 
-/** A shelf on a start page; the full list has pages. */
+/** A shelf of a start page; the full list has pages. */
 const LIMIT_MAX = 100
 const LIMIT_DEFAULT = 50
 
 const LibraryId = Type.Object({ libraryId: Uuid })
-const limit = Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, description: `${LIMIT_DEFAULT} unless said.` }))
+const limit = Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, description: `Default ${LIMIT_DEFAULT}.` }))
 const bookQuery = { ...pageQuery, sort: BOOK_SORT, full: FULL, seriesId: Type.Optional(Uuid) }
 const lastBooksQuery = { limit, sort: BOOK_SORT, full: FULL }
 const seriesQuery = { limit, sort: SERIES_SORT, full: FULL_SERIES }
@@ -33,20 +33,20 @@ interface ListRequest {
     libraryId?: string
     seriesId?: string
   }
-  /** Of the path. */
+  /** From the path. */
   libraryId?: string
 }
 
-/** A library named in the path must be there; one named in the query just matches nothing. */
+/** The library in the path must exist; an unknown one in the query matches nothing. */
 async function placeOf(request: ListRequest): Promise<Pick<BookFilter, 'libraryId' | 'seriesId'>> {
   if (request.libraryId !== undefined) await checkLibrary(request.call.services.database, request.libraryId)
   return { libraryId: request.libraryId ?? request.query.libraryId, seriesId: request.query.seriesId }
 }
 
 const BOOK_SHELVES = {
-  'recently-added': { summary: 'Books by the day they came, the newest first', filter: {}, sort: { field: 'created', direction: 'desc' } },
+  'recently-added': { summary: 'List recently added books, newest first', filter: {}, sort: { field: 'created', direction: 'desc' } },
   'in-progress': {
-    summary: 'Books I have begun and not finished, the latest first',
+    summary: 'List the books that I am reading, latest first',
     filter: { reading: 'unfinished' },
     sort: { field: 'read', direction: 'desc' },
   },
@@ -63,7 +63,7 @@ async function answerBookShelf(shelf: keyof typeof BOOK_SHELVES, request: ListRe
     limit,
   }
   const { items, total } = await listBooks(services.database, request.call.caller, list)
-  return paginate({ call: request.call, page, pageSize, total, data: shownBooks(request.call, items, request.query) })
+  return paginate({ call: request.call, page, pageSize, total, data: listedBooks(request.call, items, request.query) })
 }
 
 async function answerOnDeck(request: ListRequest) {
@@ -71,7 +71,7 @@ async function answerOnDeck(request: ListRequest) {
   const { page, pageSize, offset, limit } = readPage(request.query)
   const list = { filter: await placeOf(request), sort: readBookSort(request.query.sort), offset, limit }
   const { items, total } = await listOnDeck(services.database, request.call.caller, list)
-  return paginate({ call: request.call, page, pageSize, total, data: shownBooks(request.call, items, request.query) })
+  return paginate({ call: request.call, page, pageSize, total, data: listedBooks(request.call, items, request.query) })
 }
 
 async function answerRecentlyRead(request: ListRequest) {
@@ -82,13 +82,13 @@ async function answerRecentlyRead(request: ListRequest) {
     offset: 0,
     limit: request.query.limit ?? LIMIT_DEFAULT,
   })
-  return shownBooks(request.call, items, request.query)
+  return listedBooks(request.call, items, request.query)
 }
 
 const SERIES_SHELVES = {
-  'in-progress': { summary: 'Series I have begun and not finished, the latest first', filter: { inProgress: true }, field: 'read' },
-  'recently-added': { summary: 'Series by the day they came, the newest first', filter: {}, field: 'created' },
-  'recently-updated': { summary: 'Series by their last change, the latest first', filter: {}, field: 'updated' },
+  'in-progress': { summary: 'List the series that I am reading, latest first', filter: { inProgress: true }, field: 'read' },
+  'recently-added': { summary: 'List recently added series, newest first', filter: {}, field: 'created' },
+  'recently-updated': { summary: 'List recently changed series, latest first', filter: {}, field: 'updated' },
 } as const satisfies Record<string, { summary: string; filter: SeriesFilter; field: SeriesSort['field'] }>
 
 async function answerSeriesShelf(shelf: keyof typeof SERIES_SHELVES, request: ListRequest) {
@@ -100,11 +100,11 @@ async function answerSeriesShelf(shelf: keyof typeof SERIES_SHELVES, request: Li
     offset: 0,
     limit: request.query.limit ?? LIMIT_DEFAULT,
   })
-  return shownSeries(request.call, items, request.query)
+  return listedSeries(request.call, items, request.query)
 }
 
-/** The shelves of a start page, of everything and of one library. Series shelves know no pages in this interface. */
-export const readingListRoutes = [
+/** The shelves of a start page, of all libraries or of one. The API has no pages for shelves of series. */
+export const homeShelfRoutes = [
   ...(Object.keys(BOOK_SHELVES) as (keyof typeof BOOK_SHELVES)[]).flatMap((shelf) => [
     endpoint({
       method: 'GET',
@@ -113,7 +113,7 @@ export const readingListRoutes = [
       tag: 'books',
       allow: { who: 'books-read' },
       query: Type.Object({ ...bookQuery, libraryId: Type.Optional(Uuid) }),
-      reply: Paginated(ShownBook),
+      reply: Paginated(ListedBook),
       run: (call, { query }) => answerBookShelf(shelf, { call, query }),
     }),
     endpoint({
@@ -124,50 +124,50 @@ export const readingListRoutes = [
       allow: { who: 'books-read' },
       params: LibraryId,
       query: Type.Object(bookQuery),
-      reply: Paginated(ShownBook),
+      reply: Paginated(ListedBook),
       run: (call, { params, query }) => answerBookShelf(shelf, { call, query, libraryId: params.libraryId }),
     }),
   ]),
   endpoint({
     method: 'GET',
     path: '/api/v1/books/on-deck',
-    summary: 'The next book of every series I am in between two books of',
+    summary: 'List my next book of each series that I am reading',
     tag: 'books',
     allow: { who: 'books-read' },
     query: Type.Object({ ...bookQuery, libraryId: Type.Optional(Uuid) }),
-    reply: Paginated(ShownBook),
+    reply: Paginated(ListedBook),
     run: (call, { query }) => answerOnDeck({ call, query }),
   }),
   endpoint({
     method: 'GET',
     path: '/api/v1/libraries/:libraryId/books/on-deck',
-    summary: 'The next book of every series I am in between two books of, of one library',
+    summary: 'List my next book of each series that I am reading, of one library',
     tag: 'books',
     allow: { who: 'books-read' },
     params: LibraryId,
     query: Type.Object(bookQuery),
-    reply: Paginated(ShownBook),
+    reply: Paginated(ListedBook),
     run: (call, { params, query }) => answerOnDeck({ call, query, libraryId: params.libraryId }),
   }),
   endpoint({
     method: 'GET',
     path: '/api/v1/books/recently-read',
-    summary: 'What I read last, the latest first',
+    summary: 'List the books that I read last, latest first',
     tag: 'books',
     allow: { who: 'books-read' },
     query: Type.Object({ ...lastBooksQuery, libraryId: Type.Optional(Uuid) }),
-    reply: Type.Array(ShownBook),
+    reply: Type.Array(ListedBook),
     run: (call, { query }) => answerRecentlyRead({ call, query }),
   }),
   endpoint({
     method: 'GET',
     path: '/api/v1/libraries/:libraryId/books/recently-read',
-    summary: 'What I read last of a library, the latest first',
+    summary: 'List the books of a library that I read last, latest first',
     tag: 'books',
     allow: { who: 'books-read' },
     params: LibraryId,
     query: Type.Object(lastBooksQuery),
-    reply: Type.Array(ShownBook),
+    reply: Type.Array(ListedBook),
     run: (call, { params, query }) => answerRecentlyRead({ call, query, libraryId: params.libraryId }),
   }),
   ...(Object.keys(SERIES_SHELVES) as (keyof typeof SERIES_SHELVES)[]).flatMap((shelf) => [
@@ -178,7 +178,7 @@ export const readingListRoutes = [
       tag: 'series',
       allow: { who: 'series-read' },
       query: Type.Object({ ...seriesQuery, libraryId: Type.Optional(Uuid) }),
-      reply: Type.Array(ShownSeries),
+      reply: Type.Array(ListedSeries),
       run: (call, { query }) => answerSeriesShelf(shelf, { call, query }),
     }),
     endpoint({
@@ -189,18 +189,18 @@ export const readingListRoutes = [
       allow: { who: 'series-read' },
       params: LibraryId,
       query: Type.Object({ ...seriesQuery, libraryId: SAME_LIBRARY }),
-      reply: Type.Array(ShownSeries),
+      reply: Type.Array(ListedSeries),
       run: (call, { params, query }) => answerSeriesShelf(shelf, { call, query, libraryId: params.libraryId }),
     }),
   ]),
   endpoint({
     method: 'GET',
     path: '/api/v1/user/want-to-read',
-    summary: 'The series I want to read, by name',
+    summary: 'List the series that I want to read, by name',
     tag: 'progress',
     allow: { who: 'series-read', also: ['progress-read'] },
     query: Type.Object({ ...pageQuery, full: FULL_SERIES, sort: SERIES_SORT }),
-    reply: Paginated(ShownSeries),
+    reply: Paginated(ListedSeries),
     run: async (call, { query }) => {
       const { page, pageSize, offset, limit } = readPage(query)
       const { items, total } = await listSeries(call.services.database, call.caller, {
@@ -209,7 +209,7 @@ export const readingListRoutes = [
         offset,
         limit,
       })
-      return paginate({ call, page, pageSize, total, data: shownSeries(call, items, query) })
+      return paginate({ call, page, pageSize, total, data: listedSeries(call, items, query) })
     },
   }),
 ]

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { seriesFactRoutes } from '#api/rest/catalog/series-facts.ts'
+import { metadataEntryRoutes } from '#api/rest/catalog/metadata-entries.ts'
 import { changeBookNames } from '#core/metadata/edit-book-metadata.ts'
 import { changeSeriesNames, setSeriesNames } from '#core/metadata/edit-series-metadata.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
@@ -8,7 +8,7 @@ import { openTestServer } from '#test/support/server.ts'
 type Json = Record<string, unknown>
 
 t.test('identifiers and links of a book: one of each source, seen and changed only by who may', async (t) => {
-  const server = await openTestServer(t, { routes: [...seriesFactRoutes] })
+  const server = await openTestServer(t, { routes: [...metadataEntryRoutes] })
   const { database } = server
   const library_id = await addLibrary(database)
   const series_id = await addSeries(database, { library_id, title: 'Run' })
@@ -62,7 +62,7 @@ t.test('identifiers and links of a book: one of each source, seen and changed on
 })
 
 t.test('there is room for so many, also for those who come at once, and what is replaced needs none', async (t) => {
-  const server = await openTestServer(t, { routes: [...seriesFactRoutes] })
+  const server = await openTestServer(t, { routes: [...metadataEntryRoutes] })
   const { database } = server
   const library_id = await addLibrary(database)
   const series_id = await addSeries(database, { library_id, title: 'Run' })

@@ -3,8 +3,8 @@ import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openPluginHost } from '#api/compose-plugin-host.ts'
-import { pluginWatchRoutes } from '#api/rest/plugins/plugin-watch.ts'
-import { shownMetrics, summaryOf } from '#api/views/plugin-metrics-view.ts'
+import { pluginDiagnosticsRoutes } from '#api/rest/plugins/plugin-diagnostics.ts'
+import { pluginMetricsView, summaryOf } from '#api/views/plugin-metrics-view.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
@@ -34,7 +34,7 @@ async function openWatched(t: Test) {
   })
   const supervisor = findSupervisor()
   const server = await openTestServer(t, {
-    routes: pluginWatchRoutes,
+    routes: pluginDiagnosticsRoutes,
     services: ({ database }) => ({
       plugins: openPluginHost({ database, supervisor, egress: openEgress(way), log: silentLog, secrets: SECRETS }),
     }),
@@ -290,7 +290,7 @@ t.test('numbers of several plugins', async (t) => {
   const { host, plugin } = await openWatched(t)
   const installed = await host.get(plugin.id)
   const of = (healthStatus: 'healthy' | 'degraded' | 'quarantined' | 'revoked' | 'unknown') =>
-    shownMetrics(installed, undefined, { healthStatus, lastFailureAt: new Date(0) })
+    pluginMetricsView(installed, undefined, { healthStatus, lastFailureAt: new Date(0) })
   t.match(of('healthy'), { lastFailure: '1970-01-01T00:00:00.000Z', avgDurationMs: 0, byMethod: {} })
   t.match(summaryOf([of('healthy'), of('degraded'), of('quarantined'), of('revoked'), of('unknown')]), {
     ...{ totalPlugins: 5, healthyPlugins: 1, degradedPlugins: 1, unhealthyPlugins: 2, totalRequests: 0 },

@@ -19,8 +19,8 @@ export function isSystemError(cause: unknown): cause is NodeJS.ErrnoException {
   return cause instanceof Error && isRefusal(cause)
 }
 
-function isRefusal(facts: object): boolean {
-  return 'code' in facts && typeof facts.code === 'string' && 'syscall' in facts
+function isRefusal(details: object): boolean {
+  return 'code' in details && typeof details.code === 'string' && 'syscall' in details
 }
 
 /**
@@ -28,14 +28,14 @@ function isRefusal(facts: object): boolean {
  *   unavailable when the system reports another error
  */
 export async function checkUnchanged(book: ReadableBook): Promise<void> {
-  const facts = await withOpened(book, (file) => file.stat({ bigint: true })).catch((cause) => {
+  const details = await withOpened(book, (file) => file.stat({ bigint: true })).catch((cause) => {
     const code = cause instanceof Error && 'code' in cause ? cause.code : ''
     if (cause instanceof OutsideError || code === 'ENOENT' || code === 'ENOTDIR') {
       refuse('not_found', `The file "${book.fileName}" is no longer where it was. Put it back, or scan its library.`, { cause })
     }
     refuseForNow(book, cause)
   })
-  if (facts.size !== BigInt(book.fileBytes) || String(facts.mtimeNs) !== book.mtimeNs) {
+  if (details.size !== BigInt(book.fileBytes) || String(details.mtimeNs) !== book.mtimeNs) {
     refuse('conflict', `The file "${book.fileName}" has changed since it was analyzed. Scan its library, then continue reading.`)
   }
 }

@@ -4,12 +4,12 @@ import type { BookErrorType, Problem } from '#core/metadata/analysis.ts'
  * A book, or a part of it, that cannot be read. It is thrown and caught inside one thread and leaves it as its `problem`,
  * because an Error loses its class when it is sent to another thread.
  */
-export class BookFault extends Error {
+export class BookProblem extends Error {
   readonly problem: Problem
 
   constructor(type: BookErrorType, message: string, details?: Record<string, unknown>) {
     super(message)
-    this.name = 'BookFault'
+    this.name = 'BookProblem'
     this.problem = details ? { type, message, details, fatal: true } : { type, message, fatal: true }
   }
 }

@@ -5,37 +5,37 @@ import type { Accounts } from '#core/account/accounts.ts'
 import { addressGroup } from '#core/account/address.ts'
 import { CarrelError } from '#core/foundation/errors.ts'
 
-/** What every request passes before its route: who is it, and has it asked too often? */
-export interface Gate {
-  /** Finds the caller and counts the request. @throws rate_limit_exceeded, what checking a password throws */
+/** Authenticates every request and limits the request rate, before the route runs. */
+export interface RequestGuard {
+  /** Finds the caller and counts the request. @throws rate_limit_exceeded, the errors of checking a password */
   enter(exchange: Exchange<never>): Promise<void>
-  /** Counts a request that is refused before anything is known of it. Never refuses. */
+  /** Counts a request that is refused before authentication. Never throws. */
   count(exchange: Exchange<never>): void
-  /** The three headers for responses that belong to no request: they are sent on all of them. */
+  /** The three rate limit headers, for responses that have no exchange. */
   headersOfAddress(address: string): [name: string, value: string][]
 }
 
-interface GateOptions {
+interface RequestGuardOptions {
   limiter: RateLimiter | null
   authentication: Authentication
   callers: Accounts['callers']
 }
 
-/** @param options.limiter null = no limits and no headers */
-export function openGate(options: GateOptions): Gate {
-  return new HttpGate(options)
+/** @param options.limiter null: no limits and no headers */
+export function openRequestGuard(options: RequestGuardOptions): RequestGuard {
+  return new HttpRequestGuard(options)
 }
 
-class HttpGate implements Gate {
-  readonly #options: GateOptions
+class HttpRequestGuard implements RequestGuard {
+  readonly #options: RequestGuardOptions
 
-  constructor(options: GateOptions) {
+  constructor(options: RequestGuardOptions) {
     this.#options = options
   }
 
   /**
-   * Whether checking this credential asks the database about a key or a password we have never seen to be good. Tokens cost it
-   * nothing unless we signed them.
+   * Whether checking this credential would query the database for an unknown key or password. Checking a token costs no query unless
+   * this server has signed it.
    */
   #isGuess({ request }: Exchange<never>, accepts: Accepts): boolean {
     const password = accepts.basic ? basicPasswordOf(request) : null
@@ -46,32 +46,32 @@ class HttpGate implements Gate {
   async enter(exchange: Exchange<never>): Promise<void> {
     const { request, route } = exchange
     const exempt = isExempt(exchange.path)
-    // Who asks makes no difference here, and finding it out would let anybody put questions to the database without a limit.
+    // The caller does not matter here, and finding it would let anybody query the database without a limit.
     if (exempt && (route === null || route.allow.who === 'public')) {
       if (this.#options.limiter) setHeaders(exchange, this.#options.limiter.peek(anonymous(exchange.address)))
       return
     }
     const { cookie = false, basic = false, session = false, userHeader = false } = route?.allow ?? {}
     const accepts: Accepts = { cookie, basic, session, userHeader }
-    let stranger = anonymous(exchange.address)
+    let unauthenticated = anonymous(exchange.address)
     if (hasCredential(request, accepts)) {
       if (this.#isGuess(exchange, accepts)) {
-        stranger = { ...stranger, kind: 'guessing' }
-        const allowance = this.#options.limiter?.peek(stranger)
+        unauthenticated = { ...unauthenticated, kind: 'guessing' }
+        const allowance = this.#options.limiter?.peek(unauthenticated)
         if (allowance?.allowed === false) refuseExcess(exchange, allowance)
       }
       try {
         exchange.caller = await this.#options.authentication.findCaller(request, accepts, exchange.address)
       } catch (error) {
-        // A throttled or failed check is a request all the same, of this address.
-        if (this.#options.limiter) setHeaders(exchange, this.#options.limiter.take(stranger))
+        // A failed or throttled check counts as a request of this address.
+        if (this.#options.limiter) setHeaders(exchange, this.#options.limiter.take(unauthenticated))
         throw error
       }
       exchange.badCredential = exchange.caller === null
     }
     if (!this.#options.limiter) return
-    const client: Client = exchange.caller ? { kind: 'authenticated', id: exchange.caller.userId } : stranger
-    // Wrong guesses count everywhere, or the exempt paths would be the place to make them.
+    const client: Client = exchange.caller ? { kind: 'authenticated', id: exchange.caller.userId } : unauthenticated
+    // Wrong guesses count everywhere; otherwise the exempt paths would allow unlimited guessing.
     const counts = !exempt || client.kind === 'guessing'
     const allowance = counts ? this.#options.limiter.take(client) : this.#options.limiter.peek(client)
     if (counts && !allowance.allowed) refuseExcess(exchange, allowance)

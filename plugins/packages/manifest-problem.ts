@@ -3,7 +3,7 @@ import { formOf, partsOf, type Shape, shapeAt } from '#plugins/packages/manifest
 import { shown } from '#plugins/packages/plain-json.ts'
 
 /** An error of a schema check. */
-interface SchemaFault {
+interface SchemaProblem {
   instancePath: string
   message: string
   params?: unknown
@@ -17,7 +17,7 @@ export interface Rules {
 }
 
 /** An error that says what is allowed: the check itself says only "must be equal to one of the allowed values", or "must be array". */
-export function describeFault(root: unknown, { instancePath, message, params }: SchemaFault, { schema, patterns }: Rules): string {
+export function describeProblem(root: unknown, { instancePath, message, params }: SchemaProblem, { schema, patterns }: Rules): string {
   const shape = shapeAt(schema, instancePath)
   const form = shape === undefined ? null : formOf(shape, patterns)
   const { allowedValues, allowedValue, requiredProperties } = (params ?? {}) as Record<string, unknown>

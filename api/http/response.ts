@@ -2,15 +2,15 @@ import type { ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 
-/** In the thread pool. */
+/** Runs in the thread pool. */
 export const compress = promisify(gzip)
 
-/** Below this the packet is as long either way. */
+/** Compressing less than this does not make the packet shorter. */
 export const GZIP_BYTES_MIN = 1024
 
 /**
- * On every answer. Nothing we send may run scripts or be framed by others: books hold SVG and HTML made by strangers, which a browser
- * would otherwise run as ours.
+ * Sent with every response. Nothing that the server sends may run scripts or be framed by other sites: books contain SVG and HTML
+ * from unknown authors, which a browser would otherwise run in the origin of the server.
  */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'X-Content-Type-Options': 'nosniff',
@@ -18,13 +18,13 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'Referrer-Policy': 'no-referrer',
 }
 
-/** Sends an answer without a body. */
+/** Sends a response without a body. */
 export function sendNothing(response: ServerResponse, status: 204 | 304): void {
   response.writeHead(status)
   response.end()
 }
 
-/** Adds names to Vary and keeps those that stand there. */
+/** Adds names to Vary and keeps those already present. */
 export function appendVary(response: ServerResponse, ...names: readonly string[]): void {
   const present = response.getHeader('Vary')
   if (present === undefined) {
@@ -36,7 +36,7 @@ export function appendVary(response: ServerResponse, ...names: readonly string[]
   if (missing.length > 0) response.setHeader('Vary', [present, ...missing].join(', '))
 }
 
-/** Whether an Accept-Encoding header takes gzip (RFC 9110, 12.5.3): named or by `*`, and not with a weight of zero. */
+/** Whether an Accept-Encoding header allows gzip (RFC 9110, 12.5.3): by name or by `*`, and not with weight zero. */
 export function takesGzip(accepted: string | string[] | undefined): boolean {
   let any = false
   for (const part of String(accepted ?? '')

@@ -11,7 +11,7 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { apartFrom, getVerifiedCode, programOf } from '#plugins/host/installed-program.ts'
 import { type JsonReader, openJsonReader } from '#plugins/host/json-reader.ts'
 import { type CallSetting, type LiveIsolate, LiveIsolates } from '#plugins/host/live-isolates.ts'
-import { pluginFault } from '#plugins/host/plugin-failure.ts'
+import { pluginFailureCode } from '#plugins/host/plugin-failure.ts'
 import type { PluginHealth } from '#plugins/host/plugin-health.ts'
 import { budgetOf, REFRESH, SETUP } from '#plugins/host/plugin-program.ts'
 import { findPlugin } from '#plugins/host/plugin-store.ts'
@@ -145,7 +145,7 @@ class Calls implements PluginCalls {
 
   attempt(call: PluginCall): Promise<Attempt> {
     return this.call(call).catch((error: unknown) => {
-      if (error instanceof CarrelError && pluginFault(error) !== null) return { failed: error }
+      if (error instanceof CarrelError && pluginFailureCode(error) !== null) return { failed: error }
       throw error
     })
   }

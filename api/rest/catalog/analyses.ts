@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import { pageQuery, readPage } from '#api/http/pagination.ts'
 import type { Needs } from '#api/http/services.ts'
-import { shownBook } from '#api/views/book-view.ts'
+import { bookView } from '#api/views/book-view.ts'
 import { BookErrorType, BooksWithErrors } from '#core/catalog/book.ts'
 import { listBooksWithErrors } from '#core/catalog/book-error-query.ts'
 import { Noun, Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
@@ -54,7 +54,7 @@ export const analysisRoutes = [
         page: query.page ?? 0,
         pageSize,
       })
-      for (const group of found.groups) for (const entry of group.books) entry.book = shownBook(call.services, entry.book)
+      for (const group of found.groups) for (const entry of group.books) entry.book = bookView(call.services, entry.book)
       return found
     },
   }),

@@ -2,21 +2,20 @@ import Type from 'typebox'
 import type { Needs } from '#api/http/services.ts'
 import { type Call, LISTED_AT_ONCE } from '#api/komga/lists.ts'
 import { komgaEndpointOf } from '#api/komga/route.ts'
+import { getLabelIds } from '#api/komga/sharing-labels.ts'
 import { KomgaUserEdit, NEW_USER, NewKomgaUser, readUserEdit, type UserChange, usernameOf } from '#api/komga/user-change.ts'
 import { KomgaUser, komgaUser, rolesOf } from '#api/komga/user-view.ts'
-import { addSharingTag, listGrants, listSharingTags, removeGrant, setGrant } from '#core/account/sharing-store.ts'
+import { listGrants, removeGrant, setGrant } from '#core/account/sharing-store.ts'
 import { Password } from '#core/account/user.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
-import { nameKey, readNames } from '#core/metadata/name.ts'
+import { readNames } from '#core/metadata/name.ts'
 
 type Services = Needs<'accounts' | 'database'>
 const komgaEndpoint = komgaEndpointOf<Services>()
 
 /** This list knows no pages. A household or a club has fewer. */
 const USERS_MAX = 1_000
-/** More than a server has. */
-const LABELS_MAX = 10_000
 const params = Type.Object({ userId: Uuid })
 
 async function shownUser(call: Call<Services>, userId: string): Promise<KomgaUser> {
@@ -39,16 +38,13 @@ function readLabels(call: Call<Services>, { labelsAllow, labelsExclude }: UserCh
 async function setLabels(call: Call<Services>, userId: string, labels: ReturnType<typeof readLabels>): Promise<void> {
   if (labels.length === 0) return
   const caller = call.caller
-  // All at once: with half of them somebody would see what they should not.
+  // In one transaction: with only some of the labels the user could see series that they should not.
   await call.services.database.transaction(async (trx) => {
-    const { items } = await listSharingTags(trx, caller, { offset: 0, limit: LABELS_MAX })
-    const known = new Map(items.map(({ id, name }) => [nameKey(name), id]))
-    const idOf = async (name: string) => known.get(nameKey(name)) ?? (await addSharingTag(trx, caller, { name })).id
     for (const { accessMode, names } of labels) {
-      const wanted = new Set<string>()
-      for (const name of names) wanted.add(await idOf(name))
+      const wanted = await getLabelIds(trx, caller, names)
       for (const grant of await listGrants(trx, userId))
-        if (grant.accessMode === accessMode && !wanted.has(grant.sharingTagId)) await removeGrant(trx, caller, userId, grant.sharingTagId)
+        if (grant.accessMode === accessMode && !wanted.includes(grant.sharingTagId))
+          await removeGrant(trx, caller, userId, grant.sharingTagId)
       for (const sharingTagId of wanted) await setGrant(trx, caller, userId, { sharingTagId, accessMode })
     }
   })

@@ -9,7 +9,6 @@ import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { SearchBody } from '#api/komga/series-routes.ts'
 import { readKomgaBookSort } from '#api/komga/sort.ts'
 import { bookFile } from '#api/views/book-file.ts'
-import { bookThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { BOOK_MEDIA_TYPES } from '#core/catalog/book-file.ts'
 import { findAdjacentBooks, listOnDeck } from '#core/catalog/book-query.ts'
 import { listDuplicateIds } from '#core/catalog/duplicates.ts'
@@ -120,15 +119,6 @@ export const komgaBookRoutes = [
       },
     }),
   ),
-  komgaStream({
-    path: '/api/v1/books/:bookId/thumbnail',
-    summary: 'The cover of a book, small',
-    who: 'books-read',
-    params,
-    query: Type.Object(thumbnailQuery),
-    mediaTypes: ['image/jpeg'],
-    run: (call, { params, query }) => bookThumbnail(call, params.bookId, query),
-  }),
   komgaStream({
     path: '/api/v1/books/:bookId/file',
     summary: 'The file of a book, as it is',

@@ -1,7 +1,7 @@
 import { listInParts } from '#api/http/json-chunks.ts'
 import type { Needs } from '#api/http/services.ts'
 import { type KomgaBook, komgaBook } from '#api/komga/book-view.ts'
-import { type PageAsk, pageOf, readWindow, type Window } from '#api/komga/page-object.ts'
+import { type PageRequest, pageOf, readWindow, type Window } from '#api/komga/page-object.ts'
 import { type KomgaSeries, komgaSeries } from '#api/komga/series-view.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { listBookDetails } from '#core/catalog/book-detail-query.ts'
@@ -61,14 +61,14 @@ export const answerSeriesIds = (call: Call, window: Window, found: { ids: readon
   answer(window, found, (part) => readSeries(call, part))
 
 /** A list of books by the query that our own lists use. */
-export async function answerBooks(call: Call, ask: PageAsk, list: { filter: BookFilter; sort: BookSort | null }) {
+export async function answerBooks(call: Call, ask: PageRequest, list: { filter: BookFilter; sort: BookSort | null }) {
   const window = readWindow(ask)
   const { offset, limit } = window
   return await answerBookIds(call, window, await listIdsOfBooks(call.services.database, call.caller, { ...list, offset, limit }))
 }
 
 /** A list of series by the query that our own lists use. */
-export async function answerSeries(call: Call, ask: PageAsk, list: { filter: SeriesFilter; sort: SeriesSort | null }) {
+export async function answerSeries(call: Call, ask: PageRequest, list: { filter: SeriesFilter; sort: SeriesSort | null }) {
   const window = readWindow(ask)
   const { offset, limit } = window
   return await answerSeriesIds(call, window, await listIdsOfSeries(call.services.database, call.caller, { ...list, offset, limit }))

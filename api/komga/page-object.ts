@@ -26,7 +26,7 @@ export const pageQuery = {
   ),
 }
 
-export interface PageAsk {
+export interface PageRequest {
   page?: number
   size?: number
   unpaged?: boolean
@@ -44,7 +44,7 @@ export interface Window {
   sorted: boolean
 }
 
-export function readWindow({ page = 0, size = SIZE_DEFAULT, unpaged = false, sort = [] }: PageAsk): Window {
+export function readWindow({ page = 0, size = SIZE_DEFAULT, unpaged = false, sort = [] }: PageRequest): Window {
   const sorted = sort.some((one) => one !== '')
   if (unpaged) return { page: 0, size: UNPAGED_MAX, unpaged, offset: 0, limit: UNPAGED_MAX, sorted }
   const from = Math.max(0, page)

@@ -11,7 +11,6 @@ import { komgaProgressRoutes } from '#api/komga/progress-routes.ts'
 import { komgaReadingRoutes } from '#api/komga/reading-routes.ts'
 import { komgaSeriesRoutes } from '#api/komga/series-routes.ts'
 import { komgaShelfRoutes } from '#api/komga/shelf-routes.ts'
-import { komgaShelfThumbnailRoutes } from '#api/komga/shelf-thumbnail-routes.ts'
 import { komgaTachiyomiRoutes } from '#api/komga/tachiyomi-routes.ts'
 import { komgaThumbnailRoutes } from '#api/komga/thumbnail-routes.ts'
 import { komgaUpkeepRoutes } from '#api/komga/upkeep-routes.ts'
@@ -34,7 +33,6 @@ export const komgaRoutes: readonly Route<Services>[] = [
   ...komgaPolledRoutes,
   ...komgaReadingRoutes,
   ...komgaThumbnailRoutes,
-  ...komgaShelfThumbnailRoutes,
   ...komgaUpkeepRoutes,
   ...komgaEventRoutes,
 ]

@@ -10,7 +10,6 @@ import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { KomgaSeries } from '#api/komga/series-view.ts'
 import { readKomgaSeriesSort, readOrderInSeries } from '#api/komga/sort.ts'
 import { seriesArchive } from '#api/views/series-archive.ts'
-import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { getSeries, listAlphabeticalGroups, type SeriesFilter, type SeriesSort } from '#core/catalog/series-query.ts'
@@ -121,15 +120,6 @@ export const komgaSeriesRoutes = [
       const filter = { ...readBookFilter(query, call.caller), seriesId: id }
       return await answerBooks(call, query, { filter, sort: readOrderInSeries(query.sort) })
     },
-  }),
-  komgaStream({
-    path: '/api/v1/series/:seriesId/thumbnail',
-    summary: 'The cover of a series, small',
-    who: 'series-read',
-    params,
-    query: Type.Object(thumbnailQuery),
-    mediaTypes: ['image/jpeg'],
-    run: (call, { params, query }) => seriesThumbnail(call, params.seriesId, query),
   }),
   komgaStream({
     path: '/api/v1/series/:seriesId/file',

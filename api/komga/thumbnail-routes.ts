@@ -5,7 +5,7 @@ import type { StreamReply } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import type { Call } from '#api/komga/lists.ts'
 import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
-import { CHECKED_COVER } from '#api/views/thumbnail.ts'
+import { bookThumbnail, CHECKED_COVER, seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { findCover } from '#core/catalog/book-file.ts'
 import { type CoverFile, chooseCover, deleteCover, dropChoice, getCoverFile, listCovers, uploadCover } from '#core/catalog/choose-cover.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -37,8 +37,8 @@ const UNKNOWN_SIZE = 0
 
 /** What the two kinds have of their own. */
 const KINDS = {
-  book: { path: 'books', id: 'bookId', read: 'books-read', write: 'books-write', Reply: BookThumbnail },
-  series: { path: 'series', id: 'seriesId', read: 'series-read', write: 'series-write', Reply: SeriesThumbnail },
+  book: { path: 'books', id: 'bookId', read: 'books-read', write: 'books-write', Reply: BookThumbnail, show: bookThumbnail },
+  series: { path: 'series', id: 'seriesId', read: 'series-read', write: 'series-write', Reply: SeriesThumbnail, show: seriesThumbnail },
 } as const
 type Kind = keyof typeof KINDS
 type Shown = Static<typeof BookThumbnail> & Static<typeof SeriesThumbnail>
@@ -106,6 +106,7 @@ async function upload(
 function sharedBy(kind: Kind) {
   const { path, id } = KINDS[kind]
   return {
+    shownPath: `/api/v1/${path}/:${id}/thumbnail`,
     base: `/api/v1/${path}/:${id}/thumbnails`,
     params: Type.Object({ [id]: Uuid }),
     oneParams: Type.Object({ [id]: Uuid, coverId: Uuid }),
@@ -116,9 +117,18 @@ function sharedBy(kind: Kind) {
 const coverOf = (given: object): string => (given as { coverId: string }).coverId.toLowerCase()
 
 function readRoutes(kind: Kind) {
-  const { read, Reply } = KINDS[kind]
-  const { base, params, oneParams, ownerOf } = sharedBy(kind)
+  const { read, Reply, show } = KINDS[kind]
+  const { shownPath, base, params, oneParams, ownerOf } = sharedBy(kind)
   return [
+    komgaStream({
+      path: shownPath,
+      summary: `The thumbnail of a ${kind}`,
+      who: read,
+      params,
+      query: Type.Object(thumbnailQuery),
+      mediaTypes: [MEDIA_TYPE],
+      run: (call, { params, query }) => show(call, ownerOf(params).id, query),
+    }),
     komgaEndpoint({
       method: 'GET',
       path: base,

@@ -17,7 +17,7 @@ import { komgaUpkeepRoutes } from '#api/komga/upkeep-routes.ts'
 import { komgaUserRoutes } from '#api/komga/user-routes.ts'
 import { komgaVocabularyRoutes } from '#api/komga/vocabulary-routes.ts'
 
-/** The interface of Komga as far as its clients use it: adapters onto what our own routes call. */
+/** The routes of Komga that its clients use: adapters to the functions that our own routes call. */
 export const komgaRoutes: readonly Route<Services>[] = [
   ...komgaUserRoutes,
   ...komgaLibraryRoutes,

@@ -44,7 +44,7 @@ export interface KomgaShelfKind {
   Reply: TSchema
   New: TObject
   Edit: TObject
-  /** Whether a new shelf is ordered, when the request does not say. */
+  /** Whether a new shelf is ordered if the request does not set it. */
   orderedByDefault: boolean
   membersQuery: TObject
   Member: TSchema

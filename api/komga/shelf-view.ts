@@ -11,7 +11,7 @@ const members = {
   ordered: Type.Boolean(),
   createdDate: Type.String(),
   lastModifiedDate: Type.String(),
-  filtered: Type.Boolean({ description: 'Always false: the answer does not reveal whether members are hidden from the caller.' }),
+  filtered: Type.Boolean({ description: 'Always false: the answer does not reveal whether members are hidden.' }),
 }
 export const KomgaCollection = Type.Object({ ...members, seriesIds: Type.Array(Type.String()) }, { title: 'KomgaCollection' })
 export const KomgaReadList = Type.Object(

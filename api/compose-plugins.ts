@@ -22,7 +22,7 @@ import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openTemplates } from '#plugins/templates/templates.ts'
 
 /** What plugins are made from. */
-export interface PluginGround {
+interface PluginGround {
   settings: Settings
   log: Log
   database: Knex
@@ -36,7 +36,7 @@ export interface PluginGround {
 }
 
 /** Everything that runs or serves plugins, put together. */
-export interface PluginComposition {
+interface PluginComposition {
   services: Pick<
     Services,
     'plugins' | 'templates' | 'matching' | 'matchTasks' | 'libraryJobs' | 'repositories' | 'userPlugins' | 'recommendations'

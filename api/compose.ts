@@ -38,7 +38,7 @@ import { openPool, type Pool } from '#workers/pool/pool.ts'
 const HEALTH_DEADLINE_MS = 3_000
 
 /** What everything here is made from. `settings.dataFolder` is the folder as it really is, links resolved. */
-export interface Ground {
+interface Ground {
   settings: Settings
   log: Log
   database: Knex

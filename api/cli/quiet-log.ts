@@ -6,7 +6,7 @@ import type { Log } from '#core/foundation/log.ts'
 const REPEAT_MS = 30_000
 
 /** A fault that is no bug: what it is, and what to do. */
-export interface FaultBelow {
+interface FaultBelow {
   name: 'database_away' | 'disk_full' | 'no_connections'
   message: string
 }

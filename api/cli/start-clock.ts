@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 
 /** What a start took, in milliseconds by step, in order. */
-export type StartSplit = readonly { step: string; ms: number }[]
+type StartSplit = readonly { step: string; ms: number }[]
 
 /** Measures the steps of a start, from the start of the process on. */
 export class StartClock {

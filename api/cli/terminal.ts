@@ -1,5 +1,5 @@
 /** What of a stream we need; process.stdout and stderr are ones. */
-export interface Output {
+interface Output {
   write(text: string): unknown
   isTTY?: boolean
   columns?: number

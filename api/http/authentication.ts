@@ -137,7 +137,7 @@ export function apiKeysOf(request: IncomingMessage): string[] {
 }
 
 /** The sessions of reader apps that a request shows, the first good one of which counts: in the header of its own, else in a cookie. */
-export function appSessionsOf(request: IncomingMessage): string[] {
+function appSessionsOf(request: IncomingMessage): string[] {
   const header = request.headers[APP_SESSION_HEADER]
   if (typeof header === 'string' && header !== '') return [header]
   return Object.values(APP_SESSION_COOKIES).flatMap((name) => readCookie(request, name) ?? [])

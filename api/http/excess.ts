@@ -15,7 +15,7 @@ interface Shape {
 }
 
 /** What is too much, as the check of the schema would have told it. */
-export interface Excess {
+interface Excess {
   path: string
   message: string
   code: 'invalid_request' | 'invalid_value'

@@ -16,7 +16,7 @@ import { refuse } from '#core/foundation/errors.ts'
 const CREDENTIAL_HEADERS = ['Authorization', 'Cookie', 'X-API-Key']
 
 /** Turns routes, which are values, into functions that answer an exchange. */
-export interface Handlers<Services> {
+interface Handlers<Services> {
   /**
    * @param ends.draining aborts when the server begins to close, ends.closing when it gives up waiting for its requests
    * @throws Error at once when the route contradicts itself

@@ -11,7 +11,7 @@ export interface Refusal {
 }
 
 /** What is known of a request that is refused. */
-export interface Refused {
+interface Refused {
   /** Of the request, without the query. */
   path: string
   /** Where the client sees this server; null where it does not say. */

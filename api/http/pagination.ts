@@ -3,7 +3,7 @@ import Type from 'typebox'
 import type { Call } from '#api/http/endpoint.ts'
 
 /** Served when the client names none. */
-export const PAGE_SIZE_DEFAULT = 50
+const PAGE_SIZE_DEFAULT = 50
 /** More is served as this many: one page stays a few hundred kilobytes. */
 export const PAGE_SIZE_MAX = 500
 
@@ -22,7 +22,7 @@ export const pageQuery = {
 }
 
 /** The window a list has to read: `limit` rows from `offset`. */
-export interface PageWindow {
+interface PageWindow {
   page: number
   pageSize: number
   offset: number
@@ -38,7 +38,7 @@ export function readPage(query: { page?: number; pageSize?: number }): PageWindo
 }
 
 /** Navigation links: request paths with their query. */
-export const Links = Type.Object(
+const Links = Type.Object(
   {
     self: Type.String(),
     first: Type.String(),

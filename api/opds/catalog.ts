@@ -36,7 +36,7 @@ export type PagingQuery = Static<typeof PagingQuery>
 
 export const READ_STATUSES = ['unread', 'in_progress', 'read'] as const
 /** Orders of books by name. */
-export const BOOK_SORTS = ['title', 'series', 'added', 'released'] as const
+const BOOK_SORTS = ['title', 'series', 'added', 'released'] as const
 
 /** What narrows a list of books down, and orders it. */
 export const BookFeedQuery = Type.Object({

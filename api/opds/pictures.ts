@@ -70,6 +70,6 @@ export async function pageImage(
 }
 
 /** Every width is a picture to make and keep, so there are a few of them only. */
-export function offeredWidth(maxWidth: number): number {
+function offeredWidth(maxWidth: number): number {
   return PAGE_WIDTHS.findLast((width) => width <= maxWidth) ?? PAGE_WIDTHS[0]
 }

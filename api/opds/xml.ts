@@ -17,7 +17,7 @@ export type { Markup }
 export type XmlNode = Markup | string | null
 
 /** Null and undefined leave the attribute out. Names stand in our own code and are not checked. */
-export type Attributes = Readonly<Record<string, string | number | null | undefined>>
+type Attributes = Readonly<Record<string, string | number | null | undefined>>
 
 /**
  * What no document may hold (XML 1.0, section 2.2): control characters, halves of surrogate pairs, U+FFFE and U+FFFF; and what section 2.2 advises against

@@ -40,9 +40,8 @@ export function shownSeries(
 ): Series[] {
   if (!full) return series
   const asker = caller
-  // The shape of the full ones is made from the list of fields, which the compiler does not follow.
   return listInParts(series, FULL_AT_ONCE, async (part) => {
     const known = await fullSeries(services.database, asker, part)
-    return known.map((full) => withSourceNames(services, full)) as never[]
+    return known.map((full) => withSourceNames(services, full))
   })
 }

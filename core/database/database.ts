@@ -127,7 +127,7 @@ export async function refuseNewer(database: Knex): Promise<void> {
 }
 
 /** This version is older than the tables, and might damage them. */
-export class NewerDatabase extends StartProblem {
+class NewerDatabase extends StartProblem {
   constructor(names: readonly string[]) {
     super(`A newer version of Carrel migrated this database (to ${names.join(', ')}). Start that version, or restore a backup.`)
     this.name = 'NewerDatabase'

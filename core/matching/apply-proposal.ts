@@ -19,7 +19,7 @@ export interface Target {
 }
 
 /** Who proposes, and who applies. */
-export interface Origin {
+interface Origin {
   pluginId: string
   pluginKey: string
   externalId: string

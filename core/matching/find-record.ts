@@ -12,7 +12,7 @@ import { pluginKey } from '#core/metadata/source-key.ts'
 import type { RenderTemplate } from '#core/templates/render-template.ts'
 
 /** What providers say of a record, and which of theirs it is. */
-export interface RecordFinder {
+interface RecordFinder {
   /** What a provider says of one of its records, in the terms of this house. */
   propose(
     kind: Kind,
@@ -79,15 +79,13 @@ export function openRecordFinder(parts: { database: Knex; providers: ProviderCli
 }
 
 function wantedOf(context: Context, title: string): Wanted {
-  const metadata = context.metadata as Record<string, unknown>
-  const series = 'series' in context ? (context.series.metadata as Record<string, unknown>) : metadata
-  const authors = ((metadata['authors'] ?? series['authors'] ?? []) as { name: string }[]).map(({ name }) => name)
-  const isbn = typeof metadata['isbns'] === 'string' ? (metadata['isbns'].split(',')[0] ?? null) : null
+  const { metadata } = context
+  const isbn = 'isbns' in metadata ? metadata.isbns?.split(',')[0] : undefined
   return {
     title,
-    alternateTitles: ((metadata['alternateTitles'] ?? []) as { title: string }[]).map((one) => one.title),
-    year: typeof metadata['year'] === 'number' ? metadata['year'] : null,
-    authors,
-    isbn: isbn === '' ? null : isbn,
+    alternateTitles: 'alternateTitles' in metadata ? metadata.alternateTitles.map((one) => one.title) : [],
+    year: metadata.year,
+    authors: metadata.authors.map(({ name }) => name),
+    isbn: isbn || null,
   }
 }

@@ -18,7 +18,7 @@ export interface PlaceAsk {
   bookId: string
 }
 
-export interface SaidPage {
+interface SaidPage {
   currentPage: number
   progressPercentage?: number | null | undefined
   completed?: boolean | null | undefined

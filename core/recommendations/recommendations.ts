@@ -20,7 +20,7 @@ import { openRefreshTask, openTelling, type RefreshParts } from '#core/recommend
 type Reader = Pick<Caller, 'userId'>
 
 /** The recommendations of one provider for a user. */
-export interface RecommendationList {
+interface RecommendationList {
   provider: Provider
   items: ShownItem[]
   /** Null if no list was made yet. */

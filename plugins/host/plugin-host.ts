@@ -22,7 +22,7 @@ import { GuestError } from '#plugins/runtime/guest-error.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 
 /** Changes of a plugin by an administrator; missing members stay unchanged. */
-export interface PluginEdit {
+interface PluginEdit {
   config?: Record<string, unknown> | undefined
   /** Hosts from the configuration may have private addresses. */
   privateHosts?: boolean | undefined

@@ -6,7 +6,7 @@ import type { DrawingOutcome, DrawingRequest } from '../drawing.ts'
 import { type Deadline, openDeadline } from './deadline.ts'
 import { type DrawingMessage, ENDED, type Job } from './job.ts'
 
-export interface ThreadPoolOptions {
+interface ThreadPoolOptions {
   maxThreads: number
   memoryMbMax: number
   deadlineMs: number

@@ -14,7 +14,7 @@ const BulkOutcome = Noun('BulkMetadataOutcome')({
 type Outcomes = Static<typeof BulkOutcome>['items']
 
 /** What books and series have of their own in editing their metadata. A patch and locks are what their schemas let in. */
-export interface MetadataKind<Services> {
+interface MetadataKind<Services> {
   /** In addresses and in sentences. */
   many: 'books' | 'series'
   one: 'book' | 'series'

@@ -24,7 +24,7 @@ import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 import { openTemplates } from '#plugins/templates/templates.ts'
 
 /** What the plugin components need. */
-export interface PluginDependencies {
+interface PluginDependencies {
   settings: Settings
   log: Log
   database: Knex
@@ -38,7 +38,7 @@ export interface PluginDependencies {
 }
 
 /** All components that run or serve plugins. */
-export interface PluginComposition {
+interface PluginComposition {
   services: Pick<
     Services,
     'plugins' | 'templates' | 'matching' | 'matchTasks' | 'libraryJobs' | 'repositories' | 'userPlugins' | 'recommendations'

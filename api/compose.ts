@@ -39,7 +39,7 @@ import { openPool, type Pool } from '#workers/pool/pool.ts'
 const HEALTH_DEADLINE_MS = 3_000
 
 /** What all components need. `settings.dataFolder` is the real path, links resolved. */
-export interface CompositionDependencies {
+interface CompositionDependencies {
   settings: Settings
   log: Log
   database: Knex

@@ -12,6 +12,7 @@ import { someOf } from '#test/support/lane-size.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 import { plantRunningTask } from '#test/support/task-queues.ts'
+import { unknownIds } from '#test/support/unknown-ids.ts'
 
 /**
  * Everything that can be read is read twice by people from whom a series is kept: before that series is there, and when it is, entangled with all
@@ -345,24 +346,10 @@ const list = (path: string, body: object, query = ''): Asked => ({
 const UNKNOWN = {
   key: 'application.name',
   pluginId: randomUUID(),
-  repositoryId: randomUUID(),
-  callId: randomUUID(),
-  exportId: randomUUID(),
   pageNumber: 1,
   page: 1,
   resourcePath: 'OPS/c1.xhtml',
   document: 'c'.repeat(32),
-  keyId: randomUUID(),
-  apiKeyId: randomUUID(),
-  titleId: randomUUID(),
-  altTitleId: randomUUID(),
-  alternateTitleId: randomUUID(),
-  externalIdId: randomUUID(),
-  externalId: 'x',
-  linkId: randomUUID(),
-  ratingId: randomUUID(),
-  source: 'mal',
-  id: randomUUID(),
-  name: 'x',
+  ...unknownIds(),
   query: 'saga',
 }

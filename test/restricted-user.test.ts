@@ -18,6 +18,7 @@ import { KOMGA_NAMES, switchKomgaOn } from '#test/support/komga-switch.ts'
 import { someOf } from '#test/support/lane-size.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { pluginOf } from '#test/support/plugins.ts'
+import { unknownIds } from '#test/support/unknown-ids.ts'
 
 /**
  * Every route, asked by users of every role from whom one series is kept. Whatever names a thing by id is given the id of what is hidden, and
@@ -131,9 +132,6 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
     // Of the plugin itself nothing but how it is used is tried: what is done to it ends what others look at.
     pluginId: plugin.id,
     unknownPluginId: randomUUID(),
-    repositoryId: randomUUID(),
-    callId: randomUUID(),
-    exportId: randomUUID(),
     duplicateId: randomUUID(),
     pageNumber: 1,
     page: 1,
@@ -141,20 +139,9 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
     document: readerHash,
     // Things of their own, of no series: there are none by these ids.
     taskId: randomUUID(),
-    keyId: randomUUID(),
-    apiKeyId: randomUUID(),
     userId: randomUUID(),
     genreId: randomUUID(),
-    titleId: randomUUID(),
-    altTitleId: randomUUID(),
-    alternateTitleId: randomUUID(),
-    externalIdId: randomUUID(),
-    externalId: 'x',
-    linkId: randomUUID(),
-    ratingId: randomUUID(),
-    source: 'mal',
-    id: randomUUID(),
-    name: 'x',
+    ...unknownIds(),
     seriesTitle: `${SECRET} Saga`,
   }
 

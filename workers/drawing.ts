@@ -17,7 +17,7 @@ export interface PageDrawing extends Drawing, LibraryFile {
 }
 
 /** A picture that is not safe to decode in a thread. It is scaled to fit within `width` and `height` pixels, never enlarged. */
-export interface PictureDrawing extends Drawing {
+interface PictureDrawing extends Drawing {
   picture: { bytes: Uint8Array; width: number; height: number }
 }
 

@@ -39,7 +39,7 @@ export const commands: readonly Command[] = [
 export const isPath = (word: string): boolean => /^(?:~?\/|\.\.?(?:\/|$)|~$)/.test(word)
 
 /** With help, `command` is null for the overview, and an array for words that begin several commands. */
-export type FoundCommand =
+type FoundCommand =
   | { asksHelp: false; command: Command; rest: string[] }
   | { asksHelp: true; command: Command | readonly Command[] | null; rest: string[] }
 

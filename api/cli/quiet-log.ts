@@ -6,7 +6,7 @@ import type { Log } from '#core/foundation/log.ts'
 const REPEAT_MS = 30_000
 
 /** An outage, as opposed to a bug: what it is, and what to do. */
-export interface Outage {
+interface Outage {
   name: 'database_away' | 'disk_full' | 'no_connections'
   message: string
 }

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 
 /** Durations of the steps of a start, in milliseconds, in order. */
-export type StartSplit = readonly { step: string; ms: number }[]
+type StartSplit = readonly { step: string; ms: number }[]
 
 /** Measures the steps of a start, beginning with the start of the process. */
 export class StartClock {

@@ -1,5 +1,5 @@
 /** The part of a stream that is used; process.stdout and stderr have it. */
-export interface Output {
+interface Output {
   write(text: string): unknown
   isTTY?: boolean
   columns?: number

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..', '..')
 
-export interface Typing {
+interface Typing {
   env: Readonly<Record<string, string | undefined>>
   cwd: string
 }

@@ -79,7 +79,7 @@ const SINGULAR = /(status|progress|stats|metrics|locks|previous|ss)$/i
 const ABOUT_NEXT = new Set(['metrics', 'exports'])
 
 /** Names of routes for which the rule gives a bad one. */
-export const NAMES: Readonly<Record<string, string>> = {
+const NAMES: Readonly<Record<string, string>> = {
   'DELETE /:prefix/api/v1/tasks': 'komgaCancelAllTasks',
   'DELETE /api/v1/admin/cleanup-orphans': 'cleanUpOrphansNow',
   'DELETE /api/v1/admin/pdf-cache': 'emptyPdfCache',

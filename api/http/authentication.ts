@@ -137,7 +137,7 @@ export function apiKeysOf(request: IncomingMessage): string[] {
 }
 
 /** The app sessions of a request, from its header and then its cookies. The first valid one counts. */
-export function appSessionsOf(request: IncomingMessage): string[] {
+function appSessionsOf(request: IncomingMessage): string[] {
   const header = request.headers[APP_SESSION_HEADER]
   if (typeof header === 'string' && header !== '') return [header]
   return Object.values(APP_SESSION_COOKIES).flatMap((name) => readCookie(request, name) ?? [])

@@ -47,7 +47,7 @@ export function allowsRange(headers: IncomingHttpHeaders, { etag, lastModified }
 }
 
 /** One range of a content of `size` bytes, both ends included. */
-export interface ByteRange {
+interface ByteRange {
   start: number
   end: number
 }

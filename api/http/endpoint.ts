@@ -7,7 +7,7 @@ import type { Upload } from '#api/http/upload.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { Permission } from '#core/account/permission.ts'
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** Who may call. `public`: anyone (the caller may be null). `user`: any signed-in caller. A permission: callers that have it. */
 export type Who = 'public' | 'user' | Permission

@@ -15,7 +15,7 @@ interface Shape {
 }
 
 /** What exceeds a limit, in the form of a schema error. */
-export interface Excess {
+interface Excess {
   path: string
   message: string
   code: 'invalid_request' | 'invalid_value'

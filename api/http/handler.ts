@@ -17,7 +17,7 @@ import { refuse } from '#core/foundation/errors.ts'
 const CREDENTIAL_HEADERS = ['Authorization', 'Cookie', 'X-API-Key']
 
 /** Turns routes, which are values, into functions that handle an exchange. */
-export interface Handlers<Services> {
+interface Handlers<Services> {
   /**
    * @param ends.draining aborts when the server begins to close; ends.closing aborts when it stops waiting for requests
    * @throws Error at once if the route is inconsistent

@@ -44,7 +44,7 @@ const NO_UPLOAD: Upload = { fileName: '', bytes: Buffer.alloc(0) }
 /** The error for a text that is not a point in time. */
 const NO_TIME = 'must be a time such as 2026-01-02T10:00:00Z, in the years 1 to 9999'
 
-export interface InputProblem {
+interface InputProblem {
   /** JSON pointer to the member. */
   path: string
   message: string
@@ -53,7 +53,7 @@ export interface InputProblem {
 /** Reads and validates the input of a request for the route's `run`. */
 export type ReadInput = (request: IncomingMessage, params: Record<string, string>, rawQuery: string) => Promise<Input>
 
-export interface Input {
+interface Input {
   params: unknown
   query: unknown
   body: unknown

@@ -11,7 +11,7 @@ export interface Refusal {
 }
 
 /** The refused request. */
-export interface Refused {
+interface Refused {
   /** Path without the query. */
   path: string
   /** The origin of this server as the client sees it; null if unknown. */

@@ -3,7 +3,7 @@ import Type from 'typebox'
 import type { Call } from '#api/http/endpoint.ts'
 
 /** Page size if the client gives none. */
-export const PAGE_SIZE_DEFAULT = 50
+const PAGE_SIZE_DEFAULT = 50
 /** Larger page sizes are reduced to this; a page stays at a few hundred kilobytes. */
 export const PAGE_SIZE_MAX = 500
 
@@ -20,7 +20,7 @@ export const pageQuery = {
 }
 
 /** The window of a list to read: `limit` rows from `offset`. */
-export interface PageWindow {
+interface PageWindow {
   page: number
   pageSize: number
   offset: number
@@ -36,7 +36,7 @@ export function readPage(query: { page?: number; pageSize?: number }): PageWindo
 }
 
 /** Navigation links: request paths with their query. */
-export const Links = Type.Object(
+const Links = Type.Object(
   {
     self: Type.String(),
     first: Type.String(),

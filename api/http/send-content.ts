@@ -21,7 +21,7 @@ export interface ContentReply {
   open(options: { asGzip: boolean }): Promise<OpenedContent>
 }
 
-export interface OpenedContent {
+interface OpenedContent {
   /** False if no gzip form could be made. */
   isGzip: boolean
   bytes: number

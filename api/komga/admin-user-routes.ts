@@ -2,21 +2,20 @@ import Type from 'typebox'
 import type { Needs } from '#api/http/services.ts'
 import { type Call, LISTED_AT_ONCE } from '#api/komga/lists.ts'
 import { komgaEndpointOf } from '#api/komga/route.ts'
+import { getLabelIds } from '#api/komga/sharing-labels.ts'
 import { KomgaUserEdit, NEW_USER, NewKomgaUser, readUserEdit, type UserChange, usernameOf } from '#api/komga/user-change.ts'
 import { KomgaUser, komgaUser, rolesOf } from '#api/komga/user-view.ts'
-import { addSharingTag, listGrants, listSharingTags, removeGrant, setGrant } from '#core/account/sharing-store.ts'
+import { listGrants, removeGrant, setGrant } from '#core/account/sharing-store.ts'
 import { Password } from '#core/account/user.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
-import { nameKey, readNames } from '#core/metadata/name.ts'
+import { readNames } from '#core/metadata/name.ts'
 
 type Services = Needs<'accounts' | 'database'>
 const komgaEndpoint = komgaEndpointOf<Services>()
 
-/** This list knows no pages. A household or a club has fewer. */
+/** This list is not paginated. A household or a club has fewer users. */
 const USERS_MAX = 1_000
-/** More than a server has. */
-const LABELS_MAX = 10_000
 const params = Type.Object({ userId: Uuid })
 
 async function shownUser(call: Call<Services>, userId: string): Promise<KomgaUser> {
@@ -24,7 +23,7 @@ async function shownUser(call: Call<Services>, userId: string): Promise<KomgaUse
   return komgaUser(user, rolesOf(user), user.sharingTags)
 }
 
-/** The labels that a change names, by what they do. Who sees which series is for administrators to say. @throws forbidden, invalid_value */
+/** The labels of a change, by access mode. Only administrators decide who sees which series. @throws forbidden, invalid_value */
 function readLabels(call: Call<Services>, { labelsAllow, labelsExclude }: UserChange) {
   const modes = [
     { accessMode: 'deny', given: labelsExclude, path: '/labelsExclude' },
@@ -32,29 +31,26 @@ function readLabels(call: Call<Services>, { labelsAllow, labelsExclude }: UserCh
   ] as const
   const read = modes.flatMap(({ accessMode, given, path }) => (given ? [{ accessMode, names: readNames(given, path) }] : []))
   if (read.length > 0 && !call.caller.permissions.has('system-admin'))
-    refuse('forbidden', 'Sharing labels rule who sees what; only administrators change them.')
+    refuse('forbidden', 'Sharing labels decide who sees a series; only administrators change them.')
   return read
 }
 
 async function setLabels(call: Call<Services>, userId: string, labels: ReturnType<typeof readLabels>): Promise<void> {
   if (labels.length === 0) return
   const caller = call.caller
-  // All at once: with half of them somebody would see what they should not.
+  // In one transaction: with only some of the labels the user could see series that they should not.
   await call.services.database.transaction(async (trx) => {
-    const { items } = await listSharingTags(trx, caller, { offset: 0, limit: LABELS_MAX })
-    const known = new Map(items.map(({ id, name }) => [nameKey(name), id]))
-    const idOf = async (name: string) => known.get(nameKey(name)) ?? (await addSharingTag(trx, caller, { name })).id
     for (const { accessMode, names } of labels) {
-      const wanted = new Set<string>()
-      for (const name of names) wanted.add(await idOf(name))
+      const wanted = await getLabelIds(trx, caller, names)
       for (const grant of await listGrants(trx, userId))
-        if (grant.accessMode === accessMode && !wanted.has(grant.sharingTagId)) await removeGrant(trx, caller, userId, grant.sharingTagId)
+        if (grant.accessMode === accessMode && !wanted.includes(grant.sharingTagId))
+          await removeGrant(trx, caller, userId, grant.sharingTagId)
       for (const sharingTagId of wanted) await setGrant(trx, caller, userId, { sharingTagId, accessMode })
     }
   })
 }
 
-/** The password that came with this very request; null where it came without. */
+/** The password in the Basic credentials of this request; null without them. */
 function passwordShown(call: Call & { header(name: string): string | null }): string | null {
   const [scheme = '', credentials = ''] = (call.header('authorization') ?? '').split(' ')
   if (scheme.toLowerCase() !== 'basic') return null
@@ -82,7 +78,7 @@ export const komgaAdminUserRoutes = [
   komgaEndpoint({
     method: 'POST',
     path: '/api/v1/users',
-    summary: 'Make a user; what stands before the @ of the address is the name',
+    summary: 'Create a user; the part of the address before the @ is the user name',
     who: 'users-write',
     status: 201,
     body: NewKomgaUser,
@@ -96,7 +92,7 @@ export const komgaAdminUserRoutes = [
       try {
         await setLabels(call, id, labels)
       } catch (error) {
-        // Without its labels the account would see what it should not.
+        // Without its labels the user could see series that they should not.
         await accounts.removeUser(id, call.caller)
         throw error
       }
@@ -106,7 +102,7 @@ export const komgaAdminUserRoutes = [
   komgaEndpoint({
     method: 'PATCH',
     path: '/api/v1/users/:userId',
-    summary: 'Change what a user may do',
+    summary: 'Change the role and the labels of a user',
     who: 'users-write',
     params,
     status: 204,
@@ -114,7 +110,7 @@ export const komgaAdminUserRoutes = [
     run: async (call, { params, body }) => {
       const change = readUserEdit(body, await shownUser(call, params.userId))
       const labels = readLabels(call, change)
-      // First what may be refused: the last administrator keeps the role, and then the labels too.
+      // The role first, because that change may be refused (the last administrator keeps the role), and then the labels stay too.
       if (change.role) await call.services.accounts.editUser(params.userId, { role: change.role }, call.caller)
       await setLabels(call, params.userId, labels)
       return undefined
@@ -123,7 +119,7 @@ export const komgaAdminUserRoutes = [
   komgaEndpoint({
     method: 'DELETE',
     path: '/api/v1/users/:userId',
-    summary: 'Delete a user with everything that is theirs',
+    summary: 'Delete a user and all of their data',
     who: 'users-delete',
     params,
     status: 204,
@@ -135,12 +131,12 @@ export const komgaAdminUserRoutes = [
   komgaEndpoint({
     method: 'PATCH',
     path: '/api/v1/users/me/password',
-    summary: 'Change my password; the one that I have comes with the request by HTTP Basic',
+    summary: 'Change my password; the request must carry the current one by HTTP Basic',
     who: 'user',
     status: 204,
     body: PasswordBody,
     run: async (call, { body }) => {
-      const currentPassword = passwordShown(call) ?? refuse('forbidden', 'Send the password that you have with the request, by HTTP Basic.')
+      const currentPassword = passwordShown(call) ?? refuse('forbidden', 'Send your current password with the request, by HTTP Basic.')
       const change = { currentPassword, newPassword: body.password }
       await call.services.accounts.changePassword(call.caller, change, { address: call.address, device: null })
       return undefined
@@ -149,7 +145,7 @@ export const komgaAdminUserRoutes = [
   komgaEndpoint({
     method: 'PATCH',
     path: '/api/v1/users/:userId/password',
-    summary: 'Give a user another password, which ends their sessions',
+    summary: 'Change the password of a user, which ends their sessions',
     who: 'users-write',
     params,
     status: 204,

@@ -9,7 +9,6 @@ import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { SearchBody } from '#api/komga/series-routes.ts'
 import { readKomgaBookSort } from '#api/komga/sort.ts'
 import { bookFile } from '#api/views/book-file.ts'
-import { bookThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { BOOK_MEDIA_TYPES } from '#core/catalog/book-file.ts'
 import { findAdjacentBooks, listOnDeck } from '#core/catalog/book-query.ts'
 import { listDuplicateIds } from '#core/catalog/duplicates.ts'
@@ -46,11 +45,11 @@ export const komgaBookRoutes = [
     body: SearchBody,
     reply: Page,
     run: async (call, { query, body }) => {
-      const said = { deleted: false }
-      const condition = body.condition != null ? readKomgaCondition(body.condition, 'books', said) : undefined
+      const seen = { deleted: false }
+      const condition = body.condition != null ? readKomgaCondition(body.condition, 'books', seen) : undefined
       const filter = {
         search: readSearch(body.fullTextSearch),
-        includeDeleted: said.deleted,
+        includeDeleted: seen.deleted,
         ...(condition && { condition: compileFilter(condition, 'books', call.caller) }),
       }
       return await answerBooks(call, query, { filter, sort: readKomgaBookSort(query.sort) })
@@ -59,7 +58,7 @@ export const komgaBookRoutes = [
   komgaEndpoint({
     method: 'GET',
     path: '/api/v1/books/latest',
-    summary: 'Books by the day they came, the newest first',
+    summary: 'Recently added books, the newest first',
     who: 'books-read',
     query,
     reply: Page,
@@ -69,7 +68,7 @@ export const komgaBookRoutes = [
   komgaEndpoint({
     method: 'GET',
     path: '/api/v1/books/ondeck',
-    summary: 'The next book of every series that I am between two books of',
+    summary: 'On deck: the next book of every series of which I have completed a book and am reading none',
     who: 'books-read',
     query: Type.Object({ ...pageQuery, library_id: bookFilterQuery.library_id, deleted: bookFilterQuery.deleted }),
     reply: Page,
@@ -86,7 +85,7 @@ export const komgaBookRoutes = [
   komgaEndpoint({
     method: 'GET',
     path: '/api/v1/books/duplicates',
-    summary: 'Books that hold the same file, side by side, as they were found last',
+    summary: 'Books with the same file, next to each other, as of the last search for duplicates',
     who: 'books-read',
     query: Type.Object(pageQuery),
     reply: Page,
@@ -114,24 +113,15 @@ export const komgaBookRoutes = [
       reply: KomgaBook,
       run: async (call, { params }) => {
         const { prev, next } = await findAdjacentBooks(call.services.database, call.caller, params.bookId)
-        const beside = (way === 'next' ? next : prev) ?? refuse('not_found', `There is no ${way} book in the series.`)
-        const [book] = await readBooks(call, [beside.id])
+        const adjacent = (way === 'next' ? next : prev) ?? refuse('not_found', `There is no ${way} book in the series.`)
+        const [book] = await readBooks(call, [adjacent.id])
         return book ?? refuse('not_found')
       },
     }),
   ),
   komgaStream({
-    path: '/api/v1/books/:bookId/thumbnail',
-    summary: 'The cover of a book, small',
-    who: 'books-read',
-    params,
-    query: Type.Object(thumbnailQuery),
-    mediaTypes: ['image/jpeg'],
-    run: (call, { params, query }) => bookThumbnail(call, params.bookId, query),
-  }),
-  komgaStream({
     path: '/api/v1/books/:bookId/file',
-    summary: 'The file of a book, as it is',
+    summary: 'The file of a book, unchanged',
     who: 'books-read',
     params,
     mediaTypes: BOOK_MEDIA_TYPES,

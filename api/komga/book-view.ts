@@ -10,7 +10,7 @@ import { dayOf, issuedOf } from '#core/metadata/release-date.ts'
 export const KomgaAuthor = Type.Object({ name: Type.String(), role: Type.String() }, { title: 'KomgaAuthor' })
 export const KomgaLink = Type.Object({ label: Type.String(), url: Type.String() }, { title: 'KomgaLink' })
 
-/** A book as Komga shows it. What may be missing is null and not left out. */
+/** A book as Komga shows it. Missing values are null, never absent. */
 export const KomgaBook = Type.Object(
   {
     id: Type.String(),
@@ -75,7 +75,7 @@ export const KomgaBook = Type.Object(
 )
 export type KomgaBook = Static<typeof KomgaBook>
 
-/** As Komga's scanner names what it finds. */
+/** The media types that Komga's scanner detects. */
 const MEDIA_TYPES: Record<Book['fileFormat'], string> = {
   cbz: 'application/zip',
   cbr: 'application/x-rar-compressed',
@@ -85,7 +85,7 @@ const MEDIA_TYPES: Record<Book['fileFormat'], string> = {
 const PROFILES: Record<Book['fileFormat'], string> = { cbz: 'DIVINA', cbr: 'DIVINA', epub: 'EPUB', pdf: 'PDF' }
 const STATUSES: Record<BookDetail['state'], string> = { analyzed: 'READY', failed: 'ERROR', pending: 'UNKNOWN' }
 
-/** What orders a book in its series: its number, or its place where it has none. */
+/** The sort number of a book in its series: its number, or its position if it has none. */
 export const sortNumberOf = ({ number, position }: Pick<BookDetail, 'number' | 'position'>): number => number ?? position ?? 0
 
 export function komgaBook(book: Book, detail: BookDetail): KomgaBook {
@@ -116,7 +116,7 @@ export function komgaBook(book: Book, detail: BookDetail): KomgaBook {
     metadata: komgaMetadata(book, detail, number),
     readProgress: book.readProgress && komgaProgress(book.readProgress),
     deleted: book.deleted,
-    // "unhashed:" stands before the id of a book whose file was not read yet.
+    // "unhashed:" and the id of the book stand in until its file has been read.
     fileHash: book.fileHash.startsWith('unhashed:') ? '' : book.fileHash,
     oneshot: detail.isOneshot,
   }

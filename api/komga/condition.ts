@@ -1,18 +1,18 @@
 import { rolesBehind } from '#api/komga/values.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
-/** A condition in the grammar of our own lists; `compileFilter` checks it as it would a client's. */
+/** A condition in the grammar of our own lists; `compileFilter` checks it as it checks those of clients. */
 export type OwnCondition = Record<string, unknown>
 
 type Target = 'books' | 'series'
 
-/** One comparison as Komga writes it; names of operators and words know no case. */
+/** One comparison as Komga writes it; operators and keywords are case-insensitive. */
 interface Comparison {
   operator: string
   value: unknown
   dateTime: unknown
   duration: unknown
-  /** JSON pointer to it. */
+  /** JSON pointer to the comparison. */
   path: string
 }
 
@@ -29,7 +29,7 @@ const TEXT: Record<string, [operator: string, isNegative?: true]> = {
   doesnotendwith: ['endsWith', true],
 }
 const NUMBER: Record<string, string> = { is: 'eq', isnot: 'ne', greaterthan: 'gt', lessthan: 'lt' }
-/** Of numbers that may be missing Komga's operators have names of their own. */
+/** Komga has other operators for numbers that may be null (isNullT). */
 const NONE: Record<string, string> = { isnull: 'isNull', isnullt: 'isNull', isnotnull: 'isNotNull', isnotnullt: 'isNotNull' }
 
 function refuseAt(path: string, message: string): never {
@@ -37,7 +37,7 @@ function refuseAt(path: string, message: string): never {
 }
 
 const unknownOperator = ({ operator, path }: Comparison): never =>
-  refuseAt(`${path}/operator`, `is "${operator.slice(0, 40)}", which is not known here`)
+  refuseAt(`${path}/operator`, `is "${operator.slice(0, 40)}", which is no operator of this member`)
 
 const text =
   (field: string): Translate =>
@@ -71,7 +71,7 @@ const id =
     return { [field]: { operator: given.operator === 'is' ? 'is' : 'isNot', value: given.value } }
   }
 
-/** Words of Komga, and the condition that each stands for. */
+/** Keywords of Komga, each with its condition. */
 const word =
   (words: Record<string, OwnCondition>): Translate =>
   (given) => {
@@ -96,7 +96,7 @@ const date =
     const none = NONE[operator]
     if (none) return { [field]: { operator: none } }
     if (operator === 'before' || operator === 'after') {
-      // Java writes the name of the zone behind the offset.
+      // Java writes the name of the time zone after the offset.
       const value = typeof given.dateTime === 'string' ? withoutZone(given.dateTime) : given.dateTime
       return { [field]: { operator, value } }
     }
@@ -122,7 +122,7 @@ const author =
     return operator === 'is' ? condition : { not: condition }
   }
 
-/** Who has a hand in it: by name, by role, or one person by both. */
+/** A person of the book or series: by name, by role, or by both. */
 export function authorCondition(target: Target, { name, role }: { name: string | null; role: string | null }): OwnCondition {
   if (role === null) {
     const fields = target === 'series' ? ['author', 'bookAuthor'] : ['author']
@@ -152,7 +152,7 @@ export const MEDIA_PROFILE: Record<string, OwnCondition> = {
 }
 export const SERIES_STATUS: Record<string, OwnCondition> = {
   ENDED: is('status', 'ended'),
-  // What is shown as one that goes on.
+  // The view shows all of these as ONGOING.
   ONGOING: { anyOf: [is('status', 'ongoing'), is('status', 'unknown'), { status: { operator: 'isNull' } }] },
   ABANDONED: is('status', 'abandoned'),
   HIATUS: is('status', 'hiatus'),
@@ -170,7 +170,7 @@ const FIELDS: Record<Target, Record<string, Translate>> = {
   series: {
     ...COMMON,
     collectionId: id('collectionId'),
-    // A series without a book that is there stands on no list.
+    // No list contains a series all of whose books are deleted.
     deleted: (given) => ((bool('deleted')(given)['deleted'] as { operator: string }).operator === 'isFalse' ? { allOf: [] } : NOTHING),
     complete: bool('completion'),
     titleSort: text('titleSort'),
@@ -198,10 +198,10 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 
 /**
  * Reads a condition as Komga writes it. Several members of one object must all hold.
- * @param said.deleted is told whether books whose files have gone are asked about, which lists leave out otherwise
- * @throws invalid_request with the path of what is not known
+ * @param seen.deleted is set if the condition mentions `deleted`; only then may a list contain deleted books
+ * @throws invalid_request with the path of an unknown member, operator or value
  */
-export function readKomgaCondition(given: unknown, target: Target, said: { deleted: boolean } = { deleted: false }): OwnCondition {
+export function readKomgaCondition(given: unknown, target: Target, seen: { deleted: boolean } = { deleted: false }): OwnCondition {
   const fields = FIELDS[target]
   return read(given, '/condition')
 
@@ -221,7 +221,7 @@ export function readKomgaCondition(given: unknown, target: Target, said: { delet
     }
     const translate = Object.hasOwn(fields, key) ? fields[key] : undefined
     if (!translate) refuseAt(path, `is no field to filter by; there are ${Object.keys(fields).join(', ')}, and allOf, anyOf`)
-    if (key === 'deleted') said.deleted = true
+    if (key === 'deleted') seen.deleted = true
     if (!isObject(member) || typeof member['operator'] !== 'string') refuseAt(path, 'must be an object with an operator')
     const { operator, value, dateTime, duration } = member
     return translate({ operator: (operator as string).toLowerCase(), value, dateTime, duration, path })

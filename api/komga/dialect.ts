@@ -4,25 +4,25 @@ import { BASIC } from '#api/http/failure.ts'
 import type { Dialect } from '#api/http/mount.ts'
 import { secondsOf } from '#api/komga/values.ts'
 
-/** A wrong value that is told by its member. */
+/** A value that the schema refuses, with the path of its member. */
 const Violations = Type.Object({
   violations: Type.Array(
     Type.Object({ fieldName: Type.Union([Type.String(), Type.Null()]), message: Type.Union([Type.String(), Type.Null()]) }),
   ),
 })
-/** Every other refusal. */
+/** Every other error. */
 const Spring = Type.Object({
   timestamp: Type.String(),
   status: Type.Integer(),
   error: Type.String(),
   message: Type.String(),
   path: Type.String(),
-  requestId: Type.String({ description: 'Same as the X-Request-Id header; the log knows it.' }),
+  requestId: Type.String({ description: 'Same as the X-Request-Id header and the requestId in the log.' }),
 })
 
-export const KomgaError = Type.Union([Violations, Spring])
+const KomgaError = Type.Union([Violations, Spring])
 
-/** Where the check of a request found something wrong. */
+/** A member of a request that is invalid. */
 interface Detail {
   path: string
   message: string
@@ -34,11 +34,11 @@ const isDetails = (details: unknown): details is Detail[] =>
 /** `/locator/locations/position` is `locator.locations.position`. */
 const fieldOf = (pointer: string): string | null => pointer.slice(1).replaceAll('/', '.') || null
 
-/** Refusals as Spring writes them, and queries as Komga takes them. */
+/** Errors as Spring writes them, and queries as Komga reads them. */
 export const komgaDialect: Dialect = {
   challenge: BASIC,
   refusalOf({ status: ours, body }, { path }) {
-    // It knows no 422: what breaks a rule is a bad request as well.
+    // Komga never answers 422: a value that breaks a rule is a bad request too.
     const status = ours === 422 ? 400 : ours
     const { message } = body
     const details = 'details' in body ? body.details : undefined

@@ -7,7 +7,7 @@ import { type CarrelEvent, EVENT_TYPES, type EventType } from '#core/events/even
 type Services = Needs<'events'>
 const komgaStream = komgaStreamOf<Services>()
 
-/** An event in Komga's words; null where it has none. */
+/** An event with Komga's names; null if Komga has no such event. */
 function komgaEvent(event: CarrelEvent, userId: string): { name: string; data: object } | null {
   const { timestamp: _, ...members } = event
   switch (members.type) {
@@ -26,14 +26,14 @@ function komgaEvent(event: CarrelEvent, userId: string): { name: string; data: o
       return { name: `Series${HOW[ending(members.type)]}`, data: { seriesId, libraryId } }
     }
     case 'library_updated':
-      // A library that is new has changed in no member.
+      // Only the event of a change names fields: without them the library is new.
       return { name: members.fields ? 'LibraryChanged' : 'LibraryAdded', data: { libraryId: members.libraryId } }
     case 'library_deleted':
       return { name: 'LibraryDeleted', data: { libraryId: members.libraryId } }
     case 'collection_created':
     case 'collection_updated':
     case 'collection_deleted':
-      // What stands on it is for each reader another list: they read it again.
+      // Each user sees other members of a collection, so that the event names none and clients fetch them.
       return { name: `Collection${HOW[ending(members.type)]}`, data: { collectionId: members.collectionId, seriesIds: [] } }
     case 'read_list_created':
     case 'read_list_updated':
@@ -62,14 +62,14 @@ const UNKNOWN = /^(plugin|task|scan)_/
 const TYPES: ReadonlySet<EventType> = new Set(EVENT_TYPES.filter((type) => !UNKNOWN.test(type)))
 
 const FORM = new EventForm(({ id, event }, userId) => {
-  const said = event && komgaEvent(event, userId)
-  return formatEvent(said ? { id, event: said.name, data: said.data } : { id, data: null })
+  const shown = event && komgaEvent(event, userId)
+  return formatEvent(shown ? { id, event: shown.name, data: shown.data } : { id, data: null })
 })
 
 export const komgaEventRoutes = [
   komgaStream({
     path: '/sse/v1/events',
-    summary: 'What changes, as server-sent events with the names of Komga; Last-Event-ID goes on after an event',
+    summary: 'Changes as server-sent events with the names of Komga; Last-Event-ID continues after that event',
     who: 'libraries-read',
     mediaTypes: ['text/event-stream'],
     run: async (call) => eventsFor(call, { form: FORM, types: TYPES }),

@@ -12,7 +12,7 @@ type Services = Needs<'database' | 'settings'>
 const komgaEndpoint = komgaEndpointOf<Services>()
 const komgaStream = komgaStreamOf<Services>()
 
-/** This list knows no pages. Nobody has that many, and each is a line. */
+/** This list is not paginated. A server has far fewer libraries, and each is one line. */
 const LIBRARIES_MAX = 1_000
 const params = Type.Object({ libraryId: Uuid })
 
@@ -39,7 +39,7 @@ export const komgaLibraryRoutes = [
   }),
   komgaStream({
     path: '/api/v1/libraries/:libraryId/thumbnail',
-    summary: 'The cover of the first series of a library, small',
+    summary: 'The thumbnail of the first series of a library',
     who: 'libraries-read',
     params,
     query: Type.Object(thumbnailQuery),
@@ -48,7 +48,7 @@ export const komgaLibraryRoutes = [
       const { database } = call.services
       const { id } = await getLibrary(database, call.caller, params.libraryId)
       const { ids } = await listIdsOfSeries(database, call.caller, { filter: { libraryId: id }, sort: null, offset: 0, limit: 1 })
-      return await seriesThumbnail(call, ids[0] ?? refuse('not_found', 'Nothing stands in this library.'), query)
+      return await seriesThumbnail(call, ids[0] ?? refuse('not_found', 'This library has no series.'), query)
     },
   }),
 ]

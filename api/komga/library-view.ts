@@ -30,7 +30,7 @@ const FLAGS = [
 ] as const
 type Flag = (typeof FLAGS)[number]
 
-/** A library as Komga shows it, with what it would do with its files there and does here. */
+/** A library as Komga shows it. Its options say what this server does with the files. */
 export const KomgaLibrary = Type.Object(
   {
     id: Type.String(),
@@ -56,7 +56,7 @@ export function komgaLibrary(library: Library): KomgaLibrary {
     scanInterval: intervalOf(scanningConfig),
     scanDirectoryExclusions: library.excludedPatterns?.split('\n').filter((line) => line.trim() !== '') ?? [],
     seriesCover: 'FIRST',
-    // A file in the root of a library is a series of one book, wherever that is.
+    // A file in any root of a library is a one-shot; there is no folder for them.
     oneshotsDirectory: null,
     importComicInfoBook: true,
     importComicInfoSeries: true,
@@ -84,7 +84,7 @@ export function komgaLibrary(library: Library): KomgaLibrary {
   }
 }
 
-/** The nearest of Komga's words for a timetable of cron. */
+/** The interval of Komga that is closest to a cron schedule. */
 function intervalOf(config: Library['scanningConfig']): string {
   const cron = config?.enabled ? config.cronSchedule?.trim() : undefined
   if (!cron) return 'DISABLED'

@@ -1,7 +1,7 @@
 import { streamedList } from '#api/http/json-chunks.ts'
 import type { Needs } from '#api/http/services.ts'
 import { type KomgaBook, komgaBook } from '#api/komga/book-view.ts'
-import { type PageAsk, pageOf, readWindow, type Window } from '#api/komga/page-object.ts'
+import { type PageRequest, pageOf, readWindow, type Window } from '#api/komga/page-object.ts'
 import { type KomgaSeries, komgaSeries } from '#api/komga/series-view.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { listBookDetails } from '#core/catalog/book-detail-query.ts'
@@ -12,18 +12,18 @@ import { refuse } from '#core/foundation/errors.ts'
 
 type Services = Needs<'database'>
 
-/** What reads of this interface are given of a call, with the services that they need. */
+/** The part of a call that reads need. */
 export interface Call<Named = Services> {
   services: Named
   caller: Caller
 }
 
-/** Records that are read and written at once: one may have 100 KB, and others are answered in between. */
+/** Records that are read and written at once: one may have 100 KB, and the server answers other requests in between. */
 const RECORDS_AT_ONCE = 50
-/** Users of whom each is read by itself: more would take the connections that others need. */
+/** Users are read one by one; more at the same time would take the connections that other requests need. */
 export const LISTED_AT_ONCE = 5
 
-/** Books by id in their order; what has gone in between is left out. Their records and what stands beside them are read at the same time. */
+/** Books in the order of the ids, without those that were removed meanwhile. Reads records and details in parallel. */
 export async function readBooks(call: Call, ids: readonly string[]): Promise<KomgaBook[]> {
   const { database } = call.services
   const [books, details] = await Promise.all([listBooksByIds(database, call.caller, ids), listBookDetails(database, ids)])
@@ -34,17 +34,17 @@ export async function readBooks(call: Call, ids: readonly string[]): Promise<Kom
 }
 
 /** As {@link readBooks}. */
-export async function readSeries(call: Call, ids: readonly string[]): Promise<KomgaSeries[]> {
+async function readSeries(call: Call, ids: readonly string[]): Promise<KomgaSeries[]> {
   const { database } = call.services
-  const asker = call.caller
-  const [series, details] = await Promise.all([readSeriesRecords(database, asker, ids), listSeriesDetails(database, asker, ids)])
+  const { caller } = call
+  const [series, details] = await Promise.all([readSeriesRecords(database, caller, ids), listSeriesDetails(database, caller, ids)])
   return ids.flatMap((id) => {
     const [record, detail] = [series.get(id), details.get(id)]
     return record && detail ? [komgaSeries(record, detail)] : []
   })
 }
 
-/** A page of records by their ids; a long one is read while it is written. */
+/** A page of records by their ids; a long page is read while it is written. */
 async function answer<T>(
   window: Window,
   { ids, total }: { ids: readonly string[]; total: number },
@@ -61,15 +61,15 @@ export const answerSeriesIds = (call: Call, window: Window, found: { ids: readon
   answer(window, found, (part) => readSeries(call, part))
 
 /** A list of books by the query that our own lists use. */
-export async function answerBooks(call: Call, ask: PageAsk, list: { filter: BookFilter; sort: BookSort | null }) {
-  const window = readWindow(ask)
+export async function answerBooks(call: Call, request: PageRequest, list: { filter: BookFilter; sort: BookSort | null }) {
+  const window = readWindow(request)
   const { offset, limit } = window
   return await answerBookIds(call, window, await listIdsOfBooks(call.services.database, call.caller, { ...list, offset, limit }))
 }
 
 /** A list of series by the query that our own lists use. */
-export async function answerSeries(call: Call, ask: PageAsk, list: { filter: SeriesFilter; sort: SeriesSort | null }) {
-  const window = readWindow(ask)
+export async function answerSeries(call: Call, request: PageRequest, list: { filter: SeriesFilter; sort: SeriesSort | null }) {
+  const window = readWindow(request)
   const { offset, limit } = window
   return await answerSeriesIds(call, window, await listIdsOfSeries(call.services.database, call.caller, { ...list, offset, limit }))
 }

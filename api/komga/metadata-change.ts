@@ -11,13 +11,13 @@ import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
 import { NAMES_MAX } from '#core/metadata/name.ts'
 import { refuseMember } from '#core/metadata/patch-rules.ts'
 
-/** As of links: there are fewer services. */
+/** More than there are services to link to. */
 const LINKS_MAX = 200
 const open = { additionalProperties: true, maxProperties: 100 } as const
 const optional = <const T extends Parameters<typeof Type.Optional>[0]>(schema: T) => Type.Optional(Nullable(schema))
 const lock = optional(Type.Boolean())
 const names = optional(Type.Array(Type.String({ maxLength: 1_000 }), { maxItems: NAMES_MAX }))
-/** As they are sent; what of them is known here is looked at one by one. */
+/** Any text: readLinks checks each link and names the one that is wrong. */
 const Given = Type.String({ maxLength: 2_000 })
 const GivenPerson = Type.Object({ name: Name, role: Type.String({ maxLength: 100 }) }, open)
 const GivenTitle = Type.Object(
@@ -26,7 +26,7 @@ const GivenTitle = Type.Object(
 )
 const links = optional(Type.Array(Type.Object({ label: Given, url: Given }, open), { maxItems: LINKS_MAX }))
 
-/** What apps send of a book's metadata: all of a form, or what somebody changed. */
+/** The metadata of a book that apps send: all members of a form, or only the changed ones. */
 export const BookEdit = Type.Object(
   {
     ...{ title: optional(Name), titleLock: lock, summary: optional(Summary), summaryLock: lock },
@@ -39,7 +39,7 @@ export const BookEdit = Type.Object(
 )
 export type BookEdit = Static<typeof BookEdit>
 
-/** As {@link BookEdit}, of a series. */
+/** As {@link BookEdit}, for a series. */
 export const SeriesEdit = Type.Object(
   {
     ...{
@@ -81,11 +81,11 @@ export const SeriesEdit = Type.Object(
 )
 export type SeriesEdit = Static<typeof SeriesEdit>
 
-/** What an edit changes, in our words. Members that are absent stay. */
+/** The changes of an edit, with our names. Absent members stay as they are. */
 export interface MetadataChange {
-  /** By the fields of our own patches. */
+  /** By the fields of our own metadata patches. */
   patch: Record<string, unknown>
-  /** By our own names of locks. */
+  /** By the names of our own locks. */
   locks: Record<string, boolean>
   genres?: string[]
   tags?: string[]
@@ -96,36 +96,36 @@ export interface MetadataChange {
 
 type Shown = Readonly<Record<string, unknown>>
 
-const isNothing = (value: unknown): boolean => value === null || value === '' || (Array.isArray(value) && value.length === 0)
+const isEmpty = (value: unknown): boolean => value === null || value === '' || (Array.isArray(value) && value.length === 0)
 
-/** Lists of names and people have no order here. */
+/** The order of names and people has no meaning here. */
 const inOrder = (value: unknown): unknown =>
   Array.isArray(value)
     ? value.map((one) => JSON.stringify(one, typeof one === 'object' && one ? Object.keys(one).sort() : undefined)).sort()
     : value
 
-/** The members that say something else than what was shown: a form sends back all that it was given, and of that nobody has said anything. */
+/** The members that differ from what was shown: a form sends back everything that it received, and the user has changed only some of it. */
 function changedMembers<Edit extends object>(edit: Edit, shown: Shown): Partial<Edit> {
   const isSame = (name: string, value: unknown) =>
-    (isNothing(value) && isNothing(shown[name])) || isDeepStrictEqual(inOrder(value), inOrder(shown[name]))
+    (isEmpty(value) && isEmpty(shown[name])) || isDeepStrictEqual(inOrder(value), inOrder(shown[name]))
   const members = Object.entries(edit).filter(([name, value]) => name in shown && !name.endsWith('Lock') && !isSame(name, value))
   return Object.fromEntries(members) as Partial<Edit>
 }
 
-/** A value locks what it sets. A lock that is said counts where it is another one than was shown, or where its member is changed with it. */
+/** Setting a value locks it. A lock in the edit counts if it differs from what was shown, or if its member changes too. */
 function locksOf(
   edit: object,
   changed: object,
   shown: Shown,
   lockNames: Readonly<Record<string, readonly string[]>>,
 ): Record<string, boolean> {
-  const said = Object.entries(edit).filter(
+  const given = Object.entries(edit).filter(
     ([name, value]) => typeof value === 'boolean' && name in lockNames && (value !== shown[name] || name.replace(/Lock$/, '') in changed),
   )
-  return Object.fromEntries(said.flatMap(([name, value]) => (lockNames[name] ?? []).map((ours) => [ours, value as boolean])))
+  return Object.fromEntries(given.flatMap(([name, value]) => (lockNames[name] ?? []).map((ours) => [ours, value as boolean])))
 }
 
-/** The words of Komga for one of ours. @throws invalid_value */
+/** Our keyword for one of Komga. @throws invalid_value */
 function wordOf(words: Readonly<Record<string, string>>, member: string, given: string): string {
   const found = Object.keys(words).find((ours) => words[ours] === given.toUpperCase())
   return found ?? refuseMember(`/${member}`, `must be one of ${Object.values(words).join(', ')}`)
@@ -139,40 +139,37 @@ function readLinks(given: readonly { label: string; url: string }[]): { source: 
   return given.map(({ label, url }, index) => {
     if (!SOURCE.test(label))
       refuseMember(`/links/${index}/label`, 'must be the name of a service: letters, digits and . _ - : without spaces, 107 at most')
-    if (seen.has(label)) refuseMember(`/links/${index}/label`, 'is that of another link; of a service there is one')
+    if (seen.has(label)) refuseMember(`/links/${index}/label`, 'is the name of another link too; each service has one link')
     if (!ADDRESS.test(url)) refuseMember(`/links/${index}/url`, 'must be an http or https address')
     seen.add(label)
     return { source: label, url }
   })
 }
 
-/** `2024-02-29`, also with a time behind it. */
+/** `2024-02-29`, with or without a time. */
 const DAY = /^(\d{4})-(\d{2})-(\d{2})(T.*)?$/
 
 function readDay(text: string | null): { year: number | null; month: number | null; day: number | null } {
   if (!text) return { year: null, month: null, day: null }
   const [year = 0, month = 0, day = 0] = DAY.exec(text)?.slice(1, 4).map(Number) ?? []
-  // A day that no calendar has becomes another one.
+  // Date.UTC turns a day that does not exist into another one.
   const isDay = new Date(Date.UTC(2000 + (year % 400), month - 1, day)).getUTCDate() === day
   if (month < 1 || month > 12 || !isDay) refuseMember('/releaseDate', 'must be a day such as 2024-02-29')
   return { year, month, day }
 }
 
-/** A text is a number, for books are counted by one that both show. */
+/** Our books have one number, so that both members must say the same. */
 function readNumber({ number, numberSort }: Pick<BookEdit, 'number' | 'numberSort'>): number | undefined {
   const text = number?.trim()
   const fromText = text ? Number(text) : undefined
   if (fromText !== undefined && !Number.isFinite(fromText))
-    refuseMember(
-      '/number',
-      'must be a number such as 3 or 10.5: the number that is shown and the one that books are sorted by are one here',
-    )
+    refuseMember('/number', 'must be a number such as 3 or 10.5: this server shows and sorts books by the same number')
   if (fromText !== undefined && numberSort != null && fromText !== numberSort)
-    refuseMember('/numberSort', 'is another number than the member number; they are one here')
+    refuseMember('/numberSort', 'differs from the member number; this server shows and sorts books by the same number')
   return fromText ?? numberSort ?? undefined
 }
 
-/** People with our roles; who was shown under a role keeps the one that they have here. @throws invalid_value for a role that nobody knows */
+/** People with our roles. A person that was shown under a role keeps their own: several of our roles are one in Komga. @throws invalid_value for an unknown role */
 function readAuthors(given: readonly { name: string; role: string }[], stored: readonly Author[]): Author[] {
   const authors = given.flatMap(({ name, role }, index) => {
     const known = stored.filter((person) => person.name === name && roleOf(person.role) === role.toLowerCase())
@@ -180,7 +177,7 @@ function readAuthors(given: readonly { name: string; role: string }[], stored: r
     const ours = rolesBehind(role.toLowerCase()).find((one) => (AUTHOR_ROLES as readonly string[]).includes(one))
     if (ours === undefined) {
       const roles = [...new Set(AUTHOR_ROLES.map(roleOf))].sort().join(', ')
-      refuseMember(`/authors/${index}/role`, `is "${role.slice(0, 40)}", which is no role here; there are ${roles}`)
+      refuseMember(`/authors/${index}/role`, `is "${role.slice(0, 40)}", which is no role of this server; the roles are ${roles}`)
     }
     return [{ name, role: ours as Author['role'] }]
   })
@@ -197,7 +194,7 @@ const BOOK_LOCK_NAMES: Readonly<Record<string, readonly string[]>> = {
   isbnLock: ['isbnsLock'],
 }
 
-/** What an edit of a book changes. @throws invalid_value with the path of the member */
+/** The changes of an edit of a book. @throws invalid_value with the path of the member */
 export function readBookEdit(
   edit: BookEdit,
   of: { shown: KomgaBook['metadata']; authors: readonly Author[]; isbns: string | null },
@@ -215,7 +212,7 @@ export function readBookEdit(
     const others = of.isbns?.split(',').slice(1) ?? []
     patch['isbns'] = changed.isbn ? [changed.isbn, ...others].join(',') : null
   }
-  // Of a day of which a part stood already all is locked: machines change no part of what a person said.
+  // Locks all parts of the date, those that did not change too: otherwise a machine could change a part of a date that a person set.
   const dated: Record<string, boolean> = changed.releaseDate ? { yearLock: true, monthLock: true, dayLock: true } : {}
   return {
     patch,
@@ -250,7 +247,7 @@ export function readSeriesEdit(edit: SeriesEdit, shown: KomgaSeries['metadata'])
   const patch: Record<string, unknown> = {}
   if (changed.title) patch['title'] = changed.title
   if (changed.titleSort) patch['titleSort'] = changed.titleSort
-  // A word in another case is the same word.
+  // Keywords are case-insensitive.
   if (changed.status && changed.status.toUpperCase() !== shown.status) patch['status'] = wordOf(STATUSES, 'status', changed.status)
   if ('readingDirection' in changed && changed.readingDirection?.toUpperCase() !== shown.readingDirection)
     patch['readingDirection'] = changed.readingDirection ? wordOf(DIRECTIONS, 'readingDirection', changed.readingDirection) : null

@@ -6,7 +6,7 @@ import { readFreshSetting } from '#core/settings/chosen-setting-store.ts'
 
 const firstWordOf = (path: string): string => path.split('/', 2)[1] ?? ''
 
-/** The interface of Komga, below a word that administrators choose while the server runs; off unless they switch it on. */
+/** Komga's API, under a path prefix that administrators choose while the server runs; off by default. */
 export const komgaMount: Mount<Needs<'database'>> = {
   dialect: komgaDialect,
   covers: (path) => !OWN_PATH_WORDS.includes(firstWordOf(path).toLowerCase()),

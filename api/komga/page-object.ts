@@ -3,37 +3,37 @@ import Type from 'typebox'
 import { SORT_LENGTH_MAX } from '#core/foundation/sort.ts'
 
 const SIZE_DEFAULT = 20
-/** Apps on e-readers ask for a thousand at once. */
+/** Apps on e-readers request a thousand at once. */
 const SIZE_MAX = 1_000
-/** Of a list that is asked for whole: some 20 MB of JSON, which is written while it is read. The total tells whoever has more. */
+/** Of an unpaged list: about 20 MB of JSON, which is written while it is read. The answer has the total if there are more. */
 const UNPAGED_MAX = 10_000
-/** Apps name one or two. */
+/** Apps send one or two. */
 const SORTS_MAX = 20
 const PAGE_MAX = 2_147_483_647
 
-/** What every list takes; wrong pages and sizes are those that Spring makes of them. */
+/** The query of every list. Invalid pages and sizes become what Spring makes of them. */
 export const pageQuery = {
-  page: Type.Optional(Type.Integer({ minimum: -PAGE_MAX, maximum: PAGE_MAX, description: 'From 0; 0 unless said.' })),
+  page: Type.Optional(Type.Integer({ minimum: -PAGE_MAX, maximum: PAGE_MAX, description: 'From 0; default 0.' })),
   size: Type.Optional(
-    Type.Integer({ minimum: -PAGE_MAX, maximum: PAGE_MAX, description: `${SIZE_DEFAULT} unless said, at most ${SIZE_MAX}.` }),
+    Type.Integer({ minimum: -PAGE_MAX, maximum: PAGE_MAX, description: `Default ${SIZE_DEFAULT}, at most ${SIZE_MAX}.` }),
   ),
-  unpaged: Type.Optional(Type.Boolean({ description: `All of them in one page, of which there may be ${UNPAGED_MAX}.` })),
+  unpaged: Type.Optional(Type.Boolean({ description: `All items in one page, at most ${UNPAGED_MAX}.` })),
   sort: Type.Optional(
     Type.Array(Type.String({ maxLength: SORT_LENGTH_MAX }), {
       maxItems: SORTS_MAX,
-      description: '`<field>,<asc|desc>`; the first known one counts.',
+      description: '`<field>,<asc|desc>`; the first known field counts.',
     }),
   ),
 }
 
-export interface PageAsk {
+export interface PageRequest {
   page?: number
   size?: number
   unpaged?: boolean
   sort?: string[]
 }
 
-/** One page of a list as it was asked for. */
+/** The requested page of a list. */
 export interface Window {
   /** From 0. */
   page: number
@@ -44,7 +44,7 @@ export interface Window {
   sorted: boolean
 }
 
-export function readWindow({ page = 0, size = SIZE_DEFAULT, unpaged = false, sort = [] }: PageAsk): Window {
+export function readWindow({ page = 0, size = SIZE_DEFAULT, unpaged = false, sort = [] }: PageRequest): Window {
   const sorted = sort.some((one) => one !== '')
   if (unpaged) return { page: 0, size: UNPAGED_MAX, unpaged, offset: 0, limit: UNPAGED_MAX, sorted }
   const from = Math.max(0, page)
@@ -79,7 +79,7 @@ export const PageOf = <const T extends TSchema>(item: T) =>
     { title: `PageOf${(item as { title?: string }).title}` },
   )
 
-/** @param list.count how many are on this page, which may be read only while it is written */
+/** @param list.count the length of `content`, which may be read only while it is written */
 export function pageOf<T>({ page, size, unpaged, offset, sorted }: Window, list: { content: T[]; count: number; total: number }) {
   const { content, count, total } = list
   const pageSize = unpaged ? Math.max(total, SIZE_DEFAULT) : size

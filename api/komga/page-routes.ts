@@ -30,11 +30,11 @@ const params = Type.Object({
   bookId: Uuid,
   pageNumber: Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'From 1, unless `zero_based` is true.' }),
 })
-/** As wide as Komga draws the covers of pages. */
+/** Komga's width of page thumbnails. */
 const THUMBNAIL_WIDTH = 320
 
 const PAGES_AT_ONCE = 1_000
-/** Asked again each time, by the name of the content. */
+/** Clients revalidate each time, by the ETag. */
 const CHECKED = 'private, no-cache'
 
 const shownPage = (page: BookPage): Static<typeof KomgaPage> => ({
@@ -43,12 +43,12 @@ const shownPage = (page: BookPage): Static<typeof KomgaPage> => ({
   mediaType: `image/${page.fileFormat}`,
   width: page.width,
   height: page.height,
-  // Pages that are drawn have no size of their own.
+  // Rendered pages (PDF) have no file size.
   sizeBytes: page.fileSize || null,
   size: page.fileSize ? sizeText(page.fileSize) : '',
 })
 
-/** `jpeg` and `png`, in any case; JPG is what some call the first. */
+/** `jpeg` and `png`, case-insensitive; some apps write `jpg`. */
 const readConvert = (text: string | undefined): PageFormat | undefined => {
   const format = text?.toLowerCase()
   return readPageFormat(format === 'jpg' ? 'jpeg' : format || undefined)
@@ -74,7 +74,7 @@ export const komgaPageRoutes = [
     who: 'pages-read',
     params,
     query: Type.Object({
-      convert: Type.Optional(Type.String({ maxLength: 20, description: 'jpeg or png, where the app cannot show what the file holds.' })),
+      convert: Type.Optional(Type.String({ maxLength: 20, description: 'jpeg or png, if the app cannot show the format in the file.' })),
       zero_based: Type.Optional(Type.Boolean({ description: 'Pages are counted from 0.' })),
     }),
     mediaTypes: PAGE_MEDIA_TYPES,
@@ -87,7 +87,7 @@ export const komgaPageRoutes = [
   }),
   komgaStream({
     path: '/api/v1/books/:bookId/pages/:pageNumber/thumbnail',
-    summary: 'The picture of one page, small',
+    summary: 'The thumbnail of one page',
     who: 'pages-read',
     params,
     mediaTypes: ['image/jpeg'],
@@ -95,14 +95,14 @@ export const komgaPageRoutes = [
   }),
   komgaStream({
     path: '/api/v1/books/:bookId/pages/:pageNumber/raw',
-    summary: 'One page as the file holds it',
+    summary: 'One page as it is in the file',
     who: 'pages-read',
     params,
     mediaTypes: PAGE_MEDIA_TYPES,
     run: async (call, { params }) => {
       const { format } = await call.services.publications.getReadable({ caller: call.caller, ...params })
       if (format === 'pdf')
-        refuse('invalid_value', 'Pages of a PDF are not cut out of its file; get the whole file, or the page without "/raw" as a picture.')
+        refuse('invalid_value', 'A page of a PDF has no file of its own; get the whole file, or the picture of the page without "/raw".')
       return await pagePicture(call, params, CHECKED)
     },
   }),

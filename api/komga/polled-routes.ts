@@ -23,7 +23,7 @@ const Activity = Type.Object(
 )
 type Activity = Static<typeof Activity>
 
-/** Of sign-ins only the last is kept, and nothing of those that failed. */
+/** The server keeps only the last successful sign-in. */
 const activityOf = ({ id, email, lastLoginAt }: Pick<UserDetail, 'id' | 'email' | 'lastLoginAt'>): Activity[] => {
   if (lastLoginAt === null) return []
   const unknown = { apiKeyId: null, apiKeyComment: null, ip: null, userAgent: null, error: null }
@@ -49,13 +49,13 @@ const Settings = Type.Object(
 )
 
 const Directory = Type.Object({ type: Text, name: Text, path: Text })
-/** Apps send an empty path to begin with. */
+/** Apps send an empty path first. */
 const PathBody = Type.Object(
   { path: Type.Optional(Nullable(Type.String({ ...UNTRIMMED, maxLength: 4_096 }))), showFiles: Type.Optional(Nullable(Type.Boolean())) },
   { additionalProperties: true, maxProperties: 100 },
 )
 
-/** What apps ask for besides books: lists that are always empty here, and what of the server they show. */
+/** Other requests of apps: lists that are always empty here, and details of the server. */
 export const komgaPolledRoutes = [
   komgaEndpoint({
     method: 'GET',
@@ -74,7 +74,7 @@ export const komgaPolledRoutes = [
   komgaEndpoint({
     method: 'GET',
     path: '/api/v1/users/authentication-activity',
-    summary: 'Sign-ins of all users, of which no list is kept: always empty',
+    summary: 'Sign-ins of all users: always empty, because the server keeps no list',
     who: 'users-read',
     query: Type.Object(pageQuery),
     reply: PageOf(Activity),
@@ -83,7 +83,7 @@ export const komgaPolledRoutes = [
   komgaEndpoint({
     method: 'GET',
     path: '/api/v1/users/:userId/authentication-activity/latest',
-    summary: 'The last sign-in of a user with a password; 404 where there was none',
+    summary: 'The last sign-in of a user with a password; 404 if there was none',
     who: 'users-read',
     params: Type.Object({ userId: Uuid }),
     reply: Activity,
@@ -95,7 +95,7 @@ export const komgaPolledRoutes = [
   komgaEndpoint({
     method: 'GET',
     path: '/api/v1/settings',
-    summary: 'Settings of the server, as far as Komga has them; they are changed by the interface of Carrel',
+    summary: 'Settings of the server that Komga has too; change them with the API of Carrel',
     who: 'system-admin',
     reply: Settings,
     run: async ({ services: { settings }, path }) => ({
@@ -114,16 +114,16 @@ export const komgaPolledRoutes = [
   komgaEndpoint({
     method: 'PATCH',
     path: '/api/v1/settings',
-    summary: 'Refused: settings are changed by the interface of Carrel',
+    summary: 'Refused: change settings with the API of Carrel',
     who: 'system-admin',
     status: 204,
     body: FreeObject(),
-    run: () => refuse('invalid_value', 'Settings of Komga are not kept here; those of this server are changed at /api/v1/admin/settings.'),
+    run: () => refuse('invalid_value', 'This server has no settings of Komga; change its own at /api/v1/admin/settings.'),
   }),
   komgaEndpoint({
     method: 'GET',
     path: '/api/v1/announcements',
-    summary: 'News of the makers of Komga: always empty',
+    summary: 'Announcements of the Komga project: always empty',
     who: 'system-admin',
     reply: Type.Object({
       version: Text,
@@ -143,7 +143,7 @@ export const komgaPolledRoutes = [
   komgaEndpoint({
     method: 'GET',
     path: '/api/v1/releases',
-    summary: 'Versions of Komga: always empty',
+    summary: 'Releases of Komga: always empty',
     who: 'system-admin',
     reply: Type.Array(FreeJson),
     run: async () => [],
@@ -156,12 +156,12 @@ export const komgaPolledRoutes = [
     reply: Type.Array(FreeJson),
     run: async () => [],
   }),
-  ...(['global', 'user'] as const).map((whose) =>
+  ...(['global', 'user'] as const).map((scope) =>
     komgaEndpoint({
       method: 'GET',
-      path: `/api/v1/client-settings/${whose}/list`,
-      summary: `What apps keep at the server for ${whose === 'user' ? 'a user' : 'everybody'}: always empty`,
-      who: whose === 'user' ? 'user' : 'public',
+      path: `/api/v1/client-settings/${scope}/list`,
+      summary: `Settings of apps for ${scope === 'user' ? 'a user' : 'all users'}: always empty`,
+      who: scope === 'user' ? 'user' : 'public',
       reply: FreeObject(),
       run: async () => ({}),
     }),
@@ -177,7 +177,7 @@ export const komgaPolledRoutes = [
   komgaEndpoint({
     method: 'POST',
     path: '/api/v1/filesystem',
-    summary: 'What lies in a folder of the server, at or below the folders of filesystem.roots',
+    summary: 'The content of a folder of the server, in the folders of filesystem.roots',
     who: 'system-admin',
     bodyOptional: true,
     body: PathBody,

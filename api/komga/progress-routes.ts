@@ -15,14 +15,14 @@ const BookId = Type.Object({ bookId: Uuid })
 const SeriesId = Type.Object({ seriesId: Uuid })
 const PAGE_MAX = 2_147_483_647
 
-/** A page completes a book where it is the last; completed without a page is the last page. @throws invalid_value for a page that the book has not */
-function placeSaid(extent: Extent, said: { page?: number | null; completed?: boolean | null }): Place {
-  const { page = null, completed = null } = said
+/** The last page completes a book; `completed` without a page means the last page. @throws invalid_value for a page that the book does not have */
+function placeGiven(extent: Extent, given: { page?: number | null; completed?: boolean | null }): Place {
+  const { page = null, completed = null } = given
   const last = extent.analyzed && extent.pageCount > 0 ? extent.pageCount : null
   if (completed === true && page === null) return placeOf(extent, { currentPage: last ?? 1, completed: true })
   if (page === null)
-    refuse('invalid_value', 'Say a page, or that the book is completed.', {
-      details: [{ path: '/page', message: 'must be given unless completed is true' }],
+    refuse('invalid_value', 'Send a page, or completed: true.', {
+      details: [{ path: '/page', message: 'is required unless completed is true' }],
     })
   if (page < 1 || (last !== null && page > last)) {
     const message = last === null ? 'must be at least 1' : `must be from 1 to ${last}`
@@ -31,8 +31,8 @@ function placeSaid(extent: Extent, said: { page?: number | null; completed?: boo
   return placeOf(extent, { currentPage: page, completed: completed === true || undefined })
 }
 
-/** Records the same of those among the books that the caller sees. */
-async function recordSeen(
+/** Completes the books, or forgets their progress, without those that the caller may not see. */
+async function recordVisible(
   call: Call<Services>,
   record: typeof completeBooks | typeof forgetProgress,
   books: Parameters<typeof listBookIds>[2],
@@ -47,7 +47,7 @@ export const komgaProgressRoutes = [
   komgaEndpoint({
     method: 'PATCH',
     path: '/api/v1/books/:bookId/read-progress',
-    summary: 'Say where I am in a book',
+    summary: 'Save my progress in a book',
     who: 'progress-write',
     params: BookId,
     status: 204,
@@ -62,18 +62,18 @@ export const komgaProgressRoutes = [
       const { database } = call.services
       const { userId } = call.caller
       const { bookId, extent } = await getReading(database, call.caller, params.bookId)
-      await saveProgress(database, { userId, bookId, place: placeSaid(extent, body), pageCount: extent.pageCount })
+      await saveProgress(database, { userId, bookId, place: placeGiven(extent, body), pageCount: extent.pageCount })
       return undefined
     },
   }),
   komgaEndpoint({
     method: 'DELETE',
     path: '/api/v1/books/:bookId/read-progress',
-    summary: 'Forget that I have read in a book',
+    summary: 'Delete my progress in a book',
     who: 'progress-write',
     params: BookId,
     status: 204,
-    run: async (call, { params }) => await recordSeen(call, forgetProgress, { bookIds: [params.bookId] }),
+    run: async (call, { params }) => await recordVisible(call, forgetProgress, { bookIds: [params.bookId] }),
   }),
   komgaEndpoint({
     method: 'POST',
@@ -82,7 +82,7 @@ export const komgaProgressRoutes = [
     who: 'progress-write',
     params: SeriesId,
     status: 204,
-    run: async (call, { params }) => await recordSeen(call, completeBooks, { seriesIds: [params.seriesId] }),
+    run: async (call, { params }) => await recordVisible(call, completeBooks, { seriesIds: [params.seriesId] }),
   }),
   komgaEndpoint({
     method: 'DELETE',
@@ -91,6 +91,6 @@ export const komgaProgressRoutes = [
     who: 'progress-write',
     params: SeriesId,
     status: 204,
-    run: async (call, { params }) => await recordSeen(call, forgetProgress, { seriesIds: [params.seriesId] }),
+    run: async (call, { params }) => await recordVisible(call, forgetProgress, { seriesIds: [params.seriesId] }),
   }),
 ]

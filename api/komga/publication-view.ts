@@ -14,7 +14,7 @@ export const KomgaPublication = Type.Object(
   },
   { title: 'KomgaPublication' },
 )
-/** A manifest of ours with the members of Komga's. */
+/** Our manifest with Komga's member names. */
 export type KomgaPublication = Omit<WebPublication, '@context'> & { context: string }
 
 const PEOPLE = ['author', 'translator', 'editor', 'illustrator', 'letterer', 'penciler', 'colorist', 'inker', 'contributor', 'publisher']
@@ -36,7 +36,7 @@ export function komgaPublication({ '@context': context, metadata, ...manifest }:
       ...known,
       ...Object.fromEntries(people),
       ...(series !== undefined && { belongsTo: { series: listOf(series) } }),
-      // Where Komga tells it; `layout` is what Readium calls it by now.
+      // Komga writes `rendition.layout`; Readium has renamed it to `layout`.
       ...(layout !== undefined && { layout, rendition: { layout } }),
     },
     ...manifest,
@@ -44,9 +44,9 @@ export function komgaPublication({ '@context': context, metadata, ...manifest }:
 }
 
 /**
- * Whole addresses, for apps take them apart: what leads to a chapter must be its own.
- * @param of.origin null where nobody says how the server is seen: paths then
- * @param of.path of the request, whose first part is the prefix
+ * Absolute URLs, because apps split them and expect the host and prefix of this API in the URL of a chapter.
+ * @param of.origin null if the public origin of the server is unknown: the result is then paths without an origin
+ * @param of.path the path of the request; its first segment is the prefix
  */
 export function komgaAddresses(of: { origin: string | null; path: string }, bookId: string): PublicationAddresses {
   const base = `${of.origin ?? ''}/${of.path.split('/', 2)[1]}/api/v1/books/${bookId.toLowerCase()}`
@@ -62,5 +62,5 @@ export function komgaAddresses(of: { origin: string | null; path: string }, book
   }
 }
 
-/** Of places in a book: parts of a text are named by their path in its archive, which apps put behind `…/resource/`. */
+/** For locators: a chapter is named by its path in the archive, which apps append to `…/resource/`. */
 export const LOCATOR_ADDRESSES: PublicationAddresses = { ...relativeAddresses('manifest'), resource: (path) => path }

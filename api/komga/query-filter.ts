@@ -7,16 +7,16 @@ import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import type { SeriesFilter } from '#core/catalog/series-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
-/** As many as one condition compares. */
+/** The limit of one condition. */
 const VALUES_MAX = 100
-/** Commas separate names, of which some are long. */
+/** A list of names with commas; some names are long. */
 const VALUE_LENGTH_MAX = 4_000
 
 const many = (description: string) =>
   Type.Optional(
     Type.Array(Type.String({ maxLength: VALUE_LENGTH_MAX }), {
       maxItems: VALUES_MAX,
-      description: `${description} Repeated, or with commas.`,
+      description: `${description} Repeat the parameter, or separate values with commas.`,
     }),
   )
 const text = Type.Optional(Type.String({ maxLength: SEARCH_LENGTH_MAX }))
@@ -30,13 +30,13 @@ const common = {
   author: Type.Optional(
     Type.Array(Type.String({ maxLength: VALUE_LENGTH_MAX }), {
       maxItems: VALUES_MAX,
-      description: '`name,role`; one of these people. Repeated.',
+      description: '`name,role`; one of these people. Repeat the parameter for more.',
     }),
   ),
   deleted: flag,
 }
 
-/** What lists of series may be narrowed by in the query. */
+/** The query parameters that filter lists of series. */
 export const seriesFilterQuery = {
   ...common,
   collection_id: many('Of these collections.'),
@@ -44,14 +44,14 @@ export const seriesFilterQuery = {
   publisher: many('Of these publishers.'),
   language: many('In these languages.'),
   genre: many('With one of these genres.'),
-  age_rating: many('For these ages; None where none is known.'),
-  release_year: many('Begun in these years.'),
+  age_rating: many('With these age ratings; None for series without one.'),
+  release_year: many('That began in these years.'),
   sharing_label: many('With one of these labels.'),
   complete: flag,
   oneshot: flag,
 }
 
-/** What lists of books may be narrowed by in the query. */
+/** The query parameters that filter lists of books. */
 export const bookFilterQuery = {
   ...common,
   series_id: many('Of these series.'),
@@ -61,7 +61,7 @@ export const bookFilterQuery = {
 }
 
 type Values = string[] | undefined
-export interface CommonQuery {
+interface CommonQuery {
   search?: string
   library_id?: Values
   tag?: Values
@@ -69,7 +69,7 @@ export interface CommonQuery {
   author?: Values
   deleted?: boolean
 }
-export interface SeriesFilterQuery extends CommonQuery {
+interface SeriesFilterQuery extends CommonQuery {
   collection_id?: Values
   status?: Values
   publisher?: Values
@@ -81,16 +81,16 @@ export interface SeriesFilterQuery extends CommonQuery {
   complete?: boolean
   oneshot?: boolean
 }
-export interface BookFilterQuery extends CommonQuery {
+interface BookFilterQuery extends CommonQuery {
   series_id?: Values
   media_status?: Values
   media_profile?: Values
   released_after?: string
 }
 
-const isTold = (condition: OwnCondition | null): condition is OwnCondition => condition !== null
+const isGiven = (condition: OwnCondition | null): condition is OwnCondition => condition !== null
 
-/** `a,b` and `a` beside `b` are the same. */
+/** `tag=a,b` is the same as `tag=a&tag=b`. */
 const wordsOf = (values: Values): string[] =>
   (values ?? [])
     .flatMap((value) => value.split(','))
@@ -114,8 +114,8 @@ function refuseQuery(name: string, message: string): never {
   refuse('invalid_request', `The query parameter ${name} ${message}.`, { details: [{ path: `/${name}`, message }] })
 }
 
-/** Words that stand for a condition, in any case. */
-const worded = (words: Record<string, OwnCondition>, name: string) => (value: string) => {
+/** Keywords, each with its condition; case-insensitive. */
+const keyword = (words: Record<string, OwnCondition>, name: string) => (value: string) => {
   const key = value.toUpperCase()
   const condition = Object.hasOwn(words, key) ? words[key] : undefined
   return condition ?? refuseQuery(name, `must be one of ${Object.keys(words).join(', ')}`)
@@ -123,7 +123,7 @@ const worded = (words: Record<string, OwnCondition>, name: string) => (value: st
 const switched = (field: string, value: boolean | undefined): OwnCondition | null =>
   value === undefined ? null : { [field]: { operator: value ? 'isTrue' : 'isFalse' } }
 
-/** `Alan Moore,writer`; a name may hold commas, a role has none. */
+/** `Alan Moore,writer`; a name may contain commas, a role contains none. */
 function authorOf(target: 'books' | 'series', value: string): OwnCondition {
   const comma = value.lastIndexOf(',')
   return comma < 0
@@ -134,7 +134,7 @@ function authorOf(target: 'books' | 'series', value: string): OwnCondition {
 const authorsOf = (target: 'books' | 'series', authors: Values): OwnCondition | null =>
   authors?.length ? { anyOf: authors.map((value) => authorOf(target, value)) } : null
 
-/** What a query asks of series. @throws invalid_request */
+/** The filter of a query for series. @throws invalid_request */
 export function readSeriesFilter(query: SeriesFilterQuery, caller: Caller, further: readonly OwnCondition[] = []): SeriesFilter {
   const parts = [
     oneOf(query.library_id, is('libraryId')),
@@ -144,34 +144,34 @@ export function readSeriesFilter(query: SeriesFilterQuery, caller: Caller, furth
     oneOf(query.publisher, is('publisher')),
     oneOf(query.language, is('language')),
     oneOf(query.sharing_label, is('sharingTag')),
-    oneOf(query.status, worded(SERIES_STATUS, 'status')),
-    oneOf(query.read_status, worded(READ_STATUS, 'read_status')),
+    oneOf(query.status, keyword(SERIES_STATUS, 'status')),
+    oneOf(query.read_status, keyword(READ_STATUS, 'read_status')),
     oneOf(query.age_rating, numeric('ageRating', 'age_rating')),
     oneOf(query.release_year, numeric('year', 'release_year')),
     authorsOf('series', query.author),
     switched('completion', query.complete),
     switched('oneshot', query.oneshot),
-    // A series without a book that is there stands on no list.
+    // No list contains a series all of whose books are deleted.
     query.deleted ? { anyOf: [] } : null,
     ...further,
-  ].filter(isTold)
+  ].filter(isGiven)
   return { search: readSearch(query.search), ...(parts.length > 0 && { condition: compileFilter({ allOf: parts }, 'series', caller) }) }
 }
 
-/** What a query asks of books. Those whose files have gone are listed where they are asked for. @throws invalid_request */
+/** The filter of a query for books. The list contains deleted books only if the query requests them. @throws invalid_request */
 export function readBookFilter(query: BookFilterQuery, caller: Caller, further: readonly OwnCondition[] = []): BookFilter {
   const parts = [
     oneOf(query.library_id, is('libraryId')),
     oneOf(query.series_id, is('seriesId')),
     oneOf(query.tag, is('tag')),
-    oneOf(query.media_status, worded(MEDIA_STATUS, 'media_status')),
-    oneOf(query.media_profile, worded(MEDIA_PROFILE, 'media_profile')),
-    oneOf(query.read_status, worded(READ_STATUS, 'read_status')),
+    oneOf(query.media_status, keyword(MEDIA_STATUS, 'media_status')),
+    oneOf(query.media_profile, keyword(MEDIA_PROFILE, 'media_profile')),
+    oneOf(query.read_status, keyword(READ_STATUS, 'read_status')),
     authorsOf('books', query.author),
     query.released_after ? { releaseDate: { operator: 'after', value: query.released_after } } : null,
     query.deleted ? { deleted: { operator: 'isTrue' } } : null,
     ...further,
-  ].filter(isTold)
+  ].filter(isGiven)
   return {
     search: readSearch(query.search),
     ...(query.deleted && { includeDeleted: true }),

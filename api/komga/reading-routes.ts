@@ -17,7 +17,7 @@ const komgaStream = komgaStreamOf<Services>()
 const params = Type.Object({ bookId: Uuid })
 
 const MANIFESTS = [
-  { path: 'manifest', summary: 'The web-publication manifest of a book, in the profile that fits it' },
+  { path: 'manifest', summary: 'The web-publication manifest of a book, in the profile of its format' },
   { path: 'manifest/epub', profile: 'epub', summary: 'The manifest of an EPUB by its chapters' },
   { path: 'manifest/divina', profile: 'divina', summary: 'The manifest of a book by its pages' },
   { path: 'manifest/pdf', profile: 'pdf', summary: 'The manifest of a PDF' },
@@ -35,8 +35,8 @@ export const komgaReadingRoutes = [
       mediaTypes: [WEBPUB_TYPE, DIVINA_TYPE],
       run: async (call, { params: { bookId } }) => {
         const profile = 'profile' in given ? given.profile : undefined
-        const ask = { caller: call.caller, bookId }
-        const { mediaType, manifest } = await getManifest(call.services, ask, komgaAddresses(call, bookId), profile)
+        const request = { caller: call.caller, bookId }
+        const { mediaType, manifest } = await getManifest(call.services, request, komgaAddresses(call, bookId), profile)
         call.sendAs(mediaType)
         return komgaPublication(manifest)
       },
@@ -44,7 +44,7 @@ export const komgaReadingRoutes = [
   ),
   komgaStream({
     path: '/api/v1/books/:bookId/positions',
-    summary: 'The positions of a book, in order; parts of a text by their path in its archive',
+    summary: 'The positions of a book, in order; chapters are named by their path in the archive',
     who: 'pages-read',
     params,
     reply: PositionList,
@@ -53,7 +53,7 @@ export const komgaReadingRoutes = [
   }),
   komgaStream({
     path: '/api/v1/books/:bookId/resource/:resourcePath*',
-    summary: 'A file in an EPUB: a chapter, a picture, a style',
+    summary: 'A file in an EPUB: a chapter, a picture, a style sheet',
     who: 'pages-read',
     params: Type.Object({
       bookId: Uuid,
@@ -65,7 +65,7 @@ export const komgaReadingRoutes = [
   komgaEndpoint({
     method: 'GET',
     path: '/api/v1/books/:bookId/progression',
-    summary: 'Where I am in a book, as Readium readers say it; 204 when I have not begun',
+    summary: 'My progress in a book as a Readium locator; 204 without progress',
     who: 'progress-read',
     params,
     reply: Progression,
@@ -76,7 +76,7 @@ export const komgaReadingRoutes = [
   komgaEndpoint({
     method: 'PUT',
     path: '/api/v1/books/:bookId/progression',
-    summary: 'Say where I am in a book, as Readium readers say it; 409 unless it is later than the last',
+    summary: 'Save my progress in a book as a Readium locator; 409 unless it is later than the stored one',
     who: 'progress-write',
     params,
     status: 204,

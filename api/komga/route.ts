@@ -5,15 +5,15 @@ import type { Needs } from '#api/http/services.ts'
 import { komgaMount } from '#api/komga/mount.ts'
 
 type Shape = TSchema | undefined
-/** What every route of this interface needs beside its own: apps are given a session. */
-type Greeting = Needs<'accounts' | 'database' | 'settings'>
+/** The services that every route of this API needs, to give apps a session. */
+type SessionServices = Needs<'accounts' | 'database' | 'settings'>
 
-/** What routes of this interface have in common. Paths begin with `/api/v1`; they answer below `/api/v2` too, unless they say otherwise. */
+/** The options of a route of this API. A path that begins with `/api/v1` is also available under `/api/v2`, unless `thisVersionOnly` is set. */
 type Given<Route, W extends Who> = Omit<Route, 'kind' | 'tag' | 'mount' | 'allow' | 'alsoAt'> & {
   who: W
   also?: Allow['also']
   thisVersionOnly?: true
-  /** Looks at the session without asking for one. */
+  /** The route reads the session itself, and starts none. */
   keepsSession?: true
 }
 
@@ -36,7 +36,7 @@ function common<W extends Who>({ path, who, also, thisVersionOnly, keepsSession 
   }
 }
 
-/** Binds JSON routes of Komga's interface to the services that their `run` calls. */
+/** Binds JSON routes of Komga's API to the services that their `run` calls. */
 export function komgaEndpointOf<Services>() {
   return <
     W extends Who,
@@ -46,10 +46,10 @@ export function komgaEndpointOf<Services>() {
     R extends Shape = undefined,
   >(
     given: Given<Endpoint<Services, P, Q, B, R, CallerOf<W>>, W>,
-  ): Endpoint<Services & Greeting, P, Q, B, R, CallerOf<W>> => {
+  ): Endpoint<Services & SessionServices, P, Q, B, R, CallerOf<W>> => {
     const { who: _who, also: _also, thisVersionOnly: _only, keepsSession: _keeps, run, ...route } = given
-    return endpointOf<Services & Greeting>()<W, P, Q, B, R>({
-      ...(route as Omit<Endpoint<Services & Greeting, P, Q, B, R, CallerOf<W>>, 'kind' | 'tag' | 'allow' | 'run'>),
+    return endpointOf<Services & SessionServices>()<W, P, Q, B, R>({
+      ...(route as Omit<Endpoint<Services & SessionServices, P, Q, B, R, CallerOf<W>>, 'kind' | 'tag' | 'allow' | 'run'>),
       ...common(given),
       run: async (call, input) => {
         if (!given.keepsSession) await startAppSession(call)
@@ -59,14 +59,14 @@ export function komgaEndpointOf<Services>() {
   }
 }
 
-/** Binds routes of Komga's interface that answer with bytes to the services that their `run` calls. */
+/** Binds routes of Komga's API that answer with bytes to the services that their `run` calls. */
 export function komgaStreamOf<Services>() {
   return <W extends Who, P extends Shape = undefined, Q extends Shape = undefined>(
     given: Given<Omit<Stream<Services, P, Q, CallerOf<W>>, 'method'>, W>,
-  ): Stream<Services & Greeting, P, Q, CallerOf<W>> => {
+  ): Stream<Services & SessionServices, P, Q, CallerOf<W>> => {
     const { who: _who, also: _also, thisVersionOnly: _only, keepsSession: _keeps, run, ...route } = given
-    return streamOf<Services & Greeting>()<W, P, Q>({
-      ...(route as Omit<Stream<Services & Greeting, P, Q, CallerOf<W>>, 'kind' | 'method' | 'tag' | 'allow' | 'run'>),
+    return streamOf<Services & SessionServices>()<W, P, Q>({
+      ...(route as Omit<Stream<Services & SessionServices, P, Q, CallerOf<W>>, 'kind' | 'method' | 'tag' | 'allow' | 'run'>),
       ...common(given),
       run: async (call, input) => {
         await startAppSession(call)

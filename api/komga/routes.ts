@@ -11,14 +11,13 @@ import { komgaProgressRoutes } from '#api/komga/progress-routes.ts'
 import { komgaReadingRoutes } from '#api/komga/reading-routes.ts'
 import { komgaSeriesRoutes } from '#api/komga/series-routes.ts'
 import { komgaShelfRoutes } from '#api/komga/shelf-routes.ts'
-import { komgaShelfThumbnailRoutes } from '#api/komga/shelf-thumbnail-routes.ts'
 import { komgaTachiyomiRoutes } from '#api/komga/tachiyomi-routes.ts'
 import { komgaThumbnailRoutes } from '#api/komga/thumbnail-routes.ts'
 import { komgaUpkeepRoutes } from '#api/komga/upkeep-routes.ts'
 import { komgaUserRoutes } from '#api/komga/user-routes.ts'
 import { komgaVocabularyRoutes } from '#api/komga/vocabulary-routes.ts'
 
-/** The interface of Komga as far as its clients use it: adapters onto what our own routes call. */
+/** The routes of Komga that its clients use: adapters to the functions that our own routes call. */
 export const komgaRoutes: readonly Route<Services>[] = [
   ...komgaUserRoutes,
   ...komgaLibraryRoutes,
@@ -34,7 +33,6 @@ export const komgaRoutes: readonly Route<Services>[] = [
   ...komgaPolledRoutes,
   ...komgaReadingRoutes,
   ...komgaThumbnailRoutes,
-  ...komgaShelfThumbnailRoutes,
   ...komgaUpkeepRoutes,
   ...komgaEventRoutes,
 ]

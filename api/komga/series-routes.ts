@@ -10,7 +10,6 @@ import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { KomgaSeries } from '#api/komga/series-view.ts'
 import { readKomgaSeriesSort, readOrderInSeries } from '#api/komga/sort.ts'
 import { seriesArchive } from '#api/views/series-archive.ts'
-import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { getSeries, listAlphabeticalGroups, type SeriesFilter, type SeriesSort } from '#core/catalog/series-query.ts'
@@ -22,7 +21,7 @@ const komgaStream = komgaStreamOf<Services>()
 
 const params = Type.Object({ seriesId: Uuid })
 const query = Type.Object({ ...pageQuery, ...seriesFilterQuery })
-/** Members that are not known are passed over, as there: apps send more than they mean. */
+/** Ignores unknown members, as Komga does: apps send more than they use. */
 export const SearchBody = Type.Object(
   {
     condition: Type.Optional(Nullable(FreeJson)),
@@ -32,7 +31,7 @@ export const SearchBody = Type.Object(
 )
 const Page = PageOf(KomgaSeries)
 
-/** What the body of a list request asks of series. */
+/** The filter in the body of a list request. */
 function readBody(call: Call, { condition, fullTextSearch }: Static<typeof SearchBody>): SeriesFilter {
   return {
     search: readSearch(fullTextSearch),
@@ -40,10 +39,10 @@ function readBody(call: Call, { condition, fullTextSearch }: Static<typeof Searc
   }
 }
 
-/** Lists by their day, the latest first. */
+/** Lists by date, the latest first. */
 const LATEST: Record<string, { summary: string; sort: SeriesSort }> = {
   latest: { summary: 'Series by their last change, the latest first', sort: { field: 'updated', direction: 'desc' } },
-  new: { summary: 'Series by the day they came, the newest first', sort: { field: 'created', direction: 'desc' } },
+  new: { summary: 'Recently added series, the newest first', sort: { field: 'created', direction: 'desc' } },
   updated: { summary: 'Series by their last change, the latest first', sort: { field: 'updated', direction: 'desc' } },
 }
 
@@ -123,17 +122,8 @@ export const komgaSeriesRoutes = [
     },
   }),
   komgaStream({
-    path: '/api/v1/series/:seriesId/thumbnail',
-    summary: 'The cover of a series, small',
-    who: 'series-read',
-    params,
-    query: Type.Object(thumbnailQuery),
-    mediaTypes: ['image/jpeg'],
-    run: (call, { params, query }) => seriesThumbnail(call, params.seriesId, query),
-  }),
-  komgaStream({
     path: '/api/v1/series/:seriesId/file',
-    summary: 'The files of a series as one zip, in reading order; made while it is sent, so no part of it can be asked for',
+    summary: 'The files of a series as one zip, in reading order; created while it is sent, so that ranges are not supported',
     who: 'books-read',
     params,
     mediaTypes: ['application/zip'],
@@ -141,7 +131,7 @@ export const komgaSeriesRoutes = [
   }),
 ]
 
-/** Komga writes the letters small. */
+/** Komga writes the letters in lower case. */
 async function groupsOf(call: Call, filter: SeriesFilter) {
   const groups = await listAlphabeticalGroups(call.services.database, call.caller, filter)
   return groups.map(({ group, count }) => ({ group: group.toLowerCase(), count }))

@@ -68,7 +68,7 @@ export const KomgaSeries = Type.Object(
 )
 export type KomgaSeries = Static<typeof KomgaSeries>
 
-/** Komga knows no status that is unknown, and takes that for a series that goes on. */
+/** Komga has no unknown status; it shows such a series as ongoing. */
 export const STATUSES: Readonly<Record<string, string>> = { ongoing: 'ONGOING', ended: 'ENDED', hiatus: 'HIATUS', abandoned: 'ABANDONED' }
 export const DIRECTIONS: Readonly<Record<string, string>> = {
   ltr: 'LEFT_TO_RIGHT',
@@ -117,7 +117,7 @@ function komgaMetadata(series: Series, detail: SeriesDetail): KomgaSeries['metad
     titleSortLock: locked('titleSort'),
     summary: series.summary ?? '',
     summaryLock: locked('summary'),
-    // Some apps read it as a text that is never null.
+    // Some apps fail if it is null.
     readingDirection: DIRECTIONS[detail.readingDirection ?? ''] ?? '',
     readingDirectionLock: locked('readingDirection'),
     publisher: series.publisher ?? '',

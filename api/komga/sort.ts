@@ -10,7 +10,7 @@ const DATES = {
   'metadata.releaseDate': 'released',
 } as const
 
-/** Fields of Komga and our own; names that neither knows are passed over, as there. */
+/** Sort fields of Komga, with ours. Ignores unknown names, as Komga does. */
 const SERIES: Record<string, SeriesSort['field']> = {
   name: 'name',
   title: 'name',
@@ -55,13 +55,13 @@ function readSort<Field extends string>(sorts: readonly string[] | undefined, na
   return null
 }
 
-/** The first order that is known, or null; of a search that is the best match first. */
+/** The first known sort, or null; a search without one returns the best match first. */
 export const readKomgaSeriesSort = (sorts: readonly string[] | undefined): SeriesSort | null => readSort(sorts, SERIES)
 
 /** As {@link readKomgaSeriesSort}. */
 export const readKomgaBookSort = (sorts: readonly string[] | undefined): BookSort | null => readSort(sorts, BOOKS)
 
-/** The order of the books of one series: by number is the reading order, which also places those without one, and which holds unless another is said. */
+/** The order of the books of one series: reading order by default and for `number`, which also places books without a number. */
 export function readOrderInSeries(sorts: readonly string[] | undefined): BookSort {
   const sort = readSort(sorts, BOOKS) ?? { field: 'number', direction: 'asc' }
   return sort.field === 'number' && sort.direction === 'asc' ? { field: 'series', direction: 'asc' } : sort

@@ -15,7 +15,7 @@ import { findShelf, listMemberIds } from '#core/shelves/shelf-query.ts'
 type Services = Needs<'database'>
 const komgaEndpoint = komgaEndpointOf<Services>()
 
-/** As many as stand on a read list; no series has more. */
+/** More than the longest read list or series has. */
 const BOOKS_MAX = 10_000
 const open = { additionalProperties: true, maxProperties: 100 } as const
 const counts = {
@@ -39,7 +39,7 @@ async function idsOfReadList(call: Call, readListId: string): Promise<string[]> 
   return (await listMemberIds(database, call.caller, 'read_list', [shelf.id])).get(shelf.id) ?? []
 }
 
-/** What is read of books in their order. `continuous`: how many from the first on are read without a gap. */
+/** How many of the books, in their order, are read. `continuous`: how many from the first on, without a gap. */
 async function progressOf(call: Call, ids: readonly string[]) {
   const completion = await listCompletion(call.services.database, call.caller, ids)
   const isRead = (id: string) => completion.get(id) === true
@@ -93,7 +93,7 @@ export const komgaTachiyomiRoutes = [
   komgaEndpoint({
     method: 'GET',
     path: '/api/v1/readlists/:readListId/read-progress/tachiyomi',
-    summary: 'How much of a read list I have read, by the places of its books',
+    summary: 'How much of a read list I have read, by the positions of its books',
     who: 'progress-read',
     also: ['books-read'],
     params: Type.Object({ readListId: Uuid }),

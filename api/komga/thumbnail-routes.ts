@@ -5,7 +5,7 @@ import type { StreamReply } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import type { Call } from '#api/komga/lists.ts'
 import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
-import { CHECKED_COVER } from '#api/views/thumbnail.ts'
+import { bookThumbnail, CHECKED_COVER, seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { findCover } from '#core/catalog/book-file.ts'
 import { type CoverFile, chooseCover, deleteCover, dropChoice, getCoverFile, listCovers, uploadCover } from '#core/catalog/choose-cover.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -29,16 +29,16 @@ const members = {
 const BookThumbnail = Type.Object({ ...members, bookId: Type.String() }, { title: 'KomgaBookThumbnail' })
 const SeriesThumbnail = Type.Object({ ...members, seriesId: Type.String() }, { title: 'KomgaSeriesThumbnail' })
 
-/** A form is a little more than the file in it. */
+/** The file and the rest of its form. */
 const bodyBytesMax = COVER_BYTES_MAX + 65_536
 const MEDIA_TYPE = 'image/jpeg'
-/** Of what is drawn from a file; its size is not kept, and no app needs it. */
+/** The server does not store the size of a cover from a file, and no app needs it. */
 const UNKNOWN_SIZE = 0
 
-/** What the two kinds have of their own. */
+/** How books and series differ. */
 const KINDS = {
-  book: { path: 'books', id: 'bookId', read: 'books-read', write: 'books-write', Reply: BookThumbnail },
-  series: { path: 'series', id: 'seriesId', read: 'series-read', write: 'series-write', Reply: SeriesThumbnail },
+  book: { path: 'books', id: 'bookId', read: 'books-read', write: 'books-write', Reply: BookThumbnail, show: bookThumbnail },
+  series: { path: 'series', id: 'seriesId', read: 'series-read', write: 'series-write', Reply: SeriesThumbnail, show: seriesThumbnail },
 } as const
 type Kind = keyof typeof KINDS
 type Shown = Static<typeof BookThumbnail> & Static<typeof SeriesThumbnail>
@@ -60,7 +60,7 @@ async function shownCover(call: Call<Services>, owner: CoverOwner, row: CoverRow
   } as unknown as Shown
 }
 
-/** The cover that the file of a book brings; it has the id of its book. Null where the file brings none. */
+/** The cover from the file of a book, under the id of the book. Null if the file has none. */
 async function findGenerated(call: Call<Services>, { kind, id: bookId }: CoverOwner): Promise<CoverFile | null> {
   if (kind !== 'book') return null
   const { database, settings } = call.services
@@ -82,7 +82,7 @@ async function listShown(call: Call<Services>, owner: CoverOwner): Promise<Shown
 async function pictureOf(call: Call<Services>, owner: CoverOwner, coverId: string): Promise<StreamReply> {
   const file =
     owner.kind === 'book' && coverId === owner.id
-      ? ((await findGenerated(call, owner)) ?? refuse('not_found', 'The file of this book brings no cover.'))
+      ? ((await findGenerated(call, owner)) ?? refuse('not_found', 'The file of this book has no cover.'))
       : await getCoverFile(call.services, call.caller, { owner, coverId })
   return { kind: 'file', ...file, mediaType: MEDIA_TYPE, cacheControl: CHECKED_COVER }
 }
@@ -96,16 +96,17 @@ async function upload(
   const before = selected ? undefined : (await listCovers(call.services, caller, owner)).find(({ is_selected }) => is_selected)
   const row = await uploadCover(call.services, caller, { owner, bytes })
   if (selected) return await shownCover(call, owner, row)
-  // What is given is shown, unless the app says otherwise.
+  // An upload selects the new cover; the app wants to keep the one before.
   if (before === undefined) await dropChoice(call.services, caller, owner)
   else await chooseCover(call.services, caller, { owner, coverId: before.id })
   return await shownCover(call, owner, { ...row, is_selected: false })
 }
 
-/** What is the same for all routes of a kind. */
+/** What the routes of one kind share. */
 function sharedBy(kind: Kind) {
   const { path, id } = KINDS[kind]
   return {
+    shownPath: `/api/v1/${path}/:${id}/thumbnail`,
     base: `/api/v1/${path}/:${id}/thumbnails`,
     params: Type.Object({ [id]: Uuid }),
     oneParams: Type.Object({ [id]: Uuid, coverId: Uuid }),
@@ -116,9 +117,18 @@ function sharedBy(kind: Kind) {
 const coverOf = (given: object): string => (given as { coverId: string }).coverId.toLowerCase()
 
 function readRoutes(kind: Kind) {
-  const { read, Reply } = KINDS[kind]
-  const { base, params, oneParams, ownerOf } = sharedBy(kind)
+  const { read, Reply, show } = KINDS[kind]
+  const { shownPath, base, params, oneParams, ownerOf } = sharedBy(kind)
   return [
+    komgaStream({
+      path: shownPath,
+      summary: `The thumbnail of a ${kind}`,
+      who: read,
+      params,
+      query: Type.Object(thumbnailQuery),
+      mediaTypes: [MEDIA_TYPE],
+      run: (call, { params, query }) => show(call, ownerOf(params).id, query),
+    }),
     komgaEndpoint({
       method: 'GET',
       path: base,
@@ -146,7 +156,7 @@ function writeRoutes(kind: Kind) {
     komgaEndpoint({
       method: 'POST',
       path: base,
-      summary: `Give a ${kind} a cover; it is shown from now on unless \`selected=false\``,
+      summary: `Upload a cover for a ${kind}, and select it unless \`selected=false\``,
       who: write,
       params,
       query: Type.Object({ selected: Type.Optional(Type.Boolean()) }),
@@ -159,7 +169,7 @@ function writeRoutes(kind: Kind) {
     komgaEndpoint({
       method: 'PUT',
       path: `${base}/:coverId/selected`,
-      summary: `Show this cover of a ${kind}`,
+      summary: `Select a cover of a ${kind}`,
       who: write,
       params: oneParams,
       status: 204,
@@ -173,7 +183,7 @@ function writeRoutes(kind: Kind) {
     komgaEndpoint({
       method: 'DELETE',
       path: `${base}/:coverId`,
-      summary: `Delete a cover that somebody gave a ${kind}`,
+      summary: `Delete an uploaded cover of a ${kind}`,
       who: write,
       params: oneParams,
       status: 204,
@@ -181,7 +191,7 @@ function writeRoutes(kind: Kind) {
         const [owner, coverId] = [ownerOf(params), coverOf(params)]
         if (kind === 'book' && coverId === owner.id) {
           await listCovers(call.services, call.caller, owner)
-          refuse('invalid_value', 'This cover is made from the file of the book, and stays with it; another one can be shown instead.')
+          refuse('invalid_value', 'This cover comes from the file of the book and cannot be deleted; select another one instead.')
         }
         await deleteCover(call.services, call.caller, { owner, coverId })
         return undefined

@@ -14,10 +14,10 @@ const SeriesId = Type.Object({ seriesId: Uuid })
 const BookId = Type.Object({ bookId: Uuid })
 const Started = Type.Object({ taskId: Nullable(Uuid) }, { title: 'KomgaTaskStarted' })
 
-/** What reads the file reads its metadata, so that both are one here. */
+/** An analysis reads the file and its metadata, so that both paths do the same. */
 const ANALYSES = [
-  ['analyze', 'once more'],
-  ['metadata/refresh', 'once more, for their metadata'],
+  ['analyze', 'again'],
+  ['metadata/refresh', 'again, for their metadata'],
 ] as const
 
 export const komgaUpkeepRoutes = [
@@ -38,7 +38,7 @@ export const komgaUpkeepRoutes = [
   komgaEndpoint({
     method: 'POST',
     path: '/api/v1/libraries/:libraryId/empty-trash',
-    summary: 'Forget the books of a library whose files have gone',
+    summary: 'Remove the books of a library whose files are deleted',
     who: 'libraries-write',
     params: LibraryId,
     status: 202,
@@ -86,13 +86,13 @@ export const komgaUpkeepRoutes = [
   komgaEndpoint({
     method: 'DELETE',
     path: '/api/v1/tasks',
-    summary: 'Cancel every task; answers how many were forgotten',
+    summary: 'Cancel and delete all tasks; returns how many',
     who: 'system-admin',
     status: 200,
     reply: Type.Integer({ minimum: 0 }),
     run: async ({ services, caller }) => {
       const deleted = await removeAllTasks(services)
-      services.log.warn({ deleted, by: caller.userId }, 'All tasks were cancelled')
+      services.log.warn({ deleted, by: caller.userId }, 'All tasks were canceled')
       return deleted
     },
   }),

@@ -29,23 +29,23 @@ export const NewKomgaUser = Type.Object({ email: Email, password: Password, ...r
 export const KomgaUserEdit = Type.Object(restrictions, { ...open, title: 'KomgaUserEdit' })
 export type KomgaUserEdit = Static<typeof KomgaUserEdit>
 
-/** What an edit changes of a user; what it says as it was shown changes nothing. */
+/** The changes of an edit of a user; a member that equals what was shown changes nothing. */
 export interface UserChange {
   role?: Role
-  /** Names of sharing tags: who has some of the first sees only these, and nobody sees what has one of the second. */
+  /** Names of sharing tags: a user with allowed tags sees only series with one of them, and never one with an excluded tag. */
   labelsAllow?: string[]
   labelsExclude?: string[]
 }
 
-/** Roles that say what everybody here may do, so that they cannot be taken away. */
+/** Every user has these rights here, so that they cannot be removed. */
 const ALWAYS = ['FILE_DOWNLOAD', 'PAGE_STREAMING']
 const KNOWN = ['ADMIN', ...ALWAYS, 'KOREADER_SYNC', 'USER']
 
 const sorted = (names: readonly string[]) => JSON.stringify([...names].sort())
 
 /**
- * Reads what apps say that a user may do. What cannot be kept here is refused and never left out: somebody would see what they should not.
- * @param shown the user as apps see them; of a new one what everybody may do
+ * Reads the roles and restrictions of a user. Refuses a restriction that this server does not have instead of ignoring it: the user would see series that they should not.
+ * @param shown the user as apps see them, or NEW_USER
  * @throws invalid_value with a sentence
  */
 export function readUserEdit(edit: KomgaUserEdit, shown: Pick<KomgaUser, 'roles' | 'labelsAllow' | 'labelsExclude'>): UserChange {
@@ -53,10 +53,13 @@ export function readUserEdit(edit: KomgaUserEdit, shown: Pick<KomgaUser, 'roles'
   if (sharedLibraries && (sharedLibraries.all === false || (sharedLibraries.all === undefined && sharedLibraries.libraryIds?.length)))
     refuseMember(
       '/sharedLibraries',
-      'cannot keep a user to some libraries: all libraries are shared here, and series are kept from users by sharing labels',
+      'cannot restrict a user to some libraries: users of this server see all libraries; hide series with sharing labels instead',
     )
   if (ageRestriction && ageRestriction.restriction?.toUpperCase() !== 'NONE')
-    refuseMember('/ageRestriction', 'cannot be kept: series are kept from users by sharing labels here, and not by their age rating')
+    refuseMember(
+      '/ageRestriction',
+      'is not supported: this server does not hide series by age rating; hide them with sharing labels instead',
+    )
   return {
     ...readRoles(edit.roles, shown.roles),
     ...(labelsAllow && sorted(labelsAllow) !== sorted(shown.labelsAllow) && { labelsAllow }),
@@ -68,23 +71,24 @@ function readRoles(given: readonly string[] | null | undefined, shown: readonly 
   if (!given) return {}
   const roles = given.map((role) => role.toUpperCase())
   const unknown = roles.find((role) => !KNOWN.includes(role) && !shown.includes(role))
-  if (unknown !== undefined) refuseMember('/roles', `holds "${unknown.slice(0, 40)}", which is no role here; there are ${KNOWN.join(', ')}`)
+  if (unknown !== undefined)
+    refuseMember('/roles', `contains "${unknown.slice(0, 40)}", which is no role of this server; the roles are ${KNOWN.join(', ')}`)
   const missing = ALWAYS.filter((role) => shown.includes(role) && !roles.includes(role))
   if (missing.length > 0)
-    refuseMember('/roles', `leaves out ${missing.join(' and ')}: everybody who may sign in here may read and download what they see`)
+    refuseMember('/roles', `lacks ${missing.join(' and ')}: every user of this server may read and download the books that they see`)
   const isAdmin = roles.includes('ADMIN')
   if (isAdmin === shown.includes('ADMIN')) return {}
   return { role: isAdmin ? 'admin' : 'reader' }
 }
 
-/** What apps are shown of a user who has just been made. */
+/** A new user, as apps see them. */
 export const NEW_USER: Pick<KomgaUser, 'roles' | 'labelsAllow' | 'labelsExclude'> = {
   roles: rolesOf({ role: 'reader', permissions: [] } satisfies Pick<User, 'role' | 'permissions'>),
   labelsAllow: [],
   labelsExclude: [],
 }
 
-/** A user name for an app that knows e-mail addresses alone: what stands before the @, without what no name may hold. */
+/** A user name from an e-mail address, because apps send no other name: the part before the @, without characters that a name may not contain. */
 export function usernameOf(email: string): string {
   const local = email.slice(0, email.lastIndexOf('@')).replace(/[@:\s]+/g, '-')
   return local.slice(0, 100) || 'user'

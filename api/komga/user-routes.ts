@@ -19,7 +19,7 @@ const KomgaApiKey = Type.Object(
   {
     id: Type.String(),
     userId: Type.String(),
-    key: Type.String({ description: 'Whole when it is made; later its beginning.' }),
+    key: Type.String({ description: 'Complete when the key is created; later only its beginning.' }),
     comment: Type.String(),
     createdDate: Type.String(),
     lastModifiedDate: Type.String(),
@@ -60,7 +60,7 @@ export const komgaUserRoutes = [
   komgaEndpoint({
     method: 'GET',
     path: '/api/v1/users/me',
-    summary: 'Who I am; with `remember-me=true` for longer than the app runs',
+    summary: 'My account; `remember-me=true` also sets a long-lived cookie',
     who: 'user',
     query: Type.Object({ 'remember-me': Type.Optional(Type.Boolean()) }),
     reply: KomgaUser,
@@ -69,7 +69,7 @@ export const komgaUserRoutes = [
   komgaEndpoint({
     method: 'GET',
     path: '/api/v1/login/set-cookie',
-    summary: 'The session of an app as a cookie, and nothing else',
+    summary: 'Set the session cookie of an app',
     who: 'user',
     status: 204,
     run: async () => undefined,
@@ -78,8 +78,8 @@ export const komgaUserRoutes = [
     komgaEndpoint({
       method: 'POST',
       path,
-      summary: 'End the session of the app that asks',
-      // Whose session has ended already wants to be rid of the cookie all the same.
+      summary: 'End the session of the app',
+      // An app whose session has ended already still wants its cookie deleted.
       who: 'public',
       keepsSession: true,
       status: 204,
@@ -100,7 +100,7 @@ export const komgaUserRoutes = [
   komgaEndpoint({
     method: 'POST',
     path: '/api/v1/users/me/api-keys',
-    summary: 'Make an API key for an app',
+    summary: 'Create an API key for an app',
     who: 'api-keys-write',
     body: Type.Object({ comment: Type.String({ minLength: 1, maxLength: 200 }) }, { additionalProperties: true, maxProperties: 100 }),
     reply: KomgaApiKey,
@@ -118,7 +118,7 @@ export const komgaUserRoutes = [
     status: 204,
     run: async (call, { params }) => {
       const key = await call.services.accounts.getApiKey(params.apiKeyId, call.caller)
-      if (key.userId !== call.caller.userId) refuse('not_found', 'You have no such key.')
+      if (key.userId !== call.caller.userId) refuse('not_found', 'You have no such API key.')
       await call.services.accounts.removeApiKey(key.id, call.caller)
       return undefined
     },
@@ -126,7 +126,7 @@ export const komgaUserRoutes = [
   komgaEndpoint({
     method: 'GET',
     path: '/api/v1/claim',
-    summary: 'Whether this server has its first administrator',
+    summary: 'Whether this server has an administrator',
     who: 'public',
     reply: Type.Object({ isClaimed: Type.Boolean() }),
     run: async (call) => ({ isClaimed: !(await call.services.accounts.needsSetup()) }),

@@ -3,7 +3,7 @@ import Type from 'typebox'
 import type { Permission } from '#core/account/permission.ts'
 import { permissionsOf, type User, type UserDetail } from '#core/account/user.ts'
 
-/** Everybody sees all libraries here; what is kept from somebody is kept by tags, which are nobody's business but administrators'. */
+/** Every user sees all libraries; sharing tags hide series, and only administrators see who has which tags. */
 export const KomgaUser = Type.Object(
   {
     id: Type.String(),
@@ -24,7 +24,7 @@ export const KomgaUser = Type.Object(
 )
 export type KomgaUser = Static<typeof KomgaUser>
 
-/** @param permissions that the roles tell of; those of the user unless the caller holds fewer */
+/** @param permissions from which the roles follow: those of the user, or fewer for a restricted API key */
 export function rolesOf(user: Pick<User, 'role' | 'permissions'>, permissions: ReadonlySet<Permission> = permissionsOf(user)): string[] {
   const may = (role: string, permission: Permission) => (permissions.has(permission) ? [role] : [])
   return [...may('ADMIN', 'system-admin'), ...may('FILE_DOWNLOAD', 'books-read'), ...may('PAGE_STREAMING', 'pages-read'), 'USER']

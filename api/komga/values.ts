@@ -1,21 +1,21 @@
-/** A moment without fractions of a second, which the decoders of some apps cannot read: `2024-02-29T12:00:00Z`. */
+/** A time without fractions of a second, which some apps cannot decode: `2024-02-29T12:00:00Z`. */
 export const secondsOf = (time: Date | string): string => `${new Date(time).toISOString().slice(0, 19)}Z`
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
 
-/** A number of bytes for people: `45.1 MiB`. */
+/** A file size with its unit: `45.1 MiB`. */
 export function sizeText(bytes: number): string {
   const power = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log2(bytes) / 10))
   const value = bytes / 1024 ** power
   return `${power === 0 ? value : value.toFixed(1)} ${UNITS[power]}`
 }
 
-/** Roles of people as Komga calls them; an author of an EPUB is a writer there. */
+/** Komga's names of roles; it calls the author of an EPUB a writer. */
 export const ROLES: Readonly<Record<string, string>> = { author: 'writer', co_author: 'writer', cover_artist: 'cover' }
 
 export const roleOf = (role: string): string => ROLES[role] ?? role
 
-/** Our roles that Komga calls by this name. */
+/** Our roles that have this name in Komga. */
 export const rolesBehind = (role: string): string[] => {
   const known = Object.keys(ROLES).filter((ours) => ROLES[ours] === role)
   return role in ROLES ? known : [role, ...known]
@@ -27,5 +27,5 @@ export function personsOf(people: readonly { name: string; role: string }[]): { 
   return [...new Map(shown.map((person) => [`${person.role} ${person.name}`, person])).values()]
 }
 
-/** Numbers as texts: `1`, `10.5`. */
+/** A number as text: `1`, `10.5`. */
 export const numberText = (number: number): string => String(number)

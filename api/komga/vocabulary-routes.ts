@@ -28,7 +28,7 @@ interface PlaceQuery {
   readlist_id?: string
 }
 
-/** What is no id names no library, and nothing stands in it. */
+/** Ignores values that are no ids; if none is left, the list is empty. */
 const placeOf = (query: PlaceQuery): VocabularyPlace => ({
   libraryIds: query.library_id?.flatMap((ids) => ids.split(',')).filter((id) => isUuid(id)),
   collectionId: query.collection_id,
@@ -44,7 +44,7 @@ const LISTS: Record<string, { summary: string; kind: VocabularyKind }> = {
   languages: { summary: 'Languages of series', kind: 'language' },
   publishers: { summary: 'Publishers of series', kind: 'publisher' },
   'age-ratings': { summary: 'Ages that series are meant for', kind: 'ageRating' },
-  'sharing-labels': { summary: 'Tags that rule who sees a series; for administrators', kind: 'sharingTag' },
+  'sharing-labels': { summary: 'Tags that decide who sees a series; only for administrators', kind: 'sharingTag' },
   'series/release-dates': { summary: 'Years in which series began, the latest first', kind: 'releaseYear' },
 }
 
@@ -93,7 +93,7 @@ export const komgaVocabularyRoutes = [
   komgaEndpoint({
     method: 'GET',
     path: '/api/v2/authors',
-    summary: 'People, in pages',
+    summary: 'People, paginated',
     who: 'series-read',
     query: Type.Object({ ...pageQuery, ...peopleQuery }),
     reply: PageOf(KomgaAuthor),

@@ -15,7 +15,7 @@ const NO_ORIGIN = 'http://localhost'
 
 const Link = Type.Object({ rel: Type.String(), href: Type.String(), type: Type.String() })
 /** Authentication for OPDS 1.0. */
-export const AuthenticationDocument = Type.Object(
+const AuthenticationDocument = Type.Object(
   {
     id: Type.String({ description: 'Address of this document.' }),
     title: Type.String(),

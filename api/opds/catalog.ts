@@ -36,7 +36,7 @@ export type PagingQuery = Static<typeof PagingQuery>
 
 export const READ_STATUSES = ['unread', 'in_progress', 'read'] as const
 /** Names of the sort orders of books. */
-export const BOOK_SORTS = ['title', 'series', 'added', 'released'] as const
+const BOOK_SORTS = ['title', 'series', 'added', 'released'] as const
 
 /** Filter and order of a list of books. */
 export const BookFeedQuery = Type.Object({

@@ -24,7 +24,7 @@ interface Section {
 }
 
 /** The entries of the root. */
-export const SECTIONS: readonly Section[] = [
+const SECTIONS: readonly Section[] = [
   { path: '/in-progress', title: 'In progress', summary: 'Books that you are reading', kind: 'acquisition', who: 'books-read' },
   { path: '/on-deck', title: 'On deck', summary: 'The next book of each series that you read', kind: 'acquisition', who: 'books-read' },
   {

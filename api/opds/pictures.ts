@@ -69,6 +69,6 @@ export async function pageImage(
 }
 
 /** There are only a few widths, because each one is a picture to render and cache. */
-export function offeredWidth(maxWidth: number): number {
+function offeredWidth(maxWidth: number): number {
   return PAGE_WIDTHS.findLast((width) => width <= maxWidth) ?? PAGE_WIDTHS[0]
 }

@@ -17,7 +17,7 @@ export type { Markup }
 export type XmlNode = Markup | string | null
 
 /** Null and undefined leave the attribute out. Names come from our own code and are not checked. */
-export type Attributes = Readonly<Record<string, string | number | null | undefined>>
+type Attributes = Readonly<Record<string, string | number | null | undefined>>
 
 /**
  * What XML 1.0, section 2.2, forbids: control characters, lone surrogates, U+FFFE and U+FFFF; and what it discourages and parsers reject:

@@ -40,9 +40,8 @@ export function listedSeries(
 ): Series[] {
   if (!full) return series
   const asker = caller
-  // The type of full series derives from the list of fields, which the compiler cannot follow here.
   return streamedList(series, FULL_AT_ONCE, async (part) => {
     const known = await fullSeries(services.database, asker, part)
-    return known.map((full) => withSourceNames(services, full)) as never[]
+    return known.map((full) => withSourceNames(services, full))
   })
 }

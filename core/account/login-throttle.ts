@@ -33,7 +33,7 @@ interface Allowance {
 }
 
 /** One attempt to sign in; end it exactly once. */
-export interface LoginAttempt {
+interface LoginAttempt {
   succeed(): void
   fail(): void
   /** Ends it without a result, when the password could not be checked. */
@@ -41,7 +41,7 @@ export interface LoginAttempt {
 }
 
 /** The client that tries to sign in. */
-export interface Guesser {
+interface Guesser {
   /** The same for every name of one account (`findLogin` returns it). */
   account: string
   address: string

@@ -12,7 +12,7 @@ export const PREFERENCES_BYTES_MAX = 1024 * 1024
 const KEY_LENGTH_MAX = 200
 const KEY = /^[A-Za-z0-9][A-Za-z0-9._:/-]*$/
 
-export const VALUE_TYPES = ['string', 'integer', 'float', 'boolean', 'json'] as const
+const VALUE_TYPES = ['string', 'integer', 'float', 'boolean', 'json'] as const
 
 /** A value that a client stores for a user. */
 export const Preference = Type.Object(

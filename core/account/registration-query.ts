@@ -4,7 +4,7 @@ import { isSwitchedOn, readSetting } from '#core/settings/chosen-setting-store.t
 export const REGISTRATION_TAGS = 'auth.registration_tags'
 
 /** Whether people may create accounts of their own: the sharing tags that each new account is allowed, or why registration is closed. */
-export type Registration = { isOpen: true; tagIds: string[] } | { isOpen: false; reason: string }
+type Registration = { isOpen: true; tagIds: string[] } | { isOpen: false; reason: string }
 
 const closed = (reason: string): Registration => ({ isOpen: false, reason })
 

@@ -10,7 +10,7 @@ const WINDOW_MS = 3_600_000
 const ENTRIES_MAX = 10_000
 
 /** Limits how many accounts people create from one address. */
-export interface RegistrationLimit {
+interface RegistrationLimit {
   /** Counts an attempt. @throws rate_limit_exceeded with the seconds to wait */
   count(address: string): void
 }

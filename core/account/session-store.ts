@@ -34,7 +34,7 @@ export async function findSessionUser(database: Knex, { sessionId, userId }: { s
   return row ? readUser(row) : null
 }
 
-export type Rotation =
+type Rotation =
   | { outcome: 'rotated'; sessionId: string; user: User }
   /** Unknown, expired, or its session has ended. */
   | { outcome: 'refused' }

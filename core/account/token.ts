@@ -11,7 +11,7 @@ const KEY_BYTES_MIN = 32
 const REMEMBERED_MAX = 10_000
 
 /** The content of an access token: its user and its session. */
-export interface TokenClaims {
+interface TokenClaims {
   userId: string
   sessionId: string
 }

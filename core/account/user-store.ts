@@ -23,7 +23,7 @@ interface UserRow {
 }
 
 /** A user with the hash of the password; used inside core/account only. */
-export interface UserWithHash {
+interface UserWithHash {
   user: User
   passwordHash: string
 }

@@ -13,7 +13,7 @@ const FRESH_MS = 200
 const REMEMBERED_MAX = 10_000
 
 /** Finds books, with permissions cached for a moment. */
-export interface BookLookup {
+interface BookLookup {
   /** The book if the caller may see it, else null. */
   find(caller: Caller, bookId: string): Promise<ReadableBook | null>
   /** @throws not_found (no such book, or hidden), not_analyzed */

@@ -30,7 +30,7 @@ export interface FilterField {
 }
 
 /** A moment in a filter: a day begins at its first moment and lasts until the next day. */
-export interface Moment {
+interface Moment {
   from: string
   /** Same as `from` for a moment with a time of day. */
   until: string

@@ -6,7 +6,7 @@ import { visibleTo } from '#core/account/visibility.ts'
 const BOOKS_TOLD_MAX = 500
 
 /** Books with the same file. Times are ISO 8601. */
-export interface DuplicateGroup {
+interface DuplicateGroup {
   id: string
   /** SHA-256 of the file. */
   fileHash: string

@@ -1,27 +1,14 @@
-import Type from 'typebox'
+import Type, { type Static } from 'typebox'
 import { Series } from '#core/catalog/series.ts'
 import { Noun } from '#core/foundation/schema.ts'
-import { FullSeriesMetadata } from '#core/metadata/series-metadata-record.ts'
+import { FullSeriesMetadata, SeriesFields, SeriesSets } from '#core/metadata/series-metadata-record.ts'
 
-const {
-  seriesId: _,
-  genres,
-  tags,
-  alternateTitles,
-  externalIds,
-  externalLinks,
-  externalRatings,
-  ...metadata
-} = FullSeriesMetadata.properties
+const { sources } = FullSeriesMetadata.properties
 
 /** A series with all of its data. */
 export const FullSeries = Noun('FullSeries')({
   ...Series.properties,
-  metadata: Type.Object(metadata),
-  genres,
-  tags,
-  alternateTitles,
-  externalIds,
-  externalLinks,
-  externalRatings,
+  metadata: Type.Object({ ...SeriesFields.properties, sources }),
+  ...SeriesSets.properties,
 })
+export type FullSeries = Static<typeof FullSeries>

@@ -4,7 +4,7 @@ import { hasSharingGrants } from '#core/account/user-store.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 
 /** The size of the libraries, in numbers; only books and series that the caller may see, without deleted ones. Sizes in bytes. */
-export interface Inventory {
+interface Inventory {
   libraryCount: number
   seriesCount: number
   bookCount: number

@@ -7,13 +7,13 @@ import { READING_DIRECTIONS } from '#core/metadata/series-metadata.ts'
 
 /** How files become series. The API has more strategies than are implemented: others are stored, and a scan reports what it uses instead. */
 export const SERIES_STRATEGIES = ['series_volume', 'series_volume_chapter', 'flat', 'publisher_hierarchy', 'calibre', 'custom'] as const
-export const BUILT_SERIES_STRATEGIES: readonly string[] = ['series_volume']
+const BUILT_SERIES_STRATEGIES: readonly string[] = ['series_volume']
 /** Where a book's title comes from. */
-export const BOOK_STRATEGIES = ['filename', 'metadata_first', 'smart', 'series_name', 'custom'] as const
-export const BUILT_BOOK_STRATEGIES: readonly string[] = ['filename', 'metadata_first', 'smart']
+const BOOK_STRATEGIES = ['filename', 'metadata_first', 'smart', 'series_name', 'custom'] as const
+const BUILT_BOOK_STRATEGIES: readonly string[] = ['filename', 'metadata_first', 'smart']
 /** Where a book's number comes from. */
-export const NUMBER_STRATEGIES = ['file_order', 'metadata', 'filename', 'smart'] as const
-export const BUILT_NUMBER_STRATEGIES: readonly string[] = ['filename']
+const NUMBER_STRATEGIES = ['file_order', 'metadata', 'filename', 'smart'] as const
+const BUILT_NUMBER_STRATEGIES: readonly string[] = ['filename']
 
 /** Each strategy of a library, and which are implemented; the first one replaces the others. */
 const STRATEGIES = [
@@ -31,7 +31,7 @@ export function describeReplaced(library: Record<(typeof STRATEGIES)[number]['me
 }
 
 /** When and how a library is scanned automatically. */
-export const ScanningConfig = Noun('ScanningConfig')({
+const ScanningConfig = Noun('ScanningConfig')({
   enabled: Type.Boolean(),
   scanMode: OneOf(['normal', 'deep']),
   scanOnStart: Type.Optional(Type.Boolean()),

@@ -4,7 +4,7 @@ import { visibleTo } from '#core/account/visibility.ts'
 import { VALUE_LENGTH_MAX } from '#core/catalog/condition.ts'
 import { HAS_BOOKS } from '#core/catalog/series-query.ts'
 
-export interface Publisher {
+interface Publisher {
   /** As one of the series spells it; spellings that differ only in case are one publisher, as in conditions. */
   name: string
   /** Only series that the caller may see. */

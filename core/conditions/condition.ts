@@ -40,11 +40,11 @@ interface CompiledGroup {
 }
 
 /** The result of one rule, or of one group with its rules. */
-export type Verdict =
+type Verdict =
   | { field: string; operator: Operator; value?: Scalar | Scalar[]; actual: unknown; passed: boolean }
   | { mode: 'all' | 'any'; passed: boolean; rules: Verdict[] }
 
-export interface Condition {
+interface Condition {
   /** @throws invalid_value when evaluating it would take too many steps */
   passes(context: Context): boolean
   /** Evaluates every rule and reports the result of each. @throws invalid_value as `passes` */

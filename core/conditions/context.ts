@@ -1,6 +1,6 @@
-import type { Static, TSchema } from 'typebox'
+import type { Static, TArray, TNull, TObject, TSchema, TUnion } from 'typebox'
 import Type from 'typebox'
-import { Noun, Nullable, Uuid } from '#core/foundation/schema.ts'
+import { Noun, Nullable } from '#core/foundation/schema.ts'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/metadata/book-metadata.ts'
 import { Award, type Field } from '#core/metadata/field.ts'
 import { SERIES_FIELDS, SERIES_LOCKS } from '#core/metadata/series-metadata.ts'
@@ -12,11 +12,15 @@ import { SERIES_FIELDS, SERIES_LOCKS } from '#core/metadata/series-metadata.ts'
 
 /** The only text of people in contexts; the others are in `authors` by their roles. */
 const PEOPLE_STRING = 'translator'
+type BookField = (typeof BOOK_FIELDS)[number]
+type SeriesField = (typeof SERIES_FIELDS)[number]
+type ShownBookField = Exclude<BookField, { name: 'customMetadata' } | { role: string }> | Extract<BookField, { name: typeof PEOPLE_STRING }>
+type ShownSeriesField = Exclude<SeriesField, { name: 'customMetadata' }>
 /** Fields of `metadata`; custom metadata is beside it. */
-const bookFields = (BOOK_FIELDS as readonly Field[]).filter(
-  ({ name, role }) => name !== 'customMetadata' && (role === undefined || name === PEOPLE_STRING),
+const bookFields = BOOK_FIELDS.filter(
+  (field): field is ShownBookField => field.name !== 'customMetadata' && (!('role' in field) || field.name === PEOPLE_STRING),
 )
-const seriesFields = (SERIES_FIELDS as readonly Field[]).filter(({ name }) => name !== 'customMetadata')
+const seriesFields = SERIES_FIELDS.filter((field): field is ShownSeriesField => field.name !== 'customMetadata')
 /** Fields that are lists are empty without a value, never null. */
 const isList = ({ schema }: Field) => Type.IsArray(schema)
 
@@ -56,12 +60,12 @@ const AlternateTitle = Noun('ContextTitle')({
   title: Type.String({ description: 'The title.' }),
 })
 
-export const ExternalId = Noun('ContextExternalId')({
+const ExternalId = Noun('ContextExternalId')({
   id: Type.String({ description: 'Identifier at the service.' }),
   url: Nullable(Type.String(), { description: 'Address of its page at the service.' }),
   hash: Nullable(Type.String(), { description: 'Hash of the metadata that the service last returned.' }),
 })
-export const ExternalIds = Type.Record(Type.String(), ExternalId, {
+const ExternalIds = Type.Record(Type.String(), ExternalId, {
   description:
     'Identifiers at other services, by key: plugin: followed by the name of the service, such as plugin:anilist; comicinfo for the identifier in ComicInfo; any other name as it was sent.',
 })
@@ -69,12 +73,23 @@ export const ExternalIds = Type.Record(Type.String(), ExternalId, {
 const names = (description: string) => Type.Array(Type.String(), { description })
 const links = Type.Array(ExternalLink, { description: 'Pages about it at other sites.' })
 
+/** The schema of a field in a context: never absent. */
+type MemberOf<One extends Field> = One['name'] extends 'authors'
+  ? TArray<typeof Person>
+  : One['name'] extends 'awards'
+    ? TArray<typeof Prize>
+    : One['schema'] extends TArray
+      ? One['schema']
+      : TUnion<[One['schema'], TNull]>
+type MembersOf<One extends Field> = { [Each in One as Each['name']]: MemberOf<Each> }
+
 const memberOf = (field: Field): TSchema => {
   if (field.name === 'authors') return Type.Array(Person, { description: field.about })
   if (field.name === 'awards') return Type.Array(Prize, { description: field.about })
   return isList(field) ? ({ ...field.schema, description: field.about } as TSchema) : Nullable(field.schema, { description: field.about })
 }
-const membersOf = (fields: readonly Field[]) => Object.fromEntries(fields.map((field) => [field.name, memberOf(field)]))
+const membersOf = <One extends Field>(fields: readonly One[]) =>
+  Object.fromEntries(fields.map((field) => [field.name, memberOf(field)])) as unknown as MembersOf<One>
 const lockMembers = (locks: readonly { name: string; member: string }[]) =>
   Object.fromEntries(
     locks.map(({ name, member }) => [member, Type.Boolean({ description: `Whether ${name} is locked: only people can change it.` })]),
@@ -89,7 +104,7 @@ const SeriesContextMetadata = Type.Object(
     genres: names('Genres of the series.'),
     tags: names('Tags of the series.'),
     ...lockMembers(seriesLocks),
-  } as Record<string, TSchema>,
+  },
   { description: 'Metadata of the series.' },
 )
 
@@ -117,7 +132,7 @@ const BookContextMetadata = Type.Object(
     genres: names('Genres of the book.'),
     tags: names('Tags of the book.'),
     ...lockMembers(bookLocks),
-  } as Record<string, TSchema>,
+  },
   { description: 'Metadata of the book.' },
 )
 
@@ -149,6 +164,9 @@ export interface ContextRow {
   links: { source: string; url: string; externalId: string | null }[] | null
   genres: string[] | null
   tags: string[] | null
+  /** Only of series. */
+  alternate_titles?: SeriesContext['metadata']['alternateTitles'] | null
+  ratings?: SeriesContext['metadata']['externalRatings'] | null
   custom_metadata: Record<string, unknown> | null
   [column: string]: unknown
 }
@@ -159,33 +177,32 @@ export const contextColumns = (kind: 'book' | 'series', ofRecord: boolean): stri
     .filter((field) => field.column !== null && (field.ofRecord ?? false) === ofRecord)
     .map(({ column }) => column as string)
 
-function metadataOf(
-  row: ContextRow,
-  fields: readonly Field[],
-  locks: readonly { name: string; member: string }[],
-): Record<string, unknown> {
-  const metadata: Record<string, unknown> = {}
+/** The columns of a row have the types of their fields, which a test compares with the database. */
+function fieldValuesOf<One extends Field>(row: ContextRow, fields: readonly One[]): Static<TObject<MembersOf<One>>> {
+  const values: Record<string, unknown> = {}
   for (const field of fields) {
-    if (field.role !== undefined) metadata[field.name] = peopleOf(row['authors'], field.role)
-    else metadata[field.name] = row[field.column as string] ?? (isList(field) ? [] : null)
+    if (field.role !== undefined) values[field.name] = peopleOf(row['authors'], field.role)
+    else values[field.name] = row[field.column as string] ?? (isList(field) ? [] : null)
   }
-  metadata['authors'] = ((row['authors'] ?? []) as { name: string; role?: string; sortName?: string | null }[]).map(
+  values['authors'] = ((row['authors'] ?? []) as { name: string; role?: string; sortName?: string | null }[]).map(
     ({ name, role, sortName }) => ({ name, role: role ?? null, sortName: sortName ?? null }),
   )
   if (row['awards']) {
-    metadata['awards'] = (row['awards'] as Partial<Award>[]).map(({ name, category, won, year }) => ({
+    values['awards'] = (row['awards'] as Partial<Award>[]).map(({ name, category, won, year }) => ({
       name,
       category: category ?? null,
       won: won ?? null,
       year: year ?? null,
     }))
   }
-  metadata['externalLinks'] = row.links ?? []
-  metadata['genres'] = row.genres ?? []
-  metadata['tags'] = row.tags ?? []
-  const locked = new Set(row.locks)
-  for (const { name, member } of locks) metadata[member] = locked.has(name)
-  return metadata
+  return values as Static<TObject<MembersOf<One>>>
+}
+
+const setsOf = (row: ContextRow) => ({ externalLinks: row.links ?? [], genres: row.genres ?? [], tags: row.tags ?? [] })
+
+function locksOf({ locks: names }: ContextRow, locks: readonly { name: string; member: string }[]): Record<string, boolean> {
+  const locked = new Set(names)
+  return Object.fromEntries(locks.map(({ name, member }) => [member, locked.has(name)]))
 }
 
 function peopleOf(authors: unknown, role: string): string | null {
@@ -201,9 +218,11 @@ export function seriesContextOf(row: ContextRow): SeriesContext {
     customMetadata: row.custom_metadata,
     externalIds: row.external_ids ?? {},
     metadata: {
-      ...metadataOf(row, seriesFields, seriesLocks),
-      alternateTitles: row['alternate_titles'] ?? [],
-      externalRatings: row['ratings'] ?? [],
+      ...fieldValuesOf(row, seriesFields),
+      ...setsOf(row),
+      ...locksOf(row, seriesLocks),
+      alternateTitles: row.alternate_titles ?? [],
+      externalRatings: row.ratings ?? [],
     },
   }
 }
@@ -219,12 +238,7 @@ export function bookContextOf(row: ContextRow, series: SeriesContext): BookConte
     pageCount: row['page_count'] as number,
     customMetadata: row.custom_metadata,
     externalIds: row.external_ids ?? {},
-    metadata: metadataOf(row, bookFields, bookLocks),
+    metadata: { ...fieldValuesOf(row, bookFields), ...setsOf(row), ...locksOf(row, bookLocks) },
     series,
   }
 }
-
-/** The schema of each kind of context. */
-export const CONTEXT_SCHEMAS = { book: BookContext, series: SeriesContext } as const
-
-export const ContextId = Type.Object({ bookId: Type.Optional(Uuid), seriesId: Type.Optional(Uuid) })

@@ -4,7 +4,7 @@ import { COMPARED_LENGTH_MAX, editDistance, nearestName } from '#core/foundation
 import { serviceOf } from '#core/metadata/source-key.ts'
 
 /** One field that templates and conditions can use. */
-export interface ContextField {
+interface ContextField {
   /** As written in templates; `[]` means an entry of a list, `<…>` a name that varies. */
   path: string
   /** A description of the type: text, number, whole number, true or false, list of texts, … */

@@ -1,5 +1,5 @@
 /** The operators of a rule; those of the second list take no value. */
-export const VALUE_OPERATORS = [
+const VALUE_OPERATORS = [
   'equals',
   'not_equals',
   'gt',

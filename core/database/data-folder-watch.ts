@@ -10,7 +10,7 @@ const SILENT = 'does not answer'
 /** Failed checks in a row: a process that was delayed itself mistakes its own delay for one of the folder, once. */
 const SILENCES = 2
 
-export interface DataFolderWatch {
+interface DataFolderWatch {
   /** The problem with the folder, or null; at most some seconds old. */
   problem(): string | null
   close(): void

@@ -18,7 +18,7 @@ const TAKEN_PATIENCE_MS = 500
 const TAKEN_POLL_MS = 50
 const KEY_BYTES = 48
 /** HS256 needs at least the length of its output. */
-export const KEY_BYTES_MIN = 32
+const KEY_BYTES_MIN = 32
 
 /** Why a process holds the folder: a server keeps running, a command soon ends. */
 export type Purpose = 'server' | 'command'

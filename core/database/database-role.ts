@@ -7,7 +7,7 @@ import pg from 'pg'
 /** The role of the server and its commands: owner of our database, without any other rights. */
 export const ROLE = 'carrel'
 /** The role that initdb creates. It may read files and run programs; nobody can connect as it once the server is up. */
-export const SUPERUSER = 'postgres'
+const SUPERUSER = 'postgres'
 /** 256 bits cannot be guessed. */
 const PASSWORD_BYTES = 32
 /** The minimum of RFC 7677; the password is random, so that more adds nothing. */

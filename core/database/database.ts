@@ -146,7 +146,7 @@ export class UnreleasedDatabase extends StartProblem {
 }
 
 /** This version is older than the tables, and might damage them. */
-export class NewerDatabase extends StartProblem {
+class NewerDatabase extends StartProblem {
   constructor(names: readonly string[]) {
     super(`A newer version of Carrel migrated this database (to ${names.join(', ')}). Start that version, or restore a backup.`)
     this.name = 'NewerDatabase'

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises'
 import { openSharedProbe } from '#core/foundation/shared-probe.ts'
 
 /** PostgreSQL's log grows by 16 MB at a time, and when there is no room for that, PostgreSQL stops. */
-export const FREE_BYTES_MIN = 64 * 1_048_576
+const FREE_BYTES_MIN = 64 * 1_048_576
 
 export type DiskState = 'ok' | 'full' | 'missing'
 

@@ -7,7 +7,7 @@ export type OrderTerm = string
 export const SHUFFLED = (id: string): string => `md5(${id}::text || to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD'))`
 
 /** The reversed order. */
-export function turned(terms: readonly OrderTerm[]): OrderTerm[] {
+function turned(terms: readonly OrderTerm[]): OrderTerm[] {
   return terms.map((term) => {
     const [, expression = term, direction = 'ASC', nulls] = /^(.*?)(?: (ASC|DESC))?(?: NULLS (FIRST|LAST))?$/s.exec(term) ?? []
     const turnedNulls = nulls === undefined ? '' : ` NULLS ${nulls === 'LAST' ? 'FIRST' : 'LAST'}`

@@ -9,7 +9,7 @@ const IMMEDIATE_SHUTDOWN_MS = 10_000
 const POLL_MS = 20
 
 /** What a running PostgreSQL writes about itself into its data folder. */
-export interface Postmaster {
+interface Postmaster {
   pid: number
   socketFolder: string
   ready: boolean

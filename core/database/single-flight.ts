@@ -1,7 +1,7 @@
 import { runForSeveral } from '#core/database/statement-scope.ts'
 
 /** Runs the work for a key once for all concurrent callers. */
-export interface SingleFlight {
+interface SingleFlight {
   /**
    * Joins the running work of `key` or starts it. A caller whose signal aborts stops waiting immediately; the work itself is aborted when
    * no caller waits for it any more.

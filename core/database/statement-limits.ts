@@ -38,7 +38,7 @@ export interface Connection {
 }
 
 /** A statement that is about to run on behalf of a scope. */
-export interface Statement {
+interface Statement {
   sql: string
   connection: Connection
   scope: LiveScope

@@ -1,5 +1,5 @@
 /** Gives a place back; calling it again does nothing. */
-export type Release = () => void
+type Release = () => void
 
 /** A number of places with a limit per owner. The owner who waits longest comes first, except owners at their limit. */
 export interface Places {

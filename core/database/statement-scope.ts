@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 /** For whom statements run. */
-export interface StatementScope {
+interface StatementScope {
   /** Whose places they use: the id of a user, or the address of a client that is not signed in. */
   owner: string
   /** Aborts when nothing waits for the result any more. Only long statements request it. */

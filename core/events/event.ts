@@ -13,7 +13,7 @@ const Count = Type.Integer({ minimum: 0 })
 const fields = { fields: Type.Optional(Fields) }
 
 /** Every type of event with its members; each has `type` and `timestamp` as well. There are no others. */
-export const EVENT_MEMBERS = {
+const EVENT_MEMBERS = {
   book_created: ofBook,
   book_updated: { ...ofBook, ...fields },
   book_deleted: ofBook,
@@ -79,7 +79,7 @@ export type EventType = keyof typeof EVENT_MEMBERS
 export const EVENT_TYPES = Object.keys(EVENT_MEMBERS) as EventType[]
 
 /** An event before it has a time. */
-export type NewEvent = { [Name in EventType]: { type: Name } & Static<TObject<(typeof EVENT_MEMBERS)[Name]>> }[EventType]
+type NewEvent = { [Name in EventType]: { type: Name } & Static<TObject<(typeof EVENT_MEMBERS)[Name]>> }[EventType]
 /** An event. */
 export type CarrelEvent = {
   [Name in EventType]: { type: Name; timestamp: string } & Static<TObject<(typeof EVENT_MEMBERS)[Name]>>
@@ -90,7 +90,7 @@ export const eventSchema = (type: EventType) =>
   Type.Object({ type: Type.Literal(type), ...EVENT_MEMBERS[type], timestamp: Timestamp }, { additionalProperties: false })
 
 /** Who receives an event, besides the permission that its type needs. */
-export interface Reach {
+interface Reach {
   /** The series that decides who sees the event, if the event itself names none; for one that does not exist, only users who see every series. */
   seriesId?: string
   /** Only this user; for a task also administrators. */

@@ -6,7 +6,7 @@ const KEPT_MAX = 10_000
 const LENGTH_MAX = 8_000_000
 
 /** The newest events in their order, by position and by id. A position is the number of earlier events. */
-export interface Window {
+interface Window {
   /** Position of the oldest event that is kept. */
   readonly start: number
   /** Position after the newest event. */

@@ -110,7 +110,7 @@ const selected = (columns: Record<string, string>, keys: Iterable<string>) =>
   [...new Set(keys)].map((key) => `${columns[key]} AS ${key}`).join(', ')
 
 /** For which user, and how paths are shown. */
-export interface ExportView {
+interface ExportView {
   userId: string
   libraryIds: readonly string[]
   /** Absolute paths on the server; otherwise relative ones. */

@@ -3,7 +3,7 @@ import type { BookExportField, ExportFormat, ExportType, SeriesExportField } fro
 
 export type ExportStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled'
 
-export interface ExportRequest {
+interface ExportRequest {
   format: ExportFormat
   exportType: ExportType
   libraryIds: readonly string[]

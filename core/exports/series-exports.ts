@@ -58,7 +58,7 @@ export interface NewExport {
 }
 
 /** An export as its owner sees it. Times are ISO 8601. */
-export interface SeriesExport {
+interface SeriesExport {
   id: string
   taskId: string
   format: ExportFormat

@@ -1,5 +1,5 @@
 /** How many bytes may be in memory at the same time for one kind of work, in total and per user. */
-export interface ByteBudget {
+interface ByteBudget {
   /** Reserves `bytes` and returns a function that releases them; null when they are not free. */
   take(owner: string, bytes: number): (() => void) | null
 }

@@ -5,11 +5,11 @@ import { AsyncLocalStorage } from 'node:async_hooks'
  * per process, because there is one main thread.
  */
 
-export const WORK_KINDS = ['request', 'plugin call', 'task', 'file'] as const
-export type WorkKind = (typeof WORK_KINDS)[number]
+const WORK_KINDS = ['request', 'plugin call', 'task', 'file'] as const
+type WorkKind = (typeof WORK_KINDS)[number]
 
 /** One piece of work that has begun and not ended. */
-export interface Work {
+interface Work {
   kind: WorkKind
   /** Route and id of a request, plugin and method, type and id of a task, path of a file; cut to {@link NAME_BYTES_MAX}. */
   name: string

@@ -5,8 +5,8 @@
 export type Excludes = (prefix: string, name: string) => boolean
 
 /** More than anyone writes by hand; each pattern costs a comparison per file. */
-export const PATTERNS_MAX = 200
-export const PATTERN_LENGTH_MAX = 1_000
+const PATTERNS_MAX = 200
+const PATTERN_LENGTH_MAX = 1_000
 /** `{a,b}{c,d}` multiplies; a hundred variants of one pattern are a mistake. */
 const VARIANTS_MAX = 100
 /** Each pair of braces is another pass over all variants. */

@@ -18,7 +18,7 @@ export interface StallCounts {
   worstAt: Date | null
 }
 
-export interface LoopWatch {
+interface LoopWatch {
   counts(): StallCounts
   close(): void
 }

@@ -75,7 +75,7 @@ function checkPlace(at: { root: string; path: string; opened: sync.Stats; realRo
 const LINKED_FOLDER_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NONBLOCK
 
 /** An open folder in an allowed place. Paths below `path` belong to this folder, even after another one has taken its place. */
-export interface InsideFolder {
+interface InsideFolder {
   path: string
   /** Its path without links. */
   realPath: string

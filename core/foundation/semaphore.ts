@@ -1,5 +1,5 @@
 /** Gives a place back; only the first call counts. */
-export type Leave = () => void
+type Leave = () => void
 
 /** Lets a fixed number of things happen at a time; the rest wait in order of arrival. */
 export class Semaphore {

@@ -1,5 +1,5 @@
 /** A lock that many may share or one may hold exclusively. Waiting callers are served in the order of arrival, so that none waits forever. */
-export interface SharedLock {
+interface SharedLock {
   /** Runs `work` concurrently with other sharers. Rejects with the signal's reason when the signal aborts while waiting. */
   shared<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>
   /** Runs `work` alone, after all other work has ended. Rejects in the same way. */

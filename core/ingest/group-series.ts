@@ -1,7 +1,7 @@
 import { stemOf } from '#core/metadata/file-name.ts'
 
 /** The series of a file. `path`, relative to the library's root, is its identity: two folders with the same name are two series. */
-export interface SeriesPlace {
+interface SeriesPlace {
   path: string
   title: string
   oneshot: boolean

@@ -14,7 +14,7 @@ import {
 import type { TaskRun } from '#core/tasks/task.ts'
 
 /** What the walk has seen, and what was recorded of the library before. */
-export interface Walked {
+interface Walked {
   run: TaskRun
   library: ScannedLibrary
   unchangedFolders: ReadonlySet<string>

@@ -24,7 +24,7 @@ const RETRY_SECONDS = 10
 /** Running previews by user. */
 const running = new Map<string, number>()
 
-export interface PreviewParts {
+interface PreviewParts {
   database: Knex
   settings: Pick<Settings, 'dataFolder'>
 }
@@ -40,7 +40,7 @@ interface Preview {
   isTruncated: boolean
 }
 
-export interface DetectedSeries {
+interface DetectedSeries {
   name: string
   /** Below the folder. */
   path: string

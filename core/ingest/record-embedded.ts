@@ -19,7 +19,7 @@ const fields: readonly Field[] = BOOK_FIELDS
 /** What a file does not say any more is cleared, where it was the file that had said it. */
 const NOTHING = Object.fromEntries(fields.filter(({ role }) => role === undefined).map(({ name }) => [name, null]))
 
-export interface EmbeddedRecord {
+interface EmbeddedRecord {
   bookId: string
   fileName: string
   /** Of the library; says whether the title in the file counts. */

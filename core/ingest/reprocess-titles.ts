@@ -33,7 +33,7 @@ interface ReprocessRequest {
 }
 
 /** What was queued, and a sentence about it. */
-export interface Reprocessing {
+interface Reprocessing {
   success: boolean
   message: string
   taskIds: string[]

@@ -23,14 +23,14 @@ interface Parts {
 }
 
 /** How many books were newly queued, a sentence about it, and the task that ends when all of them are done. */
-export interface Enqueued {
+interface Enqueued {
   taskId: string
   message: string
   tasksEnqueued: number
 }
 
 /** Which of the chosen books: `all`, including analyzed ones; `unanalyzed`, the waiting and the failed ones. */
-export type Choice = 'all' | 'unanalyzed'
+type Choice = 'all' | 'unanalyzed'
 
 /** Queues one book and returns its task. @throws not_found; invalid_request when there is nothing to analyze */
 export async function requestBookAnalysis(

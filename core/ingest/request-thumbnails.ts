@@ -11,7 +11,7 @@ interface Dependencies {
 }
 
 /** Which thumbnails. All given conditions must hold; without any, all thumbnails. */
-export interface ThumbnailRequest {
+interface ThumbnailRequest {
   of: 'books' | 'series'
   bookIds?: readonly string[] | null | undefined
   seriesIds?: readonly string[] | null | undefined

@@ -34,7 +34,7 @@ export interface ScannedLibrary {
 }
 
 /** Options for recording files. */
-export interface RecordedScan {
+interface RecordedScan {
   library: ScannedLibrary
   /** Returns every book, changed or not. */
   deep: boolean

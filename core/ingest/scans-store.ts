@@ -94,7 +94,7 @@ export async function beginScan(database: Knex, scanId: string, clock: BootClock
   })
 }
 
-export interface BegunScan {
+interface BegunScan {
   libraryId: string
   mode: ScanMode
   startedAt: Date

@@ -4,7 +4,7 @@ import { isUuid } from '#core/foundation/schema.ts'
 import type { Problem } from '#core/metadata/analysis.ts'
 
 /** The files that were being analyzed, in either form; unknown ones are skipped. */
-export interface Suspects {
+interface Suspects {
   /** Absolute paths of files, as their books have them. */
   paths?: readonly string[]
   bookIds?: readonly string[]

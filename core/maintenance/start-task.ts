@@ -58,7 +58,7 @@ export const NOT_STARTABLE: Readonly<Record<string, string>> = {
   poll_release_source: NO_RELEASES,
 }
 
-export interface TaskRequest {
+interface TaskRequest {
   type: string
   libraryId?: string | null | undefined
   seriesId?: string | null | undefined

@@ -3,7 +3,7 @@ import type { Kind } from '#core/metadata/record-kind.ts'
 import type { Difference } from '#core/metadata/undo-change.ts'
 
 /** What applying changed, enough to undo it. */
-export interface Changes extends Difference {
+interface Changes extends Difference {
   /** The cover that was added. */
   coverId: string | null
 }

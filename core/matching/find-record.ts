@@ -8,7 +8,7 @@ import type { Kind } from '#core/metadata/metadata-record-store.ts'
 import type { RenderTemplate } from '#core/templates/render-template.ts'
 
 /** Which of the records of a provider is one of ours. */
-export interface RecordFinder {
+interface RecordFinder {
   /** The best that a provider has for a record; from its `match` where it has one, else from a search that is ranked here. Null where it has none. */
   find(
     kind: Kind,
@@ -57,15 +57,13 @@ export function openRecordFinder(parts: { database: Knex; providers: ProviderCli
 }
 
 function wantedOf(context: Context, title: string): Wanted {
-  const metadata = context.metadata as Record<string, unknown>
-  const series = 'series' in context ? (context.series.metadata as Record<string, unknown>) : metadata
-  const authors = ((metadata['authors'] ?? series['authors'] ?? []) as { name: string }[]).map(({ name }) => name)
-  const isbn = typeof metadata['isbns'] === 'string' ? (metadata['isbns'].split(',')[0] ?? null) : null
+  const { metadata } = context
+  const isbn = 'isbns' in metadata ? metadata.isbns?.split(',')[0] : undefined
   return {
     title,
-    alternateTitles: ((metadata['alternateTitles'] ?? []) as { title: string }[]).map((one) => one.title),
-    year: typeof metadata['year'] === 'number' ? metadata['year'] : null,
-    authors,
-    isbn: isbn === '' ? null : isbn,
+    alternateTitles: 'alternateTitles' in metadata ? metadata.alternateTitles.map((one) => one.title) : [],
+    year: metadata.year,
+    authors: metadata.authors.map(({ name }) => name),
+    isbn: isbn || null,
   }
 }

@@ -46,7 +46,7 @@ export async function findJob(database: Knex, id: string): Promise<LibraryJob | 
   return row ? jobOf(row) : null
 }
 
-export interface JobChange {
+interface JobChange {
   name?: string
   enabled?: boolean
   cron?: string | null

@@ -27,7 +27,7 @@ const GROUP_IDS = FIELD_GROUPS.map(({ id }) => id)
 /** Everything of series and books that somebody can propose. */
 const FIELDS = [...new Set([...proposable('series'), ...proposable('book')])]
 
-export const JOB_SCOPES = ['series_only', 'books_only', 'series_and_books'] as const
+const JOB_SCOPES = ['series_only', 'books_only', 'series_and_books'] as const
 
 const Groups = Type.Array(OneOf([...GROUP_IDS]), { maxItems: GROUP_IDS.length, uniqueItems: true })
 const Fields = Type.Array(Type.String({ maxLength: 60 }), { maxItems: 60, uniqueItems: true })

@@ -22,7 +22,7 @@ import { countIdentified, countPass, type Pass, samplePass } from '#core/matchin
 import { FinalFailure, type TaskQueue, type TaskRun, taskErrorMessage } from '#core/tasks/task.ts'
 import { getTask, type TaskStatus } from '#core/tasks/task-query.ts'
 
-export interface JobWish {
+interface JobWish {
   name?: string | null | undefined
   enabled?: boolean | undefined
   cronSchedule?: string | null | undefined
@@ -31,14 +31,14 @@ export interface JobWish {
 }
 
 /** What a job would do to one series. */
-export interface JobDelta {
+interface JobDelta {
   seriesId: string
   seriesName: string
   changes: Record<string, { before: unknown; after: unknown }>
   skipped: { field: string; reason: string }[]
 }
 
-export interface JobDryRun {
+interface JobDryRun {
   sample: JobDelta[]
   totalEligible: number
   estSkippedNoId: number
@@ -81,7 +81,7 @@ const JOBS_MAX = 20
 /** A timetable counts minutes; half of one is soon enough. */
 const LOOK_EVERY_MS = 30_000
 
-export interface LibraryJobParts {
+interface LibraryJobParts {
   database: Knex
   tasks: TaskQueue
   providers: ProviderClient

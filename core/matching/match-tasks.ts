@@ -7,7 +7,7 @@ import type { Kind } from '#core/metadata/metadata-record-store.ts'
 import { FinalFailure, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
 
 /** How records are matched in the background. */
-export interface MatchWish {
+interface MatchWish {
   /** Asked in this order: the first fills what it may, those after it what is still missing. */
   pluginIds: string[]
   /** Fields that may change; all where it is null. */
@@ -17,7 +17,7 @@ export interface MatchWish {
 }
 
 /** What came of one record. */
-export interface MatchOutcome {
+interface MatchOutcome {
   recordId: string
   /** `matched`, or why it was not. */
   outcome: string

@@ -17,7 +17,7 @@ import type { RenderTemplate } from '#core/templates/render-template.ts'
 export type { Applied, Target } from '#core/matching/apply-proposal.ts'
 
 /** Why nothing was matched, in a word. */
-export type MatchSkip =
+type MatchSkip =
   | 'plugin_not_found'
   | 'plugin_disabled'
   | 'no_matching_targets'
@@ -74,7 +74,7 @@ export interface AutoMatch {
   signal?: AbortSignal
 }
 
-export interface MatchingParts {
+interface MatchingParts {
   database: Knex
   providers: ProviderClient
   proposals: Proposals

@@ -9,7 +9,7 @@ import { fieldsOf, type Kind } from '#core/metadata/record-kind.ts'
 import { sourceKey } from '#core/metadata/source-key.ts'
 
 /** Under which names things of a provider are kept. */
-export interface SourceNames {
+interface SourceNames {
   /** Of its identifiers and ratings. */
   idKey: string
   /** Of links that say no name of their own. */

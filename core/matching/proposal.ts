@@ -21,14 +21,14 @@ export interface Proposal {
 }
 
 /** How a record stands before a proposal is applied. */
-export interface Standing {
+interface Standing {
   state: MetadataState
   /** Whether somebody has chosen a cover, or a plugin's is there already. */
   hasChosenCover: boolean
 }
 
 export const FIELD_STATUSES = ['will_apply', 'locked', 'no_permission', 'unchanged', 'not_provided'] as const
-export type FieldStatus = (typeof FIELD_STATUSES)[number]
+type FieldStatus = (typeof FIELD_STATUSES)[number]
 
 /** What would become of one field. */
 export interface FieldPreview {

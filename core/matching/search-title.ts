@@ -11,7 +11,7 @@ export interface SearchTitle {
   rulesApplied: number
 }
 
-export const titleOf = (context: Context): string => String((context as { metadata: { title?: unknown } }).metadata.title ?? '')
+export const titleOf = (context: Context): string => context.metadata.title ?? ''
 
 /**
  * The template of the provider over the context, then its rules. What comes to nothing is the title as it is: a search for nothing finds anything.

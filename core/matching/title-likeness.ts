@@ -6,7 +6,7 @@ const TITLE_LENGTH_MAX = 300
 const POINTS = 0x110000
 
 /** A title as it is compared: normalized, taken apart and sorted once, however many others it is compared with. */
-export interface PreparedTitle {
+interface PreparedTitle {
   text: string
   /** Pairs of neighbors, each as a number, sorted. */
   pairs: Float64Array

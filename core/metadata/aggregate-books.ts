@@ -9,7 +9,7 @@ const fields: readonly Field[] = SERIES_FIELDS
 const UNRELATED_MIN = 3
 
 /** What the books of a series say of it together. */
-export interface Aggregate {
+interface Aggregate {
   said: SeriesHints
   /** The folder holds many titles that have nothing to do with each other. */
   unrelated: boolean

@@ -57,7 +57,7 @@ export async function aggregateSeries(trx: Knex.Transaction, seriesIds: readonly
 }
 
 /** A series from which its books have taken their title is called like its folder. */
-export function withTitle<State extends MetadataState>(state: State, folderTitle: string | null): State {
+function withTitle<State extends MetadataState>(state: State, folderTitle: string | null): State {
   if (state.values.title !== undefined || folderTitle === null) return state
   return applyChange('series', state, { values: { title: folderTitle } }, 'file_name').next
 }

@@ -24,7 +24,7 @@ export interface SetChange<Name extends SetName = SetName> {
 }
 
 /** Whose set is changed, and by whom. */
-export interface SetChanger {
+interface SetChanger {
   kind: 'book' | 'series'
   /** For the sentence of a refusal. */
   id: string

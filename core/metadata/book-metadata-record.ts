@@ -85,7 +85,7 @@ export const BookDetailMetadata = Type.Object({
 })
 export type BookDetailMetadata = Static<typeof BookDetailMetadata>
 
-export type BookMetadataAnswer = Static<typeof BookMetadata>
+type BookMetadataAnswer = Static<typeof BookMetadata>
 
 /** What the wire shows of each field: null where nothing is known. */
 function shownFields({ values }: Pick<Stored, 'values'>) {
@@ -136,7 +136,7 @@ export function bookDetailMetadataOf(book: { id: string; seriesName: string; pag
 }
 
 /** The first instant of the day, month or year in which a book came out; null when the year is unknown. */
-export function releaseDateOf({ year = null, month = null, day = null }: Readonly<Record<string, unknown>>): string | null {
+function releaseDateOf({ year = null, month = null, day = null }: Readonly<Record<string, unknown>>): string | null {
   const issued = issuedOf({ year, month, day } as Parameters<typeof issuedOf>[0])
   return issued === null ? null : `${dayOf(issued)}T00:00:00.000Z`
 }

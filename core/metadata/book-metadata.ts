@@ -270,8 +270,6 @@ export const BOOK_FIELDS = [
   { name: 'year', about: 'Year of publication.', column: 'year', exported: 'release_date', proposed: 'year', schema: Year },
 ] as const satisfies readonly Field[]
 
-export type BookFieldName = (typeof BOOK_FIELDS)[number]['name']
-
 /** What can be locked: every field, and the cover. The wire name of each is in {@link bookLockName}. */
 export const BOOK_LOCKS = [...BOOK_FIELDS.map(({ name }) => name), 'cover'] as const
 

@@ -12,7 +12,7 @@ import type { Kind } from '#core/metadata/record-kind.ts'
 export type EntrySet = Exclude<SetName, 'genres' | 'tags'>
 
 /** One set of one book or series, which the caller may see. */
-export interface EntryOwner<Name extends EntrySet = EntrySet> {
+interface EntryOwner<Name extends EntrySet = EntrySet> {
   kind: Kind
   id: string
   set: Name

@@ -8,7 +8,7 @@ export async function findKeptEmbedded(trx: Knex, bookId: string): Promise<KeptE
 }
 
 /** What the file of a book and its name can say of its title. */
-export interface FileTitle {
+interface FileTitle {
   libraryId: string
   fileName: string
   /** Of the library; says whether the title in the file counts. */

@@ -1,6 +1,6 @@
 import type { ValuesOf } from '#core/metadata/record-kind.ts'
 
-export interface EmbeddedLink {
+interface EmbeddedLink {
   source: string
   /** http or https. */
   url: string

@@ -3,9 +3,9 @@ import { Nullable } from '#core/foundation/schema.ts'
 import type { Field } from '#core/metadata/field.ts'
 
 /** Schemas by the names of fields, each of which may be absent or null. */
-export type FieldMembers<One extends Field> = { [Each in One as Each['name']]: TOptional<TUnion<[Each['schema'], TNull]>> }
+type FieldMembers<One extends Field> = { [Each in One as Each['name']]: TOptional<TUnion<[Each['schema'], TNull]>> }
 /** Values by the names of fields, null where nothing is known. */
-export type ShownValues<One extends Field> = { [Each in One as Each['name']]: Static<Each['schema']> | null }
+type ShownValues<One extends Field> = { [Each in One as Each['name']]: Static<Each['schema']> | null }
 
 /**
  * The members of a request or an answer for fields. Their types are those of the fields; that objects are made of lists member by member no compiler sees.

@@ -1,5 +1,5 @@
 /** What the name of a file says about the book in it. */
-export interface NamedBook {
+interface NamedBook {
   title: string
   /** Place in the series; may be fractional. */
   number: number | null

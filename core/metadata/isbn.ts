@@ -1,5 +1,5 @@
 /** What a text of comma-separated ISBNs holds. */
-export interface Isbns {
+interface Isbns {
   /** Without hyphens and spaces, X in upper case, each once, in the order given. */
   valid: string[]
   /** As given: a wrong length, a strange character or a wrong check digit. */

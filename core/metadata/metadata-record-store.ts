@@ -5,7 +5,7 @@ import type { Field, MetadataRecord, Source } from '#core/metadata/field.ts'
 import type { Kind, ValuesOf } from '#core/metadata/record-kind.ts'
 import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 
-export { fieldsOf, type Kind } from '#core/metadata/record-kind.ts'
+export type { Kind } from '#core/metadata/record-kind.ts'
 
 /** A record as it lies in the database. Times are ISO 8601: of the metadata, or of the record where it has none. */
 export interface StoredRecord<Values extends Readonly<Record<string, unknown>> = Readonly<Record<string, unknown>>>
@@ -31,20 +31,6 @@ function storedFields({ fields }: Tables, ofRecord: boolean): (Field & { column:
   return fields.filter((field): field is Field & { column: string } => field.column !== null && (field.ofRecord ?? false) === ofRecord)
 }
 
-/**
- * The metadata of each record, for a change: the rows stay locked until the transaction ends, taken in the order of their ids so that two
- * changes never wait for each other in a circle. Ids that do not exist are missing from the answer.
- */
-export async function loadRecords<One extends Kind>(
-  trx: Knex,
-  kind: One,
-  ids: readonly string[],
-): Promise<Map<string, StoredRecord<ValuesOf[One]>>> {
-  if (ids.length === 0) return new Map()
-  await lockRecords(trx, kind, ids)
-  return await readRecords(trx, kind, ids)
-}
-
 /** The locks alone: a quarter of a megabyte of metadata each does not travel for them. */
 export async function readLocks(trx: Knex, kind: Kind, ids: readonly string[]): Promise<Map<string, Set<string>>> {
   const { record, metadata, key } = TABLES[kind]
@@ -56,8 +42,9 @@ export async function readLocks(trx: Knex, kind: Kind, ids: readonly string[]): 
 }
 
 /**
- * Locks records until the transaction ends. They are read after, by another statement: one that waits for a lock and reads at once sees the new record
- * beside the metadata as it was before the wait, and the other's change would be lost.
+ * Locks records until the transaction ends, in the order of their ids, so that two changes never wait for each other. Read them after that, with
+ * another statement: a statement that waits for a lock and reads at once sees the new record with the metadata from before the wait, and the other
+ * change would be lost.
  */
 export async function lockRecords(trx: Knex, kind: Kind, ids: readonly string[]): Promise<void> {
   await trx.raw(`SELECT id FROM ${TABLES[kind].record} WHERE id = ANY(CAST(? AS uuid[])) ORDER BY id FOR NO KEY UPDATE`, [[...ids]])
@@ -69,7 +56,7 @@ export async function touchRecords(trx: Knex, kind: Kind, ids: readonly string[]
   await trx.raw(`UPDATE ${TABLES[kind].record} SET updated_at = now() WHERE id = ANY(CAST(? AS uuid[]))`, [[...ids]])
 }
 
-/** As {@link loadRecords}, for reading only. */
+/** The metadata of each record. Ids that do not exist are missing from the answer. A change calls {@link lockRecords} first. */
 export async function readRecords<One extends Kind>(
   database: Knex,
   kind: One,

@@ -88,7 +88,7 @@ export async function readSets(
 }
 
 /** How a set was and is. */
-export interface SetsChange {
+interface SetsChange {
   before: Pick<SetState, 'id' | 'sets'>
   next: Pick<SetState, 'id' | 'sets'>
 }

@@ -27,7 +27,7 @@ interface Dependencies {
 }
 
 /** A file of the data folder that belongs to no book, series or cover any more. */
-export interface OrphanedFile {
+interface OrphanedFile {
   kind: 'thumbnail' | 'cover'
   /** Absolute. */
   path: string
@@ -37,7 +37,7 @@ export interface OrphanedFile {
 }
 
 /** `errors` name no more than some of the failures. */
-export interface OrphanCleanup {
+interface OrphanCleanup {
   thumbnails: number
   covers: number
   bytes: number

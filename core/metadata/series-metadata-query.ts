@@ -2,10 +2,10 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { type EntryTable, listEntries } from '#core/metadata/entry-query.ts'
 import { readRecords, type StoredRecord } from '#core/metadata/metadata-record-store.ts'
 import type { ValuesOf } from '#core/metadata/record-kind.ts'
-import { listEntries } from '#core/metadata/series-facts-store.ts'
-import { shownSeriesFields, shownSeriesLocks } from '#core/metadata/series-metadata-record.ts'
+import { type SeriesFields, type SeriesSets, shownSeriesFields, shownSeriesLocks } from '#core/metadata/series-metadata-record.ts'
 import { listNamesOf } from '#core/metadata/taxonomy-query.ts'
 
 /** Those of the ids that are series the caller may see. */
@@ -30,42 +30,49 @@ export async function getSeriesRecord(database: Knex, caller: Caller, seriesId: 
 }
 
 /**
- * All that is known of series beside their records, by seven statements. The caller of this has decided that they are visible.
+ * The fields and sets of series, with seven statements. The caller must have checked that they are visible.
  * @param ids at most {@link FULL_AT_ONCE}
  */
-export async function fullSeriesMetadata(
+export async function listFullSeriesMetadata(
   database: Knex,
   caller: Caller,
   ids: readonly string[],
-): Promise<Map<string, Record<string, unknown>>> {
+): Promise<Map<string, { fields: SeriesFields; sets: SeriesSets }>> {
   const names = (taxonomy: 'genre' | 'tag') => listNamesOf(database, caller, { taxonomy, bearer: 'series', bearerIds: ids })
-  const entriesOf = async (table: Parameters<typeof listEntries>[1]) =>
-    Map.groupBy(await listEntries<Record<string, unknown>>(database, table, ids), ({ ownerId }) => ownerId)
+  const entriesOf = async <Name extends keyof SeriesSets>(_set: Name, table: EntryTable) =>
+    Map.groupBy(await listEntries<SeriesSets[Name][number]>(database, table, ids), ({ ownerId }) => ownerId)
   const [stored, genres, tags, titles, externalIds, links, ratings] = await Promise.all([
     readRecords(database, 'series', ids),
     names('genre'),
     names('tag'),
-    entriesOf('series_alternate_titles'),
-    entriesOf('series_external_ids'),
-    entriesOf('series_external_links'),
-    entriesOf('series_external_ratings'),
+    entriesOf('alternateTitles', 'series_alternate_titles'),
+    entriesOf('externalIds', 'series_external_ids'),
+    entriesOf('externalLinks', 'series_external_links'),
+    entriesOf('externalRatings', 'series_external_ratings'),
   ])
-  const shown = (found: typeof titles, id: string) => (found.get(id) ?? []).map(({ ownerId: _, ...entry }) => entry)
-  const all = [...stored].map(([id, record]) => [
-    id,
-    {
-      seriesId: id,
-      ...shownSeriesFields(record),
-      locks: shownSeriesLocks(record),
-      genres: genres.get(id) ?? [],
-      tags: tags.get(id) ?? [],
-      alternateTitles: shown(titles, id),
-      externalIds: shown(externalIds, id),
-      externalLinks: shown(links, id),
-      externalRatings: shown(ratings, id),
-      createdAt: record.createdAt,
-      updatedAt: record.updatedAt,
-    },
-  ])
-  return new Map(all as [string, Record<string, unknown>][])
+  return new Map(
+    [...stored].map(([id, record]) => [
+      id,
+      {
+        fields: {
+          ...shownSeriesFields(record),
+          locks: shownSeriesLocks(record),
+          createdAt: record.createdAt,
+          updatedAt: record.updatedAt,
+        },
+        sets: {
+          genres: genres.get(id) ?? [],
+          tags: tags.get(id) ?? [],
+          alternateTitles: shownEntries(titles, id),
+          externalIds: shownEntries(externalIds, id),
+          externalLinks: shownEntries(links, id),
+          externalRatings: shownEntries(ratings, id),
+        },
+      },
+    ]),
+  )
 }
+
+/** The schema of an entry names its owner `seriesId`; `ownerId` is the same. */
+const shownEntries = <Entry>(found: ReadonlyMap<string, (Entry & { ownerId: string })[]>, id: string): Entry[] =>
+  (found.get(id) ?? []).map(({ ownerId: _, ...entry }) => entry as Entry)

@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import Type, { type Static } from 'typebox'
 import { LENIENT, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { type MetadataRecord, SOURCES } from '#core/metadata/field.ts'
 import { fieldMembers, shownValues } from '#core/metadata/field-members.ts'
@@ -86,21 +86,33 @@ const NamedShape = Noun('GenreOrTag')({
   seriesCount: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
 })
 
-/** All that is known of a series beside its record. */
-export const FullSeriesMetadata = Noun('FullSeriesMetadata')({
-  seriesId: Uuid,
-  ...members,
-  title: Type.String(),
-  locks: SeriesLocks,
-  sources: Type.Optional(Sources),
+/** The sets of a series. */
+export const SeriesSets = Type.Object({
   genres: Type.Array(NamedShape),
   tags: Type.Array(NamedShape),
   alternateTitles: Type.Array(AlternateTitle),
   externalIds: Type.Array(ExternalId),
   externalLinks: Type.Array(ExternalLink),
   externalRatings: Type.Array(ExternalRating),
+})
+export type SeriesSets = Static<typeof SeriesSets>
+
+/** The fields of a series, with their locks. */
+export const SeriesFields = Type.Object({
+  ...members,
+  title: Type.String(),
+  locks: SeriesLocks,
   createdAt: Timestamp,
   updatedAt: Timestamp,
+})
+export type SeriesFields = Static<typeof SeriesFields>
+
+/** All metadata of a series: fields, sets and, on request, the source of each field. */
+export const FullSeriesMetadata = Noun('FullSeriesMetadata')({
+  seriesId: Uuid,
+  ...SeriesFields.properties,
+  sources: Type.Optional(Sources),
+  ...SeriesSets.properties,
 })
 
 export function shownSeriesFields({ values }: Pick<StoredRecord<ValuesOf['series']>, 'values'>) {

@@ -89,8 +89,6 @@ export const SERIES_FIELDS = [
   { name: 'year', about: 'Year of first publication.', column: 'year', exported: 'year', proposed: 'year', schema: Year },
 ] as const satisfies readonly Field[]
 
-export type SeriesFieldName = (typeof SERIES_FIELDS)[number]['name']
-
 /** What can be locked on a series; the wire uses these names, save `authors`, which is `authorsJsonLock`. */
 export const SERIES_LOCKS = [...SERIES_FIELDS.map(({ name }) => name), 'alternateTitles', 'cover', 'genres', 'tags'] as const
 

@@ -71,7 +71,7 @@ export async function listVocabulary(database: Knex, caller: Caller, kind: Vocab
   return rows.map(({ word }) => word)
 }
 
-export interface PeopleAsk extends VocabularyPlace {
+interface PeopleAsk extends VocabularyPlace {
   /** Part of the name, in any case. */
   search?: string | undefined
   /** As renamed. */

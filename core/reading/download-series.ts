@@ -36,7 +36,7 @@ export interface ArchivedFile {
 }
 
 /** The files of a series for an archive. */
-export interface SeriesDownload {
+interface SeriesDownload {
   archiveName: string
   files: ArchivedFile[]
   /** Frees the place; call it once. */

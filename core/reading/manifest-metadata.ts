@@ -7,30 +7,39 @@ import { dayOf, issuedOf } from '#core/metadata/release-date.ts'
 
 type Contributor = string | { name: string; sortAs?: string; role?: string }
 
+/** The members of Readium's metadata schema that this server fills in; each role of a person has a member of its own. */
+interface ManifestMetadata {
+  '@type': string
+  identifier: string
+  title: string
+  modified: string
+  belongsTo: { series: { name: string; position?: number } }
+  [member: string]: unknown
+}
+
 /** More than any publication has; a manifest is for reading, not for cataloging. */
 const SUBJECTS_MAX = 200
 
 /** The metadata of a web publication, from the book's record here, so that corrections by users appear in it. */
-export function manifestMetadata(book: FullBook): Record<string, unknown> {
-  const known = book.metadata as Record<string, unknown>
-  const text = (name: string) => (typeof known[name] === 'string' && known[name] !== '' ? (known[name] as string) : undefined)
+export function manifestMetadata(book: FullBook): ManifestMetadata {
+  const { metadata } = book
   const genres = [...book.genres, ...book.tags].map(({ name }) => name)
-  const subjects = [...new Set([...genres, ...((known['subjects'] as string[] | null) ?? [])])].slice(0, SUBJECTS_MAX)
+  const subjects = [...new Set([...genres, ...(metadata.subjects ?? [])])].slice(0, SUBJECTS_MAX)
   return present({
     '@type': book.fileFormat === 'epub' || book.fileFormat === 'pdf' ? 'http://schema.org/Book' : 'http://schema.org/ComicIssue',
-    identifier: identifierOf(book.id, text('isbns')),
+    identifier: identifierOf(book.id, metadata.isbns),
     title: book.title,
     sortAs: book.titleSort ?? undefined,
-    subtitle: text('subtitle'),
+    subtitle: metadata.subtitle || undefined,
     modified: book.updatedAt,
-    published: publishedOf(known),
-    language: languageTag(text('languageIso')),
-    ...contributorsOf((known['authors'] as Author[] | null) ?? []),
-    publisher: text('publisher'),
-    imprint: text('imprint'),
+    published: publishedOf(metadata),
+    language: languageTag(metadata.languageIso || undefined),
+    ...contributorsOf(metadata.authors ?? []),
+    publisher: metadata.publisher || undefined,
+    imprint: metadata.imprint || undefined,
     subject: subjects.length > 0 ? subjects : undefined,
-    description: text('summary'),
-    belongsTo: { series: present({ name: book.seriesName, position: numberOf(text('number')) }) },
+    description: metadata.summary || undefined,
+    belongsTo: { series: present({ name: book.seriesName, position: numberOf(metadata.number) }) },
   })
 }
 
@@ -46,20 +55,19 @@ function contributorsOf(authors: readonly Author[]): Record<string, Contributor[
 }
 
 /** An ISBN is the same for every copy; a book without one is identified by its record here. */
-function identifierOf(bookId: string, isbns: string | undefined): string {
+function identifierOf(bookId: string, isbns: string | null | undefined): string {
   const [isbn] = readIsbns(isbns ?? '').valid
   return isbn === undefined ? `urn:uuid:${bookId}` : `urn:isbn:${isbn}`
 }
 
 /** ISO 8601 as a whole date. */
-function publishedOf(known: Record<string, unknown>): string | undefined {
-  const { year = null, month = null, day = null } = known as Record<string, number | null | undefined>
+function publishedOf({ year = null, month = null, day = null }: Pick<FullBook['metadata'], 'year' | 'month' | 'day'>): string | undefined {
   const issued = issuedOf({ year, month, day })
   return issued === null ? undefined : dayOf(issued)
 }
 
-function numberOf(text: string | undefined): number | undefined {
-  const number = text === undefined ? Number.NaN : Number(text)
+function numberOf(text: string | null | undefined): number | undefined {
+  const number = text ? Number(text) : Number.NaN
   return Number.isFinite(number) ? number : undefined
 }
 

@@ -34,7 +34,7 @@ export interface BookRequest {
 
 const PROFILES = 'https://readium.org/webpub-manifest/profiles'
 /** The profiles of Readium in which a client may request a manifest. */
-export type Profile = 'epub' | 'divina' | 'pdf'
+type Profile = 'epub' | 'divina' | 'pdf'
 /** Picture formats that every client can show. */
 const KNOWN_PICTURES = new Set(['jpeg', 'png', 'gif', 'webp'])
 

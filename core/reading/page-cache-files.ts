@@ -15,7 +15,7 @@ export interface Entry {
 }
 
 /** One extracted page; null if extraction failed, so that a damaged page does not cause repeated extractions of the whole book. */
-export type Extracted = { bytes: number; crc32: number } | null
+type Extracted = { bytes: number; crc32: number } | null
 
 const MAGIC = 0x4361_5231
 /** After the picture: magic, CRC-32, length, media type. Distinguishes a whole file from one that a power cut left short or empty. */

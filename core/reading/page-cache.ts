@@ -57,7 +57,7 @@ export interface PageCache {
   close(): Promise<void>
 }
 
-export interface PageCacheCount {
+interface PageCacheCount {
   folder: string
   /** Whether its limit is above 0. */
   isEnabled: boolean
@@ -69,7 +69,7 @@ export interface PageCacheCount {
   oldestMs: number | null
 }
 
-export interface DroppedPages {
+interface DroppedPages {
   files: number
   bytes: number
 }

@@ -6,11 +6,11 @@ export const PAGE_FORMATS = ['jpeg', 'png', 'webp'] as const
 export type PageFormat = (typeof PAGE_FORMATS)[number]
 
 /** Longer side of a rendered PDF page without a requested width: sharp on a tablet, and 16 MB of pixels during rendering. */
-export const PDF_LONGEST_SIDE = 2000
+const PDF_LONGEST_SIDE = 2000
 /** A tall strip in full width would otherwise be rendered at any height: 4000 × 4000 pixels are 64 MB. */
-export const PDF_LONGEST_SIDE_MAX = 4000
+const PDF_LONGEST_SIDE_MAX = 4000
 /** "Unchanged width" for the resizer, which never enlarges. The limit of WebP is 16,383 pixels. */
-export const WIDTH_UNCHANGED = 16_383
+const WIDTH_UNCHANGED = 16_383
 /** Part of ETags and cache names: increase it when rendering or resizing makes different bytes than before. */
 const RENDERING = 1
 

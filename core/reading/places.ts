@@ -18,7 +18,7 @@ export interface PlaceRequest {
   bookId: string
 }
 
-export interface ReportedPage {
+interface ReportedPage {
   currentPage: number
   progressPercentage?: number | null | undefined
   completed?: boolean | null | undefined

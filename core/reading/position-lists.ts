@@ -19,7 +19,7 @@ const ETAG_DIGITS = 32
 const SHAPE = 1
 
 /** The positions of a book as JSON (`PositionList`), compressed. */
-export interface PackedPositions {
+interface PackedPositions {
   /** Identifies this list of this version of the book's file; without quotes. */
   etag: string
   /** @throws what `getPositions` throws */

@@ -37,7 +37,7 @@ export async function getReading(database: Knex, caller: Caller, bookId: string)
 }
 
 /** This operation has no pages; users who have read more books than this use the lists. */
-export const PROGRESS_MAX = 5_000
+const PROGRESS_MAX = 5_000
 
 /** All books that the caller has begun and may see, latest first. */
 export async function listProgress(database: Knex, caller: Caller): Promise<{ items: ProgressRow[]; total: number }> {

@@ -3,7 +3,7 @@ import type { Place, ProgressRow, SyncPlace } from '#core/catalog/progress.ts'
 import { announceProgress } from '#core/events/event-store.ts'
 
 /** The position of a user in a book, in one of its forms. */
-export interface SavedPlace {
+interface SavedPlace {
   userId: string
   bookId: string
   place: Place

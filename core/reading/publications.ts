@@ -27,7 +27,7 @@ export interface OpenPublication extends Publication {
 }
 
 /** A file in an EPUB that the caller may see. Nothing of it has been read yet. */
-export interface FoundResource {
+interface FoundResource {
   path: string
   mediaType: string
   /** Identifies the content; without quotes. */
@@ -45,12 +45,12 @@ export interface FoundResource {
   open(options: { asGzip: boolean }): Promise<OpenedResource>
 }
 
-export interface OpenedResource extends OpenedEntry {
+interface OpenedResource extends OpenedEntry {
   close(): void
 }
 
 /** How much memory all responses together may use. */
-export const IN_FLIGHT_LIMITS = {
+const IN_FLIGHT_LIMITS = {
   /** A thousand short files being sent to slow clients, or half as many long ones. */
   bytesMax: 576 * 1024 * 1024,
   perUserMax: 288 * 1024 * 1024,
@@ -74,7 +74,7 @@ export interface Publications {
   close(): Promise<void>
 }
 
-export interface PublicationDependencies {
+interface PublicationDependencies {
   database: Knex
   readPublication: ReadPublication
   openZipEntry: OpenZipEntry

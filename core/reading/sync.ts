@@ -8,7 +8,7 @@ import { saveProgress } from '#core/reading/progress-store.ts'
 import type { OpenPublication } from '#core/reading/publications.ts'
 
 /** A position in a file as e-readers exchange it. */
-export interface DocumentPlace {
+interface DocumentPlace {
   /** For a paged file the number of the page, otherwise a path to an element of the text. */
   progress: string
   /** Part of the file, from 0 to 1. */

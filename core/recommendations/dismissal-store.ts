@@ -8,7 +8,7 @@ export interface Dismissal {
 }
 
 /** Per user and plugin, more than anybody dismisses by hand; the oldest are deleted. */
-export const DISMISSED_MAX = 10_000
+const DISMISSED_MAX = 10_000
 
 const of = (database: Knex, { pluginId, userId }: PluginUser) =>
   database('dismissed_recommendations').where({ plugin_id: pluginId, user_id: userId })

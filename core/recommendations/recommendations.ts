@@ -27,7 +27,7 @@ import { openRefreshTask, openReporting, type RefreshDependencies } from '#core/
 type User = Pick<Caller, 'userId'>
 
 /** The recommendations of one provider for a user. */
-export interface RecommendationList {
+interface RecommendationList {
   provider: Provider
   items: RecommendationView[]
   /** Null if no list was made yet. */

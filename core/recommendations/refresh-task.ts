@@ -39,7 +39,7 @@ const ERROR_LENGTH_MAX = 1_000
 const PROGRESS_LENGTH_MAX = 200
 
 /** Notifies a provider of a dismissal, if it wants that. Returns whether the provider has it now; never fails. */
-export type ReportDismissal = (reader: PluginUser, dismissal: Dismissal, signal: AbortSignal) => Promise<boolean>
+type ReportDismissal = (reader: PluginUser, dismissal: Dismissal, signal: AbortSignal) => Promise<boolean>
 
 export function openReporting({ database, providers, log }: Pick<RefreshDependencies, 'database' | 'providers' | 'log'>): ReportDismissal {
   return async (reader, dismissal, signal) => {

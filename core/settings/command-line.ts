@@ -30,7 +30,7 @@ export interface DescribedCommand {
   flags: readonly DescribedFlag[]
 }
 
-export interface SplitFlags {
+interface SplitFlags {
   /** Values by flag name, in the order given; switches have the text "true" or "false". */
   values: Map<string, string[]>
   /** Arguments that belong to no flag. */

@@ -332,17 +332,6 @@ export function hasFileTwin(setting: Setting): boolean {
   return setting.secret === true || setting.file === true
 }
 
-/** Every flag, for messages that suggest the nearest one. */
-export function listFlags(): string[] {
-  const flags: string[] = [CONFIG_FLAG]
-  for (const setting of SETTINGS as readonly Setting[]) {
-    if (setting.flag === null) continue
-    flags.push(setting.flag)
-    if (setting.kind.type === 'boolean') flags.push(`no-${setting.flag}`)
-  }
-  return flags
-}
-
 /** Every environment variable. */
 export function listVariables(): string[] {
   return [

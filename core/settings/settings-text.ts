@@ -1,7 +1,4 @@
 import { CONFIG_FLAG, CONFIG_NAME, hasFileTwin, SETTINGS, type Setting } from '#core/settings/setting-table.ts'
-import type { Settings } from '#core/settings/settings.ts'
-
-const MASK = '(hidden)'
 
 function describeKind(kind: Setting['kind']): string {
   switch (kind.type) {
@@ -53,18 +50,4 @@ export function renderSettingsHelp(): string {
   )
   lines.push(`  --${CONFIG_FLAG} <file>\n      JSON file with settings. Default: ${CONFIG_NAME} in the data folder, or here.`)
   return lines.join('\n')
-}
-
-/** A copy that may be printed: hides secrets, including the password in a database address. */
-export function maskSettings(settings: Settings): Settings {
-  return {
-    ...settings,
-    databaseUrl:
-      settings.databaseUrl === null
-        ? null
-        : settings.databaseUrl.replace(/^([^:]+:\/\/)[^@/]*@/, `$1${MASK}@`).replace(/(password=)[^&]*/i, `$1${MASK}`),
-    firstAdmin: settings.firstAdmin === null ? null : { ...settings.firstAdmin, password: MASK },
-    tokenKey: settings.tokenKey === null ? null : MASK,
-    plugins: { ...settings.plugins, secretKeys: settings.plugins.secretKeys.map(() => MASK) },
-  }
 }

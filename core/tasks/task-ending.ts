@@ -11,7 +11,7 @@ export type SettledStatus = 'pending' | 'completed' | 'failed'
 export type Ending = { result: unknown } | { error: unknown; isCancelled: boolean; isStopping: boolean }
 
 /** What becomes of the task. `again` means that its job is tried once more. */
-export interface Verdict {
+interface Verdict {
   status: SettledStatus
   result: unknown
   lastError: string | null

@@ -186,7 +186,7 @@ export async function resetJobs(database: Knex, ids: readonly string[]): Promise
 }
 
 /** How somebody's wish to cancel found a task. */
-export interface CancelledTask {
+interface CancelledTask {
   id: string
   /** It is over when its run has ended. */
   isRunning: boolean

@@ -74,7 +74,7 @@ async function giveBackTasks(trx: Knex.Transaction, workers: readonly string[]):
 }
 
 /** How a task stands that somebody wants taken from its node. */
-export type Unlocked = 'taken back' | 'not running' | 'node lives'
+type Unlocked = 'taken back' | 'not running' | 'node lives'
 
 /** Puts a running task back in line whose node is gone; it costs no try. */
 export async function takeFromLostNode(database: Knex, taskId: string): Promise<Unlocked> {

@@ -11,9 +11,6 @@ import {
 } from '#core/conditions/context.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
-/** Contexts in one batch: a quarter of a megabyte of metadata each in the very worst case, usually 5 KB. */
-export const CONTEXTS_MAX = 1_000
-
 const columns = (kind: 'book' | 'series', record: string) =>
   [
     ...contextColumns(kind, true).map((column) => `${record}.${column}`),

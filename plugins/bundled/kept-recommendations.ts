@@ -9,7 +9,7 @@ const KEPT = 'kept'
 const DISMISSED = 'dismissed'
 
 /** Finds what to recommend; what the reader has dismissed is left out, however it is computed. */
-export type Compute = (ctx: Context, dismissed: ReadonlySet<string>) => Promise<Recommendation[]>
+type Compute = (ctx: Context, dismissed: ReadonlySet<string>) => Promise<Recommendation[]>
 
 /** Recommendations that are computed by `refresh`, kept, and given from there without those that the reader has dismissed. */
 export function keptRecommendations(compute: Compute): Required<NonNullable<Plugin['recommendations']>> {

@@ -6,7 +6,7 @@ export interface CredentialOwner {
   userId: string | null
 }
 
-export interface SealedCredential {
+interface SealedCredential {
   field: string
   keyId: string
   sealed: Buffer

@@ -24,7 +24,7 @@ const RETRY_SECONDS = { unreachable: 60, refused: 3_600 }
 
 type OAuth2 = NonNullable<NonNullable<PluginAuth>['oauth2']>
 
-export interface RenewalOptions {
+interface RenewalOptions {
   database: Knex
   credentials: Credentials
   egress: Egress
@@ -36,7 +36,7 @@ export interface RenewalOptions {
 }
 
 /** The credentials as plugins use them. */
-export type RenewedCredentials = Pick<Credentials, 'status' | 'bound'>
+type RenewedCredentials = Pick<Credentials, 'status' | 'bound'>
 
 /**
  * Renews OAuth 2 tokens before they expire, only once at a time across all servers.

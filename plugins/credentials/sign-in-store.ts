@@ -3,7 +3,7 @@ import type { PluginUser } from '#core/matching/provider-client.ts'
 import type { CredentialOwner } from '#plugins/credentials/plugin-credential-store.ts'
 
 /** A sign-in at a service that a user has started and not completed. */
-export interface SignIn extends PluginUser {
+interface SignIn extends PluginUser {
   /** SHA-256 of the state, hex: reading the table is not enough to complete a sign-in. */
   stateHash: string
   /** SHA-256 of the secret in the cookie of the browser that started it, hex. */
@@ -52,7 +52,7 @@ export async function takeSignIn(database: Knex, stateHash: string, browserHash:
 }
 
 /** The expiry of stored credentials. */
-export interface Expiry {
+interface Expiry {
   /** Expiry of the access token; null when it does not expire. */
   expiresAt: Date | null
   renewable: boolean

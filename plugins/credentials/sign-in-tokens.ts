@@ -35,7 +35,7 @@ export class TokenError extends Error {
   }
 }
 
-export interface TokenRequest {
+interface TokenRequest {
   /** From the manifest that an administrator has approved: https, a host name, no port. */
   tokenUrl: string
   /** The plugin, for the rate limit of the host. */

@@ -10,7 +10,7 @@ import type { Egress } from '#plugins/network/egress.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 
 /** A plugin at whose service users sign in. */
-export interface SignInPlugin {
+interface SignInPlugin {
   id: string
   key: string
   state: string
@@ -79,7 +79,7 @@ const ERROR_WORD = /^[a-z_]{1,64}$/
 
 const sha256 = (text: string) => createHash('sha256').update(text)
 
-export interface SignInsOptions {
+interface SignInsOptions {
   database: Knex
   egress: Egress
   credentials: Credentials

@@ -49,7 +49,7 @@ async function withCall<Result>(
 const ms = (value: number): string => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`
 
 /** The trace of a call, and its share of the budget. */
-export function describeTrace(trace: CallTrace, budget: { cpuMs: number; wallMs: number }): string[] {
+function describeTrace(trace: CallTrace, budget: { cpuMs: number; wallMs: number }): string[] {
   const share = (used: number, of: number) => `${ms(used)} of ${of} ms (${Math.round((used / of) * 100)} %)`
   return [
     // A failed call does not report it.

@@ -8,7 +8,7 @@ import packageJson from './package/package.json' with { type: 'json' }
 import { typed } from './typed.ts'
 
 /** Where and for whom a command runs. */
-export interface Surroundings {
+interface Surroundings {
   cwd: string
   out: Out
   /** Whole lines about what went wrong. */

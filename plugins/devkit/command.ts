@@ -32,7 +32,7 @@ export interface CommandInput {
   stop: AbortSignal
 }
 
-export type Style = Parameters<typeof styleText>[0]
+type Style = Parameters<typeof styleText>[0]
 
 /** Output of a command. */
 export interface Out {
@@ -41,7 +41,7 @@ export interface Out {
   paint(style: Style, text: string): string
 }
 
-export interface Stream extends NodeJS.WritableStream {
+interface Stream extends NodeJS.WritableStream {
   isTTY?: boolean
   hasColors?(): boolean
 }

@@ -51,7 +51,7 @@ interface Check {
   run(): Promise<string | null>
 }
 
-export interface ConformanceOptions {
+interface ConformanceOptions {
   built: Built
   supervisor: Supervisor
   calls: readonly SavedCall[]

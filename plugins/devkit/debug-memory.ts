@@ -9,7 +9,7 @@ export interface DebuggerRequest {
  * Remembers the settings of a debugger and repeats them in the next isolate: every call and every build has its own isolate, and breakpoints that
  * vanish each time would be useless.
  */
-export interface DebugMemory {
+interface DebugMemory {
   note(request: DebuggerRequest): void
   /** @param result of the request with this id */
   noteAnswer(id: number, result: unknown): void

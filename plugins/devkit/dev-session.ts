@@ -19,14 +19,14 @@ import { type Built, CallProblem, openSession, type PluginSession, type SessionO
 import { readOptional } from './project.ts'
 import { CALLS_FOLDER, callOf, type SavedCall } from './saved-call.ts'
 
-export interface DevState {
+interface DevState {
   plugin: { id: string; name: string; version: string } | null
   methods: { name: string; cpuMs: number; wallMs: number }[]
   calls: Record<string, unknown>[]
   fixtures: string[]
 }
 
-export type DevAnswer = { trace: CallTrace; cpuMsMax: number; wallMsMax: number; storage: Record<string, Json> } & (
+type DevAnswer = { trace: CallTrace; cpuMsMax: number; wallMsMax: number; storage: Record<string, Json> } & (
   | { answer: unknown }
   | { code: string; message: string; source: string | null }
 )
@@ -34,7 +34,7 @@ export type DevAnswer = { trace: CallTrace; cpuMsMax: number; wallMsMax: number;
 /** Suggestions that fit on the page. */
 const NAMES_MAX = 200
 
-export interface DevOptions {
+interface DevOptions {
   /** Debugs every sandbox from its first line; the sandbox stays until the next replaces it, and calls wait for each other. */
   inspector?: Inspector | null
   /** Hosts on this machine or its network that may be requested. */

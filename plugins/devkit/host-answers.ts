@@ -13,7 +13,7 @@ import type { GivenCredentials } from './credentials-file.ts'
 import { ALL_LOCAL_SERVICES } from './local-places.ts'
 import type { MemoryStorage } from './memory-storage.ts'
 
-export interface HostDependencies {
+interface HostDependencies {
   egress: Egress
   storage: MemoryStorage
   library: readonly GivenEntry[]

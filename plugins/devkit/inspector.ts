@@ -8,7 +8,7 @@ import { ToolProblem } from './command.ts'
 import type { DebugRelay } from './debug-relay.ts'
 
 /** The endpoint for debuggers: Chrome, editors, and others with the same protocol. */
-export interface InspectorServer {
+interface InspectorServer {
   /** URL that opens Chrome's debugger. */
   devtoolsUrl: string
   /** For other debuggers. */

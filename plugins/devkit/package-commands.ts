@@ -10,7 +10,7 @@ import { type Finding, summarize, type Validation, validateProject } from './val
 
 const MARKS = { error: { mark: '✖', style: 'red' }, warning: { mark: '!', style: 'yellow' } } as const
 
-export function printFindings({ out }: Pick<CommandInput, 'out'>, findings: readonly Finding[]): void {
+function printFindings({ out }: Pick<CommandInput, 'out'>, findings: readonly Finding[]): void {
   for (const { level, check, message } of findings) {
     const { mark, style } = MARKS[level]
     const [first = '', ...rest] = printable(message).split('\n')

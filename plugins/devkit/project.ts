@@ -17,7 +17,7 @@ export interface Project {
 }
 
 /** The entry point, relative to the folder; `isBuilt` when it is already a bundle. */
-export interface Entry {
+interface Entry {
   file: string
   isBuilt: boolean
 }

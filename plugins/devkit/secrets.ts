@@ -1,5 +1,5 @@
 /** A text that looks like a credential, in a file that everybody can read. */
-export interface Suspicion {
+interface Suspicion {
   /** The kind of credential. */
   kind: string
   /** Enough of it to find it, and no more. */

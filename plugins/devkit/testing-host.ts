@@ -11,12 +11,12 @@ import { type Built, CallProblem, openSession, type PluginSession } from './plug
 import { typed } from './typed.ts'
 
 /** A test that an author has registered. */
-export interface NamedTest {
+interface NamedTest {
   name: string
   run: () => Promise<void> | void
 }
 
-export interface TestingOptions {
+interface TestingOptions {
   folder: string
   built: Built
   supervisor: Supervisor

@@ -8,7 +8,7 @@ const isCheckout = existsSync(path.join(here, 'carrel-plugin.mjs'))
 const program = path.resolve(here, isCheckout ? '.' : '..', 'carrel-plugin.mjs')
 const create = path.resolve(here, '..', '..', 'plugin-sdk', 'create', 'create-plugin.mjs')
 
-export interface Typing {
+interface Typing {
   env: Readonly<Record<string, string | undefined>>
   cwd: string
 }

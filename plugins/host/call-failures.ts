@@ -47,9 +47,9 @@ const SOURCES_KEPT = 500
 const MESSAGE_LENGTH_MAX = 2_000
 
 /** Adds the place in the source, when it is known. */
-export const withSource = (message: string, source: string | null): string => (source === null ? message : `${message} (${source})`)
+const withSource = (message: string, source: string | null): string => (source === null ? message : `${message} (${source})`)
 
-export interface CallFailuresOptions {
+interface CallFailuresOptions {
   database: Knex
   log: Log
   health: PluginHealth

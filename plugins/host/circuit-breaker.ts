@@ -1,7 +1,7 @@
 /** After this many failures among the last calls of a capability, calls pause, longer each time. */
 export const BREAKER = { failures: 5, of: 20, firstMs: 30_000, lastMs: 30 * 60_000 }
 /** Recent results of a capability; stored in the database, so that they survive a restart. */
-export interface Breaker {
+interface Breaker {
   /**
    * The last calls, the newest last: `+` success, `-` failure. A failed call for a user is stored in the shared list as the user's id:
    * one user's configuration or library says nothing about others.

@@ -55,7 +55,7 @@ type Answer = (payload: Payload, caller: HostCaller, signal: AbortSignal) => Pro
 /** Handles the host calls of one plugin call. @throws GuestError */
 export type AnswerHostCalls = (caller: HostCaller) => (kind: string, payload: unknown, signal: AbortSignal) => Promise<unknown>
 
-export interface HostCallsOptions {
+interface HostCallsOptions {
   database: Knex
   egress: Egress
   credentials: Pick<Credentials, 'bound' | 'status'>

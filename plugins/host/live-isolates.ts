@@ -39,7 +39,7 @@ export function findSpare<Isolate extends Pick<LiveIsolate, 'calls' | 'lastUsed'
 
 const keyOf = (pluginId: string, userId: string | null): string => `${pluginId}/${userId ?? ''}`
 
-export interface LiveIsolatesOptions {
+interface LiveIsolatesOptions {
   readCode: (plugin: InstalledPlugin) => Promise<string>
   start: (setting: CallSetting, code: string) => Guest
   /** Loads the plugin and runs its setup. */

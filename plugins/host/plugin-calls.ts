@@ -86,7 +86,7 @@ interface Running extends NamedCall {
   uncaught: GuestError[]
 }
 
-export interface PluginCallOptions {
+interface PluginCallOptions {
   database: Knex
   supervisor: Supervisor
   egress: Egress
@@ -344,7 +344,7 @@ const endRecord = ({ record, text, call }: Running, ended: Omit<Parameters<CallR
   record.end({ ...ended, inputLength: text.length, input: call.input })
 
 /** Functions that a manifest names and the code does not define; null when none is missing. */
-export function undefinedFunctions(manifest: Manifest, defined: readonly string[]): string | null {
+function undefinedFunctions(manifest: Manifest, defined: readonly string[]): string | null {
   const missing = methodsOf(manifest).filter((method) => !defined.includes(method))
   if (missing.length > 0) return `The manifest names ${missing.join(', ')}, which main.js does not define.`
   if ((manifest.dataVersion ?? 1) > 1 && !defined.includes('migrate'))

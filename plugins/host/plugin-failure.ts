@@ -8,7 +8,7 @@ export function pluginFailureCode(error: CarrelError): string | null {
 }
 
 /** The machine-readable part of a failure. */
-export interface PluginFailure {
+interface PluginFailure {
   code: string
   /** Null when no call was made, as while calls pause. */
   callId: string | null

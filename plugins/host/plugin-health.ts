@@ -25,7 +25,7 @@ export function failureCode(error: GuestError): string {
 /** Whether the code counts against the plugin. */
 export const countsAgainstPlugin = (code: string): boolean => !INNOCENT.has(code)
 
-export interface CallFailure {
+interface CallFailure {
   method: string
   code: string
   message: string
@@ -45,7 +45,7 @@ export interface PluginHealth {
   forget(pluginId: string): void
 }
 
-export interface PluginHealthOptions {
+interface PluginHealthOptions {
   database: Knex
   log: Log
 }

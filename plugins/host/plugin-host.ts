@@ -16,7 +16,7 @@ import { readConfig } from '#plugins/packages/plugin-config.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /** Changes of a plugin by an administrator; missing members stay unchanged. */
-export interface PluginEdit {
+interface PluginEdit {
   config?: Record<string, unknown> | undefined
   /** Hosts from the configuration may have private addresses. */
   privateHosts?: boolean | undefined

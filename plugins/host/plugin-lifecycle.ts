@@ -78,7 +78,7 @@ const KEPT_VERSIONS = 2
 /** Successful calls until a new version is trusted. */
 const PROBATION_CALLS = 50
 
-export interface LifecycleOptions {
+interface LifecycleOptions {
   database: Knex
   log: Log
   health: PluginHealth

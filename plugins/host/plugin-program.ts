@@ -17,7 +17,7 @@ export const budgetOf = ({ cpuMs, wallMs }: Permissions, method: string): Budget
   method.endsWith('.refresh') ? REFRESH : { cpuMs, wallMs }
 
 /** A hundred complete results take half of it. */
-export const RESULT_LENGTH_MAX = 1024 * 1024
+const RESULT_LENGTH_MAX = 1024 * 1024
 /** Limits of one call. A library of 20,000 series has 100 pages; 8 concurrent host calls use a service's rate fully, and nobody reads more lines. */
 const ASKING = { hostCalls: 200, inFlight: 8, logLines: 200, logLength: 64 * 1024 }
 /** Concurrent and queued calls; further ones are refused with a retry time. */

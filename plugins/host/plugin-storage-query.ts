@@ -8,7 +8,7 @@ export interface StorageStats {
 }
 
 /** The part for one user, or for the plugin itself where `userId` is null. */
-export interface OwnerStorageStats {
+interface OwnerStorageStats {
   userId: string | null
   username: string | null
   rows: number

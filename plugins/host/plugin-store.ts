@@ -34,7 +34,7 @@ export interface PluginRow<Manifest = unknown, Granted = unknown> {
   updatedAt: Date
 }
 
-export interface NewVersion {
+interface NewVersion {
   key: string
   version: string
   sha256: string
@@ -207,7 +207,7 @@ export async function deletePlugin(database: Knex, id: string): Promise<boolean>
   })
 }
 
-export interface Failure {
+interface Failure {
   id: string
   version: string
   method: string

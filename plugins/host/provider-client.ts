@@ -43,7 +43,7 @@ const providerFailureOf = (error: CarrelError): ProviderFailure => ({
   retryAfterSeconds: error.retryAfterSeconds ?? null,
 })
 
-export interface ProviderClientOptions {
+interface ProviderClientOptions {
   database: Knex
   plugins: PluginHost
 }

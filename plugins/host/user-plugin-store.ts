@@ -17,7 +17,7 @@ export interface UserPlugin {
 }
 
 /** Possible changes; missing members stay unchanged. */
-export interface UserPluginChange {
+interface UserPluginChange {
   enabled?: boolean
   config?: Record<string, unknown>
   authFailedAt?: Date | null

@@ -61,11 +61,11 @@ export interface UserPlugins {
 }
 
 /** Plugins whose functions run for one user; the others are for administrators. */
-export const isForReaders = ({ manifest }: InstalledPlugin): boolean => manifest.capabilities.recommendations !== undefined
+const isForReaders = ({ manifest }: InstalledPlugin): boolean => manifest.capabilities.recommendations !== undefined
 /** Whether users may use it now. */
 export const isOffered = (plugin: InstalledPlugin): boolean => plugin.state === 'enabled' && plugin.granted !== null && isForReaders(plugin)
 
-export interface UserPluginsOptions {
+interface UserPluginsOptions {
   database: Knex
   plugins: PluginHost
   egress: Egress

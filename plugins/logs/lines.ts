@@ -19,7 +19,7 @@ export interface LogLine {
 }
 
 /** A line from a guest; its members may have any type. */
-export interface WrittenLine {
+interface WrittenLine {
   level: unknown
   message: unknown
   data: unknown

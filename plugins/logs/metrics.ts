@@ -17,7 +17,7 @@ export interface MethodMetrics {
   resultLength: number
 }
 
-export interface HostMetrics {
+interface HostMetrics {
   host: string
   /** By status, or by error code when there was none. */
   outcomes: Record<string, number>

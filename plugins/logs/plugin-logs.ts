@@ -4,7 +4,7 @@ import { type Counted, type Metrics, type Numbers, openMetrics } from '#plugins/
 import { harmless, hideSecrets, redact } from '#plugins/logs/text.ts'
 
 /** The start of a call. */
-export interface CallBegun {
+interface CallBegun {
   callId: string
   pluginId: string
   /** The plugin's own identifier, such as org.example.anilist. */
@@ -18,7 +18,7 @@ export interface CallBegun {
 }
 
 /** The end of a call: `code` is `ok` or its failure code, lengths are characters of JSON, `queueMs` is its time in the queue. */
-export interface CallEnded extends Counted {
+interface CallEnded extends Counted {
   message?: string
   /** Place in the plugin's sources. */
   source?: string | null
@@ -69,7 +69,7 @@ export interface PluginMetrics extends Numbers {
 }
 
 /** A page of log lines. `missed` counts lines after the requested id that are no longer stored; `lastId` is the id of the newest line. */
-export interface LogPage {
+interface LogPage {
   lines: LogLine[]
   missed: number
   lastId: number | null

@@ -24,7 +24,7 @@ const OWN_WAY_HEADERS = [
   'if-range',
 ]
 
-export interface ResponseCache {
+interface ResponseCache {
   /** @param secondsMax maximum age of the response */
   find(key: string, secondsMax: number): EgressResponse | undefined
   /** @param seconds for which the service allows caching; 0 stores nothing */

@@ -4,7 +4,7 @@ import { type Forms, formsOf, masking } from '#plugins/network/masking.ts'
 import { type Hop, refuse } from '#plugins/network/request.ts'
 
 /** Where a request contains a credential. */
-export type CredentialPlace = 'header' | 'query' | 'body'
+type CredentialPlace = 'header' | 'query' | 'body'
 
 /** A credential that the server adds to requests for one host; plugins never see it. */
 export interface Credential {

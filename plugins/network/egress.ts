@@ -47,7 +47,7 @@ export interface Egress {
 }
 
 /** A download by the server of a URL that a plugin named. */
-export interface Download {
+interface Download {
   url: string
   /** The plugin that named it. */
   caller: string

@@ -4,7 +4,7 @@ import { covers } from '#plugins/network/request.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /** The rate that a service allows, according to the manifest of a plugin. */
-export interface HostRate {
+interface HostRate {
   perMinute: number
   /** Requests at once after a pause; default: the requests of ten seconds, so that the first minute is no worse than the next. */
   burst?: number | undefined
@@ -61,7 +61,7 @@ function stand(line: Waiting[], signal: AbortSignal, late: GuestError, onLeave: 
   })
 }
 
-export interface WantedTurn {
+interface WantedTurn {
   host: string
   /** The plugin. */
   caller: string
@@ -70,7 +70,7 @@ export interface WantedTurn {
   signal: AbortSignal
 }
 
-export interface HostRateLimiter {
+interface HostRateLimiter {
   /** Replaces the rates that a plugin states: each host gets requests at the lowest rate that any plugin states. */
   state(caller: string, rates: HostRates): void
   /**
@@ -218,7 +218,7 @@ function enter(host: Host): void {
   host.inside += 1
 }
 
-export interface CallerSemaphore {
+interface CallerSemaphore {
   /** Waits until the plugin has fewer requests in flight. Returns a function to call at the end of the request. @throws GuestError rate_limited */
   enter(caller: string, signal: AbortSignal): Promise<() => void>
 }

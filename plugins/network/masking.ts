@@ -1,5 +1,5 @@
 /** Replaces a secret in the response of a service. */
-export const INSTEAD = '[credential]'
+const INSTEAD = '[credential]'
 
 /** Shorter ones are words that occur in responses anyway. */
 const SECRET_LENGTH_MIN = 8
@@ -63,7 +63,7 @@ function base64Of(bytes: Buffer): { digits: string; shift: number; first: number
 }
 
 /** A text to mask, and whether only as a whole. */
-export interface Secret {
+interface Secret {
   text: string
   isWhole: boolean
 }

@@ -21,7 +21,7 @@ export interface EgressRule {
 export type EgressRules = readonly EgressRule[] | 'public'
 
 /** The destination of an allowed request. */
-export interface Destination {
+interface Destination {
   /** As in DNS and certificates; an IP address only when that was granted. */
   host: string
   /** All names that the same rule covers share one rate limit: otherwise a plugin with many subdomains would have many limits. */

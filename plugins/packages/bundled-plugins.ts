@@ -4,7 +4,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import { packPlugin } from '#plugins/packages/plugin-package.ts'
 
 /** A plugin that comes with the server: a package like any other, which runs after an administrator has granted its permissions. */
-export interface BundledPlugin {
+interface BundledPlugin {
   /** Its short id: `open-library`. */
   id: string
   /** The id in its manifest: `carrel.open-library`. */

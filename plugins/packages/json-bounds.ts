@@ -1,5 +1,5 @@
 /** Limits for untrusted JSON. */
-export interface JsonBounds {
+interface JsonBounds {
   /** Nesting depth of arrays and objects. */
   depthMax: number
   /** Total number of values: each member of an object and each item of an array. */

@@ -6,7 +6,7 @@ import { shown } from '#plugins/packages/plain-json.ts'
 const PLACES_MAX = 3
 
 /** A member that present servers ignore: from a newer interface, or misspelled. */
-export interface UnknownMember {
+interface UnknownMember {
   /** JSON pointer of its object; empty for the manifest itself. */
   place: string
   name: string

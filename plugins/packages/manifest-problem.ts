@@ -10,7 +10,7 @@ interface SchemaProblem {
 }
 
 /** The schema of the check. */
-export interface Rules {
+interface Rules {
   schema: Shape
   /** Descriptions of patterns, by pattern, each beginning with "must be". */
   patterns: Readonly<Record<string, string>>

@@ -48,7 +48,6 @@ export const CAPABILITY_METHODS = {
   'metadata.book': ['search', 'get', 'match'],
   recommendations: ['get', 'refresh', 'dismiss'],
 } as const
-export type Capability = keyof typeof CAPABILITY_METHODS
 /** Names of planned capabilities, which nobody may use for something else until then. */
 export const RESERVED_CAPABILITIES = ['sync', 'releases', 'notifications']
 

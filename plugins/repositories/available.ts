@@ -6,7 +6,7 @@ import type { IndexPlugin, IndexVersion } from '#plugins/repositories/index-file
 import { listInstalled, listOffers, type OfferingRepository } from '#plugins/repositories/plugin-repository-store.ts'
 import { openRevocations } from '#plugins/repositories/revocations.ts'
 
-export interface AvailableVersion extends IndexVersion {
+interface AvailableVersion extends IndexVersion {
   /** Why it cannot be installed; null when it can. */
   hindrance: Hindrance | null
 }

@@ -52,7 +52,7 @@ export async function findOffering<Plugin>(database: Knex, id: string, pluginKey
 }
 
 /** A plugin of an index, with its repository. */
-export interface Offer<Plugin> {
+interface Offer<Plugin> {
   repository: { id: string; name: string }
   plugin: Plugin
 }

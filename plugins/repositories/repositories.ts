@@ -39,7 +39,7 @@ import { listRevoked, type RevokedVersion, revocationOf } from '#plugins/reposit
 export type Repository = RepositoryRow
 
 /** A repository's description of itself, for a person to check before trusting it. */
-export interface RepositoryOffer {
+interface RepositoryOffer {
   url: string
   name: string
   /** Ed25519, base64. */
@@ -50,13 +50,13 @@ export interface RepositoryOffer {
 }
 
 /** Installs a package, which must be the `expected` one. Its result is that of {@link Repositories.install}. */
-export type Install<Installed> = (
+type Install<Installed> = (
   bytes: Buffer,
   options: { userId: string | null; trustNewKey: boolean; expected: { id: string; version: string; sha256: string } },
 ) => Promise<Installed>
 
 /** The plugin to install. */
-export interface Wanted {
+interface Wanted {
   repositoryId: string
   /** The plugin's own identifier. */
   pluginId: string
@@ -105,7 +105,7 @@ const TIMING = { firstMs: 60_000, everyMs: 6 * 3_600_000 }
 const SPREAD = 0.25
 const ERROR_LENGTH_MAX = 1_000
 
-export interface RepositoriesOptions<Installed> {
+interface RepositoriesOptions<Installed> {
   database: Knex
   log: Log
   download: Download

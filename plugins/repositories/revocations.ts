@@ -10,7 +10,7 @@ import {
 import { readRange, type VersionRange } from '#plugins/repositories/version-range.ts'
 
 /** A version of a plugin to check. */
-export interface VersionName {
+interface VersionName {
   /** The plugin's own identifier. */
   key: string
   version: string

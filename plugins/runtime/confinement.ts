@@ -43,7 +43,7 @@ const PLACES = ['/mnt', '/media', '/srv', '/opt', '/home', '/tmp']
 const SYSTEM = ['/usr', '/lib', '/lib64']
 
 /** The files that a runner needs; none of them is secret. */
-export interface Needs {
+interface Needs {
   /** Folders with its code. */
   folders: readonly string[]
   /** Command that starts Node like the runner, and ends. */

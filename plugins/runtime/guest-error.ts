@@ -12,7 +12,7 @@ import type { CodePlace } from '#plugins/packages/source-map.ts'
  * - `busy`: too many calls are queued
  * - `closed`: the server is stopping, or the program was removed
  */
-export type GuestErrorCode =
+type GuestErrorCode =
   | 'cpu'
   | 'timeout'
   | 'memory'

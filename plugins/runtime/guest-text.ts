@@ -94,7 +94,7 @@ const PLACE = /^(\d{1,7}):(\d{1,7})\)?$/
  * The positions in one file that a stack contains, such as `at search (org.example.echo.js:12:9)`.
  * @param stack untrusted, of any type
  */
-export function readPlaces(stack: unknown, file: string): CodePlace[] {
+function readPlaces(stack: unknown, file: string): CodePlace[] {
   if (typeof stack !== 'string') return []
   const places: CodePlace[] = []
   for (const line of stack.slice(0, STACK_LENGTH_MAX).split('\n')) {

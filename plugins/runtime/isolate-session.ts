@@ -54,7 +54,7 @@ export interface SessionEnding {
   wasRunning: boolean
 }
 
-export interface SessionOwner {
+interface SessionOwner {
   onLoaded(): void
   onAnswer(): void
   /** The isolate is gone; its calls have failed or are handed back. */

@@ -9,7 +9,7 @@ import { findChild, killChild, lowerPriority, residentBytes } from './process-co
 import { createFrameReader, frameOf } from './runner/frame.mjs'
 import type { ExitReason } from './runner-limits.ts'
 
-export interface RunnerListener {
+interface RunnerListener {
   /** Called with the header of a frame before its body is read; see the frame reader. */
   isWanted(header: unknown, bodyBytes: number): boolean
   onFrame(header: unknown, body: string): void

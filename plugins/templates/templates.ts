@@ -15,7 +15,7 @@ export interface Outline {
   whole: boolean
 }
 
-export interface Traced {
+interface Traced {
   output: string
   /** Every path that was read, such as `metadata.authors.0.name`. */
   usedPaths: string[]

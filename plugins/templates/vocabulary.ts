@@ -1,5 +1,5 @@
 /** Describes a helper of templates for the documentation; tests run the examples. */
-export interface HelperDoc {
+interface HelperDoc {
   name: string
   about: string
   examples: { template: string; output: string }[]

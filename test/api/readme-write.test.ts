@@ -4,7 +4,8 @@ import t from 'tap'
 import { commands } from '#api/cli/commands.ts'
 import { freshPages } from '#api/readme-write.ts'
 import { FILTER_FIELDS } from '#core/catalog/filter-query.ts'
-import { listFlags, SETTINGS } from '#core/settings/setting-table.ts'
+import { settingFlags } from '#core/settings/read-settings.ts'
+import { SETTINGS } from '#core/settings/setting-table.ts'
 import { root } from '#test/support/carrel-process.ts'
 
 t.test('generated pages are those of the code', async (t) => {
@@ -33,7 +34,11 @@ const all = (text: string, pattern: RegExp): string[] => [...text.matchAll(patte
 
 t.test('what pages name is there: other pages, files, flags, scripts and commands', async (t) => {
   const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
-  const flags = [...listFlags(), ...commands.flatMap(({ flags }) => flags.map(({ name }) => name)), 'help']
+  const flags = [
+    ...settingFlags().flatMap(({ name, isSwitch }) => (isSwitch ? [name, `no-${name}`] : [name])),
+    ...commands.flatMap(({ flags }) => flags.map(({ name }) => name)),
+    'help',
+  ]
   for (const page of PAGES) {
     const text = readFileSync(path.join(root, page), 'utf8')
     const missing: string[] = []

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -8,6 +7,7 @@ import { bundleProject } from '#plugins/devkit/bundle.ts'
 import { packProject } from '#plugins/devkit/pack.ts'
 import { readProject } from '#plugins/devkit/project.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
+import { run, succeeds } from '#test/support/plugin-kit.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
 import { buildKit } from '../../plugin-sdk/build.mjs'
 
@@ -18,33 +18,6 @@ const create = path.join(root, 'plugin-sdk', 'create')
 const program = path.join(create, 'create-plugin.mjs')
 const tsc = path.join(root, 'node_modules', 'typescript', 'lib', 'tsc.js')
 const TEMPLATES = ['metadata-json-api', 'metadata-html', 'recommendations', 'blank']
-const PATIENCE_MS = 90_000
-
-/** Runs an author's program to its end: without a network, and without settings or caches of this user. */
-function run(command: string, given: readonly string[], cwd: string): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  return new Promise((resolve, reject) => {
-    const env = {
-      PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env['PATH'] ?? ''}`,
-      HOME: cwd,
-      npm_config_offline: 'true',
-      npm_config_update_notifier: 'false',
-    }
-    const child = spawn(command, given, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: PATIENCE_MS, killSignal: 'SIGKILL' })
-    const said = { stdout: '', stderr: '' }
-    for (const name of ['stdout', 'stderr'] as const)
-      child[name].setEncoding('utf8').on('data', (text: string) => {
-        said[name] += text
-      })
-    child.once('error', reject)
-    child.once('close', (code) => resolve({ code, ...said }))
-  })
-}
-
-async function succeeds(command: string, given: readonly string[], cwd: string): Promise<string> {
-  const { code, stdout, stderr } = await run(command, given, cwd)
-  if (code !== 0) throw new Error(`${command} ${given.join(' ')} ended with ${code}:\n${stdout}${stderr}`)
-  return stdout
-}
 
 async function openFolder(t: Test): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'carrel-create-'))

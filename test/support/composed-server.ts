@@ -22,17 +22,23 @@ export interface Walker {
 export async function openComposedServer(t: Test) {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-composed-'))
   const { database } = await openTestDatabase(t, { poolMax: 10 })
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const { services, start, url } = await openNode(t, { database, folder })
+  const { accessToken: adminToken } = await services.accounts.initialize(ADMIN)
+  await openProtocols(database)
+  return { folder, database, services, start, url, adminToken }
+}
+
+/** One node of a database and a data folder, listening on a free port; its tasks run when the caller starts them. */
+export async function openNode(t: Test, { database, folder }: { database: Knex; folder: string }) {
   const { services, start, close } = await openComposition({ settings: testSettings({ dataFolder: folder }), log: silentLog, database })
   const server = openServer(services)
   const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(async () => {
     await server.close({ deadlineMs: 500 })
     await close()
-    rmSync(folder, { recursive: true, force: true })
   })
-  const { accessToken: adminToken } = await services.accounts.initialize(ADMIN)
-  await openProtocols(database)
-  return { folder, database, services, start, url, adminToken }
+  return { services, start, url }
 }
 
 /** Opens what is closed until an administrator opens it. */

@@ -24,7 +24,7 @@ export function run(
   command: string,
   given: readonly string[],
   cwd: string,
-  more: Record<string, string> = { npm_config_offline: 'true' },
+  more: Record<string, string> = { npm_config_offline: 'true', npm_config_update_notifier: 'false' },
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   return new Promise((resolve, reject) => {
     // npm must not reach the network, nor what this machine's user has set and cached.

@@ -1,7 +1,7 @@
 import { hasZipDirectory, readAt } from './zip/zip-directory.ts'
 
 /** The container by content; the extension is ignored. */
-export type Container = 'zip' | 'rar' | 'pdf'
+type Container = 'zip' | 'rar' | 'pdf'
 
 /** A PDF may have up to 1,024 bytes of anything before its header (ISO 32000-1, annex H). */
 const HEAD_BYTES = 1024

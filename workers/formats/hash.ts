@@ -8,7 +8,7 @@ const CHUNK_BYTES = 1024 * 1024
 const SAMPLE_BYTES = 1024
 const SAMPLE_OFFSETS = [0, ...Array.from({ length: 11 }, (_, power) => 1024 * 4 ** power)]
 
-export interface FileHashes {
+interface FileHashes {
   /** Lower-case hex of the whole file. */
   sha256: string
   /** KOReader's partial MD5, lower-case hex. */

@@ -1,7 +1,7 @@
 import { BookProblem } from '../book-problem.ts'
 
 /** A picture as rows of RGB, top down. */
-export interface RawPicture {
+interface RawPicture {
   width: number
   height: number
   rgb: Buffer

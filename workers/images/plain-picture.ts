@@ -18,7 +18,7 @@ const PACKED_CHUNKS_MAX = 50
 const KNOWN_BY_BYTES = 65_536
 
 /** The picture to decode, or why there is none. */
-export type PlainPicture = { bytes: Uint8Array } | { problem: Problem }
+type PlainPicture = { bytes: Uint8Array } | { problem: Problem }
 
 /**
  * Whether the pixels of a picture bound the time and memory of decoding it. The others may keep native code busy for hours without checking

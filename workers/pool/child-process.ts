@@ -10,7 +10,7 @@ import { createFrameReader, frameOf } from './frame.ts'
 /** Why a child ended: by the server, by the file that it worked on, or from outside (the kernel, a person), which is not the fault of the file. */
 export type ChildEnd = 'deadline' | 'memory' | 'closed' | 'crash' | 'outside'
 
-export interface ChildListener {
+interface ChildListener {
   onMessage(message: FromChild, body: Uint8Array<ArrayBuffer>): void
   /** Called once, for any end. */
   onEnd(end: ChildEnd, detail: string): void

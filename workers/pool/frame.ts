@@ -6,9 +6,9 @@
 
 const LENGTHS_BYTES = 8
 /** A header contains a path, some numbers and at most one problem message. */
-export const HEADER_BYTES_MAX = 64 * 1024
+const HEADER_BYTES_MAX = 64 * 1024
 /** A drawn page: 5,000 × 5,000 pixels of noise as JPEG have 20 MB. */
-export const BODY_BYTES_MAX = 64 * 1024 * 1024
+const BODY_BYTES_MAX = 64 * 1024 * 1024
 
 const NOTHING = Buffer.alloc(0)
 

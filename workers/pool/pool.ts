@@ -32,7 +32,7 @@ import { type ChildPool, openChildPool } from './child-pool.ts'
 import { exportsOf } from './job.ts'
 import { openThreadPool, type ThreadPool } from './thread-pool.ts'
 
-export interface PoolOptions {
+interface PoolOptions {
   /** Analyses at a time. Pages have their own threads, so that reading continues during a scan. */
   threads: number
   /** JavaScript heap per thread. File contents are outside it; the limits on entries bound them. */

@@ -10,7 +10,7 @@ import { type DrawingMessage, ENDED, type Job, type ThreadWork } from './job.ts'
 // biome-ignore lint/suspicious/noExplicitAny: functions of every request fit
 export type ThreadFunction = (request: any, draw?: DrawPdfPage) => unknown
 
-export interface ThreadPoolOptions {
+interface ThreadPoolOptions {
   /** The program of the threads, see thread.ts. */
   program: URL
   maxThreads: number

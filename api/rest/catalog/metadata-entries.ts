@@ -9,15 +9,8 @@ import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
 import { addEntry, type EntrySet, editEntry, removeEntry } from '#core/metadata/edit-entries.ts'
+import { type EntryTable, listEntries } from '#core/metadata/entry-query.ts'
 import { listIdNames } from '#core/metadata/id-name-query.ts'
-import {
-  averageRating,
-  deleteUserRating,
-  type EntryTable,
-  listEntries,
-  listUserRatings,
-  saveUserRating,
-} from '#core/metadata/series-facts-store.ts'
 import { checkSeries, listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
 import {
   AlternateTitle,
@@ -28,6 +21,7 @@ import {
   ExternalRating,
 } from '#core/metadata/series-metadata-record.ts'
 import { sourceKey } from '#core/metadata/source-key.ts'
+import { averageRating, deleteUserRating, listUserRatings, saveUserRating } from '#core/metadata/user-rating-store.ts'
 
 type Services = Needs<'database' | 'settings'>
 const endpoint = endpointOf<Services>()

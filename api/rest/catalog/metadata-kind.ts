@@ -14,7 +14,7 @@ const BulkOutcome = Noun('BulkMetadataOutcome')({
 type Outcomes = Static<typeof BulkOutcome>['items']
 
 /** How the metadata routes of books and series differ. Their schemas limit patches and locks. */
-export interface MetadataKind<Services> {
+interface MetadataKind<Services> {
   /** The kind, in addresses and sentences. */
   many: 'books' | 'series'
   one: 'book' | 'series'

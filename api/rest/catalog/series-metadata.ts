@@ -9,7 +9,7 @@ import { Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { refreshFolderTitles } from '#core/ingest/reprocess-titles.ts'
 import { lockSeries, patchSeries, replaceSeries, resetSeries } from '#core/metadata/edit-series-metadata.ts'
 import { readRecords } from '#core/metadata/metadata-record-store.ts'
-import { checkSeries, fullSeriesMetadata, getSeriesRecord } from '#core/metadata/series-metadata-query.ts'
+import { checkSeries, getSeriesRecord, listFullSeriesMetadata } from '#core/metadata/series-metadata-query.ts'
 import {
   FullSeriesMetadata,
   SeriesLocks,
@@ -37,9 +37,9 @@ async function prepareTitles({ services, caller }: { services: Services; caller:
 async function full({ services, caller }: { services: Services; caller: Caller }, seriesId: string, sources: boolean) {
   const asker = caller
   const id = await checkSeries(services.database, asker, seriesId)
-  const found = (await fullSeriesMetadata(services.database, asker, [id])).get(id) ?? refuse('not_found')
+  const { fields, sets } = (await listFullSeriesMetadata(services.database, asker, [id])).get(id) ?? refuse('not_found')
   const record = sources ? (await readRecords(services.database, 'series', [id])).get(id) : undefined
-  return { ...withSourceNames(services, found), ...(record && { sources: record.sources }) } as never
+  return { seriesId: id, ...fields, ...(record && { sources: record.sources }), ...withSourceNames(services, sets) }
 }
 
 type Patch = Parameters<typeof patchSeries>[2]['patch']

@@ -14,7 +14,7 @@ export interface Seed {
   isRead: boolean
 }
 
-export interface Taste {
+interface Taste {
   /** The highest weight first. */
   seeds: Seed[]
   /** Works that the user has started, finished, dropped or rated: never recommended. */

@@ -14,7 +14,7 @@ export const SITE = 'https://openlibrary.org'
 /** Merged works and authors redirect to each other; longer chains are loops. */
 const REDIRECTS_MAX = 3
 /** Anthologies have hundreds of authors, and each takes a request. */
-export const AUTHORS_MAX = 6
+const AUTHORS_MAX = 6
 
 async function ask(path: string, ctx: Ctx): Promise<Rec> {
   const record = await ctx.http.json<unknown>(`${SITE}${path}`)
@@ -80,7 +80,7 @@ const FIELDS = 'key,title,subtitle,author_name,first_publish_year,cover_i,editio
 /** Results per search page; nobody looks at more. */
 const PAGE_MAX = 50
 
-export interface Wanted {
+interface Wanted {
   title: string
   author?: string | undefined
   limit: number

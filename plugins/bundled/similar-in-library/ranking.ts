@@ -2,7 +2,7 @@ import type { Catalog, Series } from './catalog.ts'
 import { isKnown, type Liking } from './taste.ts'
 
 /** A series that may be recommended, with the reasons for it. */
-export interface Candidate {
+interface Candidate {
   index: number
   /** Its worth independent of the user, from 0 to 1: the opinion of others. */
   merit: number

@@ -22,7 +22,7 @@ const UNKNOWN = 0.7
 const TIMES_MAX = 255
 
 /** The terms of all series in sequence: below WORD_BUCKETS words, from there on names, whose kinds are in `fieldOfName`. */
-export interface CountedTerms {
+interface CountedTerms {
   terms: Uint32Array
   /** How often each occurs in its series. */
   times: Uint8Array

@@ -4,10 +4,11 @@ import type { AddressInfo } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import t from 'tap'
-import { CommandProblem } from '#api/cli/command.ts'
+import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { pluginRepositoryCommands } from '#api/cli/plugin-repository.ts'
 import { openTerminal } from '#api/cli/terminal.ts'
 import { silentLog } from '#core/foundation/log.ts'
+import type { Settings } from '#core/settings/settings.ts'
 import { fingerprintOf } from '#plugins/repositories/index-file.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { both, INDEX, key, one, publicKey, two } from '#test/support/plugin-repositories.ts'
@@ -15,6 +16,24 @@ import { type Files, filesOf, indexOf, openRepositoryServer, REPOSITORY_URL } fr
 import { testSettings } from '#test/support/server.ts'
 
 t.setTimeout(240_000)
+
+/** @param line what follows `carrel plugin repository` */
+async function runCommand(commands: readonly Command[], settings: Settings, line: string, flags: Record<string, string>) {
+  const [verb, ...words] = line.split(' ')
+  const command = commands.find(({ name }) => name === `plugin repository ${verb}`)
+  const written: string[] = []
+  const code = await command?.run({
+    settings,
+    words,
+    flag: (name) => flags[name],
+    env: {},
+    cwd: settings.dataFolder,
+    out: openTerminal({ write: (text) => written.push(text) }),
+    log: silentLog,
+    stop: new AbortController().signal,
+  })
+  return { code, output: written.join('') }
+}
 
 t.test('repositories from the command line', async (t) => {
   const { url } = await openTestDatabase(t)
@@ -24,20 +43,7 @@ t.test('repositories from the command line', async (t) => {
   const server = await openRepositoryServer(t, files)
   const all = pluginRepositoryCommands(server.way)
   const run = async (line: string, flags: Record<string, string> = {}) => {
-    const [verb, ...words] = line.split(' ')
-    const command = all.find(({ name }) => name === `plugin repository ${verb}`)
-    const said: string[] = []
-    const code = await command?.run({
-      settings: testSettings({ dataFolder, databaseUrl: url }),
-      words,
-      flag: (name) => flags[name],
-      env: {},
-      cwd: dataFolder,
-      out: openTerminal({ write: (text) => said.push(text) }),
-      log: silentLog,
-      stop: new AbortController().signal,
-    })
-    return { code, output: said.join('') }
+    return await runCommand(all, testSettings({ dataFolder, databaseUrl: url }), line, flags)
   }
   const refused = (message: RegExp) => ({ name: CommandProblem.name, message })
 
@@ -94,21 +100,8 @@ t.test('a repository on this machine is taken where its place is named, and nowh
   const { plugins } = JSON.parse(filesOf(both, key)[INDEX]?.toString() ?? '') as { plugins: [] }
   Object.assign(served, filesOf(indexOf({ url: folder, plugins }), key, { '1.0.0': one, '1.1.0': two }))
   const run = async (line: string, allowLocal: string[], flags: Record<string, string> = {}) => {
-    const [verb, ...words] = line.split(' ')
-    const command = pluginRepositoryCommands().find(({ name }) => name === `plugin repository ${verb}`)
-    const said: string[] = []
     const settings = testSettings({ dataFolder, databaseUrl: url })
-    const code = await command?.run({
-      settings: { ...settings, plugins: { ...settings.plugins, allowLocal } },
-      words,
-      flag: (name) => flags[name],
-      env: {},
-      cwd: dataFolder,
-      out: openTerminal({ write: (text) => said.push(text) }),
-      log: silentLog,
-      stop: new AbortController().signal,
-    })
-    return { code, output: said.join('') }
+    return await runCommand(pluginRepositoryCommands(), { ...settings, plugins: { ...settings.plugins, allowLocal } }, line, flags)
   }
   for (const allowLocal of [[], [`127.0.0.1:${port}`], ['localhost:1']])
     await t.rejects(run(`add ${folder}`, allowLocal), { message: /is not https/ }, allowLocal.join())

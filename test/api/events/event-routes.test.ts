@@ -3,14 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Check } from 'typebox/value'
-import { openComposition } from '#api/compose.ts'
-import { openServer } from '#api/server.ts'
 import { EVENT_TYPES, type EventType, eventSchema } from '#core/events/event.ts'
-import { silentLog } from '#core/foundation/log.ts'
-import { openComposedServer } from '#test/support/composed-server.ts'
+import { openComposedServer, openNode } from '#test/support/composed-server.ts'
 import { type EventReader, followEvents } from '#test/support/event-reading.ts'
 import { comic, until } from '#test/support/house.ts'
-import { testSettings } from '#test/support/server.ts'
 
 t.setTimeout(240_000)
 
@@ -24,14 +20,8 @@ function tempFolder(t: Test): string {
 }
 
 /** Another node of the same database and data folder. */
-async function openNode(t: Test, { database, folder }: Composed): Promise<string> {
-  const { services, start, close } = await openComposition({ settings: testSettings({ dataFolder: folder }), log: silentLog, database })
-  const server = openServer(services)
-  const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
-  t.teardown(async () => {
-    await server.close({ deadlineMs: 500 })
-    await close()
-  })
+async function openOtherNode(t: Test, composed: Composed): Promise<string> {
+  const { start, url } = await openNode(t, composed)
   await start()
   return url
 }
@@ -73,7 +63,7 @@ t.test('a scan and its analyses, seen by one reader and not by another; cut, res
   const server = await openComposedServer(t)
   const { database, url, adminToken, start } = server
   await start()
-  const other = await openNode(t, server)
+  const other = await openOtherNode(t, server)
   const root = tempFolder(t)
   for (const series of ['Open', 'Hidden']) {
     mkdirSync(join(root, series), { recursive: true })
@@ -193,7 +183,7 @@ t.test('streams end when their user may do something else, and are few enough', 
   const { url, adminToken, start } = server
   await start()
   const { id, token } = await addReader(server, 'ben')
-  const other = await openNode(t, server)
+  const other = await openOtherNode(t, server)
   const own = await followEvents(url, token)
   const elsewhere = await followEvents(other, token)
   const admins = await followEvents(url, adminToken)

@@ -53,28 +53,28 @@ t.test('people keep the role that they have here', async (t) => {
   ])
   t.throws(() => readBookEdit({ authors: [{ name: 'Max', role: 'lettering machine' }] }, of), {
     code: 'invalid_value',
-    message: /authors\/0\/role is "lettering machine", which is no role here; there are .*cover.*writer/,
+    message: /authors\/0\/role is "lettering machine", which is no role of this server; the roles are .*cover.*writer/,
   })
 })
 
-t.test('what cannot be kept is refused by its member', async (t) => {
+t.test('an invalid value is refused with its member', async (t) => {
   const refused: [Parameters<typeof readBookEdit>[0], RegExp][] = [
     [{ number: 'Annual' }, /^The member number must be a number/],
-    [{ number: '3', numberSort: 4 }, /numberSort is another number/],
+    [{ number: '3', numberSort: 4 }, /numberSort differs from the member number/],
     [{ releaseDate: 'soon' }, /releaseDate must be a day/],
     [{ releaseDate: '2023-02-29' }, /releaseDate must be a day/],
     [{ isbn: '123' }, /isbn is no ISBN/],
     [{ releaseDate: '2024-13-01' }, /releaseDate must be a day/],
     [{ links: [{ label: 'Comic Vine', url: 'https://a.b' }] }, /links\/0\/label must be the name of a service/],
     [{ links: [{ label: 'a', url: 'javascript:alert(1)' }] }, /links\/0\/url must be an http/],
-    [{ links: ['a', 'a'].map((label) => ({ label, url: 'https://a.b' })) }, /links\/1\/label is that of another link/],
+    [{ links: ['a', 'a'].map((label) => ({ label, url: 'https://a.b' })) }, /links\/1\/label is the name of another link too/],
   ]
   for (const [edit, message] of refused) t.throws(() => readBookEdit(edit, of), { code: 'invalid_value', message }, JSON.stringify(edit))
 })
 
 t.test('locks', async (t) => {
   t.same(readBookEdit({ titleLock: true, summaryLock: false }, of).locks, { titleLock: true })
-  t.same(readBookEdit({ title: 'E', titleLock: false }, of).locks, { titleLock: false }, 'said with a new value it counts')
+  t.same(readBookEdit({ title: 'E', titleLock: false }, of).locks, { titleLock: false }, 'a lock counts if its value changes too')
   t.same(readBookEdit({ number: '3', numberLock: true, numberSort: 1, numberSortLock: false }, of).locks, { numberLock: true })
   t.same(readBookEdit({ releaseDateLock: true }, of).locks, { yearLock: true, monthLock: true, dayLock: true })
   t.same(readBookEdit({ releaseDate: '1815-12-23' }, of).locks, { yearLock: true, monthLock: true, dayLock: true }, 'the whole day')
@@ -83,7 +83,11 @@ t.test('locks', async (t) => {
     monthLock: false,
     dayLock: false,
   })
-  t.same(readBookEdit({ tagsLock: true, linksLock: true }, of).locks, {}, 'these have none here: machines leave what a person gave')
+  t.same(
+    readBookEdit({ tagsLock: true, linksLock: true }, of).locks,
+    {},
+    'tags and links have no locks: a machine never changes the entries of a person',
+  )
 })
 
 t.test('series', async (t) => {
@@ -109,7 +113,7 @@ t.test('series', async (t) => {
     },
   } as unknown as Parameters<typeof readSeriesEdit>[1]
   t.same(readSeriesEdit({ ...series }, series), { patch: {}, locks: {} })
-  t.same(readSeriesEdit({ status: 'ongoing', readingDirection: 'right_to_left' }, series).patch, {}, 'words know no case')
+  t.same(readSeriesEdit({ status: 'ongoing', readingDirection: 'right_to_left' }, series).patch, {}, 'keywords are case-insensitive')
   t.same(
     readSeriesEdit({ status: 'Hiatus', readingDirection: 'WEBTOON', ageRating: 16, totalBookCount: 12, publisher: '' }, series).patch,
     {

@@ -319,6 +319,11 @@ t.test('the requests of reader apps', { timeout: 300_000 }, async (t) => {
     t.match((await ask('GET', `/komga/api/v1/series?collection_id=${shelf.json.id}`)).json, { totalElements: 1 })
     t.match((await ask('GET', `/komga/api/v1/series/${watch.id}/collections`)).json, [{ id: shelf.json.id }])
     t.equal((await ask('GET', `${collection}/thumbnail`)).status, 200)
+    t.equal((await ask('PATCH', collection, { body: { name: 'Very best', summary: { not: 'a text' } } })).status, 204)
+    t.match((await ask('GET', `/api/v1/collections/${shelf.json.id}`, { headers: server.headers })).json, {
+      name: 'Very best',
+      summary: null,
+    })
     t.equal((await ask('DELETE', collection)).status, 204)
   })
 

@@ -2,14 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openSingleFlight } from '#core/database/single-flight.ts'
 
-t.test('the work of one key runs once for all who ask meanwhile', async (t) => {
-  const flights = openSingleFlight()
+/** Work that returns how often it has run. */
+function countedWork() {
   let runs = 0
-  const work = async () => {
+  return async () => {
     const run = ++runs
     await sleep(10)
     return run
   }
+}
+
+t.test('the work of one key runs once for all who ask meanwhile', async (t) => {
+  const flights = openSingleFlight()
+  const work = countedWork()
   t.same(await Promise.all([flights.join('a', undefined, work), flights.join('a', undefined, work)]), [1, 1])
   t.equal(await flights.join('a', undefined, work), 2, 'and anew for who comes later')
   t.same(await Promise.all([flights.join('a', undefined, work), flights.join('b', undefined, work)]), [3, 4], 'another key is other work')
@@ -41,12 +46,7 @@ t.test('work is aborted when the last who waits has left', async (t) => {
 
 t.test('forgotten work is answered to those who wait, and joined by nobody', async (t) => {
   const flights = openSingleFlight()
-  let runs = 0
-  const work = async () => {
-    const run = ++runs
-    await sleep(10)
-    return run
-  }
+  const work = countedWork()
   const before = flights.join('a', undefined, work)
   flights.forget()
   const after = flights.join('a', undefined, work)

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { boundMarks, cutText, MARKS_IN_A_ROW_MAX, normalizeText } from '#core/foundation/text.ts'
+import { boundMarks, cutText, normalizeText } from '#core/foundation/text.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
+import { MARKS_IN_A_ROW_MAX } from '../../../plugin-sdk/normalize-text.ts'
 
 const FORMS = ['NFC', 'NFD', 'NFKC', 'NFKD'] as const
 /** Quadratic work on these takes minutes. */

@@ -4,7 +4,7 @@ import { applyPatch, joinNames } from '#core/metadata/apply-patch.ts'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/metadata/book-metadata.ts'
 import { changeBookNames } from '#core/metadata/edit-book-metadata.ts'
 import type { Author, Field, MetadataRecord } from '#core/metadata/field.ts'
-import { loadRecords, readRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
+import { readRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
 import { type House, openHouse } from '#test/support/house.ts'
 import { addCaller, addKnownService } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
@@ -130,7 +130,7 @@ t.test('each of the 38 locks holds through a scan that changes everything', asyn
   const books = await house.books()
   t.equal(BOOK_LOCKS.length, 38)
   await house.database.transaction(async (trx) => {
-    const records = await loadRecords(
+    const records = await readRecords(
       trx,
       'book',
       [...books.values()].map(({ id }) => id),
@@ -209,7 +209,7 @@ t.test('data of a file is added, changed and removed; data of a user stays', asy
 
   // A user sets one, clears another, and removes a tag.
   await house.database.transaction(async (trx) => {
-    const record = (await loadRecords(trx, 'book', [id])).get(id) as MetadataRecord
+    const record = (await readRecords(trx, 'book', [id])).get(id) as MetadataRecord
     const { next } = applyPatch(fields, record, { publisher: 'Mine' }, 'user')
     await storeRecords(trx, 'book', new Map([[id, { ...next, locks: new Set() }]]))
     await trx('book_tags').where('book_id', id).whereIn('tag_id', trx('tags').where('name', 'kept').select('id')).delete()
@@ -276,7 +276,7 @@ t.test('a moved book keeps its data, and takes the new name unless a better sour
   await house.scan()
   const id = await idOf(house, 'a/Old 1.cbz')
   await house.database.transaction(async (trx) => {
-    const record = (await loadRecords(trx, 'book', [id])).get(id) as MetadataRecord
+    const record = (await readRecords(trx, 'book', [id])).get(id) as MetadataRecord
     await storeRecords(trx, 'book', new Map([[id, applyPatch(fields, record, { number: 42 }, 'user').next]]))
   })
   unlinkSync(path)

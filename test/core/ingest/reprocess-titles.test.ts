@@ -2,7 +2,7 @@ import t from 'tap'
 import { openReprocessing, reprocessLibraryTitles } from '#core/ingest/reprocess-titles.ts'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
 import type { Source } from '#core/metadata/field.ts'
-import { loadRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
+import { readRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
 import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { openHouse, until } from '#test/support/house.ts'
@@ -23,7 +23,7 @@ t.test('titles follow the current rules, unless they are locked or given by a us
   const give = async (path: string, patch: Record<string, unknown>, source: Source, lock?: string) =>
     await database.transaction(async (trx) => {
       const { id } = await trx('series').where({ path }).first('id')
-      const record = (await loadRecords(trx, 'series', [id])).get(id)
+      const record = (await readRecords(trx, 'series', [id])).get(id)
       if (!record) throw new Error(path)
       const { next } = applyPatch(SERIES_FIELDS, record, patch, source)
       await storeRecords(trx, 'series', new Map([[id, { ...next, locks: new Set(lock ? [lock] : []) }]]))

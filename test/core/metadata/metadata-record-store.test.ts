@@ -2,7 +2,7 @@ import t from 'tap'
 import { applyPatch } from '#core/metadata/apply-patch.ts'
 import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
 import type { Field, MetadataRecord } from '#core/metadata/field.ts'
-import { loadRecords, readRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
+import { lockRecords, readRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
@@ -66,7 +66,8 @@ t.test('changes of the same record at the same time are all kept', async (t) => 
   const ids = await Promise.all(['One', 'Two'].map((title) => addBook(database, { library_id, series_id, title })))
   const change = async (patch: Record<string, unknown>, order: string[]) =>
     await database.transaction(async (trx) => {
-      const stored = await loadRecords(trx, 'book', order)
+      await lockRecords(trx, 'book', order)
+      const stored = await readRecords(trx, 'book', order)
       // Long enough for the others to arrive at the lock.
       await trx.raw('SELECT pg_sleep(0.05)')
       await storeRecords(trx, 'book', new Map([...stored].map(([id, record]) => [id, applyPatch(bookFields, record, patch, 'user').next])))

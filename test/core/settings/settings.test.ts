@@ -4,8 +4,8 @@ import t from 'tap'
 import { didYouMean, editDistance, nearestName } from '#core/foundation/nearest-name.ts'
 import { splitFlags } from '#core/settings/command-line.ts'
 import { readSettings, type SettingsInput, SettingsRefused, settingFlags } from '#core/settings/read-settings.ts'
-import { absolutePath, hasFileTwin, listFlags, listVariables, SETTINGS, type Setting } from '#core/settings/setting-table.ts'
-import { maskSettings, renderSettingsHelp, renderSettingsTable } from '#core/settings/settings-text.ts'
+import { absolutePath, hasFileTwin, listVariables, SETTINGS, type Setting } from '#core/settings/setting-table.ts'
+import { renderSettingsHelp, renderSettingsTable } from '#core/settings/settings-text.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
 type Files = Record<string, string>
@@ -102,7 +102,7 @@ t.test('lists, paths and switches', async (t) => {
   t.equal(absolutePath('~/x', '/y'), `${os.homedir()}/x`)
 })
 
-t.test('secrets may be in files, and are not printed', async (t) => {
+t.test('secrets may be in files', async (t) => {
   const settings = readWith({
     env: {
       CARREL_ADMIN_USERNAME_FILE: '/run/name',
@@ -120,9 +120,6 @@ t.test('secrets may be in files, and are not printed', async (t) => {
   t.same(settings.firstAdmin, { username: 'ada', password: ' s3cret ' }, 'only the last line end is removed')
   t.equal(settings.databaseUrl, 'postgresql://me:pass@db/x?password=more')
   t.equal(settings.tokenKey, 'k'.repeat(32))
-  const printed = JSON.stringify(maskSettings(settings))
-  for (const secret of ['s3cret', 'kkkk', 'pass@', 'more']) t.notMatch(printed, secret)
-  t.match(printed, 'ada')
 })
 
 t.test('messages say what is wrong and what is valid', async (t) => {
@@ -198,7 +195,6 @@ t.test('the table itself', async (t) => {
     t.equal(table.includes(`${setting.env}_FILE`), hasFileTwin(setting))
   }
   t.notMatch(table, String(process.cwd()))
-  t.same(new Set(settingFlags().flatMap((flag) => (flag.isSwitch ? [flag.name, `no-${flag.name}`] : [flag.name]))), new Set(listFlags()))
   t.ok(listVariables().includes('DATABASE_URL_FILE'))
 })
 

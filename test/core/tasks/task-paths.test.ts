@@ -6,14 +6,12 @@ import { apiKeyRoutes } from '#api/rest/account/api-keys.ts'
 import { taskRoutes } from '#api/rest/admin/tasks.ts'
 import { libraryRoutes } from '#api/rest/catalog/libraries.ts'
 import { visibleMessage } from '#core/account/path-view.ts'
-import { silentLog } from '#core/foundation/log.ts'
-import { openScans, type ScanStatus } from '#core/ingest/scans.ts'
+import type { ScanStatus } from '#core/ingest/scans.ts'
 import type { TaskRecord } from '#core/tasks/task-query.ts'
-import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { until } from '#test/support/house.ts'
 import { addLibrary } from '#test/support/library-rows.ts'
+import { addScans } from '#test/support/scan-services.ts'
 import { openTestServer } from '#test/support/server.ts'
-import { findRules } from '#test/support/supervisor.ts'
 
 t.setTimeout(240_000)
 
@@ -21,16 +19,7 @@ t.test('whoever may not edit books reads no absolute path in what went wrong', a
   const folder = mkdtempSync(join(tmpdir(), 'carrel-secret-'))
   const server = await openTestServer(t, { routes: [...apiKeyRoutes, ...libraryRoutes, ...taskRoutes] })
   const { database, adminToken, request } = server
-  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
-  const scans = await openScans({
-    database,
-    tasks,
-    rules: findRules(),
-    log: silentLog,
-    dataFolder: '/nonexistent',
-    purgeAfterSeconds: 86_400,
-  })
-  Object.assign(server.services, { tasks, scans })
+  const { tasks } = await addScans(server)
   t.teardown(async () => {
     await tasks.stop()
     rmSync(folder, { recursive: true })

@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Knex } from 'knex'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { addRepository, addRevocations } from '#plugins/repositories/plugin-repository-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
@@ -201,6 +202,15 @@ t.test('an update that gets consent meanwhile is not deleted', async (t) => {
   t.match(await host.get(id), { version: '2.0.0', runningVersionId: second })
 })
 
+/** Disables a plugin on another server while a call of it runs that takes three seconds. */
+async function disableDuringCall(t: Test, { other, id, call }: { other: PluginHost; id: string; call: () => Promise<unknown> }) {
+  const last = call()
+  last.catch(() => {})
+  await sleep(1_000)
+  await other.setEnabled(id, false)
+  await t.rejects(last, { code: 'unavailable' })
+}
+
 t.test('a plugin that was disabled on another server is not restarted by its last failure', async (t) => {
   const late = saying('two').replace(
     `if (query === 'bad') throw`,
@@ -212,12 +222,7 @@ t.test('a plugin that was disabled on another server is not restarted by its las
   const { host: other } = await openHostOn(t, database)
   await host.install(pluginOf(late, { version: '2.0.0' }), { userId: null })
   for (let times = 0; times < 4; times++) await t.rejects(ask('bad'))
-  const last = ask('late')
-  last.catch(() => {})
-  // The call is running, and far from its end.
-  await sleep(1_000)
-  await other.setEnabled(id, false)
-  await t.rejects(last, { code: 'unavailable' })
+  await disableDuringCall(t, { other, id, call: () => ask('late') })
   t.match(await host.get(id), { state: 'disabled' })
 })
 
@@ -228,12 +233,7 @@ t.test('a plugin that breaks its sandbox while it is disabled elsewhere stays di
   const ask = asker(host, id)
   const { host: other } = await openHostOn(t, database)
   for (let times = 0; times < 2; times++) await t.rejects(ask('bad'), { code: 'unavailable' })
-  const last = ask('late')
-  last.catch(() => {})
-  // The call is running, and far from its end.
-  await sleep(1_000)
-  await other.setEnabled(id, false)
-  await t.rejects(last, { code: 'unavailable' })
+  await disableDuringCall(t, { other, id, call: () => ask('late') })
   t.match(await host.get(id), { state: 'disabled' })
 })
 

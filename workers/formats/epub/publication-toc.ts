@@ -16,7 +16,7 @@ import type { EpubPackage, ManifestItem } from './epub-package.ts'
 import { readPage } from './epub-spine-image.ts'
 
 /** The navigation lists of a book. */
-export interface Contents {
+interface Contents {
   toc: TocEntry[]
   landmarks: TocEntry[]
   pageList: TocEntry[]

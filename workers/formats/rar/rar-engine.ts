@@ -58,7 +58,7 @@ export const RAR_CODES = {
 }
 
 /** Receives extracted bytes, which it must copy; throwing ends the extraction and the pass. */
-export type Sink = (chunk: Uint8Array) => void
+type Sink = (chunk: Uint8Array) => void
 
 /**
  * An open archive: headers one by one, each followed by a skip or an extraction. After an exception has passed through

@@ -1,28 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { taskRoutes } from '#api/rest/admin/tasks.ts'
-import { silentLog } from '#core/foundation/log.ts'
-import { openScans } from '#core/ingest/scans.ts'
 import type { TaskRecord, TaskStats } from '#core/tasks/task-query.ts'
-import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { until } from '#test/support/house.ts'
 import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
+import { addScans } from '#test/support/scan-services.ts'
 import { openTestServer } from '#test/support/server.ts'
-import { findRules } from '#test/support/supervisor.ts'
 
 t.test('tasks over HTTP', { timeout: 240_000 }, async (t) => {
   const server = await openTestServer(t, { routes: taskRoutes })
   const { database, adminToken: token } = server
-  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'node-1' })
-  const scans = await openScans({
-    database,
-    tasks,
-    rules: findRules(),
-    log: silentLog,
-    dataFolder: '/nonexistent',
-    purgeAfterSeconds: 86_400,
-  })
-  Object.assign(server.services, { tasks, scans })
+  const { tasks, scans } = await addScans(server)
   t.teardown(() => tasks.stop())
   const ask = <T = never>(method: string, path: string) => server.request<T>(method, `/api/v1${path}`, { token })
 
@@ -107,16 +95,7 @@ t.test('tasks over HTTP', { timeout: 240_000 }, async (t) => {
 t.test('cancelling the task of a scan cancels the scan', { timeout: 240_000 }, async (t) => {
   const server = await openTestServer(t, { routes: taskRoutes })
   const { database, adminToken: token } = server
-  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'node-1' })
-  const scans = await openScans({
-    database,
-    tasks,
-    rules: findRules(),
-    log: silentLog,
-    dataFolder: '/nonexistent',
-    purgeAfterSeconds: 86_400,
-  })
-  Object.assign(server.services, { tasks, scans })
+  const { tasks, scans } = await addScans(server)
   t.teardown(() => tasks.stop())
   const libraryId = await addLibrary(database)
   const { taskId } = await scans.start(libraryId)
@@ -128,16 +107,7 @@ t.test('cancelling the task of a scan cancels the scan', { timeout: 240_000 }, a
 t.test('who may not see a series sees none of its tasks', { timeout: 240_000 }, async (t) => {
   const server = await openTestServer(t, { routes: taskRoutes })
   const { database } = server
-  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'node-1' })
-  const scans = await openScans({
-    database,
-    tasks,
-    rules: findRules(),
-    log: silentLog,
-    dataFolder: '/nonexistent',
-    purgeAfterSeconds: 86_400,
-  })
-  Object.assign(server.services, { tasks, scans })
+  const { tasks, scans } = await addScans(server)
   t.teardown(() => tasks.stop())
   const denied = await server.signUp({ username: 'denied', role: 'maintainer' })
   const allowed = await server.signUp({ username: 'allowed', role: 'maintainer' })

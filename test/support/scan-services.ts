@@ -1,0 +1,14 @@
+import { silentLog } from '#core/foundation/log.ts'
+import { openScans } from '#core/ingest/scans.ts'
+import { openTaskQueue } from '#core/tasks/task-queue.ts'
+import type { TestServer } from '#test/support/server.ts'
+import { findRules } from '#test/support/supervisor.ts'
+
+/** Gives a test server a task queue and scans. The caller starts the queue, if it needs to run, and stops it. */
+export async function addScans({ database, services }: Pick<TestServer, 'database' | 'services'>) {
+  const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'node-1' })
+  const purgeAfterSeconds = 86_400
+  const scans = await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder: '/nonexistent', purgeAfterSeconds })
+  Object.assign(services, { tasks, scans })
+  return { tasks, scans }
+}

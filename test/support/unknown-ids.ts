@@ -1,0 +1,20 @@
+import { randomUUID } from 'node:crypto'
+
+/** Values of the path parameters that name nothing of a series; nothing has these ids. */
+export const unknownIds = () => ({
+  repositoryId: randomUUID(),
+  callId: randomUUID(),
+  exportId: randomUUID(),
+  keyId: randomUUID(),
+  apiKeyId: randomUUID(),
+  titleId: randomUUID(),
+  altTitleId: randomUUID(),
+  alternateTitleId: randomUUID(),
+  externalIdId: randomUUID(),
+  externalId: 'x',
+  linkId: randomUUID(),
+  ratingId: randomUUID(),
+  source: 'mal',
+  id: randomUUID(),
+  name: 'x',
+})

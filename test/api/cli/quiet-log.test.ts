@@ -8,6 +8,7 @@ import { addressOf, faultBelowOf, quieten } from '#api/cli/quiet-log.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { makeRoom, root, runCommand, spawnCarrel, startCarrel } from '#test/support/carrel-process.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { onlyFull, someOf } from '#test/support/lane-size.ts'
 import { openOwnPostgres } from '#test/support/own-postgres.ts'
 
 t.setTimeout(300_000)
@@ -113,7 +114,7 @@ t.test('a data folder of another user', { skip: !canBecome && 'only root can bec
     process.execPath,
     path.join(root, 'api/main.ts'),
   ]
-  for (const mode of [0o700, 0o755])
+  for (const mode of someOf('modes of the folder', [0o700, 0o755], 1))
     for (const words of [[], ['doctor']]) {
       await chmod(data, mode)
       const { code, output } = await spawnCarrel([...words, '--data-dir', data, '--port', '0'], {
@@ -126,7 +127,7 @@ t.test('a data folder of another user', { skip: !canBecome && 'only root can bec
     }
 })
 
-t.test('a full disk at the first start', async (t) => {
+t.test('a full disk at the first start', onlyFull, async (t) => {
   const small = path.join(await makeRoom(t), 'small')
   await mkdir(small)
   try {

@@ -44,17 +44,18 @@ t.test('started, used by commands, refused twice, stopped', async (t) => {
   t.equal((await login(ADMIN.password)).status, 200)
   const word = path.join(room, 'word')
   await writeFile(word, 'another horse 2\n')
-  t.match(await runCommand(['user', 'reset-password', 'ada', '--password-file', word, '--data-dir', data]), { code: 0 })
+  const run = async (...words: string[]) => await runHere([...words, '--data-dir', data])
+  t.match(await run('user', 'reset-password', 'ada', '--password-file', word), { code: 0 })
   t.equal((await login(ADMIN.password)).status, 401)
   t.equal((await login('another horse 2')).status, 200)
-  t.match(await runCommand(['user', 'reset-password', 'adda', '--password-file', word, '--data-dir', data]), {
+  t.match(await run('user', 'reset-password', 'adda', '--password-file', word), {
     code: 1,
     output: /Did you mean ada\?/,
   })
 
-  t.match(await runCommand(['library', 'add', books, '--data-dir', data]), { code: 0, output: /is the library "books" already/ })
-  t.match(await runCommand(['library', 'list', '--data-dir', data]), { code: 0, output: /^books {2}.*1 book, last scan completed/ })
-  t.match(await runCommand(['scan', 'books', '--data-dir', data]), { code: 0, output: /the running server scans it/ })
+  t.match(await run('library', 'add', books), { code: 0, output: /is the library "books" already/ })
+  t.match(await run('library', 'list'), { code: 0, output: /^books {2}.*1 book, last scan completed/ })
+  t.match(await run('scan', 'books'), { code: 0, output: /the running server scans it/ })
   // As when the server is started anew between a command's reading of the password and its use.
   const passwordFile = path.join(data, 'postgres.password')
   const password = await readFile(passwordFile)
@@ -81,7 +82,7 @@ t.test('commands without a server, and a server that finds its port taken', asyn
     output: /Added the library "Mine"/,
   })
   t.match(await runCommand(['scan', '--data-dir', data]), { code: 0, output: /No server runs[\s\S]*1 found, 1 failed/ })
-  t.match(await runCommand(['scan', 'Mein', '--data-dir', data]), { code: 1, output: /no library "Mein".*Did you mean Mine/ })
+  t.match(await runHere(['scan', 'Mein', '--data-dir', data]), { code: 1, output: /no library "Mein".*Did you mean Mine/ })
 
   const other = net.createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')

@@ -53,6 +53,7 @@ const FULL_ONLY = [
 
 /** Test files of one folder run together in a process: to start one and to load the server takes two seconds of a core. */
 const SHARED = [
+  'test/api/opds/',
   'test/api/rest/',
   'test/api/http/',
   'test/api/komga/',
@@ -74,7 +75,6 @@ const ALONE = [
   'test/api/launch.test.ts',
   'test/api/lifecycle.test.ts',
   'test/api/main.test.ts',
-  'test/api/opds/r',
   'test/api/routes-answers.test.ts',
   'test/api/server.test.ts',
   'test/core/database/embedded-postgres.test.ts',

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { findPostmaster } from '#core/database/postmaster.ts'
 import { ADMIN, makeRoom, root, runCommand, spawnCarrel, startCarrel, stopCarrel } from '#test/support/carrel-process.ts'
+import { runHere } from '#test/support/command-here.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 
@@ -43,17 +44,18 @@ t.test('started, used by commands, refused twice, stopped', async (t) => {
   t.equal((await login(ADMIN.password)).status, 200)
   const word = path.join(room, 'word')
   await writeFile(word, 'another horse 2\n')
-  t.match(await runCommand(['user', 'reset-password', 'ada', '--password-file', word, '--data-dir', data]), { code: 0 })
+  const run = async (...words: string[]) => await runHere([...words, '--data-dir', data])
+  t.match(await run('user', 'reset-password', 'ada', '--password-file', word), { code: 0 })
   t.equal((await login(ADMIN.password)).status, 401)
   t.equal((await login('another horse 2')).status, 200)
-  t.match(await runCommand(['user', 'reset-password', 'adda', '--password-file', word, '--data-dir', data]), {
+  t.match(await run('user', 'reset-password', 'adda', '--password-file', word), {
     code: 1,
     output: /Did you mean ada\?/,
   })
 
-  t.match(await runCommand(['library', 'add', books, '--data-dir', data]), { code: 0, output: /is the library "books" already/ })
-  t.match(await runCommand(['library', 'list', '--data-dir', data]), { code: 0, output: /^books {2}.*1 book, last scan completed/ })
-  t.match(await runCommand(['scan', 'books', '--data-dir', data]), { code: 0, output: /the running server scans it/ })
+  t.match(await run('library', 'add', books), { code: 0, output: /is the library "books" already/ })
+  t.match(await run('library', 'list'), { code: 0, output: /^books {2}.*1 book, last scan completed/ })
+  t.match(await run('scan', 'books'), { code: 0, output: /the running server scans it/ })
   // As when the server is started anew between a command's reading of the password and its use.
   const passwordFile = path.join(data, 'postgres.password')
   const password = await readFile(passwordFile)
@@ -80,7 +82,7 @@ t.test('commands without a server, and a server that finds its port taken', asyn
     output: /Added the library "Mine"/,
   })
   t.match(await runCommand(['scan', '--data-dir', data]), { code: 0, output: /No server runs[\s\S]*1 found, 1 failed/ })
-  t.match(await runCommand(['scan', 'Mein', '--data-dir', data]), { code: 1, output: /no library "Mein".*Did you mean Mine/ })
+  t.match(await runHere(['scan', 'Mein', '--data-dir', data]), { code: 1, output: /no library "Mein".*Did you mean Mine/ })
 
   const other = net.createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
@@ -122,23 +124,26 @@ t.test('looking makes nothing: no folder, no database, and no tables in one of o
     ['scan'],
     ['user', 'reset-password', 'ada'],
   ]
+  const word = path.join(room, 'word')
+  await writeFile(word, 'a long password')
+  const run = async (words: readonly string[], env: Record<string, string> = {}) => await runHere(words, { env, cwd: root })
   for (const each of words) {
-    const from = { input: 'a long password' }
-    const typo = await runCommand([...each, '--data-dir', absent], from)
+    const from = each[0] === 'user' ? ['--password-file', word] : []
+    const typo = await run([...each, ...from, '--data-dir', absent])
     t.match(typo, { code: 1, output: /typo\/data does not exist\. Is --data-dir right\?/ }, each.join(' '))
-    t.match(await runCommand([...each, '--data-dir', empty], from), { code: 1, output: /empty holds no database of Carrel/ })
+    t.match(await run([...each, ...from, '--data-dir', empty]), { code: 1, output: /empty holds no database of Carrel/ })
     if (each.at(-1) !== 'list') continue
-    const own = await runCommand([...each, '--data-dir', absent], { env: { DATABASE_URL: url } })
+    const own = await run([...each, '--data-dir', absent], { DATABASE_URL: url })
     t.match(own, { code: 1, output: /Start the server once/ }, 'on a database of one’s own')
   }
   const doctor = await runCommand(['doctor', '--data-dir', absent, '--port', '0'])
   t.match(doctor, { code: 0, output: /note +Data folder: .*does not exist[\s\S]*skipped +Database: there is none yet[\s\S]*not looked at/ })
-  t.match(await runCommand(['doctor', '--data-dir', absent, '--port', '0'], { env: { DATABASE_URL: url } }), {
+  t.match(await run(['doctor', '--data-dir', absent, '--port', '0'], { DATABASE_URL: url }), {
     code: 1,
     output: /lacks 0001_[\s\S]*skipped +Libraries/,
   })
   t.match(await runCommand(['scan', '--help', '--data-dir', absent]), { code: 0, output: /^Usage/ })
-  t.same([await readdir(room), await readdir(empty)], [['empty'], []], 'no folder and no file')
+  t.same([(await readdir(room)).sort(), await readdir(empty)], [['empty', 'word'], []], 'no folder and no file')
   t.equal(await database.schema.hasTable('knex_migrations'), false)
 })
 
@@ -201,24 +206,27 @@ t.test('help and version', async (t) => {
 
 t.test('on a database of one’s own', async (t) => {
   const { database, url } = await openTestDatabase(t, { empty: true })
-  const data = path.join(await makeRoom(t), 'data')
+  const room = await makeRoom(t)
+  const data = path.join(room, 'data')
+  await writeFile(path.join(room, 'word'), 'a long password')
   const env = { DATABASE_URL: url }
+  const run = async (words: readonly string[], given = env) => await runHere([...words, '--data-dir', data], { env: given, cwd: room })
   const server = await startCarrel(t, data, [], { env })
   t.equal((await fetch(`${server.url}/health`)).status, 200)
   t.equal(await stat(path.join(data, 'postgres')).catch(() => null), null, 'none of ours is made')
-  t.match(await runCommand(['user', 'add', 'eve', '--data-dir', data], { env, input: 'a long password' }), {
+  t.match(await run(['user', 'add', 'eve', '--password-file', 'word']), {
     code: 0,
     output: /Made reader eve/,
   })
   t.same(await database('users').pluck('username'), ['eve'])
-  t.match(await runCommand(['doctor', '--data-dir', data], { env }), { code: 0, output: /PostgreSQL 18.*of the running server/ })
-  t.notMatch(server.output() + (await runCommand(['doctor', '--data-dir', data], { env })).output, /plugins may reach|Plugins: may/i)
+  t.match(await run(['doctor']), { code: 0, output: /PostgreSQL 18.*of the running server/ })
+  t.notMatch(server.output() + (await run(['doctor'])).output, /plugins may reach|Plugins: may/i)
   await stopCarrel(t, server, data)
 
   const allowing = ['--plugin-allow-local', 'localhost:8600']
   const developing = await startCarrel(t, data, allowing, { env })
   t.match(developing.output(), /WARN.*plugins may reach localhost:8600 \(plugins\.allowLocal\)/i)
-  t.match(await runCommand(['doctor', '--data-dir', data, ...allowing], { env }), {
+  t.match(await run(['doctor', ...allowing]), {
     code: 0,
     output: /note +Plugins: may reach localhost:8600 on this machine[^\n]*\n +That is for development/,
   })

@@ -8,6 +8,7 @@ import { packProject } from '#plugins/devkit/pack.ts'
 import { readProject } from '#plugins/devkit/project.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 import { run, succeeds } from '#test/support/plugin-kit.ts'
+import { someOf } from '#test/support/lane-size.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
 import { buildKit } from '../../plugin-sdk/build.mjs'
 
@@ -34,7 +35,7 @@ t.before(async () => {
 })
 t.teardown(() => rm(kit, { recursive: true, force: true }))
 
-for (const [index, template] of TEMPLATES.entries())
+for (const [index, template] of someOf('templates', TEMPLATES, 1).entries())
   t.test(`${template} passes its tests, validates and packs without changes`, async (t) => {
     const folder = await openFolder(t)
     const project = path.join(folder, 'my-plugin')

@@ -1,5 +1,6 @@
 // Runs test files one after the other in this process: TEST_FILES='["test/…"]' node test/support/batch.ts NUMBER
 // tap names the folder of a test's fixtures by the arguments of its process: the number tells processes apart, and names of files would be too long.
+import { ServerResponse } from 'node:http'
 import path from 'node:path'
 import t from 'tap'
 
@@ -8,6 +9,18 @@ const FILE_MS_MAX = 300_000
 
 const root = path.resolve(import.meta.dirname, '..', '..')
 const files: string[] = JSON.parse(process.env['TEST_FILES'] as string)
+
+// restify puts a writeHead that answers nothing in the place of Node's, for every server of its process. What stands in for a service in tests chains it.
+let { writeHead } = ServerResponse.prototype
+Object.defineProperty(ServerResponse.prototype, 'writeHead', {
+  get: () => writeHead,
+  set(replaced: typeof writeHead) {
+    writeHead = function (this: ServerResponse, ...given: Parameters<typeof replaced>) {
+      replaced.apply(this, given)
+      return this
+    }
+  },
+})
 
 // The tests of a file stand below its name. Loading the next one is a test as well, that comes after them: tap ends as soon as there is none.
 const load = (at: number): void => {

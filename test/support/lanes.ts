@@ -35,46 +35,66 @@ const QUICK_WITHOUT = [
   'test/core/recommendations/',
   'test/core/tasks/',
 ]
-/** What kills or breaks a running server again and again and waits for it to heal, and walks over thousands of documents. */
+/**
+ * What kills or breaks a running server again and again and waits for it to heal, walks over thousands of documents, types every command of a page, or
+ * tells a whole story again whose rules quicker tests assert one by one.
+ */
 const FULL_ONLY = [
+  'test/api/cli/plugin-docs.test.ts',
   'test/api/compile-cache.test.ts',
   'test/api/lifecycle.test.ts',
+  'test/api/routes-apps.test.ts',
   'test/crash.test.ts',
+  'test/end-to-end-corpus.test.ts',
   'test/end-to-end-feeds.test.ts',
+  'test/end-to-end-recommendations.test.ts',
   'test/faults',
 ]
 
-/** Test files of one folder run together in a process: to start one and to load the server takes a second and a half of a core. */
+/** Test files of one folder run together in a process: to start one and to load the server takes two seconds of a core. */
 const SHARED = [
-  'test/core/',
-  'test/api/docs/',
+  'test/api/opds/',
+  'test/api/rest/',
   'test/api/http/',
   'test/api/komga/',
-  'test/api/opds/',
-  'test/api/rest/account/',
-  'test/api/rest/admin/',
-  'test/api/rest/catalog/',
-  'test/api/rest/plugins/',
-  'test/api/rest/reading/',
-  'test/migrations/',
+  'test/core/',
+  'test/plugins/host/',
+  'test/plugins/bundled/',
   'test/plugin-sdk/',
   'test/plugins/',
   'test/workers/',
+  'test/api/',
+  'test/migrations/',
 ]
 /** But these: they stop PostgreSQL, start and count processes, burn what they can get, bound the most memory that they ever had, or take long. */
 const ALONE = [
+  'test/api/cli/',
   'test/api/docs/openapi-lint.test.ts',
-  'test/api/komga/routes',
-  'test/api/opds/r',
+  'test/api/events/',
+  'test/api/garbage.test.ts',
+  'test/api/launch.test.ts',
+  'test/api/lifecycle.test.ts',
+  'test/api/main.test.ts',
+  'test/api/routes-answers.test.ts',
+  'test/api/server.test.ts',
   'test/core/database/embedded-postgres.test.ts',
-  'test/plugins/runtime/',
-  'test/plugins/packages/',
-  'test/plugins/devkit/',
+  'test/plugins/devkit/inspector.test.ts',
+  'test/plugins/devkit/main.test.ts',
+  'test/plugins/devkit/package.test.ts',
+  'test/plugins/devkit/side-load.test.ts',
+  'test/plugins/packages/package-reader.test.ts',
+  'test/plugins/packages/plugin-package.test.ts',
+  'test/plugins/runtime/confinement.test.ts',
+  'test/plugins/runtime/runner-process.test.ts',
+  'test/plugins/runtime/runner/inspection.test.ts',
+  'test/plugins/runtime/supervisor',
   'test/workers/corpus.test.ts',
   'test/workers/pool/pool.test.ts',
 ]
 /** So that no process takes much longer than the longest single file. */
-const FILES_MAX = 6
+const FILES_MAX = 16
+/** Of a path such as test/bad-input.test.ts or test/api/main.test.ts: what crosses the whole server lies there. */
+const WHOLE_DEPTH = 3
 
 const begins = (file: string, beginnings: readonly string[]): boolean => beginnings.some((beginning) => file.startsWith(beginning))
 
@@ -95,16 +115,23 @@ export function describeLeftOut(lane: Lane, root: string): string {
   return `left to ${lane === 'main' ? 'npm run test:full' : 'npm test and npm run test:full'}: ${left.length} of ${all.length} files${named}`
 }
 
-/** Which files share a process. Files that have one to themselves come first, those that cross the whole server before all others: they take longest. */
+/**
+ * Which files share a process. What takes longest comes first, so that at the end of a run no core waits for the other: files that cross the whole server,
+ * then groups, then files that have a process to themselves.
+ */
 export function groupFiles(files: readonly string[]): string[][] {
   const isAlone = (file: string) => !begins(file, SHARED) || begins(file, ALONE)
   const depth = (file: string) => file.split(path.sep).length
   const alone = files.filter(isAlone).sort((one, other) => depth(one) - depth(other))
+  const together = files.filter((file) => !isAlone(file))
+  // A file is of the first folder that it lies in.
+  const folderOf = (file: string) => SHARED.find((folder) => file.startsWith(folder))
   const groups = SHARED.flatMap((folder) => {
-    const members = files.filter((file) => file.startsWith(folder) && !isAlone(file))
+    const members = together.filter((file) => folderOf(file) === folder)
     // Of even size: thirteen are five, five and three rather than six, six and one.
     const size = Math.ceil(members.length / Math.ceil(members.length / FILES_MAX))
     return Array.from({ length: Math.ceil(members.length / size) || 0 }, (_, at) => members.slice(at * size, (at + 1) * size))
   })
-  return [...alone.map((file) => [file]), ...groups]
+  const long = alone.filter((file) => depth(file) <= WHOLE_DEPTH)
+  return [...long.map((file) => [file]), ...groups, ...alone.slice(long.length).map((file) => [file])]
 }

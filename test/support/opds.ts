@@ -48,19 +48,22 @@ export function atomComplaints(bytes: Uint8Array): string[] {
 export type Opds2Document = 'feed' | 'publication' | 'authentication'
 
 /** The schemas stand twice in the contract, and name each other by two hosts: each set is compiled by itself, all under one host. */
-const validators = new Map<string, ValidateFunction>()
+const compilers = new Map<string, Ajv>()
 
-function findValidator(set: 'opds2' | 'opds2-specs-repo', document: Opds2Document): ValidateFunction {
-  const key = `${set}/${document}`
-  const known = validators.get(key)
+function findCompiler(set: 'opds2' | 'opds2-specs-repo'): Ajv {
+  const known = compilers.get(set)
   if (known) return known
-  const ajv = new Ajv({ strict: false, allErrors: true })
+  const ajv = new Ajv({ strict: false, allErrors: true, validateSchema: false, code: { optimize: false } })
   formats.default(ajv)
   for (const path of [...globSync(`${contract}${set}/*.json`), ...globSync(`${contract}readium-webpub/schema/**/*.json`)])
     ajv.addSchema(JSON.parse(readFileSync(path, 'utf8').replaceAll('https://specs.opds.io/', 'https://drafts.opds.io/')))
-  const validate = ajv.getSchema(`https://drafts.opds.io/schema/${document}.schema.json`)
-  if (!validate) throw new Error(`There is no schema ${key}.`)
-  validators.set(key, validate)
+  compilers.set(set, ajv)
+  return ajv
+}
+
+function findValidator(set: 'opds2' | 'opds2-specs-repo', document: Opds2Document): ValidateFunction {
+  const validate = findCompiler(set).getSchema(`https://drafts.opds.io/schema/${document}.schema.json`)
+  if (!validate) throw new Error(`There is no schema ${set}/${document}.`)
   return validate
 }
 

@@ -17,7 +17,7 @@ function findSchemas() {
 
 /** The schemas of Readium web publications and, for what links may say beside, of OPDS 2. */
 function compile() {
-  const ajv = new Ajv({ strict: false, allErrors: true, validateSchema: false })
+  const ajv = new Ajv({ strict: false, allErrors: true, validateSchema: false, code: { optimize: false } })
   formats.default(ajv)
   const add = (path: string) => ajv.addSchema(JSON.parse(readFileSync(path, 'utf8')))
   const webpub = join(root, 'readium-webpub/schema')

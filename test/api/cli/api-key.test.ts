@@ -1,8 +1,9 @@
-import { mkdir } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { ADMIN, makeRoom, runCommand, startCarrel } from '#test/support/carrel-process.ts'
+import { ADMIN, makeRoom, startCarrel } from '#test/support/carrel-process.ts'
+import { runHere } from '#test/support/command-here.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
 t.setTimeout(300_000)
@@ -13,8 +14,8 @@ t.test('users, keys, settings and libraries from the command line, beside a runn
   const data = path.join(room, 'data')
   for (const name of ['books', 'moved']) await mkdir(path.join(room, name))
   const env = { DATABASE_URL: url }
-  const run = async (line: string, input?: string) =>
-    await runCommand([...line.split(' '), '--data-dir', data], { env, cwd: room, ...(input && { input }) })
+  await writeFile(path.join(room, 'word'), 'a long password\n')
+  const run = async (line: string) => await runHere([...line.split(' '), '--data-dir', data], { env, cwd: room })
   const server = await startCarrel(t, data, [], {
     env: { ...env, CARREL_ADMIN_USERNAME: ADMIN.username, CARREL_ADMIN_PASSWORD: ADMIN.password },
   })
@@ -32,7 +33,7 @@ t.test('users, keys, settings and libraries from the command line, beside a runn
   t.match(await run('api-key create ada x --expires 2001-01-31'), { code: 1, output: /in the future/ })
   t.match(await run('api-key create adda x'), { code: 1, output: /Did you mean ada\?/ })
 
-  t.match(await run('user add bob', 'a long password'), { code: 0 })
+  t.match(await run('user add bob --password-file word'), { code: 0 })
   t.match(await run('user list'), { code: 0, output: /^ada {2}.*admin {2}last signed in[\s\S]*^bob {2}.* reader/m })
   t.match(await run('api-key create bob of-a-reader --permissions system-admin'), { code: 1, output: /do not have these permissions/ })
   t.match(await run('user role bob librarian'), { code: 1, output: /must be one of reader, maintainer, admin/ })

@@ -2,7 +2,9 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { describePermissions } from '#api/cli/plugin.ts'
-import { makeRoom, runCommand } from '#test/support/carrel-process.ts'
+import { makeRoom } from '#test/support/carrel-process.ts'
+import { runHere } from '#test/support/command-here.ts'
+import { openTestDatabase } from '#test/support/database.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 
 t.setTimeout(240_000)
@@ -15,8 +17,10 @@ t.test('plugins from the command line', async (t) => {
     writeFileSync(path.join(room, name), bytes)
     return path.join(room, name)
   }
-  const run = async (...words: string[]) => await runCommand(['plugin', ...words, '--data-dir', path.join(room, 'data')])
-  t.match(await run('list'), { code: 1, output: /data does not exist/ })
+  const { url } = await openTestDatabase(t)
+  const typed = (words: string[]) => ['plugin', ...words, '--data-dir', path.join(room, 'data')]
+  const run = async (...words: string[]) => await runHere(typed(words), { env: { DATABASE_URL: url } })
+  t.match(await runHere(typed(['list'])), { code: 1, output: /data does not exist/ })
   const one = file('one.plugin', pluginOf(main))
   t.match(await run('install', one), { code: 0, output: /talks to api\.example\.org[\s\S]*waits for consent[\s\S]*--yes/ })
   t.match(await run('list'), { output: /org\.example\.echo 1\.0\.0 {2}waiting/ })

@@ -10,6 +10,7 @@ import type { Log } from '#core/foundation/log.ts'
 import { makeRoom, root, runCommand, spawnCarrel, startCarrel } from '#test/support/carrel-process.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { onlyFull, someOf } from '#test/support/lane-size.ts'
 import { openOwnPostgres } from '#test/support/own-postgres.ts'
 
 t.setTimeout(300_000)
@@ -160,7 +161,7 @@ t.test('a data folder of another user', { skip: !canBecome && 'only root can bec
     process.execPath,
     path.join(root, 'api/main.ts'),
   ]
-  for (const mode of [0o700, 0o755])
+  for (const mode of someOf('modes of the folder', [0o700, 0o755], 1))
     for (const words of [[], ['doctor']]) {
       await chmod(data, mode)
       const { code, output } = await spawnCarrel([...words, '--data-dir', data, '--port', '0'], {
@@ -173,7 +174,7 @@ t.test('a data folder of another user', { skip: !canBecome && 'only root can bec
     }
 })
 
-t.test('a full disk at the first start', async (t) => {
+t.test('a full disk at the first start', onlyFull, async (t) => {
   const small = path.join(await makeRoom(t), 'small')
   await mkdir(small)
   try {

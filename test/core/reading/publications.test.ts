@@ -9,6 +9,7 @@ import type { WebPublication } from '#core/reading/web-publication.ts'
 import { findCorpus } from '#test/support/corpus.ts'
 import { buildEpub } from '#test/support/epub-builder.ts'
 import { until } from '#test/support/house.ts'
+import { someOf } from '#test/support/lane-size.ts'
 import { shareSeries } from '#test/support/library-rows.ts'
 import { buildNovel, openReadingServer } from '#test/support/readable-books.ts'
 import { get } from '#test/support/server.ts'
@@ -189,8 +190,8 @@ t.test('every file in the manifests of the corpus is sent as declared', { skip: 
   const { server, addFile } = await openReadingServer(t, readingRoutes)
   const headers = { authorization: `Bearer ${server.adminToken}` }
   let count = 0
-  for (const { path, format } of corpus!.files) {
-    if (format !== 'epub' || !path.startsWith('epub/')) continue
+  const books = corpus!.files.filter(({ path, format }) => format === 'epub' && path.startsWith('epub/'))
+  for (const { path } of someOf('books', books, 15)) {
     const book = await addFile(path.slice('epub/'.length).replaceAll('/', '_'), readFileSync(corpus!.folder + path))
     const base = `${server.url}/api/v1/books/${book.id}`
     const answer = await get(`${base}/manifest`, { headers })

@@ -12,6 +12,7 @@ import { pluginProgram } from '#plugins/host/plugin-program.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { runDev } from '#test/support/dev-process.ts'
 import { freePort } from '#test/support/free-port.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { openPluginFolder } from '#test/support/plugin-projects.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
@@ -188,7 +189,7 @@ t.test('a breakpoint in the author’s source pauses a call beyond its time limi
   t.equal(notices.filter(({ method }) => method === 'Debugger.paused').length, 0)
 })
 
-t.test('time limits are suspended while a debugger is connected; the memory limit is not', async (t) => {
+t.test('time limits are suspended while a debugger is connected; the memory limit is not', onlyFull, async (t) => {
   const { url, call } = await startInspected(t)
   const get = (externalId: string) => call({ method: 'metadata.series.get', input: { externalId } })
   t.match(await get('spin'), { code: /^(cpu|timeout)$/ }, 'nobody debugs')

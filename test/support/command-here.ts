@@ -1,0 +1,46 @@
+import { CommandProblem } from '#api/cli/command.ts'
+import { findCommand } from '#api/cli/commands.ts'
+import { openTerminal } from '#api/cli/terminal.ts'
+import { FolderInUse } from '#core/database/data-folder.ts'
+import { StartProblem } from '#core/database/start-problem.ts'
+import { CarrelError } from '#core/foundation/errors.ts'
+import { silentLog } from '#core/foundation/log.ts'
+import { splitFlags } from '#core/settings/command-line.ts'
+import { readSettings, SettingsRefused, settingFlags } from '#core/settings/read-settings.ts'
+
+/** What api/main.ts shows as a sentence; anything else is a bug and fails the test. */
+const EXPECTED = [CommandProblem, SettingsRefused, StartProblem, FolderInUse, CarrelError]
+
+/**
+ * Runs a command as api/main.ts does, in this process: to start one and to load its code takes a second of a core. Tests of starting, stopping and
+ * standard input run `runCommand` of test/support/carrel-process.ts instead.
+ * @param args the words and flags of a command line, without the program
+ */
+export async function runHere(
+  args: readonly string[],
+  { env = {}, cwd = '/' }: { env?: Record<string, string>; cwd?: string } = {},
+): Promise<{ code: number; output: string }> {
+  let output = ''
+  const out = openTerminal({ write: (text: string) => (output += text) })
+  try {
+    const { command, rest } = findCommand(args)
+    if (command === null || !('run' in command)) throw new CommandProblem(`${args.join(' ')} asks for help.`)
+    const { values, words, mistakes } = splitFlags(rest, [...command.flags, ...settingFlags()])
+    if (mistakes.length > 0) throw new SettingsRefused(mistakes)
+    if (words.length < command.wordsMin || words.length > command.wordsMax)
+      throw new CommandProblem(`It is ${command.name} ${command.usage}`)
+    const own = new Set(command.flags.map(({ name }) => name))
+    const others = [...values].filter(([name]) => !own.has(name)).flatMap(([name, given]) => given.map((value) => `--${name}=${value}`))
+    const settings = readSettings({ argv: others, env, cwd, defaultsFrom: cwd })
+    const stop = new AbortController().signal
+    const code = await command.run({
+      ...{ settings, words, env, cwd, out, stop },
+      flag: (name) => values.get(name)?.at(-1),
+      log: silentLog,
+    })
+    return { code, output }
+  } catch (error) {
+    if (!EXPECTED.some((kind) => error instanceof kind)) throw error
+    return { code: 1, output: `${output}${(error as Error).message}\n` }
+  }
+}

@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import { dropCover, keepCover } from '#core/catalog/choose-cover.ts'
 import type { Context } from '#core/conditions/context.ts'
 import type { Rules } from '#core/conditions/rules.ts'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { type Application, forgetIfEmpty, listApplications, recordCover } from '#core/matching/application-store.ts'
 import { applyProposal, previewOn, type Target, undoApplication } from '#core/matching/apply-proposal.ts'
@@ -145,7 +145,7 @@ class ProviderMatching implements Matching {
       await dropCover(this.#parts, { owner: target, coverId: id, by: 'user' })
       return 'All of this was undone before the cover came.'
     } catch (error) {
-      if (!(error instanceof CarrelError)) throw error
+      if (!(error instanceof AppError)) throw error
       return told(error.code, error.message)
     }
   }
@@ -297,7 +297,7 @@ class ProviderMatching implements Matching {
       await dropCover(this.#parts, { owner: { kind, id }, coverId: changes.coverId, by: 'plugin' })
       return { ...undone, undone: [...undone.undone, 'cover'] }
     } catch (error) {
-      if (!(error instanceof CarrelError)) throw error
+      if (!(error instanceof AppError)) throw error
       // Somebody has taken it away since.
       if (error.code === 'not_found') return undone
       return { ...undone, left: [...undone.left, { field: 'cover', reason: error.message }] }

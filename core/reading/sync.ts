@@ -41,7 +41,14 @@ export async function recordDocumentPlace(
     const saved: (PlaceRow | null)[] = []
     for (const { bookId, extent } of copies) {
       const place = placeOfDocument(extent, reported, publication)
-      const record = { userId: caller.userId, bookId, place, reportedPercentage: reported.percentage, pageCount: extent.pageCount, syncPlace }
+      const record = {
+        userId: caller.userId,
+        bookId,
+        place,
+        reportedPercentage: reported.percentage,
+        pageCount: extent.pageCount,
+        syncPlace,
+      }
       saved.push((await saveProgress(trx, record)) as PlaceRow | null)
     }
     return saved

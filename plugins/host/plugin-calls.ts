@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
-import { type CarrelError, refuse } from '#core/foundation/errors.ts'
+import { type AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { authOf } from '#plugins/credentials/plugin-auth.ts'
@@ -46,11 +46,11 @@ export interface PluginAnswer {
 }
 
 /** The result of a call: its answer, or the plugin's failure. */
-export type Attempt = PluginAnswer | { failed: CarrelError }
-export const hasFailed = (attempt: object): attempt is { failed: CarrelError } => 'failed' in attempt
+export type Attempt = PluginAnswer | { failed: AppError }
+export const hasFailed = (attempt: object): attempt is { failed: AppError } => 'failed' in attempt
 
 export interface PluginCalls {
-  /** @throws CarrelError: not_found, conflict (disabled, waiting, quarantined), invalid_value (the plugin refuses the input), unavailable (it failed) */
+  /** @throws AppError: not_found, conflict (disabled, waiting, quarantined), invalid_value (the plugin refuses the input), unavailable (it failed) */
   call(call: PluginCall): Promise<PluginAnswer>
   /**
    * Runs a new version once in its own process, and checks that it is what its manifest says.

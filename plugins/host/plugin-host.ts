@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import { type Credentials, openCredentials } from '#plugins/credentials/credentials.ts'
@@ -39,7 +39,7 @@ export interface PluginEdit {
 export interface PluginHost
   extends Pick<PluginCalls, 'call'>,
     Pick<PluginLifecycle, 'install' | 'consent' | 'rollBack' | 'setEnabled' | 'uninstall' | 'reset' | 'applyRevocations'> {
-  /** As `call`, but returns failures of the plugin as values. @throws CarrelError: not_found, conflict, invalid_value */
+  /** As `call`, but returns failures of the plugin as values. @throws AppError: not_found, conflict, invalid_value */
   attempt(call: PluginCall): Promise<Attempt>
   list(): Promise<InstalledPlugin[]>
   /** @throws not_found */
@@ -112,7 +112,7 @@ class Host implements PluginHost {
 
   attempt(call: PluginCall): Promise<Attempt> {
     return this.#calls.call(call).catch((error: unknown) => {
-      if (error instanceof CarrelError && pluginFailureCode(error) !== null) return { failed: error }
+      if (error instanceof AppError && pluginFailureCode(error) !== null) return { failed: error }
       throw error
     })
   }

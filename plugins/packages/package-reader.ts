@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import { type PluginPackage, readPackage } from '#plugins/packages/plugin-package.ts'
 import { unpackedBytes } from '#plugins/packages/zip.ts'
 
-export type PackageOutcome = { read: PluginPackage } | { refused: Pick<CarrelError, 'message' | 'details'> }
+export type PackageOutcome = { read: PluginPackage } | { refused: Pick<AppError, 'message' | 'details'> }
 
 /** Unpacking and hashing take some milliseconds up to this size; most plugins are smaller. Starting a thread takes half a second of another core. */
 const MAIN_BYTES_MAX = 1024 * 1024
@@ -29,7 +29,7 @@ export async function readPackageBeside(bytes: Buffer): Promise<PluginPackage> {
     const { message, details } = outcome.refused
     return refuse('invalid_value', message, { details })
   } catch (error) {
-    if (error instanceof CarrelError) throw error
+    if (error instanceof AppError) throw error
     return refuse('unavailable', 'Reading the package needs too much memory or time.', { cause: error })
   } finally {
     await thread.terminate()

@@ -1,6 +1,6 @@
 /** A process of its own that updates and rolls back one plugin for ever; killed by the test in the middle. */
 import { openDatabase } from '#core/database/database.ts'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openPluginHost } from '#plugins/host/plugin-host.ts'
 import { openEgress } from '#plugins/network/egress.ts'
@@ -22,7 +22,7 @@ for (let number = Number(firstVersion); ; number++) {
     if (number % 2 === 1) await host.rollBack(plugin.id)
     await ask()
   } catch (error) {
-    if (!(error instanceof CarrelError)) throw error
+    if (!(error instanceof AppError)) throw error
     process.stdout.write(`${error.code}: ${error.message}\n`)
   }
 }

@@ -10,7 +10,7 @@ import { explainTaken, typed } from '#api/cli/typed.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
 import { FolderInUse } from '#core/database/data-folder.ts'
 import { StartProblem } from '#core/database/start-problem.ts'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import { openStopSignal, QUIT_AT_ONCE } from '#core/foundation/stop-signal.ts'
 import { splitFlags } from '#core/settings/command-line.ts'
 import { readSettings, SettingsRefused, settingFlags } from '#core/settings/read-settings.ts'
@@ -101,7 +101,7 @@ try {
     error instanceof SettingsRefused ||
     error instanceof StartProblem ||
     error instanceof FolderInUse ||
-    error instanceof CarrelError
+    error instanceof AppError
   if (!interrupted) process.stderr.write(`${expected ? (error as Error).message : describeUnexpected(error)}\n`)
   process.exitCode = interrupted ? QUIT_AT_ONCE : 1
 }

@@ -20,7 +20,7 @@ import { routerPath } from '#api/http/route-path.ts'
 import type { Services } from '#api/http/services.ts'
 import { routes as ownRoutes } from '#api/routes.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 
 /** Time for all headers of a request to arrive: they fit into one packet. Node checks it every 30 s. */
@@ -137,7 +137,7 @@ class RestifyServer implements Server {
     response.on('error', (error) => this.#services.log.debug({ requestId: exchange.id, error }, 'Could not send a response'))
     if (readAddress(exchange) && !this.#cors.isPreflight(request) && request.url !== '*') return true
     this.#guard.count(exchange)
-    if (exchange.path === '') this.#fail(exchange, new CarrelError('invalid_request', BAD_ADDRESS))
+    if (exchange.path === '') this.#fail(exchange, new AppError('invalid_request', BAD_ADDRESS))
     else if (this.#cors.isPreflight(request)) answerPreflight(response)
     // The router itself would answer this one (OPTIONS *), without content.
     else this.#fail(exchange, unknownAddress())
@@ -172,7 +172,7 @@ class RestifyServer implements Server {
     // Before authentication: another site must not learn whether a password was right.
     if (isCrossSite({ method: request.method, headers: request.headers, own: exchange.origin }, this.#services.settings.corsOrigins)) {
       this.#guard.count(exchange)
-      throw new CarrelError('forbidden', CROSS_SITE)
+      throw new AppError('forbidden', CROSS_SITE)
     }
     // Authentication continues if the client disconnects: other requests may use the same key.
     await runInScope({ owner: exchange.address, signal: () => this.#closing.signal }, () => this.#guard.enter(exchange))
@@ -318,7 +318,7 @@ const BAD_ADDRESS = 'The address or the Host header of the request is not valid.
 
 const CROSS_SITE = 'A page of another site may not make changes here. An administrator can allow its address with the setting cors.origins.'
 
-const unknownAddress = () => new CarrelError('not_found', 'This address does not exist.')
+const unknownAddress = () => new AppError('not_found', 'This address does not exist.')
 
 /** Reads path and query into the exchange; false if the address or the Host header is invalid. */
 function readAddress(exchange: Exchange<Services>): boolean {
@@ -359,7 +359,7 @@ function isOpen({ mount }: Exchange<Services>, route: Route<Services> | null): b
 function refusalOfRouter(error: unknown): unknown {
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined
   if (status === 404) return unknownAddress()
-  return status === 405 ? new CarrelError('method_not_allowed') : error
+  return status === 405 ? new AppError('method_not_allowed') : error
 }
 
 function header(request: Request, name: string): string | undefined {

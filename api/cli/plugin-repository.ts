@@ -5,7 +5,7 @@ import { describePermissions } from '#api/cli/plugin.ts'
 import { typed } from '#api/cli/typed.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
@@ -63,7 +63,7 @@ async function withRepositories(
       return await work({ host, repositories })
     } catch (error) {
       // Errors have the same text as over HTTP.
-      if (error instanceof CarrelError) throw new CommandProblem(error.message, { cause: error })
+      if (error instanceof AppError) throw new CommandProblem(error.message, { cause: error })
       throw error
     } finally {
       stop.removeEventListener('abort', end)

@@ -5,7 +5,7 @@ import { printable } from '#api/cli/library-report.ts'
 import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
 import { quoted, typed } from '#api/cli/typed.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
@@ -32,7 +32,7 @@ export async function withPlugins(input: CommandInput, use: DatabaseUse, work: (
       return await work(host)
     } catch (error) {
       // Errors have the same text as over HTTP.
-      if (error instanceof CarrelError) throw new CommandProblem(error.message, { cause: error })
+      if (error instanceof AppError) throw new CommandProblem(error.message, { cause: error })
       throw error
     } finally {
       host.close()

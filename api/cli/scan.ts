@@ -4,7 +4,7 @@ import { chooseLibrary } from '#api/cli/library.ts'
 import { printSummary, renderProgress } from '#api/cli/library-report.ts'
 import { withDatabase } from '#api/cli/open-database.ts'
 import { typed } from '#api/cli/typed.ts'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/ingest/library-progress-query.ts'
 
 const PROGRESS_MS = 1_000
@@ -46,7 +46,7 @@ async function run(input: CommandInput): Promise<number> {
           await work.scans.start(library.id, mode, null, { confirm: input.flag('confirm') === 'true' })
           if (opened.serverRuns) out.line(`${library.name}: the running server scans it.`)
         } catch (error) {
-          if (!(error instanceof CarrelError && error.code === 'scan_running')) throw error
+          if (!(error instanceof AppError && error.code === 'scan_running')) throw error
           out.line(`${library.name}: a scan is already waiting or running.`)
         }
       }

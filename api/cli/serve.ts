@@ -11,7 +11,7 @@ import { watchGarbage } from '#api/garbage.ts'
 import type { Services } from '#api/http/services.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
 import { watchDataFolder } from '#core/database/data-folder-watch.ts'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import { describeStall, openWatchdog, suspectsOf, takeStall, type Watchdog } from '#core/foundation/watchdog.ts'
 import { getLibraryProgress, getLibrarySummary, listLibraries } from '#core/ingest/library-progress-query.ts'
 import { noteSuspects } from '#core/ingest/suspect-store.ts'
@@ -181,7 +181,7 @@ async function scanAll({ database, scans }: Services): Promise<void> {
   for (const library of await listLibraries(database)) {
     if (!library.isActive) continue
     await scans.start(library.id).catch((error: unknown) => {
-      if (!(error instanceof CarrelError && error.code === 'scan_running')) throw error
+      if (!(error instanceof AppError && error.code === 'scan_running')) throw error
     })
   }
 }

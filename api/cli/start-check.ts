@@ -18,7 +18,7 @@ export async function tryListening({ host, port }: Place): Promise<NodeJS.ErrnoE
 /**
  * Checks, before the database is created (seconds and 40 MB), for problems that would end the start later. From the second start on, the disk of a
  * library may be unmounted, and only the database knows which folders are libraries; those are checked after it is open.
- * @throws CommandProblem, CarrelError for a folder that cannot be a library
+ * @throws CommandProblem, AppError for a folder that cannot be a library
  */
 export async function checkStart(
   settings: Pick<Settings, 'host' | 'port' | 'dataFolder' | 'databaseUrl'>,

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import { memberText, readExactJson } from '#core/foundation/exact-json.ts'
 import { boundMarks } from '#core/foundation/text.ts'
 
@@ -86,9 +86,9 @@ function collect(request: IncomingMessage, { bytesMax, deadlineMs }: { bytesMax:
       else stop(tooLarge(bytesMax))
     }
     const onEnd = () => stop()
-    const onClose = () => stop(new CarrelError('invalid_request', 'The body ended early.'))
+    const onClose = () => stop(new AppError('invalid_request', 'The body ended early.'))
     const timer = setTimeout(() => {
-      stop(new CarrelError('invalid_request', `The body did not arrive within ${Math.ceil(deadlineMs / 1000)} seconds.`))
+      stop(new AppError('invalid_request', `The body did not arrive within ${Math.ceil(deadlineMs / 1000)} seconds.`))
     }, deadlineMs)
     request.on('data', onData).on('end', onEnd).on('error', stop).on('close', onClose)
   })
@@ -102,11 +102,9 @@ function parse(bytes: Buffer, exact: ReadonlySet<string>, asSent: ReadonlyMap<st
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     value = JSON.parse(text)
   } catch (cause) {
-    throw new CarrelError(
-      'invalid_request',
-      cause instanceof SyntaxError ? 'The body is not valid JSON.' : 'The body is not valid UTF-8.',
-      { cause },
-    )
+    throw new AppError('invalid_request', cause instanceof SyntaxError ? 'The body is not valid JSON.' : 'The body is not valid UTF-8.', {
+      cause,
+    })
   }
   const checked = checkText(value, { path: '', exact, left: { values: VALUES_MAX } })
   if (asSent.size > 0 && typeof checked === 'object' && checked !== null) keepAsSent(checked as Record<string, unknown>, text, asSent)
@@ -185,8 +183,8 @@ export function escapePointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
-function tooLarge(bytesMax: number): CarrelError {
-  return new CarrelError('payload_too_large', `The body is larger than the limit of ${bytesMax} bytes.`)
+function tooLarge(bytesMax: number): AppError {
+  return new AppError('payload_too_large', `The body is larger than the limit of ${bytesMax} bytes.`)
 }
 
 function refuseSize(bytesMax: number): never {

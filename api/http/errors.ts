@@ -1,4 +1,4 @@
-import { CarrelError, ERRORS, type ErrorCode, type ErrorKind } from '#core/foundation/errors.ts'
+import { AppError, ERRORS, type ErrorCode, type ErrorKind } from '#core/foundation/errors.ts'
 
 /** The only mapping from kinds of errors to HTTP statuses. */
 export const STATUS_OF_KIND: Record<ErrorKind, number> = {
@@ -131,7 +131,7 @@ const INTERNAL: ErrorReading = { code: 'internal', message: ERRORS.internal.mess
 /** Never throws, although anything may have been thrown, including objects that throw when they are read. */
 function readError(error: unknown): ErrorReading {
   try {
-    if (error instanceof CarrelError && error.code !== 'internal') return error
+    if (error instanceof AppError && error.code !== 'internal') return error
     return (error instanceof Error && outageOf(error)) || INTERNAL
   } catch {
     return INTERNAL

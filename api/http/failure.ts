@@ -3,7 +3,7 @@ import { discardBody } from '#api/http/body.ts'
 import { BrokenTransfer } from '#api/http/broken-transfer.ts'
 import { answerOf, type ErrorAnswer, internalAnswer } from '#api/http/errors.ts'
 import type { Exchange } from '#api/http/exchange.ts'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 
 /** The challenges of a 401 (RFC 7617, RFC 6750). */
@@ -43,9 +43,8 @@ function writeLine({ request, response, route, path, id }: Exchange<never>, erro
     if (response.destroyed) log.debug({ ...fields, error }, 'A request failed after its client had disconnected')
     else if (error instanceof BrokenTransfer) log.warn({ ...fields, error }, 'A transfer was aborted because its content changed')
     else if (answer.status === 500) log.error({ ...fields, error }, 'A request failed')
-    else if (answer.status === 503 && !(error instanceof CarrelError))
-      log.warn({ ...fields, error }, 'A request failed because of an outage')
-    else if (error instanceof CarrelError && error.cause !== undefined) log.debug({ ...fields, error }, 'A request was refused')
+    else if (answer.status === 503 && !(error instanceof AppError)) log.warn({ ...fields, error }, 'A request failed because of an outage')
+    else if (error instanceof AppError && error.cause !== undefined) log.debug({ ...fields, error }, 'A request was refused')
   } catch {
     writeBareLine(fields, log)
   }

@@ -3,7 +3,7 @@ import type { Exchange } from '#api/http/exchange.ts'
 import { type Allowance, type Client, isExempt, type RateLimiter } from '#api/http/rate-limit.ts'
 import type { Accounts } from '#core/account/accounts.ts'
 import { addressGroup } from '#core/account/address.ts'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 
 /** Authenticates every request and limits the request rate, before the route runs. */
 export interface RequestGuard {
@@ -105,5 +105,5 @@ function anonymous(address: string): Client {
 
 function refuseExcess(exchange: Exchange<never>, allowance: Allowance): never {
   setHeaders(exchange, allowance)
-  throw new CarrelError('rate_limit_exceeded', undefined, { retryAfterSeconds: allowance.resetSeconds })
+  throw new AppError('rate_limit_exceeded', undefined, { retryAfterSeconds: allowance.resetSeconds })
 }

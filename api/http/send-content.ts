@@ -3,7 +3,7 @@ import { BrokenTransfer } from '#api/http/broken-transfer.ts'
 import { allowsRange, checkConditions, readRange } from '#api/http/conditional.ts'
 import { drained } from '#api/http/drained.ts'
 import { appendVary, sendNothing, takesGzip } from '#api/http/response.ts'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 
 /** Bytes whose length is known before they are read; may also have a gzip form. */
 export interface ContentReply {
@@ -42,7 +42,7 @@ export async function sendContent(response: ServerResponse, reply: ContentReply)
   const wantsPart = method === 'GET' && headers.range !== undefined
   const asGzip = reply.gzipBytes !== null && !wantsPart && takesGzip(headers['accept-encoding'])
   const condition = checkConditions(headers, { etag: etagOf(reply, asGzip) })
-  if (condition === 'failed') throw new CarrelError('precondition_failed')
+  if (condition === 'failed') throw new AppError('precondition_failed')
   if (condition === 'unmodified' || method === 'HEAD') {
     setHeaders(response, reply, asGzip)
     if (condition === 'unmodified') return sendNothing(response, 304)
@@ -82,7 +82,7 @@ async function sendOpened(
   setHeaders(response, reply, content.isGzip)
   if (part === 'unsatisfiable') {
     response.setHeader('Content-Range', `bytes */${content.bytes}`)
-    throw new CarrelError('range_not_satisfiable', `The content has ${content.bytes} bytes; the range is outside of it.`)
+    throw new AppError('range_not_satisfiable', `The content has ${content.bytes} bytes; the range is outside of it.`)
   }
   if (part) response.setHeader('Content-Range', `bytes ${part.start}-${part.end}/${content.bytes}`)
   const start = part?.start ?? 0

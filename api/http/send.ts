@@ -11,7 +11,7 @@ import type { EventsReply } from '#api/http/event-stream.ts'
 import { appendVary, compress, GZIP_BYTES_MIN, sendNothing, takesGzip } from '#api/http/response.ts'
 import { sendArchive } from '#api/http/send-archive.ts'
 import { sendContent } from '#api/http/send-content.ts'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import { OutsideError, openInside } from '#core/foundation/open-inside.ts'
 
 /** Up to this size one read and one write are seven times faster than a stream, and 100 at once still fit into memory. */
@@ -91,7 +91,7 @@ async function sendFile(response: ServerResponse, reply: Extract<StreamReply, { 
   const file = await openFile(reply)
   try {
     const facts = await file.stat()
-    if (!facts.isFile()) throw new CarrelError('not_found', 'This file no longer exists.')
+    if (!facts.isFile()) throw new AppError('not_found', 'This file no longer exists.')
     const { headers, method } = response.req
     const validators = { etag: reply.etag, lastModified: facts.mtime }
     setValidators(response, reply.cacheControl, validators)
@@ -101,7 +101,7 @@ async function sendFile(response: ServerResponse, reply: Extract<StreamReply, { 
     response.setHeader('Accept-Ranges', 'bytes')
     if (range === 'unsatisfiable') {
       response.setHeader('Content-Range', `bytes */${facts.size}`)
-      throw new CarrelError('range_not_satisfiable', `The file has ${facts.size} bytes; the range is outside of it.`)
+      throw new AppError('range_not_satisfiable', `The file has ${facts.size} bytes; the range is outside of it.`)
     }
     const part = range ?? { start: 0, end: facts.size - 1 }
     if (range) response.setHeader('Content-Range', `bytes ${part.start}-${part.end}/${facts.size}`)
@@ -133,7 +133,7 @@ async function sendPart(
     if (bytesRead === 0) {
       // The file became shorter. Before the headers are sent, an error response is still possible.
       if (response.headersSent) throw new BrokenTransfer('A file became shorter while it was sent.')
-      throw new CarrelError('unavailable', 'The file changed while it was read. Try again.')
+      throw new AppError('unavailable', 'The file changed while it was read. Try again.')
     }
     if (response.destroyed) return
     if (!response.headersSent) response.writeHead(part.status)
@@ -149,9 +149,9 @@ async function openFile({ path, inside }: { path: string; inside?: string }): Pr
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : ''
     if (cause instanceof OutsideError || code === 'ENOENT' || code === 'ENOTDIR') {
-      throw new CarrelError('not_found', 'This file no longer exists.', { cause })
+      throw new AppError('not_found', 'This file no longer exists.', { cause })
     }
-    throw new CarrelError('unavailable', 'This file cannot be read at the moment.', { cause })
+    throw new AppError('unavailable', 'This file cannot be read at the moment.', { cause })
   }
 }
 
@@ -164,7 +164,7 @@ function setValidators(response: ServerResponse, cacheControl: string, { etag, l
 /** Whether the client's copy is current; sends 304 then. @throws precondition_failed */
 function endsByCondition(response: ServerResponse, validators: Validators): boolean {
   const outcome = checkConditions(response.req.headers, validators)
-  if (outcome === 'failed') throw new CarrelError('precondition_failed')
+  if (outcome === 'failed') throw new AppError('precondition_failed')
   if (outcome === 'unmodified') sendNothing(response, 304)
   return outcome === 'unmodified'
 }

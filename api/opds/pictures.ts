@@ -5,7 +5,7 @@ import type { CoverSize } from '#api/opds/addresses.ts'
 import { pagePicture } from '#api/views/page-picture.ts'
 import { bookThumbnail } from '#api/views/thumbnail.ts'
 import { findChosenCover } from '#core/catalog/choose-cover.ts'
-import { CarrelError, type ErrorCode } from '#core/foundation/errors.ts'
+import { AppError, type ErrorCode } from '#core/foundation/errors.ts'
 import { checkOwner } from '#core/metadata/chosen-cover-store.ts'
 import { PAGE_WIDTHS } from '#core/reading/page-variant.ts'
 
@@ -33,7 +33,7 @@ export async function coverImage(
   const chosen = await findChosenCover(call.services, { kind: 'book', id: bookId.toLowerCase() }, 'large')
   if (chosen) return { kind: 'file', ...chosen, mediaType: 'image/jpeg', cacheControl: CHECKED }
   const smallInstead = async (error: unknown): Promise<StreamReply> => {
-    if (!(error instanceof CarrelError && NO_PAGE.has(error.code))) throw error
+    if (!(error instanceof AppError && NO_PAGE.has(error.code))) throw error
     return await bookThumbnail(call, bookId, options)
   }
   try {

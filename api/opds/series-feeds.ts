@@ -5,7 +5,7 @@ import { getLibraryName } from '#core/catalog/library-name-query.ts'
 import { readSearch } from '#core/catalog/search-query.ts'
 import type { Series } from '#core/catalog/series.ts'
 import { listSeries, listSeriesByIds, type SeriesFilter } from '#core/catalog/series-query.ts'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import { cutText } from '#core/foundation/text.ts'
 import { findShelf, listCollectionSeries } from '#core/shelves/shelf-query.ts'
 
@@ -118,7 +118,7 @@ export async function recommendedFeed(call: CatalogCall, request: PagingQuery): 
   const { recommendations, database } = call.services
   const list = await recommendations.get(call.caller, null).catch((error: unknown) => {
     // The user has enabled no plugin with recommendations.
-    if (error instanceof CarrelError && error.code === 'not_found') return null
+    if (error instanceof AppError && error.code === 'not_found') return null
     throw error
   })
   const ids = [...new Set(list?.items.flatMap(({ serviceSeriesId }) => serviceSeriesId ?? []))]

@@ -16,7 +16,7 @@ import { type LoginProof, openSignIn, type SignedIn, type SignIn } from '#core/a
 import { openTokens } from '#core/account/token.ts'
 import type { EditedUser, NewUser, User, UserDetail, UserEdit } from '#core/account/user.ts'
 import { findUser, findUserByLogin, hasUsers, listSharingGrants, listUsers, type UserFilter } from '#core/account/user-store.ts'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
@@ -140,7 +140,7 @@ class StoredAccounts implements Accounts {
       return changed
     } catch (error) {
       // A refused change changed nothing; after any other error the change may have been committed.
-      const isRefused = error instanceof CarrelError && error.code !== 'internal' && error.code !== 'unavailable'
+      const isRefused = error instanceof AppError && error.code !== 'internal' && error.code !== 'unavailable'
       if (!isRefused) this.callers.forget()
       throw error
     }

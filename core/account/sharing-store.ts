@@ -13,7 +13,7 @@ import { permissionsOf, type SharingGrant } from '#core/account/user.ts'
 import { findUser, listSharingGrants } from '#core/account/user-store.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { announceAccess, announceSeries } from '#core/events/event-store.ts'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 
 const UNIQUE_VIOLATION = '23505'
 /** Of the users who would see more, the message names this many. */
@@ -272,7 +272,7 @@ function refuseUnknown(tagIds: readonly string[]): never {
 
 function refuseTaken(error: unknown): never {
   if (error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION) {
-    throw new CarrelError('conflict', 'Another sharing tag has this name.', { cause: error })
+    throw new AppError('conflict', 'Another sharing tag has this name.', { cause: error })
   }
   throw error
 }

@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { Permission, Role } from '#core/account/permission.ts'
 import type { SharingGrant, User } from '#core/account/user.ts'
 import { announceAccess } from '#core/events/event-store.ts'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import { boundMarks, cutText } from '#core/foundation/text.ts'
 
 const COLUMNS = ['id', 'username', 'email', 'role', 'permissions', 'is_active', 'last_login_at', 'created_at', 'updated_at'] as const
@@ -244,9 +244,8 @@ function toRow(fields: Partial<UserFields>): Partial<UserRow> & { password_hash?
 
 function refuseTaken(error: unknown): never {
   if (error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION && 'constraint' in error) {
-    if (error.constraint === 'users_username') throw new CarrelError('conflict', 'This user name is taken.', { cause: error })
-    if (error.constraint === 'users_email')
-      throw new CarrelError('conflict', 'This e-mail address belongs to another user.', { cause: error })
+    if (error.constraint === 'users_username') throw new AppError('conflict', 'This user name is taken.', { cause: error })
+    if (error.constraint === 'users_email') throw new AppError('conflict', 'This e-mail address belongs to another user.', { cause: error })
   }
   throw error
 }

@@ -2,22 +2,22 @@ import { randomInt } from 'node:crypto'
 import type { Knex } from 'knex'
 import { type Channel, openChannel } from '#core/cluster/channel-store.ts'
 
-/** On which nodes tell each other things; a hint only, since everybody also looks for himself every few seconds. */
+/** The channel for signals between nodes. Signals are only hints, since every node also polls. */
 const CHANNEL = 'carrel_node'
 
-/** A subquery: the locks of all nodes whose connection is there, see {@link openPresence}. */
+/** A subquery: the locks of all connected nodes, see {@link openPresence}. */
 export const LIVE_NODES = `SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks
   WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 
-/** The lock of a node: unlike that of any other process, and exact in a double. */
+/** A random lock for a node: unique among processes, and exact in a double. */
 export const newNodeLock = (): number => randomInt(1, 2 ** 48 - 1)
 
-/** A connection of our own that hears the other nodes, and by holding a lock shows them that this node lives. */
+/** A separate connection that receives signals of other nodes, and whose advisory lock shows them that this node is alive. */
 export type Presence = Channel
 
 /**
- * @param options.onSignal what other nodes (and this one) said, as it was given to {@link sendSignal}
- * @param options.onReturn the connection is back after a loss, during which signals were missed and the lock was held by nobody
+ * @param options.onSignal receives the signals of all nodes, including this one, as given to {@link sendSignal}
+ * @param options.onReturn the connection is restored after a loss, during which signals were missed and the lock was free
  * @throws when the first connection fails
  */
 export async function openPresence(

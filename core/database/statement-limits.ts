@@ -1,7 +1,7 @@
-import { type Canceller, openCanceller } from '#core/database/canceller.ts'
+import { type Canceler, openCanceler } from '#core/database/canceler.ts'
 import { openPlaces, type Places } from '#core/database/statement-places.ts'
 import type { LiveScope } from '#core/database/statement-scope.ts'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 
 /** Limits of the statements of requests, in ms unless the name says otherwise. */
 export interface StatementLimits {
@@ -64,18 +64,18 @@ export interface StatementLimiter {
 export function openStatementLimiter(options: {
   poolMax: number
   limits: StatementLimits
-  configure: Parameters<typeof openCanceller>[0]
+  configure: Parameters<typeof openCanceler>[0]
 }): StatementLimiter {
   const { poolMax, limits } = options
   const half = Math.max(1, Math.floor(poolMax / 2))
-  const canceller = openCanceller(options.configure)
+  const canceler = openCanceler(options.configure)
   const places = openPlaces({ total: half, perOwner: limits.placesPerOwner })
   return {
     limits,
     places,
     shares: openPlaces({ total: Number.POSITIVE_INFINITY, perOwner: half }),
-    run: (statement, start) => runLimited(statement, start, { limits, places, canceller }),
-    close: () => canceller.close(),
+    run: (statement, start) => runLimited(statement, start, { limits, places, canceler }),
+    close: () => canceler.close(),
   }
 }
 
@@ -87,13 +87,13 @@ const CHANGE = /\b(?:INSERT|UPDATE|DELETE|MERGE)\b/i
 async function runLimited<T>(
   { sql, connection, scope, mayRunAgain }: Statement,
   start: () => Promise<T>,
-  { limits, places, canceller }: { limits: StatementLimits; places: Places; canceller: Canceller },
+  { limits, places, canceler }: { limits: StatementLimits; places: Places; canceler: Canceler },
 ): Promise<T> {
   const isControl = CONTROL.test(sql)
   const sever = () => connection.connection.stream.destroy()
   let release: (() => void) | null = null
   let reason: Error | null = null
-  let cancelled: Promise<void> | null = null
+  let canceled: Promise<void> | null = null
   let cutting: NodeJS.Timeout | undefined
   let signal: AbortSignal | null = null
 
@@ -102,9 +102,9 @@ async function runLimited<T>(
     if (reason !== null || scope.isOver) return
     reason = because
     cutting = setTimeout(sever, CANCEL_MS)
-    cancelled = canceller.cancel(connection.processID).catch(sever)
+    canceled = canceler.cancel(connection.processID).catch(sever)
   }
-  const onLeave = () => cancel(new CarrelError('unavailable', 'The client has disconnected.'))
+  const onLeave = () => cancel(new AppError('unavailable', 'The client has disconnected.'))
   let timer = setTimeout(() => {
     if (scope.isOver) return
     if (!isControl) {
@@ -131,28 +131,28 @@ async function runLimited<T>(
     const abortSignal = signal as AbortSignal | null
     abortSignal?.removeEventListener('abort', onLeave)
     // The connection may be reused only when the cancel request can no longer hit another statement on it.
-    await cancelled
+    await canceled
     const give = release as (() => void) | null
     give?.()
   }
 }
 
-function tooLong(isRead: boolean, limitMs: number): CarrelError {
+function tooLong(isRead: boolean, limitMs: number): AppError {
   const seconds = limitMs / 1000
   const message = isRead
     ? `This list or search took longer than ${seconds} s and was stopped. Narrow it: name a library or a series, use fewer conditions, or look for longer words.`
     : `This took the database longer than ${seconds} s and was stopped. Change fewer things in one request, or try again later.`
-  return new CarrelError('unavailable', message, { retryAfterSeconds: 10 })
+  return new AppError('unavailable', message, { retryAfterSeconds: 10 })
 }
 
 /** @param limits.placesPerOwner is in the message, so that a client knows how many requests it may send at the same time */
-export function waitedTooLong({ placesPerOwner }: StatementLimits): CarrelError {
+export function waitedTooLong({ placesPerOwner }: StatementLimits): AppError {
   const message = `Too many expensive lists and searches are running; a user may have ${placesPerOwner} at the same time. Wait until the others have ended, or narrow this one: name a library or a series, use fewer conditions, or look for longer words.`
-  return new CarrelError('unavailable', message, { retryAfterSeconds: 5 })
+  return new AppError('unavailable', message, { retryAfterSeconds: 5 })
 }
 
-export function noConnection(): CarrelError {
-  return new CarrelError(
+export function noConnection(): AppError {
+  return new AppError(
     'unavailable',
     'All connections to the database are in use. Send fewer requests at the same time, or try again shortly.',
     {

@@ -26,28 +26,28 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS
 export type ErrorKind = (typeof ERRORS)[ErrorCode]['kind']
 
-/** A refusal with a code from the table. `message` is for the client; `cause` stays in the log. */
-export class CarrelError extends Error {
+/** A refused request, with a code from the table. `message` is for the client; `cause` is only logged. */
+export class AppError extends Error {
   readonly code: ErrorCode
   readonly details: unknown
   readonly retryAfterSeconds: number | undefined
 
   constructor(code: ErrorCode, message?: string, more: { details?: unknown; cause?: unknown; retryAfterSeconds?: number } = {}) {
     super(message ?? ERRORS[code].message, more.cause === undefined ? undefined : { cause: more.cause })
-    this.name = 'CarrelError'
+    this.name = 'AppError'
     this.code = code
     this.details = more.details
     this.retryAfterSeconds = more.retryAfterSeconds
   }
 }
 
-/** Throws a {@link CarrelError}. */
+/** Throws a {@link AppError}. */
 export function refuse(
   code: ErrorCode,
   message?: string,
   more?: { details?: unknown; cause?: unknown; retryAfterSeconds?: number },
 ): never {
-  throw new CarrelError(code, message, more)
+  throw new AppError(code, message, more)
 }
 
 /** Refuses one value of a body. @param path its JSON pointer, such as `/scanningConfig/mode` */

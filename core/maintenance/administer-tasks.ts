@@ -5,7 +5,7 @@ import type { Scans } from '#core/ingest/scans.ts'
 import { TASK_PRIORITY, type TaskQueue, type TaskType } from '#core/tasks/task.ts'
 import { deleteEndedTasks } from '#core/tasks/task-admin-store.ts'
 import { getTask } from '#core/tasks/task-query.ts'
-import { takeFromLostNode } from '#core/tasks/task-worker-store.ts'
+import { requeueOfDeadNode } from '#core/tasks/task-worker-store.ts'
 
 interface Dependencies {
   database: Knex
@@ -29,12 +29,12 @@ export async function forgetEndedTasks({ database }: Pick<Dependencies, 'databas
 /** Queues a task again whose node has died; normally this happens by itself within seconds. @throws not_found; conflict while its node is alive */
 export async function unlockTask({ database }: Pick<Dependencies, 'database'>, caller: Caller, taskId: string): Promise<string> {
   const task = await getTask(database, taskId, caller)
-  switch (await takeFromLostNode(database, taskId)) {
-    case 'taken back':
+  switch (await requeueOfDeadNode(database, taskId)) {
+    case 'requeued':
       return 'The task is queued again.'
     case 'not running':
       return `The task is not running (${task.status}): there is nothing to unlock.`
-    case 'node lives':
+    case 'node alive':
       refuse('conflict', `This task runs on ${task.lockedBy ?? 'a node'}, which is alive. Cancel it, and retry it when it has ended.`)
   }
 }

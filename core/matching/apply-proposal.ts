@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import { dropCover, keepCover } from '#core/catalog/choose-cover.ts'
 import { announceRecords } from '#core/events/event-store.ts'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import {
   type Application,
@@ -143,7 +143,7 @@ class ProviderProposals implements Proposals {
       await dropCover(this.#parts, { owner: target, coverId: id, by: 'user' })
       return 'All of this was undone before the cover came.'
     } catch (error) {
-      if (!(error instanceof CarrelError)) throw error
+      if (!(error instanceof AppError)) throw error
       return told(error.code, error.message)
     }
   }
@@ -196,7 +196,7 @@ class ProviderProposals implements Proposals {
       await dropCover(this.#parts, { owner: { kind, id }, coverId: changes.coverId, by: 'plugin' })
       return { ...undone, undone: [...undone.undone, 'cover'] }
     } catch (error) {
-      if (!(error instanceof CarrelError)) throw error
+      if (!(error instanceof AppError)) throw error
       // Somebody has taken it away since.
       if (error.code === 'not_found') return undone
       return { ...undone, left: [...undone.left, { field: 'cover', reason: error.message }] }

@@ -100,7 +100,7 @@ export function nextRun(cron: string | null, timezone: string, after: Date): Dat
       wrong('/cronSchedule', `a job runs every ${MINUTES_APART_MIN} minutes at most.`)
     return times.next().toDate()
   } catch (error) {
-    if (error instanceof Error && error.name === 'CarrelError') throw error
+    if (error instanceof Error && error.name === 'AppError') throw error
     return wrong('/cronSchedule', `it is no timetable: ${(error as Error).message}.`)
   }
 }

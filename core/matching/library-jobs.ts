@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { fieldsOf, type JobConfig, type LibraryJob, nextRun } from '#core/matching/library-job.ts'
 import {
@@ -170,7 +170,7 @@ class ScheduledLibraryJobs implements LibraryJobs {
   async runDue(): Promise<void> {
     for (const job of await listDueJobs(this.#parts.database)) {
       const next = nextOf(job)
-      if (next instanceof CarrelError) {
+      if (next instanceof AppError) {
         // It would be due for ever, and all behind it with it.
         if (await advanceJob(this.#parts.database, job, null))
           await recordRun(this.#parts.database, job.id, { status: 'failed', message: next.message })
@@ -331,11 +331,11 @@ function wishOf(provider: Provider, kind: Pass['kind'], config: JobConfig) {
 }
 
 /** What can be no timetable any more was one when it was entered. */
-function nextOf({ cronSchedule, timezone }: LibraryJob): Date | null | CarrelError {
+function nextOf({ cronSchedule, timezone }: LibraryJob): Date | null | AppError {
   try {
     return nextRun(cronSchedule, timezone, new Date())
   } catch (error) {
-    if (error instanceof CarrelError) return error
+    if (error instanceof AppError) return error
     throw error
   }
 }

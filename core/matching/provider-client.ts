@@ -74,7 +74,7 @@ export interface Recommender {
 
 /**
  * Asks providers. What they answer has been checked against the schemas of provider-answers.ts.
- * All that asks throws CarrelError where the question itself cannot be asked: not_found, conflict (it is not enabled), invalid_value.
+ * All that asks throws AppError where the question itself cannot be asked: not_found, conflict (it is not enabled), invalid_value.
  */
 export interface ProviderClient {
   list(): Promise<Provider[]>

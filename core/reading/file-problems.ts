@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { ReadableBook } from '#core/catalog/readable-book-query.ts'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import { OutsideError, openInside } from '#core/foundation/open-inside.ts'
 import type { Problem } from '#core/metadata/analysis.ts'
 
@@ -65,7 +65,7 @@ async function withOpened<Result>(book: ReadableBook, use: (file: FileHandle) =>
 export function refuseForNow(book: ReadableBook, cause: unknown): never {
   if (!isSystemError(cause)) throw cause
   const { code, syscall } = cause
-  throw new CarrelError(
+  throw new AppError(
     'unavailable',
     `"${book.fileName}" cannot be read at the moment: the system refused it (${code}). Try again; if the error persists, check the server's disks, permissions and limits.`,
     { details: { code, syscall }, cause },

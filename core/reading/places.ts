@@ -1,6 +1,6 @@
 import type { Caller } from '#core/account/caller.ts'
 import { type ProgressRow, placeOf } from '#core/catalog/progress.ts'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import { readInstant } from '#core/foundation/instant.ts'
 import { refuseMember } from '#core/metadata/patch-rules.ts'
 import type { ReadingDependencies } from '#core/reading/manifest.ts'
@@ -115,7 +115,7 @@ export async function findPublication(dependencies: PlaceDependencies, request: 
   try {
     return (await dependencies.publications.get(request)).publication
   } catch (error) {
-    if (error instanceof CarrelError && error.code !== 'internal') return null
+    if (error instanceof AppError && error.code !== 'internal') return null
     throw error
   }
 }

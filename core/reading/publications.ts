@@ -5,7 +5,7 @@ import { openBookLookup } from '#core/catalog/book-lookup.ts'
 import type { ReadableBook } from '#core/catalog/readable-book-query.ts'
 import { openSingleFlight } from '#core/database/single-flight.ts'
 import { openByteBudget } from '#core/foundation/byte-budget.ts'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import { memoryBytes } from '#core/foundation/memory-bytes.ts'
 import { normalizeText } from '#core/foundation/text.ts'
 import type { Problem, ZipLocation } from '#core/metadata/analysis.ts'
@@ -149,7 +149,7 @@ class CachedPublications implements Publications {
       return await refuseFile(book, outcome.problem, `"${name}" of "${book.fileName}" cannot be read`)
     } catch (cause) {
       release()
-      if (cause instanceof CarrelError) throw cause
+      if (cause instanceof AppError) throw cause
       await checkUnchanged(book)
       refuseForNow(book, cause)
     }

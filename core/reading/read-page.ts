@@ -5,7 +5,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { type BookPage, fileHashOf, formatOfMediaType, pageIdsOf } from '#core/catalog/book.ts'
 import { openBookLookup } from '#core/catalog/book-lookup.ts'
 import { findPages, type ReadableBook } from '#core/catalog/readable-book-query.ts'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type {
   ExtractRar,
@@ -197,7 +197,7 @@ class CachedPageReader implements PageReader {
       const outcome = await this.#produce(book, target, variant)
       return 'problem' in outcome ? await this.#refusePage(book, outcome.problem, target.index + 1) : outcome
     } catch (cause) {
-      if (cause instanceof CarrelError) {
+      if (cause instanceof AppError) {
         // Only this log line informs the operator: the user is just asked to try again.
         if (cause.code === 'unavailable')
           this.#dependencies.log.warn({ err: cause, bookId: book.id, path: book.path }, 'Could not read a page.')

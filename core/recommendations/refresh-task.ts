@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Semaphore } from '#core/foundation/semaphore.ts'
 import type { Answered, PluginUser, ProviderClient, ProviderFailure } from '#core/matching/provider-client.ts'
@@ -147,7 +147,7 @@ class RefreshTask {
 
   /** Errors before the provider was called, and errors of this server. */
   async #fail(reader: PluginUser, error: unknown): Promise<never> {
-    if (!(error instanceof CarrelError)) {
+    if (!(error instanceof AppError)) {
       await this.#recordFailure(reader, { code: 'server', message: 'The server could not make the list.', retryAfterSeconds: null })
       throw error
     }

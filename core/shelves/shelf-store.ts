@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { announce } from '#core/events/event-store.ts'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import { SHELF_MEMBERS_MAX, type Shelf, type ShelfEdit, type ShelfKind } from '#core/shelves/shelf.ts'
 import { findShelf } from '#core/shelves/shelf-query.ts'
 import { SHELF_TABLES } from '#core/shelves/shelf-table.ts'
@@ -183,7 +183,7 @@ async function visibleIds(trx: Knex, caller: Caller, kind: ShelfKind, ids: reado
 
 function refuseTaken(error: unknown): never {
   if (error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION) {
-    throw new CarrelError('conflict', 'Another one has this name.', { cause: error })
+    throw new AppError('conflict', 'Another one has this name.', { cause: error })
   }
   throw error
 }

@@ -1,6 +1,6 @@
 import type { NewTask, TaskHandler, TaskQueue, TasksOf, TaskType } from '#core/tasks/task.ts'
 
-/** Hands everything on to another queue; a queue that does one thing otherwise extends it. */
+/** Passes every call to another queue; queues that change one behavior extend it. */
 export class DelegatingTaskQueue implements TaskQueue {
   protected readonly tasks: TaskQueue
 

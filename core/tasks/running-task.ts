@@ -2,15 +2,15 @@ import type { TaskRun, TaskType } from '#core/tasks/task.ts'
 import { attemptOf } from '#core/tasks/task-ending.ts'
 import type { BegunTask, Progress } from '#core/tasks/task-store.ts'
 
-/** A task that runs on this node. */
+/** A task that is running on this node. */
 export class RunningTask {
   readonly id: string
-  /** Of the begin that counts; another one when a node that took this one for dead had given it back. */
+  /** The number of this run; it increases when another node requeues the task because it takes this node for dead. */
   run: number
   isCancelled = false
-  /** Its handler has ended. */
+  /** Settles when the handler has ended. */
   isEnding = false
-  /** Settles when all about it has been written. */
+  /** Settles when the outcome is stored. */
   done: Promise<void> = Promise.resolve()
   readonly #abort = new AbortController()
 
@@ -21,14 +21,14 @@ export class RunningTask {
 
   cancel(): void {
     this.isCancelled = true
-    this.#abort.abort(new DOMException('The task was cancelled', 'AbortError'))
+    this.#abort.abort(new DOMException('The task was canceled', 'AbortError'))
   }
 
   stop(): void {
     this.#abort.abort(new DOMException('The server is stopping', 'AbortError'))
   }
 
-  /** What its handler is given. */
+  /** What the handler receives. */
   describe(type: TaskType, task: BegunTask, report: (progress: Progress) => void): TaskRun {
     const { id, libraryId, seriesId, bookId, userId, parentId, params, waitedMs } = task
     return {

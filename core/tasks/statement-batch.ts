@@ -8,13 +8,13 @@ interface Waiting<Item, Answer> {
 }
 
 interface BatchOptions<Item, Answer> {
-  /** Answers in the order of the items. */
+  /** Returns the results in the order of the items. */
   run(items: readonly Item[]): Promise<readonly Answer[]>
-  /** Told of each failure; true tries the same again. What it is false for fails with its error. */
+  /** Receives each failure; true retries the same items, false fails them with the error. */
   retries(error: unknown): Promise<boolean>
 }
 
-/** Runs one statement at a time; what comes while one is under way goes into the next. */
+/** Runs one statement at a time; items that are added meanwhile go into the next one. */
 export class StatementBatch<Item, Answer> {
   readonly #options: BatchOptions<Item, Answer>
   #waiting: Waiting<Item, Answer>[] = []
@@ -33,7 +33,7 @@ export class StatementBatch<Item, Answer> {
 
   async #work(): Promise<void> {
     this.#isBusy = true
-    // What is added in the same breath goes together.
+    // Items that are added in the same turn of the event loop go together.
     await Promise.resolve()
     while (this.#waiting.length > 0) await this.#runSome(this.#waiting.splice(0, ITEMS_MAX))
     this.#isBusy = false
@@ -54,7 +54,7 @@ export class StatementBatch<Item, Answer> {
     }
   }
 
-  /** One value that the database refuses must not keep the others. */
+  /** A value that the database refuses must not fail the others. */
   async #refuse(some: readonly Waiting<Item, Answer>[], error: unknown): Promise<void> {
     if (some.length === 1) some[0]?.reject(error)
     else for (const one of some) await this.#runSome([one])

@@ -3,16 +3,16 @@ import type { Caller } from '#core/account/caller.ts'
 import type { TaskType } from '#core/tasks/task.ts'
 import { onlyKnownTo } from '#core/tasks/task-query.ts'
 
-/** Rows of one statement: finished analyses come by the hundred thousand. */
+/** Rows per statement: there may be a hundred thousand finished analyses. */
 const STEP = 5_000
-/** Whether a task of the type waits or runs. */
+/** Whether a task of the type is waiting or running. */
 export async function hasOpenTask(database: Knex, type: TaskType): Promise<boolean> {
   return (await database('tasks').where({ type }).whereIn('status', ['pending', 'processing']).first('id')) !== undefined
 }
 
 /**
- * Forgets tasks that ended at least so many days ago, a piece at a time; answers how many.
- * @param by only those that this caller may know of; null for all
+ * Deletes tasks that ended at least so many days ago, in portions; returns how many.
+ * @param by only tasks that this caller may see; null for all
  */
 export async function deleteEndedTasks(database: Knex, { days, by }: { days: number; by: Caller | null }): Promise<number> {
   const known = by === null ? null : await onlyKnownTo(database, by)
@@ -29,7 +29,7 @@ export async function deleteEndedTasks(database: Knex, { days, by }: { days: num
   }
 }
 
-/** How long the first of those that wait and may begin has waited, in ms; null where none does. */
+/** How long the first task that could begin has waited, in ms; null if there is none. */
 export async function findLongestWait(database: Knex, by: Caller): Promise<number | null> {
   const row = await database('tasks')
     .whereRaw(`tasks.status = 'pending' AND tasks.scheduled_for <= now()`)

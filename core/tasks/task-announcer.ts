@@ -4,17 +4,17 @@ import type { Log } from '#core/foundation/log.ts'
 import type { TaskType } from '#core/tasks/task.ts'
 import { countQueue, listTaskEvents } from '#core/tasks/task-event-query.ts'
 
-/** As often as progress is written. */
+/** The same interval at which progress is stored. */
 const COLLECT_MS = 300
-/** Analyses that a second tells of: by the hundred they are told by their books, and their failures by the errors of those. */
+/** Analyses announced per second: when there are hundreds, the events of their books and errors are enough. */
 const ANALYSES_MAX = 20
-/** Counting a queue of a hundred thousand takes a twentieth of a second. */
+/** Counting a queue of a hundred thousand tasks takes a twentieth of a second. */
 const COUNT_MS = 2_000
 
-/** Tells those who follow how tasks get on, some at a time: of a task that has changed twice, how it stands then. */
+/** Announces changes of tasks in portions: a task that changed twice is announced once, in its latest state. */
 export interface TaskAnnouncer {
   changed(type: TaskType, taskIds: readonly string[]): void
-  /** Hands on what waits. */
+  /** Announces everything that is pending. */
   flush(): Promise<void>
 }
 
@@ -26,7 +26,7 @@ export function openTaskAnnouncer({ database, announcer, log }: { database: Knex
   let counting: NodeJS.Timeout | undefined
   let flushing: Promise<void> = Promise.resolve()
 
-  /** One after the other: what was read first must not be told last. */
+  /** One at a time: a state that was read earlier must not be announced later. */
   function flush(): Promise<void> {
     flushing = flushing.then(flushOnce)
     return flushing
@@ -38,7 +38,7 @@ export function openTaskAnnouncer({ database, announcer, log }: { database: Knex
     try {
       announcer.soon([await countQueue(database)])
     } catch (error) {
-      log.debug({ err: error }, 'How many tasks there are could not be announced')
+      log.debug({ err: error }, 'Could not announce the number of tasks')
     }
   }
 
@@ -52,7 +52,7 @@ export function openTaskAnnouncer({ database, announcer, log }: { database: Knex
     try {
       announcer.soon(await listTaskEvents(database, ids))
     } catch (error) {
-      log.debug({ err: error, count: ids.length }, 'How tasks get on could not be announced')
+      log.debug({ err: error, count: ids.length }, 'Could not announce the progress of tasks')
     }
   }
 

@@ -27,7 +27,7 @@ const STATUSES = {
   cancelled: 'failed',
 } as const
 
-/** How these tasks stand, as those who follow are told. Tasks that are forgotten are missing. */
+/** The states of these tasks, as events announce them. Deleted tasks are missing. */
 export async function listTaskEvents(database: Knex, taskIds: readonly string[]): Promise<NewAnnouncement[]> {
   const { rows } = await database.raw(
     `SELECT t.id, t.type, t.status, t.library_id, t.series_id, t.book_id, t.user_id, t.last_error, t.created_at, t.started_at, t.completed_at,
@@ -38,7 +38,7 @@ export async function listTaskEvents(database: Knex, taskIds: readonly string[])
   return (rows as TaskRow[]).map(eventOf)
 }
 
-/** How many tasks wait or run, of all nodes. */
+/** How many tasks are waiting or running, over all nodes. */
 export async function countQueue(database: Knex): Promise<NewAnnouncement> {
   const { rows } = await database.raw(
     `SELECT type, count(*)::int AS count FROM tasks WHERE status IN ('pending', 'processing') GROUP BY type ORDER BY type`,
@@ -55,8 +55,8 @@ export async function countQueue(database: Knex): Promise<NewAnnouncement> {
 
 function eventOf(row: TaskRow): NewAnnouncement {
   const { library_id: libraryId, series_id: seriesId, book_id: bookId, user_id: userId } = row
-  const error = row.status === 'cancelled' ? 'The task was cancelled.' : row.last_error
-  // Of a book that is gone only those are told who see all: its id is that of no series.
+  const error = row.status === 'cancelled' ? 'The task was canceled.' : row.last_error
+  // A task of a deleted book is announced only to users who see everything: its id belongs to no series.
   const reach = seriesId ?? (bookId === null ? null : (row.book_series_id ?? bookId))
   return {
     event: {

@@ -10,21 +10,21 @@ import { WORKER_SCHEMA, WorkerConnections } from '#core/tasks/worker-connections
 import { workerLog } from '#core/tasks/worker-log.ts'
 
 /**
- * The queue nudges workers whose tasks are due. By itself a worker looks rarely: before it knows that nothing of its type is due it has passed every
- * job of a higher priority, 25 ms for a hundred thousand analyses.
+ * The queue notifies workers of due tasks. On their own, workers poll rarely: before a worker finds that no job of its type is due, it has
+ * scanned every job of a higher priority, 25 ms for a hundred thousand analyses.
  */
 const POLL_MS = 300_000
-/** Given back after this time to those who have room. */
+/** After this time a claimed job without a free worker is returned. */
 const LOCAL_TTL_MS = 2_000
-/** Done jobs are deleted together, and failed ones told; both also make a worker wait for a database that is away. */
+/** Done jobs are deleted in batches, and failed ones recorded in batches; both also make a worker wait while the database is away. */
 const BATCH_MS = 5
 const RETRY_MS = 1_000
 
-/** A job that a worker of this node has taken. */
+/** A job that a worker of this node has claimed. */
 export interface TakenJob {
   taskId: string
   worker: string
-  /** As graphile-worker counts them, this one included. */
+  /** As graphile-worker counts them, including this one. */
   attempts: number
 }
 
@@ -34,16 +34,16 @@ interface LaneOptions {
   database: Knex
   log: Log
   node: { nodeId: string; nodeLock: number }
-  /** Throws to have the job tried again. */
+  /** Throws to have the job retried. */
   perform(job: TakenJob): Promise<void>
 }
 
-/** The workers of one type on this node: a pool of graphile-worker, and the next one when it ends because the database was away. */
+/** The workers of one type on this node: a pool of graphile-worker, replaced when it ends because the database was away. */
 export class TaskLane {
   readonly #options: LaneOptions
-  /** Whose jobs may still run, one of which takes new ones. */
+  /** Pools whose jobs may still be running; only the last one claims new jobs. */
   readonly #workers = new Set<string>()
-  /** Runs outside of the request that has added a task: it must not share its limits and end. */
+  /** Escapes the context of the request that added a task: the task must not share the limits and the end of the request. */
   readonly #outside = AsyncLocalStorage.snapshot()
   readonly #running = new Map<string, Set<Promise<void>>>()
   #pool: WorkerPool | null = null
@@ -59,7 +59,7 @@ export class TaskLane {
     return [...this.#workers]
   }
 
-  /** Begins to take jobs. */
+  /** Starts to claim jobs. */
   start(): void {
     const { type, concurrency, database, log } = this.#options
     let admit = () => {}
@@ -68,7 +68,7 @@ export class TaskLane {
     })
     const connections = new WorkerConnections(database, registered)
     const events = new EventEmitter() as WorkerEvents
-    // It ends, and gives back what it holds where the database still answers; what fails then would end this process. #retire gives it back later.
+    // The pool ends and returns its jobs if the database answers; an error then would end this process. #retire returns them later.
     events.on('localQueue:setMode', ({ newMode }) => {
       if (newMode === 'RELEASED') connections.close()
     })
@@ -96,22 +96,22 @@ export class TaskLane {
     this.#ended = Promise.all([this.#ended, ended])
   }
 
-  /** Has idle workers look for jobs now. */
+  /** Makes idle workers look for jobs now. */
   nudge(): void {
     try {
       if (!this.#isStopping) this.#outside(() => this.#pool?.nudge(this.#options.concurrency))
     } catch {
-      // It is ending; the next one looks by itself.
+      // The pool is ending; the next one polls when it starts.
     }
   }
 
-  /** Takes no new jobs, and returns when nothing runs any more. What runs must be told to end by who performs it. */
+  /** Stops claiming jobs, and resolves when none is running. The caller must abort the running ones. */
   async stop(): Promise<void> {
     this.#isStopping = true
     this.#connections?.close()
     const pool = this.#pool
     this.#pool = null
-    // It fails where the pool had ended by itself, which #replace has seen.
+    // Fails if the pool had ended by itself, which #replace has handled.
     await Promise.resolve(pool?.gracefulShutdown()).catch(() => {})
     await this.#ended
   }
@@ -127,30 +127,30 @@ export class TaskLane {
     }
   }
 
-  /** Until it is known which node works here nothing is taken: nobody could give it back. */
+  /** Registers this node before it claims jobs; otherwise nobody could return them after a crash. */
   async #register(worker: string): Promise<void> {
     const { database, node, log, type } = this.#options
     while (!this.#isStopping) {
       try {
         return await registerWorkers(database, { ...node, workers: [worker] })
       } catch (error) {
-        log.warn({ err: error, taskType: type }, 'A worker could not register; it will try again')
+        log.warn({ err: error, taskType: type }, 'A worker could not register; it will retry')
         await sleep(RETRY_MS)
       }
     }
   }
 
-  /** A pool that nobody has stopped ends where it could not tell its database what was done. */
+  /** A pool ends by itself if it could not report done jobs to the database. */
   async #replace(worker: string, error: unknown): Promise<void> {
     if (!this.#isStopping) {
-      this.#options.log.warn({ err: error, taskType: this.#options.type }, 'A worker of the task queue ended; another one begins')
+      this.#options.log.warn({ err: error, taskType: this.#options.type }, 'A worker of the task queue ended; starting another one')
       await sleep(RETRY_MS)
       if (!this.#isStopping) this.start()
     }
     await this.#retire(worker)
   }
 
-  /** Gives back what the worker had taken, when nothing of it runs any more. */
+  /** Returns the jobs of a worker when none of them is running. */
   async #retire(worker: string): Promise<void> {
     await Promise.allSettled([...(this.#running.get(worker) ?? [])])
     this.#running.delete(worker)
@@ -159,7 +159,7 @@ export class TaskLane {
         await retireWorkers(this.#options.database, [worker])
         break
       } catch {
-        // The next node that looks finds it.
+        // The next node that checks finds it.
         if (this.#isStopping) break
         await sleep(RETRY_MS)
       }
@@ -169,7 +169,7 @@ export class TaskLane {
 }
 
 /**
- * Of a type of which many run, as many jobs as have room are taken by one statement. No more: they come in no order, and one that is more urgent would
- * wait for them. Of the others jobs are taken one by one, or a node that is busy would keep them from one that is not.
+ * For types with many concurrent tasks, one statement claims as many jobs as there is room for. Not more: they have no order, and a more urgent job
+ * would wait behind them. Jobs of other types are claimed one at a time, so that a busy node does not take them from an idle one.
  */
 const localQueueOf = (concurrency: number) => (concurrency > 2 ? { localQueue: { size: concurrency, ttl: LOCAL_TTL_MS } } : {})

@@ -11,7 +11,7 @@ interface Sums {
   waitMs: number
 }
 
-/** All that is known of the tasks of one type. Times in ms; `lastErrorAt` is ISO 8601. */
+/** Metrics of the tasks of one type. Times in ms; `lastErrorAt` is ISO 8601. */
 export interface TypeSums extends Sums {
   taskType: string
   durations: number[]
@@ -19,7 +19,7 @@ export interface TypeSums extends Sums {
   lastErrorAt: string | null
 }
 
-/** The same of one hour or day. */
+/** Metrics of one hour or day. */
 export interface PeriodSums extends Sums {
   /** ISO 8601. */
   start: string
@@ -28,7 +28,7 @@ export interface PeriodSums extends Sums {
 const SUMS = `sum(succeeded)::float8 AS succeeded, sum(failed)::float8 AS failed, sum(retried)::float8 AS retried, sum(items)::float8 AS items,
   sum(duration_ms)::float8 AS "durationMs", min(duration_min_ms)::float8 AS "minMs", max(duration_max_ms)::float8 AS "maxMs", sum(wait_ms)::float8 AS "waitMs"`
 
-/** By type, those that ran most first. */
+/** By type, most frequent first. */
 export async function listTypeSums(database: Knex): Promise<TypeSums[]> {
   const { rows } = await database.raw(
     `SELECT m.*, e.last_error AS "lastError", e.last_error_at AS "lastErrorAt", coalesce(d.durations, '{}') AS durations
@@ -46,7 +46,7 @@ export async function listTypeSums(database: Knex): Promise<TypeSums[]> {
   }))
 }
 
-/** By hour or day of UTC, the earliest first; periods in which nothing ran are missing. */
+/** By hour or day (UTC), earliest first; periods without runs are missing. */
 export async function listPeriodSums(
   database: Knex,
   { from, granularity, taskType }: { from: Date; granularity: 'hour' | 'day'; taskType: string | undefined },
@@ -59,7 +59,7 @@ export async function listPeriodSums(
   return (rows as (Sums & { start: Date })[]).map((row) => ({ ...row, start: row.start.toISOString() }))
 }
 
-/** The first hour of which anything is known; null where there is none. */
+/** The first hour with metrics; null if there is none. */
 export async function findFirstHour(database: Knex): Promise<Date | null> {
   const row = await database('task_metrics').min({ hour: 'hour' }).first()
   return row?.hour ?? null

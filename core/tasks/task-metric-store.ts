@@ -1,26 +1,26 @@
 import type { Knex } from 'knex'
 
-/** How the tasks of one type went within one hour. */
+/** Metrics of the tasks of one type within one hour. */
 export interface TaskHour {
   task_type: string
-  /** ISO 8601, whole. */
+  /** ISO 8601, a whole hour. */
   hour: string
   succeeded: number
   failed: number
-  /** Tries that were not the last one. */
+  /** Failed tries that were followed by another. */
   retried: number
   items: number
   duration_ms: number
   duration_min_ms: number
   duration_max_ms: number
   wait_ms: number
-  /** Runs by class of duration. */
+  /** Number of runs by class of duration. */
   durations: number[]
   last_error: string | null
   last_error_at: string | null
 }
 
-/** Adds to what is known of these hours. */
+/** Adds to the metrics of these hours. */
 export async function addTaskHours(database: Knex, hours: readonly TaskHour[]): Promise<void> {
   const sums = ['succeeded', 'failed', 'retried', 'items', 'duration_ms', 'wait_ms']
   await database.raw(
@@ -33,7 +33,7 @@ export async function addTaskHours(database: Knex, hours: readonly TaskHour[]): 
   )
 }
 
-/** Deletes what is older than so many days, 0 for all; answers how many hours of types went. */
+/** Deletes metrics that are older than so many days, 0 for all; returns the number of rows (hours of types). */
 export async function deleteTaskHours(database: Knex, olderThanDays: number): Promise<number> {
   const query = database('task_metrics')
   if (olderThanDays > 0) query.whereRaw('hour < now() - make_interval(days => CAST(? AS integer))', [olderThanDays])

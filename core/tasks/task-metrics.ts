@@ -6,25 +6,25 @@ import { FinalFailure, type TaskHandler, type TaskQueue, type TaskRun, type Task
 import { TRIES_MAX } from '#core/tasks/task-ending.ts'
 import { addTaskHours, deleteTaskHours, type TaskHour } from '#core/tasks/task-metric-store.ts'
 
-/** A month tells whether this week was unlike others; some thousand rows. */
+/** A month shows whether this week is unusual; it has some thousand rows. */
 export const METRICS_KEPT_DAYS = 30
-/** Between two writings: a server that is killed loses no more than this. */
+/** Interval of writes: a killed server loses no more than this. */
 const WRITE_MS = 10_000
-/** Between two looks at what is too old. */
+/** Interval at which old metrics are deleted. */
 const CLEAN_MS = 3_600_000
 const HOUR_MS = 3_600_000
-/** Of an error's message. */
+/** Maximum length of a stored error message. */
 const MESSAGE_LENGTH_MAX = 1_000
 
-/** Counts how tasks go, by hour and type. */
+/** Counts outcomes and durations of tasks, by hour and type. */
 export interface TaskMetrics {
-  /** The queue whose handlers are timed; register them here. */
+  /** The queue that measures its handlers; register them here. */
   metered(tasks: TaskQueue): TaskQueue
-  /** Writes what was counted since the last time. */
+  /** Stores what was counted since the last time. */
   write(): Promise<void>
-  /** Forgets everything; answers how many hours of types went. */
+  /** Deletes all metrics; returns the number of rows (hours of types). */
   clear(): Promise<number>
-  /** Writes once more. */
+  /** Stores the last counts. */
   close(): Promise<void>
 }
 
@@ -43,7 +43,7 @@ class HourlyTaskMetrics implements TaskMetrics {
   readonly #options: TaskMetricsOptions
   #hours = new Map<string, TaskHour>()
   #cleanedAt = 0
-  // One after the other; what cannot be written is lost, for it is worth no memory.
+  // One write at a time. Counts that cannot be written are dropped, since they are not worth memory.
   #writing = Promise.resolve()
   readonly #timer
 
@@ -62,7 +62,7 @@ class HourlyTaskMetrics implements TaskMetrics {
       sums[outcome.isLast ? 'failed' : 'retried']++
       sums.last_error = taskErrorMessage(outcome.error).slice(0, MESSAGE_LENGTH_MAX).toWellFormed().replaceAll('\0', '\ufffd')
       sums.last_error_at = new Date().toISOString()
-      // It is one run, however often it is tried.
+      // Tries of one task count as one run.
       if (!outcome.isLast) return
     }
     sums.items += items
@@ -88,7 +88,7 @@ class HourlyTaskMetrics implements TaskMetrics {
         record({ succeeded: true })
         return result
       } catch (error) {
-        // Cancelled, or the server ends: that says nothing of the task.
+        // Canceled, or the server is stopping: neither is an outcome of the task.
         if (!run.signal.aborted) record({ succeeded: false, error, isLast: error instanceof FinalFailure || run.attempt >= TRIES_MAX })
         throw error
       }
@@ -110,7 +110,7 @@ class HourlyTaskMetrics implements TaskMetrics {
   #writeQuietly(): Promise<void> {
     this.#writing = this.#writing
       .then(() => this.#addHours())
-      .catch((error: unknown) => this.#options.log.warn({ err: error }, 'How tasks went could not be written down'))
+      .catch((error: unknown) => this.#options.log.warn({ err: error }, 'Could not store the metrics of tasks'))
     return this.#writing
   }
 

@@ -12,13 +12,13 @@ import { LIVE_WORKERS } from '#core/tasks/task-worker-store.ts'
 export const TASK_STATUSES = ['pending', 'processing', 'completed', 'failed', 'cancelled'] as const
 export type TaskStatus = (typeof TASK_STATUSES)[number]
 
-/** A task as people see it. */
+/** A task as the API shows it. */
 export const TaskRecord = Noun('Task')({
   id: Uuid,
   taskType: Type.String(),
   status: OneOf(TASK_STATUSES),
   priority: Type.Integer(),
-  attempts: Type.Integer({ minimum: 0, description: 'Tries begun so far.' }),
+  attempts: Type.Integer({ minimum: 0, description: 'Number of tries so far.' }),
   maxAttempts: Type.Integer({ minimum: 1 }),
   libraryId: Nullable(Uuid),
   libraryName: Nullable(Type.String()),
@@ -29,12 +29,12 @@ export const TaskRecord = Noun('Task')({
   params: Type.Unknown(),
   result: Type.Unknown(),
   lastError: Nullable(Type.String()),
-  lockedBy: Nullable(Type.String({ description: 'The node that runs it.' })),
+  lockedBy: Nullable(Type.String({ description: 'The node that runs the task.' })),
   lockedUntil: Nullable(Timestamp),
   progress: Type.Optional(
     Type.Object(
       { current: Type.Integer(), total: Type.Integer(), message: Type.Optional(Type.String()) },
-      { description: 'Only while it runs.' },
+      { description: 'Only while the task is running.' },
     ),
   ),
   createdAt: Timestamp,
@@ -47,7 +47,7 @@ export type TaskRecord = Static<typeof TaskRecord>
 const Count = Type.Integer({ minimum: 0 })
 const COUNTS = { pending: Count, processing: Count, completed: Count, failed: Count, stale: Count, total: Count }
 
-/** How many tasks there are, by status and type. `stale` are running ones whose node is gone. */
+/** Number of tasks by status and type. `stale` are running ones whose node is dead. */
 export const TaskStats = Noun('TaskStats')({ ...COUNTS, byType: Type.Record(Type.String(), Type.Object(COUNTS)) })
 export type TaskStats = Static<typeof TaskStats>
 
@@ -86,7 +86,7 @@ const SELECT = `
   LEFT JOIN task_workers w ON w.worker = t.worker
   ORDER BY t.created_at DESC, t.id`
 
-/** Newest first. @param by who asks: tasks of hidden books and series are left out; null = the house itself */
+/** Newest first. @param by the caller, who does not see tasks of hidden books and series; null for the server itself */
 export async function listTasks(
   database: Knex,
   filter: { status?: TaskStatus | undefined; taskType?: string | undefined; limit: number },
@@ -102,10 +102,10 @@ export async function listTasks(
 /** @param by as in `listTasks`. @throws not_found */
 export async function getTask(database: Knex, taskId: string, by: Caller | null = null): Promise<TaskRecord> {
   const [task] = await readTasks(database, by, (tasks) => tasks.where('tasks.id', taskId).limit(1))
-  return task ?? refuse('not_found', `There is no task ${taskId}; finished tasks are forgotten after some hours.`)
+  return task ?? refuse('not_found', `There is no task ${taskId}. Finished tasks are deleted after some hours.`)
 }
 
-/** Adds "the caller may know of this task" to a query of the table `tasks`. */
+/** Adds "the caller may see this task" to a query of the table `tasks`. */
 export async function onlyKnownTo(database: Knex, by: Caller): Promise<(tasks: Knex.QueryBuilder) => void> {
   const restricted = await hasSharingGrants(database, by.userId)
   return (tasks) => {
@@ -116,7 +116,7 @@ export async function onlyKnownTo(database: Knex, by: Caller): Promise<(tasks: K
 
 async function readTasks(database: Knex, by: Caller | null, choose: (tasks: Knex.QueryBuilder) => void): Promise<TaskRecord[]> {
   const restricted = by !== null && (await hasSharingGrants(database, by.userId)) ? by : null
-  // Chosen before anything is joined: there may be a hundred thousand.
+  // Selected before any join: there may be a hundred thousand.
   const tasks = database('tasks').select('*').modify(choose).orderByRaw('tasks.created_at DESC, tasks.id')
   if (by) tasks.modify(showsNothingPrivate(by))
   if (restricted) tasks.modify(showsNothingHidden(database, restricted))
@@ -124,13 +124,13 @@ async function readTasks(database: Knex, by: Caller | null, choose: (tasks: Knex
   return (rows as TaskRow[]).map((row) => {
     const task = by === null ? taskOf(row) : withoutPaths(by, taskOf(row))
     if (!restricted || task.bookId !== null || task.seriesId !== null) return task
-    // What went wrong with a whole library may name a file of any series, what came of it counts them all, and many series are named by id.
+    // Errors of a library task may name files of any series, its result counts all series, and tasks of many series list their ids.
     const { progress: _, ...known } = task
     return { ...known, params: null, lastError: null, result: null }
   })
 }
 
-/** What went wrong and how far it is may name files by their paths. */
+/** Error and progress messages may contain paths of files. */
 function withoutPaths(by: Caller, task: TaskRecord): TaskRecord {
   const { lastError, progress } = task
   return {
@@ -140,7 +140,7 @@ function withoutPaths(by: Caller, task: TaskRecord): TaskRecord {
   }
 }
 
-/** Adds "the task is not of another reader": what is recommended to somebody or exported by somebody is theirs. Administrators see that it runs. */
+/** Adds "the task belongs to no other user": recommendations and exports are private. Administrators see that the task exists. */
 function showsNothingPrivate(caller: Caller): (tasks: Knex.QueryBuilder) => void {
   const { userId } = caller
   return (tasks) => {
@@ -148,7 +148,7 @@ function showsNothingPrivate(caller: Caller): (tasks: Knex.QueryBuilder) => void
   }
 }
 
-/** Adds "the book and the series of this task are visible to the caller"; of one that has gone nobody knows any more. */
+/** Adds "the book and the series of this task are visible to the caller"; tasks of deleted ones are hidden. */
 function showsNothingHidden(database: Knex, by: Caller): (tasks: Knex.QueryBuilder) => void {
   const found = (table: string, id: string) => database(table).select(database.raw('1')).whereRaw(`${table}.id = tasks.${id}`)
   const book = found('books', 'book_id').modify(visibleTo(by, 'books.series_id'))
@@ -177,7 +177,7 @@ export async function countTasks(database: Knex, by: Caller | null = null): Prom
     stats.byType[type] ??= none()
     for (const counts of [stats, stats.byType[type]]) {
       if (status !== 'stale') counts.total += count
-      // The interface has no counter for cancelled ones; they are part of the total.
+      // The API has no counter for canceled tasks; the total includes them.
       if (status !== 'cancelled') counts[status] += count
     }
   }

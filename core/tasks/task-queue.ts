@@ -23,35 +23,35 @@ import { registerWorkers, requeueLost } from '#core/tasks/task-worker-store.ts'
 import { WORKER_SCHEMA, WorkerConnections } from '#core/tasks/worker-connections-store.ts'
 import { workerLog } from '#core/tasks/worker-log.ts'
 
-/** Finished analyses come by the hundred thousand: two hours of history. The rest is kept for a week. */
+/** Finished analyses are kept for two hours, since there may be a hundred thousand; other tasks for a week. */
 const ANALYSIS_KEPT_SECONDS = 2 * 3600
 const KEPT_SECONDS = 7 * 24 * 3600
 const SWEEP_MS = 5_000
-/** Signals wake the workers at once; this finds what has come due and signals that were lost, by one look into an index for each type. */
+/** Signals wake workers at once; this poll finds due tasks and lost signals, with one index look-up per type. */
 const POLL_MS = 1_000
-/** A look at all that waits, some tenths of a second for a hundred thousand; what it finds is rare. */
+/** A check of all waiting tasks takes some tenths of a second for a hundred thousand, and rarely finds anything. */
 const REPAIR_MS = 60_000
 const CLEAN_MS = 3_600_000
 const PROGRESS_MS = 300
-/** Rows of one INSERT: enough to make the round trip cheap, few enough to keep the statement under a megabyte. */
+/** Rows per INSERT: enough to make the round trip cheap, few enough to keep the statement under a megabyte. */
 const ADD_CHUNK = 500
-/** Between two looks another one of the key must have come and gone each time. */
+/** Each attempt fails only if another task with the key began and ended between two statements. */
 const ADD_TRIES_MAX = 100
 
 interface QueueOptions {
   database: Knex
   log: Log
-  /** Shown to people as who runs a task. */
+  /** Shown to users as the node that runs a task. */
   nodeId: string
-  /** Nobody is told where it is missing. */
+  /** Without it nothing is announced. */
   announcer?: Announcer
-  /** Between two looks for what nodes that are gone have left. */
+  /** Interval of checks for tasks of dead nodes. */
   sweepMs?: number
 }
 
-/** Opens the task queue; its tables are there. */
+/** Opens the task queue; its tables must exist. */
 export async function openTaskQueue(options: QueueOptions): Promise<TaskQueue> {
-  // Brings the tables of graphile-worker up to date where its version is newer than the migration that made them.
+  // Migrates the tables of graphile-worker if its version is newer than the migration that created them.
   const worker = await makeWorkerUtils({
     schema: WORKER_SCHEMA,
     logger: workerLog(options.log),
@@ -60,7 +60,7 @@ export async function openTaskQueue(options: QueueOptions): Promise<TaskQueue> {
   return new DurableTaskQueue(options, worker)
 }
 
-/** Tasks are rows of ours; graphile-worker hands out those that are due, and decides when a failed one is tried again. */
+/** Tasks are rows of our own table; graphile-worker hands out due jobs and schedules retries. */
 class DurableTaskQueue implements TaskQueue {
   readonly #database: Knex
   readonly #log: Log
@@ -95,21 +95,21 @@ class DurableTaskQueue implements TaskQueue {
       }
       const waiting = await findWaiting(this.#database, task.type, task.dedupeKey)
       if (waiting !== null) return { taskId: waiting, created: false }
-      // It began in between.
+      // The task with the key began in between.
     }
-    throw new Error(`The task ${task.type} of the key ${task.dedupeKey} can neither be added nor found`)
+    throw new Error(`The task ${task.type} with the key ${task.dedupeKey} can neither be added nor found`)
   }
 
   async addMany(tasks: readonly NewTask[]): Promise<number> {
     let added = 0
-    // In one order: two statements that add the same keys in different orders would wait for each other for good.
+    // In one order: two statements that add the same keys in different orders would deadlock.
     const inOrder = tasks.toSorted((a, b) => (a.dedupeKey < b.dedupeKey ? -1 : 1))
     for (const [type, ofType] of Map.groupBy(inOrder, (task) => task.type)) {
       for (let at = 0; at < ofType.length; at += ADD_CHUNK) {
         const ids = await addTasks(this.#database, type, ofType.slice(at, at + ADD_CHUNK))
         if (ids.length === 0) continue
         added += ids.length
-        // Analyses by the hundred thousand are told when they begin.
+        // Analyses are announced only when they begin: there may be a hundred thousand.
         if (type !== 'analyze_book') this.#announcer.changed(type, ids)
         await this.#wake(type)
       }
@@ -118,7 +118,7 @@ class DurableTaskQueue implements TaskQueue {
   }
 
   handle(type: TaskType, { concurrency }: { concurrency: number }, handler: TaskHandler): void {
-    if (this.#isStarted) throw new Error(`The handler of ${type} came after start()`)
+    if (this.#isStarted) throw new Error(`The handler of ${type} was registered after start()`)
     const { nodeId, nodeLock } = this.#node
     this.#lanes.set(
       type,
@@ -134,7 +134,7 @@ class DurableTaskQueue implements TaskQueue {
       nodeLock: this.#node.nodeLock,
       onSignal: (signal) => this.#hear(signal as Signal),
       onReturn: () => this.#comeBack(),
-      onLoss: (error) => this.#log.warn({ err: error }, 'The task queue lost its connection; it will connect again'),
+      onLoss: (error) => this.#log.warn({ err: error }, 'The task queue lost its connection; it will reconnect'),
     })
     this.#isStarted = true
     await this.#sweep()
@@ -171,15 +171,15 @@ class DurableTaskQueue implements TaskQueue {
   }
 
   async #cancel(type: TaskType, which: TasksOf | { id: string }): Promise<number> {
-    const cancelled = await cancelTasks(this.#database, which)
-    const running = cancelled.filter(({ isRunning }) => isRunning).map(({ id }) => id)
+    const canceled = await cancelTasks(this.#database, which)
+    const running = canceled.filter(({ isRunning }) => isRunning).map(({ id }) => id)
     for (const id of running) this.#runner.cancel(id)
     this.#announcer.changed(
       type,
-      cancelled.map(({ id }) => id),
+      canceled.map(({ id }) => id),
     )
     if (running.length > 0) await sendTaskSignal(this.#database, { cancel: running })
-    return cancelled.length
+    return canceled.length
   }
 
   async #stop(): Promise<void> {
@@ -187,8 +187,8 @@ class DurableTaskQueue implements TaskQueue {
     this.#runner.stop()
     if (this.#isStarted) {
       await Promise.all([...this.#lanes.values()].map((lane) => lane.stop()))
-      // Where the database is away the next node that looks finds them.
-      await this.#runner.releaseHandedBack().catch((error) => this.#log.warn({ err: error }, 'What was handed back waits for its next try'))
+      // If the database is away, the next node that checks finds them.
+      await this.#runner.releaseHandedBack().catch((error) => this.#log.warn({ err: error }, 'Returned tasks wait for their next try'))
     }
     await this.#worker.release()
     await this.#announcer.flush()
@@ -212,14 +212,14 @@ class DurableTaskQueue implements TaskQueue {
   async #sweep(): Promise<void> {
     const count = await requeueLost(this.#database, this.#workers())
     if (count === 0) return
-    this.#log.info({ count }, 'Took back tasks of a node that is gone')
+    this.#log.info({ count }, 'Queued tasks of a dead node again')
     this.#nudgeAll()
   }
 
   async #repair(): Promise<void> {
     const count = await addMissingJobs(this.#database)
     if (count === 0) return
-    this.#log.info({ count }, 'Tasks that nobody would have begun are due again')
+    this.#log.info({ count }, 'Repaired waiting tasks that had no job')
     this.#nudgeAll()
   }
 
@@ -236,12 +236,12 @@ class DurableTaskQueue implements TaskQueue {
     for (const lane of this.#lanes.values()) lane.nudge()
   }
 
-  /** The connection is back after a loss, during which signals were missed and other nodes may have taken us for dead. */
+  /** The connection is restored after a loss, during which signals were missed and other nodes may have taken this node for dead. */
   #comeBack(): void {
     if (this.#stopped) return
     registerWorkers(this.#database, { ...this.#node, workers: this.#workers() })
       .then(() => this.#nudgeAll())
-      .catch((error) => this.#log.warn({ err: error }, 'The workers of this node could not register again'))
+      .catch((error) => this.#log.warn({ err: error }, 'Could not register the workers of this node again'))
   }
 
   #every(ms: number, work: () => Promise<void>): void {
@@ -252,7 +252,7 @@ class DurableTaskQueue implements TaskQueue {
       try {
         await work()
       } catch (error) {
-        if (!this.#stopped) this.#log.warn({ err: error }, 'The task queue could not look after itself; it will try again')
+        if (!this.#stopped) this.#log.warn({ err: error }, 'The maintenance of the task queue failed; it will retry')
       } finally {
         isBusy = false
       }

@@ -11,8 +11,8 @@ const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
 /**
- * How tasks went and how the queue stands. Counts of hidden things cannot be taken from what was counted without them, so whoever does not see every
- * series is told of no task that has ended.
+ * Metrics of tasks and the state of the queue. The metrics do not record which series they concern, so callers who do not see every series
+ * get none of ended tasks.
  */
 export async function readTaskReport(database: Knex, caller: Caller) {
   const isVisible = !(await hasSharingGrants(database, caller.userId))
@@ -44,7 +44,7 @@ export async function readTaskReport(database: Knex, caller: Caller) {
   }
 }
 
-/** The same over time; a period without a task is missing. */
+/** The same over time; periods without tasks are missing. */
 export async function readTaskHistory(
   database: Knex,
   caller: Caller,
@@ -75,7 +75,7 @@ function addTo<Sums extends { succeeded: number; failed: number; durationMs: num
 
 function describeType(type: TypeSums, caller: Caller) {
   const executed = type.succeeded + type.failed
-  // Of tries that were no last ones nothing is timed.
+  // Only last tries are timed.
   const isTimed = executed > 0
   const seesErrors = caller.permissions.has('tasks-read')
   return {

@@ -22,16 +22,16 @@ import {
 
 const RETRY_MS = 1_000
 
-/** Thrown to graphile-worker: it tries the job again, later. */
+/** Thrown to graphile-worker, which retries the job later. */
 class TryAgain extends Error {}
 
-/** Runs the handlers of tasks on this node, and writes how the tasks get on. What it cannot write it writes when the database is back. */
+/** Runs the handlers of tasks on this node and stores their outcomes. While the database is away, it keeps outcomes and stores them later. */
 export class TaskRunner {
   readonly #database: Knex
   readonly #log: Log
   readonly #announcer: TaskAnnouncer
   readonly #running = new Map<string, RunningTask>()
-  /** Of those whose begin is under way: whether somebody has cancelled it since. */
+  /** Tasks that are about to begin: whether somebody has canceled them since. */
   readonly #beginning = new Map<string, boolean>()
   readonly #handedBack = new Set<string>()
   readonly #types = new Map<string, TaskType>()
@@ -49,7 +49,7 @@ export class TaskRunner {
     this.#ends = new StatementBatch({ run: (ends) => settleRuns(database, ends), retries })
   }
 
-  /** Runs the task of a job, unless it is over or runs elsewhere: then its job is not needed. @throws TryAgain */
+  /** Runs the task of a job, unless it has ended or runs elsewhere: then the job is obsolete. @throws TryAgain */
   async perform(type: TaskType, job: TakenJob, handler: TaskHandler): Promise<void> {
     try {
       const task = await this.#begin(job)
@@ -64,7 +64,7 @@ export class TaskRunner {
       const live = this.#running.get(task.id)
       if (!live) break
       if (!live.isCancelled && !live.isEnding) {
-        // Another node took us for dead while we were cut off: the run that lives settles what was begun again.
+        // Another node took this one for dead while it was disconnected: the newer run decides the outcome.
         live.run = task.run
         return await live.done
       }
@@ -85,19 +85,19 @@ export class TaskRunner {
     await work
   }
 
-  /** Aborts the run, if it is here. */
+  /** Aborts the run of a task, if it is on this node. */
   cancel(taskId: string): void {
     if (this.#beginning.has(taskId)) this.#beginning.set(taskId, true)
     this.#running.get(taskId)?.cancel()
   }
 
-  /** Aborts all runs; what they are given back as costs no try. */
+  /** Aborts all runs; returning them costs no try. */
   stop(): void {
     this.#isStopping = true
     for (const running of this.#running.values()) running.stop()
   }
 
-  /** After everything has ended: what was handed back may begin at once, elsewhere. */
+  /** Called after all runs have ended: returned tasks may begin at once, on other nodes. */
   async releaseHandedBack(): Promise<void> {
     await resetJobs(this.#database, [...this.#handedBack])
     this.#handedBack.clear()
@@ -153,8 +153,8 @@ export class TaskRunner {
     const end = { ...verdict, id: task.id, run: running.run, delaySeconds: backoffSeconds(job.attempts) }
     const settled = await this.#write(end)
     this.#announcer.changed(type, [task.id])
-    if (settled === 'lost') throw new TryAgain('Another node has this task by now')
-    // Its job is over, whatever comes of it: the next run has one of its own.
+    if (settled === 'lost') throw new TryAgain('Another node runs this task now')
+    // The job of this run is done, whatever the outcome: the next run gets a new one.
     if (settled === 'again') return await addJobs(this.#database, [task.id])
     if (verdict.isHandedBack) this.#handedBack.add(task.id)
     if (verdict.status === 'pending' && !running.isCancelled) throw new TryAgain(verdict.lastError ?? 'The server is stopping')
@@ -165,8 +165,8 @@ export class TaskRunner {
       return await this.#ends.add(end)
     } catch (error) {
       if (this.#isStopping) throw new TryAgain('The database is away')
-      this.#log.warn({ err: error, taskId: end.id }, 'The result of a task could not be written')
-      const lastError = `Its result could not be written: ${cleanText(error instanceof Error ? error.message : '')}`
+      this.#log.warn({ err: error, taskId: end.id }, 'Could not store the result of a task')
+      const lastError = `Could not store its result: ${cleanText(error instanceof Error ? error.message : '')}`
       return await this.#ends.add({ ...end, status: 'failed', result: undefined, lastError, isFinal: true })
     }
   }
@@ -178,7 +178,7 @@ export class TaskRunner {
 
   async #awaitDatabase(error: unknown): Promise<boolean> {
     if (this.#isStopping) return false
-    this.#log.warn({ err: error }, 'The task queue cannot reach its database; it will try again')
+    this.#log.warn({ err: error }, 'The task queue cannot reach its database; it will retry')
     await sleep(RETRY_MS)
     return true
   }

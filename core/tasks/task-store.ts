@@ -4,19 +4,19 @@ import { type NewTask, TASK_PRIORITY, type TaskReference, type TasksOf, type Tas
 import { type SettledStatus, TRIES_MAX } from '#core/tasks/task-ending.ts'
 import { WORKER_SCHEMA } from '#core/tasks/worker-connections-store.ts'
 
-/** Of a job. We end tries ourselves, for a try that a killed node had begun is none. */
+/** Attempts of a job. Tasks count tries themselves, because a try that ended with a killed node does not count. */
 const JOB_ATTEMPTS_MAX = 30_000
-/** A claim whose answer was lost with its connection; a node that has the job begins it sooner. */
+/** After this time a claim counts as lost with its connection; a node that received it begins the job sooner. */
 const LOST_CLAIM_SECONDS = 30
-/** Rows of one DELETE: finished analyses come by the hundred thousand. */
+/** Rows per DELETE: there may be a hundred thousand finished analyses. */
 const STEP = 5_000
-/** A notification carries 8,000 bytes at most; an id has 39 of them. */
+/** A notification has at most 8,000 bytes; each id takes 39. */
 const SIGNAL_IDS_MAX = 150
 
-/** What nodes tell each other about tasks. */
+/** Signals between nodes about tasks. */
 export type Signal = { wake: TaskType } | { cancel: string[] }
 
-/** A task that was begun just now. `run` names this begin: whoever begins it later has a higher one. */
+/** A task that has just begun. `run` identifies this run; later runs have higher numbers. */
 export interface BegunTask extends TaskReference {
   id: string
   run: number
@@ -27,16 +27,16 @@ export interface BegunTask extends TaskReference {
 }
 
 /**
- * Lower ones come first. Only jobs of one type are ever compared, but workers of all types pass the others on their way: so analyses, which come by the
- * hundred thousand, lie behind all of them.
+ * Lower numbers come first. Only jobs of one type are compared, but workers of all types scan past the jobs of others: so analyses, of which there
+ * may be a hundred thousand, come after all of them.
  */
 const JOB_PRIORITY = `CASE WHEN type = 'analyze_book' THEN greatest(1, least(32767, 16384 - priority)) ELSE greatest(-32768, least(0, -priority)) END`
 
-/** An array of jobs for `add_jobs` from rows that have the columns of `tasks`. */
+/** An array of jobs for `add_jobs` from rows with the columns of `tasks`. */
 const jobsOf = (rows: string) => `ARRAY(SELECT (type, json_build_object('taskId', id), NULL, scheduled_for, ${JOB_ATTEMPTS_MAX}, id::text,
   ${JOB_PRIORITY}, NULL)::${WORKER_SCHEMA}.job_spec FROM ${rows})`
 
-/** One statement. Of a key that waits already nothing is added; answers the ids of those that were. @param tasks of one type */
+/** One statement. Skips tasks whose key is already waiting; returns the ids of the added ones. @param tasks of one type */
 export async function addTasks(database: Knex, type: TaskType, tasks: readonly NewTask[]): Promise<string[]> {
   const { rows } = await database.raw(
     `WITH given AS (
@@ -68,13 +68,13 @@ const rowOf = (task: NewTask) => ({
   scheduled_for: task.scheduledFor,
 })
 
-/** The key's waiting task, if there is one. */
+/** The waiting task with the key, if there is one. */
 export async function findWaiting(database: Knex, type: TaskType, key: string): Promise<string | null> {
   const row = await database('tasks').where({ type, dedupe_key: key, status: 'pending' }).first('id')
   return row?.id ?? null
 }
 
-/** Those of these types of which a task waits that may begin. */
+/** Those of these types that have a waiting task that may begin. */
 export async function listDueTypes(database: Knex, types: readonly TaskType[]): Promise<TaskType[]> {
   const { rows } = await database.raw(
     `SELECT type FROM unnest(CAST(? AS text[])) AS type
@@ -84,7 +84,7 @@ export async function listDueTypes(database: Knex, types: readonly TaskType[]): 
   return rows.map((row: { type: TaskType }) => row.type)
 }
 
-/** Begins those that wait; null in the place of all others. */
+/** Begins those that are waiting; null in the place of all others. */
 export async function beginTasks(database: Knex, requests: readonly { id: string; worker: string }[]): Promise<(BegunTask | null)[]> {
   const { rows } = await database.raw(
     `WITH asked AS (SELECT * FROM unnest(CAST(:ids AS uuid[]), CAST(:workers AS text[])) AS a (id, worker)),
@@ -104,25 +104,25 @@ export async function beginTasks(database: Knex, requests: readonly { id: string
   })
 }
 
-/** How a run ended, as it is written. */
+/** The outcome of a run, for storing. */
 export interface SettledRun {
   id: string
   run: number
   status: SettledStatus
   result: unknown
   lastError: string | null
-  /** It is no try. */
+  /** The run does not count as a try. */
   isHandedBack: boolean
-  /** No try is left to it. */
+  /** There are no tries left. */
   isFinal: boolean
-  /** Until the next try. */
+  /** Pause before the next try. */
   delaySeconds: number
 }
 
-/** How a run was written: `lost` when the task is another node's by now, `again` when it was cancelled and is to run once more. */
+/** How a run was stored: `lost` if another node runs the task now, `again` if it was canceled and must run once more. */
 export type Settled = 'written' | 'again' | 'lost'
 
-/** A cancelled run was cancelled, however it ended. */
+/** A canceled run counts as canceled, however it ended. */
 export async function settleRuns(database: Knex, ends: readonly SettledRun[]): Promise<Settled[]> {
   const { rows } = await database.raw(
     `WITH ended AS (
@@ -152,7 +152,7 @@ export async function settleRuns(database: Knex, ends: readonly SettledRun[]): P
   return ends.map(({ id }) => (written.has(id) ? (written.get(id) ? 'again' : 'written') : 'lost'))
 }
 
-/** Makes sure that each of these tasks has a job, if it waits. */
+/** Makes sure that each waiting one of these tasks has a job. */
 export async function addJobs(database: Knex, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await database.raw(
@@ -162,8 +162,8 @@ export async function addJobs(database: Knex, ids: readonly string[]): Promise<v
 }
 
 /**
- * Gives every waiting task a job that has none, or whose job was claimed and never begun: the answer to a claim is lost with its connection, and
- * graphile-worker takes back a job by itself that runs for four hours. Answers how many there were.
+ * Adds a job for every waiting task that has none, or whose job was claimed but never begun: the answer to a claim may be lost with its connection,
+ * and graphile-worker itself takes back a job only after four hours. Returns the number of tasks.
  */
 export async function addMissingJobs(database: Knex): Promise<number> {
   const { rows } = await database.raw(
@@ -173,7 +173,7 @@ export async function addMissingJobs(database: Knex): Promise<number> {
   return rows[0].count
 }
 
-/** Makes the jobs of tasks that were handed back due at once; their next failure waits as long as if nothing had been. */
+/** Makes the jobs of returned tasks due at once; their next failure waits as if there had been none. */
 export async function resetJobs(database: Knex, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await database.raw(
@@ -185,17 +185,17 @@ export async function resetJobs(database: Knex, ids: readonly string[]): Promise
   )
 }
 
-/** How somebody's wish to cancel found a task. */
-interface CancelledTask {
+/** The state in which a cancel request found a task. */
+interface CanceledTask {
   id: string
-  /** It is over when its run has ended. */
+  /** It ends when its run has ended. */
   isRunning: boolean
 }
 
 const CANCELLABLE = `(status = 'pending' OR (status = 'processing' AND (retry_requested OR NOT cancel_requested)))`
 
-/** Cancels waiting tasks, and asks running ones to end. */
-export async function cancelTasks(database: Knex, which: TasksOf | { id: string }): Promise<CancelledTask[]> {
+/** Cancels waiting tasks, and requests running ones to end. */
+export async function cancelTasks(database: Knex, which: TasksOf | { id: string }): Promise<CanceledTask[]> {
   const [condition, id] = conditionOf(which)
   const { rows } = await database.raw(
     `WITH picked AS (SELECT id, status FROM tasks WHERE ${condition} AND ${CANCELLABLE} ORDER BY id FOR UPDATE),
@@ -209,7 +209,7 @@ export async function cancelTasks(database: Knex, which: TasksOf | { id: string 
      ) SELECT id, "isRunning", (SELECT count FROM forgotten) FROM changed`,
     { id, type: 'type' in which ? which.type : '' },
   )
-  return rows.map(({ id, isRunning }: CancelledTask) => ({ id, isRunning }))
+  return rows.map(({ id, isRunning }: CanceledTask) => ({ id, isRunning }))
 }
 
 function conditionOf(which: TasksOf | { id: string }): [condition: string, id: string] {
@@ -220,8 +220,8 @@ function conditionOf(which: TasksOf | { id: string }): [condition: string, id: s
 }
 
 /**
- * Puts a failed or cancelled task back in line with all its tries, unless another task of its key waits already. One whose cancelled run has not
- * ended yet waits for that. Answers its type; null when there is nothing to put back.
+ * Queues a failed or canceled task again with all its tries, unless another task with its key is waiting. If the canceled run has not ended yet,
+ * the task waits for that. Returns its type; null if it cannot be queued.
  */
 export async function retryTask(database: Knex, id: string): Promise<TaskType | null> {
   const { rows } = await database.raw(
@@ -243,18 +243,18 @@ export async function retryTask(database: Knex, id: string): Promise<TaskType | 
   return rows[0]?.type ?? null
 }
 
-/** Of whom the type is not known any more: nobody. */
+/** Null if the task does not exist. */
 export async function findTaskType(database: Knex, taskId: string): Promise<TaskType | null> {
   return (await database('tasks').where('id', taskId).first('type'))?.type ?? null
 }
 
-/** Whether somebody cancelled the task. */
+/** Whether the task was canceled. */
 export async function isCancelled(database: Knex, taskId: string): Promise<boolean> {
   const row = await database('tasks').where('id', taskId).first('status', 'cancel_requested')
   return row !== undefined && (row.status === 'cancelled' || row.cancel_requested)
 }
 
-/** How the parts of a task stand. Of parts that are forgotten nothing is counted. */
+/** States of the parts of a task. Deleted parts are not counted. */
 export async function countParts(database: Knex, parentId: string): Promise<{ waiting: number; failed: number; cancelled: number }> {
   const { rows } = await database.raw(
     `SELECT count(*) FILTER (WHERE status IN ('pending', 'processing'))::int AS waiting, count(*) FILTER (WHERE status = 'failed')::int AS failed,
@@ -281,7 +281,7 @@ export async function recordProgress(database: Knex, all: readonly Progress[]): 
   )
 }
 
-/** Deletes what ended that long ago. */
+/** Deletes tasks that ended at least this long ago. */
 export async function deleteOldTasks(database: Knex, kept: { type: TaskType; seconds: number; otherSeconds: number }): Promise<void> {
   for (;;) {
     const { rowCount } = await database.raw(

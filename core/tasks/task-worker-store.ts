@@ -3,10 +3,10 @@ import { LIVE_NODES } from '#core/cluster/presence-store.ts'
 import { addJobs, resetJobs } from '#core/tasks/task-store.ts'
 import { WORKER_SCHEMA } from '#core/tasks/worker-connections-store.ts'
 
-/** A subquery: workers whose node lives. */
+/** A subquery: workers whose node is alive. */
 export const LIVE_WORKERS = `SELECT worker FROM task_workers WHERE node_lock IN (${LIVE_NODES})`
 
-/** Says which node works where, before it takes anything. */
+/** Records the workers of a node, before they claim anything. */
 export async function registerWorkers(
   database: Knex,
   node: { workers: readonly string[]; nodeId: string; nodeLock: number },
@@ -18,7 +18,7 @@ export async function registerWorkers(
   )
 }
 
-/** Workers that have ended; nothing of theirs runs any more. What they hold is due again. */
+/** Removes workers that have ended. Their tasks are due again. */
 export async function retireWorkers(database: Knex, workers: readonly string[]): Promise<void> {
   if (workers.length === 0) return
   await database.transaction(async (trx) => {
@@ -30,10 +30,9 @@ export async function retireWorkers(database: Knex, workers: readonly string[]):
 }
 
 /**
- * Gives back what workers of dead nodes held, however often that happened: a kill, a power cut or a full machine says nothing about the task, and
- * a scan of days must come to its end. It costs no try. Files that stop the server are found by their name (see suspect-store.ts).
- * Answers how many tasks were given back.
- * @param own workers of this node: it lives, even when it has lost the connection that holds its lock
+ * Queues tasks of dead nodes again, however often that happens: a kill, a power cut or a full machine is not the task's failure, and a scan of
+ * days must finish eventually. It costs no try. Files that crash the server are found by name (see suspect-store.ts). Returns the number of tasks.
+ * @param own workers of this node, which is alive even if it has lost the connection with its lock
  */
 export async function requeueLost(database: Knex, own: readonly string[]): Promise<number> {
   return await database.transaction(async (trx) => {
@@ -48,7 +47,7 @@ export async function requeueLost(database: Knex, own: readonly string[]): Promi
   })
 }
 
-/** Takes the tasks of workers that nobody knows; a job that they hold is unlocked. */
+/** Queues the tasks of unknown workers again; unlocks their jobs. */
 async function giveBackTasks(trx: Knex.Transaction, workers: readonly string[]): Promise<number> {
   const { rows } = await trx.raw(
     `WITH picked AS (
@@ -73,19 +72,19 @@ async function giveBackTasks(trx: Knex.Transaction, workers: readonly string[]):
   return rows.length
 }
 
-/** How a task stands that somebody wants taken from its node. */
-type Unlocked = 'taken back' | 'not running' | 'node lives'
+/** The result of queueing a task of a dead node again. */
+type Unlocked = 'requeued' | 'not running' | 'node alive'
 
-/** Puts a running task back in line whose node is gone; it costs no try. */
-export async function takeFromLostNode(database: Knex, taskId: string): Promise<Unlocked> {
+/** Queues a running task again if its node is dead; it costs no try. */
+export async function requeueOfDeadNode(database: Knex, taskId: string): Promise<Unlocked> {
   return await database.transaction(async (trx) => {
     const task = await trx('tasks')
       .where({ id: taskId, status: 'processing' })
       .first('worker', trx.raw(`coalesce(worker IN (${LIVE_WORKERS}), false) AS lives`))
     if (!task) return 'not running'
-    if (task.lives) return 'node lives'
+    if (task.lives) return 'node alive'
     await trx('task_workers').where('worker', task.worker).delete()
     await giveBackTasks(trx, [task.worker])
-    return 'taken back'
+    return 'requeued'
   })
 }

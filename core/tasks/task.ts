@@ -1,6 +1,6 @@
 /**
- * Background work as the rest of the code sees it. The queue itself stands in task-queue.ts; everything long is a
- * task with progress, cancel, retry and a history that a person can read.
+ * Background work from the outside. task-queue.ts implements the queue; all long work is a task with progress, cancel, retry and a readable
+ * history.
  */
 
 /** Default priorities, higher first. */
@@ -34,39 +34,39 @@ export interface TaskReference {
   libraryId?: string
   seriesId?: string
   bookId?: string
-  /** Only this user, and administrators, may see the task. */
+  /** Only this user and administrators may see the task. */
   userId?: string
   /** The task that this one is a part of. */
   parentId?: string
 }
 
 export interface NewTask extends TaskReference {
-  /** Chosen by the caller when another row must carry the same id (a scan). */
+  /** Given if another row must have the same id (a scan). */
   id?: string
   type: TaskType
   params?: Record<string, unknown>
-  /** Two waiting tasks of one type with one key are one task. Must name every identity member. */
+  /** Two waiting tasks of one type and key are one task. The key must contain every identity member. */
   dedupeKey: string
   priority?: number
-  /** Not begun before; at once unless said. */
+  /** Earliest start; default: now. */
   scheduledFor?: Date
 }
 
-/** What a handler is given for one task. `signal` aborts on cancel and on shutdown; check it between steps. */
+/** What a handler receives for one task. `signal` aborts on cancel and on shutdown; check it between steps. */
 export interface TaskRun extends TaskReference {
   id: string
   type: TaskType
   params: Record<string, unknown>
-  /** How long it stood in line although it might have begun, in ms. */
+  /** How long the task waited although it could have begun, in ms. */
   waitedMs?: number
-  /** 1 for the first try since it was added or retried by a person; the end of the server is no try. */
+  /** 1 for the first try since it was added or a user retried it; a stopped server does not count. */
   attempt: number
   signal: AbortSignal
-  /** Remembered and shown to people; cheap to call often (written at most a few times a second). */
+  /** Stored and shown to users; cheap to call often (written at most a few times a second). */
   progress(current: number, total: number, message?: string): void
 }
 
-/** Thrown by a handler when another try cannot help: the task has failed at once, whatever tries it has left. */
+/** Thrown by a handler if retrying cannot help: the task fails at once. */
 export class FinalFailure extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options)
@@ -74,32 +74,32 @@ export class FinalFailure extends Error {
   }
 }
 
-/** What people are told of an error. A statement of the database holds whatever somebody has, and is for the log alone. */
+/** The error text for users. A database error may contain any data, so only the log has it. */
 export function taskErrorMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return 'severity' in error ? 'The database refused it; the log of the server says why.' : error.message
 }
 
-/** Does the work; what it returns is the task's result (JSON). Throwing means another try with back-off, until the tries are used up. */
+/** Does the work; the returned value is the result of the task (JSON). Throwing means a retry with back-off, until no tries are left. */
 export type TaskHandler = (run: TaskRun) => Promise<unknown>
 
-/** Tasks of one type: those of a library, the parts of one task, or all there are. */
+/** Selects tasks of one type: those of a library, the parts of one task, or all. */
 export type TasksOf = { type: TaskType } & ({ libraryId: string } | { parentId: string } | { all: true })
 
 export interface TaskQueue {
-  /** Adds a task; `created` is false when one with the same key already waits, whose id is then answered where it is known. */
+  /** Adds a task; `created` is false if one with the same key is waiting, whose id is then returned if known. */
   add(task: NewTask): Promise<{ taskId: string; created: boolean }>
-  /** Adds many at once (one statement per thousand); answers how many were new. */
+  /** Adds many tasks (one statement per thousand); returns how many were new. */
   addMany(tasks: readonly NewTask[]): Promise<number>
-  /** Registers the one handler of a type; `concurrency` tasks of it run at a time. Call before start(). */
+  /** Registers the handler of a type; at most `concurrency` of its tasks run at a time. Call before start(). */
   handle(type: TaskType, options: { concurrency: number }, handler: TaskHandler): void
   start(): Promise<void>
-  /** Takes no new work, aborts what runs, gives it back to the queue unharmed, and returns when nothing runs any more. */
+  /** Claims no new tasks, aborts running ones, returns them to the queue, and resolves when none is running. */
   stop(): Promise<void>
-  /** Cancels a waiting or running task: its signal aborts at once, on whichever node it runs. False when it had already ended or is unknown. */
+  /** Cancels a waiting or running task: its signal aborts at once, on any node. False if it has ended or does not exist. */
   cancel(taskId: string): Promise<boolean>
-  /** Cancels every waiting and running one of these tasks; answers how many there were. */
+  /** Cancels all of these tasks that are waiting or running; returns how many there were. */
   cancelAll(which: TasksOf): Promise<number>
-  /** Puts a failed or cancelled task back in line. False when it is neither. */
+  /** Queues a failed or canceled task again. False if it is neither. */
   retry(taskId: string): Promise<boolean>
 }

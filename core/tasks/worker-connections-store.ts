@@ -2,24 +2,24 @@ import { EventEmitter } from 'node:events'
 import type { Knex } from 'knex'
 import type { Pool, PoolClient } from 'pg'
 
-/** Where graphile-worker keeps its tables. */
+/** The schema with the tables of graphile-worker. */
 export const WORKER_SCHEMA = 'graphile_worker'
 
 type Query = (statement: unknown, values?: unknown[]) => Promise<unknown>
 
-/** The connections of knex, as graphile-worker wants them: it needs no pool beside the one that is there, and none to listen on. */
+/** Gives graphile-worker the connections of knex: it needs no further pool, and none to listen on. */
 export class WorkerConnections {
   readonly #database: Knex
   readonly #ready: Promise<void>
   #isClosing = false
 
-  /** @param ready no statement is run before */
+  /** @param ready settles before the first statement runs */
   constructor(database: Knex, ready: Promise<void> = Promise.resolve()) {
     this.#database = database
     this.#ready = ready
   }
 
-  /** What graphile-worker takes for a pool of pg; it uses no more of it than this. */
+  /** The parts of a pg pool that graphile-worker uses. */
   asPool(): Pool {
     const connect = (listen?: (error: null, client: PoolClient, release: () => void) => void) =>
       listen ? listen(null, silentListener(), () => {}) : this.#connect()
@@ -27,7 +27,7 @@ export class WorkerConnections {
     return Object.assign(events, { options: {}, connect }) as unknown as Pool
   }
 
-  /** From now on a database that is away keeps nobody waiting: what could not be told to it is found by the next node that looks. */
+  /** From now on, ignores an unavailable database: the next node that checks finds what could not be written. */
   close(): void {
     this.#isClosing = true
   }
@@ -55,5 +55,5 @@ export class WorkerConnections {
   }
 }
 
-/** A connection on which nothing is heard: the queue nudges its workers itself, by type and over the presence of its node. */
+/** A connection without notifications: the queue itself notifies its workers, by type and over the presence of its node. */
 const silentListener = () => ({ on() {}, removeListener() {}, query: async () => ({ rows: [] }) }) as unknown as PoolClient

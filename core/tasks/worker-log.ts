@@ -1,7 +1,7 @@
 import type { Log } from '#core/foundation/log.ts'
 import { Logger } from '#core/tasks/graphile-worker.ts'
 
-/** What graphile-worker has to say, in our log. That a task failed we say ourselves, and that one was done nobody. */
+/** Writes messages of graphile-worker to our log, except about failed tasks, which are logged elsewhere, and done ones. */
 export const workerLog = (log: Log) =>
   new Logger((scope) => (level, message, meta) => {
     if (meta?.failure || meta?.success) return

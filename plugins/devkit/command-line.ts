@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { splitFlags } from '#core/settings/command-line.ts'
 import { type Command, type Out, printable, ToolProblem } from './command.ts'
@@ -22,7 +22,7 @@ export async function runCommandLine(argv: readonly string[], around: Surroundin
     return await run(argv, around)
   } catch (error) {
     // The rest is a bug and shows where it is.
-    const isExpected = error instanceof ToolProblem || error instanceof CarrelError
+    const isExpected = error instanceof ToolProblem || error instanceof AppError
     around.complain(printable(isExpected ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)))
     return 1
   }

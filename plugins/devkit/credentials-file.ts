@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import type { DescribedFlag } from '#core/settings/command-line.ts'
 import { CREDENTIAL_FIELDS, checkFields } from '#plugins/credentials/plugin-auth.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
@@ -43,7 +43,7 @@ export async function readCredentials(
   try {
     checkFields(auth, read)
   } catch (error) {
-    if (error instanceof CarrelError) return wrong(`is invalid: ${error.message}`)
+    if (error instanceof AppError) return wrong(`is invalid: ${error.message}`)
     throw error
   }
   return read

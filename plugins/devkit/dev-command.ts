@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { unwatchFile, watchFile } from 'node:fs'
 import path from 'node:path'
 import * as esbuild from 'esbuild'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import { openSupervisor } from '#plugins/runtime/supervisor.ts'
 import { type Bundle, bundleOf, bundleOptions, bundleProject, describeFailure } from './bundle.ts'
 import { type Command, type CommandInput, kilobytes, printable, readCount, ToolProblem } from './command.ts'
@@ -133,7 +133,7 @@ function openBuilds(
       page.tell('built', { message: `${message}.` })
       if (server !== null) await load(project, bundle, server)
     } catch (error) {
-      if (!(error instanceof ToolProblem || error instanceof CarrelError)) throw error
+      if (!(error instanceof ToolProblem || error instanceof AppError)) throw error
       out.line(`${out.paint('red', '✖')} ${printable(error.message)}`)
       page.tell('failed', { message: error.message })
     }

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { Compile } from 'typebox/compile'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { type PluginPackage, readPackage } from '#plugins/packages/plugin-package.ts'
 import { newestFirst, pluginEntry, versionEntry } from '#plugins/repositories/index-entry.ts'
@@ -155,7 +155,7 @@ async function open(folder: string, file: string): Promise<{ bytes: Buffer; read
     const bytes = await readFile(path.join(folder, file))
     return { bytes, read: readPackage(bytes) }
   } catch (error) {
-    const reason = error instanceof CarrelError ? error.message : `It cannot be read (${(error as NodeJS.ErrnoException).code}).`
+    const reason = error instanceof AppError ? error.message : `It cannot be read (${(error as NodeJS.ErrnoException).code}).`
     throw new ToolProblem(`${file}: ${reason}`, { cause: error })
   }
 }

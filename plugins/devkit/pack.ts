@@ -7,7 +7,7 @@ import type { Project } from './project.ts'
 
 /**
  * The package of a project. The same files always give the same bytes.
- * @throws CarrelError for a package that no server would install
+ * @throws AppError for a package that no server would install
  */
 export function packProject({ manifestBytes, extras }: Project, { code, map }: Bundle, keys: readonly KeyObject[] = []): Buffer {
   return packPlugin(

@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { ToolProblem } from './command.ts'
@@ -31,7 +31,7 @@ const EXTRAS = ['README.md', 'CHANGELOG.md', 'LICENSE', 'icon.png', 'icon.svg']
 /** More languages than any server supports. */
 const LOCALES_MAX = 50
 
-/** @throws ToolProblem, or CarrelError for a manifest that a server would refuse */
+/** @throws ToolProblem, or AppError for a manifest that a server would refuse */
 export async function readProject(folder: string): Promise<Project> {
   const manifestBytes = await readOptional(folder, 'manifest.json')
   if (manifestBytes === null)
@@ -47,7 +47,7 @@ export async function openProject(folder: string): Promise<Project> {
   try {
     return await readProject(folder)
   } catch (error) {
-    if (error instanceof CarrelError) throw new ToolProblem(error.message, { cause: error })
+    if (error instanceof AppError) throw new ToolProblem(error.message, { cause: error })
     throw error
   }
 }

@@ -48,7 +48,7 @@ export async function readKey(file: string): Promise<KeyObject> {
 
 /**
  * Adds a signature to a package and keeps existing ones.
- * @throws CarrelError for an invalid package, ToolProblem when this key has already signed it
+ * @throws AppError for an invalid package, ToolProblem when this key has already signed it
  */
 export function signPackage(bytes: Buffer, key: KeyObject): Buffer {
   const { signedBy } = readPackage(bytes)

@@ -1,4 +1,4 @@
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { LIFECYCLE } from '#plugins/host/plugin-program.ts'
 import { MANIFEST_SHAPE, type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
@@ -66,7 +66,7 @@ export async function validateWith(supervisor: Supervisor, folder: string): Prom
   try {
     project = await readProject(folder)
   } catch (error) {
-    if (!(error instanceof CarrelError)) throw error
+    if (!(error instanceof AppError)) throw error
     return { findings: manifestFindings(error), project: null, bundle: null }
   }
   findings.push(...checkManifest(project))
@@ -86,7 +86,7 @@ export async function validateWith(supervisor: Supervisor, folder: string): Prom
     try {
       packProject(project, bundle)
     } catch (error) {
-      if (!(error instanceof CarrelError)) throw error
+      if (!(error instanceof AppError)) throw error
       findings.push({ level: 'error', check: 'package', message: error.message })
     }
   }
@@ -94,7 +94,7 @@ export async function validateWith(supervisor: Supervisor, folder: string): Prom
 }
 
 /** A finding for each error for which a server would refuse the manifest. */
-function manifestFindings({ message, details }: CarrelError): Finding[] {
+function manifestFindings({ message, details }: AppError): Finding[] {
   const problems = Array.isArray(details) ? (details as { path: string; message: string }[]) : []
   if (problems.length < 2) return [{ level: 'error', check: 'manifest', message }]
   return problems.map((problem) => {

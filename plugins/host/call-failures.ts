@@ -32,7 +32,7 @@ export interface ReportedFailure {
 export interface CallFailures {
   /** @param uncaught a promise of the call that was rejected before without a handler */
   report(call: NamedCall, error: unknown, uncaught: GuestError | null): Promise<ReportedFailure>
-  /** Counts a failure. @throws CarrelError always: not_found, unavailable */
+  /** Counts a failure. @throws AppError always: not_found, unavailable */
   fail(call: NamedCall, error: GuestError, reported: ReportedFailure): Promise<never>
   /** Logs an uncaught rejection of a successful call: a bug of the author, which does not affect the answer and does not count. */
   keepUncaught(call: NamedCall, error: GuestError): Promise<ReportedFailure>

@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import type { PluginAuth } from '#plugins/credentials/plugin-auth.ts'
 import { ENTRIES_PAGE, type LibraryEntry, listLibraryEntries } from '#plugins/host/library-entry-query.ts'
@@ -72,7 +72,7 @@ export function openHostCalls(options: HostCallsOptions): AnswerHostCalls {
       return await answer(payload !== null && typeof payload === 'object' ? (payload as Payload) : {}, caller, signal)
     } catch (error) {
       // Errors of core are meant for the caller; anything else is not.
-      if (error instanceof CarrelError) return refuse('limit', error.message)
+      if (error instanceof AppError) return refuse('limit', error.message)
       throw error
     }
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { authOf } from '#plugins/credentials/plugin-auth.ts'
@@ -47,13 +47,13 @@ export interface PluginAnswer {
 }
 
 /** The result of a call: its answer, or the plugin's failure. */
-export type Attempt = PluginAnswer | { failed: CarrelError }
-export const hasFailed = (attempt: object): attempt is { failed: CarrelError } => 'failed' in attempt
+export type Attempt = PluginAnswer | { failed: AppError }
+export const hasFailed = (attempt: object): attempt is { failed: AppError } => 'failed' in attempt
 
 export interface PluginCalls {
-  /** @throws CarrelError: not_found, conflict (disabled, waiting, quarantined), invalid_value (the plugin refuses the input), unavailable (it failed) */
+  /** @throws AppError: not_found, conflict (disabled, waiting, quarantined), invalid_value (the plugin refuses the input), unavailable (it failed) */
   call(call: PluginCall): Promise<PluginAnswer>
-  /** As `call`, but returns failures of the plugin as values. @throws CarrelError: not_found, conflict, invalid_value */
+  /** As `call`, but returns failures of the plugin as values. @throws AppError: not_found, conflict, invalid_value */
   attempt(call: PluginCall): Promise<Attempt>
   /**
    * Runs a new version once in its own process, and checks that it is what its manifest says.
@@ -145,7 +145,7 @@ class Calls implements PluginCalls {
 
   attempt(call: PluginCall): Promise<Attempt> {
     return this.call(call).catch((error: unknown) => {
-      if (error instanceof CarrelError && pluginFailureCode(error) !== null) return { failed: error }
+      if (error instanceof AppError && pluginFailureCode(error) !== null) return { failed: error }
       throw error
     })
   }

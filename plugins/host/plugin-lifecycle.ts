@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import compare from 'semver/functions/compare.js'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { listIdNames, prefixNewNames } from '#core/metadata/id-name-query.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
@@ -211,7 +211,7 @@ class Lifecycle implements PluginLifecycle {
       await this.#switchTo(plugin, version, { state: 'enabled', stateReason, previousVersionId: null, probationCalls: 0 }, from)
     } catch (error) {
       // Another call or an administrator has changed it meanwhile, which counts.
-      if (error instanceof CarrelError) return
+      if (error instanceof AppError) return
       throw error
     }
     this.#options.log.warn({ plugin: plugin.key, from: plugin.version, to: version.version, reason }, stateReason)
@@ -258,7 +258,7 @@ class Lifecycle implements PluginLifecycle {
       if (version) await this.#switchTo(before, version, {})
     } catch (error) {
       // A version that could not take over is deleted: it would only block the next try.
-      if (error instanceof CarrelError) await deleteUnusedVersion(this.#options.database, versionId)
+      if (error instanceof AppError) await deleteUnusedVersion(this.#options.database, versionId)
       throw error
     }
   }

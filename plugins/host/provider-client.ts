@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { CarrelError } from '#core/foundation/errors.ts'
+import type { AppError } from '#core/foundation/errors.ts'
 import type { MatchAnswer, MetadataAnswers, Recommendation, SearchAnswer } from '#core/matching/provider-answers.ts'
 import type {
   Answered,
@@ -37,7 +37,7 @@ export function providerOf(plugin: Pick<InstalledPlugin, 'id' | 'key' | 'version
   }
 }
 
-const providerFailureOf = (error: CarrelError): ProviderFailure => ({
+const providerFailureOf = (error: AppError): ProviderFailure => ({
   ...failureOf(error),
   message: error.message,
   retryAfterSeconds: error.retryAfterSeconds ?? null,

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import type { PackageOutcome } from '#plugins/packages/plugin-package.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 
@@ -7,7 +7,7 @@ function outcomeOf(bytes: Uint8Array): PackageOutcome {
   try {
     return { read: readPackage(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)) }
   } catch (error) {
-    if (!(error instanceof CarrelError)) throw error
+    if (!(error instanceof AppError)) throw error
     return { refused: { message: error.message, details: error.details } }
   }
 }

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { Compile } from 'typebox/compile'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import { MANIFEST_BYTES_MAX, type Manifest } from '#plugins/packages/manifest.ts'
 import { readPlainJson, shown } from '#plugins/packages/plain-json.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
@@ -89,7 +89,7 @@ export function readPackage(bytes: Buffer): PluginPackage {
   }
 }
 
-export type PackageOutcome = { read: PluginPackage } | { refused: Pick<CarrelError, 'message' | 'details'> }
+export type PackageOutcome = { read: PluginPackage } | { refused: Pick<AppError, 'message' | 'details'> }
 
 /** Unpacking and hashing take some milliseconds up to this size; most plugins are smaller. Starting a thread takes half a second of another core. */
 const MAIN_BYTES_MAX = 1024 * 1024
@@ -114,7 +114,7 @@ export async function readPackageBeside(bytes: Buffer): Promise<PluginPackage> {
     const { message, details } = outcome.refused
     return refuse('invalid_value', message, { details })
   } catch (error) {
-    if (error instanceof CarrelError) throw error
+    if (error instanceof AppError) throw error
     return refuse('unavailable', 'Reading the package needs too much memory or time.', { cause: error })
   } finally {
     await thread.terminate()

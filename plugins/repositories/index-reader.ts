@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import { INDEX_NAME, type IndexRevocation, readIndex, readNewIndex } from '#plugins/repositories/index-file.ts'
 
 /** The downloaded files of an index. */
@@ -27,7 +27,7 @@ export interface ReadIndex {
   text: string
 }
 
-export type IndexOutcome = { read: ReadIndex } | { refused: Pick<CarrelError, 'message' | 'details'> }
+export type IndexOutcome = { read: ReadIndex } | { refused: Pick<AppError, 'message' | 'details'> }
 
 /** Up to this size, reading takes some milliseconds; starting a thread takes half a second of another core. */
 const MAIN_BYTES_MAX = 64 * 1024
@@ -62,7 +62,7 @@ export async function readIndexBeside(signed: SignedIndex, signal: AbortSignal):
     const { message, details } = outcome.refused
     return refuse('invalid_value', message, { details })
   } catch (error) {
-    if (error instanceof CarrelError) throw error
+    if (error instanceof AppError) throw error
     return refuse('unavailable', `${INDEX_NAME} could not be read: it needs too much memory or time.`, { cause: error })
   } finally {
     await thread.terminate()

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import { openSingleFlight } from '#core/database/single-flight.ts'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type { LocalServices } from '#core/settings/local-places.ts'
 import { readPackageBeside } from '#plugins/packages/plugin-package.ts'
@@ -263,7 +263,7 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
     try {
       await this.#fetchNewer(repository)
     } catch (error) {
-      if (!(error instanceof CarrelError)) throw error
+      if (!(error instanceof AppError)) throw error
       if (!this.#ended.signal.aborted) {
         this.#options.log.warn({ repository: url, reason: error.message }, 'A plugin repository could not be refreshed')
         await recordRepositoryError(this.#options.database, id, error.message.slice(0, ERROR_LENGTH_MAX))

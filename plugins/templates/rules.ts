@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import type { Explanation, Rules } from '#core/conditions/rules.ts'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Guest } from '#plugins/runtime/guest.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import type { Program } from '#plugins/runtime/program.ts'
@@ -78,19 +78,19 @@ async function ask<Result>(guest: Guest, name: string, given: object): Promise<R
   } catch (error) {
     throw error instanceof GuestError ? refusalOf(error) : error
   }
-  if ('refused' in answer) throw new CarrelError('invalid_value', answer.refused.message, { details: answer.refused.details })
+  if ('refused' in answer) throw new AppError('invalid_value', answer.refused.message, { details: answer.refused.details })
   return answer.value
 }
 
 /** Exceeded limits are the fault of the rules; unavailability is that of the server. */
-function refusalOf({ code, message }: GuestError): CarrelError {
+function refusalOf({ code, message }: GuestError): AppError {
   const tooMuch: Partial<Record<GuestError['code'], string>> = {
     cpu: `took more than ${CPU_MS} ms of CPU time`,
     timeout: 'took too long',
     memory: 'needed too much memory',
     invalid_result: 'produced too large a result',
   }
-  if (tooMuch[code]) return new CarrelError('invalid_value', `The rules ${tooMuch[code]} and were stopped.`)
+  if (tooMuch[code]) return new AppError('invalid_value', `The rules ${tooMuch[code]} and were stopped.`)
   const what = code === 'busy' ? 'Too many rules are being evaluated' : 'The rules could not be evaluated at the moment'
-  return new CarrelError('unavailable', `${what}. Try again shortly.`, { cause: message, retryAfterSeconds: 1 })
+  return new AppError('unavailable', `${what}. Try again shortly.`, { cause: message, retryAfterSeconds: 1 })
 }

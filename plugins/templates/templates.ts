@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { LRUCache } from 'lru-cache'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Rendered, RenderTemplate, TemplateProblem } from '#core/templates/render-template.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import type { Program } from '#plugins/runtime/program.ts'
@@ -185,16 +185,16 @@ function pick(value: Record<string, unknown>, wanted: Tree): Record<string, unkn
   return picked
 }
 
-function errorOf(problem: TemplateProblem | undefined): CarrelError {
+function errorOf(problem: TemplateProblem | undefined): AppError {
   const { code = 'failed', message = 'The template could not be rendered.', line = null, column = null } = problem ?? {}
   const place = line === null ? '' : ` (line ${line}${column === null ? '' : `, column ${column}`})`
-  return new CarrelError('invalid_value', `${message.replace(/\.$/, '')}${place}.`, {
+  return new AppError('invalid_value', `${message.replace(/\.$/, '')}${place}.`, {
     details: [{ path: '/template', code, message, ...(line !== null && { line, column }) }],
   })
 }
 
 /** Exceeded limits are the fault of the template; unavailability is that of the server. */
-function refusalOf({ code, message }: GuestError, cpuMs: number): CarrelError {
+function refusalOf({ code, message }: GuestError, cpuMs: number): AppError {
   const tooMuch: Partial<Record<GuestError['code'], string>> = {
     cpu: `The template took more than ${cpuMs} ms of CPU time`,
     timeout: 'The template took too long',
@@ -203,7 +203,7 @@ function refusalOf({ code, message }: GuestError, cpuMs: number): CarrelError {
   }
   const problem = tooMuch[code]
   if (problem)
-    return new CarrelError('invalid_value', `${problem} and was stopped.`, { details: [{ path: '/template', code, message: problem }] })
+    return new AppError('invalid_value', `${problem} and was stopped.`, { details: [{ path: '/template', code, message: problem }] })
   if (code === 'invalid_argument') refuse('payload_too_large', 'The context is too large to be rendered.')
   if (code === 'busy') refuse('unavailable', 'Too many templates are being rendered. Try again shortly.', { retryAfterSeconds: 1 })
   refuse('unavailable', 'The template could not be rendered at the moment. Try again shortly.', { cause: message, retryAfterSeconds: 1 })

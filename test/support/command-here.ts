@@ -3,13 +3,13 @@ import { findCommand } from '#api/cli/commands.ts'
 import { openTerminal } from '#api/cli/terminal.ts'
 import { FolderInUse } from '#core/database/data-folder.ts'
 import { StartProblem } from '#core/database/start-problem.ts'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { splitFlags } from '#core/settings/command-line.ts'
 import { readSettings, SettingsRefused, settingFlags } from '#core/settings/read-settings.ts'
 
 /** What api/main.ts shows as a sentence; anything else is a bug and fails the test. */
-const EXPECTED = [CommandProblem, SettingsRefused, StartProblem, FolderInUse, CarrelError]
+const EXPECTED = [CommandProblem, SettingsRefused, StartProblem, FolderInUse, AppError]
 
 /**
  * Runs a command as api/main.ts does, in this process: to start one and to load its code takes a second of a core. Tests of starting, stopping and

@@ -2,7 +2,7 @@
 
 import { openPluginHost } from '#api/compose-plugin-host.ts'
 import { openDatabase } from '#core/database/database.ts'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { openSupervisor } from '#plugins/runtime/supervisor.ts'
@@ -23,7 +23,7 @@ for (let number = Number(firstVersion); ; number++) {
     if (number % 2 === 1) await host.rollBack(plugin.id)
     await ask()
   } catch (error) {
-    if (!(error instanceof CarrelError)) throw error
+    if (!(error instanceof AppError)) throw error
     process.stdout.write(`${error.code}: ${error.message}\n`)
   }
 }

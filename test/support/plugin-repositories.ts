@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Knex } from 'knex'
 import type { Test } from 'tap'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
 import { publicKeyText } from '#plugins/packages/plugin-package.ts'
@@ -38,10 +38,10 @@ export const both = indexOf({ plugins: [entryOf([two, one])] })
 /** A refusal that clashes with what there is. */
 export const conflict = (message: RegExp) => ({ code: 'conflict', message })
 /** What some work is refused with. */
-export const refusal = (work: Promise<unknown>): Promise<CarrelError> =>
+export const refusal = (work: Promise<unknown>): Promise<AppError> =>
   work.then(
     () => Promise.reject(new Error('It was not refused.')),
-    (error: unknown) => (error instanceof CarrelError ? error : Promise.reject(error)),
+    (error: unknown) => (error instanceof AppError ? error : Promise.reject(error)),
   )
 
 export interface Opened {

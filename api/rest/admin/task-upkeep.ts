@@ -91,7 +91,7 @@ export const taskAdminRoutes = [
     reply: Deleted,
     run: async ({ services, caller }) => {
       const deleted = await removeAllTasks(services)
-      services.log.warn({ deleted, by: caller.userId }, 'All tasks were cancelled')
+      services.log.warn({ deleted, by: caller.userId }, 'Canceled all tasks')
       return { deleted }
     },
   }),

@@ -5,7 +5,7 @@ import type { Needs } from '#api/http/services.ts'
 import { AllMetrics, HealthStatus, pluginMetricsView, summaryOf } from '#api/views/plugin-metrics-view.ts'
 import { ManifestView, manifestView } from '#api/views/plugin-view.ts'
 import { hasSharingGrants } from '#core/account/user-store.ts'
-import { CarrelError, refuse } from '#core/foundation/errors.ts'
+import { AppError, refuse } from '#core/foundation/errors.ts'
 import { described, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { QUARANTINE } from '#plugins/host/plugin-health.ts'
@@ -106,7 +106,7 @@ async function* linesAsEvents(lines: AsyncIterable<LogLine>, least: LogLevel | u
 /** Follows the lines of a plugin; ends at once if it was uninstalled after the lookup, since nothing else would ever end the stream. */
 async function* whileInstalled({ plugins }: Services, pluginId: string, lines: AsyncIterable<LogLine>): AsyncGenerator<LogLine> {
   const plugin = await plugins.get(pluginId).catch((error: unknown) => {
-    if (error instanceof CarrelError && error.code === 'not_found') return null
+    if (error instanceof AppError && error.code === 'not_found') return null
     throw error
   })
   if (plugin === null) plugins.logs.forget(pluginId)

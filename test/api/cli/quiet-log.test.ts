@@ -9,8 +9,8 @@ import { addressOf, outageOf, quieten } from '#api/cli/quiet-log.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { makeRoom, root, runCommand, spawnCarrel, startCarrel } from '#test/support/carrel-process.ts'
 import { openTestDatabase } from '#test/support/database.ts'
-import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { onlyFull, someOf } from '#test/support/lane-size.ts'
+import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { openOwnPostgres } from '#test/support/own-postgres.ts'
 
 t.setTimeout(300_000)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { answerOf } from '#api/http/errors.ts'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
@@ -35,7 +35,7 @@ t.test('two changes that meet are no fault of the server', async (t) => {
 t.test('what nobody foresaw tells nothing', async (t) => {
   t.same(answerOf(new Error('secret'), 'r3').status, 500)
   t.notMatch(JSON.stringify(answerOf(new Error('secret'), 'r3')), /secret/)
-  t.match(answerOf(new CarrelError('not_found', 'There is no book.'), 'r4'), { status: 404, body: { message: 'There is no book.' } })
+  t.match(answerOf(new AppError('not_found', 'There is no book.'), 'r4'), { status: 404, body: { message: 'There is no book.' } })
 })
 
 t.test('a fault below is told as one that passes, whoever names it', async (t) => {

@@ -4,7 +4,7 @@ import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Services } from '#api/http/services.ts'
 import { readUpload } from '#api/http/upload.ts'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { assertEventually } from '#test/support/timed-property.ts'
@@ -25,7 +25,7 @@ async function refusedFor(contentType: string | undefined, body: Buffer): Promis
     await readUpload(contentType, body)
     return null
   } catch (error) {
-    if (!(error instanceof CarrelError)) throw error
+    if (!(error instanceof AppError)) throw error
     return error.code
   }
 }
@@ -162,7 +162,7 @@ t.test('over HTTP: size, half a body, no body', async (t) => {
   t.match(await send(form([FILE, 'x'.repeat(800)])), /^HTTP\/1\.1 200 [\s\S]*"bytes":800/)
   t.match(await send(form([FILE, 'x'.repeat(1_000)])), /^HTTP\/1\.1 413 [\s\S]*payload_too_large/)
   t.match(await send(Buffer.alloc(0)), /^HTTP\/1\.1 400 [\s\S]*invalid_request/)
-  t.match(await send(form([FILE, 'x']).subarray(0, 60)), /^HTTP\/1\.1 400 [\s\S]*ends early/, 'a whole body of half a form')
+  t.match(await send(form([FILE, 'x']).subarray(0, 60)), /^HTTP\/1\.1 400 [\s\S]*is incomplete/, 'a whole body of half a form')
   const half = form([FILE, 'x'.repeat(800)])
   t.notMatch(await send(half.subarray(0, 300), half.length, 300), /^HTTP\/1\.1 2/, 'whoever hangs up half way has sent nothing')
   t.match(await send(half), /^HTTP\/1\.1 200 /, 'and nobody else is harmed')

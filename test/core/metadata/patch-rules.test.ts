@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import { checkPatchRules } from '#core/metadata/patch-rules.ts'
 
 const nest = (depth: number): unknown => (depth === 0 ? 1 : { a: nest(depth - 1) })
@@ -31,7 +31,7 @@ t.test('what schemas cannot say is refused with the path of the member', async (
   ]
   for (const [patch, path] of cases) {
     for (const at of ['', '/items/3']) {
-      const error = t.throws(() => checkPatchRules(patch, at), CarrelError) as unknown as CarrelError
+      const error = t.throws(() => checkPatchRules(patch, at), AppError) as unknown as AppError
       t.match(error, { code: 'invalid_value', details: [{ path: `${at}${path}` }] }, path)
     }
   }

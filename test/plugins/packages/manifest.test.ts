@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import { MANIFEST_BYTES_MAX, methodsOf } from '#plugins/packages/manifest.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
@@ -274,7 +274,7 @@ t.test('any manifest is accepted or refused fast, without exceptions', async (t)
       permissionsOf(readManifest(bytes))
       return true
     } catch (error) {
-      if (!(error instanceof CarrelError) || error.code !== 'invalid_value') return false
+      if (!(error instanceof AppError) || error.code !== 'invalid_value') return false
       const faults = error.details as { message: string }[]
       return faults.length <= 20 && faults.every(({ message }) => message.length < 1_000)
     }

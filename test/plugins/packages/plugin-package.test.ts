@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import { packPlugin, publicKeyText, readPackage } from '#plugins/packages/plugin-package.ts'
 import { readZip, writeZip } from '#plugins/packages/zip.ts'
 import { manifestOf } from '#test/support/plugins.ts'
@@ -54,7 +54,7 @@ function changed(change: (files: Files) => void, whole = SIGNED): Buffer {
 }
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
-const refused = (message: RegExp) => ({ name: 'CarrelError', code: 'invalid_value', message })
+const refused = (message: RegExp) => ({ name: 'AppError', code: 'invalid_value', message })
 
 interface Listed {
   name: unknown
@@ -208,7 +208,7 @@ t.test('with any changed byte the archive is refused or has the same content', a
         const { sha256, ...read } = readPackage(other)
         t.strictSame(read, whole, `at ${at}`)
       } catch (error) {
-        if (!(error instanceof CarrelError) || error.code !== 'invalid_value') t.fail(`at ${at}: ${error}`)
+        if (!(error instanceof AppError) || error.code !== 'invalid_value') t.fail(`at ${at}: ${error}`)
       }
     }
   for (let length = 0; length < bytes.length; length++)
@@ -216,7 +216,7 @@ t.test('with any changed byte the archive is refused or has the same content', a
       readPackage(bytes.subarray(0, length))
       t.fail(`read the first ${length} bytes`)
     } catch (error) {
-      if (!(error instanceof CarrelError) || error.code !== 'invalid_value') t.fail(`cut to ${length}: ${error}`)
+      if (!(error instanceof AppError) || error.code !== 'invalid_value') t.fail(`cut to ${length}: ${error}`)
     }
 })
 

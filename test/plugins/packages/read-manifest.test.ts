@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { CarrelError } from '#core/foundation/errors.ts'
+import type { AppError } from '#core/foundation/errors.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 
@@ -7,7 +7,7 @@ function faultsOf(change: Record<string, unknown>) {
   try {
     readManifest(Buffer.from(JSON.stringify(manifestOf(change))))
   } catch (error) {
-    const { message, details } = error as CarrelError
+    const { message, details } = error as AppError
     return {
       message,
       details: details as { path: string; message: string }[],

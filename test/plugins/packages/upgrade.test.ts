@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import { checkUpgrade, type Upgrade } from '#plugins/packages/upgrade.ts'
 
 const upgrade = (version: string, rest: Partial<Upgrade> = {}): Upgrade => ({
@@ -15,7 +15,7 @@ function refusedFor(given: Upgrade): string | null {
     checkUpgrade(given)
     return null
   } catch (error) {
-    if (!(error instanceof CarrelError)) throw error
+    if (!(error instanceof AppError)) throw error
     return `${error.code}: ${error.message}`
   }
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { checkEntry, hindranceOf, newestFirst, pluginEntry, summaryOf, versionEntry } from '#plugins/repositories/index-entry.ts'
 import { signIndex } from '#plugins/repositories/index-file.ts'
@@ -68,7 +68,7 @@ t.test('a package must match its entry, in any order', async (t) => {
       code: 'conflict',
       message: /other permissions/,
     })
-    t.ok(error instanceof CarrelError)
+    t.ok(error instanceof AppError)
   }
 })
 

@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import { publicKeyText } from '#plugins/packages/plugin-package.ts'
 import {
   EXPIRES_DAYS_MAX,
@@ -201,7 +201,7 @@ t.test('any bytes are an index or refused with a message', async () => {
       readSigned(text)
       return true
     } catch (error) {
-      return error instanceof CarrelError && error.code === 'invalid_value'
+      return error instanceof AppError && error.code === 'invalid_value'
     }
   }
   assertInTime(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => read(Buffer.from(bytes))))

@@ -101,20 +101,20 @@
     unavailable: { kind: "unavailable", message: "The server cannot do this at the moment; try again shortly." },
     internal: { kind: "internal", message: "An internal error occurred. Give the request id to the administrator." }
   };
-  var CarrelError = class extends Error {
+  var AppError = class extends Error {
     code;
     details;
     retryAfterSeconds;
     constructor(code, message, more = {}) {
       super(message ?? ERRORS[code].message, more.cause === void 0 ? void 0 : { cause: more.cause });
-      this.name = "CarrelError";
+      this.name = "AppError";
       this.code = code;
       this.details = more.details;
       this.retryAfterSeconds = more.retryAfterSeconds;
     }
   };
   function refuse(code, message, more) {
-    throw new CarrelError(code, message, more);
+    throw new AppError(code, message, more);
   }
 
   // ../../../../plugin-sdk/normalize-text.ts
@@ -420,7 +420,7 @@
       try {
         return { value: work(given) };
       } catch (error) {
-        if (!(error instanceof CarrelError)) throw error;
+        if (!(error instanceof AppError)) throw error;
         return { refused: { message: error.message, details: error.details } };
       }
     };

@@ -2,7 +2,7 @@ import { compileCondition } from '#core/conditions/condition.ts'
 import type { Context } from '#core/conditions/context.ts'
 import { applyRules, checkTitleRules, rewriteSome } from '#core/conditions/title-rewriting.ts'
 import type { TitleRules } from '#core/conditions/title-rules.ts'
-import { CarrelError } from '#core/foundation/errors.ts'
+import { AppError } from '#core/foundation/errors.ts'
 
 /** Evaluates rules that people write, in an isolate. The server loads the built file, see build.mjs. */
 declare function register(handlers: Record<string, (given: never) => unknown>): void
@@ -13,7 +13,7 @@ function answering<Given>(work: (given: Given) => unknown) {
     try {
       return { value: work(given) }
     } catch (error) {
-      if (!(error instanceof CarrelError)) throw error
+      if (!(error instanceof AppError)) throw error
       return { refused: { message: error.message, details: error.details } }
     }
   }

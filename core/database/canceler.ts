@@ -4,13 +4,13 @@ import pg from 'pg'
 const DEADLINE_MS = 2_000
 
 /** Cancels statements over a connection of its own, because the statements to cancel may occupy the whole pool. */
-export interface Canceller {
+export interface Canceler {
   /** Resolves when the server has signaled the process: statements that it begins afterwards are not canceled. @throws when that fails */
   cancel(processId: number): Promise<void>
   close(): Promise<void>
 }
 
-export function openCanceller(configure: () => pg.ClientConfig): Canceller {
+export function openCanceler(configure: () => pg.ClientConfig): Canceler {
   let connecting: Promise<pg.Client> | null = null
 
   async function connect(): Promise<pg.Client> {

@@ -18,7 +18,7 @@ Object.defineProperty(ServerResponse.prototype, 'writeHead', {
     writeHead = function (this: ServerResponse, ...given: Parameters<typeof replaced>) {
       replaced.apply(this, given)
       return this
-    }
+    } as typeof replaced
   },
 })
 

@@ -1,15 +1,4 @@
-import { applyChange, type MetadataChange, type MetadataState } from '#core/metadata/apply-change.ts'
-import { applySet } from '#core/metadata/apply-set.ts'
-import {
-  emptySet,
-  isNames,
-  type MetadataSet,
-  SET_RULES,
-  SETS,
-  type SetEntries,
-  type SetName,
-  valueOfSet,
-} from '#core/metadata/metadata-set.ts'
+import { SETS, type SetEntries, type SetName } from '#core/metadata/metadata-set.ts'
 import { fieldsOf, type Kind, type PatchOf } from '#core/metadata/record-kind.ts'
 
 /** What a provider says of one series or book, in the terms of this house. What is missing it does not say. */
@@ -18,13 +7,6 @@ export interface Proposal {
   values: PatchOf[Kind]
   sets: { readonly [Name in SetName]?: readonly SetEntries[Name][] }
   coverUrl: string | null
-}
-
-/** How a record stands before a proposal is applied. */
-interface Standing {
-  state: MetadataState
-  /** Whether somebody has chosen a cover, or a plugin's is there already. */
-  hasChosenCover: boolean
 }
 
 export const FIELD_STATUSES = ['will_apply', 'locked', 'no_permission', 'unchanged', 'not_provided'] as const
@@ -52,7 +34,7 @@ export interface Choice {
 
 /** Nobody proposes these: they are the reader's own, or views of other fields. */
 const OWN = new Set(['customMetadata', 'genre'])
-const COVER = 'cover'
+export const COVER = 'cover'
 
 /** Everything that can be proposed for a kind, in the order that people look at it. */
 export const proposable = (kind: Kind): string[] => [
@@ -62,72 +44,3 @@ export const proposable = (kind: Kind): string[] => [
   ...SETS[kind],
   COVER,
 ]
-
-/** What a provider says of some fields and sets. It gives all genres and tags there are, so that those that machines gave before go; the rest is added to. */
-export function changeOf(proposal: Proposal, fields: ReadonlySet<string>): MetadataChange {
-  const isChosen = ([name]: [string, unknown]) => fields.has(name)
-  const setChange = ([name, add]: [string, unknown]) => [name, { add, ...(isNames(name as SetName) && { remove: 'others' }) }]
-  return {
-    values: Object.fromEntries(Object.entries(proposal.values).filter(isChosen)),
-    sets: Object.fromEntries(Object.entries(proposal.sets).filter(isChosen).map(setChange)),
-  }
-}
-
-const isNothing = (value: unknown): boolean =>
-  value === undefined ||
-  value === null ||
-  value === '' ||
-  (Array.isArray(value) && value.length === 0) ||
-  (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
-
-/** What a proposal would change, every field with its reason. Pure: applying does exactly what this says. */
-export function previewProposal(kind: Kind, { state, hasChosenCover }: Standing, proposal: Proposal, choice: Choice): FieldPreview[] {
-  return proposable(kind).map((field) => {
-    const { current, given, proposed } = shownOf(kind, state, proposal, field)
-    const show = (status: FieldStatus, reason: string | null = null, currentValue = current, proposedValue = proposed): FieldPreview => ({
-      ...{ field, status, reason },
-      currentValue: currentValue ?? null,
-      proposedValue: proposedValue ?? null,
-    })
-    if (isNothing(given)) return show('not_provided', 'The provider does not say it.', current, null)
-    if (choice.targets !== null && !choice.targets.includes(field))
-      return show('no_permission', 'This provider is not used for this field.')
-    if (choice.fields !== null && !choice.fields.includes(field)) return show('no_permission', 'It was not chosen.')
-    if (choice.gapsOnly && (field === COVER ? hasChosenCover : !isNothing(current) && !isFromName(state, field)))
-      return show('unchanged', 'It has a value already.')
-    const lock = field in SET_RULES ? SET_RULES[field as SetName].lock[kind] : field
-    if (lock !== null && state.locks.has(lock)) return show('locked', 'It is locked.')
-    if (field === COVER) return hasChosenCover ? show('locked', 'A cover has been chosen.') : show('will_apply')
-    const [outcome] = applyChange(kind, state, changeOf(proposal, new Set([field])), 'plugin').outcomes
-    if (outcome?.result === 'outranked') return show('locked', BY_HAND)
-    if (outcome?.result === 'locked') return show('locked', 'It is locked.')
-    return show(outcome?.result === 'unchanged' ? 'unchanged' : 'will_apply')
-  })
-}
-
-/** A field as it is, as the provider says it, and as it would be. */
-function shownOf(
-  kind: Kind,
-  state: MetadataState,
-  proposal: Proposal,
-  field: string,
-): { current: unknown; given: unknown; proposed: unknown } {
-  if (field === COVER) return { current: null, given: proposal.coverUrl, proposed: proposal.coverUrl }
-  const values: Readonly<Record<string, unknown>> = proposal.values
-  const given = field in SET_RULES ? proposal.sets[field as SetName] : values[field]
-  if (!(field in SET_RULES)) return { current: state.values[field], given, proposed: given }
-  const name = field as SetName
-  const set: MetadataSet = state.sets[name] ?? emptySet()
-  const { add = [], remove } = changeOf(proposal, new Set([name])).sets?.[name] ?? {}
-  const { next } = applySet(name as SetName, set, { add, ...(remove && { remove }) }, { kind, id: state.id, giver: 'plugin' })
-  const shown = ({ entries }: MetadataSet) =>
-    valueOfSet(
-      name as SetName,
-      [...entries].map(([key, { value }]) => [key, value] as const),
-    )
-  return { current: shown(set), given, proposed: shown(next) }
-}
-
-const BY_HAND = 'Somebody has said otherwise by hand.'
-/** A title that is only the name of a folder or file is as good as none. */
-const isFromName = ({ sources }: MetadataState, field: string): boolean => sources[field] === 'file_name'

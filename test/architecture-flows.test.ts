@@ -32,7 +32,7 @@ t.test('each flow begins and ends where its title says', async (t) => {
   t.match(sources.text(walk), /export async function\* walk\(/)
   t.ok(reaches(walk, /\breaddirSync\(/, 2), 'its threads read folders')
   t.match(view, /^api\/views\/.*-view\.ts$/)
-  t.match(sources.text(view), /export function shownBook</)
+  t.match(sources.text(view), /export function bookView</)
 
   const [route, reply] = of('Request → reply')
   t.ok(sources.loads('api/routes.ts').has(route))

@@ -135,7 +135,7 @@ export async function refuseIncompatible(database: Knex): Promise<void> {
 }
 
 /** The tables of a version before the first release: no migration leads from there. */
-export class UnreleasedDatabase extends StartProblem {
+class UnreleasedDatabase extends StartProblem {
   constructor() {
     super(
       'An unreleased version of Carrel made this database, and this version cannot read it: export what you need with that version, then move the data ' +

@@ -73,13 +73,13 @@ export async function relinkBook(trx: Knex.Transaction, found: NewBook, duplicat
   return { oldId: old.series_id, newId: fresh.series_id }
 }
 
-export interface SeriesIds {
+interface SeriesIds {
   oldId: string
   newId: string
 }
 
 /** Two series that may be one whose folder was renamed. */
-export interface SeriesPair {
+interface SeriesPair {
   old: { id: string; path: string }
   fresh: { id: string; path: string; title: string; folder_title: string | null }
 }

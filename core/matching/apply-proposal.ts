@@ -62,12 +62,12 @@ export interface Applied {
 }
 
 /** One of the records of a provider. */
-export interface From {
+interface From {
   provider: Provider
   externalId: string
 }
 
-export interface ApplyOptions {
+interface ApplyOptions {
   choice: Choice
   /** Null where a task does it. */
   userId: string | null
@@ -90,7 +90,7 @@ export interface Proposals {
   undo(applicationId: string): ReturnType<typeof undoApplication>
 }
 
-export interface ProposalParts {
+interface ProposalDependencies {
   database: Knex
   providers: Pick<ProviderClient, 'get'>
   downloadCover: DownloadCover
@@ -99,7 +99,7 @@ export interface ProposalParts {
   log: Log
 }
 
-export function openProposals(parts: ProposalParts): Proposals {
+export function openProposals(parts: ProposalDependencies): Proposals {
   return new ProviderProposals(parts)
 }
 
@@ -111,9 +111,9 @@ interface Found {
 const NOTHING: Proposal = { values: {}, sets: {}, coverUrl: null }
 
 class ProviderProposals implements Proposals {
-  readonly #parts: ProposalParts
+  readonly #parts: ProposalDependencies
 
-  constructor(parts: ProposalParts) {
+  constructor(parts: ProposalDependencies) {
     this.#parts = parts
   }
 

@@ -10,7 +10,7 @@ export interface Proposal {
 }
 
 export const FIELD_STATUSES = ['will_apply', 'locked', 'no_permission', 'unchanged', 'not_provided'] as const
-type FieldStatus = (typeof FIELD_STATUSES)[number]
+export type FieldStatus = (typeof FIELD_STATUSES)[number]
 
 /** What would become of one field. */
 export interface FieldPreview {

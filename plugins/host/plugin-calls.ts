@@ -39,7 +39,7 @@ export interface PluginCall {
   signal?: AbortSignal
 }
 
-export interface PluginAnswer {
+interface PluginAnswer {
   result: unknown
   callId: string
   cpuMs: number
@@ -47,7 +47,7 @@ export interface PluginAnswer {
 }
 
 /** The result of a call: its answer, or the plugin's failure. */
-export type Attempt = PluginAnswer | { failed: AppError }
+type Attempt = PluginAnswer | { failed: AppError }
 export const hasFailed = (attempt: object): attempt is { failed: AppError } => 'failed' in attempt
 
 export interface PluginCalls {

@@ -42,7 +42,7 @@ export interface PluginHost
 }
 
 /** What administrators see and change of installed plugins. */
-export interface PluginAdministration {
+interface PluginAdministration {
   list(): Promise<InstalledPlugin[]>
   /** @throws not_found */
   get(id: string): Promise<InstalledPlugin>
@@ -59,7 +59,7 @@ export interface PluginAdministration {
   healthOf(plugin: InstalledPlugin): 'unknown' | 'healthy' | 'degraded' | 'quarantined' | 'revoked' | 'disabled'
 }
 
-export interface AdministrationOptions {
+interface AdministrationOptions {
   database: Knex
   egress: Pick<Egress, 'local'>
   /** False in safe mode. */

@@ -41,7 +41,7 @@ export interface Installation {
   waitsFor: string[]
 }
 
-export interface InstallOptions {
+interface InstallOptions {
   /** The administrator who installs it. */
   userId: string | null
   /** What the repository says about the package. */

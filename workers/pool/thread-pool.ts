@@ -8,7 +8,7 @@ import { type DrawingMessage, ENDED, type Job, type ThreadWork } from './job.ts'
 
 /** What threads can run: it gets a request, and a function that draws pages for it. */
 // biome-ignore lint/suspicious/noExplicitAny: functions of every request fit
-export type ThreadFunction = (request: any, draw?: DrawPdfPage) => unknown
+type ThreadFunction = (request: any, draw?: DrawPdfPage) => unknown
 
 interface ThreadPoolOptions {
   /** The program of the threads, see thread.ts. */

@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util'
 import { Client } from 'pg'
 import { measureEpubResources, startBare } from '#bench/feeds/epub-resource.ts'
 import { type Bench, ROWS, type Target } from '#bench/feeds/rows.ts'
+import { FILL_PEOPLE } from '#bench/fill-people.ts'
 import { type Load, loadHttp, median } from '#bench/load.ts'
 import { verdict } from '#bench/verdict.ts'
 import { findRunningUrl } from '#core/database/embedded-postgres.ts'
@@ -40,6 +41,7 @@ const FILL = `
       jsonb_build_array(jsonb_build_object('name', 'A Writer', 'role', 'writer'), jsonb_build_object('name', 'A Penciller', 'role', 'penciller')),
       repeat('A story about people in a city, told in pictures. ', 8) FROM books b;
   INSERT INTO read_progress (user_id, book_id, current_page, completed) SELECT u.id, b.id, 1, b.number < 4 FROM users u, books b WHERE b.number < 6;
+  ${FILL_PEOPLE}
   VACUUM ANALYZE;
 `
 

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { Client } from 'pg'
+import { FILL_PEOPLE } from '#bench/fill-people.ts'
 import { loadHttp, median } from '#bench/load.ts'
 import { verdict } from '#bench/verdict.ts'
 import type { Caller } from '#core/account/caller.ts'
@@ -47,6 +48,7 @@ const FILL = `
   INSERT INTO genres (name, name_key) SELECT 'Genre ' || n, 'genre ' || n FROM generate_series(1, 20) n;
   INSERT INTO series_genres SELECT s.id, g.id FROM series s JOIN genres g ON g.name = 'Genre ' || (1 + abs(hashtext(s.path)) % 20);
   INSERT INTO read_progress (user_id, book_id, current_page, completed) SELECT u.id, b.id, 1, b.number < 4 FROM users u, books b WHERE b.number < 6;
+  ${FILL_PEOPLE}
   VACUUM ANALYZE;
 `
 const CONDITION = {

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { Client } from 'pg'
+import { FILL_PEOPLE } from '#bench/fill-people.ts'
 import { loadHttp, median } from '#bench/load.ts'
 import { verdict } from '#bench/verdict.ts'
 import { compileCondition } from '#core/conditions/condition.ts'
@@ -57,6 +58,7 @@ const FILL = `
   INSERT INTO genres (name, name_key) VALUES ('Drama', 'drama'), ('Horror', 'horror');
   INSERT INTO book_genres SELECT b.id, g.id FROM books b, genres g;
   INSERT INTO series_external_ids (series_id, source, external_id) SELECT id, 'plugin:mangabaka', '1' FROM series;
+  ${FILL_PEOPLE}
   VACUUM ANALYZE;
 `
 

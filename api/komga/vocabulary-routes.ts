@@ -7,7 +7,8 @@ import { komgaEndpointOf } from '#api/komga/route.ts'
 import { ROLES } from '#api/komga/values.ts'
 import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { isUuid, Uuid } from '#core/foundation/schema.ts'
-import { listPeople, listVocabulary, type VocabularyKind, type VocabularyPlace, WORDS_MAX } from '#core/metadata/vocabulary-query.ts'
+import { listPeople } from '#core/metadata/people-query.ts'
+import { listVocabulary, type VocabularyKind, type VocabularyPlace, WORDS_MAX } from '#core/metadata/vocabulary-query.ts'
 
 type Services = Needs<'database'>
 const komgaEndpoint = komgaEndpointOf<Services>()

@@ -4,6 +4,7 @@ import type { Permission } from '#core/account/permission.ts'
 import { type Condition, type FilterField, type Operand, readCondition } from '#core/catalog/condition.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { BOOK_TYPES } from '#core/metadata/book-metadata.ts'
+import { nameKey, nameKeyPart } from '#core/metadata/name.ts'
 import { SERIES_STATUSES } from '#core/metadata/series-metadata.ts'
 
 /** A part of a WHERE clause. Every value is a binding; the text comes only from this file. */
@@ -12,70 +13,80 @@ export interface Fragment {
   bindings: unknown[]
 }
 
+/** Rows that belong to a record: of those in `from` the ones whose column `by` is the column `of` of the record. */
+interface Rows {
+  of: string
+  from: string
+  by: string
+}
+
 /** A field in SQL: an expression to compare, a set of rows with names, or a special test. */
 type Column = FilterField & {
   /** The permission that a caller needs to use the field. */
   needs?: Permission
 } /** `shownExpression` is for callers who may not see the value of the expression: comparing with it would reveal it. */ & (
     | { expression: string; shownExpression?: string; callerBinding?: true }
-    /** The sources of names: the column of the record, and `SELECT id FROM … WHERE` of the rows that belong to it. */
-    | { sets: [column: string, select: string][]; name: string }
+    /** Rows that belong to the record, and their value to compare. `key`: it is a normalized name, or a person with a role. */
+    | { sets: Rows[]; name: string; key?: 'name' | 'person' }
     | { test: (value: string) => Fragment; needsCaller?: true }
   )
 
 const READ_STATUS = ['unread', 'in_progress', 'read'] as const
 const seriesMetadata = (column: string) => `(SELECT m.${column} FROM series_metadata m WHERE m.series_id = series.id)`
+/** A text of the metadata, as rows: a subquery for each record could not use the index. */
+const metadataText = (owner: 'book' | 'series', column: string): { family: 'text'; sets: Rows[]; name: string } => ({
+  family: 'text',
+  sets: [{ of: owner === 'book' ? 'books.id' : 'series.id', from: `${owner}_metadata m`, by: `m.${owner}_id` }],
+  name: `m.${column}`,
+})
 const bookMetadata = (column: string) => `(SELECT m.${column} FROM book_metadata m WHERE m.book_id = books.id)`
-const people = (table: 'book' | 'series') =>
-  `SELECT m.${table}_id FROM ${table}_metadata m CROSS JOIN LATERAL jsonb_array_elements(m.authors) AS person WHERE true`
+const peopleOf = (owner: 'book' | 'series'): Rows => ({
+  of: owner === 'book' ? 'books.id' : 'series.id',
+  from: `${owner}_people x JOIN people n ON n.id = x.person_id`,
+  by: `x.${owner}_id`,
+})
 /** A person with the role, as `writer:Alan Moore`: both must match the same entry. */
-const PERSON = "((person ->> 'role') || ':' || (person ->> 'name'))"
-const PEOPLE_OF_BOOKS =
-  'SELECT b.series_id FROM books b JOIN book_metadata m ON m.book_id = b.id CROSS JOIN LATERAL jsonb_array_elements(m.authors) AS person WHERE b.deleted_at IS NULL'
+const PERSON = "(x.role || ':' || n.name_key)"
+const PEOPLE_OF_BOOKS: Rows = {
+  of: 'series.id',
+  from: 'book_people x JOIN people n ON n.id = x.person_id JOIN books b ON b.id = x.book_id AND b.deleted_at IS NULL',
+  by: 'b.series_id',
+}
 /** The release date. Metadata may contain dates that do not exist: February 31 becomes March 2 or 3. */
 const released = (of: string) =>
   `(SELECT min((make_date(m.year, coalesce(m.month, 1), 1) + (coalesce(m.day, 1) - 1))::timestamp AT TIME ZONE 'UTC')
     FROM book_metadata m ${of} AND m.year BETWEEN 1 AND 9999)`
-const namesOf = (bearer: 'book' | 'series', kind: 'genre' | 'tag') =>
-  `SELECT x.${bearer}_id FROM ${bearer}_${kind}s x JOIN ${kind}s n ON n.id = x.${kind}_id WHERE true`
-const BOOK_SETS = { genre: namesOf('book', 'genre'), tag: namesOf('book', 'tag') }
-const SERIES_SETS = {
-  genre: namesOf('series', 'genre'),
-  tag: namesOf('series', 'tag'),
-  sharingTag: 'SELECT x.series_id FROM series_sharing_tags x JOIN sharing_tags n ON n.id = x.sharing_tag_id WHERE true',
-}
+const namesOf = (owner: 'book' | 'series', kind: 'genre' | 'tag', of: string): Rows => ({
+  of,
+  from: `${owner}_${kind}s x JOIN ${kind}s n ON n.id = x.${kind}_id`,
+  by: `x.${owner}_id`,
+})
+const sharingTagsOf = (of: string): Rows => ({
+  of,
+  from: 'series_sharing_tags x JOIN sharing_tags n ON n.id = x.sharing_tag_id',
+  by: 'x.series_id',
+})
 const present = 'FROM books b WHERE b.library_id = series.library_id AND b.series_id = series.id AND b.deleted_at IS NULL'
 const mine = (book: string, more = '') => `EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = ${book} AND p.user_id = ?${more})`
 
 const SERIES: Record<string, Column> = {
   libraryId: { family: 'uuid', expression: 'series.library_id' },
-  genre: {
-    family: 'text',
-    sets: [['series.id', SERIES_SETS.genre]],
-    name: 'n.name',
-  },
-  tag: { family: 'text', sets: [['series.id', SERIES_SETS.tag]], name: 'n.name' },
-  sharingTag: { family: 'text', sets: [['series.id', SERIES_SETS.sharingTag]], name: 'n.name', needs: 'system-admin' },
-  author: { family: 'text', sets: [['series.id', people('series')]], name: "(person ->> 'name')" },
-  bookAuthor: { family: 'text', sets: [['series.id', PEOPLE_OF_BOOKS]], name: "(person ->> 'name')" },
-  person: {
-    family: 'text',
-    sets: [
-      ['series.id', people('series')],
-      ['series.id', PEOPLE_OF_BOOKS],
-    ],
-    name: PERSON,
-  },
+  genre: { family: 'text', sets: [namesOf('series', 'genre', 'series.id')], name: 'n.name_key', key: 'name' },
+  tag: { family: 'text', sets: [namesOf('series', 'tag', 'series.id')], name: 'n.name_key', key: 'name' },
+  sharingTag: { family: 'text', sets: [sharingTagsOf('series.id')], name: 'n.name', needs: 'system-admin' },
+  author: { family: 'text', sets: [peopleOf('series')], name: 'n.name_key', key: 'name' },
+  bookAuthor: { family: 'text', sets: [PEOPLE_OF_BOOKS], name: 'n.name_key', key: 'name' },
+  person: { family: 'text', sets: [peopleOf('series'), PEOPLE_OF_BOOKS], name: PERSON, key: 'person' },
   ageRating: { family: 'number', expression: seriesMetadata('age_rating') },
   releaseDate: {
     family: 'date',
     expression: released('JOIN books b ON b.id = m.book_id WHERE b.series_id = series.id AND b.deleted_at IS NULL'),
   },
   oneshot: { family: 'bool', expression: 'series.oneshot' },
-  status: { family: 'text', expression: seriesMetadata('status'), words: SERIES_STATUSES },
-  publisher: { family: 'text', expression: seriesMetadata('publisher') },
-  language: { family: 'text', expression: seriesMetadata('language') },
-  summary: { family: 'text', expression: seriesMetadata('summary') },
+  status: { ...metadataText('series', 'status'), words: SERIES_STATUSES },
+  publisher: metadataText('series', 'publisher'),
+  language: metadataText('series', 'language'),
+  summary: metadataText('series', 'summary'),
   name: { family: 'text', expression: 'series.title' },
   title: { family: 'text', expression: 'series.title' },
   titleSort: { family: 'text', expression: 'coalesce(series.title_sort, series.title)' },
@@ -103,7 +114,7 @@ const SERIES: Record<string, Column> = {
   inCollection: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM collection_series c WHERE c.series_id = series.id)' },
   collectionId: {
     family: 'uuid',
-    sets: [['series.id', 'SELECT c.series_id FROM collection_series c WHERE true']],
+    sets: [{ of: 'series.id', from: 'collection_series c', by: 'c.series_id' }],
     name: 'c.collection_id',
   },
   wantToRead: {
@@ -119,33 +130,29 @@ const BOOKS: Record<string, Column> = {
   seriesId: { family: 'uuid', expression: 'books.series_id' },
   genre: {
     family: 'text',
-    sets: [
-      ['books.id', BOOK_SETS.genre],
-      ['books.series_id', SERIES_SETS.genre],
-    ],
-    name: 'n.name',
+    sets: [namesOf('book', 'genre', 'books.id'), namesOf('series', 'genre', 'books.series_id')],
+    name: 'n.name_key',
+    key: 'name',
   },
   tag: {
     family: 'text',
-    sets: [
-      ['books.id', BOOK_SETS.tag],
-      ['books.series_id', SERIES_SETS.tag],
-    ],
-    name: 'n.name',
+    sets: [namesOf('book', 'tag', 'books.id'), namesOf('series', 'tag', 'books.series_id')],
+    name: 'n.name_key',
+    key: 'name',
   },
-  sharingTag: { family: 'text', sets: [['books.series_id', SERIES_SETS.sharingTag]], name: 'n.name', needs: 'system-admin' },
-  author: { family: 'text', sets: [['books.id', people('book')]], name: "(person ->> 'name')" },
-  person: { family: 'text', sets: [['books.id', people('book')]], name: PERSON },
+  sharingTag: { family: 'text', sets: [sharingTagsOf('books.series_id')], name: 'n.name', needs: 'system-admin' },
+  author: { family: 'text', sets: [peopleOf('book')], name: 'n.name_key', key: 'name' },
+  person: { family: 'text', sets: [peopleOf('book')], name: PERSON, key: 'person' },
   releaseDate: { family: 'date', expression: released('WHERE m.book_id = books.id') },
   state: { family: 'text', expression: 'books.state' },
   deleted: { family: 'bool', expression: '(books.deleted_at IS NOT NULL)' },
   oneshot: { family: 'bool', expression: '(SELECT s.oneshot FROM series s WHERE s.id = books.series_id)' },
   title: { family: 'text', expression: 'books.title' },
   titleSort: { family: 'text', expression: 'coalesce(books.title_sort, books.title)' },
-  summary: { family: 'text', expression: bookMetadata('summary') },
-  publisher: { family: 'text', expression: bookMetadata('publisher') },
-  language: { family: 'text', expression: bookMetadata('language_iso') },
-  bookType: { family: 'text', expression: bookMetadata('book_type'), words: BOOK_TYPES },
+  summary: metadataText('book', 'summary'),
+  publisher: metadataText('book', 'publisher'),
+  language: metadataText('book', 'language_iso'),
+  bookType: { ...metadataText('book', 'book_type'), words: BOOK_TYPES },
   path: { family: 'text', expression: visibleFilePathSql(true), shownExpression: visibleFilePathSql(false) },
   format: { family: 'text', expression: 'books.file_format' },
   pageCount: { family: 'number', expression: 'books.page_count' },
@@ -155,7 +162,7 @@ const BOOKS: Record<string, Column> = {
   readStatus: { family: 'word', words: READ_STATUS, test: bookReadStatus, needsCaller: true, needs: 'progress-read' },
   hasError: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM book_errors e WHERE e.book_id = books.id)' },
   inReadList: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM read_list_books r WHERE r.book_id = books.id)' },
-  readListId: { family: 'uuid', sets: [['books.id', 'SELECT r.book_id FROM read_list_books r WHERE true']], name: 'r.read_list_id' },
+  readListId: { family: 'uuid', sets: [{ of: 'books.id', from: 'read_list_books r', by: 'r.book_id' }], name: 'r.read_list_id' },
 }
 
 const COLUMNS = { books: BOOKS, series: SERIES }
@@ -209,12 +216,16 @@ function compileLeaf(column: Column, operand: Operand, caller: Caller): Fragment
   if ('sets' in column) {
     const { operator } = operand
     const negated = NEGATIONS[operator]
-    const { sql, bindings } = compare(column.name, negated ? ({ ...operand, operator: negated } as Operand) : operand)
-    // A set is null if it contains no name.
+    const positive = negated ? ({ ...operand, operator: negated } as Operand) : operand
+    // A set is null if it contains no value.
     const isBare = operator === 'isNull' || operator === 'isNotNull'
-    const within = column.sets.map(([of, select]) => `${of} IN (${select}${isBare ? '' : ` AND ${sql}`})`)
+    const { sql, bindings } = isBare
+      ? compare(column.name, { ...operand, operator: 'isNotNull' } as Operand)
+      : compareEntry(column, positive)
+    // Not IN: a negation would keep the ids of a whole library in memory, or compare each with each.
+    const within = column.sets.map(({ of, from, by }) => `EXISTS (SELECT 1 FROM ${from} WHERE ${by} = ${of} AND ${sql})`)
     const negative = negated !== undefined || operator === 'isNull'
-    return { sql: `${negative ? 'NOT ' : ''}(${within.join(' OR ')})`, bindings: isBare ? [] : column.sets.flatMap(() => bindings) }
+    return { sql: `${negative ? 'NOT ' : ''}(${within.join(' OR ')})`, bindings: column.sets.flatMap(() => bindings) }
   }
   const own = column.callerBinding ? [caller.userId] : []
   const expression = seesWholePaths(caller) ? column.expression : (column.shownExpression ?? column.expression)
@@ -225,6 +236,32 @@ function compileLeaf(column: Column, operand: Operand, caller: Caller): Fragment
 
 /** For a set of names, the negation applies to the whole set. */
 const NEGATIONS: Record<string, string | undefined> = { isNot: 'is', doesNotContain: 'contains', notIn: 'in' }
+
+const escapeLike = (text: string) => text.replace(/[\\%_]/g, '\\$&')
+
+/** The pattern of an operator that looks for a part of a text; undefined for the others. */
+const patternOf = (operator: string, part: string): string | undefined =>
+  ({ contains: `%${part}%`, doesNotContain: `%${part}%`, beginsWith: `${part}%`, endsWith: `%${part}` })[operator]
+
+/** One comparison with an entry of a set. Keys of names are in lower case, and each is compared as one. */
+function compareEntry({ name, key }: { name: string; key?: 'name' | 'person' }, operand: Operand): Fragment {
+  if (key === undefined || operand.family !== 'text') return compare(name, operand)
+  const { operator } = operand
+  const value = operand.value as string
+  const colon = value.indexOf(':')
+  if (key === 'person' && colon >= 0 && (operator === 'is' || operator === 'beginsWith')) {
+    const { sql, bindings } = compareKey('n.name_key', operator, value.slice(colon + 1))
+    return { sql: `(x.role = ? AND ${sql})`, bindings: [value.slice(0, colon).trim().toLowerCase(), ...bindings] }
+  }
+  return compareKey(name, operator, value)
+}
+
+function compareKey(expression: string, operator: string, value: string): Fragment {
+  const pattern = patternOf(operator, escapeLike(nameKeyPart(value)))
+  return pattern === undefined
+    ? { sql: `${expression} = ?`, bindings: [nameKey(value)] }
+    : { sql: `${expression} LIKE ?`, bindings: [pattern] }
+}
 
 /** One comparison; the expression precedes every binding. */
 function compare(expression: string, operand: Operand): Fragment {
@@ -241,11 +278,10 @@ function compare(expression: string, operand: Operand): Fragment {
     case 'text':
     case 'word': {
       const value = operand.value as string
-      const like = value.replace(/[\\%_]/g, '\\$&')
-      const pattern = { contains: `%${like}%`, doesNotContain: `%${like}%`, beginsWith: `${like}%`, endsWith: `%${like}` }[operator]
-      if (pattern === undefined)
-        return { sql: `lower(${expression}) IS ${operator === 'is' ? 'NOT ' : ''}DISTINCT FROM lower(?)`, bindings: [value.trim()] }
-      return { sql: `(${expression} ILIKE ?)${operator === 'doesNotContain' ? ' IS NOT TRUE' : ''}`, bindings: [pattern] }
+      // ILIKE for a whole text too: the index of its parts finds both.
+      const pattern = patternOf(operator, escapeLike(value)) ?? escapeLike(value.trim())
+      const isNegative = operator === 'doesNotContain' || operator === 'isNot'
+      return { sql: `(${expression} ILIKE ?)${isNegative ? ' IS NOT TRUE' : ''}`, bindings: [pattern] }
     }
     case 'number': {
       const { low, high } = operand

@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
 import { changedSets, isSameContent, isSameLocks, type MetadataState, type SetState } from '#core/metadata/apply-change.ts'
-import type { MetadataRecord } from '#core/metadata/field.ts'
+import type { Author, MetadataRecord } from '#core/metadata/field.ts'
 import {
   lockRecords,
   readRecords,
@@ -11,6 +12,7 @@ import {
 } from '#core/metadata/metadata-record-store.ts'
 import type { SetName } from '#core/metadata/metadata-set.ts'
 import { readSets, storeSets } from '#core/metadata/metadata-set-store.ts'
+import { storePeople } from '#core/metadata/people-store.ts'
 import type { Kind, ValuesOf } from '#core/metadata/record-kind.ts'
 
 export type StoredState<One extends Kind = Kind> = SetState & StoredRecord<ValuesOf[One]>
@@ -50,13 +52,19 @@ export async function storeStates(
   const records = new Map<string, MetadataRecord>()
   const locks = new Map<string, MetadataRecord>()
   const touched: string[] = []
+  const people: { id: string; authors: readonly Author[] }[] = []
   for (const { before, next } of changes) {
     if (!isSameContent(kind, before, next)) records.set(next.id, next)
     else if (!isSameLocks(before, next)) locks.set(next.id, next)
     else if (changedSets(before, next).length > 0) touched.push(next.id)
+    const authors = authorsOf(next)
+    if (!isDeepStrictEqual(authorsOf(before), authors)) people.push({ id: next.id, authors })
   }
   await storeLocks(trx, kind, locks)
   await storeRecords(trx, kind, records)
+  await storePeople(trx, kind, people)
   await storeSets(trx, kind, changes)
   await touchRecords(trx, kind, touched)
 }
+
+const authorsOf = ({ values }: MetadataState) => (values['authors'] as Author[] | undefined) ?? []

@@ -17,6 +17,11 @@ export function nameKey(name: string): string {
   return cleanName(name).toLowerCase()
 }
 
+/** The key of a part of a name, whose spaces at the ends count. */
+export function nameKeyPart(part: string): string {
+  return normalizeText(part, TEXT_LENGTH_MAX).replaceAll(/\s+/g, ' ').toLowerCase()
+}
+
 /**
  * Names of a request, each once, the first spelling standing.
  * @param path of the list, for the refusal

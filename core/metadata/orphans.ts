@@ -3,6 +3,7 @@ import { dirname, join, relative } from 'node:path'
 import type { Knex } from 'knex'
 import { UUID_PATTERN } from '#core/foundation/schema.ts'
 import { listKnownCovers, listKnownOwners } from '#core/metadata/orphan-query.ts'
+import { deleteUnusedPeople } from '#core/metadata/people-store.ts'
 import type { TaskQueue, TaskRun } from '#core/tasks/task.ts'
 
 /** Files that are asked about with one statement. */
@@ -40,6 +41,8 @@ interface OrphanedFile {
 interface OrphanCleanup {
   thumbnails: number
   covers: number
+  /** Of whom no book and no series is left. */
+  people: number
   bytes: number
   failures: number
   errors: string[]
@@ -61,9 +64,9 @@ export async function countOrphans(
   return found
 }
 
-/** Removes them, on a person's word. What was just written stays. */
+/** Removes them, and people without books and series, on a person's word. What was just written stays. */
 export async function removeOrphans(dependencies: Dependencies, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<OrphanCleanup> {
-  const done: OrphanCleanup = { thumbnails: 0, covers: 0, bytes: 0, failures: 0, errors: [] }
+  const done: OrphanCleanup = { thumbnails: 0, covers: 0, people: 0, bytes: 0, failures: 0, errors: [] }
   for await (const { orphans, at, of } of findOrphans(dependencies, run.signal)) {
     for (const orphan of orphans) {
       try {
@@ -81,6 +84,7 @@ export async function removeOrphans(dependencies: Dependencies, run: Pick<TaskRu
     }
     run.progress(at, of)
   }
+  done.people = await deleteUnusedPeople(dependencies.database)
   return done
 }
 

@@ -36,7 +36,7 @@ const WORDS = {
 export type VocabularyKind = keyof typeof WORDS
 
 /** Series that the caller may see, with a book that is there. */
-function visibleSeries(
+export function visibleSeries(
   database: Knex,
   caller: Caller,
   { libraryIds, collectionId, seriesId, readListId }: VocabularyPlace,
@@ -69,48 +69,4 @@ export async function listVocabulary(database: Knex, caller: Caller, kind: Vocab
     .orderByRaw(kind === 'ageRating' || kind === 'releaseYear' ? 'length(word), word' : 'word')
     .limit(WORDS_MAX)
   return rows.map(({ word }) => word)
-}
-
-interface PeopleAsk extends VocabularyPlace {
-  /** Part of the name, in any case. */
-  search?: string | undefined
-  /** As renamed. */
-  role?: string | undefined
-  /** Roles that are told under another name. */
-  renamed: Readonly<Record<string, string>>
-  offset: number
-  limit: number
-}
-
-/** People with a hand in what the caller may see, each once for every role, by name. */
-export async function listPeople(
-  database: Knex,
-  caller: Caller,
-  ask: PeopleAsk,
-): Promise<{ items: { name: string; role: string }[]; total: number }> {
-  const people = () => {
-    const query = database
-      .with('visible', visibleSeries(database, caller, ask))
-      .with(
-        'people',
-        database.raw(
-          `SELECT DISTINCT p ->> 'name' AS name, coalesce(CAST(? AS jsonb) ->> (p ->> 'role'), p ->> 'role') AS role
-           FROM (SELECT m.authors FROM visible v ${BOOKS} JOIN book_metadata m ON m.book_id = b.id WHERE m.authors IS NOT NULL
-             UNION ALL SELECT m.authors FROM visible v JOIN series_metadata m ON m.series_id = v.id WHERE m.authors IS NOT NULL) AS lists
-           CROSS JOIN LATERAL jsonb_array_elements(lists.authors) AS p`,
-          [JSON.stringify(ask.renamed)],
-        ),
-      )
-      .from('people')
-    if (ask.search) query.whereRaw('name ILIKE ?', [`%${ask.search.replace(/[\\%_]/g, '\\$&')}%`])
-    if (ask.role) query.whereRaw('lower(role) = lower(?)', [ask.role])
-    return query
-  }
-  const [items, counted] = await Promise.all([
-    people().select('name', 'role').orderByRaw('name COLLATE carrel_natural, name, role').offset(ask.offset).limit(ask.limit) as Promise<
-      { name: string; role: string }[]
-    >,
-    people().count({ total: '*' }).first() as unknown as Promise<{ total: string }>,
-  ])
-  return { items, total: Number(counted.total) }
 }

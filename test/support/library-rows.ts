@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { ROLE_PERMISSIONS, type Role } from '#core/account/permission.ts'
+import type { Author } from '#core/metadata/field.ts'
+import { storePeople } from '#core/metadata/people-store.ts'
 
 /** Adds a user straight to the table and answers what the server would know of them after they signed in. */
 export async function addCaller(database: Knex, options: { role?: Role; username?: string } = {}): Promise<Caller> {
@@ -62,6 +64,16 @@ export async function addBook(
   return book.id
 }
 
+/** Gives a book or series its people, as the store of metadata does. */
+export async function addPeople(database: Knex, owner: { kind: 'book' | 'series'; id: string }, authors: Author[]): Promise<void> {
+  const key = `${owner.kind}_id`
+  await database(`${owner.kind}_metadata`)
+    .insert({ [key]: owner.id, authors: JSON.stringify(authors) })
+    .onConflict(key)
+    .merge(['authors'])
+  await storePeople(database, owner.kind, [{ id: owner.id, authors }])
+}
+
 /** Tags the series and gives or takes the caller's right to see what carries the tag. */
 export async function shareSeries(
   database: Knex,
@@ -70,4 +82,21 @@ export async function shareSeries(
   const [tag] = await database('sharing_tags').insert({ name: `tag-${randomUUID()}` }, 'id')
   await database('series_sharing_tags').insert({ series_id: share.seriesId, sharing_tag_id: tag.id })
   await database('user_sharing_grants').insert({ user_id: share.caller.userId, sharing_tag_id: tag.id, access_mode: share.mode })
+}
+
+/** Entries of lists of people without their row, and rows without their entry: none, whatever has changed the metadata. */
+export async function listStrayPeople(database: Knex): Promise<object[]> {
+  const selects = ['book', 'series'].map(
+    (kind) => `(
+      WITH given AS (
+        SELECT m.${kind}_id AS owner, a.at - 1 AS position, a.value ->> 'role' AS role,
+          lower(regexp_replace(btrim(a.value ->> 'name'), '\\s+', ' ', 'g')) AS key
+        FROM ${kind}_metadata m CROSS JOIN LATERAL jsonb_array_elements(m.authors) WITH ORDINALITY AS a (value, at)
+      ), stored AS (
+        SELECT x.${kind}_id AS owner, x.position::bigint, x.role, p.name_key AS key FROM ${kind}_people x JOIN people p ON p.id = x.person_id
+      )
+      (TABLE given EXCEPT TABLE stored) UNION ALL (TABLE stored EXCEPT TABLE given)
+    )`,
+  )
+  return (await database.raw(selects.join(' UNION ALL '))).rows
 }

@@ -76,8 +76,8 @@ export const upkeepRoutes = [
     }),
     run: async (call) => {
       const done = await removeOrphans(orphansOf(call.services), { signal: call.signal, progress: () => {} })
-      const { thumbnails, covers, bytes, failures, errors } = done
-      call.services.log.info({ thumbnails, covers, bytes, failures, by: call.caller.userId }, 'Removed orphaned files')
+      const { thumbnails, covers, people, bytes, failures, errors } = done
+      call.services.log.info({ thumbnails, covers, people, bytes, failures, by: call.caller.userId }, 'Removed orphaned files')
       return { thumbnailsDeleted: thumbnails, coversDeleted: covers, bytesFreed: bytes, failures, errors }
     },
   }),

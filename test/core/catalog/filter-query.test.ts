@@ -3,7 +3,7 @@ import { listBooks } from '#core/catalog/book-query.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
 import { listAlphabeticalGroups, listSeries } from '#core/catalog/series-query.ts'
 import { openTestDatabase } from '#test/support/database.ts'
-import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
+import { addBook, addCaller, addLibrary, addPeople, addSeries, shareSeries } from '#test/support/library-rows.ts'
 
 const NOWHERE = '00000000-0000-4000-8000-000000000000'
 const is = (value: string) => ({ operator: 'is', value })
@@ -25,10 +25,10 @@ async function openShelf(t: Test) {
       language: 'ja',
       year: 1982,
       total_volume_count: 2,
-      authors: JSON.stringify([{ name: 'Otomo', role: 'writer' }]),
     },
     { series_id: bone, publisher: "Cartoon ' Books", status: 'ongoing', year: 1991, total_volume_count: 9 },
   ])
+  await addPeople(database, { kind: 'series', id: akira }, [{ name: 'Otomo', role: 'writer' }])
   const [action] = await database('genres').insert({ name: 'Action', name_key: 'action' }, 'id')
   const [old] = await database('tags').insert({ name: 'Old School', name_key: 'old school' }, 'id')
   await database('series_genres').insert({ series_id: akira, genre_id: action.id })
@@ -42,6 +42,12 @@ async function openShelf(t: Test) {
   await add('b1', bone, { number: 1.5, page_count: 30, file_format: 'pdf', created_at: '2024-03-01T00:00:00Z' })
   await add('e1', eden, { page_count: 40, state: 'failed', created_at: '2024-03-02T00:00:00Z' })
   await database('book_metadata').insert({ book_id: books.a1, book_type: 'manga', summary: 'Neo-Tokyo', year: 1982 })
+  const [ada, moore] = [
+    { name: 'Ada 100%', role: 'writer' as const },
+    { name: 'Alan  Moore', role: 'inker' as const },
+  ]
+  await addPeople(database, { kind: 'book', id: books['a2'] as string }, [ada, moore])
+  await addPeople(database, { kind: 'book', id: books['b1'] as string }, [{ ...moore, name: 'ALAN MOORE', role: 'writer' }])
   await database('book_tags').insert({ book_id: books.e1, tag_id: old.id })
   await database('book_errors').insert({ book_id: books.e1, error_type: 'parser', message: 'x', fatal: true })
   const mark = (book: string, completed: boolean) =>
@@ -78,6 +84,22 @@ t.test('every field and operator of books', async (t) => {
     [{ summary: text('isNot', 'Neo-Tokyo') }, ['a2', 'b1', 'e1']],
     [{ summary: text('doesNotContain', 'tokyo') }, ['a2', 'b1', 'e1']],
     [{ bookType: is('manga') }, ['a1']],
+    [{ bookType: text('isNot', 'manga') }, ['a2', 'b1', 'e1']],
+    [{ author: is(' alan moore ') }, ['a2', 'b1']],
+    [{ author: text('isNot', 'Alan Moore') }, ['a1', 'e1']],
+    [{ author: text('contains', 'N M') }, ['a2', 'b1']],
+    [{ author: text('contains', '%') }, ['a2']],
+    [{ author: text('beginsWith', 'moore') }, []],
+    [{ author: text('endsWith', 'Moore') }, ['a2', 'b1']],
+    [{ author: text('isNull') }, ['a1', 'e1']],
+    [{ author: text('isNotNull') }, ['a2', 'b1']],
+    [{ person: is('Writer:alan moore') }, ['b1']],
+    [{ person: is('alan moore') }, []],
+    [{ person: text('isNot', 'writer:Alan Moore') }, ['a1', 'a2', 'e1']],
+    [{ person: text('beginsWith', 'writer:') }, ['a2', 'b1']],
+    [{ person: text('beginsWith', 'inker:al') }, ['a2']],
+    [{ person: text('contains', 'er:alan') }, ['a2', 'b1']],
+    [{ not: { author: is('Ada 100%') } }, ['a1', 'b1', 'e1']],
     [{ genre: is(' action ') }, ['a1', 'a2']],
     [{ genre: text('isNot', 'Action') }, ['b1', 'e1']],
     [{ genre: text('isNull') }, ['b1', 'e1']],
@@ -143,6 +165,10 @@ t.test('every field and operator of series', async (t) => {
     [{ summary: text('isNotNull') }, []],
     [{ author: text('contains', 'otom') }, ['Akira']],
     [{ author: text('isNull') }, [B, 'Éden']],
+    [{ bookAuthor: is('Alan Moore') }, ['Akira', B]],
+    [{ bookAuthor: text('isNot', 'ada 100%') }, [B, 'Éden']],
+    [{ person: is('writer:otomo') }, ['Akira']],
+    [{ person: is('writer:alan moore') }, [B]],
     [{ genre: is('ACTION') }, ['Akira']],
     [{ tag: text('isNot', 'old school') }, ['Akira', 'Éden']],
     [{ libraryId: is(other) }, ['Éden']],

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { queueAnalyses } from '#core/ingest/analyze-book.ts'
 import type { Analyze } from '#core/metadata/analysis.ts'
 import { comic, type House, openHouse } from '#test/support/house.ts'
+import { listStrayPeople } from '#test/support/library-rows.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 import { openPool } from '#workers/pool/pool.ts'
 
@@ -14,7 +15,12 @@ const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBR
 const described = (publisher: string, number: number) =>
   buildZip([
     { name: '1.gif', data: PIXEL },
-    { name: 'ComicInfo.xml', data: Buffer.from(`<ComicInfo><Publisher>${publisher}</Publisher><Number>${number}</Number></ComicInfo>`) },
+    {
+      name: 'ComicInfo.xml',
+      data: Buffer.from(
+        `<ComicInfo><Publisher>${publisher}</Publisher><Writer>A ${publisher}</Writer><Number>${number}</Number></ComicInfo>`,
+      ),
+    },
   ])
 
 t.test('a series knows what all its books say, whichever of them is analyzed last', async (t) => {
@@ -30,6 +36,9 @@ t.test('a series knows what all its books say, whichever of them is analyzed las
   }
   t.equal(await publisherOf('Mixed'), 'House', 'what most of them say')
   t.equal((await seriesOf('Mixed')).aggregate_due, false, 'nothing is left to do')
+  const people = house.database('series_people').join('people', 'people.id', 'person_id').pluck('name')
+  t.same(await people, ['A House'], 'and its people')
+  t.same(await listStrayPeople(house.database), [])
 
   // As a kill -9 between the last book and the series leaves it.
   const { id } = await seriesOf('Mixed')
@@ -51,6 +60,7 @@ t.test('a series knows what all its books say, whichever of them is analyzed las
   await house.scan()
   t.equal(await publisherOf('Other'), 'House')
   t.equal(await publisherOf('Mixed'), 'Guest', 'the series they left says what those say that stayed')
+  t.same(await listStrayPeople(house.database), [])
 })
 
 async function publisherOf(house: House, path: string): Promise<string | null> {

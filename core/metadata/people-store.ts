@@ -1,0 +1,64 @@
+import type { Knex } from 'knex'
+import { cutText } from '#core/foundation/text.ts'
+import type { Author } from '#core/metadata/field.ts'
+import { NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
+import { writeInStatements } from '#core/metadata/metadata-record-store.ts'
+import { cleanName, nameKey } from '#core/metadata/name.ts'
+import type { Kind } from '#core/metadata/record-kind.ts'
+
+/** The people of one book or series, in the order of its list. */
+export interface PeopleOf {
+  id: string
+  authors: readonly Author[]
+}
+
+/** The columns of a row: normalizing may lengthen a name, and an index takes some 2,700 bytes. */
+const personOf = ({ name }: Author) => ({
+  name: cutText(cleanName(name), NAME_LENGTH_MAX),
+  name_key: cutText(nameKey(name), NAME_LENGTH_MAX),
+})
+
+const ROWS = 'jsonb_to_recordset(CAST(? AS jsonb)) AS r (owner uuid, position smallint, name text, name_key text, role text)'
+
+/**
+ * Replaces the rows of people of books or series: few statements, however many they are. The caller holds locks on the records, and writes their lists
+ * in the same transaction.
+ */
+export async function storePeople(trx: Knex, kind: Kind, changed: readonly PeopleOf[]): Promise<void> {
+  if (changed.length === 0) return
+  await trx(`${kind}_people`)
+    .whereRaw(`${kind}_id = ANY(CAST(? AS uuid[]))`, [changed.map(({ id }) => id)])
+    .delete()
+  const rows = changed
+    .flatMap(({ id, authors }) => authors.map((author, position) => ({ owner: id, position, role: author.role, ...personOf(author) })))
+    .filter(({ name_key }) => name_key !== '')
+  // In one order, so that two transactions never wait for each other's new people in a circle.
+  rows.sort((a, b) => (a.name_key < b.name_key ? -1 : a.name_key > b.name_key ? 1 : 0))
+  await writeInStatements(rows, async (text) => {
+    // Another statement than the next, which sees the people that another transaction has added in between.
+    await trx.raw(
+      `INSERT INTO people (name, name_key) SELECT DISTINCT ON (name_key) name, name_key FROM ${ROWS} ORDER BY name_key
+       ON CONFLICT (name_key) DO NOTHING`,
+      [text],
+    )
+    await trx.raw(
+      `INSERT INTO ${kind}_people (${kind}_id, position, person_id, role)
+       SELECT r.owner, r.position, p.id, r.role FROM ${ROWS} JOIN people p ON p.name_key = r.name_key`,
+      [text],
+    )
+  })
+}
+
+/**
+ * Deletes people of whom no book and no series is left; returns how many. Transactions that add people end first, and others wait: one of them would
+ * find a person whom this deletes.
+ */
+export async function deleteUnusedPeople(database: Knex): Promise<number> {
+  return await database.transaction(async (trx): Promise<number> => {
+    await trx.raw('LOCK TABLE people IN SHARE ROW EXCLUSIVE MODE')
+    return await trx('people')
+      .whereRaw('NOT EXISTS (SELECT 1 FROM book_people x WHERE x.person_id = people.id)')
+      .whereRaw('NOT EXISTS (SELECT 1 FROM series_people x WHERE x.person_id = people.id)')
+      .delete()
+  })
+}

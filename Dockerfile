@@ -23,6 +23,7 @@ COPY plugin-sdk ./plugin-sdk
 COPY plugins ./plugins
 COPY workers ./workers
 # PostgreSQL refuses to run as root, and the server needs no rights: "node" is a user of the base image. A new volume takes the owner of /data.
+# With --user, use an id that /etc/passwd has: PostgreSQL looks it up.
 RUN mkdir /data /books && chown node:node /data
 USER node
 VOLUME ["/data"]

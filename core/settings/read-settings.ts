@@ -14,7 +14,7 @@ import {
   type Setting,
   type SettingKey,
 } from '#core/settings/setting-table.ts'
-import type { Settings } from '#core/settings/settings.ts'
+import { composeSettings, type Settings } from '#core/settings/settings.ts'
 
 /** The settings are invalid; `mistakes` lists all problems, each in a sentence that says what to change. */
 export class SettingsRefused extends Error {
@@ -99,7 +99,7 @@ export function readSettings(input: SettingsInput): Settings {
     const value = read(setting, [fromFlags, fromEnv, fromConfig], input.defaultsFrom ?? input.cwd, mistakes)
     values.set(setting.key, value)
   }
-  const settings = compose(values, mistakes)
+  const settings = composeSettings(values, mistakes)
   if (mistakes.length > 0) throw new SettingsRefused(mistakes)
   return freeze(settings)
 }
@@ -198,70 +198,6 @@ function isClosed(file: string): boolean {
 
 function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? String(error)
-}
-
-/** Builds the settings of the server from the flat table; checks rules that concern two settings. */
-function compose(values: ReadonlyMap<string, Value | undefined>, mistakes: string[]): Settings {
-  const get = <T extends Value | undefined>(key: SettingKey) => values.get(key) as T
-  const username = get<string | undefined>('admin.username')
-  const password = get<string | undefined>('admin.password')
-  if ((username === undefined) !== (password === undefined))
-    mistakes.push('The first admin needs both CARREL_ADMIN_USERNAME and CARREL_ADMIN_PASSWORD (or their _FILE twins).')
-  const tokenKey = get<string | undefined>('tokenKey')
-  if (tokenKey !== undefined && Buffer.byteLength(tokenKey) < 32) mistakes.push('CARREL_TOKEN_KEY must have at least 32 bytes.')
-  const secretKeys = (get<string | undefined>('plugins.secretKey') ?? '').split(/\s+/).filter((key) => key !== '')
-  if (secretKeys.some((key) => Buffer.byteLength(key) < 32)) mistakes.push('Every key of CARREL_SECRET_KEY must have at least 32 bytes.')
-  const allowLocal = get<readonly string[] | undefined>('plugins.allowLocal') ?? []
-  for (const place of allowLocal)
-    if (isOwnPlace(place, { host: get('host'), port: get('port') }))
-      mistakes.push(`--plugin-allow-local names this server itself, ${place}: plugins never reach it.`)
-  const databaseUrl = get<string | undefined>('databaseUrl')
-  if (databaseUrl !== undefined && !/^postgres(ql)?:\/\//.test(databaseUrl))
-    mistakes.push('DATABASE_URL must begin with postgresql://, like postgresql://user:password@host:5432/database.')
-
-  return {
-    dataFolder: get('dataDir'),
-    libraryFolders: get('library'),
-    host: get('host'),
-    port: get('port'),
-    workers: get('workers'),
-    databaseUrl: databaseUrl ?? null,
-    firstAdmin: username !== undefined && password !== undefined ? { username, password } : null,
-    rateLimit: {
-      enabled: get('rateLimit.enabled'),
-      anonymous: { perSecond: get('rateLimit.anonymous.perSecond'), burst: get('rateLimit.anonymous.burst') },
-      authenticated: { perSecond: get('rateLimit.authenticated.perSecond'), burst: get('rateLimit.authenticated.burst') },
-    },
-    connectionsPerAddress: get('connectionsPerAddress'),
-    trustedProxies: get('trustedProxies'),
-    corsOrigins: get('cors.origins'),
-    tokenKey: tokenKey ?? null,
-    accessTokenSeconds: get('accessTokenSeconds'),
-    refreshTokenDays: get('refreshTokenDays'),
-    cookieSecure: get('cookieSecure'),
-    pageCacheBytesMax: get<number>('pageCacheMb') * 1024 * 1024,
-    analysisDeadlineMs: get<number>('analysisDeadlineSeconds') * 1000,
-    workerMemoryMbMax: get('workerMemoryMb'),
-    purgeAfterSeconds: get<number>('purgeAfterHours') * 3600,
-    watchdogMs: get<number>('watchdogSeconds') * 1000,
-    log: { level: get<string>('log.level') as Settings['log']['level'], format: get<string>('log.format') as Settings['log']['format'] },
-    compatibility: { legacyNames: get('compatibility.legacyNames') },
-    filesystemRoots: get('filesystem.roots'),
-    plugins: {
-      enabled: get('plugins.enabled'),
-      isolation: get<string>('plugins.isolation') as Settings['plugins']['isolation'],
-      hardened: get('plugins.hardened'),
-      allowLocal,
-      secretKeys,
-    },
-  }
-}
-
-/** As far as this is known before the server listens. */
-function isOwnPlace(place: string, { host, port }: { host: string; port: number }): boolean {
-  const at = place.lastIndexOf(':')
-  const named = place.slice(0, at).replace(/^\[|\]$/g, '')
-  return place.slice(at + 1) === String(port) && (named === host || named === 'localhost' || named === '::1' || named.startsWith('127.'))
 }
 
 function freeze<T>(value: T): T {

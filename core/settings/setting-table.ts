@@ -320,7 +320,8 @@ export const SETTINGS = [
   },
 ] as const satisfies readonly Setting[]
 
-export type SettingKey = (typeof SETTINGS)[number]['key']
+export type SettingRow = (typeof SETTINGS)[number]
+export type SettingKey = SettingRow['key']
 
 /** The flag that names the config file is not a setting itself. */
 export const CONFIG_FLAG = 'config'

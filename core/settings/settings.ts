@@ -1,62 +1,121 @@
-/** The settings of the server: read once at startup, validated, frozen and passed down. */
-export interface Settings {
-  /** Absolute path of the folder for everything the server writes. */
-  dataFolder: string
-  /** Absolute paths given with --library; added as libraries at startup if they are not libraries yet. */
-  libraryFolders: readonly string[]
-  host: string
-  /** 0 = any free port. */
-  port: number
-  /** Threads of the analysis pool. */
-  workers: number
-  /** A PostgreSQL of the operator; null = the embedded one in the data folder. */
-  databaseUrl: string | null
-  /** Created at startup if there is no user yet. */
-  firstAdmin: { username: string; password: string } | null
-  rateLimit: {
-    enabled: boolean
-    anonymous: { perSecond: number; burst: number }
-    authenticated: { perSecond: number; burst: number }
+import type { Value } from '#core/settings/parse-value.ts'
+import type { Setting, SettingKey, SettingKind, SettingRow } from '#core/settings/setting-table.ts'
+
+/** The type of a parsed value of each kind. */
+type ValueOfKind<Kind extends SettingKind> = Kind extends { type: 'integer' }
+  ? number
+  : Kind extends { type: 'boolean' }
+    ? boolean
+    : Kind extends { type: 'choice'; choices: readonly (infer Choice)[] }
+      ? Choice
+      : Kind extends { type: 'text' | 'folder' }
+        ? string
+        : readonly string[]
+/** Without a fallback the value may be missing. */
+type ValueOf<Row extends Setting> = ValueOfKind<Row['kind']> | (Row extends { fallback: unknown } ? never : undefined)
+
+type Get = <Key extends SettingKey>(key: Key) => ValueOf<Extract<SettingRow, { key: Key }>>
+
+/**
+ * Builds the settings of the server from the flat table, and checks rules that concern two settings. Its result is the type of the settings: read
+ * once at startup, validated, frozen and passed down.
+ */
+export function composeSettings(values: ReadonlyMap<string, Value | undefined>, mistakes: string[]) {
+  const get: Get = (key) => values.get(key) as never
+  const checked = checkedValues(get, mistakes)
+  return {
+    /** Absolute path of the folder for everything the server writes. */
+    dataFolder: get('dataDir'),
+    /** Absolute paths given with --library; added as libraries at startup if they are not libraries yet. */
+    libraryFolders: get('library'),
+    host: get('host'),
+    /** 0 = any free port. */
+    port: get('port'),
+    /** Threads of the analysis pool. */
+    workers: get('workers'),
+    /** A PostgreSQL of the operator; null = the embedded one in the data folder. */
+    databaseUrl: checked.databaseUrl,
+    /** Created at startup if there is no user yet. */
+    firstAdmin: checked.firstAdmin,
+    rateLimit: {
+      enabled: get('rateLimit.enabled'),
+      anonymous: { perSecond: get('rateLimit.anonymous.perSecond'), burst: get('rateLimit.anonymous.burst') },
+      authenticated: { perSecond: get('rateLimit.authenticated.perSecond'), burst: get('rateLimit.authenticated.burst') },
+    },
+    /** Connections of one address at once. */
+    connectionsPerAddress: get('connectionsPerAddress'),
+    /** Addresses or CIDR ranges whose X-Forwarded-For header is trusted. */
+    trustedProxies: get('trustedProxies'),
+    /** Origins whose pages may send requests from a browser; `*` = any, without credentials. */
+    corsOrigins: get('cors.origins'),
+    /** HS256 key, at least 32 bytes; null = generated at the first start and stored in the data folder with mode 0600. */
+    tokenKey: checked.tokenKey,
+    accessTokenSeconds: get('accessTokenSeconds'),
+    refreshTokenDays: get('refreshTokenDays'),
+    /** Marks the auth cookie Secure: switch on behind TLS. */
+    cookieSecure: get('cookieSecure'),
+    /** Upper limit of the cache of rendered and extracted pages. */
+    pageCacheBytesMax: get('pageCacheMb') * 1024 * 1024,
+    /** Time one file may take in analysis. */
+    analysisDeadlineMs: get('analysisDeadlineSeconds') * 1000,
+    /** Heap limit of one analysis thread. */
+    workerMemoryMbMax: get('workerMemoryMb'),
+    /** Between two scans that must both find a book missing before it is purged automatically. */
+    purgeAfterSeconds: get('purgeAfterHours') * 3600,
+    /** How long the main thread may be blocked before the watchdog ends the process; 0 = without limit. */
+    watchdogMs: get('watchdogSeconds') * 1000,
+    log: { level: get('log.level'), format: get('log.format') },
+    compatibility: { legacyNames: get('compatibility.legacyNames') },
+    /** Absolute paths of folders that administrators may browse; empty = the defaults, see core/ingest/browse-folders.ts. */
+    filesystemRoots: get('filesystem.roots'),
+    plugins: { ...composePluginSettings(get), secretKeys: checked.secretKeys },
   }
-  /** Connections of one address at once. */
-  connectionsPerAddress: number
-  /** Addresses or CIDR ranges whose X-Forwarded-For header is trusted. */
-  trustedProxies: readonly string[]
-  /** Origins whose pages may send requests from a browser; `*` = any, without credentials. */
-  corsOrigins: readonly string[]
-  /** HS256 key, at least 32 bytes; null = generated at the first start and stored in the data folder with mode 0600. */
-  tokenKey: string | null
-  accessTokenSeconds: number
-  refreshTokenDays: number
-  /** Marks the auth cookie Secure: switch on behind TLS. */
-  cookieSecure: boolean
-  /** Upper limit of the cache of rendered and extracted pages. */
-  pageCacheBytesMax: number
-  /** Time one file may take in analysis. */
-  analysisDeadlineMs: number
-  /** Heap limit of one analysis thread. */
-  workerMemoryMbMax: number
-  /** Between two scans that must both find a book missing before it is purged automatically. */
-  purgeAfterSeconds: number
-  /** How long the main thread may be blocked before the watchdog ends the process; 0 = without limit. */
-  watchdogMs: number
-  log: { level: 'debug' | 'info' | 'warn' | 'error' | 'silent'; format: 'pretty' | 'json' }
-  compatibility: { legacyNames: boolean }
-  /** Absolute paths of folders that administrators may browse; empty = the defaults, see core/ingest/browse-folders.ts. */
-  filesystemRoots: readonly string[]
-  plugins: {
-    /** Off is the safe mode: no installed plugin runs. */
-    enabled: boolean
-    /** `strict`: a process for each plugin. `grouped`: one for all, if memory is short. */
-    isolation: 'strict' | 'grouped'
-    /** Without V8's compilers: slower, with a smaller attack surface. */
-    hardened: boolean
-    /** For development: services on this machine or in its network that plugins and repositories may use; see local-places.ts. */
-    allowLocal: readonly string[]
+}
+export type Settings = ReturnType<typeof composeSettings>
+
+const composePluginSettings = (get: Get) => ({
+  /** Off is the safe mode: no installed plugin runs. */
+  enabled: get('plugins.enabled'),
+  /** `strict`: a process for each plugin. `grouped`: one for all, if memory is short. */
+  isolation: get('plugins.isolation'),
+  /** Without V8's compilers: slower, with a smaller attack surface. */
+  hardened: get('plugins.hardened'),
+  /** For development: services on this machine or in its network that plugins and repositories may use; see local-places.ts. */
+  allowLocal: get('plugins.allowLocal'),
+})
+
+/** The values that have rules of their own, beyond their kind. */
+function checkedValues(get: Get, mistakes: string[]) {
+  const username = get('admin.username')
+  const password = get('admin.password')
+  if ((username === undefined) !== (password === undefined))
+    mistakes.push('The first admin needs both CARREL_ADMIN_USERNAME and CARREL_ADMIN_PASSWORD (or their _FILE twins).')
+  const tokenKey = get('tokenKey')
+  if (tokenKey !== undefined && Buffer.byteLength(tokenKey) < 32) mistakes.push('CARREL_TOKEN_KEY must have at least 32 bytes.')
+  const secretKeys: readonly string[] = (get('plugins.secretKey') ?? '').split(/\s+/).filter((key) => key !== '')
+  if (secretKeys.some((key) => Buffer.byteLength(key) < 32)) mistakes.push('Every key of CARREL_SECRET_KEY must have at least 32 bytes.')
+  // A value that its kind refuses is missing here, whatever its type says.
+  for (const place of get('plugins.allowLocal') ?? [])
+    if (isOwnPlace(place, { host: get('host'), port: get('port') }))
+      mistakes.push(`--plugin-allow-local names this server itself, ${place}: plugins never reach it.`)
+  const databaseUrl = get('databaseUrl')
+  if (databaseUrl !== undefined && !/^postgres(ql)?:\/\//.test(databaseUrl))
+    mistakes.push('DATABASE_URL must begin with postgresql://, like postgresql://user:password@host:5432/database.')
+  return {
+    firstAdmin: username !== undefined && password !== undefined ? { username, password } : null,
+    tokenKey: tokenKey ?? null,
     /**
      * Keys that encrypt credentials, at least 32 bytes: the first encrypts, the others are older ones that still decrypt; empty = generated at
      * the first start and stored in the data folder with mode 0600.
      */
-    secretKeys: readonly string[]
+    secretKeys,
+    databaseUrl: databaseUrl ?? null,
   }
+}
+
+/** As far as this is known before the server listens. */
+function isOwnPlace(place: string, { host, port }: { host: string; port: number }): boolean {
+  const at = place.lastIndexOf(':')
+  const named = place.slice(0, at).replace(/^\[|\]$/g, '')
+  return place.slice(at + 1) === String(port) && (named === host || named === 'localhost' || named === '::1' || named.startsWith('127.'))
 }

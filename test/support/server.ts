@@ -8,6 +8,7 @@ import type { Services } from '#api/http/services.ts'
 import { openServer, type Server, type ServerOptions } from '#api/server.ts'
 import { type Accounts, openAccounts } from '#core/account/accounts.ts'
 import { type Log, silentLog } from '#core/foundation/log.ts'
+import { readSettings } from '#core/settings/read-settings.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import { complaintsOf } from '#test/support/answer-check.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -15,39 +16,23 @@ import { findRules } from '#test/support/supervisor.ts'
 
 export const ADMIN = { username: 'ada', email: 'ada@example.org', password: 'correct horse 1' }
 
-/** What a fresh installation runs with, rate limiting off: tests ask faster than people. */
+const DEFAULTS = readSettings({ argv: [], env: {}, cwd: '/nonexistent' })
+
+/** The defaults, but a quiet server on a free port, without limits of rates, with little memory and a known key. */
 export function testSettings(change: Partial<Settings> = {}): Settings {
   return {
+    ...DEFAULTS,
     dataFolder: '/nonexistent',
-    libraryFolders: [],
-    host: '127.0.0.1',
     port: 0,
     workers: 1,
-    databaseUrl: null,
-    firstAdmin: null,
-    rateLimit: { enabled: false, anonymous: { perSecond: 10, burst: 50 }, authenticated: { perSecond: 50, burst: 200 } },
-    connectionsPerAddress: 256,
-    trustedProxies: [],
-    corsOrigins: [],
-    tokenKey: null,
-    accessTokenSeconds: 3600,
-    refreshTokenDays: 30,
-    cookieSecure: false,
+    rateLimit: { ...DEFAULTS.rateLimit, enabled: false },
     pageCacheBytesMax: 1_000_000,
     analysisDeadlineMs: 10_000,
     workerMemoryMbMax: 256,
     purgeAfterSeconds: 86_400,
     watchdogMs: 0,
     log: { level: 'silent', format: 'json' },
-    compatibility: { legacyNames: false },
-    filesystemRoots: [],
-    plugins: {
-      enabled: true,
-      isolation: 'strict',
-      hardened: false,
-      allowLocal: [],
-      secretKeys: ['a key of tests, which has thirty-two bytes and more'.replaceAll(' ', '-')],
-    },
+    plugins: { ...DEFAULTS.plugins, secretKeys: ['a key of tests, which has thirty-two bytes and more'.replaceAll(' ', '-')] },
     ...change,
   }
 }

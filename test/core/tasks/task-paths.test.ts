@@ -10,8 +10,8 @@ import type { ScanStatus } from '#core/ingest/scans.ts'
 import type { TaskRecord } from '#core/tasks/task-query.ts'
 import { until } from '#test/support/house.ts'
 import { addLibrary } from '#test/support/library-rows.ts'
-import { addScans } from '#test/support/scans.ts'
 import { openTestServer } from '#test/support/server.ts'
+import { addScans } from '#test/support/server-scans.ts'
 
 t.setTimeout(240_000)
 

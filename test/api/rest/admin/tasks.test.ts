@@ -4,8 +4,8 @@ import { taskRoutes } from '#api/rest/admin/tasks.ts'
 import type { TaskRecord, TaskStats } from '#core/tasks/task-query.ts'
 import { until } from '#test/support/house.ts'
 import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
-import { addScans } from '#test/support/scans.ts'
 import { openTestServer } from '#test/support/server.ts'
+import { addScans } from '#test/support/server-scans.ts'
 
 t.test('tasks over HTTP', { timeout: 240_000 }, async (t) => {
   const server = await openTestServer(t, { routes: taskRoutes })

@@ -129,13 +129,13 @@ t.test('a main thread that stands still: ended, started anew, and the file that 
     await sleep(2_000)
     const postmaster = await findPostmaster(path.join(data, 'postgres'))
     writeFileSync(freezeAt, '')
-    await waitFor(running, `end ${turn}`, () => (running.output().match(/It is started anew in/g) ?? []).length === turn)
+    await waitFor(running, `end ${turn}`, () => (running.output().match(/It restarts in/g) ?? []).length === turn)
     t.ok(await awaitGone(postmaster?.pid as number), 'its PostgreSQL is gone')
   }
   const output = running.output()
   t.match(output, /was blocked for \d+ s, and its watchdog ended it/)
   t.match(output, /file \S*endless\.pdf \(book [0-9a-f-]{36}\)/, 'the log names what was at work')
-  t.match(output, /started anew in 1 s[\s\S]*started anew in 2 s[\s\S]*started anew in 4 s/, 'after pauses that grow')
+  t.match(output, /restarts in 1 s[\s\S]*restarts in 2 s[\s\S]*restarts in 4 s/, 'after pauses that grow')
 
   await waitFor(running, 'start 4', () => starts().length === 4)
   const url = starts()[3] as string

@@ -15,7 +15,7 @@ const MEMORY_KIB_MAX = 262_144
 const PASSES_MAX = 10
 /** Each hash holds 19 MiB and a thread of the pool that files and images need as well. */
 const RUNNING_MAX = 2
-/** About two seconds of work; whoever comes later had better come back. */
+/** About two seconds of work; further requests are refused and should try again later. */
 const WAITING_MAX = 100
 const RETRY_AFTER_SECONDS = 2
 

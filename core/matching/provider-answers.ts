@@ -6,7 +6,7 @@ import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
 import type { Kind } from '#core/metadata/metadata-record-store.ts'
 import { READING_DIRECTIONS, type SERIES_FIELDS, SERIES_STATUSES } from '#core/metadata/series-metadata.ts'
 
-/** What providers may answer. Whoever asks them checks each answer against its schema before it is used here. */
+/** What providers may answer. The caller of a provider checks each answer against its schema before it is used here. */
 
 const TITLE_LENGTH_MAX = 1_000
 const TEXT_LENGTH_MAX = 40_000

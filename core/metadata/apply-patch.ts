@@ -102,7 +102,7 @@ const isEmpty = (value: unknown) => value === null || value === undefined || val
 const rank = (source: Source | undefined) => (source === undefined ? SOURCES.length : SOURCES.indexOf(source))
 
 /**
- * The members of a person's patch that say something new. A form sends all its fields back: whoever corrects one of them has said nothing of the
+ * The members of a user's patch that change something. A form sends all its fields back: a user who corrects one field has not confirmed the
  * others, which machines may still improve.
  */
 function changesOf(fields: readonly Field[], draft: Draft, patch: Readonly<Record<string, unknown>>): Record<string, unknown> {

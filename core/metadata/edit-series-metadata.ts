@@ -29,7 +29,7 @@ interface Change {
 export async function patchSeries(database: Knex, caller: Caller, change: Change & { patch: PatchOf['series'] }): Promise<RecordOutcome[]> {
   const { title, ...rest } = checkPatchRules(change.patch)
   const patch = title === undefined || title === null ? rest : { ...rest, title }
-  // Whoever says what a series is sorted by is taken at their word, even when it is nothing.
+  // The sort title follows the title unless the user gives one, even an empty one.
   const sorted = (state: MetadataState, outcomes: readonly Outcome[]) => {
     const follows = outcomes.some(({ field, result }) => (field === 'title' || field === 'language') && result !== 'unchanged')
     return follows && patch.titleSort === undefined ? withSortTitle(state) : state

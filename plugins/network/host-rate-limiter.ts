@@ -18,7 +18,7 @@ interface HostPace extends Pace {
   parallelMax: number
 }
 
-/** Of one host, by all plugins and users together: services bar whoever asks more. How many are under way is left to those who state it. */
+/** Limit for one host, over all plugins and users: services block clients that send more. Manifests limit the number of parallel requests. */
 const PACE_MAX: HostPace = { perSecond: 5, burst: 10, parallelMax: Number.POSITIVE_INFINITY }
 /** For so long a plugin that asks nothing keeps hosts at its rate: it may have been taken away since. */
 const STATED_MS = 3_600_000

@@ -64,11 +64,11 @@ export function permissionGrowth(granted: Permissions, wanted: Permissions): str
   const growth: string[] = []
   for (const { host, methods } of wanted.network) {
     const known = granted.network.find((one) => one.host === host)
-    if (known === undefined) growth.push(`talks to ${host}`)
+    if (known === undefined) growth.push(`connects to ${host}`)
     else for (const method of methods) if (!known.methods.includes(method)) growth.push(`sends ${method} to ${host}`)
   }
   for (const key of wanted.networkFromConfig)
-    if (!granted.networkFromConfig.includes(key)) growth.push(`talks to the host that an administrator enters as ${key}`)
+    if (!granted.networkFromConfig.includes(key)) growth.push(`connects to the host that an administrator enters as ${key}`)
   for (const scope of wanted.library) if (!granted.library.includes(scope)) growth.push(`reads ${scope} of the library`)
   if (wanted.storageKB > granted.storageKB) growth.push(`stores ${wanted.storageKB} KB instead of ${granted.storageKB}`)
   if (wanted.auth !== null && !isDeepStrictEqual(wanted.auth, granted.auth)) growth.push('uses credentials in another way')

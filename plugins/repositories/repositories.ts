@@ -130,7 +130,7 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
   readonly #options: RepositoriesOptions<Installed>
   readonly #timing: { firstMs: number; everyMs: number }
   readonly #ended = new AbortController()
-  /** One at a time for each repository; whoever comes later waits for the same. */
+  /** One refresh at a time per repository; concurrent callers share its result. */
   readonly #refreshing = openSingleFlight()
   #timer: NodeJS.Timeout | null = null
   #round: Promise<void> = Promise.resolve()

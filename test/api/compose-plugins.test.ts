@@ -55,7 +55,7 @@ t.test('a new key in front: credentials are encrypted anew at the start, and the
   for (const enabled of [true, false]) {
     const { startWith, opens } = await openKept(t)
     t.same(await startWith([OLD], enabled), [], 'nothing to do, nothing told')
-    t.match(await startWith([FRESH, OLD], enabled), [/^info: .*encrypted anew.*older ones are not needed/])
+    t.match(await startWith([FRESH, OLD], enabled), [/^info: .*Encrypted plugin credentials again.*no longer need the older keys/])
     t.ok(await opens(FRESH))
     t.notOk(await opens(OLD))
     t.same(await startWith([FRESH], enabled), [], 'without the old key')
@@ -65,6 +65,6 @@ t.test('a new key in front: credentials are encrypted anew at the start, and the
 t.test('a key that is gone is told of, and what it opens stays for when it is back', async (t) => {
   const [OLD = ''] = SECRETS
   const { startWith, opens } = await openKept(t)
-  t.match(await startWith([STRANGE]), [/^warn: .*key that is not here: give that key too/])
+  t.match(await startWith([STRANGE]), [/^warn: .*unknown key. Append that key/])
   t.ok(await opens(OLD))
 })

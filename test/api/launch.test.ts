@@ -200,7 +200,7 @@ t.test('the server alone is started anew, and only when it stood still', async (
   const server = await launch(root, ['api/main.ts', 'stall', mark]).ended
   t.equal(server.code, 4, 'the code of the last run')
   t.equal(server.out.match(/"main":true/g)?.length, 2)
-  t.match(server.err, /stood still[\s\S]*anew in 1 s/)
+  t.match(server.err, /was blocked[\s\S]*restarts in 1 s/)
   const other = await launch(root, ['api/program.mjs', 'stall']).ended
   t.equal(other.code, STALLED_EXIT_CODE, 'another program is what it is')
 

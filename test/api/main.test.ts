@@ -66,7 +66,7 @@ t.test('started, used by commands, refused twice, stopped', async (t) => {
   t.match(await early.ended, { code: 0, output: /^books/m })
   t.match(await runCommand(['doctor', '--data-dir', data]), {
     code: 0,
-    output: /runs with pid \d+[\s\S]*of the running server[\s\S]*All is well/,
+    output: /runs with pid \d+[\s\S]*used by the running server[\s\S]*Found no problems/,
   })
   await stopCarrel(t, server, data)
 })
@@ -81,7 +81,7 @@ t.test('commands without a server, and a server that finds its port taken', asyn
     code: 0,
     output: /Added the library "Mine"/,
   })
-  t.match(await runCommand(['scan', '--data-dir', data]), { code: 0, output: /No server runs[\s\S]*1 found, 1 failed/ })
+  t.match(await runCommand(['scan', '--data-dir', data]), { code: 0, output: /No server uses[\s\S]*1 found, 1 failed/ })
   t.match(await runHere(['scan', 'Mein', '--data-dir', data]), { code: 1, output: /no library "Mein".*Did you mean Mine/ })
 
   const other = net.createServer().listen(0, '127.0.0.1')
@@ -137,7 +137,7 @@ t.test('looking makes nothing: no folder, no database, and no tables in one of o
     t.match(own, { code: 1, output: /Start the server once/ }, 'on a database of one’s own')
   }
   const doctor = await runCommand(['doctor', '--data-dir', absent, '--port', '0'])
-  t.match(doctor, { code: 0, output: /note +Data folder: .*does not exist[\s\S]*skipped +Database: there is none yet[\s\S]*not looked at/ })
+  t.match(doctor, { code: 0, output: /note +Data folder: .*does not exist[\s\S]*skipped +Database: there is none yet[\s\S]*skipped\./ })
   t.match(await run(['doctor', '--data-dir', absent, '--port', '0'], { DATABASE_URL: url }), {
     code: 1,
     output: /lacks 0001_[\s\S]*skipped +Libraries/,
@@ -219,8 +219,8 @@ t.test('on a database of one’s own', async (t) => {
     output: /Made reader eve/,
   })
   t.same(await database('users').pluck('username'), ['eve'])
-  t.match(await run(['doctor']), { code: 0, output: /PostgreSQL 18.*of the running server/ })
-  t.notMatch(server.output() + (await run(['doctor'])).output, /plugins may reach|Plugins: may/i)
+  t.match(await run(['doctor']), { code: 0, output: /PostgreSQL 18.*used by the running server/ })
+  t.notMatch(server.output() + (await run(['doctor'])).output, /plugins may connect|Plugins: may/i)
   await stopCarrel(t, server, data)
 
   const allowing = ['--plugin-allow-local', 'localhost:8600']

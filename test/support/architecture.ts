@@ -107,6 +107,9 @@ const NAMED_ON_PURPOSE = new Set(['api/http/services.ts'])
 const REPLACED = [
   ...['tenancy', 'tenancies', 'inhabitant', 'landlord', 'bury', 'condemn', 'accuse', 'stillborn', 'moveIn', 'tellNews', 'bookVoice'],
   ...['takePlace', 'rehearse', 'rehearsal', 'tryOut', 'errand', 'callerSlots', 'leftovers', 'holdings', 'editHolding', 'readHolding'],
+  ...['sessionGround', 'pluginGround', 'placeAsk', 'bookAsk', 'exportWish', 'bookFault', 'pageFaults', 'schemaFault', 'templateFault'],
+  ...['faultOf', 'faultBelow', 'toldFailure', 'pluginReader', 'pluginFacts', 'shownReader', 'shownFilePath', 'shownMessage', 'shownItem'],
+  ...['greetApp', 'dismissApp', 'openCallers', 'openGate', 'carrelError', 'listTaskNews', 'takeBackLost'],
 ]
 const REPLACED_WORDS = new RegExp(REPLACED.map((word) => `(?<![A-Za-z_])${word}|${word[0]?.toUpperCase()}${word.slice(1)}`).join('|'))
 

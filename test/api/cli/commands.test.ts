@@ -40,7 +40,7 @@ t.test('which command a line means', async (t) => {
   }
   t.throws(() => findCommand(['serv']), /no command "serv".*Did you mean npm run carrel -- serve\?/)
   t.throws(() => findCommand(['usr', 'add']), /Did you mean npm run carrel -- user add\?/)
-  t.throws(() => findCommand(['user']), /It is npm run carrel -- user add or user list or user role/)
+  t.throws(() => findCommand(['user']), /Use npm run carrel -- user add or user list or user role/)
   t.throws(() => findCommand(['usr', '--help']), /no command "usr"/)
   t.throws(() => findCommand(['library', 'ad']), /Did you mean library add\?/)
 })
@@ -97,7 +97,7 @@ t.test('a summary tells of books that wait', async (t) => {
 t.test('folders of books that have something wrong', async (t) => {
   const folder = t.testdir({ full: { 'a.cbz': '' }, empty: {}, file: '' })
   t.match(await checkLibraryFolder(`${folder}/full`), { state: 'ok' })
-  t.match(await checkLibraryFolder(`${folder}/empty`), { state: 'trouble', found: /is empty/ })
-  t.match(await checkLibraryFolder(`${folder}/file`), { state: 'trouble', found: /is a file/ })
-  t.match(await checkLibraryFolder(`${folder}/none`), { state: 'trouble', found: /does not exist/ })
+  t.match(await checkLibraryFolder(`${folder}/empty`), { state: 'problem', found: /is empty/ })
+  t.match(await checkLibraryFolder(`${folder}/file`), { state: 'problem', found: /is a file/ })
+  t.match(await checkLibraryFolder(`${folder}/none`), { state: 'problem', found: /does not exist/ })
 })

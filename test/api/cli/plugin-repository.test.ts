@@ -59,11 +59,11 @@ t.test('repositories from the command line', async (t) => {
 
   t.match(await run(`install ${REPOSITORY_URL} org.example.echo 1.0.0`), {
     code: 0,
-    output: /Echo 1\.0\.0[\s\S]*talks to api\.example\.org[\s\S]*waits for consent/,
+    output: /Echo 1\.0\.0[\s\S]*connects to api\.example\.org[\s\S]*waits for consent/,
   })
   t.match(await run(`install ${REPOSITORY_URL} org.example.echo`, { yes: 'true' }), {
     code: 0,
-    output: /Echo 1\.1\.0[\s\S]*You have agreed; it runs/,
+    output: /Echo 1\.1\.0[\s\S]*You have consented; it runs/,
   })
   await t.rejects(run(`install ${REPOSITORY_URL} org.example.none`), refused(/has no plugin org\.example\.none/))
 
@@ -73,7 +73,7 @@ t.test('repositories from the command line', async (t) => {
   await t.rejects(run(`refresh ${REPOSITORY_URL}`), refused(/not signed by the key/))
   t.match(await run('list'), { output: /The last attempt failed: .*not signed by the key/ })
   files[INDEX] = index
-  t.match(await run(`remove ${REPOSITORY_URL}`), { code: 0, output: /is taken away/ })
+  t.match(await run(`remove ${REPOSITORY_URL}`), { code: 0, output: /^Removed / })
   await t.rejects(run(`remove ${REPOSITORY_URL}`), refused(/There is no plugin repository/))
 })
 

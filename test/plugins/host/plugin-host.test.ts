@@ -89,7 +89,7 @@ t.test('updates: at once when they request no more permissions, else after conse
     },
   }
   const { waitsFor } = await host.install(pluginOf(main('three'), wider, [keys]), { userId: null })
-  t.same(waitsFor, ['talks to evil.example.com'])
+  t.same(waitsFor, ['connects to evil.example.com'])
   t.equal(await title(), 'two', 'the old version goes on')
   await t.rejects(host.install(pluginOf(main('x'), { version: '1.1.0' }, [keys]), { userId: null }), {
     code: 'conflict',

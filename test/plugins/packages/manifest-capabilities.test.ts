@@ -81,8 +81,8 @@ t.test('growth of permissions is reported in any order', async (t) => {
   t.same(permissionGrowth(some, ask({ permissions: {} })), [], 'less is no growth')
   const cases: [Record<string, unknown>, RegExp][] = [
     [{ permissions: { network: [host('a.example.org', ['POST', 'GET'])] } }, /^sends POST to a\.example\.org$/],
-    [{ permissions: { network: [host('*.example.org')] } }, /^talks to \*\.example\.org$/],
-    [{ permissions: { network: [host('a.example.org'), host('b.example.org')] } }, /^talks to b/],
+    [{ permissions: { network: [host('*.example.org')] } }, /^connects to \*\.example\.org$/],
+    [{ permissions: { network: [host('a.example.org'), host('b.example.org')] } }, /^connects to b/],
     [{ permissions: { library: ['series.titles', 'ratings'] } }, /^reads series\.titles/],
     [{ permissions: { storage: { quotaKB: 17 } } }, /^stores 17 KB/],
     [{ limits: { heapMB: 65 } }, /65 MB of memory/],

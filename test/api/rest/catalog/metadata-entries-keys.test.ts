@@ -107,7 +107,7 @@ t.test('validation knows the keys that there are, and says which one was meant',
     ['externalIds.comic-info.id', 'externalIds.comicinfo.id'],
     ['externalIds.plugin:quite.other.things.id', null],
   ]
-  for (const [path, nearest] of table) t.match(await warned(`{{${path}}}`), [{ path, nearest, message: /No identifier is kept/ }], path)
+  for (const [path, nearest] of table) t.match(await warned(`{{${path}}}`), [{ path, nearest, message: /No identifier has the key/ }], path)
   const { token } = await signUp({ username: 'ruth', role: 'reader' })
   t.same(await warned('{{externalIds.goodreads.id}}', token), [])
 })

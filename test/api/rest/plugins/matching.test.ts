@@ -256,7 +256,7 @@ t.test('in the background: one, many, and a library', async (t) => {
     'who comes first fills first; who comes after fills what is missing',
   )
   for (const id of [pluginId, otherId]) await services.plugins.setEnabled(id, false)
-  t.match(await enqueue(`libraries/${libraryId}/metadata`, {}), { status: 409, json: { error: 'conflict', message: /No plugin/ } })
+  t.match(await enqueue(`libraries/${libraryId}/metadata`, {}), { status: 409, json: { error: 'conflict', message: /No enabled plugin/ } })
   t.match(await enqueue(`books/${one.bookId}/metadata`, {}), { status: 409, json: { message: /books/ } })
 })
 

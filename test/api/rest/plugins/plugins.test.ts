@@ -67,7 +67,7 @@ t.test('the life of a plugin over HTTP', async (t) => {
 
   const wider = { version: '2.0.0', permissions: { network: [{ host: 'more.example.org', reason: 'more' }] } }
   const second = await install(pluginOf(MAIN('two'), wider))
-  t.match(second, { status: 201, json: { waitsFor: ['talks to more.example.org'], plugin: { version: '1.0.0' } } })
+  t.match(second, { status: 201, json: { waitsFor: ['connects to more.example.org'], plugin: { version: '1.0.0' } } })
   t.match(
     await ask('POST', `/plugins/${id}/execute`, search),
     { json: { result: { results: [{ title: 'one dune' }] } } },

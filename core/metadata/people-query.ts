@@ -4,7 +4,7 @@ import { nameKeyPart } from '#core/metadata/name.ts'
 import { type VocabularyPlace, visibleSeries } from '#core/metadata/vocabulary-query.ts'
 
 /** Which people to list. */
-export interface PeopleList extends VocabularyPlace {
+interface PeopleList extends VocabularyPlace {
   /** Part of the name, in any case. */
   search?: string | undefined
   /** As renamed. */
@@ -15,7 +15,7 @@ export interface PeopleList extends VocabularyPlace {
   limit: number
 }
 
-export interface ListedPerson {
+interface ListedPerson {
   name: string
   role: string
 }

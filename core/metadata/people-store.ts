@@ -7,7 +7,7 @@ import { cleanName, nameKey } from '#core/metadata/name.ts'
 import type { Kind } from '#core/metadata/record-kind.ts'
 
 /** The people of one book or series, in the order of its list. */
-export interface PeopleOf {
+interface PeopleOf {
   id: string
   authors: readonly Author[]
 }

@@ -11,12 +11,12 @@ const root = path.resolve(import.meta.dirname, '..', '..')
 const files: string[] = JSON.parse(process.env['TEST_FILES'] as string)
 
 // restify puts a writeHead that answers nothing in the place of Node's, for every server of its process. What stands in for a service in tests chains it.
-let { writeHead } = ServerResponse.prototype
+let writeHead: ServerResponse['writeHead'] = ServerResponse.prototype.writeHead
 Object.defineProperty(ServerResponse.prototype, 'writeHead', {
   get: () => writeHead,
   set(replaced: typeof writeHead) {
-    writeHead = function (this: ServerResponse, ...given: Parameters<typeof replaced>) {
-      replaced.apply(this, given)
+    writeHead = function (this: ServerResponse, ...given: unknown[]) {
+      Reflect.apply(replaced, this, given)
       return this
     } as typeof replaced
   },

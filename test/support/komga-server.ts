@@ -2,10 +2,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
+import { openComposition } from '#api/compose.ts'
+import { openServer } from '#api/server.ts'
+import { silentLog } from '#core/foundation/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { buildEpub } from '#test/support/epub-builder.ts'
 import { numberedPages } from '#test/support/pictures.ts'
 import { ADMIN, awaitScan, type RunningServer, startServer } from '#test/support/running-server.ts'
+import { testSettings } from '#test/support/server.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
 const comicInfo = (members: string) => ({
@@ -20,8 +24,10 @@ export interface Replayed<T> {
   bytes: Buffer
 }
 
+type Caller = Pick<RunningServer, 'url' | 'headers' | 'get'>
+
 export interface KomgaServer {
-  server: RunningServer
+  server: Caller
   basic: string
   /** A request below the prefix, by Basic unless it brings other headers. */
   ask<T>(method: string, path: string, options?: { headers?: Record<string, string>; body?: unknown }): Promise<Replayed<T>>
@@ -46,17 +52,53 @@ async function fillLibrary(library: string): Promise<void> {
   )
 }
 
-/** A running server with a library, analyzed: the folder that is given, or a small one of its own. */
+async function openWith(t: Test, folder: string, library: string | undefined): Promise<Caller> {
+  const dataFolder = join(folder, 'data')
+  if (library === undefined) {
+    await fillLibrary(join(folder, 'library'))
+    return await openHere(t, { dataFolder, library: join(folder, 'library') })
+  }
+  const { url } = await openTestDatabase(t)
+  const server = await startServer({ dataFolder, args: ['--library', library], env: { DATABASE_URL: url } })
+  t.teardown(async () => void (await server.stop()))
+  return server
+}
+
+/** The whole server in this process: to start one of its own and load its code takes seconds of a core, and all tests of this dialect need one. */
+async function openHere(t: Test, { dataFolder, library }: { dataFolder: string; library: string }): Promise<Caller> {
+  mkdirSync(dataFolder)
+  const { database } = await openTestDatabase(t, { poolMax: 10 })
+  const { services, start, close } = await openComposition({ settings: testSettings({ dataFolder }), log: silentLog, database })
+  const server = openServer(services)
+  const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(async () => {
+    await server.close({ deadlineMs: 500 })
+    await close()
+  })
+  await services.accounts.ensureFirstAdmin(ADMIN)
+  await start()
+  const { accessToken } = await services.accounts.login({ ...ADMIN, address: '127.0.0.1' })
+  const headers = { authorization: `Bearer ${accessToken}` }
+  const get = async <T>(path: string): Promise<T> => {
+    const answer = await fetch(url + path, { headers })
+    if (!answer.ok) throw new Error(`GET ${path}: ${answer.status} ${await answer.text()}`)
+    return (await answer.json()) as T
+  }
+  const made = await fetch(`${url}/api/v1/libraries`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'library', path: library, scanImmediately: true }),
+  })
+  if (made.status !== 201) throw new Error(`The library was not made: ${made.status} ${await made.text()}`)
+  await made.body?.cancel()
+  return { url, headers, get }
+}
+
+/** A server with a library, analyzed: a process with the folder that is given, or one in this process with a small one of its own. */
 export async function openKomgaServer(t: Test, given: { library?: string } = {}): Promise<KomgaServer> {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-komga-'))
-  if (given.library === undefined) await fillLibrary(join(folder, 'library'))
-  const library = given.library ?? join(folder, 'library')
-  const { url } = await openTestDatabase(t)
-  const server = await startServer({ dataFolder: join(folder, 'data'), args: ['--library', library], env: { DATABASE_URL: url } })
-  t.teardown(async () => {
-    await server.stop()
-    rmSync(folder, { recursive: true, force: true })
-  })
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const server = await openWith(t, folder, given.library)
   const { data } = await server.get<{ data: { id: string }[] }>('/api/v1/libraries')
   await awaitScan(server, data[0]?.id as string, { analyzed: true, timeoutMs: 300_000 })
   const basic = `Basic ${Buffer.from(`${ADMIN.username}:${ADMIN.password}`).toString('base64')}`

@@ -119,7 +119,7 @@ export interface ScanState {
 
 /** Waits until the scan has ended and, with `analyzed`, until no book waits for analysis. */
 export async function awaitScan(
-  server: RunningServer,
+  server: Pick<RunningServer, 'get'>,
   libraryId: string,
   options: { analyzed: boolean; timeoutMs: number; pollMs?: number; since?: string },
 ): Promise<ScanState> {

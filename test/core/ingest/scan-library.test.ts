@@ -201,7 +201,12 @@ t.test('a book that is restored before its first analysis is analyzed', async (t
 t.test('a folder that fills its parts exactly is recorded as well', async (t) => {
   const files = Array.from({ length: PART_FILES_MAX }, (_, index) => `s/${index}.cbz`)
   const house = await openHouse(t, { files, analyze: async () => madeUpAnalysis() })
-  await house.scan()
+  const { taskId } = await house.scans.start(house.libraryId)
+  // Not house.scan(), which waits for the analyses as well.
+  await until(async () => {
+    const status = await house.scans.getStatus(house.libraryId)
+    return status.taskId === taskId && status.status === 'completed'
+  })
   t.match(await house.database('scanned_folders'), [{ path: 's', files: PART_FILES_MAX }])
 })
 

@@ -12,26 +12,26 @@ import type { Kind } from '#core/metadata/record-kind.ts'
 import { withSortTitle } from '#core/metadata/sort-title.ts'
 import { differenceOf, undoDifference } from '#core/metadata/undo-change.ts'
 
-/** Which record; that the caller may see it was looked at before. */
+/** The record; the caller has checked that the user may see it. */
 export interface Target {
   kind: Kind
   id: string
 }
 
-/** Who proposes, and who applies. */
+/** The provider, and the user who applies the proposal. */
 export interface Origin {
   pluginId: string
   pluginKey: string
   externalId: string
-  /** Under which its identifiers are kept. */
+  /** The key of its identifiers. */
   idKey: string
-  /** Null where a task does it. */
+  /** Null if a task applies it. */
   userId: string | null
 }
 
 const missing = ({ kind, id }: Target): never => refuse('not_found', `There is no ${kind} ${id}.`)
 
-/** What applying would do now. @throws not_found */
+/** Previews what applying would change. @throws not_found */
 export async function previewOn(database: Knex, target: Target, proposal: Proposal, choice: Choice): Promise<FieldPreview[]> {
   const { kind, id } = target
   const state = (await readStates(database, kind, [id], SETS[kind])).get(id) ?? missing(target)
@@ -42,9 +42,9 @@ const hasChosenCover = async (database: Knex, target: Target): Promise<boolean> 
   (await findCoverRow(database, target, 'selected')) !== null
 
 /**
- * Applies a proposal in one transaction, where no lock and no person's word forbids it, and remembers what was there before. The cover is not part
- * of it: fetching one takes its time.
- * @returns what became of every field, and the id to undo it by; null where nothing changed
+ * Applies a proposal in one transaction, except fields that are locked or entered by a user, and stores what undo needs. Covers are not part
+ * of it, because fetching one takes time.
+ * @returns the result for every field, and the id for undo; null if nothing changed
  * @throws not_found
  */
 export async function applyProposal(
@@ -57,11 +57,11 @@ export async function applyProposal(
     const { kind, id } = target
     const before = (await loadStates(trx, kind, [id], SETS[kind])).get(id) ?? missing(target)
     const fields = previewProposal(kind, { state: before, hasChosenCover: await hasChosenCover(trx, target) }, proposal, choice)
-    // What is the same already is confirmed by it: the value is the provider's from now on.
+    // An equal value is confirmed: it counts as the provider's from now on.
     const given = fields.filter(({ status, reason }) => status === 'will_apply' || (status === 'unchanged' && reason === null))
     const change = changeOf(proposal, new Set(given.map(({ field }) => field)))
     const applied = applyChange(kind, before, change, 'plugin').next
-    // What a series is sorted by follows its title, unless the provider or somebody else says it.
+    // The sort title follows the title, unless the provider or another source gives one.
     const { title, titleSort } = change.values ?? {}
     const next = kind === 'series' && title !== undefined && titleSort === undefined ? withSortTitle(applied) : applied
     await storeStates(trx, kind, [{ before, next }])
@@ -79,9 +79,9 @@ export async function applyProposal(
 }
 
 /**
- * Puts back what an application changed, as far as nobody has changed or locked it since.
- * @returns what was put back and what was left
- * @throws not_found, conflict when it was undone before
+ * Restores what an application changed, except what was changed or locked since.
+ * @returns restored and skipped fields
+ * @throws not_found, conflict if it was undone before
  */
 export async function undoApplication(
   database: Knex,

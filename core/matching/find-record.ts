@@ -11,16 +11,16 @@ import type { Kind } from '#core/metadata/metadata-record-store.ts'
 import { pluginKey } from '#core/metadata/source-key.ts'
 import type { RenderTemplate } from '#core/templates/render-template.ts'
 
-/** What providers say of a record, and which of theirs it is. */
+/** Finds records at providers. */
 export interface RecordFinder {
-  /** What a provider says of one of its records, in the terms of this house. */
+  /** The data of one provider record, as a proposal. */
   propose(
     kind: Kind,
     provider: Provider,
     externalId: string,
     signal?: AbortSignal,
   ): Promise<Answered<{ proposal: Proposal; externalUrl: string | null }>>
-  /** The best that a provider has for a record; from its `match` where it has one, else from a search that is ranked here. Null where it has none. */
+  /** The best match at a provider: from its `match` function if it has one, else from a search that is ranked here. Null if there is none. */
   find(
     kind: Kind,
     provider: Provider,
@@ -29,12 +29,12 @@ export interface RecordFinder {
   ): Promise<Answered<Scored | null>>
 }
 
-/** Of a search that a person does not look at. */
+/** Search results that a task requests. */
 const SEARCH_LIMIT = 10
-/** How much beyond its own eyes this house believes a provider. */
+/** How much the relevance of a provider may add to the score computed here. */
 const BELIEVED = 0.25
 
-/** Under which key identifiers of a provider are kept. */
+/** The key of a provider's identifiers. */
 export const idKeyOf = ({ idSources }: Provider, kind: Kind): string => pluginKey(idSources[kind])
 
 export function openRecordFinder(parts: { database: Knex; providers: ProviderClient; render: RenderTemplate; rules: Rules }): RecordFinder {
@@ -60,7 +60,7 @@ export function openRecordFinder(parts: { database: Knex; providers: ProviderCli
         if ('failure' in matched) return matched
         const { match, confidence } = matched.answer
         const [own] = match === null ? [] : await rankResults(wanted, [match])
-        // It has its say, and is not believed much beyond what can be seen here.
+        // The provider's confidence counts only up to a limit above the score computed here.
         return { answer: own ? { ...own, confidence: Math.min(confidence, own.confidence + BELIEVED) } : null }
       }
       const query = {

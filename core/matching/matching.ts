@@ -19,7 +19,7 @@ import type { RenderTemplate } from '#core/templates/render-template.ts'
 
 export type { Target } from '#core/matching/apply-proposal.ts'
 
-/** Why nothing was matched, in a word. */
+/** Reason code for records that were not matched. */
 export type MatchSkip =
   | 'plugin_not_found'
   | 'plugin_disabled'
@@ -34,10 +34,10 @@ export interface Applied {
   success: boolean
   message: string
   fields: FieldPreview[]
-  /** To undo it by; null where nothing was changed. */
+  /** Id for undo; null if nothing changed. */
   applicationId: string | null
   externalUrl: string | null
-  /** Of a provider that did not answer. */
+  /** Failure of the provider. */
   failure: ProviderFailure | null
 }
 
@@ -45,14 +45,14 @@ export interface Matched extends Applied {
   match: SearchResult | null
   confidence: number | null
   skipped: MatchSkip | null
-  /** Of a provider that asks to wait. */
+  /** How long the provider requests to wait. */
   retryAfterSeconds: number | null
 }
 
 export interface Matching {
   /** @throws not_found */
   searchTitle(target: Target, pluginId: string): Promise<SearchTitle>
-  /** What applying would do. A provider that fails is told as a reason, and nothing is proposed. @throws not_found, conflict */
+  /** Previews the changes. A failure of the provider is a reason, without a proposal. @throws not_found, conflict */
   preview(
     target: Target,
     from: { pluginId: string; externalId: string },
@@ -63,8 +63,8 @@ export interface Matching {
     from: { pluginId: string; externalId: string; fields: readonly string[] | null; dryRun: boolean; userId: string | null },
   ): Promise<Applied>
   /**
-   * Finds the record at the provider and applies what it says, if that is certain enough.
-   * @param how.query what somebody typed; then conditions are not asked
+   * Finds the record at the provider and applies its data, if the match is good enough.
+   * @param how.query text from a user; skips the conditions
    * @throws not_found
    */
   autoMatch(target: Target, how: AutoMatch): Promise<Matched>
@@ -77,13 +77,13 @@ export interface AutoMatch {
   pluginId: string
   query?: string | null
   userId: string | null
-  /** Leaves whatever has a value: for providers that come after another. */
+  /** Keeps all existing values, for providers after the first. */
   gapsOnly?: boolean
-  /** Of fields, beside what the plugin is used for. */
+  /** Further limits the fields, besides the settings of the plugin. */
   fields?: readonly string[] | null
-  /** Looks up identifiers that are known, and searches for nothing. */
+  /** Only looks up known identifiers, without searching. */
   existingIdsOnly?: boolean
-  /** Tells what it would do, and changes nothing. */
+  /** Previews the changes without making them. */
   dryRun?: boolean
   signal?: AbortSignal
 }
@@ -126,7 +126,7 @@ class ProviderMatching implements Matching {
     return contexts.get(id) ?? refuse('not_found', `There is no ${kind} ${id}.`)
   }
 
-  /** Fetches the cover that was proposed; one that cannot be had leaves everything else as it is. */
+  /** Fetches the proposed cover; if that fails, the other changes stay. */
   async #bringCover(target: Target, provider: Provider, url: string, applicationId: string, signal: AbortSignal): Promise<string | null> {
     const told = (code: string, message: string): string => {
       this.#parts.log.warn({ plugin: provider.key, code, target }, `A cover could not be had: ${message}`)
@@ -176,7 +176,7 @@ class ProviderMatching implements Matching {
     return { success: true, message, fields, applicationId, externalUrl, failure: null }
   }
 
-  /** Why a provider does not match this by itself; null when it does. */
+  /** Why a provider does not match this record automatically; null if it does. */
   async #objection(target: Target, provider: Provider, context: Context): Promise<MatchSkip | null> {
     const library = await findTargetLibrary(this.#parts.database, target.kind, target.id)
     const { libraryIds = [], autoMatchConditions } = provider.matching
@@ -260,7 +260,7 @@ class ProviderMatching implements Matching {
           )),
           ...SURE,
         }
-      // What is gone from there may have moved; anything else is a matter of waiting.
+      // A missing record may have moved; other failures are temporary.
       if (found.failure.code !== 'not_found') return failed(found.failure)
     }
     if (how.existingIdsOnly) return skip('no_match', `No identifier of ${name} is known.`)
@@ -298,7 +298,7 @@ class ProviderMatching implements Matching {
       return { ...undone, undone: [...undone.undone, 'cover'] }
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      // Somebody has taken it away since.
+      // The plugin was uninstalled meanwhile.
       if (error.code === 'not_found') return undone
       return { ...undone, left: [...undone.left, { field: 'cover', reason: error.message }] }
     }
@@ -308,7 +308,7 @@ class ProviderMatching implements Matching {
 function choiceOf({ matching }: Provider, { fields, gapsOnly = false }: { fields: readonly string[] | null; gapsOnly?: boolean }): Choice {
   return {
     ...{ fields, gapsOnly },
-    // What says where the rest comes from is no matter of taste.
+    // The identifier of the source is always taken, whatever fields are selected.
     targets: matching.metadataTargets ? [...matching.metadataTargets, 'externalIds', 'externalLinks', 'externalRatings'] : null,
   }
 }
@@ -338,7 +338,7 @@ function failed(failure: ProviderFailure): Matched {
   })
 }
 
-/** An identifier that is known needs no search and no guess. */
+/** The score of a known identifier, which needs no search. */
 const SURE = { match: null, confidence: 1, skipped: null, retryAfterSeconds: null }
-/** Where a service asks to wait and does not say how long. */
+/** Used if a service requests a wait without a duration. */
 const RATE_LIMIT_SECONDS = 30

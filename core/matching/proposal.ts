@@ -12,49 +12,49 @@ import {
 } from '#core/metadata/metadata-set.ts'
 import { fieldsOf, type Kind, type PatchOf } from '#core/metadata/record-kind.ts'
 
-/** What a provider says of one series or book, in the terms of this house. What is missing it does not say. */
+/** The data of a provider for one series or book. Missing members mean that it has none. */
 export interface Proposal {
-  /** Members of the fields of the kind. */
+  /** Members are the fields of the kind. */
   values: PatchOf[Kind]
   sets: { readonly [Name in SetName]?: readonly SetEntries[Name][] }
   coverUrl: string | null
 }
 
-/** How a record stands before a proposal is applied. */
+/** The state of a record before a proposal is applied. */
 export interface Standing {
   state: MetadataState
-  /** Whether somebody has chosen a cover, or a plugin's is there already. */
+  /** Whether a user has selected a cover, or the cover of the plugin exists already. */
   hasChosenCover: boolean
 }
 
 export const FIELD_STATUSES = ['will_apply', 'locked', 'no_permission', 'unchanged', 'not_provided'] as const
 export type FieldStatus = (typeof FIELD_STATUSES)[number]
 
-/** What would become of one field. */
+/** The preview of one field. */
 export interface FieldPreview {
   field: string
   currentValue: unknown
   proposedValue: unknown
   status: FieldStatus
-  /** Why not; null where it will be applied. */
+  /** Why it will not be applied; null if it will be. */
   reason: string | null
 }
 
-/** Which fields may be applied at all. */
+/** Which fields may be applied. */
 export interface Choice {
-  /** Those that somebody has chosen; all where it is null. */
+  /** Fields that the user has chosen; null for all. */
   fields: readonly string[] | null
-  /** Those that the provider is used for; all where it is null. */
+  /** Fields that the provider is used for; null for all. */
   targets: readonly string[] | null
-  /** Leaves whatever has a value. */
+  /** Keeps all existing values. */
   gapsOnly?: boolean
 }
 
-/** Nobody proposes these: they are the reader's own, or views of other fields. */
+/** Never proposed: personal data of users, and views of other fields. */
 const OWN = new Set(['customMetadata', 'genre'])
 const COVER = 'cover'
 
-/** Everything that can be proposed for a kind, in the order that people look at it. */
+/** All fields that can be proposed for a kind, in display order. */
 export const proposable = (kind: Kind): string[] => [
   ...fieldsOf(kind)
     .filter(({ name, role }) => role === undefined && !OWN.has(name))
@@ -63,7 +63,7 @@ export const proposable = (kind: Kind): string[] => [
   COVER,
 ]
 
-/** What a provider says of some fields and sets. It gives all genres and tags there are, so that those that machines gave before go; the rest is added to. */
+/** The change by a provider. Genres and tags are complete lists, which replace those from machines; other sets are extended. */
 export function changeOf(proposal: Proposal, fields: ReadonlySet<string>): MetadataChange {
   const isChosen = ([name]: [string, unknown]) => fields.has(name)
   const setChange = ([name, add]: [string, unknown]) => [name, { add, ...(isNames(name as SetName) && { remove: 'others' }) }]
@@ -80,7 +80,7 @@ const isNothing = (value: unknown): boolean =>
   (Array.isArray(value) && value.length === 0) ||
   (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
 
-/** What a proposal would change, every field with its reason. Pure: applying does exactly what this says. */
+/** Previews a proposal: every field with its reason. Pure; applying does exactly this. */
 export function previewProposal(kind: Kind, { state, hasChosenCover }: Standing, proposal: Proposal, choice: Choice): FieldPreview[] {
   return proposable(kind).map((field) => {
     const { current, given, proposed } = shownOf(kind, state, proposal, field)
@@ -105,7 +105,7 @@ export function previewProposal(kind: Kind, { state, hasChosenCover }: Standing,
   })
 }
 
-/** A field as it is, as the provider says it, and as it would be. */
+/** A field with its current, proposed and resulting value. */
 function shownOf(
   kind: Kind,
   state: MetadataState,
@@ -129,5 +129,5 @@ function shownOf(
 }
 
 const BY_HAND = 'Somebody has said otherwise by hand.'
-/** A title that is only the name of a folder or file is as good as none. */
+/** A title from the name of a folder or file counts as missing. */
 const isFromName = ({ sources }: MetadataState, field: string): boolean => sources[field] === 'file_name'

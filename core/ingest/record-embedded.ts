@@ -16,25 +16,25 @@ import { NAME_LENGTH_MAX, NAMES_MAX } from '#core/metadata/name.ts'
 import { sourceKey } from '#core/metadata/source-key.ts'
 
 const fields: readonly Field[] = BOOK_FIELDS
-/** What a file does not say any more is cleared, where it was the file that had said it. */
+/** Clears what a file no longer contains, if the value came from the file. */
 const NOTHING = Object.fromEntries(fields.filter(({ role }) => role === undefined).map(({ name }) => [name, null]))
 
 interface EmbeddedRecord {
   bookId: string
   fileName: string
-  /** Of the library; says whether the title in the file counts. */
+  /** The setting of the library: whether the title in the file counts. */
   bookStrategy: string
-  /** What the file says now. */
+  /** The metadata in the file now. */
   embedded: Embedded
 }
 
-/** Whether a file says anything that is kept. */
+/** Whether a file contains any metadata that is stored. */
 export const saysSomething = ({ title, ...more }: Embedded, bookStrategy: string): boolean =>
   Object.keys(more).length > 0 || embeddedTitle({ strategy: bookStrategy, embedded: title }) !== undefined
 
 /**
- * Writes what a file and its name say of a book, where no lock and no stronger source forbids. Answers the members that changed;
- * null when nothing changed that its series is aggregated from. Within the transaction that writes the analysis.
+ * Writes the metadata of a file and its name to a book, except where a lock or a stronger source forbids it. Returns the changed members;
+ * null if nothing changed that its series aggregates. Runs within the transaction that writes the analysis.
  */
 export async function recordEmbedded(trx: Knex, { bookId, fileName, bookStrategy, embedded }: EmbeddedRecord): Promise<string[] | null> {
   await lockRecords(trx, 'book', [bookId])
@@ -55,14 +55,14 @@ export async function recordEmbedded(trx: Knex, { bookId, fileName, bookStrategy
 
 const KEPT_MEMBERS = ['genres', 'tags', 'links', 'externalIds'] as const
 
-/** Null where the file says nothing at all. */
+/** Null if the file has no metadata. */
 function keptOf({ title, book, ...kept }: Embedded): KeptEmbedded | null {
   return Object.keys(kept).length === 0 && title === undefined && book === undefined ? null : { ...kept, title: title ?? null }
 }
 
 /**
- * Only what is new in the file is added, and of what has gone from it only what the file gave is taken away: what people or plugins have added, changed
- * or removed since stays so. Identifiers are kept under the keys of their services.
+ * Adds only what is new in the file, and of what disappeared from it removes only what came from the file: what users or plugins have added,
+ * changed or removed since stays. Identifiers have the keys of their services.
  */
 async function keptChanges(trx: Knex, before: KeptEmbedded, after: KeptEmbedded): Promise<SetChanges> {
   const changes = {
@@ -80,7 +80,7 @@ async function keptChanges(trx: Knex, before: KeptEmbedded, after: KeptEmbedded)
   return Object.fromEntries(Object.entries(changes).filter(([, change]) => change !== null))
 }
 
-/** Null where both are the same. */
+/** Null if both are equal. */
 function difference<Name extends SetName>(
   name: Name,
   before: readonly SetEntries[Name][],
@@ -93,5 +93,5 @@ function difference<Name extends SetName>(
   return add.length + remove.length === 0 ? null : { add, remove }
 }
 
-/** Sentences are no genres, and a list of keywords beyond the limit is cut. */
+/** Sentences are not genres, and a list of keywords beyond the limit is cut. */
 const namesThatFit = (names: readonly string[] = []): string[] => names.filter((name) => name.length <= NAME_LENGTH_MAX).slice(0, NAMES_MAX)

@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { Kind } from '#core/metadata/record-kind.ts'
 import type { Difference } from '#core/metadata/undo-change.ts'
 
-/** What applying changed, enough to undo it. */
+/** What an application changed; enough to undo it. */
 interface Changes extends Difference {
   /** The cover that was added. */
   coverId: string | null
@@ -21,7 +21,7 @@ export interface Application {
   undoneAt: Date | null
 }
 
-/** Of one record; who looks further back than that looks for something else. */
+/** Per record; older applications are deleted. */
 const KEPT = 50
 
 export async function addApplication(
@@ -62,7 +62,7 @@ function applicationOf(row: Record<string, unknown>): Application {
   }
 }
 
-/** The newest first. */
+/** Newest first. */
 export async function listApplications(database: Knex, kind: Kind, recordId: string): Promise<Application[]> {
   const rows = await database('metadata_applications')
     .where(`${kind}_id`, recordId)
@@ -74,7 +74,7 @@ export async function listApplications(database: Knex, kind: Kind, recordId: str
   return rows.map(applicationOf)
 }
 
-/** Takes the row, so that two who undo the same wait for each other. */
+/** Locks the row, so that two undo requests wait for each other. */
 export async function claimApplication(trx: Knex, id: string): Promise<Application | null> {
   const row = await trx('metadata_applications')
     .where({ id })
@@ -87,7 +87,7 @@ export async function recordUndone(trx: Knex, id: string): Promise<void> {
   await trx('metadata_applications').where({ id }).update({ undone_at: trx.fn.now() })
 }
 
-/** Adds the cover to what an application changed: it is fetched after the rest is done. False where all was undone meanwhile. */
+/** Adds the cover to an application: it is fetched after the other changes. False if the application was undone meanwhile. */
 export async function recordCover(database: Knex, id: string, coverId: string): Promise<boolean> {
   const changed = await database('metadata_applications')
     .where({ id, undone_at: null })
@@ -95,7 +95,7 @@ export async function recordCover(database: Knex, id: string, coverId: string): 
   return changed > 0
 }
 
-/** Forgets an application that came to nothing, its cover being all there was to it. True where there is none any more. */
+/** Deletes an application that changed nothing but its cover, if that failed. True if there is none now. */
 export async function forgetIfEmpty(database: Knex, id: string): Promise<boolean> {
   const gone = await database('metadata_applications')
     .where({ id })

@@ -33,20 +33,20 @@ import type { Kind } from '#core/metadata/record-kind.ts'
 import { withSortTitle } from '#core/metadata/sort-title.ts'
 import { differenceOf, undoDifference } from '#core/metadata/undo-change.ts'
 
-/** Which record; that the caller may see it was looked at before. */
+/** The record; the caller has checked that the user may see it. */
 export interface Target {
   kind: Kind
   id: string
 }
 
-/** Who proposes, and who applies. */
+/** The provider, and the user who applies the proposal. */
 interface Origin {
   pluginId: string
   pluginKey: string
   externalId: string
-  /** Under which its identifiers are kept. */
+  /** The key of its identifiers. */
   idKey: string
-  /** Null where a task does it. */
+  /** Null if a task applies it. */
   userId: string | null
 }
 
@@ -54,10 +54,10 @@ export interface Applied {
   success: boolean
   message: string
   fields: FieldPreview[]
-  /** To undo it by; null where nothing was changed. */
+  /** Id for undo; null if nothing changed. */
   applicationId: string | null
   externalUrl: string | null
-  /** Of a provider that did not answer. */
+  /** Failure of the provider. */
   failure: ProviderFailure | null
 }
 
@@ -69,16 +69,16 @@ interface From {
 
 interface ApplyOptions {
   choice: Choice
-  /** Null where a task does it. */
+  /** Null if a task applies it. */
   userId: string | null
-  /** Only says what it would do. */
+  /** Only returns what would change. */
   dryRun?: boolean | undefined
   signal?: AbortSignal | undefined
 }
 
-/** What providers say of a record of theirs, proposed for one of ours. */
+/** Proposes the data of provider records for records of the library. */
 export interface Proposals {
-  /** What applying would do. A provider that fails is told as a reason, and nothing is proposed. @throws not_found */
+  /** Previews what applying would change. If the provider fails, nothing is proposed and each field has the failure as its reason. @throws not_found */
   preview(
     target: Target,
     from: From,
@@ -86,7 +86,7 @@ export interface Proposals {
   ): Promise<{ externalUrl: string | null; fields: FieldPreview[]; failure: ProviderFailure | null }>
   /** Gets the record from the provider and applies it, with its cover. @throws not_found */
   apply(target: Target, from: From, options: ApplyOptions): Promise<Answered<Applied>>
-  /** Puts back what an application changed, as far as nobody has changed or locked it since. @throws not_found, conflict when it was undone before */
+  /** Restores what an application changed, except what was changed or locked since. @throws not_found, conflict if it was undone before */
   undo(applicationId: string): ReturnType<typeof undoApplication>
 }
 
@@ -125,15 +125,15 @@ class ProviderProposals implements Proposals {
     return { answer: { proposal, externalUrl: got.answer.externalUrl ?? null } }
   }
 
-  /** Fetches the cover that was proposed; one that cannot be had leaves everything else as it is. */
-  async #bringCover(target: Target, provider: Provider, url: string, applicationId: string, signal: AbortSignal): Promise<string | null> {
-    const told = (code: string, message: string): string => {
-      this.#parts.log.warn({ plugin: provider.key, code, target }, `A cover could not be had: ${message}`)
+  /** Fetches the proposed cover; if that fails, the other changes stay. */
+  async #fetchCover(target: Target, provider: Provider, url: string, applicationId: string, signal: AbortSignal): Promise<string | null> {
+    const failed = (code: string, message: string): string => {
+      this.#parts.log.warn({ plugin: provider.key, code, target }, `Could not fetch a cover: ${message}`)
       return message
     }
     try {
       const picture = await this.#parts.downloadCover({ url, caller: provider.key, signal })
-      if ('failure' in picture) return told(picture.failure.code, picture.failure.message)
+      if ('failure' in picture) return failed(picture.failure.code, picture.failure.message)
       const { id } = await keepCover(this.#parts, {
         owner: target,
         bytes: picture.bytes,
@@ -145,7 +145,7 @@ class ProviderProposals implements Proposals {
       return 'All of this was undone before the cover came.'
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      return told(error.code, error.message)
+      return failed(error.code, error.message)
     }
   }
 
@@ -179,7 +179,7 @@ class ProviderProposals implements Proposals {
     let applicationId = id
     const cover = fields.find(({ field, status }) => field === 'cover' && status === 'will_apply')
     if (cover && applicationId !== null && proposal.coverUrl !== null) {
-      const problem = await this.#bringCover(target, provider, proposal.coverUrl, applicationId, how.signal ?? new AbortController().signal)
+      const problem = await this.#fetchCover(target, provider, proposal.coverUrl, applicationId, how.signal ?? new AbortController().signal)
       if (problem !== null) Object.assign(cover, { status: 'not_provided', reason: problem })
       if (problem !== null && (await forgetIfEmpty(this.#parts.database, applicationId))) applicationId = null
     }
@@ -198,7 +198,7 @@ class ProviderProposals implements Proposals {
       return { ...undone, undone: [...undone.undone, 'cover'] }
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      // Somebody has taken it away since.
+      // It was deleted since.
       if (error.code === 'not_found') return undone
       return { ...undone, left: [...undone.left, { field: 'cover', reason: error.message }] }
     }
@@ -207,7 +207,7 @@ class ProviderProposals implements Proposals {
 
 const missing = ({ kind, id }: Target): never => refuse('not_found', `There is no ${kind} ${id}.`)
 
-/** What applying would do now. @throws not_found */
+/** Previews what applying would change. @throws not_found */
 async function previewOn(database: Knex, target: Target, proposal: Proposal, choice: Choice): Promise<FieldPreview[]> {
   const { kind, id } = target
   const state = (await readStates(database, kind, [id], SETS[kind])).get(id) ?? missing(target)
@@ -218,9 +218,9 @@ const hasChosenCover = async (database: Knex, target: Target): Promise<boolean> 
   (await findCoverRow(database, target, 'selected')) !== null
 
 /**
- * Applies a proposal in one transaction, where no lock and no person's word forbids it, and remembers what was there before. The cover is not part
- * of it: fetching one takes its time.
- * @returns what became of every field, and the id to undo it by; null where nothing changed
+ * Applies a proposal in one transaction, except fields that are locked or entered by a user, and stores what undo needs. Covers are not part
+ * of it, because fetching one takes time.
+ * @returns the result for every field, and the id for undo; null if nothing changed
  * @throws not_found
  */
 async function applyProposal(
@@ -233,11 +233,11 @@ async function applyProposal(
     const { kind, id } = target
     const before = (await loadStates(trx, kind, [id], SETS[kind])).get(id) ?? missing(target)
     const fields = previewProposal(kind, { state: before, hasChosenCover: await hasChosenCover(trx, target) }, proposal, choice)
-    // What is the same already is confirmed by it: the value is the provider's from now on.
+    // An equal value is confirmed: it counts as the provider's from now on.
     const given = fields.filter(({ status, reason }) => status === 'will_apply' || (status === 'unchanged' && reason === null))
     const change = changeOf(proposal, new Set(given.map(({ field }) => field)))
     const applied = applyChange(kind, before, change, 'plugin').next
-    // What a series is sorted by follows its title, unless the provider or somebody else says it.
+    // The sort title follows the title, unless the provider or another source gives one.
     const { title, titleSort } = change.values ?? {}
     const next = kind === 'series' && title !== undefined && titleSort === undefined ? withSortTitle(applied) : applied
     await storeStates(trx, kind, [{ before, next }])
@@ -255,9 +255,9 @@ async function applyProposal(
 }
 
 /**
- * Puts back what an application changed, as far as nobody has changed or locked it since.
- * @returns what was put back and what was left
- * @throws not_found, conflict when it was undone before
+ * Restores what an application changed, except what was changed or locked since.
+ * @returns restored and skipped fields
+ * @throws not_found, conflict if it was undone before
  */
 async function undoApplication(
   database: Knex,

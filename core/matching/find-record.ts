@@ -7,9 +7,9 @@ import { searchTitle } from '#core/matching/search-title.ts'
 import type { Kind } from '#core/metadata/metadata-record-store.ts'
 import type { RenderTemplate } from '#core/templates/render-template.ts'
 
-/** Which of the records of a provider is one of ours. */
+/** Finds records at providers. */
 interface RecordFinder {
-  /** The best that a provider has for a record; from its `match` where it has one, else from a search that is ranked here. Null where it has none. */
+  /** The best match at a provider: from its `match` function if it has one, else from a search that is ranked here. Null if there is none. */
   find(
     kind: Kind,
     provider: Provider,
@@ -18,9 +18,9 @@ interface RecordFinder {
   ): Promise<Answered<Scored | null>>
 }
 
-/** Of a search that a person does not look at. */
+/** Search results that a task requests. */
 const SEARCH_LIMIT = 10
-/** How much beyond its own eyes this house believes a provider. */
+/** How much the relevance of a provider may add to the score computed here. */
 const BELIEVED = 0.25
 
 export function openRecordFinder(parts: { database: Knex; providers: ProviderClient; render: RenderTemplate; rules: Rules }): RecordFinder {
@@ -38,7 +38,7 @@ export function openRecordFinder(parts: { database: Knex; providers: ProviderCli
         if ('failure' in matched) return matched
         const { match, confidence } = matched.answer
         const [own] = match === null ? [] : await rankResults(wanted, [match])
-        // It has its say, and is not believed much beyond what can be seen here.
+        // The provider's confidence counts only up to a limit above the score computed here.
         return { answer: own ? { ...own, confidence: Math.min(confidence, own.confidence + BELIEVED) } : null }
       }
       const query = {

@@ -61,7 +61,7 @@ const columnsOf = ({ config, nextRunAt, ...change }: JobChange) => ({
   ...(nextRunAt !== undefined && { next_run_at: nextRunAt }),
 })
 
-/** Null where the library has as many as it may. */
+/** Null if the library has the maximum number of jobs. */
 export async function addJob(
   database: Knex,
   job: Required<JobChange> & { libraryId: string },
@@ -77,7 +77,7 @@ export async function addJob(
   })
 }
 
-/** @param change from the job as it is when nobody else can change it; what it throws leaves it so. Null where there is none */
+/** @param change computes the change from the locked job; if it throws, the job stays. Null if there is no job */
 export async function updateJob(database: Knex, id: string, change: (job: LibraryJob) => JobChange): Promise<LibraryJob | null> {
   return await database.transaction(async (trx) => {
     const before = await trx('library_jobs').where({ id }).forUpdate().first()
@@ -93,13 +93,13 @@ export async function deleteJob(database: Knex, id: string): Promise<void> {
   await database('library_jobs').where({ id }).delete()
 }
 
-/** Those whose time has come. */
+/** Jobs that are due. */
 export async function listDueJobs(database: Knex): Promise<LibraryJob[]> {
   const rows = await database('library_jobs').where('enabled', true).where('next_run_at', '<=', database.fn.now()).orderBy('next_run_at')
   return rows.map(jobOf)
 }
 
-/** Puts the next time in the place of the one that has come. False where another node did so before. */
+/** Replaces the due time by the next one. False if another node has done so. */
 export async function advanceJob(database: Knex, job: LibraryJob, nextRunAt: Date | null): Promise<boolean> {
   return (
     (await database('library_jobs')
@@ -109,7 +109,7 @@ export async function advanceJob(database: Knex, job: LibraryJob, nextRunAt: Dat
   )
 }
 
-/** Ends a run that nobody works on any more, unless somebody has said meanwhile how it ended. */
+/** Ends a run whose task has ended, unless its end is recorded already. */
 export async function settleRun(
   database: Knex,
   { id, taskId }: Pick<LibraryJob, 'id' | 'taskId'>,

@@ -5,7 +5,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { proposable } from '#core/matching/proposal.ts'
 
-/** Fields that belong together, for people who do not want to think of each. */
+/** Groups of fields, so that users need not choose single ones. */
 export const FIELD_GROUPS = [
   { id: 'identifiers', label: 'Identifiers', fields: ['externalIds'] },
   {
@@ -24,36 +24,36 @@ export const FIELD_GROUPS = [
   { id: 'external_refs', label: 'Links', fields: ['externalLinks'] },
 ] as const
 const GROUP_IDS = FIELD_GROUPS.map(({ id }) => id)
-/** Everything of series and books that somebody can propose. */
+/** All fields of series and books that can be proposed. */
 const FIELDS = [...new Set([...proposable('series'), ...proposable('book')])]
 
 const JOB_SCOPES = ['series_only', 'books_only', 'series_and_books'] as const
 
 const Groups = Type.Array(OneOf([...GROUP_IDS]), { maxItems: GROUP_IDS.length, uniqueItems: true })
 const Fields = Type.Array(Type.String({ maxLength: 60 }), { maxItems: 60, uniqueItems: true })
-/** A year: who refreshes less often does not need a timetable. */
+/** One year; a longer interval needs no schedule. */
 const SECONDS_MAX = 366 * 86_400
 
 export const JobConfig = Type.Object(
   {
     type: Type.Literal('metadata_refresh'),
-    provider: Type.String({ minLength: 1, maxLength: 100, description: 'The plugin that is asked: its own identifier, or its id here.' }),
+    provider: Type.String({ minLength: 1, maxLength: 100, description: 'The plugin to use: its identifier, or its id on this server.' }),
     scope: Type.Optional(OneOf([...JOB_SCOPES])),
     fieldGroups: Type.Optional(Groups),
     extraFields: Type.Optional(Fields),
-    bookFieldGroups: Type.Optional({ ...Groups, description: 'Of books, where those have others than series.' }),
-    bookExtraFields: Type.Optional({ ...Fields, description: 'As bookFieldGroups.' }),
+    bookFieldGroups: Type.Optional({ ...Groups, description: 'Groups for books, if they differ from those for series.' }),
+    bookExtraFields: Type.Optional({ ...Fields, description: 'Further fields for books, like bookFieldGroups.' }),
     maxConcurrency: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: 100,
-        description: 'Kept as it is given: a service is asked for one series or book after the other.',
+        description: 'Stored but ignored: records are processed one at a time.',
       }),
     ),
-    existingSourceIdsOnly: Type.Optional(Type.Boolean({ description: 'Refreshes what has been matched before, and matches nothing new.' })),
+    existingSourceIdsOnly: Type.Optional(Type.Boolean({ description: 'Only refreshes records that were matched before.' })),
     skipRecentlySyncedWithinS: Type.Optional(Type.Integer({ minimum: 0, maximum: SECONDS_MAX })),
   },
-  { additionalProperties: false, title: 'LibraryJobConfig', description: 'Without groups and fields all of them are refreshed.' },
+  { additionalProperties: false, title: 'LibraryJobConfig', description: 'Without groups and fields, all fields are refreshed.' },
 )
 export type JobConfig = Static<typeof JobConfig>
 
@@ -63,7 +63,7 @@ export const LibraryJob = Type.Object(
     libraryId: Uuid,
     name: Type.String(),
     enabled: Type.Boolean(),
-    cronSchedule: Nullable(Type.String({ description: 'Five fields; null where it runs only when somebody says so.' })),
+    cronSchedule: Nullable(Type.String({ description: 'Five fields; null if it runs only when started manually.' })),
     timezone: Type.String(),
     config: JobConfig,
     nextRunAt: Nullable(Timestamp),
@@ -78,13 +78,13 @@ export const LibraryJob = Type.Object(
 )
 export type LibraryJob = Static<typeof LibraryJob>
 
-/** Oftener than this a service would be asked for the same things again and again. */
+/** More frequent runs would only repeat the same requests to a service. */
 const MINUTES_APART_MIN = 15
 
 /**
- * When a job runs next.
- * @param cron five fields, in the time zone; a time that a clock change leaves out is made up for, and one that comes twice counts once
- * @throws invalid_value for what is no timetable
+ * The next time of a schedule.
+ * @param cron five fields, in the time zone; a time that a clock change skips runs later, and one that occurs twice runs once
+ * @throws invalid_value for an invalid schedule
  */
 export function nextRun(cron: string | null, timezone: string, after: Date): Date | null {
   if (cron === null) return null
@@ -105,7 +105,7 @@ export function nextRun(cron: string | null, timezone: string, after: Date): Dat
   }
 }
 
-/** Between two times of a day that lie next to each other: the same whenever somebody looks, so that what was taken once is always taken. */
+/** Minutes between neighboring times of a day, independent of the current time, so that a schedule stays valid. */
 function minutesApart(minutes: readonly number[], hours: readonly number[]): number {
   const within = minutes.slice(1).map((minute, index) => minute - (minutes[index] as number))
   const isNextToOther = hours.some((hour) => hours.includes((hour + 1) % 24))
@@ -122,7 +122,7 @@ function isTimezone(name: string): boolean {
   }
 }
 
-/** The fields that a job may change of series, or of books; null for all. @throws invalid_value for one that is none */
+/** The fields of series or books that a job may change; null for all. @throws invalid_value for an unknown field */
 export function fieldsOf(config: JobConfig, kind: 'series' | 'book' = 'series'): string[] | null {
   for (const member of ['extraFields', 'bookExtraFields'] as const) {
     const stranger = config[member]?.find((field) => !FIELDS.includes(field))

@@ -30,7 +30,7 @@ interface JobWish {
   config?: JobConfig | undefined
 }
 
-/** What a job would do to one series. */
+/** What a job would change on one series. */
 interface JobDelta {
   seriesId: string
   seriesName: string
@@ -43,26 +43,26 @@ interface JobDryRun {
   totalEligible: number
   estSkippedNoId: number
   estSkippedRecentlySynced: number
-  /** Why the job could not run at all. */
+  /** Why the job cannot run at all. */
   planFailure: string | null
 }
 
-/** Work on the metadata of a library that is done by a timetable. */
+/** Scheduled metadata jobs of libraries. */
 export interface LibraryJobs {
-  /** @param by who is told: what came of the last run is kept from those who may not see all that it went over */
+  /** @param by the caller; the result of the last run is hidden from callers who may not see all its records */
   list(libraryId: string, by: Caller): Promise<LibraryJob[]>
   /** @param by as in `list`. @throws not_found, also for a job of another library */
   get(libraryId: string, jobId: string, by: Caller): Promise<LibraryJob>
-  /** @throws invalid_value, conflict when the library has too many */
+  /** @throws invalid_value, conflict if the library has too many jobs */
   add(libraryId: string, wish: JobWish & { config: JobConfig }): Promise<LibraryJob>
   /** @throws not_found, invalid_value */
   edit(libraryId: string, jobId: string, wish: JobWish, by: Caller): Promise<LibraryJob>
   remove(libraryId: string, jobId: string): Promise<void>
-  /** @throws conflict when it waits or runs already */
+  /** @throws conflict if it is waiting or running */
   runNow(libraryId: string, jobId: string): Promise<string>
   /**
-   * What a run would do, over some series; changes nothing.
-   * @param how.by who is told: what they may not see is neither looked at nor counted
+   * Previews a run for some series; changes nothing.
+   * @param how.by the caller; hidden series are neither previewed nor counted
    * @throws not_found
    */
   dryRun(
@@ -70,15 +70,15 @@ export interface LibraryJobs {
     jobId: string,
     how: { by: Caller; sampleSize: number; config?: JobConfig | undefined; signal?: AbortSignal },
   ): Promise<JobDryRun>
-  /** Puts in line what is due; after `start` the clock does so. */
+  /** Queues jobs that are due; after `start` a timer does so. */
   runDue(): Promise<void>
   start(): void
   close(): void
 }
 
-/** Of one library; each asks a service about everything in it. */
+/** Jobs per library; each requests data about the whole library from a service. */
 const JOBS_MAX = 20
-/** A timetable counts minutes; half of one is soon enough. */
+/** Schedules have a resolution of minutes, so half a minute is enough. */
 const LOOK_EVERY_MS = 30_000
 
 interface LibraryJobParts {
@@ -126,22 +126,22 @@ class ScheduledLibraryJobs implements LibraryJobs {
       await recordRun(this.#parts.database, job.id, { status: 'completed', message })
       return { message, ...tallies }
     } catch (error) {
-      // A server that stops gives the task back, and the next one goes on with it.
+      // When the server stops, the task returns to the queue, and the next server continues it.
       if (!run.signal.aborted) await recordRun(this.#parts.database, job.id, { status: 'failed', message: taskErrorMessage(error) })
       else if ((await this.#statusOf(run.id)) === 'cancelled')
-        await recordRun(this.#parts.database, job.id, { status: 'cancelled', message: 'The task was cancelled.' })
+        await recordRun(this.#parts.database, job.id, { status: 'cancelled', message: 'The task was canceled.' })
       throw error
     }
   }
 
-  /** A run whose task has ended without a word, as where a server was killed at its last try, is over. */
+  /** A run whose task ended without recording it, such as at the last try of a killed server, has ended. */
   async #settled(job: LibraryJob): Promise<LibraryJob> {
     if (job.lastRunStatus !== 'running' || job.taskId === null) return job
     const status = await this.#statusOf(job.taskId)
     if (status === 'pending' || status === 'processing') return job
     const end =
       status === 'cancelled'
-        ? ({ status, message: 'The task was cancelled.' } as const)
+        ? ({ status, message: 'The task was canceled.' } as const)
         : ({ status: 'failed', message: 'The server stopped while it ran.' } as const)
     await settleRun(this.#parts.database, job, end)
     return (await findJob(this.#parts.database, job.id)) ?? job
@@ -154,7 +154,7 @@ class ScheduledLibraryJobs implements LibraryJobs {
       : refuse('not_found', `There is no job ${jobId} of this library.`)
   }
 
-  /** The provider that a job asks, and why it cannot. */
+  /** The provider of a job, or why it cannot be used. */
   async #providerOf({ provider: wanted, scope = 'series_only' }: JobConfig): Promise<Provider | { failure: string }> {
     const provider = (await this.#parts.providers.list()).find(({ id, key }) => key === wanted || id === wanted)
     if (provider === undefined) return { failure: `There is no plugin "${wanted}".` }
@@ -171,19 +171,19 @@ class ScheduledLibraryJobs implements LibraryJobs {
     for (const job of await listDueJobs(this.#parts.database)) {
       const next = nextOf(job)
       if (next instanceof AppError) {
-        // It would be due for ever, and all behind it with it.
+        // Otherwise it would stay due forever and block all jobs after it.
         if (await advanceJob(this.#parts.database, job, null))
           await recordRun(this.#parts.database, job.id, { status: 'failed', message: next.message })
         continue
       }
-      // Into the queue first: killed in between, the job is found due again, and a task that waits already is the same one.
+      // Queues first: after a crash in between, the job is due again, and a waiting task with its key is the same one.
       const { taskId } = await this.#enqueue(job)
       if (await advanceJob(this.#parts.database, job, next))
-        this.#parts.log.info({ job: job.name, libraryId: job.libraryId, taskId }, `The job "${job.name}" was put in line`)
+        this.#parts.log.info({ job: job.name, libraryId: job.libraryId, taskId }, `The job "${job.name}" was queued`)
     }
   }
 
-  /** Null of tasks that ended some time ago: they are forgotten. */
+  /** Null for tasks that were deleted some time after their end. */
   async #statusOf(taskId: string): Promise<TaskStatus | null> {
     return await getTask(this.#parts.database, taskId).then(
       ({ status }) => status,
@@ -195,7 +195,7 @@ class ScheduledLibraryJobs implements LibraryJobs {
     return ['pending', 'processing'].includes(String(await this.#statusOf(taskId)))
   }
 
-  /** Its numbers count everything in the library, and what it failed at may name any of it. */
+  /** The counts of a run cover the whole library, and its errors may name any record. */
   async #toldTo(by: Caller, jobs: LibraryJob[]): Promise<LibraryJob[]> {
     return (await hasSharingGrants(this.#parts.database, by.userId)) ? jobs.map((job) => ({ ...job, lastRunMessage: null })) : jobs
   }
@@ -330,7 +330,7 @@ function wishOf(provider: Provider, kind: Pass['kind'], config: JobConfig) {
   }
 }
 
-/** What can be no timetable any more was one when it was entered. */
+/** A schedule may have become invalid since it was entered. */
 function nextOf({ cronSchedule, timezone }: LibraryJob): Date | null | AppError {
   try {
     return nextRun(cronSchedule, timezone, new Date())
@@ -340,7 +340,7 @@ function nextOf({ cronSchedule, timezone }: LibraryJob): Date | null | AppError 
   }
 }
 
-/** What a dry run says of one series. */
+/** The result of a dry run for one series. */
 function deltaOf({ id, title }: { id: string; title: string }, matched: Matched): JobDelta {
   const applied = matched.fields.filter(({ status }) => status === 'will_apply')
   const skipped = matched.fields.filter(({ status }) => status !== 'will_apply' && status !== 'not_provided')

@@ -6,52 +6,52 @@ import { countPass, listPassIds, type Pass } from '#core/matching/target-query.t
 import type { Kind } from '#core/metadata/metadata-record-store.ts'
 import { FinalFailure, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
 
-/** How records are matched in the background. */
+/** Options of matching in the background. */
 interface MatchWish {
-  /** Asked in this order: the first fills what it may, those after it what is still missing. */
+  /** In this order: each provider fills in what is still missing. */
   pluginIds: string[]
-  /** Fields that may change; all where it is null. */
+  /** Fields that may change; null for all. */
   fields?: string[] | null
-  /** Looks up identifiers that are known, and searches for nothing. */
+  /** Only looks up known identifiers, without searching. */
   existingIdsOnly?: boolean
 }
 
-/** What came of one record. */
+/** The result for one record. */
 interface MatchOutcome {
   recordId: string
-  /** `matched`, or why it was not. */
+  /** `matched`, or why it was not matched. */
   outcome: string
   message: string
   appliedFields: string[]
 }
 
-/** What came of many. */
+/** The result for many records. */
 export interface MatchTally {
   processed: number
   matched: number
-  /** Of those that were not, how many by reason. */
+  /** Unmatched records by reason. */
   skipped: Record<string, number>
   fieldsApplied: number
-  /** The first of those that changed or failed. */
+  /** The first records that changed or failed. */
   results: MatchOutcome[]
 }
 
 export interface MatchTasks {
-  /** Answers the ids of the tasks. */
+  /** Returns the ids of the tasks. */
   enqueue(kind: Kind, ids: readonly string[], wish: MatchWish): Promise<string[]>
   enqueueLibrary(libraryId: string, wish: MatchWish): Promise<string>
-  /** Matches many records one after the other, as a task's work; tasks of other kinds do so too. */
+  /** Matches many records one after the other, as the work of a task; also used by other tasks. */
   matchAll(pass: Pass, wish: MatchWish, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchTally>
 }
 
-/** A provider that asks to wait so often does not want to be asked today. */
+/** After this many waits in a row, the provider counts as unavailable. */
 const WAITS_MAX = 10
 const WAIT_SECONDS_MAX = 300
-/** Records that are looked up at a time, so that the list of a huge library is never held whole. */
+/** Records per page of the list, so that a huge library is never in memory at once. */
 const PAGE = 500
-/** Results that a task tells one by one; the numbers tell of the rest. */
+/** Single results that a task lists; the counts cover the rest. */
 const RESULTS_MAX = 100
-/** So many failures of all providers in a row, and going on would only fill the log. */
+/** After this many failures in a row, continuing would only fill the log. */
 const FAILURES_MAX = 20
 
 interface MatchTasksOptions {
@@ -73,7 +73,7 @@ class QueuedMatchTasks implements MatchTasks {
       options.tasks.handle(`auto_match_${kind}`, { concurrency: 2 }, async (run) => {
         const id = (kind === 'series' ? run.seriesId : run.bookId) as string
         const one = await this.#matchOne({ kind, id }, wishOf(run), run)
-        // Another try cannot find what is not there; but a provider that fails today may answer tomorrow.
+        // Retrying cannot find what does not exist, but a failing provider may recover.
         if (one.outcome === 'provider_failed') throw new Error(one.message)
         return one
       })
@@ -82,18 +82,18 @@ class QueuedMatchTasks implements MatchTasks {
     )
   }
 
-  /** Waits as long as the provider asks, and tries again. */
+  /** Waits as long as the provider requests, and retries. */
   async #patiently(target: Target, how: AutoMatch, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<Matched> {
     for (let waits = 0; ; waits++) {
       const matched = await this.#options.matching.autoMatch(target, how)
       if (matched.retryAfterSeconds === null) return matched
-      // Nor about the next record, and nobody else gets a turn meanwhile.
+      // Other records wait too, since the provider would refuse them as well.
       if (waits >= WAITS_MAX) throw new FinalFailure(matched.message)
       await sleep(Math.min(matched.retryAfterSeconds, WAIT_SECONDS_MAX) * 1000, undefined, { signal: run.signal })
     }
   }
 
-  /** Asks one provider after the other. */
+  /** Uses one provider after the other. */
   async #matchOne(target: Target, wish: MatchWish, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchOutcome> {
     const applied = new Set<string>()
     const messages: string[] = []
@@ -119,7 +119,7 @@ class QueuedMatchTasks implements MatchTasks {
     let failures = 0
     let after: string | null = null
     for (;;) {
-      // Records that drop out of the pass meanwhile are behind the last id already.
+      // Records that leave the pass meanwhile are before the last id already.
       const ids: string[] = await listPassIds(this.#options.database, pass, after, PAGE)
       for (const id of ids) {
         run.signal.throwIfAborted()

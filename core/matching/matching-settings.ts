@@ -1,21 +1,21 @@
 import type { TitleRules } from '#core/conditions/title-rules.ts'
 
-/** How the metadata of a provider is used, as an administrator has set it; what is missing has its default. */
+/** How to use the metadata of a provider, as configured by an administrator; missing members have defaults. */
 export interface MatchingSettings {
-  /** Libraries that it is used for; all where none is named. */
+  /** Libraries that use it; none means all. */
   libraryIds?: string[]
-  /** Metadata that is taken from it, by field; all where none is named. */
+  /** Fields to take from it; none means all. */
   metadataTargets?: string[] | null
-  /** A template over the context of a series or book, which writes what is searched for. */
+  /** A template over the context of a series or book for the search query. */
   searchQueryTemplate?: string | null
-  /** Regular expressions that take away parts of a title before it is searched for. */
+  /** Regular expressions that remove parts of a title before the search. */
   searchPreprocessingRules?: TitleRules | null
-  /** Conditions that say which series are matched by themselves. */
+  /** Conditions on series that are matched automatically. */
   autoMatchConditions?: unknown
-  /** An identifier that is known is looked up before anything is searched for. */
+  /** Looks up a known identifier before searching. */
   useExistingExternalId?: boolean
-  /** Of several that offer a field, the lowest number is asked first. */
+  /** If several providers offer a field, the lowest number comes first. */
   priority?: number
-  /** Results of a search by hand where nobody says how many. */
+  /** Default number of results of a manual search. */
   searchResultsLimit?: number | null
 }

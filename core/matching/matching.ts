@@ -16,7 +16,7 @@ import type { RenderTemplate } from '#core/templates/render-template.ts'
 
 export type { Applied, Target } from '#core/matching/apply-proposal.ts'
 
-/** Why nothing was matched, in a word. */
+/** Reason code for records that were not matched. */
 type MatchSkip =
   | 'plugin_not_found'
   | 'plugin_disabled'
@@ -31,14 +31,14 @@ export interface Matched extends Applied {
   match: SearchResult | null
   confidence: number | null
   skipped: MatchSkip | null
-  /** Of a provider that asks to wait. */
+  /** How long the provider requests to wait. */
   retryAfterSeconds: number | null
 }
 
 export interface Matching {
   /** @throws not_found */
   searchTitle(target: Target, pluginId: string): Promise<SearchTitle>
-  /** What applying would do. A provider that fails is told as a reason, and nothing is proposed. @throws not_found, conflict */
+  /** Previews the changes. A failure of the provider is a reason, without a proposal. @throws not_found, conflict */
   preview(
     target: Target,
     from: { pluginId: string; externalId: string },
@@ -49,8 +49,8 @@ export interface Matching {
     from: { pluginId: string; externalId: string; fields: readonly string[] | null; dryRun: boolean; userId: string | null },
   ): Promise<Applied>
   /**
-   * Finds the record at the provider and applies what it says, if that is certain enough.
-   * @param how.query what somebody typed; then conditions are not asked
+   * Finds the record at the provider and applies its data, if the match is good enough.
+   * @param how.query text from a user; skips the conditions
    * @throws not_found
    */
   autoMatch(target: Target, how: AutoMatch): Promise<Matched>
@@ -63,13 +63,13 @@ export interface AutoMatch {
   pluginId: string
   query?: string | null
   userId: string | null
-  /** Leaves whatever has a value: for providers that come after another. */
+  /** Keeps all existing values, for providers after the first. */
   gapsOnly?: boolean
-  /** Of fields, beside what the plugin is used for. */
+  /** Further limits the fields, besides the settings of the plugin. */
   fields?: readonly string[] | null
-  /** Looks up identifiers that are known, and searches for nothing. */
+  /** Only looks up known identifiers, without searching. */
   existingIdsOnly?: boolean
-  /** Tells what it would do, and changes nothing. */
+  /** Previews the changes without making them. */
   dryRun?: boolean
   signal?: AbortSignal
 }
@@ -107,7 +107,7 @@ class ProviderMatching implements Matching {
     return contexts.get(id) ?? refuse('not_found', `There is no ${kind} ${id}.`)
   }
 
-  /** Why a provider does not match this by itself; null when it does. */
+  /** Why a provider does not match this record automatically; null if it does. */
   async #objection(target: Target, provider: Provider, context: Context): Promise<MatchSkip | null> {
     const library = await findTargetLibrary(this.#parts.database, target.kind, target.id)
     const { libraryIds = [], autoMatchConditions } = provider.matching
@@ -173,7 +173,7 @@ class ProviderMatching implements Matching {
     if (!how.query && provider.matching.useExistingExternalId !== false && known) {
       const applied = await apply(known.id)
       if ('answer' in applied) return { ...applied.answer, ...SURE }
-      // What is gone from there may have moved; anything else is a matter of waiting.
+      // A missing record may have moved; other failures are temporary.
       if (applied.failure.code !== 'not_found') return failed(applied.failure)
     }
     if (how.existingIdsOnly) return skip('no_match', `No identifier of ${name} is known.`)
@@ -204,7 +204,7 @@ class ProviderMatching implements Matching {
 function choiceOf({ matching }: Provider, { fields, gapsOnly = false }: { fields: readonly string[] | null; gapsOnly?: boolean }): Choice {
   return {
     ...{ fields, gapsOnly },
-    // What says where the rest comes from is no matter of taste.
+    // The identifier of the source is always taken, whatever fields are selected.
     targets: matching.metadataTargets ? [...matching.metadataTargets, 'externalIds', 'externalLinks', 'externalRatings'] : null,
   }
 }
@@ -234,7 +234,7 @@ function failed(failure: ProviderFailure): Matched {
   })
 }
 
-/** An identifier that is known needs no search and no guess. */
+/** The score of a known identifier, which needs no search. */
 const SURE = { match: null, confidence: 1, skipped: null, retryAfterSeconds: null }
-/** Where a service asks to wait and does not say how long. */
+/** Used if a service requests a wait without a duration. */
 const RATE_LIMIT_SECONDS = 30

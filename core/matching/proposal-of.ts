@@ -8,13 +8,13 @@ import { LANGUAGE } from '#core/metadata/patch-rules.ts'
 import { fieldsOf, type Kind } from '#core/metadata/record-kind.ts'
 import { sourceKey } from '#core/metadata/source-key.ts'
 
-/** Under which names things of a provider are kept. */
+/** The keys of a provider's data. */
 interface SourceNames {
-  /** Of its identifiers and ratings. */
+  /** Key of its identifiers and ratings. */
   idKey: string
-  /** Of links that say no name of their own. */
+  /** Key of links without a name of their own. */
   pluginKey: string
-  /** Those that installed plugins have for their services. */
+  /** The names of services that installed plugins use. */
   idNames: ReadonlySet<string>
 }
 
@@ -22,7 +22,7 @@ const checks = new Map(
   (['series', 'book'] as const).map((kind) => [kind, new Map(fieldsOf(kind).map(({ name, schema }) => [name, Compile(schema)]))]),
 )
 
-/** What may stand in a field, as it is stored there; undefined where it is none. */
+/** Converts a value to the form that a field stores; undefined if it is invalid. */
 function usable(kind: Kind, name: string, value: unknown): unknown {
   if (value === undefined || value === null || value === '') return undefined
   if ((name === 'language' || name === 'languageIso') && !LANGUAGE.test(String(value))) return undefined
@@ -30,7 +30,7 @@ function usable(kind: Kind, name: string, value: unknown): unknown {
   return checks.get(kind)?.get(name)?.Check(value) === true ? value : undefined
 }
 
-/** A text as people read it: without markup, control characters and what turns the direction of writing. Takes no longer than the text is long. */
+/** Plain text: without markup, control characters and direction marks. Runs in linear time. */
 export function plainText(text: string): string {
   return decodeEntities(withoutMarkup(text))
     .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g, '')
@@ -41,16 +41,16 @@ export function plainText(text: string): string {
     .trim()
 }
 
-/** A comment begins, or a tag stands; longer ones are no tags. */
+/** The beginning of a comment, or a tag; longer tags do not count as tags. */
 const MARKUP = /<!--|<(\/?)([a-z][a-z0-9]*)(?![a-z0-9])[^<>]{0,2000}>/gi
 const ENDS_LINE = new Set(['br', '/p', '/div', '/li'])
-/** Elements whose content nobody reads, and how they end. */
+/** Elements without readable content, with their end tags. */
 const HIDDEN_ENDS: Readonly<Record<string, RegExp>> = { script: /<\/script\s*>/gi, style: /<\/style\s*>/gi }
 
 function withoutMarkup(text: string): string {
   let plain = ''
   let from = 0
-  // What does not end once does not end later either: nothing is looked for twice.
+  // An end that was not found once is not searched again, which keeps the time linear.
   const endless = new Set<string>()
   const endOf = (name: string, end: RegExp, start: number): number => {
     if (endless.has(name)) return -1
@@ -65,7 +65,7 @@ function withoutMarkup(text: string): string {
     const name = tag?.toLowerCase()
     const hiddenEnd = name === undefined ? /-->/g : slash === '' && Object.hasOwn(HIDDEN_ENDS, name) ? HIDDEN_ENDS[name] : undefined
     const end = hiddenEnd ? endOf(name ?? 'comment', hiddenEnd, MARKUP.lastIndex) : -1
-    // A comment that does not end is text.
+    // A comment without an end is text.
     if (name === undefined && end < 0) continue
     plain += text.slice(from, found.index) + (ENDS_LINE.has(`${slash}${name}`) ? '\n' : '')
     from = end < 0 ? found.index + whole.length : end
@@ -98,7 +98,7 @@ const oneLine = (text: string): string => plainText(text).replace(/\s+/g, ' ')
 const names = (list: readonly string[] | undefined): string[] =>
   [...new Set((list ?? []).map(oneLine))].filter((name) => name !== '' && name.length <= NAME_LENGTH_MAX).slice(0, NAMES_MAX)
 
-/** Fields that are taken from a member of an answer; the roles of people are in `authors`. */
+/** Fields with a member in the answer; people and their roles are in `authors`. */
 const proposedFields = (kind: Kind) => fieldsOf(kind).filter(({ proposed, role }) => proposed !== null && role === undefined)
 const PROPOSED: Readonly<Record<Kind, ReturnType<typeof proposedFields>>> = {
   series: proposedFields('series'),
@@ -114,8 +114,8 @@ function people(given: SeriesAnswer['authors']): object[] | undefined {
 }
 
 /**
- * What a plugin answered, in the terms of this house: members that fit no field are left out, texts are freed of markup. Identifiers at other services
- * than the plugin's own are kept under the keys of those.
+ * Converts an answer of a plugin to a proposal: drops members without a field, and removes markup from texts. Identifiers at other
+ * services get the keys of those services.
  */
 export function proposalOf(kind: Kind, answer: SeriesAnswer | BookAnswer, { idKey, pluginKey, idNames }: SourceNames): Proposal {
   const given = answer as SeriesAnswer & BookAnswer
@@ -138,7 +138,7 @@ export function proposalOf(kind: Kind, answer: SeriesAnswer | BookAnswer, { idKe
   if (genres.length > 0) sets.genres = genres
   if (tags.length > 0) sets.tags = tags
   const own = { source: idKey, externalId: given.externalId, externalUrl: given.externalUrl ?? null }
-  // Of its own service the plugin knows best.
+  // The plugin is the authority for its own service.
   const ids = new Map([...otherIds(given.externalIds, idNames), own].map((one) => [one.source, one]))
   sets.externalIds = [...ids.values()]
   const links = new Map((given.externalLinks ?? []).map(({ label, url }) => [oneLine(label) || pluginKey, url]))
@@ -151,11 +151,11 @@ export function proposalOf(kind: Kind, answer: SeriesAnswer | BookAnswer, { idKe
     if (titles.length > 0) sets.alternateTitles = titles.filter(({ title }) => title !== '' && title.length <= NAME_LENGTH_MAX)
     if (given.rating) sets.externalRatings = [{ source: idKey, rating: given.rating.score, voteCount: given.rating.voteCount ?? null }]
   }
-  // Each has passed the schema of its field.
+  // The schema of each field has checked its value.
   return { values: values as Proposal['values'], sets, coverUrl: given.coverUrl ?? null }
 }
 
-/** Identifiers at other services, by the name of the service or its key. */
+/** Identifiers at other services, by service name or key. */
 function otherIds(given: Readonly<Record<string, string>> | undefined, idNames: ReadonlySet<string>): SetEntries['externalIds'][] {
   return Object.entries(given ?? {})
     .filter(([source, id]) => /^(?:plugin:)?[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/.test(source) && id !== '')

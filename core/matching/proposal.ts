@@ -1,9 +1,9 @@
 import { SETS, type SetEntries, type SetName } from '#core/metadata/metadata-set.ts'
 import { fieldsOf, type Kind, type PatchOf } from '#core/metadata/record-kind.ts'
 
-/** What a provider says of one series or book, in the terms of this house. What is missing it does not say. */
+/** The data of a provider for one series or book. Missing members mean that it has none. */
 export interface Proposal {
-  /** Members of the fields of the kind. */
+  /** Members are the fields of the kind. */
   values: PatchOf[Kind]
   sets: { readonly [Name in SetName]?: readonly SetEntries[Name][] }
   coverUrl: string | null
@@ -12,31 +12,31 @@ export interface Proposal {
 export const FIELD_STATUSES = ['will_apply', 'locked', 'no_permission', 'unchanged', 'not_provided'] as const
 export type FieldStatus = (typeof FIELD_STATUSES)[number]
 
-/** What would become of one field. */
+/** The preview of one field. */
 export interface FieldPreview {
   field: string
   currentValue: unknown
   proposedValue: unknown
   status: FieldStatus
-  /** Why not; null where it will be applied. */
+  /** Why it will not be applied; null if it will be. */
   reason: string | null
 }
 
-/** Which fields may be applied at all. */
+/** Which fields may be applied. */
 export interface Choice {
-  /** Those that somebody has chosen; all where it is null. */
+  /** Fields that the user has chosen; null for all. */
   fields: readonly string[] | null
-  /** Those that the provider is used for; all where it is null. */
+  /** Fields that the provider is used for; null for all. */
   targets: readonly string[] | null
-  /** Leaves whatever has a value. */
+  /** Keeps all existing values. */
   gapsOnly?: boolean
 }
 
-/** Nobody proposes these: they are the reader's own, or views of other fields. */
+/** Never proposed: personal data of users, and views of other fields. */
 const OWN = new Set(['customMetadata', 'genre'])
 export const COVER = 'cover'
 
-/** Everything that can be proposed for a kind, in the order that people look at it. */
+/** All fields that can be proposed for a kind, in display order. */
 export const proposable = (kind: Kind): string[] => [
   ...fieldsOf(kind)
     .filter(({ name, role }) => role === undefined && !OWN.has(name))

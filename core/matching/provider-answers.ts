@@ -6,7 +6,7 @@ import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
 import type { Kind } from '#core/metadata/metadata-record-store.ts'
 import { READING_DIRECTIONS, type SERIES_FIELDS, SERIES_STATUSES } from '#core/metadata/series-metadata.ts'
 
-/** What providers may answer. The caller of a provider checks each answer against its schema before it is used here. */
+/** The schemas of provider answers. The caller of a provider checks each answer before using it. */
 
 const TITLE_LENGTH_MAX = 1_000
 const TEXT_LENGTH_MAX = 40_000
@@ -76,7 +76,7 @@ const described = {
   externalIds: Type.Optional(Ids),
 }
 
-/** A member for every field that says that it is taken from one, and others. */
+/** Members for all fields that are taken from one, and further members. */
 type Members<Proposed extends string> = Record<Proposed, TSchema> & Record<string, TSchema>
 
 export const SeriesAnswer = Type.Object({
@@ -140,7 +140,7 @@ export type SeriesAnswer = Static<typeof SeriesAnswer>
 export type BookAnswer = Static<typeof BookAnswer>
 export type Recommendation = Static<typeof Recommendation>
 
-/** What `get` answers of a record of each kind. */
+/** The answer of `get` for each kind of record. */
 export interface MetadataAnswers extends Record<Kind, unknown> {
   series: SeriesAnswer
   book: BookAnswer

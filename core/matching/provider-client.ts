@@ -3,21 +3,21 @@ import type { MatchAnswer, MetadataAnswers, Recommendation, SearchAnswer } from 
 import type { Kind } from '#core/metadata/metadata-record-store.ts'
 import { pluginKey } from '#core/metadata/source-key.ts'
 
-/** A provider of metadata or recommendations. Plugins are the providers there are; how they run is not known here. */
+/** A provider of metadata or recommendations. All providers are plugins; this module does not depend on how they run. */
 export interface Provider {
   id: string
-  /** Its own identifier, such as `org.example.anilist`. */
+  /** Its identifier, such as `org.example.anilist`. */
   key: string
   name: string
   version: string
-  /** Only an `enabled` one answers. */
+  /** Only an `enabled` provider answers. */
   state: 'waiting' | 'enabled' | 'disabled' | 'quarantined' | 'revoked'
-  /** What it can do, such as `metadata.series.search`. */
+  /** Its functions, such as `metadata.series.search`. */
   methods: readonly string[]
-  /** The name that it has for the service whose identifiers its answers have. */
+  /** Its name for the service whose identifiers it returns. */
   idSources: Readonly<Record<Kind | 'recommendations', string>>
   matching: MatchingSettings
-  /** Makes up what it answers: nobody is given that who has not named it. */
+  /** A test tool with invented answers: only used when named explicitly. */
   isTestTool: boolean
 }
 
@@ -26,20 +26,20 @@ export const idKeyOf = ({ idSources }: Provider, kind: Kind): string => pluginKe
 
 /** Why a provider gave no answer, where neither the caller nor this server is the reason. */
 export interface ProviderFailure {
-  /** In a word, such as `rate_limited`, `auth` or `not_found`. */
+  /** Error code, such as `rate_limited`, `auth` or `not_found`. */
   code: string
   /** For people. */
   message: string
-  /** Null where it was not even asked, as while it is left alone after many failures. */
+  /** Null if no call was made, such as while calls are paused after many failures. */
   callId: string | null
-  /** Null where it does not say when to ask again. */
+  /** Null if the provider does not say when to retry. */
   retryAfterSeconds: number | null
 }
 
-/** Failures of providers are values: they are part of the work, and no error of the caller. */
+/** Failures of providers are values: they are expected, and not errors of the caller. */
 export type Answered<Answer> = { answer: Answer } | { failure: ProviderFailure }
 
-/** A search by words, and what else is known of the record. */
+/** A search by words, with further data of the record. */
 export interface SearchQuery {
   query: string
   limit: number
@@ -48,33 +48,33 @@ export interface SearchQuery {
   year?: number
 }
 
-/** All that is known of one record, for a provider that chooses by itself. */
+/** All data of one record, for a provider that matches by itself. */
 export interface MatchQuery {
   title: string
   alternateTitles: readonly string[]
   year: number | null
   authors: readonly string[]
   isbn: string | null
-  /** By the key that they are kept under. */
+  /** By key. */
   externalIds: Readonly<Record<string, string>>
 }
 
-/** Which plugin, for which user. */
+/** A plugin and the user that it works for. */
 export interface PluginUser {
   pluginId: string
   userId: string
 }
 
-/** A provider of recommendations as one user has it. */
+/** A provider of recommendations for one user. */
 export interface Recommender {
   provider: Provider
-  /** What the user has configured. */
+  /** The user's configuration. */
   config: Readonly<Record<string, unknown>>
 }
 
 /**
- * Asks providers. What they answer has been checked against the schemas of provider-answers.ts.
- * All that asks throws AppError where the question itself cannot be asked: not_found, conflict (it is not enabled), invalid_value.
+ * Calls providers. Their answers have been checked against the schemas of provider-answers.ts.
+ * Every call throws AppError if it cannot be made: not_found, conflict (not enabled), invalid_value.
  */
 export interface ProviderClient {
   list(): Promise<Provider[]>
@@ -83,21 +83,21 @@ export interface ProviderClient {
   match(id: string, kind: Kind, query: MatchQuery, signal?: AbortSignal): Promise<Answered<MatchAnswer>>
   get<K extends Kind>(id: string, kind: K, externalId: string, signal?: AbortSignal): Promise<Answered<MetadataAnswers[K]>>
 
-  /** Those that the user has switched on and may use now, by name. */
+  /** Those that the user has enabled and that can be used now, by name. */
   listRecommenders(userId: string): Promise<Recommender[]>
-  /** Whether the user has switched it on, whatever its state. */
+  /** Whether the user has enabled it, in any state. */
   isEnabledFor(reader: PluginUser): Promise<boolean>
-  /** @param wanted.exclude identifiers of what the user does not want to see, for those that answer from a list of their own */
+  /** @param wanted.exclude identifiers of dismissed items, for providers with a list of their own */
   recommend(
     reader: PluginUser,
     wanted: { limit: number; exclude: readonly string[] },
     run: { onProgress: (fraction: number, text: string | null) => void; signal: AbortSignal },
   ): Promise<Answered<readonly Recommendation[]>>
-  /** Tells it what the user does not want to see again, where it takes that; otherwise nothing is done. */
+  /** Notifies the provider of a dismissed item, if it accepts that. */
   dismiss(reader: PluginUser, dismissed: { externalId: string; reason: string | null }, signal: AbortSignal): Promise<Answered<null>>
 }
 
-/** Fetches a picture that a provider has named; the failure is for people. */
+/** Fetches a picture from the address of a provider; the failure text is for people. */
 export type DownloadCover = (cover: {
   url: string
   /** Key of the provider. */

@@ -3,7 +3,7 @@ import type { SearchResult } from '#core/matching/provider-answers.ts'
 import { likeness, likenessMax, openTitles } from '#core/matching/title-likeness.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
 
-/** What is looked for. */
+/** The record to find. */
 export interface Wanted {
   title: string
   alternateTitles: readonly string[]
@@ -12,30 +12,29 @@ export interface Wanted {
   isbn: string | null
 }
 
-/** How sure one may be that a result is what was looked for, from 0 to 1. */
+/** The confidence that a result is the record, from 0 to 1. */
 export interface Scored {
   result: SearchResult
   confidence: number
 }
 
-/** A result this sure is taken without a person looking at it, by a call and by a task alike. */
+/** The score from which a result is accepted automatically, in requests and tasks. */
 export const CONFIDENCE_MIN = 0.8
-/** A year beside makes a remake, not another edition; two are a slip. */
+/** A year off by one may be a remake rather than another edition; off by two it is an error. */
 const YEARS_APART_MAX = 2
-/** Nothing is known by more names than that, and more results are for nobody; all beyond are not looked at. */
+/** No record has more names, and no user looks through more results; the rest is ignored. */
 const OWN_TITLES_MAX = 20
 const RESULTS_MAX = 200
 const OFFERED_TITLES_MAX = 50
-/** What a wrong year takes away, and a right one gives. */
+/** What a wrong year subtracts, and a right one adds. */
 const WRONG_YEAR = 0.15
 const RIGHT_YEAR = 0.05
-/** Of the plugin's own word, beside the titles: it has seen more than the title. */
+/** Weight of the plugin's own relevance besides the titles. */
 const OWN_WEIGHT = 0.3
 
 /**
- * Ranks what a search found by what this house knows itself: the titles alike, the year, and the plugin's own word for a part of it, so that a
- * plugin that is sure of everything matches nothing wrong. Between two results it lets others have the thread: each is some milliseconds of work at
- * most.
+ * Ranks search results by titles, year and, with a small weight, the plugin's relevance, so that an overconfident plugin causes no wrong
+ * match. Yields to the event loop between results: each takes some milliseconds at most.
  */
 export async function rankResults(wanted: Wanted, results: readonly SearchResult[]): Promise<Scored[]> {
   const prepare = openTitles()
@@ -53,7 +52,7 @@ export async function rankResults(wanted: Wanted, results: readonly SearchResult
   return scored.sort((a, b) => b.confidence - a.confidence || (a.result.externalId < b.result.externalId ? -1 : 1))
 }
 
-/** @param seen how alike the titles are, and whether there is an ISBN that the plugin could know it by */
+/** @param seen similarity of the titles, and whether there is an ISBN that the plugin could have used */
 function confidenceOf(wanted: Wanted, result: SearchResult, { alike, isKnown }: { alike: number; isKnown: boolean }): number {
   const own = result.relevance ?? alike
   const isExact = isKnown && own === 1 && alike > 0.5

@@ -3,7 +3,7 @@ import type { Rules } from '#core/conditions/rules.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import type { RenderTemplate } from '#core/templates/render-template.ts'
 
-/** What a provider is asked for, and where it comes from. */
+/** The search text for a provider, and how it was made. */
 export interface SearchTitle {
   originalTitle: string
   searchTitle: string
@@ -14,7 +14,7 @@ export interface SearchTitle {
 export const titleOf = (context: Context): string => context.metadata.title ?? ''
 
 /**
- * The template of the provider over the context, then its rules. What comes to nothing is the title as it is: a search for nothing finds anything.
+ * Renders the template of the provider, then applies its rules. An empty result is replaced by the unchanged title: an empty search matches anything.
  */
 export async function searchTitle(
   { render, rules }: { render: RenderTemplate; rules: Rules },

@@ -3,7 +3,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { Kind } from '#core/metadata/metadata-record-store.ts'
 
-/** The library of a series or book, with what it asks of those that are matched by themselves; null where the record is gone. */
+/** The library of a series or book, with its conditions for automatic matching; null if the record does not exist. */
 export async function findTargetLibrary(
   database: Knex,
   kind: Kind,
@@ -16,13 +16,13 @@ export async function findTargetLibrary(
   return (await query.where('r.id', id).first('l.id AS libraryId', 'l.auto_match_conditions AS autoMatchConditions')) ?? null
 }
 
-/** Which records of a library a pass goes over. */
+/** Selects the records of a pass. */
 export interface Pass {
   kind: Kind
   libraryId: string
-  /** Leaves those that this source was asked about within so many seconds. */
+  /** Skips records that were requested from this source within so many seconds. */
   synced?: { source: string; withinSeconds: number } | undefined
-  /** Leaves what somebody may not see, where it is them that are told of it. */
+  /** Skips records that the caller may not see. */
   by?: Pick<Caller, 'userId'> | undefined
 }
 
@@ -42,7 +42,7 @@ function ofPass(database: Knex, { kind, libraryId, synced, by }: Pass): Knex.Que
   return query
 }
 
-/** Ids behind one, in their order. */
+/** Ids after the given one, in order. */
 export async function listPassIds(database: Knex, pass: Pass, after: string | null, limit: number): Promise<string[]> {
   const query = ofPass(database, pass).orderBy('r.id').limit(limit)
   if (after !== null) query.where('r.id', '>', after)
@@ -54,7 +54,7 @@ export async function countPass(database: Knex, pass: Pass): Promise<number> {
   return Number(row?.count ?? 0)
 }
 
-/** How many of a library have an identifier of a source. */
+/** Number of records of a library with an identifier of a source. */
 export async function countIdentified(database: Knex, { kind, libraryId, by }: Pass, source: string): Promise<number> {
   const row = (await ofPass(database, { kind, libraryId, by })
     .join(`${kind}_external_ids AS e`, `e.${kind}_id`, 'r.id')
@@ -64,12 +64,12 @@ export async function countIdentified(database: Knex, { kind, libraryId, by }: P
   return Number(row?.count ?? 0)
 }
 
-/** Some records of a pass, spread over it and the same each time. */
+/** A sample of a pass, spread evenly and always the same. */
 export async function samplePass(database: Knex, pass: Pass, size: number): Promise<{ id: string; title: string }[]> {
   return await ofPass(database, pass).orderByRaw('md5(r.id::text)').limit(size).select('r.id', 'r.title')
 }
 
-/** Says that a provider was asked about a record now. */
+/** Records that a provider was requested for a record now. */
 export async function recordSynced(trx: Knex, kind: Kind, id: string, source: string): Promise<void> {
   await trx(`${kind}_external_ids`)
     .where({ [`${kind}_id`]: id, source })

@@ -1,20 +1,20 @@
 import { normalizeTitle } from '../../plugin-sdk/text.ts'
 
-/** Of a title that is compared; the longest that are known have 250. */
+/** Maximum length of a compared title; the longest known ones have 250 characters. */
 const TITLE_LENGTH_MAX = 300
-/** Code points lie below it: two of them make one number. */
+/** Greater than every code point, so that two of them form one number. */
 const POINTS = 0x110000
 
-/** A title as it is compared: normalized, taken apart and sorted once, however many others it is compared with. */
+/** A title prepared for comparison: normalized, split and sorted once for any number of comparisons. */
 interface PreparedTitle {
   text: string
-  /** Pairs of neighbors, each as a number, sorted. */
+  /** Pairs of neighboring characters as numbers, sorted. */
   pairs: Float64Array
-  /** Different words, each by its number, sorted. */
+  /** Distinct words as numbers, sorted. */
   words: Float64Array
 }
 
-/** Prepares the titles of one comparison: words have their numbers in there alone. */
+/** Prepares the titles of one comparison; the numbers of words are valid only within it. */
 export function openTitles(): (title: string) => PreparedTitle {
   const numbers = new Map<string, number>()
   const numberOf = (word: string): number => {
@@ -43,20 +43,20 @@ function pairsOf(text: string): Float64Array {
   return pairs.subarray(0, Math.max(count, 0)).sort()
 }
 
-/** As alike as two titles can be by how long they are: what is less than is known already need not be looked at. */
+/** The upper bound of the similarity by length: if it is below the best so far, the comparison is skipped. */
 export const likenessMax = (a: PreparedTitle, b: PreparedTitle): number =>
   a.text === b.text ? 1 : Math.max(diceMax(a.pairs.length, b.pairs.length), diceMax(a.words.length, b.words.length))
 
 const diceMax = (a: number, b: number): number => (2 * Math.min(a, b)) / (a + b || 1)
 
-/** How alike two titles are, from 0 to 1, as `titleSimilarity` of the SDK says. Takes as long as both together are. */
+/** The similarity of two titles, from 0 to 1, like `titleSimilarity` of the SDK. Linear in their lengths. */
 export function likeness(a: PreparedTitle, b: PreparedTitle): number {
   if (a.text === '' || b.text === '') return 0
   if (a.text === b.text) return 1
   return Math.max(dice(a.pairs, b.pairs), dice(a.words, b.words))
 }
 
-/** Twice what two sorted lists share over all that they have. */
+/** Twice the number of shared entries of two sorted lists, divided by the number of all entries. */
 function dice(a: Float64Array, b: Float64Array): number {
   let shared = 0
   for (let i = 0, j = 0; i < a.length && j < b.length; ) {

@@ -5,27 +5,27 @@ import type { BookHints } from '#core/metadata/series-aggregate-store.ts'
 import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 
 const fields: readonly Field[] = SERIES_FIELDS
-/** Two books that differ are a pair; from three on a folder is a heap. */
+/** Two different books may be a pair; three or more count as a folder of unrelated titles. */
 const UNRELATED_MIN = 3
 
-/** What the books of a series say of it together. */
+/** The metadata that the books of a series share. */
 interface Aggregate {
   said: SeriesHints
-  /** The folder holds many titles that have nothing to do with each other. */
+  /** The folder contains many unrelated titles. */
   unrelated: boolean
 }
 
-/** More than half: what one book of two says is not what they say together. */
+/** More than half: one of two books is not a majority. */
 const isMost = (count: number, total: number): boolean => count * 2 > total
 
 /**
- * What the books say together. A file beside them knows best. Else a field is taken when more than half of all books that could say something give
- * the same value; a book that could name its series, and does not, counts against those that do. Where books name series and no name stands in more
- * than half of them, the folder holds unrelated titles and nothing is taken at all.
- * What differs from book to book by its nature (summary, year, genres, tags, further titles, links) is taken from books that belong together: most
- * name one series, or, where none names any, most have a person in common. Of other books only what most of them have.
- * @param books those that say something, in reading order
- * @param total those that could: all that are there and can be read, or will be
+ * Aggregates the metadata of books. A sidecar file for the series has priority. Otherwise a value counts if more than half of all books that could have
+ * one agree; a book without a series name counts against those with one. If books name series, but no name has a majority, the folder has
+ * unrelated titles and nothing is aggregated. Fields that differ between books by nature (summary, year, genres, tags, alternate titles,
+ * links) are aggregated from all books that belong together: most name one series or, if none names any, most share a person. For other
+ * books only the values of a majority count.
+ * @param books those with metadata, in reading order
+ * @param total all books that exist and can be read, or are still to be read
  */
 export function aggregateBooks(books: readonly BookHints[], total: number): Aggregate {
   const sidecar = books.map(({ embedded }) => embedded?.seriesSidecar).find((hint) => hint !== undefined)
@@ -67,13 +67,13 @@ function sayTogether(books: readonly BookHints[], { total, agrees, sidecar, titl
     publisher: agreed(own('publisher')),
     imprint: agreed(own('imprint')),
     language: agreed(own('languageIso')),
-    // The first book introduces the series, and the series began with the earliest.
+    // The first book introduces the series, and the earliest year is its beginning.
     summary: agrees ? own('summary')[0] : undefined,
     year: agrees && years.length > 0 ? Math.min(...years) : undefined,
     authors: authors.length > 0 ? authors : undefined,
   }
   const known = (values: object) => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
-  /** All entries of books that belong together, of others those that most of them have. */
+  /** All entries of books that belong together; of other books those of a majority. */
   const listed = <Entry>(listOf: (book: BookHints) => readonly Entry[], keyOf: (entry: Entry) => string): Entry[] => {
     const lists = books.map(listOf)
     return agrees ? lists.flat() : saidByMost(lists, keyOf, total)
@@ -86,7 +86,7 @@ function sayTogether(books: readonly BookHints[], { total, agrees, sidecar, titl
   const titleKey = ({ label, title }: { label: string; title: string }) => JSON.stringify([label, title])
   const linkKey = ({ source }: { source: string }) => source
   return {
-    // Of the spellings of one name the one that is there most often.
+    // The most frequent spelling of each name.
     fields: { ...known(told), ...known(Object.fromEntries(hinted)), ...known({ title }), ...sidecar?.fields },
     genres: namesOf('genres'),
     tags: namesOf('tags'),
@@ -107,7 +107,7 @@ function saidByMost<Entry>(lists: readonly (readonly Entry[])[], keyOf: (entry: 
 const uniqueNames = (names: readonly string[]): string[] =>
   [...new Set(names)].slice(0, NAMES_MAX).filter((name) => name.length <= NAME_LENGTH_MAX)
 
-/** The value that is given most often, of equals the first, and how often; of its forms the one that is there most often. */
+/** The most frequent value with its count, on ties the first; in its most frequent spelling. */
 function mostCommon<Value>(values: readonly Value[], keyOf: (value: Value) => string): { value: Value; count: number } | null {
   const groups = [...Map.groupBy(values, keyOf).values()].sort((a, b) => b.length - a.length)
   const [group] = groups
@@ -116,7 +116,7 @@ function mostCommon<Value>(values: readonly Value[], keyOf: (value: Value) => st
   return { value: forms[0]?.[0] as Value, count: group.length }
 }
 
-/** People whom most of the books name in the same role: a guest of one issue did not make the series. */
+/** People whom most books name in the same role; guests of single issues do not count. */
 function commonAuthors(books: readonly BookHints[], total: number): Author[] {
   const counts = new Map<string, { author: Author; count: number }>()
   for (const { authors } of books) {

@@ -20,12 +20,12 @@ import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 import { withSortTitle } from '#core/metadata/sort-title.ts'
 
 const fields: readonly Field[] = SERIES_FIELDS
-/** Fields that books can give; what no book says any more is cleared, where it was a book that had said it. */
+/** Fields that books can provide; a value that no book provides any more is cleared, if it came from a book. */
 const NOTHING = Object.fromEntries(fields.map(({ name }) => [name, null]))
 const SETS_OF_BOOKS = ['genres', 'tags', 'alternateTitles', 'externalLinks'] as const
 
 /**
- * Fills in what the files of its books say of each series, and takes back what they do not say any more, where no lock and no stronger source forbids.
+ * Aggregates the files of its books into each series, and removes what they no longer contain, except where a lock or a stronger source forbids it.
  * Idempotent; within the transaction that wrote the books.
  */
 export async function aggregateSeries(trx: Knex.Transaction, seriesIds: readonly string[]): Promise<void> {
@@ -56,7 +56,7 @@ export async function aggregateSeries(trx: Knex.Transaction, seriesIds: readonly
   await markAggregateDue(trx, ids, false)
 }
 
-/** A series from which its books have taken their title is called like its folder. */
+/** A series that lost its title from books gets the name of its folder. */
 function withTitle<State extends MetadataState>(state: State, folderTitle: string | null): State {
   if (state.values.title !== undefined || folderTitle === null) return state
   return applyChange('series', state, { values: { title: folderTitle } }, 'file_name').next

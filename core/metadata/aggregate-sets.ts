@@ -4,12 +4,12 @@ import type { SetChange } from '#core/metadata/apply-set.ts'
 import type { SeriesHints } from '#core/metadata/embedded.ts'
 import { keyedEntries, type MetadataSet, type MetadataSets, SET_RULES, type SetEntries } from '#core/metadata/metadata-set.ts'
 
-/** The sets that books can give a series something of. */
+/** The sets that books can contribute to a series. */
 type AggregatedName = 'genres' | 'tags' | 'alternateTitles' | 'externalLinks'
 
-/** What books have given a series once, by its keys. */
+/** What books have contributed before, by keys. */
 export type Aggregated = { readonly [Name in AggregatedName]?: readonly string[] }
-/** What books say of a series now. */
+/** What books contribute now. */
 export type AggregatedEntries = { readonly [Name in AggregatedName]: readonly SetEntries[Name][] }
 
 const NAMES = ['genres', 'tags', 'alternateTitles', 'externalLinks'] as const

@@ -8,27 +8,27 @@ import { fieldsOf, type Kind, type PatchOf } from '#core/metadata/record-kind.ts
 
 export type SetChanges = { readonly [Name in SetName]?: SetChange<Name> }
 
-/** Everything that a person or a machine changes of one book or series. */
+/** A change of one book or series by a person or a machine. */
 export interface MetadataChange<One extends Kind = Kind> {
-  /** By the names of fields: null clears, what is absent stays. */
+  /** By field name: null clears, absent fields stay. */
   values?: PatchOf[One]
   sets?: SetChanges
 }
 
-/** The sets of a book or series and its locks, as far as a change is about sets alone. */
+/** The sets and locks of a book or series, for changes of sets only. */
 export interface SetState {
   id: string
   sets: MetadataSets
   locks: ReadonlySet<string>
 }
 
-/** A book or series with everything that a change may be about. */
+/** A book or series with everything that a change may affect. */
 export type MetadataState = SetState & MetadataRecord
 
 /**
- * The one rule for every change of a book or series, by whomever: fields by {@link applyPatch}, sets by {@link applySet}. A lock keeps every machine out; a
- * person who changes genres or tags locks them, where there is a lock.
- * @throws invalid_value where a person gives more than there is room for
+ * The one rule for every change of a book or series: fields by {@link applyPatch}, sets by {@link applySet}. A lock excludes every machine; a
+ * person who changes genres or tags also locks them, if they have a lock.
+ * @throws invalid_value if a person exceeds a limit
  */
 export function applyChange<One extends Kind, State extends MetadataState>(
   kind: One,
@@ -38,13 +38,13 @@ export function applyChange<One extends Kind, State extends MetadataState>(
 ): { next: State; outcomes: Outcome[] } {
   const patched = applyPatch(fieldsOf(kind), state, change.values ?? {}, source)
   const withValues = { ...state, ...patched.next }
-  // The name of a file says nothing of sets.
+  // A file name provides no sets.
   if (source === 'file_name' || change.sets === undefined) return { next: withValues, outcomes: patched.outcomes }
   const { next, outcomes } = applySets(kind, withValues, change.sets, source)
   return { next, outcomes: [...patched.outcomes, ...outcomes] }
 }
 
-/** As {@link applyChange}, of sets alone. */
+/** Like {@link applyChange}, for sets only. */
 export function applySets<State extends SetState>(
   kind: Kind,
   state: State,
@@ -64,7 +64,7 @@ export function applySets<State extends SetState>(
       outcomes.push({ field: name, result: 'locked' })
       continue
     }
-    // A form sends back what it was shown: nobody has said anything of it.
+    // A form sends back what it was shown, which changes nothing.
     if (giver === 'user' && isAsItStands(name, current, change)) {
       outcomes.push({ field: name, result: 'unchanged' })
       continue
@@ -77,7 +77,7 @@ export function applySets<State extends SetState>(
   return { next: { ...state, sets: sets as MetadataSets, locks }, outcomes }
 }
 
-/** Whether all that a set is to hold is what it holds, however names are spelled. */
+/** Whether a set already has exactly these entries, however names are spelled. */
 function isAsItStands(name: SetName, { entries }: MetadataSet, { add = [], remove }: SetChange): boolean {
   if (remove !== 'others') return false
   const keyOf = SET_RULES[name].keyOf as (entry: unknown) => string
@@ -92,7 +92,7 @@ function isAsItStands(name: SetName, { entries }: MetadataSet, { add = [], remov
   )
 }
 
-/** Whether the values and their sources are the same, those that are kept as they were sent to the letter. */
+/** Whether values and sources are equal; values that are stored as sent are compared exactly. */
 export function isSameContent(kind: Kind, before: MetadataRecord, after: MetadataRecord): boolean {
   const isSame = isDeepStrictEqual([before.values, before.sources], [after.values, after.sources])
   return isSame && fieldsOf(kind).every(({ name, asSent }) => !asSent || isSameText(before.values[name], after.values[name]))
@@ -101,7 +101,7 @@ export function isSameContent(kind: Kind, before: MetadataRecord, after: Metadat
 export const isSameLocks = (before: Pick<SetState, 'locks'>, after: Pick<SetState, 'locks'>): boolean =>
   before.locks.size === after.locks.size && [...after.locks].every((name) => before.locks.has(name))
 
-/** The members of a book or series whose values differ; of sets, whose entries do. */
+/** The members of a book or series whose values differ; for sets, whose entries differ. */
 export function changedMembers(before: MetadataState, after: MetadataState): string[] {
   return [...changedNames(before, after), ...changedSets(before, after)]
 }

@@ -5,7 +5,7 @@ import { normalizeText } from '#core/foundation/text.ts'
 import { AUTHOR_ROLES, type Author, type AuthorRole, type Field, type MetadataRecord, SOURCES, type Source } from '#core/metadata/field.ts'
 import { fittingList, LIST_LENGTH_MAX, NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
 
-/** What became of one member of a patch. */
+/** The result for one member of a patch. */
 export interface Outcome {
   field: string
   /**
@@ -129,7 +129,7 @@ function isAsItStands(draft: Draft, { name, role, asSent }: Field, value: unknow
   return isDeepStrictEqual(bare(standing), bare(name === 'authors' ? uniqueAuthors(value as Author[]) : value))
 }
 
-/** A value without what forms lose or add: line ends of other systems and white space around a text, members that are null in the entries of a list. */
+/** A value without the differences that forms introduce: line ends, surrounding white space, null members in list entries. */
 function bare(value: unknown): unknown {
   if (typeof value === 'string') return value.replaceAll('\r\n', '\n').trim()
   if (!Array.isArray(value)) return value
@@ -138,7 +138,7 @@ function bare(value: unknown): unknown {
   )
 }
 
-/** Why a machine may not touch a field; null when it may. */
+/** Why a machine may not change a field; null if it may. */
 function objection(draft: Draft, name: string, source: Source, clears: boolean): 'locked' | 'outranked' | null {
   if (source === 'user') return null
   if (draft.locks.has(name)) return 'locked'
@@ -231,7 +231,7 @@ function setRole(draft: Draft, field: Field, value: unknown, source: Source): Ou
   return given.length === 0 ? 'cleared' : 'set'
 }
 
-/** The list with the entries of one role replaced, where they stood or at the end. */
+/** The list with the entries of one role replaced, in their place or at the end. */
 function withRole(authors: readonly Author[], role: AuthorRole, entries: readonly Author[]): Author[] {
   const first = authors.findIndex((author) => author.role === role)
   const before = first === -1 ? authors : authors.slice(0, first)
@@ -244,7 +244,7 @@ function storeAuthors(draft: Draft, authors: Author[]): void {
   else draft.values.authors = authors
 }
 
-/** One entry per name and role; the first stands. */
+/** One entry per name and role; the first counts. */
 function uniqueAuthors(authors: readonly Author[]): Author[] {
   const seen = new Map<string, Author>()
   for (const author of authors) {
@@ -254,7 +254,7 @@ function uniqueAuthors(authors: readonly Author[]): Author[] {
   return [...seen.values()]
 }
 
-/** "Moore, Gibbons" are two people; the wire joins them so. */
+/** "Moore, Gibbons" are two people; the API joins names like this. */
 export function splitNames(text: string): string[] {
   return text
     .split(',')
@@ -262,7 +262,7 @@ export function splitNames(text: string): string[] {
     .filter((name) => name !== '')
 }
 
-/** Names of one role as the wire joins them; null when there is none. */
+/** Names of one role, joined as in the API; null if there is none. */
 export function joinNames(authors: readonly Author[], role: AuthorRole): string | null {
   const names = authors.filter((author) => author.role === role).map((author) => author.name)
   return names.length === 0 ? null : names.join(', ')

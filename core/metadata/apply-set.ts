@@ -14,24 +14,24 @@ import {
 } from '#core/metadata/metadata-set.ts'
 import { nameKey } from '#core/metadata/name.ts'
 
-/** What is added to a set and taken from it. */
+/** Entries to add to and to remove from a set. */
 export interface SetChange<Name extends SetName = SetName> {
   add?: readonly SetEntries[Name][]
-  /** Keys, or all entries beside those of `add`. */
+  /** Keys, or all entries except those of `add`. */
   remove?: readonly string[] | 'others'
-  /** One entry that becomes another one and keeps its identity. */
+  /** An entry that replaces another one and keeps its id. */
   edit?: { key: string; value: SetEntries[Name] }
 }
 
-/** Whose set is changed, and by whom. */
+/** The set to change, and the source of the change. */
 interface SetChanger {
   kind: 'book' | 'series'
-  /** For the sentence of a refusal. */
+  /** For error messages. */
   id: string
   giver: Giver
 }
 
-/** Keys that a person has taken from one set: more than twice of what it can have. */
+/** Remembered keys that a person removed from one set: more than twice the maximum number of entries. */
 const REMOVED_MAX = 500
 
 const rank = (giver: Giver): number => GIVERS.indexOf(giver)
@@ -82,7 +82,7 @@ function removeEntries<Name extends SetName>(
   draft.removed = [...gone, ...draft.removed.filter((key) => !fresh.has(key))].slice(0, REMOVED_MAX)
 }
 
-/** Always true: nothing stands against a person. */
+/** Always true: a person may change everything. */
 function addByPerson<Name extends SetName>(name: Name, draft: Draft<Name>, given: Given<Name>, by: SetChanger): true {
   if (given.size === 0) return true
   if (draft.removed.length > 0) draft.removed = draft.removed.filter((key) => !given.has(key))
@@ -116,7 +116,7 @@ function makeRoom<Name extends SetName>(name: Name, draft: Draft<Name>, given: G
   for (const [key] of spare.slice(0, Math.max(0, others.length + given.size - most))) draft.entries.delete(key)
 }
 
-/** Whether the word of somebody stronger kept something out. */
+/** Whether a stronger source prevented a change. */
 function addByMachine<Name extends SetName>(name: Name, draft: Draft<Name>, given: Given<Name>, giver: Giver): boolean {
   const { most } = SET_RULES[name]
   const removed = new Set(draft.removed)
@@ -149,16 +149,16 @@ function editEntry<Name extends SetName>(name: Name, draft: Draft<Name>, { key, 
   )
 }
 
-/** An entry with what is said of it anew; a name keeps its first spelling. */
+/** Merges new values into an entry; a name keeps its first spelling. */
 const merged = <Value>(standing: Value, given: Value): Value => (typeof standing === 'object' ? { ...standing, ...given } : standing)
 
-/** Whether an entry says all that is given. */
+/** Whether an entry already has all given values. */
 export const says = <Value>(standing: Value, given: Value): boolean => isSameEntry(merged(standing, given), standing)
 
 const bare = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value).filter(([, member]) => member != null)) : value
 
-/** Whether two entries say the same; members without a value say nothing. */
+/** Whether two entries are equal; absent values are ignored. */
 export const isSameEntry = (one: unknown, other: unknown): boolean => isDeepStrictEqual(bare(one), bare(other))
 
 function isSameContent(before: ReadonlyMap<string, GivenEntry>, after: ReadonlyMap<string, GivenEntry>): boolean {

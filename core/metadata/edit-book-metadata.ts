@@ -17,7 +17,7 @@ import type { Taxonomy } from '#core/metadata/taxonomy-store.ts'
 const fields: readonly Field[] = BOOK_FIELDS
 
 /**
- * A person's change of one or many books: all of them or, when one is unknown or hidden, none.
+ * Applies a person's change to one or many books: all of them or, if one is unknown or hidden, none.
  * @throws not_found, invalid_value
  */
 export async function patchBooks(
@@ -42,13 +42,13 @@ export async function patchBooks(
   })
 }
 
-/** Books of these of whose files it is not known whether they say a title: they were read when that was not kept. */
+/** Those of these books whose analysis did not record whether the file has a title. */
 export async function listUnknownTitles(database: Knex, bookIds: readonly string[]): Promise<{ id: string; libraryId: string }[]> {
   const titles = await listFileTitles(database, bookIds)
   return [...titles].filter(([, { embedded }]) => embedded === undefined).map(([id, { libraryId }]) => ({ id, libraryId }))
 }
 
-/** As a patch in which every member that is absent is null; a list of people stands for the strings beside it. */
+/** As a patch with null for every absent member; a list of people replaces the strings. */
 export async function replaceBook(database: Knex, caller: Caller, change: { bookId: string; metadata: PatchOf['book'] }): Promise<void> {
   const { metadata } = change
   const named = fields.filter(({ ofRecordPatch, role }) => !ofRecordPatch && !(role && metadata.authors))
@@ -56,7 +56,7 @@ export async function replaceBook(database: Knex, caller: Caller, change: { book
   await patchBooks(database, caller, { bookIds: [change.bookId], patch })
 }
 
-/** @param locks by wire name; what is absent or null stays */
+/** @param locks by API name; absent or null locks stay */
 export async function lockBooks(
   database: Knex,
   caller: Caller,
@@ -77,7 +77,7 @@ async function changeBooks(
   return await editRecords(database, { ...booksOf(caller, ids), change })
 }
 
-/** Which books a change is about, of those that the caller may see. */
+/** The books of a change, of those that the caller may see. */
 const booksOf = (caller: Caller, bookIds: readonly string[]) => ({
   kind: 'book' as const,
   ids: bookIds,
@@ -99,7 +99,7 @@ export async function changeBookNames(
   return (await editSets(database, { ...booksOf(caller, bookIds), changes })).filter(({ outcomes }) => outcomes.some(isChanged)).length
 }
 
-/** Makes these the genres or tags of a book, and no others. @throws not_found, invalid_value */
+/** Sets the genres or tags of a book. @throws not_found, invalid_value */
 export async function setBookNames(
   database: Knex,
   caller: Caller,

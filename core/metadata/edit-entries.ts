@@ -8,10 +8,10 @@ import { type GivenEntry, keyedEntries, type MetadataSet, SET_RULES, type SetEnt
 import { readSets, storeSets } from '#core/metadata/metadata-set-store.ts'
 import type { Kind } from '#core/metadata/record-kind.ts'
 
-/** The sets whose entries have rows of their own, which people add, change and remove one by one. */
+/** The sets whose entries have rows of their own, which users add, change and remove one by one. */
 export type EntrySet = Exclude<SetName, 'genres' | 'tags'>
 
-/** One set of one book or series, which the caller may see. */
+/** One set of one book or series that the caller may see. */
 interface EntryOwner<Name extends EntrySet = EntrySet> {
   kind: Kind
   id: string
@@ -19,9 +19,9 @@ interface EntryOwner<Name extends EntrySet = EntrySet> {
 }
 
 /**
- * One more entry, by the word of a person; what is there under the same key takes its values.
- * @returns the id of its row, and whether there was none
- * @throws invalid_value where there is no room
+ * Adds an entry for a user; an entry with the same key gets its values.
+ * @returns the id of its row, and whether it is new
+ * @throws invalid_value if the set is full
  */
 export async function addEntry<Name extends EntrySet>(
   database: Knex,
@@ -49,7 +49,7 @@ export async function editEntry<Name extends EntrySet>(
   })
 }
 
-/** @param which an id, or the key of an entry. False when there is none */
+/** @param which an id, or the key of an entry. False if there is none */
 export async function removeEntry(database: Knex, owner: EntryOwner, which: { id: string } | { key: string }): Promise<boolean> {
   return await database.transaction(async (trx) => {
     const { before, after } = await changeEntries(trx, owner, (set) => ({ remove: [findEntry(set, which)?.[0] ?? ''] }))
@@ -57,7 +57,7 @@ export async function removeEntry(database: Knex, owner: EntryOwner, which: { id
   })
 }
 
-/** Makes these all entries of a set, by the word of a person; what is there already stays as it is. */
+/** Sets all entries of a set for a user; existing equal entries stay unchanged. */
 export async function replaceEntries<Name extends EntrySet>(
   database: Knex,
   owner: EntryOwner<Name>,
@@ -85,7 +85,7 @@ function findEntry<Name extends EntrySet>(
   return [...entries].find(([key, { id }]) => ('id' in which ? id === which.id.toLowerCase() : key === which.key))
 }
 
-/** Locked first: else two at once would leave what each of them wanted, or each find room. */
+/** Locks first: otherwise two concurrent changes would mix, or exceed the limit together. */
 async function changeEntries<Name extends EntrySet>(
   trx: Knex.Transaction,
   { kind, id, set: name }: EntryOwner<Name>,

@@ -10,16 +10,16 @@ import { readSets, storeSets } from '#core/metadata/metadata-set-store.ts'
 import { readStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import type { Kind } from '#core/metadata/record-kind.ts'
 
-/** What a call did to one record. */
+/** The result of a call for one record. */
 export interface RecordOutcome {
   id: string
   outcomes: Outcome[]
 }
 
-/** Records may have a quarter of a megabyte each: five hundred of them at once are a hundred megabytes that others need. */
+/** Records changed at a time: each may have a quarter of a megabyte, so five hundred would need a hundred megabytes. */
 const EDITED_AT_ONCE = 20
 
-/** Where values are compared that may differ in the order of their members alone. */
+/** For comparing values that may differ in the order of their members only. */
 export const isChanged = ({ result }: Outcome): boolean => result === 'set' || result === 'cleared'
 
 interface Edit {
@@ -84,7 +84,7 @@ interface Done<State extends SetState> {
   outcomes: Outcome[]
 }
 
-/** Locks all records, changes a few at a time, and tells what changed. */
+/** Locks all records, changes a few at a time, and returns the results. */
 async function inSlices(
   database: Knex,
   edit: Edit,
@@ -108,7 +108,7 @@ async function inSlices(
   })
 }
 
-/** Locks the records for the transaction, in one order and all before the first is changed. @throws not_found */
+/** Locks the records for the transaction, in one order and all before the first change. @throws not_found */
 async function lockVisible(trx: Knex, { kind, listVisible }: Pick<Edit, 'kind' | 'listVisible'>, ids: readonly string[]): Promise<void> {
   const visible = await listVisible(trx, ids)
   for (const id of ids) if (!visible.has(id)) refuseMissing(kind, id)

@@ -18,14 +18,14 @@ import { withSortTitle } from '#core/metadata/sort-title.ts'
 import type { Taxonomy } from '#core/metadata/taxonomy-store.ts'
 
 const fields: readonly Field[] = SERIES_FIELDS
-/** What is forgotten beside the fields; links and ratings say where a series is found, whatever else is known of it. */
+/** What a reset clears besides the fields; links and ratings stay, because they identify the series at services. */
 const FORGOTTEN = ['genres', 'tags', 'alternateTitles', 'externalIds'] as const
 
 interface Change {
   seriesIds: readonly string[]
 }
 
-/** A person's change of one or many series: all of them or none; a title that is null is given up. @throws not_found, invalid_value */
+/** Applies a person's change to one or many series: all of them or none; a null title is given up. @throws not_found, invalid_value */
 export async function patchSeries(database: Knex, caller: Caller, change: Change & { patch: PatchOf['series'] }): Promise<RecordOutcome[]> {
   const { title, ...rest } = checkPatchRules(change.patch)
   const patch = title === undefined || title === null ? rest : { ...rest, title }
@@ -48,7 +48,7 @@ export async function patchSeries(database: Knex, caller: Caller, change: Change
       const all = [given.outcome, ...outcomes]
       return { next: sorted(next, all), outcomes: all }
     })
-    // Where most of its books name the series, that stands at once.
+    // If most of its books name the series, that name is set at once.
     await aggregateSeries(
       trx,
       done.map(({ id }) => id),
@@ -57,7 +57,7 @@ export async function patchSeries(database: Knex, caller: Caller, change: Change
   })
 }
 
-/** As a patch in which every member that is absent is null; the title stays when it is absent. */
+/** As a patch with null for every absent member; an absent title stays. */
 export async function replaceSeries(
   database: Knex,
   caller: Caller,
@@ -67,7 +67,7 @@ export async function replaceSeries(
   await patchSeries(database, caller, { seriesIds: [change.seriesId], patch: { ...cleared, ...change.metadata } })
 }
 
-/** @param locks by wire name; what is absent or null stays */
+/** @param locks by API name; absent or null locks stay */
 export async function lockSeries(
   database: Knex,
   caller: Caller,
@@ -89,14 +89,14 @@ export async function resetSeries(database: Knex, caller: Caller, change: Change
       ...seriesOf(caller, change),
       sets: FORGOTTEN,
       change: (state) => {
-        // The title counts as the folder's, so that a file may give a better one.
+        // The title counts as that of the folder, so that a file may provide a better one.
         const { title } = state.values
         const sets = Object.fromEntries(FORGOTTEN.map((name) => [name, emptySet()]))
         return { next: { ...state, values: { title }, sources: { title: 'file_name' }, sets, locks: new Set() }, outcomes: [] }
       },
     })
     const ids = done.map(({ id }) => id)
-    // Who may see a series is decided by those who may give it sharing tags, and by nobody else.
+    // Visibility is decided only by those who may change sharing tags.
     if (caller.permissions.has('system-admin')) await clearSeriesTags(trx, ids)
     await forgetAggregated(trx, ids)
     await aggregateSeries(trx, ids)
@@ -119,7 +119,7 @@ export async function changeSeriesNames(
   return (await editSets(database, { ...seriesOf(caller, change), changes })).filter(({ outcomes }) => outcomes.some(isChanged)).length
 }
 
-/** Makes these the genres or tags of a series, and no others; the field is locked, unless it has these already. */
+/** Sets the genres or tags of a series; locks the field, unless nothing changes. */
 export async function setSeriesNames(
   database: Knex,
   caller: Caller,
@@ -138,7 +138,7 @@ async function changeSeries(
   return await editRecords(database, { ...seriesOf(caller, { seriesIds: ids }), change })
 }
 
-/** Which series a change is about, of those that the caller may see. */
+/** The series of a change, of those that the caller may see. */
 const seriesOf = (caller: Caller, { seriesIds }: Change) => ({
   kind: 'series' as const,
   ids: seriesIds,

@@ -6,10 +6,10 @@ import { AUTHORS_MAX, CUSTOM_BYTES_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEX
 
 export { AUTHORS_MAX, CUSTOM_BYTES_MAX, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
 
-/** Who gave a field its value, from the strongest to the weakest. A weaker source never overwrites a stronger one. */
+/** Sources of a value, strongest first. A weaker source never overwrites a stronger one. */
 export const SOURCES = ['user', 'plugin', 'embedded', 'file_name'] as const
 export type Source = (typeof SOURCES)[number]
-/** Who gave a genre, tag, title, identifier, link or rating; none of them comes from the name of a file. The strongest first. */
+/** Sources of a genre, tag, title, identifier, link or rating, strongest first; file names provide none of them. */
 export const GIVERS = ['user', 'plugin', 'embedded'] as const
 export type Giver = (typeof GIVERS)[number]
 
@@ -19,25 +19,25 @@ export type Giver = (typeof GIVERS)[number]
  * documents lack.
  */
 export interface Field {
-  /** Name on the wire and in patches. */
+  /** Name in the API and in patches. */
   name: string
-  /** What it tells, in one sentence, for the interface's description. */
+  /** Description in one sentence, for the API. */
   about: string
-  /** Column of the record's metadata table, or of the record itself when `ofRecord` is true. Null for a view of another field (people). */
+  /** Column of the metadata table, or of the record itself if `ofRecord` is true. Null for a view of another field (people). */
   column: string | null
-  /** Kept in `books` or `series`, because lists sort by it. */
+  /** Stored in `books` or `series`, because lists sort by it. */
   ofRecord?: true
-  /** Kept as jsonb. */
+  /** Stored as jsonb. */
   json?: true
-  /** Kept as json: the text as it was sent, with the order of its members and all digits of its numbers. */
+  /** Stored as json: the text as sent, with the order of members and all digits of numbers. */
   asSent?: true
-  /** Schema of a value; that it may be null is not said here. */
+  /** Schema of a value, without null. */
   schema: TSchema
-  /** For a people string: the role whose entries of `authors` it shows. */
+  /** For a people string: its role in `authors`. */
   role?: AuthorRole
-  /** Column of exports that tells it; null where exports leave it out. */
+  /** Its column in exports; null if exports do not include it. */
   exported: string | null
-  /** Member of a plugin's answer that it is taken from; null where plugins do not give it. */
+  /** The member of a plugin's answer that provides it; null if plugins do not. */
   proposed: string | null
   /** Not part of the metadata patch; it is changed through the record (`PATCH /books/{id}`). */
   ofRecordPatch?: true
@@ -45,7 +45,7 @@ export interface Field {
 
 /** The columns that exports must have for a list of fields. */
 export type ExportedBy<Fields extends readonly Field[]> = Exclude<Fields[number]['exported'], null>
-/** The members that answers of plugins must have for a list of fields. */
+/** The members that plugin answers must have for a list of fields. */
 export type ProposedBy<Fields extends readonly Field[]> = Exclude<Fields[number]['proposed'], null>
 
 export const AUTHOR_ROLES = [
@@ -71,10 +71,10 @@ export const Summary = Type.String({ maxLength: SUMMARY_LENGTH_MAX })
 export const Natural = Type.Integer({ minimum: 0, maximum: INT32_MAX })
 export const Int32 = Type.Integer({ minimum: -INT32_MAX - 1, maximum: INT32_MAX })
 export const Year = Type.Integer({ minimum: -9999, maximum: 9999 })
-/** Any number of JSON: it is kept as a double, digit for digit. */
+/** Any JSON number; stored as a double. */
 export const Position = Type.Number()
 
-/** A person and the part taken in the work. */
+/** A person and the role in the work. */
 export const Author = Type.Object(
   {
     name: Name,
@@ -103,12 +103,12 @@ export const CustomMetadata = {
   'x-as-sent': CUSTOM_BYTES_MAX,
 }
 
-/** Values, their sources and the locks of one record. Values that are null are left out. */
+/** Values, sources and locks of one record. Null values are left out. */
 export interface MetadataRecord<Values extends Readonly<Record<string, unknown>> = Readonly<Record<string, unknown>>> {
   values: Values
-  /** Of fields that have a value; roles have their own beside `authors`. */
+  /** For fields with a value; roles have their own besides `authors`. */
   sources: Readonly<Record<string, Source>>
-  /** Names of locked fields (`authors`, `awards`, `cover` …), without the suffix of the wire. */
+  /** Names of locked fields (`authors`, `awards`, `cover` …), without the suffix of the API. */
   locks: ReadonlySet<string>
 }
 

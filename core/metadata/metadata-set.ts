@@ -2,7 +2,7 @@ import type { Giver } from '#core/metadata/field.ts'
 import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
 import { NAMES_MAX, nameKey } from '#core/metadata/name.ts'
 
-/** What one entry of each set holds. Members that are absent or null say nothing. */
+/** The members of an entry of each set. Absent and null members have no value. */
 export interface SetEntries {
   genres: string
   tags: string
@@ -14,25 +14,25 @@ export interface SetEntries {
 }
 export type SetName = keyof SetEntries
 
-/** One entry, and who gave it. */
+/** An entry with its source. */
 export interface GivenEntry<Name extends SetName = SetName> {
   value: SetEntries[Name]
   giver: Giver
-  /** Of its row, where it has one of its own. */
+  /** Id of its row, if it has one of its own. */
   id?: string
 }
 
 /** All entries of a set of one book or series, by their keys. */
 export interface MetadataSet<Name extends SetName = SetName> {
   entries: ReadonlyMap<string, GivenEntry<Name>>
-  /** Keys of entries that a person has taken away and no machine gives again, the latest first. */
+  /** Keys of entries that a person removed, which machines must not add again; latest first. */
   removed: readonly string[]
 }
 
 /** The sets of one book or series, as far as they were read. */
 export type MetadataSets = { readonly [Name in SetName]?: MetadataSet<Name> }
 
-/** The sets that books and series have, in the order in which people look at them. */
+/** The sets of books and series, in display order. */
 export const SETS = {
   series: ['genres', 'tags', 'alternateTitles', 'externalIds', 'externalLinks', 'externalRatings'],
   book: ['genres', 'tags', 'externalIds', 'externalLinks'],
@@ -40,11 +40,11 @@ export const SETS = {
 
 interface SetRule<Name extends SetName> {
   keyOf: (entry: SetEntries[Name]) => string
-  /** Entries that one book or series holds. */
+  /** Maximum number of entries. */
   most: number
-  /** The lock that keeps machines out. Where there is none they leave what a person gave. */
+  /** The lock that excludes machines. Without one, machines keep the entries of people. */
   lock: { book: string | null; series: string | null }
-  /** What the entries are, in a sentence. */
+  /** The entries, for messages. */
   what: string
 }
 
@@ -76,7 +76,7 @@ export const remembersRemoved = (kind: 'book' | 'series', name: SetName): boolea
 
 export const emptySet = <Name extends SetName>(): MetadataSet<Name> => ({ entries: new Map(), removed: [] })
 
-/** The entries by their keys; of equals the first stands. */
+/** The entries by key; of equal keys the first counts. */
 export function keyedEntries<Name extends SetName>(name: Name, entries: readonly SetEntries[Name][]): Map<string, SetEntries[Name]> {
   const keyed = new Map<string, SetEntries[Name]>()
   for (const entry of entries) {

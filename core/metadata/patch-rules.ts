@@ -5,7 +5,7 @@ import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
 import { AUTHORS_MAX, CUSTOM_BYTES_MAX, type Field, NAME_LENGTH_MAX } from '#core/metadata/field.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
 
-/** Deeper than anybody writes by hand, far from where a recursive reader gives up. */
+/** Deeper than any value that a user writes, and safe for recursive code. */
 const CUSTOM_DEPTH_MAX = 16
 /** A BCP 47 tag: a language of two or three letters, then script, region and the rest. */
 export const LANGUAGE = /^[a-z]{2,3}(-[a-z0-9]{1,8})*$/i
@@ -13,7 +13,7 @@ export const LANGUAGE = /^[a-z]{2,3}(-[a-z0-9]{1,8})*$/i
 const PEOPLE = (BOOK_FIELDS as readonly Field[]).filter(({ role }) => role !== undefined).map(({ name }) => name)
 
 /**
- * What the schemas of a person's patch cannot say; answers the patch with ISBNs as they are stored.
+ * Rules for patches of users that schemas cannot express; returns the patch with normalized ISBNs.
  * @param at JSON pointer to the patch, '' for the body
  * @throws invalid_value with the path of the member
  */

@@ -5,18 +5,18 @@ import type { Giver, Source } from '#core/metadata/field.ts'
 import { type MetadataSet, type MetadataSets, SET_RULES, SETS, type SetName } from '#core/metadata/metadata-set.ts'
 import { fieldsOf, type Kind } from '#core/metadata/record-kind.ts'
 
-/** One entry as it was and is; null where it is none. */
+/** An entry before and after; null if absent. */
 interface EntryDifference {
   key: string
   before: { value: unknown; giver: Giver } | null
   after: { value: unknown; giver: Giver } | null
 }
 
-/** What a change made of a book or series, enough to undo it. Plain values, for it is kept as JSON. */
+/** The effect of a change on a book or series; enough to undo it. Plain values, because it is stored as JSON. */
 export interface Difference {
-  /** What they were and are; `authors` takes the sources of the roles along. */
+  /** Values before and after; `authors` includes the sources of the roles. */
   values: Record<string, { before: unknown; after: unknown; sources: Record<string, Source | null> }>
-  /** The entries that are different or given by somebody else. */
+  /** Entries that differ, also in their source only. */
   sets: { [Name in SetName]?: EntryDifference[] }
 }
 

@@ -45,7 +45,7 @@ t.test('what a plugin asks for, in words', async (t) => {
   t.same(describePermissions(asked), [
     'connects to the host that an administrator enters as baseUrl',
     "reads each user's library: series.titles, ratings",
-    'uses credentials of the user, for a.example.org alone',
-    '64 MB of memory, 500 ms of processor time and 20 s a call',
+    'uses credentials of the user, only for a.example.org',
+    'uses up to 64 MB of memory, 500 ms of processor time and 20 s per call',
   ])
 })

@@ -88,7 +88,7 @@ t.test('growth of permissions is reported in any order', async (t) => {
     [{ limits: { heapMB: 65 } }, /65 MB of memory/],
     [{ limits: { cpuMs: 501 } }, /501 ms/],
     [{ limits: { wallMs: 20_001 } }, /20001 ms/],
-    [{ ...bound({}), permissions: { network: [host('api.example.org')] } }, /credentials|talks to/],
+    [{ ...bound({}), permissions: { network: [host('api.example.org')] } }, /credentials|connects to/],
   ]
   for (const [change, message] of cases) {
     const growth = permissionGrowth(some, ask({ permissions: {}, ...change }))

@@ -132,7 +132,7 @@ async function makeOldCluster(folder: string): Promise<void> {
 }
 
 const OLD_OBJECTS = `
-  CREATE EXTENSION pg_trgm;
+  CREATE EXTENSION citext;
   CREATE SCHEMA "Queue of old";
   CREATE TYPE "Queue of old"."State" AS ENUM ('a', 'b');
   CREATE DOMAIN "Queue of old".positive AS int CHECK (VALUE > 0);

@@ -82,7 +82,7 @@ const ALONE = [
   'test/plugins/devkit/main.test.ts',
   'test/plugins/devkit/package.test.ts',
   'test/plugins/devkit/side-load.test.ts',
-  'test/plugins/packages/package-reader.test.ts',
+  'test/plugins/packages/zip.test.ts',
   'test/plugins/packages/plugin-package.test.ts',
   'test/plugins/runtime/confinement.test.ts',
   'test/plugins/runtime/runner-process.test.ts',

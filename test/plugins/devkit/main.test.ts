@@ -62,7 +62,7 @@ t.test('usage errors are one sentence with advice', async (t) => {
     [['--json', 'validate'], /The command comes first/],
     [['validate', '--jsno'], /There is no flag --jsno\. Did you mean --json\?/],
     [['validate', 'now'], /"now" is too much/],
-    [['replay'], /Something is missing: it is node \S+carrel-plugin\.mjs replay <call\.json>/],
+    [['replay'], /An argument is missing\. Usage: node \S+carrel-plugin\.mjs replay <call\.json>/],
     [['validate', '--folder', empty], /There is no manifest\.json in .*--folder/],
     [['replay', 'missing.json'], /missing\.json: it cannot be read \(ENOENT\)/],
     [['replay', 'broken.json'], /broken\.json: it is not valid JSON/],

@@ -201,7 +201,7 @@ t.test('a restart waits for the server that drains, and says so', async (t) => {
   const first = await startCarrel(t, data)
   const socket = await beginRequest(first.url, 9)
   const second = spawnCarrel(['--data-dir', data, '--port', '0', '--workers', '1'])
-  await second.said(/Waiting for another Carrel server that uses the data folder/)
+  await second.said(/Waiting for another Carrel server to release the data folder/)
   first.child.kill('SIGTERM')
   // Longer than one waits for a server that goes on.
   await sleep(6_000)

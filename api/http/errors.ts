@@ -35,7 +35,8 @@ export function answerOf(error: unknown, requestId: string): ErrorAnswer {
   if (status === 429) {
     // Clients expect exactly these three members.
     const seconds = Math.max(1, Math.ceil(retryAfterSeconds ?? 1))
-    const text = `Too many requests. Please retry after ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`
+    const reason = message.replace(/\.$/, '')
+    const text = `${reason}. Please retry after ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`
     return { status, body: { error: code, message: text, retry_after: seconds }, retryAfterSeconds: seconds }
   }
   return {

@@ -8,6 +8,7 @@ export const STATUS_OF_KIND: Record<ErrorKind, number> = {
   method: 405,
   malformed: 400,
   rule: 422,
+  slow: 408,
   conflict: 409,
   precondition: 412,
   too_large: 413,

@@ -29,9 +29,11 @@ export function openPluginHost({ database, supervisor, egress, log, secrets, ena
   const logs = openPluginLogs()
   const health = openPluginHealth({ database, log })
   const credentials = openCredentials(database, secrets)
+  const revocationOf: Parameters<typeof openPluginLifecycle>[0]['revocationOf'] = async (version) =>
+    (await findRevocation(database, version))?.reason ?? null
   const lifecycle: PluginLifecycle = openPluginLifecycle({
     ...{ database, log, health, logs, calls: () => calls },
-    revocationOf: async (version) => (await findRevocation(database, version))?.reason ?? null,
+    revocationOf,
   })
   const calls: PluginCalls = openPluginCalls({
     ...{ database, supervisor, egress, log, enabled, logs, health },
@@ -43,7 +45,7 @@ export function openPluginHost({ database, supervisor, egress, log, secrets, ena
     onTripped: (plugin, reason) => lifecycle.onTripped(plugin, reason),
     onSuccess: (plugin) => lifecycle.onSuccess(plugin),
   })
-  return Object.assign(openPluginAdministration({ database, egress, enabled, health, credentials, calls }), {
+  return Object.assign(openPluginAdministration({ database, egress, enabled, health, credentials, calls, revocationOf }), {
     ...{ credentials, logs },
     install: lifecycle.install.bind(lifecycle),
     consent: lifecycle.consent.bind(lifecycle),

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import restify, { type Handler, type Request, type Response, type Server as RestifyApp } from 'restify'
 import { openAuthentication } from '#api/http/authentication.ts'
+import { BODY_RATE_MIN } from '#api/http/body.ts'
 import { type ClientAddress, openClientAddress } from '#api/http/client-address.ts'
 import { type Connections, watchConnections } from '#api/http/connections.ts'
 import { answerPreflight, type Cors, openCors } from '#api/http/cors.ts'
@@ -22,14 +23,15 @@ import { routes as ownRoutes } from '#api/routes.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { COVER_BYTES_MAX } from '#core/metadata/cover.ts'
 
 /** Time for all headers of a request to arrive: they fit into one packet. Node checks it every 30 s. */
 const HEADERS_TIMEOUT_MS = 15_000
-/** Time for a whole request to arrive, enough for the largest uploads over the slowest connections. */
-const REQUEST_TIMEOUT_MS = 300_000
+/** Time for a whole request to arrive: the largest upload, a cover, at the lowest rate of a body. */
+const REQUEST_TIMEOUT_MS = 60_000 + (COVER_BYTES_MAX / BODY_RATE_MIN) * 1000
 /** Limits the names of query parameters in one log line. */
 const UNKNOWN_NAMES_MAX = 20
-/** Time for a JSON body to arrive: a megabyte at 35 kB/s. */
+/** Time for a body to begin, for a pause in it, and beyond its time at the lowest rate. */
 const BODY_DEADLINE_MS = 30_000
 /** Users turn pages slowly. Proxies in front keep connections about a minute (nginx: 60 s), and the server must not close first. */
 const KEEP_ALIVE_MS = 65_000
@@ -301,7 +303,8 @@ const SOCKET_REFUSALS: Record<number, string> = {
 function socketRefusal(code: string | undefined, rateHeaders: [name: string, value: string][]): string {
   const status = code === 'HPE_HEADER_OVERFLOW' ? 431 : code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
   const id = requestId(undefined, false)
-  const body = JSON.stringify({ error: 'invalid_request', message: SOCKET_REFUSALS[status], requestId: id })
+  const error = status === 408 ? 'request_timeout' : 'invalid_request'
+  const body = JSON.stringify({ error, message: SOCKET_REFUSALS[status], requestId: id })
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     `X-Request-Id: ${id}`,

@@ -29,6 +29,7 @@ const REFUSALS: Readonly<Record<number, string>> = {
   403: 'the caller lacks the required permission',
   404: 'it does not exist, or the caller may not see it',
   405: 'the address does not support this method',
+  408: 'the body arrived too slowly',
   409: 'the current state does not allow the request',
   412: 'a precondition of the request is false',
   413: 'the body is too large',

@@ -13,6 +13,9 @@ const DEPTH_MAX = 64
 const DISCARD_BYTES_MAX = 16 * 1_048_576
 const DISCARD_MS_MAX = 10_000
 
+/** Bytes per second that a body needs on average: half of a connection for telephones. The largest body, a cover, may take ten minutes. */
+export const BODY_RATE_MIN = 35_000
+
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
 
 const NONE: ReadonlySet<string> = new Set()
@@ -21,7 +24,7 @@ const NONE: ReadonlySet<string> = new Set()
  * Reads a JSON body. Returns undefined if there is none.
  * @param options.exact members whose combining marks are kept, such as passwords
  * @param options.asSent members whose JSON is kept exactly as sent, see `readExactJson`, each with its limit in characters of JSON
- * @throws payload_too_large, unsupported_media_type, invalid_request (not JSON, not UTF-8, NUL or lone surrogates, too deep, too slow)
+ * @throws payload_too_large, unsupported_media_type, request_timeout, invalid_request (not JSON, not UTF-8, NUL or lone surrogates, too deep)
  */
 export async function readJsonBody(
   request: IncomingMessage,
@@ -46,7 +49,7 @@ export async function readJsonBody(
   return bytes.length === 0 ? undefined : parse(bytes, exact, asSent)
 }
 
-/** Reads a whole body of any kind. @throws payload_too_large, unsupported_media_type, invalid_request (too slow, incomplete) */
+/** Reads a whole body of any kind. @throws payload_too_large, unsupported_media_type, request_timeout, invalid_request (incomplete) */
 export async function readBytesBody(request: IncomingMessage, limits: { bytesMax: number; deadlineMs: number }): Promise<Buffer> {
   const encoding = request.headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
@@ -70,10 +73,13 @@ export function discardBody(request: IncomingMessage): void {
   request.resume()
 }
 
+/** @param limits.deadlineMs for the first byte, for a pause, and for the whole body beyond its time at the lowest rate */
 function collect(request: IncomingMessage, { bytesMax, deadlineMs }: { bytesMax: number; deadlineMs: number }): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
+    const begun = performance.now()
+    let lastAt = begun
     const stop = (error?: unknown) => {
       clearTimeout(timer)
       request.off('data', onData).off('end', onEnd).off('error', stop).off('close', onClose)
@@ -82,14 +88,18 @@ function collect(request: IncomingMessage, { bytesMax, deadlineMs }: { bytesMax:
     }
     const onData = (chunk: Buffer) => {
       size += chunk.length
+      lastAt = performance.now()
       if (size <= bytesMax) chunks.push(chunk)
       else stop(tooLarge(bytesMax))
     }
     const onEnd = () => stop()
     const onClose = () => stop(new AppError('invalid_request', 'The body ended early.'))
-    const timer = setTimeout(() => {
-      stop(new AppError('invalid_request', `The body did not arrive within ${Math.ceil(deadlineMs / 1000)} seconds.`))
-    }, deadlineMs)
+    const look = () => {
+      const leftMs = Math.min(lastAt, begun + (size / BODY_RATE_MIN) * 1000) + deadlineMs - performance.now()
+      if (leftMs > 0) timer = setTimeout(look, leftMs)
+      else stop(tooSlow(deadlineMs, size))
+    }
+    let timer = setTimeout(look, deadlineMs)
     request.on('data', onData).on('end', onEnd).on('error', stop).on('close', onClose)
   })
 }
@@ -181,6 +191,14 @@ export function refuseBadText(text: string, path: string): void {
 /** Escapes one name for a JSON pointer (RFC 6901). */
 export function escapePointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+function tooSlow(deadlineMs: number, size: number): AppError {
+  const seconds = Math.ceil(deadlineMs / 1000)
+  return new AppError(
+    'request_timeout',
+    `The body arrived too slowly: ${size} bytes of it. It may pause for ${seconds} s and needs ${BODY_RATE_MIN / 1000} kB per second on average.`,
+  )
 }
 
 function tooLarge(bytesMax: number): AppError {

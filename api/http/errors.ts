@@ -8,6 +8,7 @@ export const STATUS_OF_KIND: Record<ErrorKind, number> = {
   method: 405,
   malformed: 400,
   rule: 422,
+  slow: 408,
   conflict: 409,
   precondition: 412,
   too_large: 413,
@@ -35,7 +36,8 @@ export function answerOf(error: unknown, requestId: string): ErrorAnswer {
   if (status === 429) {
     // Clients expect exactly these three members.
     const seconds = Math.max(1, Math.ceil(retryAfterSeconds ?? 1))
-    const text = `Too many requests. Please retry after ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`
+    const reason = message.replace(/\.$/, '')
+    const text = `${reason}. Please retry after ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`
     return { status, body: { error: code, message: text, retry_after: seconds }, retryAfterSeconds: seconds }
   }
   return {

@@ -4,7 +4,7 @@ import { findGroupBooks, listDuplicates } from '#core/catalog/duplicate-query.ts
 import { dismissBooks, PIECES, recordDuplicates } from '#core/catalog/duplicate-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
-import { hasOpenTask } from '#core/tasks/task-admin-store.ts'
+import { hasDueTask } from '#core/tasks/task-admin-store.ts'
 
 const TYPE = 'find_duplicates'
 /** Some 100 KB each time. */
@@ -32,12 +32,12 @@ export function openDuplicates({ database, tasks }: Dependencies): void {
   })
 }
 
-/** Searches all libraries for books with the same file. @throws conflict while a search runs */
+/** Searches all libraries for books with the same file. @throws conflict while a search runs or is about to */
 export async function scanDuplicates({ database, tasks }: Dependencies): Promise<{ taskId: string; message: string }> {
-  const isOpen = await hasOpenTask(database, TYPE)
-  const added = isOpen ? null : await tasks.add({ type: TYPE, dedupeKey: TYPE })
-  if (!added?.created) refuse('conflict', 'A search for duplicates is running already: wait until that task has ended, or cancel it.')
-  return { taskId: added.taskId, message: 'The search for duplicates is queued.' }
+  if (await hasDueTask(database, TYPE))
+    refuse('conflict', 'A search for duplicates is running or about to run: wait until that task has ended, or cancel it.')
+  const { taskId } = await tasks.add({ type: TYPE, dedupeKey: TYPE })
+  return { taskId, message: 'The search for duplicates is queued.' }
 }
 
 /**

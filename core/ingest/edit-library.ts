@@ -14,7 +14,7 @@ import {
 } from '#core/catalog/library-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { runForSeveral } from '#core/database/statement-scope.ts'
-import { refuse, refuseValue } from '#core/foundation/errors.ts'
+import { AppError, refuse, refuseValue } from '#core/foundation/errors.ts'
 import { compileExcludes } from '#core/foundation/glob.ts'
 import type { Scans } from '#core/ingest/scans.ts'
 import { findActiveScan } from '#core/ingest/scans-store.ts'
@@ -74,12 +74,39 @@ export async function editLibrary(
   await runForSeveral(() => withLibraryLock(database, edit))
 }
 
-/** Removes a library: its scan, its rows and its covers. The files stay. @throws not_found */
-export async function removeLibrary(parts: { database: Knex; scans: Scans; dataFolder: string }, libraryId: string): Promise<void> {
-  const { database, scans, dataFolder } = parts
-  await scans.cancel(libraryId)
-  if (!(await deleteLibraryRows(database, libraryId))) refuse('not_found', `There is no library ${libraryId}.`)
+/** A scan between two batches of a slow disk, and the analyses of large files, end within this time. */
+const STOP_MS_MAX = 20_000
+
+/**
+ * Removes a library: its scan, its rows and its covers. The files stay.
+ * @throws not_found; unavailable when its scan does not stop in time, or other work uses its books
+ */
+export async function removeLibrary(
+  parts: { database: Knex; scans: Scans; dataFolder: string; stopMsMax?: number },
+  libraryId: string,
+): Promise<void> {
+  const { database, scans, dataFolder, stopMsMax = STOP_MS_MAX } = parts
+  const until = Date.now() + stopMsMax
+  // Each time again: a scan that is about to stop may have queued more analyses.
+  do await scans.cancel(libraryId)
+  while (Date.now() < until && (await findActiveScan(database, libraryId)))
+  if (await findActiveScan(database, libraryId)) refuseRemoval('its scan has not stopped yet')
+  try {
+    if (!(await deleteLibraryRows(database, libraryId))) refuse('not_found', `There is no library ${libraryId}.`)
+  } catch (error) {
+    if (error instanceof AppError || !BUSY.test(String((error as { code?: unknown }).code))) throw error
+    refuseRemoval('other work is using its books', error)
+  }
   await clearCoverOrphans({ database, dataFolder })
+}
+
+/** deadlock_detected, serialization_failure, lock_not_available, query_canceled */
+const BUSY = /^(?:40P01|40001|55P03|57014)$/
+
+/** The database has deleted nothing, but the scan and the analyses are canceled. */
+function refuseRemoval(reason: string, cause?: unknown): never {
+  const rest = 'Its scan and the analyses of its books were canceled. Delete it again shortly, or scan it again to keep it.'
+  refuse('unavailable', `The library was not deleted, because ${reason}. ${rest}`, { cause, retryAfterSeconds: 5 })
 }
 
 const nameOf = (name: string) => name.trim() || refuseValue('/name', 'A library needs a name.')

@@ -10,7 +10,7 @@ export interface LibraryProgress {
   scans: { library: string; filesTotal: number; filesProcessed: number }[]
   books: number
   failed: number
-  /** Analyses of books that wait or run, including books that were analyzed before. */
+  /** Analyses of books that wait or run, including books that were analyzed before; without those that were scheduled for later. */
   analyses: number
   /** Libraries whose books are being queued for analysis. */
   libraryAnalyses: number
@@ -63,7 +63,7 @@ export async function getLibraryProgress(database: Knex): Promise<LibraryProgres
        SELECT count(*) AS books, count(*) FILTER (WHERE state = 'failed') AS failed FROM books WHERE deleted_at IS NULL
      ) books, (
        SELECT count(*) FILTER (WHERE type = 'analyze_book') AS analyses, count(*) FILTER (WHERE type = 'analyze_library') AS "libraryAnalyses"
-       FROM tasks WHERE type IN ('analyze_book', 'analyze_library') AND status IN ('pending', 'processing')
+       FROM tasks WHERE type IN ('analyze_book', 'analyze_library') AND (status = 'processing' OR (status = 'pending' AND (scheduled_for <= now() OR attempts > 0)))
      ) tasks`,
   )
   return { scans, ...rows[0] }

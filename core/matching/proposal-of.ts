@@ -6,7 +6,7 @@ import type { SetEntries } from '#core/metadata/metadata-set.ts'
 import { NAME_LENGTH_MAX, NAMES_MAX } from '#core/metadata/name.ts'
 import { LANGUAGE } from '#core/metadata/patch-rules.ts'
 import { fieldsOf, type Kind } from '#core/metadata/record-kind.ts'
-import { sourceKey } from '#core/metadata/source-key.ts'
+import { COMIC_INFO_KEY, OWN_SOURCE, serviceOf, sourceKey } from '#core/metadata/source-key.ts'
 
 /** The keys of a provider's data. */
 interface SourceNames {
@@ -137,9 +137,11 @@ export function proposalOf(kind: Kind, answer: SeriesAnswer | BookAnswer, { idKe
   const tags = names(given.tags)
   if (genres.length > 0) sets.genres = genres
   if (tags.length > 0) sets.tags = tags
-  const own = { source: idKey, externalId: given.externalId, externalUrl: given.externalUrl ?? null }
+  const own = { source: idKey, externalId: given.externalId.trim(), externalUrl: given.externalUrl ?? null }
   // The plugin is the authority for its own service.
-  const ids = new Map([...otherIds(given.externalIds, idNames), own].map((one) => [one.source, one]))
+  const ids = new Map(
+    [...otherIds(given.externalIds, idNames), own].filter(({ externalId }) => externalId !== '').map((one) => [one.source, one]),
+  )
   sets.externalIds = [...ids.values()]
   const links = new Map((given.externalLinks ?? []).map(({ label, url }) => [oneLine(label) || pluginKey, url]))
   if (links.size > 0) sets.externalLinks = [...links].map(([source, url]) => ({ source, url }))
@@ -155,9 +157,14 @@ export function proposalOf(kind: Kind, answer: SeriesAnswer | BookAnswer, { idKe
   return { values: values as Proposal['values'], sets, coverUrl: given.coverUrl ?? null }
 }
 
+const SERVICE = /^(?:plugin:)?[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/
+/** Identifiers of this server and of comic files are not a plugin's to give; a manifest may not name them either. */
+const OWN_KEYS: ReadonlySet<string> = new Set([OWN_SOURCE, COMIC_INFO_KEY])
+
 /** Identifiers at other services, by service name or key. */
 function otherIds(given: Readonly<Record<string, string>> | undefined, idNames: ReadonlySet<string>): SetEntries['externalIds'][] {
   return Object.entries(given ?? {})
-    .filter(([source, id]) => /^(?:plugin:)?[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/.test(source) && id !== '')
-    .map(([source, externalId]) => ({ source: sourceKey(source, idNames), externalId, externalUrl: null }))
+    .map(([source, id]) => ({ source, externalId: id.trim() }))
+    .filter(({ source }) => SERVICE.test(source) && !OWN_KEYS.has(serviceOf(source)))
+    .map(({ source, externalId }) => ({ source: sourceKey(source, idNames), externalId, externalUrl: null }))
 }

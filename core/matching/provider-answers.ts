@@ -14,10 +14,12 @@ const LIST_MAX = 500
 /** There are fewer services. */
 const IDS_MAX = 100
 
+/** Addresses of other schemes are left out of an answer; see docs/plugin-security.md. */
+export const WEB_PATTERN = '^https?://'
 const text = (maxLength: number) => Type.String({ maxLength })
 const Optional = <const Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Id = Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\u0000-\\u001f]+$' })
-const Web = Type.String({ maxLength: 2_000, pattern: '^https?://' })
+const Web = Type.String({ maxLength: 2_000, pattern: WEB_PATTERN })
 const Words = Type.Array(text(200), { maxItems: LIST_MAX })
 const Whole = Type.Integer({ minimum: 0, maximum: 2_147_483_647 })
 const Fraction = Type.Number({ minimum: 0, maximum: 1 })

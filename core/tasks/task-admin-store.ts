@@ -5,9 +5,10 @@ import { onlyKnownTo } from '#core/tasks/task-query.ts'
 
 /** Rows per statement: there may be a hundred thousand finished analyses. */
 const STEP = 5_000
-/** Whether a task of the type is waiting or running. */
-export async function hasOpenTask(database: Knex, type: TaskType): Promise<boolean> {
-  return (await database('tasks').where({ type }).whereIn('status', ['pending', 'processing']).first('id')) !== undefined
+/** Whether a task of the type is running, or could begin now. */
+export async function hasDueTask(database: Knex, type: TaskType): Promise<boolean> {
+  const isDue = `status = 'processing' OR (status = 'pending' AND scheduled_for <= now())`
+  return (await database('tasks').where({ type }).whereRaw(`(${isDue})`).first('id')) !== undefined
 }
 
 /**

@@ -87,11 +87,12 @@ class DurableTaskQueue implements TaskQueue {
 
   async add(task: NewTask): Promise<{ taskId: string; created: boolean }> {
     for (let tries = 0; tries < ADD_TRIES_MAX; tries++) {
-      const [taskId] = await addTasks(this.#database, task.type, [task])
+      const { added, advanced } = await addTasks(this.#database, task.type, [task])
+      const taskId = added[0] ?? advanced[0]
       if (taskId !== undefined) {
         this.#announcer.changed(task.type, [taskId])
         await this.#wake(task.type)
-        return { taskId, created: true }
+        return { taskId, created: added.length > 0 }
       }
       const waiting = await findWaiting(this.#database, task.type, task.dedupeKey)
       if (waiting !== null) return { taskId: waiting, created: false }
@@ -106,7 +107,8 @@ class DurableTaskQueue implements TaskQueue {
     const inOrder = tasks.toSorted((a, b) => (a.dedupeKey < b.dedupeKey ? -1 : 1))
     for (const [type, ofType] of Map.groupBy(inOrder, (task) => task.type)) {
       for (let at = 0; at < ofType.length; at += ADD_CHUNK) {
-        const ids = await addTasks(this.#database, type, ofType.slice(at, at + ADD_CHUNK))
+        const chunk = await addTasks(this.#database, type, ofType.slice(at, at + ADD_CHUNK))
+        const ids = [...chunk.added, ...chunk.advanced]
         if (ids.length === 0) continue
         added += ids.length
         // Analyses are announced only when they begin: there may be a hundred thousand.

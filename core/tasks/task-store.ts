@@ -32,12 +32,25 @@ export interface BegunTask extends TaskReference {
  */
 const JOB_PRIORITY = `CASE WHEN type = 'analyze_book' THEN greatest(1, least(32767, 16384 - priority)) ELSE greatest(-32768, least(0, -priority)) END`
 
+/** A task that begins this soon need not begin earlier; the clocks of two statements differ by less. */
+const SOON = `interval '1 second'`
+
 /** An array of jobs for `add_jobs` from rows with the columns of `tasks`. */
 const jobsOf = (rows: string) => `ARRAY(SELECT (type, json_build_object('taskId', id), NULL, scheduled_for, ${JOB_ATTEMPTS_MAX}, id::text,
   ${JOB_PRIORITY}, NULL)::${WORKER_SCHEMA}.job_spec FROM ${rows})`
 
-/** One statement. Skips tasks whose key is already waiting; returns the ids of the added ones. @param tasks of one type */
-export async function addTasks(database: Knex, type: TaskType, tasks: readonly NewTask[]): Promise<string[]> {
+/** Ids of tasks that were added, and of waiting ones that now begin earlier. */
+interface AddedTasks {
+  added: string[]
+  advanced: string[]
+}
+
+/**
+ * One statement. Adds no task whose key is already waiting; if the new one would begin earlier, the waiting one begins then, unless it waits for its
+ * next try.
+ * @param tasks of one type
+ */
+export async function addTasks(database: Knex, type: TaskType, tasks: readonly NewTask[]): Promise<AddedTasks> {
   const { rows } = await database.raw(
     `WITH given AS (
        SELECT * FROM json_to_recordset(CAST(:tasks AS json)) AS g (id uuid, dedupe_key text, priority int, library_id uuid, series_id uuid, book_id uuid,
@@ -48,11 +61,18 @@ export async function addTasks(database: Knex, type: TaskType, tasks: readonly N
          coalesce(scheduled_for, now()) FROM given
        WHERE NOT EXISTS (SELECT 1 FROM tasks w WHERE w.type = :type AND w.dedupe_key = given.dedupe_key AND w.status = 'pending')
        ORDER BY dedupe_key ON CONFLICT DO NOTHING RETURNING id, type, priority, scheduled_for
-     ), queued AS (SELECT count(*) AS count FROM ${WORKER_SCHEMA}.add_jobs(${jobsOf('added')}))
-     SELECT id, (SELECT count FROM queued) FROM added`,
+     ), later AS (
+       SELECT w.id, coalesce(g.scheduled_for, now()) AS at, g.priority FROM tasks w JOIN given g USING (dedupe_key)
+       WHERE w.type = :type AND w.status = 'pending' AND w.attempts = 0 AND w.scheduled_for > coalesce(g.scheduled_for, now()) + ${SOON} ORDER BY w.id FOR UPDATE OF w
+     ), advanced AS (
+       UPDATE tasks t SET scheduled_for = later.at, priority = greatest(t.priority, later.priority) FROM later WHERE t.id = later.id
+       RETURNING t.id, t.type, t.priority, t.scheduled_for
+     ), queued AS (SELECT count(*) AS count FROM ${WORKER_SCHEMA}.add_jobs(${jobsOf('(SELECT * FROM added UNION ALL SELECT * FROM advanced) AS both_kinds')}))
+     SELECT id, true AS "isNew", (SELECT count FROM queued) FROM added UNION ALL SELECT id, false, (SELECT count FROM queued) FROM advanced`,
     { type, tasks: JSON.stringify(tasks.map(rowOf)) },
   )
-  return rows.map((row: { id: string }) => row.id)
+  const ids = (isNew: boolean) => (rows as { id: string; isNew: boolean }[]).filter((row) => row.isNew === isNew).map(({ id }) => id)
+  return { added: ids(true), advanced: ids(false) }
 }
 
 const rowOf = (task: NewTask) => ({

@@ -87,9 +87,9 @@ export type TaskHandler = (run: TaskRun) => Promise<unknown>
 export type TasksOf = { type: TaskType } & ({ libraryId: string } | { parentId: string } | { all: true })
 
 export interface TaskQueue {
-  /** Adds a task; `created` is false if one with the same key is waiting, whose id is then returned if known. */
+  /** Adds a task; `created` is false if one with the same key is waiting, whose id is then returned. It begins earlier if the new one would. */
   add(task: NewTask): Promise<{ taskId: string; created: boolean }>
-  /** Adds many tasks (one statement per thousand); returns how many were new. */
+  /** Adds many tasks (one statement per five hundred); returns how many were new, or waited for a later time and now begin earlier. */
   addMany(tasks: readonly NewTask[]): Promise<number>
   /** Registers the handler of a type; at most `concurrency` of its tasks run at a time. Call before start(). */
   handle(type: TaskType, options: { concurrency: number }, handler: TaskHandler): void

@@ -71,6 +71,15 @@ export const PLUGINS = `
     created_at timestamptz NOT NULL DEFAULT now()
   );
 
+  -- The newest index of each deleted repository: it may be added again, and must not begin with an older index then.
+  CREATE TABLE plugin_repository_sequences (
+    url text NOT NULL,
+    public_key text NOT NULL,
+    sequence bigint NOT NULL,
+    index jsonb,
+    PRIMARY KEY (url, public_key)
+  );
+
   -- Packages and plugins that must not run any more; they stay when their repository is deleted.
   CREATE TABLE plugin_revocations (
     id uuid PRIMARY KEY DEFAULT gen_random_uuid(),

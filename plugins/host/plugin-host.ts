@@ -41,13 +41,17 @@ export interface PluginHost
   close(): void
 }
 
+interface StoredVersion extends VersionRow {
+  revoked: string | null
+}
+
 /** What administrators see and change of installed plugins. */
 interface PluginAdministration {
   list(): Promise<InstalledPlugin[]>
   /** @throws not_found */
   get(id: string): Promise<InstalledPlugin>
-  /** The stored versions, the newest first. */
-  versions(id: string): Promise<VersionRow[]>
+  /** The stored versions, the newest first; `revoked` says why a version must not run. */
+  versions(id: string): Promise<StoredVersion[]>
   /** @throws invalid_value with the path of the wrong member; conflict when credentials would go elsewhere than `credentialsHost` */
   edit(id: string, change: PluginEdit): Promise<InstalledPlugin>
   /** Starts the plugin beside the running one and runs its setup. `code` is the code of the failure. */
@@ -67,6 +71,8 @@ interface AdministrationOptions {
   health: PluginHealth
   credentials: Credentials
   calls: Pick<PluginCalls, 'runApart' | 'end'>
+  /** Why a version is revoked; null when it is not. */
+  revocationOf: (version: { key: string; version: string; sha256: string }) => Promise<string | null>
 }
 
 export function openPluginAdministration(options: AdministrationOptions): PluginAdministration {
@@ -84,8 +90,11 @@ class Administration implements PluginAdministration {
     return listPlugins<InstalledPlugin>(this.#options.database)
   }
 
-  versions(id: string): Promise<VersionRow[]> {
-    return listVersions(this.#options.database, id)
+  async versions(id: string): Promise<StoredVersion[]> {
+    const { key } = await this.get(id)
+    const { database, revocationOf } = this.#options
+    const versions = await listVersions(database, id)
+    return await Promise.all(versions.map(async (one) => ({ ...one, revoked: await revocationOf({ key, ...one }) })))
   }
 
   async edit(

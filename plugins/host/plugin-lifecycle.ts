@@ -133,7 +133,8 @@ class Lifecycle implements PluginLifecycle {
     if (plugin.runningVersionId === null || version === undefined)
       return refuse(
         'conflict',
-        `There is no ${sha256 === undefined ? 'earlier version' : 'version with that hash'} of ${plugin.key} to roll back to.`,
+        `There is no ${sha256 === undefined ? 'earlier version' : 'version with that hash'} of ${plugin.key} to roll back to. ` +
+          'Consent to the SHA-256 of another stored version to run that one.',
       )
     if (compare(version.version, plugin.version) >= 0)
       refuse('conflict', `${plugin.key} ${version.version} is not older than ${plugin.version}; agree to it instead.`)

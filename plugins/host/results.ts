@@ -10,6 +10,7 @@ import {
   SearchAnswer,
   SearchResult,
   SeriesAnswer,
+  WEB_PATTERN,
 } from '#core/matching/provider-answers.ts'
 import type { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
 import type { ProposedBy } from '#core/metadata/field.ts'
@@ -83,6 +84,8 @@ function withoutMisfits(method: string, value: unknown): { value: unknown; what:
   return { value: { ...(value as object), [list.name]: kept }, what }
 }
 
+const WEB = new RegExp(WEB_PATTERN)
+
 interface Shape {
   type?: string
   anyOf?: Shape[]
@@ -99,16 +102,32 @@ interface Shape {
 
 /** Cuts and clamps values that are too long or too large: a short summary is better than none. */
 function fit(shape: Shape, value: unknown): unknown {
+  if (isUnusableAddress(shape, value)) return null
   if (shape.anyOf) return value === null ? null : fit(shape.anyOf.find(({ type }) => type !== 'null') ?? {}, value)
   // A cut URL or identifier would be a different one.
   if (typeof value === 'string') return shape.maxLength !== undefined && shape.pattern === undefined ? cut(value, shape.maxLength) : value
   if (typeof value === 'number') return fitNumber(shape, value)
-  if (Array.isArray(value)) return value.slice(0, shape.maxItems).map((entry) => (shape.items ? fit(shape.items, entry) : entry))
+  if (Array.isArray(value)) return fitList(shape, value)
   if (value !== null && typeof value === 'object' && shape.properties) {
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fit(shape.properties?.[name] ?? {}, member)]))
   }
   if (value !== null && typeof value === 'object' && shape.patternProperties) return fitMap(shape, value)
   return value
+}
+
+/** Drops entries whose address cannot be used: the rest of an entry without its address says nothing. */
+function fitList({ items, maxItems }: Shape, list: readonly unknown[]): unknown[] {
+  const addresses = Object.entries(items?.properties ?? {}).filter(([, member]) => member.pattern === WEB_PATTERN)
+  const kept = list.filter(
+    (entry) => !addresses.some(([name, member]) => isUnusableAddress(member, (entry as Record<string, unknown> | null)?.[name])),
+  )
+  return kept.slice(0, maxItems).map((entry) => (items ? fit(items, entry) : entry))
+}
+
+/** Whether this is an address with another scheme than http or https, or too long, in a place for addresses. */
+function isUnusableAddress({ anyOf = [], pattern, maxLength }: Shape, value: unknown): boolean {
+  const place = [{ pattern, maxLength }, ...anyOf].find((one) => one.pattern === WEB_PATTERN)
+  return place !== undefined && typeof value === 'string' && (!WEB.test(value) || value.length > (place.maxLength ?? Infinity))
 }
 
 /** The SDK has only numbers, no integers: where a whole number is required, rounds to the nearest. */

@@ -103,7 +103,8 @@ const MEMORY_MB_MAX = 256
  * @throws invalid_value as readPackage; unavailable when reading fails
  */
 export async function readPackageBeside(bytes: Buffer): Promise<PluginPackage> {
-  if (unpackedBytes(bytes) <= MAIN_BYTES_MAX) return readPackage(bytes)
+  // Refuses what has no valid directory, without a thread.
+  if (asRefusal(() => unpackedBytes(bytes)) <= MAIN_BYTES_MAX) return readPackage(bytes)
   const thread = new Worker(new URL('./package-thread.ts', import.meta.url), {
     workerData: bytes,
     resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB_MAX, maxYoungGenerationSizeMb: 16 },

@@ -15,7 +15,8 @@ export interface Upgrade {
 /** @throws conflict when the version is not newer, or is signed with another key */
 export function checkUpgrade({ before, versions, manifest, signedBy, trustNewKey = false }: Upgrade): void {
   const { id, version } = manifest
-  if (versions.some((one) => one.version === version)) refuse('conflict', `${id} ${version} is here already.`)
+  if (versions.some((one) => one.version === version))
+    refuse('conflict', `${id} ${version} is here already. To run it, consent to its SHA-256, which the list of stored versions has.`)
   if (before.runningVersionId !== null && compare(version, before.version) < 0)
     refuse('conflict', `${id} ${version} is older than ${before.version}, which runs.`)
   if (!trustNewKey && before.signedBy.length > 0 && !before.signedBy.some((key) => signedBy.includes(key)))

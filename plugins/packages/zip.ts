@@ -49,18 +49,7 @@ const EPOCH_DATE = 0x0021
  * @throws ZipError
  */
 export function readZip(bytes: Buffer, bytesMaxOf: (name: string) => number | null): ZipFile[] {
-  if (bytes.length > PACKAGE_BYTES_MAX) throw new ZipError(`The package has ${bytes.length} bytes; the limit is ${PACKAGE_BYTES_MAX}.`)
-  const endAt = bytes.length - 22
-  if (endAt < 0 || bytes.readUInt32LE(endAt) !== END) throw new ZipError('This is not a ZIP file, or there is data after its end.')
-  const count = bytes.readUInt16LE(endAt + 10)
-  const directoryBytes = bytes.readUInt32LE(endAt + 12)
-  const directoryAt = bytes.readUInt32LE(endAt + 16)
-  if (bytes.readUInt16LE(endAt + 20) !== 0) throw new ZipError('The package has a comment, or is incomplete.')
-  if (bytes.readUInt16LE(endAt + 4) !== 0 || bytes.readUInt16LE(endAt + 6) !== 0 || bytes.readUInt16LE(endAt + 8) !== count)
-    throw new ZipError('The package is split into parts.')
-  if (count === 0 || count > ENTRIES_MAX) throw new ZipError(`The package has ${count} entries; 1 to ${ENTRIES_MAX} are allowed.`)
-  if (directoryAt + directoryBytes !== endAt) throw new ZipError('The directory of the package is not at its declared offset.')
-
+  const { endAt, count, directoryAt } = readEnd(bytes)
   const files: ZipFile[] = []
   const seen = new Set<string>()
   let at = directoryAt
@@ -89,22 +78,33 @@ export function readZip(bytes: Buffer, bytesMaxOf: (name: string) => number | nu
   return files
 }
 
-/** The total size of its files by the directory, which inflating never exceeds; infinite when this is not a valid package. */
+/** The total size of its files by the directory, which inflating never exceeds. @throws ZipError if it has no valid directory */
 export function unpackedBytes(bytes: Buffer): number {
-  try {
-    const endAt = bytes.length - 22
-    let at = bytes.readUInt32LE(endAt + 16)
-    let sum = 0
-    for (let left = Math.min(bytes.readUInt16LE(endAt + 10), ENTRIES_MAX); left > 0; left--) {
-      const entry = readCentral(bytes, at, endAt)
-      sum += entry.size
-      at = entry.next
-    }
-    return sum
-  } catch (error) {
-    if (error instanceof ZipError || error instanceof RangeError) return Number.POSITIVE_INFINITY
-    throw error
+  const { endAt, count, directoryAt } = readEnd(bytes)
+  let at = directoryAt
+  let sum = 0
+  for (let left = count; left > 0; left--) {
+    const entry = readCentral(bytes, at, endAt)
+    sum += entry.size
+    at = entry.next
   }
+  return sum
+}
+
+/** Where the directory begins, where it ends, and how many entries it has. @throws ZipError */
+function readEnd(bytes: Buffer): { endAt: number; count: number; directoryAt: number } {
+  if (bytes.length > PACKAGE_BYTES_MAX) throw new ZipError(`The package has ${bytes.length} bytes; the limit is ${PACKAGE_BYTES_MAX}.`)
+  const endAt = bytes.length - 22
+  if (endAt < 0 || bytes.readUInt32LE(endAt) !== END) throw new ZipError('This is not a ZIP file, or there is data after its end.')
+  const count = bytes.readUInt16LE(endAt + 10)
+  const directoryBytes = bytes.readUInt32LE(endAt + 12)
+  const directoryAt = bytes.readUInt32LE(endAt + 16)
+  if (bytes.readUInt16LE(endAt + 20) !== 0) throw new ZipError('The package has a comment, or is incomplete.')
+  if (bytes.readUInt16LE(endAt + 4) !== 0 || bytes.readUInt16LE(endAt + 6) !== 0 || bytes.readUInt16LE(endAt + 8) !== count)
+    throw new ZipError('The package is split into parts.')
+  if (count === 0 || count > ENTRIES_MAX) throw new ZipError(`The package has ${count} entries; 1 to ${ENTRIES_MAX} are allowed.`)
+  if (directoryAt + directoryBytes !== endAt) throw new ZipError('The directory of the package is not at its declared offset.')
+  return { endAt, count, directoryAt }
 }
 
 interface Entry {

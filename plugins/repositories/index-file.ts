@@ -8,7 +8,7 @@ import { Manifest } from '#plugins/packages/manifest.ts'
 import { readPlainJson, shown } from '#plugins/packages/plain-json.ts'
 import { publicKeyText, readBase64, readPublicKey } from '#plugins/packages/plugin-package.ts'
 import { PACKAGE_BYTES_MAX } from '#plugins/packages/zip.ts'
-import { RANGE_LENGTH_MAX, readRange } from '#plugins/repositories/version-range.ts'
+import { emptinessOf, RANGE_LENGTH_MAX, readRange } from '#plugins/repositories/version-range.ts'
 
 export const INDEX_NAME = 'index.json'
 export const SIGNATURE_NAME = 'index.json.sig'
@@ -232,6 +232,8 @@ function checkIndex({ issuedAt, expires, plugins, revoked, url }: RepositoryInde
       wrong(`${INDEX_NAME} revokes more than ${REVOKED_RANGES_MAX} ranges of ${one.id}. Revoke wider ranges, or all its versions.`)
     if (one.range !== undefined && !isRange(one.range))
       wrong(`${INDEX_NAME}: "${shown(one.range)}" in the revocation of ${one.id} is not a version range.`)
+    const emptiness = one.range === undefined ? null : emptinessOf(one.range)
+    if (emptiness !== null) wrong(`${INDEX_NAME}: "${shown(one.range as string)}" in the revocation of ${one.id} ${emptiness}.`)
   }
 }
 

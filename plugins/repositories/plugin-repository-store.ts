@@ -133,9 +133,30 @@ export async function setRepositoryEnabled(database: Knex, id: string, enabled: 
   return (await database('plugin_repositories').where({ id }).update({ enabled })) > 0
 }
 
-/** Its revocations stay. Returns whether it existed. */
+/** Its revocations stay, and the sequence of its newest index. Returns whether it existed. */
 export async function deleteRepository(database: Knex, id: string): Promise<boolean> {
-  return (await database('plugin_repositories').where({ id }).delete()) > 0
+  const { rows } = await database.raw(
+    `WITH deleted AS (DELETE FROM plugin_repositories WHERE id = ? RETURNING id, url, public_key, sequence, index),
+     kept AS (
+       INSERT INTO plugin_repository_sequences (url, public_key, sequence, index) SELECT url, public_key, sequence, index FROM deleted
+       ON CONFLICT (url, public_key) DO UPDATE SET sequence = excluded.sequence, index = excluded.index
+         WHERE plugin_repository_sequences.sequence <= excluded.sequence
+     ) SELECT id FROM deleted`,
+    [id],
+  )
+  return rows.length > 0
+}
+
+/** The newest index of a repository with this key that was deleted; null if there was none. `isSame` as in {@link lockIndexed}. */
+export async function findDeletedIndex(
+  trx: Knex,
+  { url, publicKey, text }: { url: string; publicKey: string; text: string },
+): Promise<{ sequence: number; isSame: boolean } | null> {
+  const { rows } = await trx.raw(
+    `SELECT sequence, index IS NULL OR index = CAST(? AS jsonb) AS "isSame" FROM plugin_repository_sequences WHERE url = ? AND public_key = ?`,
+    [text, url, publicKey],
+  )
+  return rows[0] ? { sequence: Number(rows[0].sequence), isSame: rows[0].isSame } : null
 }
 
 /** One package by its hash, or the versions of a plugin in a range (null: all). */

@@ -23,6 +23,7 @@ import {
   addRevocations,
   countRevocations,
   deleteRepository,
+  findDeletedIndex,
   findOffering,
   findOftenRevoked,
   findRepository,
@@ -78,7 +79,7 @@ export interface Repositories<Installed> {
   add(repository: { url: string; publicKey: string }): Promise<Repository>
   /** A disabled repository is neither refreshed nor offered; its revocations stay. @throws not_found */
   setEnabled(id: string, enabled: boolean): Promise<Repository>
-  /** Its revocations, and plugins installed from it, stay. @throws not_found */
+  /** Its revocations, plugins installed from it and the sequence of its newest index stay. @throws not_found */
   remove(id: string): Promise<void>
   /** Downloads its index. On failure the last one stays, and `error` says why. @throws not_found, conflict when it is disabled */
   refresh(id: string): Promise<Repository>
@@ -157,6 +158,8 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
       const added = await addRepository(trx, { url: folder, name: index.name, publicKey, repositoriesMax: REPOSITORIES_MAX })
       if (added === null)
         return refuse('conflict', `The repository ${folder} exists already, or the limit of ${REPOSITORIES_MAX} repositories is reached.`)
+      const known = await findDeletedIndex(trx, { url: folder, publicKey, text: index.text })
+      if (known !== null) checkSequence({ url: folder, ...known }, index)
       return { id: added, hasNewRevocations: await this.#keep(trx, added, index) }
     })
     if (hasNewRevocations) await this.#reportRevoked()

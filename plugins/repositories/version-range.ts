@@ -1,6 +1,8 @@
 // By itself, as `compare` elsewhere: all of the package takes twice the time to load.
 import Range from 'semver/classes/range.js'
 
+import minVersion from 'semver/ranges/min-version.js'
+
 export type VersionRange = Range
 
 /** As long as any range that people write, with room. */
@@ -24,4 +26,14 @@ export function readRange(text: string, { preReleases = false }: { preReleases?:
   } catch {
     return null
   }
+}
+
+/** `1.0.0-2.4.0`: npm reads it as one pre-release of 1.0.0, although its author means a range. */
+const TIGHT_HYPHEN = /(?:^|[\s|])v?\d+(?:\.\d+)*-v?\d+(?:\.\d+)*(?=$|[\s|])/
+
+/** Why a range of revoked versions would revoke nothing, although it is spelled correctly; null if it revokes something. */
+export function emptinessOf(text: string): string | null {
+  if (TIGHT_HYPHEN.test(text)) return 'names one pre-release; write spaces around the hyphen of a range, or = in front of a pre-release'
+  const range = readRange(text, { preReleases: true })
+  return range !== null && minVersion(range) === null ? 'matches no version' : null
 }

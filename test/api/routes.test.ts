@@ -22,6 +22,7 @@ t.test('every route but the public ones asks who is there, and for its permissio
   )
   const admin = (await server.accounts.callers.ofToken(server.adminToken, 'token'))!
   const open: string[] = []
+  const account: string[] = []
   for (const { method, path, allow } of routes) {
     const isKomga = path.startsWith('/:prefix/')
     const isKoreader = path.startsWith('/koreader/')
@@ -35,7 +36,10 @@ t.test('every route but the public ones asks who is there, and for its permissio
     t.equal((await server.request(method, address)).status, 401, `${name} without credentials`)
     const cookie = await server.request(method, address, { headers: { cookie: 'auth_token=nonsense' } })
     t.equal(cookie.status, 401, `${name} with a bad cookie`)
-    if (allow.who === 'user') continue
+    if (allow.who === 'user') {
+      account.push(name)
+      continue
+    }
     t.match(
       await server.request(method, address, { token: key.key }),
       { status: 403, json: isKomga ? { status: 403, error: 'Forbidden' } : isKoreader ? { code: 2005 } : { error: 'forbidden', details } },
@@ -48,6 +52,20 @@ t.test('every route but the public ones asks who is there, and for its permissio
     }
     if (!mine.has(allow.who)) t.equal((await server.request(method, address, { token: reader.token })).status, 403, `${name} as a reader`)
   }
+  // Nothing but the account itself and what every user may know: an API key without permissions reaches these too.
+  t.same(account.sort(), [
+    'GET /:prefix/api/v1/client-settings/user/list',
+    'GET /:prefix/api/v1/login/set-cookie',
+    'GET /:prefix/api/v1/users/me',
+    'GET /:prefix/api/v1/users/me/authentication-activity',
+    'GET /api/v1/auth/me',
+    'GET /api/v1/settings/public',
+    'GET /api/v1/user',
+    'GET /api/v1/user/sharing-tags',
+    'PATCH /:prefix/api/v1/users/me/password',
+    'POST /api/v1/auth/logout',
+    'PUT /api/v1/user/password',
+  ])
   t.same(open.sort(), [
     'GET /',
     'GET /:prefix/api/v1/claim',

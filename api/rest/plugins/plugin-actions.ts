@@ -25,7 +25,7 @@ export const pluginActionRoutes = [
     path: '/api/v1/plugins/actions',
     summary: 'List the actions of enabled plugins',
     tag,
-    allow: { who: 'user' },
+    allow: { who: 'series-read' },
     query: Type.Object({ scope: OneOf(SCOPES), libraryId: Type.Optional(Uuid) }),
     reply: Type.Object({
       scope: Type.String(),

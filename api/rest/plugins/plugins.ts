@@ -300,6 +300,7 @@ export const pluginRoutes = [
         sha256: Type.String(),
         signedBy: Type.Array(Type.String()),
         running: Type.Boolean(),
+        revoked: Nullable(Type.String({ description: 'Why the version is revoked and must not run.' })),
         asksFor: Granted,
         installedAt: Timestamp,
       }),
@@ -311,6 +312,7 @@ export const pluginRoutes = [
         sha256: one.sha256,
         signedBy: one.signedBy,
         running: one.id === plugin.runningVersionId,
+        revoked: one.revoked,
         asksFor: permissionsOf(one.manifest as Manifest),
         installedAt: one.installedAt.toISOString(),
       }))

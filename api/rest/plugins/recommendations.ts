@@ -9,7 +9,9 @@ type Services = Needs<'recommendations' | 'settings'>
 const endpoint = endpointOf<Services>()
 
 const tag = 'recommendations'
-const allow = { who: 'user' } as const
+// Recommendations name what the user has read and rated.
+const read = { who: 'progress-read', also: ['series-read'] } as const
+const write = { who: 'progress-write', also: ['progress-read', 'series-read'] } as const
 const Text = Type.Optional(Type.String())
 const Count = Type.Optional(Type.Integer({ minimum: 0 }))
 /** An optional series of this library. */
@@ -70,7 +72,7 @@ export const recommendationRoutes = [
     path: '/api/v1/user/recommendations',
     summary: 'Get my recommendations from a plugin; returns the stored list at once and, if it is old, starts a task that makes a new one',
     tag,
-    allow,
+    allow: read,
     query: WhichPlugin,
     reply: Type.Object(
       {
@@ -114,7 +116,7 @@ export const recommendationRoutes = [
     path: '/api/v1/user/recommendations/refresh',
     summary: 'Refresh my recommendations from a plugin now',
     tag,
-    allow,
+    allow: write,
     status: 202,
     query: WhichPlugin,
     reply: Type.Object({ taskId: Uuid, message: Type.String() }),
@@ -128,7 +130,7 @@ export const recommendationRoutes = [
     path: '/api/v1/user/recommendations/:externalId/dismiss',
     summary: 'Dismiss a recommendation permanently; 404 if it is neither in the list nor dismissed already',
     tag,
-    allow,
+    allow: write,
     params: Type.Object({ externalId: Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\u0000-\\u001f]+$' }) }),
     query: WhichPlugin,
     bodyOptional: true,

@@ -18,7 +18,9 @@ const endpoint = endpointOf<Services>()
 const stream = streamOf<Services>()
 
 const tag = 'plugins'
-const allow = { who: 'user' } as const
+// Plugins of a user read the user's progress and act on it, and their settings and results are data of the same kind.
+const read = { who: 'progress-read' } as const
+const write = { who: 'progress-write', also: ['progress-read'] } as const
 const PluginId = Type.Object({ pluginId: Uuid })
 const Text = Nullable(Type.String())
 const Count = Type.Integer({ minimum: 0 })
@@ -170,7 +172,7 @@ export const userPluginRoutes = [
     path,
     summary: 'List the plugins that I have enabled or could enable',
     tag,
-    allow,
+    allow: read,
     reply: Type.Object({ enabled: Type.Array(UserPlugin), available: Type.Array(AvailablePlugin) }),
     run: async (call) => {
       const { enabled, available } = await call.services.userPlugins.list(call.caller.userId)
@@ -210,7 +212,7 @@ export const userPluginRoutes = [
     path: `${path}/:pluginId`,
     summary: 'Get one of my plugins',
     tag,
-    allow,
+    allow: read,
     params: PluginId,
     reply: UserPlugin,
     run: async (call, { params }) => userPluginView(call, await call.services.userPlugins.get(call.caller.userId, params.pluginId)),
@@ -220,7 +222,7 @@ export const userPluginRoutes = [
     path: `${path}/:pluginId`,
     summary: 'Disconnect a plugin and delete all its data about me',
     tag,
-    allow,
+    allow: write,
     status: 204,
     params: PluginId,
     run: async (call, { params }) => {
@@ -234,7 +236,7 @@ export const userPluginRoutes = [
       path: `${path}/:pluginId/${verb}`,
       summary,
       tag,
-      allow,
+      allow: write,
       params: PluginId,
       reply: UserPlugin,
       run: async (call, { params }) => userPluginView(call, await call.services.userPlugins[verb](call.caller.userId, params.pluginId)),
@@ -245,7 +247,7 @@ export const userPluginRoutes = [
     path: `${path}/:pluginId/config`,
     summary: 'Set my configuration of a plugin; replaces the whole configuration',
     tag,
-    allow,
+    allow: write,
     params: PluginId,
     body: Type.Object({ config: FreeObject() }),
     reply: UserPlugin,
@@ -257,7 +259,7 @@ export const userPluginRoutes = [
     path: `${path}/:pluginId/credentials`,
     summary: 'Set my credentials for the service of a plugin; they are stored encrypted and never returned',
     tag,
-    allow,
+    allow: write,
     params: PluginId,
     body: Type.Union([
       Type.Object({
@@ -278,7 +280,7 @@ export const userPluginRoutes = [
     path: `${path}/:pluginId/oauth/start`,
     summary: 'Start a sign-in at the service of a plugin: returns the address to open; only this browser can complete it',
     tag,
-    allow,
+    allow: write,
     params: PluginId,
     reply: Type.Object({ redirectUrl: Type.String() }),
     run: async (call, { params }) => {
@@ -299,7 +301,7 @@ export const userPluginRoutes = [
     path: `${path}/:pluginId/sync`,
     summary: 'Sync reading progress to a service: refused, since no plugin supports it yet',
     tag,
-    allow,
+    allow: write,
     params: PluginId,
     reply: Type.Object({ taskId: Uuid, message: Type.String() }),
     run: async (call, { params }) => {
@@ -312,7 +314,7 @@ export const userPluginRoutes = [
     path: `${path}/:pluginId/sync/status`,
     summary: 'Get the state of syncing reading progress: 404, since no plugin supports it yet',
     tag,
-    allow,
+    allow: read,
     params: PluginId,
     query: Type.Object({ live: Type.Optional(Type.Boolean({ description: 'Also query the service.' })) }),
     reply: SyncStatus,
@@ -326,7 +328,7 @@ export const userPluginRoutes = [
     path: `${path}/:pluginId/tasks`,
     summary: 'Get the last task of a plugin for me',
     tag,
-    allow,
+    allow: read,
     params: PluginId,
     query: Type.Object({ type: Type.Optional(Type.String({ maxLength: 100 })) }),
     reply: Type.Object({

@@ -1,5 +1,8 @@
+import type { IncomingMessage } from 'node:http'
+import { PassThrough } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { readJsonBody } from '#api/http/body.ts'
+import { BODY_RATE_MIN, readBytesBody, readJsonBody } from '#api/http/body.ts'
 import { jsonRequest } from '#test/support/json-request.ts'
 
 const read = (json: string) => readJsonBody(jsonRequest(json), { bytesMax: 10_000_000, deadlineMs: 30_000 })
@@ -21,4 +24,32 @@ t.test('a body has a depth and a number of values', async (t) => {
   t.same(await read('['.repeat(60) + ']'.repeat(60)), JSON.parse('['.repeat(60) + ']'.repeat(60)))
   await t.rejects(read(`[${'1,'.repeat(100_000)}1]`), { code: 'invalid_request', message: /more than 100000 values/ })
   t.equal(((await read(`[${'1,'.repeat(90_000)}1]`)) as unknown[]).length, 90_001)
+})
+
+t.test('a body that makes progress is read to its end; one that pauses or crawls is not', async (t) => {
+  const limits = { bytesMax: 10_000_000, deadlineMs: 400 }
+  const begin = () => {
+    const stream = Object.assign(new PassThrough(), { headers: {} })
+    return { stream, body: readBytesBody(stream as unknown as IncomingMessage, limits) }
+  }
+  const steady = begin()
+  const sent = (async () => {
+    for (let part = 0; part < 15; part++) {
+      steady.stream.write(Buffer.alloc(BODY_RATE_MIN / 10))
+      await sleep(80)
+    }
+    steady.stream.end()
+  })()
+  t.equal((await steady.body).length, 15 * (BODY_RATE_MIN / 10), 'three times as long as a pause may be')
+  await sent
+
+  const paused = begin()
+  paused.stream.write(Buffer.alloc(1_000_000))
+  const began = performance.now()
+  await t.rejects(paused.body, { code: 'request_timeout', message: /too slowly: 1000000 bytes/ })
+  t.ok(performance.now() - began < 10_000, 'a beginning that was fast buys no pause')
+
+  const crawling = begin()
+  const timer = setInterval(() => crawling.stream.write('x'), 50)
+  await t.rejects(crawling.body, { code: 'request_timeout' }).finally(() => clearInterval(timer))
 })

@@ -49,6 +49,8 @@ t.test('the report on libraries at startup', async (t) => {
   await tasks.add({ type: 'analyze_book', libraryId: comics.id, dedupeKey: 'two' })
   await tasks.add({ type: 'analyze_library', libraryId: comics.id, dedupeKey: 'all' })
   t.match(await getLibraryProgress(database), { analyses: 2, libraryAnalyses: 1 })
+  await tasks.add({ type: 'analyze_book', libraryId: comics.id, dedupeKey: 'later', scheduledFor: new Date(Date.now() + 3_600_000) })
+  t.match(await getLibraryProgress(database), { analyses: 2 }, 'one that is scheduled for later does not count')
   await tasks.cancel(taskId)
   t.match(await getLibraryProgress(database), { analyses: 1, libraryAnalyses: 1 })
 

@@ -95,3 +95,12 @@ t.test('books: ISBNs are checked, and the language has its own name', async (t) 
   t.same(values, { isbns: '9780441172719', languageIso: 'en', subjects: ['Sand'] })
   t.equal(sets.tags, undefined)
 })
+
+t.test('identifiers are trimmed, and those of this server and of files are not taken', async (t) => {
+  const externalIds = { 'plugin:carrel': '1', carrel: '2', comicinfo: '3', 'plugin:comicinfo': '4', goodreads: ' 5 ', other: '  ' }
+  t.same(proposalOf('series', { externalId: ' 7 ', externalIds }, PROVIDER).sets.externalIds, [
+    { source: 'plugin:goodreads', externalId: '5', externalUrl: null },
+    { source: 'plugin:anilist', externalId: '7', externalUrl: null },
+  ])
+  t.same(proposalOf('series', { externalId: ' ' }, PROVIDER).sets.externalIds, [])
+})

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openQueues, task } from '#test/support/task-queues.ts'
 
@@ -14,4 +15,27 @@ t.test('the same tasks are added by several at once, in whatever order', async (
       500,
     )
   }
+})
+
+t.test('work that waits for a later time begins now when it is added for now', async (t) => {
+  const { queue, database } = await openQueues(t, 1)
+  const ran: string[] = []
+  queue.handle('analyze_book', { concurrency: 1 }, async ({ id }) => void ran.push(id))
+  await queue.start()
+  const scheduledFor = new Date(Date.now() + 20 * 86_400_000)
+  const one = await queue.add({ ...task('one'), scheduledFor })
+  const two = await queue.add({ ...task('two'), scheduledFor })
+  t.same(await queue.add({ ...task('one'), scheduledFor: new Date(scheduledFor.getTime() + 1) }), { ...one, created: false })
+  t.same(
+    (await database('tasks').where('id', one.taskId).first('scheduled_for')).scheduled_for,
+    scheduledFor,
+    'a later time changes nothing',
+  )
+  t.same(ran, [])
+
+  t.same(await queue.add({ ...task('one'), priority: 900 }), { taskId: one.taskId, created: false })
+  t.equal((await database('tasks').where('id', one.taskId).first('priority')).priority, 900)
+  t.equal(await queue.addMany([task('two')]), 1)
+  for (let tries = 0; tries < 500 && ran.length < 2; tries++) await sleep(20)
+  t.same(ran, [one.taskId, two.taskId])
 })

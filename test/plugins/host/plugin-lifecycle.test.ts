@@ -154,6 +154,32 @@ t.test('a revoked version is not run, not installed and not a rollback target', 
   await t.rejects(host.install(pluginOf(saying('x'), { version: '2.0.1' }), { userId: null }), { code: 'conflict', message: /It steals/ })
 })
 
+t.test('after a rollback to a version that is revoked, a newer stored version can run again', async (t) => {
+  const { host, run, database } = await openTestHost(t)
+  const { id } = await run(saying('one'))
+  const { sha256: first } = await host.get(id)
+  const newer = pluginOf(saying('two'), { version: '2.0.0' })
+  const { sha256: second } = await host.install(newer, { userId: null })
+  await host.rollBack(id)
+  const repository = await database.transaction((trx) =>
+    addRepository(trx, { url: 'https://plugins.example.org/', name: 'x', publicKey: 'x', repositoriesMax: 5 }),
+  )
+  await addRevocations(database, repository as string, [
+    { sha256: null, pluginKey: 'org.example.echo', versionRange: '^1.0.0', reason: 'It steals.' },
+  ])
+  await host.applyRevocations()
+  t.match(await host.versions(id), [
+    { version: '2.0.0', sha256: second, revoked: null },
+    { version: '1.0.0', sha256: first, revoked: 'It steals.' },
+  ])
+  const here = /is here already\. To run it, consent to its SHA-256/
+  await t.rejects(host.install(newer, { userId: null }), { code: 'conflict', message: here })
+  const none = /no earlier version .* Consent to the SHA-256 of another stored version/
+  await t.rejects(host.rollBack(id), { code: 'conflict', message: none })
+  t.match(await host.consent(id, { sha256: second }), { state: 'enabled', version: '2.0.0' })
+  t.match(await asker(host, id)('a'), /^two/)
+})
+
 /** Until so many statements wait for a lock. */
 async function waiting(database: Knex, statements: number) {
   for (const until = Date.now() + 20_000; ; await sleep(20)) {

@@ -36,3 +36,24 @@ t.test('values beyond the limit are cut fast', async (t) => {
   }
   t.equal(series.alternateTitles.length, 50)
 })
+
+t.test('addresses with another scheme, or too long, are left out alone', async (t) => {
+  const given = {
+    externalId: '1',
+    externalUrl: 'ftp://example.org/1',
+    coverUrl: `https://example.org/${'a'.repeat(2_000)}`,
+    title: 'Nana',
+    externalLinks: [
+      { label: 'Bad', url: 'file:///etc/passwd' },
+      { label: 'Good', url: 'https://example.org/2' },
+      { label: 'Script', url: 'javascript:alert(1)' },
+    ],
+  }
+  t.same(readResult('metadata.series.get', JSON.stringify(given)), {
+    ...{ externalId: '1', externalUrl: null, coverUrl: null, title: 'Nana' },
+    externalLinks: [{ label: 'Good', url: 'https://example.org/2' }],
+  })
+  const found = { results: [{ externalId: '1', title: 'Nana', coverUrl: 'data:image/png;base64,AA' }] }
+  t.same(readResult('metadata.series.search', JSON.stringify(found)), { results: [{ externalId: '1', title: 'Nana', coverUrl: null }] })
+  t.throws(() => readResult('metadata.series.get', JSON.stringify({ ...given, coverUrl: 5 })), { code: 'invalid_result' })
+})

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { packPlugin, readPackage, readPackageBeside } from '#plugins/packages/plugin-package.ts'
@@ -36,6 +37,17 @@ t.test('a small package with large content is read in a thread too; small ones a
   t.ok(unpackedBytes(bomb) > 8_000_000)
   t.same(await readPackageBeside(bomb), readPackage(bomb))
   t.same(await readPackageBeside(small), readPackage(small))
+})
+
+t.test('a file that is no ZIP starts no thread', async (t) => {
+  const damaged = Buffer.from(small)
+  damaged.writeUInt32LE(0, damaged.readUInt32LE(damaged.length - 6))
+  for (const bytes of [Buffer.alloc(0), Buffer.from('no ZIP'), small.subarray(0, -40), damaged, Buffer.alloc(2_000_000)]) {
+    const refused = assert.rejects(readPackageBeside(bytes), { code: 'invalid_value' })
+    t.notOk(process.getActiveResourcesInfo().includes('MessagePort'), `${bytes.length} bytes`)
+    await refused
+  }
+  t.pass()
 })
 
 t.test('errors are the same in this thread and in another', async (t) => {

@@ -151,6 +151,14 @@ t.test('validation of the content', async (t) => {
     [{ revoked: [{ reason: 'why' }] }, /\/revoked/],
     [{ revoked: [{ id: 'org.example.bad' }] }, /\/revoked/],
     [
+      { revoked: [{ id: 'org.example.bad', range: '1.0.0-2.4.0', reason: 'why' }] },
+      /"1\.0\.0-2\.4\.0" in the revocation of org\.example\.bad names one pre-release; write spaces/,
+    ],
+    [
+      { revoked: [{ id: 'org.example.bad', range: '<*', reason: 'why' }] },
+      /"<\*" in the revocation of org\.example\.bad matches no version/,
+    ],
+    [
       { revoked: [{ id: 'org.example.bad', range: 'all', reason: 'why' }] },
       /"all" in the revocation of org\.example\.bad is not a version range/,
     ],

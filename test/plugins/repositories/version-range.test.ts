@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import compare from 'semver/functions/compare.js'
 import t from 'tap'
-import { RANGE_LENGTH_MAX, readRange } from '#plugins/repositories/version-range.ts'
+import { emptinessOf, RANGE_LENGTH_MAX, readRange } from '#plugins/repositories/version-range.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
@@ -152,4 +152,12 @@ t.test('any text is a range or none, and never anything else', async () => {
     ),
     { numRuns: 3_000 },
   )
+})
+
+t.test('ranges that would revoke nothing', async (t) => {
+  for (const text of ['1.0.0-2.4.0', '1.0.0-2', 'v1.0.0-v2.0.0', '<1 || 1.0.0-2.4.0'])
+    t.match(emptinessOf(text), /spaces around the hyphen/, text)
+  for (const text of ['<*', '>*', '>2 <1', '<0.0.0-0', '>2 <1 || <*']) t.equal(emptinessOf(text), 'matches no version', text)
+  for (const text of ['*', '1.0.0 - 2.4.0', '=1.0.0-2', '>=1.0.0-2 <1.0.0', '1.2.3-rc.1', '<1.2.0', '<0.0.1', '>2 <1 || 1.x', '^1.2.3-4.5'])
+    t.equal(emptinessOf(text), null, text)
 })

@@ -66,6 +66,13 @@ t.test('tasks are begun by their type, forgotten, taken back and cancelled', { t
   })
 
   const later = new Date(Date.now() + 3_600_000).toISOString()
+  const search = await begin({ type: 'find_duplicates' }, { scheduledFor: later })
+  t.equal(search.status, (await begin({ type: 'find_duplicates' }, { scheduledFor: later })).status, 'none runs')
+  t.match(
+    await begin({ type: 'find_duplicates' }),
+    { status: search.status, json: { taskId: search.json.taskId } },
+    'it is brought forward',
+  )
   const waiting = await begin({ type: 'renumber_series', seriesId }, { scheduledFor: later, priority: 7 })
   t.match((await ask<TaskRecord>('GET', `tasks/${waiting.json.taskId}`)).json, { status: 'pending', priority: 7, scheduledFor: later })
 

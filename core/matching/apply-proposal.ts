@@ -7,9 +7,12 @@ import {
   type Application,
   addApplication,
   claimApplication,
+  findApplicationTarget,
   forgetIfEmpty,
+  listLaterApplications,
   recordCover,
   recordUndone,
+  storeDifference,
 } from '#core/matching/application-store.ts'
 import { type Choice, COVER, type FieldPreview, type FieldStatus, type Proposal, proposable } from '#core/matching/proposal.ts'
 import { proposalOf } from '#core/matching/proposal-of.ts'
@@ -22,6 +25,7 @@ import {
   type ProviderFailure,
 } from '#core/matching/provider-client.ts'
 import { recordSynced } from '#core/matching/target-query.ts'
+import { aggregateSeries } from '#core/metadata/aggregate-series.ts'
 import { applyChange, type MetadataChange, type MetadataState } from '#core/metadata/apply-change.ts'
 import { applySet } from '#core/metadata/apply-set.ts'
 import { findCoverRow } from '#core/metadata/chosen-cover-store.ts'
@@ -29,9 +33,10 @@ import type { DrawCover } from '#core/metadata/cover.ts'
 import { listIdNames } from '#core/metadata/id-name-query.ts'
 import { emptySet, isNames, type MetadataSet, SET_RULES, SETS, type SetName, valueOfSet } from '#core/metadata/metadata-set.ts'
 import { loadStates, readStates, storeStates } from '#core/metadata/metadata-state-store.ts'
+import { reapplyEmbedded } from '#core/metadata/reapply-embedded.ts'
 import type { Kind } from '#core/metadata/record-kind.ts'
 import { withSortTitle } from '#core/metadata/sort-title.ts'
-import { differenceOf, undoDifference } from '#core/metadata/undo-change.ts'
+import { type Difference, differenceOf, undoDifference } from '#core/metadata/undo-change.ts'
 
 /** The record; the caller has checked that the user may see it. */
 export interface Target {
@@ -264,12 +269,24 @@ async function undoApplication(
   id: string,
 ): Promise<{ application: Application; undone: string[]; left: { field: string; reason: string }[] }> {
   return await database.transaction(async (trx) => {
-    const application = (await claimApplication(trx, id)) ?? refuse('not_found', `There is no application ${id} of metadata.`)
+    const unknown = (): never => refuse('not_found', `There is no application ${id} of metadata.`)
+    const target = (await findApplicationTarget(trx, id)) ?? unknown()
+    const { kind, id: recordId } = target
+    // The record first, as every change does.
+    const before = (await loadStates(trx, kind, [recordId], SETS[kind])).get(recordId) ?? missing(target)
+    const application = (await claimApplication(trx, id)) ?? unknown()
     if (application.undoneAt !== null) refuse('conflict', 'This was undone already.')
-    const { kind, recordId, changes } = application
-    const before = (await loadStates(trx, kind, [recordId], SETS[kind])).get(recordId) ?? missing({ kind, id: recordId })
-    const { next, undone, left } = undoDifference(kind, before, changes)
-    await storeStates(trx, kind, [{ before, next }])
+    const later = await listLaterApplications(trx, application)
+    const { next, undone, left, ...rest } = undoDifference(
+      kind,
+      before,
+      application.changes,
+      later.map(({ changes: { values, sets, replacements } }) => ({ values, sets, ...(replacements && { replacements }) })),
+    )
+    await storeStates(trx, kind, [{ before, next: kind === 'book' ? await reapplyEmbedded(trx, { ...before, ...next }, undone) : next }])
+    // What came from the books may be another thing by now.
+    if (kind === 'series') await aggregateSeries(trx, [recordId])
+    for (const [index, { id: laterId }] of later.entries()) await storeDifference(trx, laterId, rest.later[index] as Difference)
     await recordUndone(trx, id)
     if (undone.length > 0) await announceRecords(trx, kind, [recordId], undone)
     return { application, undone, left }

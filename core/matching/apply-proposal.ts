@@ -14,7 +14,16 @@ import {
   recordUndone,
   storeDifference,
 } from '#core/matching/application-store.ts'
-import { type Choice, COVER, type FieldPreview, type FieldStatus, type Proposal, proposable } from '#core/matching/proposal.ts'
+import {
+  type Choice,
+  COVER,
+  type FieldPreview,
+  type FieldStatus,
+  isTarget,
+  type Proposal,
+  proposable,
+  withinTargets,
+} from '#core/matching/proposal.ts'
 import { proposalOf } from '#core/matching/proposal-of.ts'
 import {
   type Answered,
@@ -122,11 +131,12 @@ class ProviderProposals implements Proposals {
     this.#parts = parts
   }
 
-  async #propose({ kind }: Target, { provider, externalId }: From, signal?: AbortSignal): Promise<Answered<Found>> {
+  async #propose({ kind }: Target, { provider, externalId }: From, choice: Choice, signal?: AbortSignal): Promise<Answered<Found>> {
     const got = await this.#parts.providers.get(provider.id, kind, externalId, signal)
     if ('failure' in got) return got
     const idNames = await listIdNames(this.#parts.database)
-    const proposal = proposalOf(kind, got.answer, { idKey: idKeyOf(provider, kind), pluginKey: provider.key, idNames })
+    const idKey = idKeyOf(provider, kind)
+    const proposal = withinTargets(proposalOf(kind, got.answer, { idKey, pluginKey: provider.key, idNames }), choice, idKey)
     return { answer: { proposal, externalUrl: got.answer.externalUrl ?? null } }
   }
 
@@ -159,7 +169,7 @@ class ProviderProposals implements Proposals {
     from: From,
     choice: Choice,
   ): Promise<{ externalUrl: string | null; fields: FieldPreview[]; failure: ProviderFailure | null }> {
-    const found = await this.#propose(target, from)
+    const found = await this.#propose(target, from, choice)
     if ('answer' in found) {
       const { proposal, externalUrl } = found.answer
       return { externalUrl, fields: await previewOn(this.#parts.database, target, proposal, choice), failure: null }
@@ -170,7 +180,7 @@ class ProviderProposals implements Proposals {
   }
 
   async apply(target: Target, from: From, options: ApplyOptions): Promise<Answered<Applied>> {
-    const found = await this.#propose(target, from, options.signal)
+    const found = await this.#propose(target, from, options.choice, options.signal)
     return 'failure' in found ? found : { answer: await this.#applyFound(target, from, found.answer, options) }
   }
 
@@ -327,8 +337,7 @@ function previewProposal(kind: Kind, { state, hasChosenCover }: Standing, propos
       proposedValue: proposedValue ?? null,
     })
     if (isNothing(given)) return show('not_provided', 'The provider does not say it.', current, null)
-    if (choice.targets !== null && !choice.targets.includes(field))
-      return show('no_permission', 'This provider is not used for this field.')
+    if (!isTarget(choice, field)) return show('no_permission', 'This provider is not used for this field.')
     if (choice.fields !== null && !choice.fields.includes(field)) return show('no_permission', 'It was not chosen.')
     if (choice.gapsOnly && (field === COVER ? hasChosenCover : !isNothing(current) && !isFromName(state, field)))
       return show('unchanged', 'It has a value already.')

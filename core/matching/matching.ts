@@ -204,8 +204,7 @@ class ProviderMatching implements Matching {
 function choiceOf({ matching }: Provider, { fields, gapsOnly = false }: { fields: readonly string[] | null; gapsOnly?: boolean }): Choice {
   return {
     ...{ fields, gapsOnly },
-    // The identifier of the source is always taken, whatever fields are selected.
-    targets: matching.metadataTargets ? [...matching.metadataTargets, 'externalIds', 'externalLinks', 'externalRatings'] : null,
+    targets: matching.metadataTargets ?? null,
   }
 }
 

@@ -167,6 +167,24 @@ t.test('several titles that one application added go with it', async (t) => {
   t.same((await readFacts(database, series.id)).facts.alternateTitles, [])
 })
 
+t.test('a provider gives only the fields that it is used for, and its own identifier', async (t) => {
+  const { database, host, matching, pluginId, target, values, caller } = await openMatcher(t)
+  const apply = async (metadataTargets: string[]) => {
+    const series = await target('Berserk')
+    await host.edit(pluginId, { matching: { metadataTargets } })
+    await matching.apply(series, { pluginId, externalId: 'b1', fields: null, dryRun: false, userId: caller.userId })
+    const { facts, hasChosenCover } = await readFacts(database, series.id)
+    const sets = Object.entries(facts).filter(([, value]) => Object.keys(value as object).length > 0)
+    return { sets: Object.fromEntries(sets), hasChosenCover, summary: (await values(series))?.summary }
+  }
+  const own = { 'plugin:berserkdb': { externalId: 'b1', externalUrl: 'https://api.example.org/b1' } }
+  t.same(await apply([]), { sets: { externalIds: own }, hasChosenCover: false, summary: undefined })
+  t.same(await apply(['summary']), { sets: { externalIds: own }, hasChosenCover: false, summary: 'A swordsman & a sword.' })
+  const services = await apply(['externalIds', 'externalLinks', 'externalRatings'])
+  t.same(Object.keys(services.sets).sort(), ['externalIds', 'externalLinks', 'externalRatings'])
+  t.same(Object.keys(services.sets.externalIds as object).sort(), ['other', 'plugin:berserkdb'])
+})
+
 t.test('an application that was undone first does not come back when the later one is undone', async (t) => {
   const { database, matching, pluginId, target, values, caller } = await openMatcher(t)
   const series = await target('Berserk')
@@ -268,8 +286,8 @@ t.test('only what was chosen, only what the provider is used for, and nothing in
   const { fields } = await matching.apply(series, { ...from, fields: null, dryRun: false })
   t.same(
     fields.filter(({ status }) => status === 'will_apply').map(({ field }) => field),
-    ['year', 'externalIds', 'externalLinks', 'externalRatings'],
-    'and where it comes from',
+    ['year', 'externalIds'],
+    'and the identifier by which later matches find it',
   )
   await t.rejects(matching.apply(series, { ...from, fields: ['passwords'] }), { code: 'invalid_value', message: /no field/ })
 })

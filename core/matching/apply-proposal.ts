@@ -3,17 +3,7 @@ import { dropCover, keepCover } from '#core/catalog/choose-cover.ts'
 import { announceRecords } from '#core/events/event-store.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
-import {
-  type Application,
-  addApplication,
-  claimApplication,
-  findApplicationTarget,
-  forgetIfEmpty,
-  listLaterApplications,
-  recordCover,
-  recordUndone,
-  storeDifference,
-} from '#core/matching/application-store.ts'
+import { addApplication, forgetIfEmpty, recordCover } from '#core/matching/application-store.ts'
 import {
   type Choice,
   COVER,
@@ -34,7 +24,6 @@ import {
   type ProviderFailure,
 } from '#core/matching/provider-client.ts'
 import { recordSynced } from '#core/matching/target-query.ts'
-import { aggregateSeries } from '#core/metadata/aggregate-series.ts'
 import { applyChange, type MetadataChange, type MetadataState } from '#core/metadata/apply-change.ts'
 import { applySet } from '#core/metadata/apply-set.ts'
 import { findCoverRow } from '#core/metadata/chosen-cover-store.ts'
@@ -42,10 +31,9 @@ import type { DrawCover } from '#core/metadata/cover.ts'
 import { listIdNames } from '#core/metadata/id-name-query.ts'
 import { emptySet, isNames, type MetadataSet, SET_RULES, SETS, type SetName, valueOfSet } from '#core/metadata/metadata-set.ts'
 import { loadStates, readStates, storeStates } from '#core/metadata/metadata-state-store.ts'
-import { reapplyEmbedded } from '#core/metadata/reapply-embedded.ts'
 import type { Kind } from '#core/metadata/record-kind.ts'
 import { withSortTitle } from '#core/metadata/sort-title.ts'
-import { type Difference, differenceOf, undoDifference } from '#core/metadata/undo-change.ts'
+import { differenceOf } from '#core/metadata/undo-change.ts'
 
 /** The record; the caller has checked that the user may see it. */
 export interface Target {
@@ -100,8 +88,6 @@ export interface Proposals {
   ): Promise<{ externalUrl: string | null; fields: FieldPreview[]; failure: ProviderFailure | null }>
   /** Gets the record from the provider and applies it, with its cover. @throws not_found */
   apply(target: Target, from: From, options: ApplyOptions): Promise<Answered<Applied>>
-  /** Restores what an application changed, except what was changed or locked since. @throws not_found, conflict if it was undone before */
-  undo(applicationId: string): ReturnType<typeof undoApplication>
 }
 
 interface ProposalDependencies {
@@ -203,21 +189,6 @@ class ProviderProposals implements Proposals {
       count === 0 ? 'Nothing had to be changed.' : `${count} ${count === 1 ? 'field was' : 'fields were'} taken from ${provider.name}.`
     return { success: true, message, fields, applicationId, externalUrl, failure: null }
   }
-
-  async undo(applicationId: string): ReturnType<typeof undoApplication> {
-    const undone = await undoApplication(this.#parts.database, applicationId)
-    const { kind, recordId: id, changes } = undone.application
-    if (changes.coverId === null) return undone
-    try {
-      await dropCover(this.#parts, { owner: { kind, id }, coverId: changes.coverId, by: 'plugin' })
-      return { ...undone, undone: [...undone.undone, 'cover'] }
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error
-      // It was deleted since.
-      if (error.code === 'not_found') return undone
-      return { ...undone, left: [...undone.left, { field: 'cover', reason: error.message }] }
-    }
-  }
 }
 
 const missing = ({ kind, id }: Target): never => refuse('not_found', `There is no ${kind} ${id}.`)
@@ -266,40 +237,6 @@ async function applyProposal(
         : null
     if (names.length > 0) await announceRecords(trx, kind, [id], names, kind === 'series' ? origin.pluginId : undefined)
     return { fields, applicationId }
-  })
-}
-
-/**
- * Restores what an application changed, except what was changed or locked since.
- * @returns restored and skipped fields
- * @throws not_found, conflict if it was undone before
- */
-async function undoApplication(
-  database: Knex,
-  id: string,
-): Promise<{ application: Application; undone: string[]; left: { field: string; reason: string }[] }> {
-  return await database.transaction(async (trx) => {
-    const unknown = (): never => refuse('not_found', `There is no application ${id} of metadata.`)
-    const target = (await findApplicationTarget(trx, id)) ?? unknown()
-    const { kind, id: recordId } = target
-    // The record first, as every change does.
-    const before = (await loadStates(trx, kind, [recordId], SETS[kind])).get(recordId) ?? missing(target)
-    const application = (await claimApplication(trx, id)) ?? unknown()
-    if (application.undoneAt !== null) refuse('conflict', 'This was undone already.')
-    const later = await listLaterApplications(trx, application)
-    const { next, undone, left, ...rest } = undoDifference(
-      kind,
-      before,
-      application.changes,
-      later.map(({ changes: { values, sets, replacements } }) => ({ values, sets, ...(replacements && { replacements }) })),
-    )
-    await storeStates(trx, kind, [{ before, next: kind === 'book' ? await reapplyEmbedded(trx, { ...before, ...next }, undone) : next }])
-    // What came from the books may be another thing by now.
-    if (kind === 'series') await aggregateSeries(trx, [recordId])
-    for (const [index, { id: laterId }] of later.entries()) await storeDifference(trx, laterId, rest.later[index] as Difference)
-    await recordUndone(trx, id)
-    if (undone.length > 0) await announceRecords(trx, kind, [recordId], undone)
-    return { application, undone, left }
   })
 }
 

@@ -81,7 +81,8 @@ async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answ
       return { large: drawn, small: drawn }
     },
   })
-  const matching = openMatching({ database, providers, proposals, render: openTemplates(supervisor).renderMany, rules: findRules() })
+  const known = { database, providers, proposals, settings: { dataFolder: folder } }
+  const matching = openMatching({ ...known, render: openTemplates(supervisor).renderMany, rules: findRules() })
   const libraryId = await addLibrary(database)
   const target = async (title: string) => {
     const id = await addSeries(database, { library_id: libraryId, title })

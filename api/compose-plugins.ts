@@ -57,7 +57,7 @@ export async function openPlugins(dependencies: PluginDependencies): Promise<Plu
   const plugins = openPluginHost({ database, supervisor, egress, log, secrets: await credentialKeys(settings), enabled })
   const providers = openProviderClient({ database, plugins })
   const proposals = openProposals({ database, providers, downloadCover: openCoverDownload(egress), drawCover, settings, log })
-  const matching = openMatching({ database, providers, proposals, rules, render: templates.renderMany })
+  const matching = openMatching({ database, providers, proposals, rules, settings, render: templates.renderMany })
   const matchTasks = openMatchTasks({ database, tasks, matching })
   const libraryJobs = openLibraryJobs({ database, tasks, providers, matching, matchTasks, log })
   const userPlugins = openUserPlugins({ database, plugins, egress, tasks })

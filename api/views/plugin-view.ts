@@ -63,7 +63,8 @@ export const MATCHING = {
   metadataTargets: Nullable(
     Type.Array(Type.String({ maxLength: 100 }), {
       maxItems: 100,
-      description: 'Metadata fields to take from the plugin; null means all.',
+      description:
+        'Metadata fields to take from the plugin; null means all. Its own identifier is always taken, because later matches use it.',
     }),
   ),
   searchQueryTemplate: Nullable(Type.String({ ...UNTRIMMED, maxLength: 10_000, description: 'A template for the search query.' })),

@@ -5,6 +5,7 @@ import type { SetChange } from '#core/metadata/apply-set.ts'
 import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
 import { embeddedTitle } from '#core/metadata/book-title.ts'
 import type { Embedded, KeptEmbedded } from '#core/metadata/embedded.ts'
+import { embeddedEntries } from '#core/metadata/embedded-entries.ts'
 import { findKeptEmbedded, storeKeptEmbedded } from '#core/metadata/embedded-store.ts'
 import { changedNames, type Field } from '#core/metadata/field.ts'
 import { readFileName } from '#core/metadata/file-name.ts'
@@ -12,8 +13,6 @@ import { listIdNames } from '#core/metadata/id-name-query.ts'
 import { lockRecords } from '#core/metadata/metadata-record-store.ts'
 import { isNames, keyedEntries, type SetEntries, type SetName } from '#core/metadata/metadata-set.ts'
 import { readStates, storeStates } from '#core/metadata/metadata-state-store.ts'
-import { NAME_LENGTH_MAX, NAMES_MAX } from '#core/metadata/name.ts'
-import { sourceKey } from '#core/metadata/source-key.ts'
 
 const fields: readonly Field[] = BOOK_FIELDS
 /** Clears what a file no longer contains, if the value came from the file. */
@@ -40,15 +39,16 @@ export async function recordEmbedded(trx: Knex, { bookId, fileName, bookStrategy
   await lockRecords(trx, 'book', [bookId])
   const earlier = await findKeptEmbedded(trx, bookId)
   const kept = keptOf(embedded)
-  const sets = isDeepStrictEqual(earlier, kept) ? {} : await keptChanges(trx, earlier ?? {}, kept ?? {})
+  const isSameFile = isDeepStrictEqual(earlier, kept)
+  const sets = isSameFile ? {} : await keptChanges(trx, earlier ?? {}, kept ?? {})
   const before = (await readStates(trx, 'book', [bookId], Object.keys(sets) as SetName[])).get(bookId)
   if (!before) return null
   const title = embeddedTitle({ strategy: bookStrategy, embedded: embedded.title }) ?? null
   const read = applyChange('book', before, { values: { ...NOTHING, ...embedded.book, title }, sets }, 'embedded')
   const { next } = applyChange('book', read.next, { values: { ...readFileName(fileName) } }, 'file_name')
-  if (isSameContent('book', before, next) && isDeepStrictEqual(earlier, kept)) return null
   await storeStates(trx, 'book', [{ before, next }])
-  if (!isDeepStrictEqual(earlier, kept)) await storeKeptEmbedded(trx, bookId, kept)
+  if (!isSameFile) await storeKeptEmbedded(trx, bookId, kept)
+  if (isSameContent('book', before, next) && isDeepStrictEqual(hintsOf(earlier), hintsOf(kept))) return null
   const lists = KEPT_MEMBERS.filter((name) => !isDeepStrictEqual(earlier?.[name], kept?.[name]))
   return [...changedNames(before, next), ...lists]
 }
@@ -57,25 +57,26 @@ const KEPT_MEMBERS = ['genres', 'tags', 'links', 'externalIds'] as const
 
 /** Null if the file has no metadata. */
 function keptOf({ title, book, ...kept }: Embedded): KeptEmbedded | null {
-  return Object.keys(kept).length === 0 && title === undefined && book === undefined ? null : { ...kept, title: title ?? null }
+  return Object.keys(kept).length === 0 && title === undefined && book === undefined
+    ? null
+    : { ...kept, book: book ?? {}, title: title ?? null }
 }
+
+/** Without the fields, whose stored values are compared. */
+const hintsOf = (kept: KeptEmbedded | null) => kept && { ...kept, book: null }
 
 /**
  * Adds only what is new in the file, and of what disappeared from it removes only what came from the file: what users or plugins have added,
  * changed or removed since stays. Identifiers have the keys of their services.
  */
 async function keptChanges(trx: Knex, before: KeptEmbedded, after: KeptEmbedded): Promise<SetChanges> {
+  const names = await listIdNames(trx)
+  const [was, is] = [embeddedEntries(before, names), embeddedEntries(after, names)]
   const changes = {
-    genres: difference('genres', namesThatFit(before.genres), namesThatFit(after.genres)),
-    tags: difference('tags', namesThatFit(before.tags), namesThatFit(after.tags)),
-    externalLinks: difference('externalLinks', before.links ?? [], after.links ?? []),
-    externalIds: null as SetChange<'externalIds'> | null,
-  }
-  if (!isDeepStrictEqual(before.externalIds, after.externalIds)) {
-    const names = await listIdNames(trx)
-    const entriesOf = ({ externalIds = {} }: KeptEmbedded) =>
-      Object.entries(externalIds).map(([source, externalId]) => ({ source: sourceKey(source, names), externalId }))
-    changes.externalIds = difference('externalIds', entriesOf(before), entriesOf(after))
+    genres: difference('genres', was.genres, is.genres),
+    tags: difference('tags', was.tags, is.tags),
+    externalLinks: difference('externalLinks', was.externalLinks, is.externalLinks),
+    externalIds: difference('externalIds', was.externalIds, is.externalIds),
   }
   return Object.fromEntries(Object.entries(changes).filter(([, change]) => change !== null))
 }
@@ -92,6 +93,3 @@ function difference<Name extends SetName>(
   const remove = [...was.keys()].filter((key) => !is.has(key))
   return add.length + remove.length === 0 ? null : { add, remove }
 }
-
-/** Sentences are not genres, and a list of keywords beyond the limit is cut. */
-const namesThatFit = (names: readonly string[] = []): string[] => names.filter((name) => name.length <= NAME_LENGTH_MAX).slice(0, NAMES_MAX)

@@ -33,6 +33,8 @@ export async function addApplication(
   const [row] = await trx('metadata_applications').insert(
     {
       [owner]: recordId,
+      // The order in which applications hold the lock on the record, which the times at which their transactions began may not be.
+      created_at: trx.raw('clock_timestamp()'),
       ...{ plugin_id: pluginId, plugin_key: pluginKey, external_id: externalId, applied_by: appliedBy, changes: JSON.stringify(changes) },
     },
     'id',
@@ -74,13 +76,36 @@ export async function listApplications(database: Knex, kind: Kind, recordId: str
   return rows.map(applicationOf)
 }
 
-/** Locks the row, so that two undo requests wait for each other. */
+/** The book or series of an application. */
+export async function findApplicationTarget(trx: Knex, id: string): Promise<{ kind: Kind; id: string } | null> {
+  const row = await trx('metadata_applications').where({ id }).first('series_id', 'book_id')
+  return row ? { kind: row.series_id === null ? 'book' : 'series', id: row.series_id ?? row.book_id } : null
+}
+
+/** Locks the row against the cover that a concurrent request adds. The caller locks the book or series before, as every change does. */
 export async function claimApplication(trx: Knex, id: string): Promise<Application | null> {
   const row = await trx('metadata_applications')
     .where({ id })
     .forUpdate()
     .first(...COLUMNS)
   return row ? applicationOf(row) : null
+}
+
+/** The applications to the same book or series after this one that are not undone, the oldest first. The caller holds the lock on the record. */
+export async function listLaterApplications(trx: Knex, { id, kind, recordId }: Application): Promise<Application[]> {
+  const all = await listApplications(trx, kind, recordId)
+  const at = all.findIndex((one) => one.id === id)
+  return all
+    .slice(0, at)
+    .filter(({ undoneAt }) => undoneAt === null)
+    .reverse()
+}
+
+/** Writes what undo needs of an application, after an earlier one was undone; its cover stays. */
+export async function storeDifference(trx: Knex, id: string, difference: Difference): Promise<void> {
+  await trx('metadata_applications')
+    .where({ id })
+    .update({ changes: trx.raw('changes || CAST(? AS jsonb)', [JSON.stringify(difference)]) })
 }
 
 export async function recordUndone(trx: Knex, id: string): Promise<void> {

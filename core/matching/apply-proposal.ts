@@ -3,15 +3,17 @@ import { dropCover, keepCover } from '#core/catalog/choose-cover.ts'
 import { announceRecords } from '#core/events/event-store.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { addApplication, forgetIfEmpty, recordCover } from '#core/matching/application-store.ts'
 import {
-  type Application,
-  addApplication,
-  claimApplication,
-  forgetIfEmpty,
-  recordCover,
-  recordUndone,
-} from '#core/matching/application-store.ts'
-import { type Choice, COVER, type FieldPreview, type FieldStatus, type Proposal, proposable } from '#core/matching/proposal.ts'
+  type Choice,
+  COVER,
+  type FieldPreview,
+  type FieldStatus,
+  isTarget,
+  type Proposal,
+  proposable,
+  withinTargets,
+} from '#core/matching/proposal.ts'
 import { proposalOf } from '#core/matching/proposal-of.ts'
 import {
   type Answered,
@@ -31,7 +33,7 @@ import { emptySet, isNames, type MetadataSet, SET_RULES, SETS, type SetName, val
 import { loadStates, readStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import type { Kind } from '#core/metadata/record-kind.ts'
 import { withSortTitle } from '#core/metadata/sort-title.ts'
-import { differenceOf, undoDifference } from '#core/metadata/undo-change.ts'
+import { differenceOf } from '#core/metadata/undo-change.ts'
 
 /** The record; the caller has checked that the user may see it. */
 export interface Target {
@@ -86,8 +88,6 @@ export interface Proposals {
   ): Promise<{ externalUrl: string | null; fields: FieldPreview[]; failure: ProviderFailure | null }>
   /** Gets the record from the provider and applies it, with its cover. @throws not_found */
   apply(target: Target, from: From, options: ApplyOptions): Promise<Answered<Applied>>
-  /** Restores what an application changed, except what was changed or locked since. @throws not_found, conflict if it was undone before */
-  undo(applicationId: string): ReturnType<typeof undoApplication>
 }
 
 interface ProposalDependencies {
@@ -117,11 +117,12 @@ class ProviderProposals implements Proposals {
     this.#parts = parts
   }
 
-  async #propose({ kind }: Target, { provider, externalId }: From, signal?: AbortSignal): Promise<Answered<Found>> {
+  async #propose({ kind }: Target, { provider, externalId }: From, choice: Choice, signal?: AbortSignal): Promise<Answered<Found>> {
     const got = await this.#parts.providers.get(provider.id, kind, externalId, signal)
     if ('failure' in got) return got
     const idNames = await listIdNames(this.#parts.database)
-    const proposal = proposalOf(kind, got.answer, { idKey: idKeyOf(provider, kind), pluginKey: provider.key, idNames })
+    const idKey = idKeyOf(provider, kind)
+    const proposal = withinTargets(proposalOf(kind, got.answer, { idKey, pluginKey: provider.key, idNames }), choice, idKey)
     return { answer: { proposal, externalUrl: got.answer.externalUrl ?? null } }
   }
 
@@ -154,7 +155,7 @@ class ProviderProposals implements Proposals {
     from: From,
     choice: Choice,
   ): Promise<{ externalUrl: string | null; fields: FieldPreview[]; failure: ProviderFailure | null }> {
-    const found = await this.#propose(target, from)
+    const found = await this.#propose(target, from, choice)
     if ('answer' in found) {
       const { proposal, externalUrl } = found.answer
       return { externalUrl, fields: await previewOn(this.#parts.database, target, proposal, choice), failure: null }
@@ -165,7 +166,7 @@ class ProviderProposals implements Proposals {
   }
 
   async apply(target: Target, from: From, options: ApplyOptions): Promise<Answered<Applied>> {
-    const found = await this.#propose(target, from, options.signal)
+    const found = await this.#propose(target, from, options.choice, options.signal)
     return 'failure' in found ? found : { answer: await this.#applyFound(target, from, found.answer, options) }
   }
 
@@ -187,21 +188,6 @@ class ProviderProposals implements Proposals {
     const message =
       count === 0 ? 'Nothing had to be changed.' : `${count} ${count === 1 ? 'field was' : 'fields were'} taken from ${provider.name}.`
     return { success: true, message, fields, applicationId, externalUrl, failure: null }
-  }
-
-  async undo(applicationId: string): ReturnType<typeof undoApplication> {
-    const undone = await undoApplication(this.#parts.database, applicationId)
-    const { kind, recordId: id, changes } = undone.application
-    if (changes.coverId === null) return undone
-    try {
-      await dropCover(this.#parts, { owner: { kind, id }, coverId: changes.coverId, by: 'plugin' })
-      return { ...undone, undone: [...undone.undone, 'cover'] }
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error
-      // It was deleted since.
-      if (error.code === 'not_found') return undone
-      return { ...undone, left: [...undone.left, { field: 'cover', reason: error.message }] }
-    }
   }
 }
 
@@ -254,28 +240,6 @@ async function applyProposal(
   })
 }
 
-/**
- * Restores what an application changed, except what was changed or locked since.
- * @returns restored and skipped fields
- * @throws not_found, conflict if it was undone before
- */
-async function undoApplication(
-  database: Knex,
-  id: string,
-): Promise<{ application: Application; undone: string[]; left: { field: string; reason: string }[] }> {
-  return await database.transaction(async (trx) => {
-    const application = (await claimApplication(trx, id)) ?? refuse('not_found', `There is no application ${id} of metadata.`)
-    if (application.undoneAt !== null) refuse('conflict', 'This was undone already.')
-    const { kind, recordId, changes } = application
-    const before = (await loadStates(trx, kind, [recordId], SETS[kind])).get(recordId) ?? missing({ kind, id: recordId })
-    const { next, undone, left } = undoDifference(kind, before, changes)
-    await storeStates(trx, kind, [{ before, next }])
-    await recordUndone(trx, id)
-    if (undone.length > 0) await announceRecords(trx, kind, [recordId], undone)
-    return { application, undone, left }
-  })
-}
-
 /** How a record stands before a proposal is applied. */
 interface Standing {
   state: MetadataState
@@ -310,8 +274,7 @@ function previewProposal(kind: Kind, { state, hasChosenCover }: Standing, propos
       proposedValue: proposedValue ?? null,
     })
     if (isNothing(given)) return show('not_provided', 'The provider does not say it.', current, null)
-    if (choice.targets !== null && !choice.targets.includes(field))
-      return show('no_permission', 'This provider is not used for this field.')
+    if (!isTarget(choice, field)) return show('no_permission', 'This provider is not used for this field.')
     if (choice.fields !== null && !choice.fields.includes(field)) return show('no_permission', 'It was not chosen.')
     if (choice.gapsOnly && (field === COVER ? hasChosenCover : !isNothing(current) && !isFromName(state, field)))
       return show('unchanged', 'It has a value already.')

@@ -11,6 +11,7 @@ import { idKeyOf, type Provider, type ProviderClient, type ProviderFailure } fro
 import { CONFIDENCE_MIN } from '#core/matching/rank-results.ts'
 import { type SearchTitle, searchTitle, titleOf } from '#core/matching/search-title.ts'
 import { findTargetLibrary } from '#core/matching/target-query.ts'
+import { undoApplication } from '#core/matching/undo-application.ts'
 import { listBookContexts, listSeriesContexts } from '#core/templates/context-query.ts'
 import type { RenderTemplate } from '#core/templates/render-template.ts'
 
@@ -56,7 +57,7 @@ export interface Matching {
   autoMatch(target: Target, how: AutoMatch): Promise<Matched>
   applications(target: Target): Promise<Application[]>
   /** @throws not_found, conflict */
-  undo(applicationId: string): ReturnType<Proposals['undo']>
+  undo(applicationId: string): ReturnType<typeof undoApplication>
 }
 
 export interface AutoMatch {
@@ -78,6 +79,7 @@ interface MatchingParts {
   database: Knex
   providers: ProviderClient
   proposals: Proposals
+  settings: { dataFolder: string }
   render: RenderTemplate
   rules: Rules
 }
@@ -196,16 +198,15 @@ class ProviderMatching implements Matching {
     return listApplications(this.#parts.database, kind, id)
   }
 
-  undo(applicationId: string): ReturnType<Proposals['undo']> {
-    return this.#parts.proposals.undo(applicationId)
+  undo(applicationId: string): ReturnType<typeof undoApplication> {
+    return undoApplication(this.#parts, applicationId)
   }
 }
 
 function choiceOf({ matching }: Provider, { fields, gapsOnly = false }: { fields: readonly string[] | null; gapsOnly?: boolean }): Choice {
   return {
     ...{ fields, gapsOnly },
-    // The identifier of the source is always taken, whatever fields are selected.
-    targets: matching.metadataTargets ? [...matching.metadataTargets, 'externalIds', 'externalLinks', 'externalRatings'] : null,
+    targets: matching.metadataTargets ?? null,
   }
 }
 

@@ -6,6 +6,7 @@ import type { SetEntries } from '#core/metadata/metadata-set.ts'
 import { NAME_LENGTH_MAX, NAMES_MAX } from '#core/metadata/name.ts'
 import { LANGUAGE } from '#core/metadata/patch-rules.ts'
 import { fieldsOf, type Kind } from '#core/metadata/record-kind.ts'
+import { isPossibleDate } from '#core/metadata/release-date.ts'
 import { COMIC_INFO_KEY, OWN_SOURCE, serviceOf, sourceKey } from '#core/metadata/source-key.ts'
 
 /** The keys of a provider's data. */
@@ -131,6 +132,9 @@ export function proposalOf(kind: Kind, answer: SeriesAnswer | BookAnswer, { idKe
   }
   for (const { name, proposed } of PROPOSED[kind])
     put(name, Object.hasOwn(lists, name) ? lists[name] : given[proposed as keyof typeof given])
+
+  // A preview shows each field by itself, and the day would be left out only beside its month.
+  if (!isPossibleDate(values)) delete values.day
 
   const sets: { -readonly [Name in keyof Proposal['sets']]: Proposal['sets'][Name] } = {}
   const genres = names(given.genres)

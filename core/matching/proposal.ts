@@ -26,7 +26,7 @@ export interface FieldPreview {
 export interface Choice {
   /** Fields that the user has chosen; null for all. */
   fields: readonly string[] | null
-  /** Fields that the provider is used for; null for all. */
+  /** Fields that the provider is used for; null for all. Its own identifier is always one of them: later matches find the record by it. */
   targets: readonly string[] | null
   /** Keeps all existing values. */
   gapsOnly?: boolean
@@ -44,3 +44,14 @@ export const proposable = (kind: Kind): string[] => [
   ...SETS[kind],
   COVER,
 ]
+
+/** Whether a provider may give a field. */
+export const isTarget = ({ targets }: Choice, field: string): boolean =>
+  targets === null || field === 'externalIds' || targets.includes(field)
+
+/** A proposal as far as its provider is used: without the field of identifiers only its own. */
+export function withinTargets(proposal: Proposal, { targets }: Choice, idKey: string): Proposal {
+  const { externalIds } = proposal.sets
+  if (targets === null || targets.includes('externalIds') || externalIds === undefined) return proposal
+  return { ...proposal, sets: { ...proposal.sets, externalIds: externalIds.filter(({ source }) => source === idKey) } }
+}

@@ -103,8 +103,9 @@ export const BookAnswer = Type.Object({
   volume: Optional(Whole),
   isbns: Optional(text(1_000)),
   language: Optional(text(35)),
-  month: Optional(Type.Integer({ minimum: 1, maximum: 12 })),
-  day: Optional(Type.Integer({ minimum: 1, maximum: 31 })),
+  // Without bounds, to which a number would be clamped: what is no month or day is dropped from the proposal.
+  month: Optional(Type.Integer()),
+  day: Optional(Type.Integer()),
   pageCount: Optional(Whole),
   subjects: Type.Optional(Words),
 } satisfies Members<ProposedBy<typeof BOOK_FIELDS>>)

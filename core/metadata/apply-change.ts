@@ -5,6 +5,7 @@ import { applySet, isSameEntry, type SetChange } from '#core/metadata/apply-set.
 import { changedNames, type Giver, type MetadataRecord, type Source } from '#core/metadata/field.ts'
 import { isNames, type MetadataSet, type MetadataSets, SET_RULES, SETS, type SetName } from '#core/metadata/metadata-set.ts'
 import { fieldsOf, type Kind, type PatchOf } from '#core/metadata/record-kind.ts'
+import { isPossibleDate } from '#core/metadata/release-date.ts'
 
 export type SetChanges = { readonly [Name in SetName]?: SetChange<Name> }
 
@@ -36,12 +37,32 @@ export function applyChange<One extends Kind, State extends MetadataState>(
   change: MetadataChange<One>,
   source: Source,
 ): { next: State; outcomes: Outcome[] } {
-  const patched = applyPatch(fieldsOf(kind), state, change.values ?? {}, source)
+  const patched = applyValues(kind, state, change.values ?? {}, source)
   const withValues = { ...state, ...patched.next }
   // A file name provides no sets.
   if (source === 'file_name' || change.sets === undefined) return { next: withValues, outcomes: patched.outcomes }
   const { next, outcomes } = applySets(kind, withValues, change.sets, source)
   return { next, outcomes: [...patched.outcomes, ...outcomes] }
+}
+
+/** Fields by {@link applyPatch}. Of a date that does not exist a machine's parts are left out, the day first; a person's are refused before they are stored. */
+function applyValues(
+  kind: Kind,
+  state: MetadataState,
+  values: Readonly<Record<string, unknown>>,
+  source: Source,
+): ReturnType<typeof applyPatch> {
+  const apply = (patch: Readonly<Record<string, unknown>>) => applyPatch(fieldsOf(kind), state, patch, source)
+  const patched = apply(values)
+  if (source === 'user' || isPossibleDate(patched.next.values)) return patched
+  const { day: _, ...withoutDay } = values
+  const { month: __, ...yearOnly } = withoutDay
+  const { year: ___, ...undated } = yearOnly
+  for (const patch of [{ ...withoutDay, day: null }, withoutDay, yearOnly]) {
+    const tried = apply(patch)
+    if (isPossibleDate(tried.next.values)) return tried
+  }
+  return apply(undated)
 }
 
 /** Like {@link applyChange}, for sets only. */

@@ -187,12 +187,13 @@ function givenAuthors(fields: readonly Field[], patch: Readonly<Record<string, u
 }
 
 /**
- * The people of a comma-separated string; who is known in that role keeps a sort name. The string as it is shown means the people as they are:
- * a form that sends it back does not tear "King, Jr." in two.
+ * The people of a comma-separated string; who is known in that role keeps a sort name. The string as it is shown means the people as they are, and a known
+ * "King, Jr." stays one person when somebody adds a name.
  */
 function namedAuthors(known: readonly Author[], role: AuthorRole, value: unknown): Author[] {
   if (value === joinNames(known, role)) return known.filter((author) => author.role === role)
-  const names = splitNames((value as string | null) ?? '')
+  const withComma = known.filter((author) => author.role === role && author.name.includes(',')).map(({ name }) => name)
+  const names = splitNames((value as string | null) ?? '', withComma)
   return uniqueAuthors(names.map((name) => known.find((author) => author.role === role && author.name === name) ?? { name, role }))
 }
 
@@ -254,12 +255,24 @@ function uniqueAuthors(authors: readonly Author[]): Author[] {
   return [...seen.values()]
 }
 
-/** "Moore, Gibbons" are two people; the API joins names like this. */
-export function splitNames(text: string): string[] {
-  return text
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
+/**
+ * "Moore, Gibbons" are two people; the API joins names like this.
+ * @param known names with commas that count as one where they stand whole
+ */
+export function splitNames(text: string, known: readonly string[] = []): string[] {
+  const names: string[] = []
+  const longestFirst = known.toSorted((one, other) => other.length - one.length)
+  for (let start = 0; start <= text.length; ) {
+    while (/\s/.test(text[start] ?? '')) start++
+    const whole = longestFirst.find(
+      (name) => text.startsWith(name, start) && /^\s*(,|$)/.test(text.slice(start + name.length, start + name.length + 20)),
+    )
+    const comma = text.indexOf(',', start + (whole?.length ?? 0))
+    const end = comma === -1 ? text.length : comma
+    names.push(text.slice(start, end).trim())
+    start = end + 1
+  }
+  return names.filter((name) => name !== '')
 }
 
 /** Names of one role, joined as in the API; null if there is none. */

@@ -4,7 +4,7 @@ import { visibleTo } from '#core/account/visibility.ts'
 import { announceCover as announceCoverChange } from '#core/events/event-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { COVERS_PER_OWNER_MAX, type CoverGiver, type CoverOwner } from '#core/metadata/cover.ts'
-import { readLocks } from '#core/metadata/metadata-record-store.ts'
+import { readLocks, touchRecords } from '#core/metadata/metadata-record-store.ts'
 
 export interface CoverRow {
   id: string
@@ -79,9 +79,15 @@ export async function addCover(
     await coversOf(trx, owner).where('is_selected', true).update({ is_selected: false })
     await trx('cover_orphans').where('cover_id', cover.id).delete()
     const [row] = await trx('covers').insert({ ...cover, [ownerColumn(owner)]: owner.id, is_selected: true }, COLUMNS)
-    await announceCoverChange(trx, owner)
+    await recordChange(trx, owner)
     return row
   })
+}
+
+/** Clients that keep copies compare the time of the book or series. */
+async function recordChange(trx: Knex.Transaction, owner: CoverOwner): Promise<void> {
+  await touchRecords(trx, owner.kind, [owner.id])
+  await announceCoverChange(trx, owner)
 }
 
 /** A person may have spoken while a plugin's picture was fetched. @throws conflict */
@@ -96,7 +102,7 @@ export async function selectCover(database: Knex, owner: CoverOwner, coverId: st
   await database.transaction(async (trx) => {
     await lockOwner(trx, owner)
     await coversOf(trx, owner).where('is_selected', true).update({ is_selected: false, updated_at: trx.fn.now() })
-    await announceCoverChange(trx, owner)
+    await recordChange(trx, owner)
     if (coverId === null) return
     const changed = await coversOf(trx, owner)
       .where('id', coverId)
@@ -121,6 +127,6 @@ export async function removeCoverRow(
     if (by !== 'user' && cover.given_by === 'user') refuse('conflict', 'Somebody has chosen this cover since.')
     await coversOf(trx, owner).where('id', coverId).delete()
     await trx('cover_orphans').insert({ kind: owner.kind, owner_id: owner.id, cover_id: coverId })
-    await announceCoverChange(trx, owner)
+    await recordChange(trx, owner)
   })
 }

@@ -10,7 +10,7 @@ import { listFileTitles } from '#core/metadata/embedded-store.ts'
 import type { Field } from '#core/metadata/field.ts'
 import { readFileName } from '#core/metadata/file-name.ts'
 import { nameKey } from '#core/metadata/name.ts'
-import { checkPatchRules } from '#core/metadata/patch-rules.ts'
+import { checkDate, checkPatchRules } from '#core/metadata/patch-rules.ts'
 import type { PatchOf } from '#core/metadata/record-kind.ts'
 import type { Taxonomy } from '#core/metadata/taxonomy-store.ts'
 
@@ -28,7 +28,7 @@ export async function patchBooks(
   const { title, ...rest } = checkPatchRules(change.patch)
   if (title !== null) {
     const patch = title === undefined ? rest : { ...rest, title }
-    return await changeBooks(database, caller, change.bookIds, (state) => applyChange('book', state, { values: patch }, 'user'))
+    return await changeBooks(database, caller, change.bookIds, (state) => patched(state, patch))
   }
   return await database.transaction(async (trx) => {
     const names = await listFileTitles(trx, change.bookIds)
@@ -36,10 +36,16 @@ export async function patchBooks(
       const { strategy = '', fileName = '', embedded } = names.get(state.id) ?? {}
       const found = { embedded: embeddedTitle({ strategy, embedded: embedded ?? undefined }), file_name: readFileName(fileName).title }
       const given = giveUpTitle(fields, state, found)
-      const { next, outcomes } = applyChange('book', { ...state, ...given.next }, { values: rest }, 'user')
+      const { next, outcomes } = patched({ ...state, ...given.next }, rest)
       return { next, outcomes: [given.outcome, ...outcomes] }
     })
   })
+}
+
+function patched(state: MetadataState, values: PatchOf['book']): { next: MetadataState; outcomes: Outcome[] } {
+  const done = applyChange('book', state, { values }, 'user')
+  checkDate(values, done.next.values)
+  return done
 }
 
 /** Those of these books whose analysis did not record whether the file has a title. */

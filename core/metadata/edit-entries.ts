@@ -73,6 +73,7 @@ export async function replaceEntries<Name extends EntrySet>(
       return {
         add: [...keyed].filter(([key, value]) => !isThere(key, value)).map(([, value]) => value),
         remove: [...entries.keys()].filter((key) => !keyed.has(key)),
+        isWhole: true,
       }
     })
   })

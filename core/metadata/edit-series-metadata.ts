@@ -7,7 +7,7 @@ import { applyChange, type MetadataState } from '#core/metadata/apply-change.ts'
 import { giveUpTitle, type Outcome } from '#core/metadata/apply-patch.ts'
 import { changedLocks, editLocks, editRecords, editSets, isChanged, type RecordOutcome } from '#core/metadata/edit-records.ts'
 import type { Field } from '#core/metadata/field.ts'
-import { emptySet } from '#core/metadata/metadata-set.ts'
+import { emptySet, SETS } from '#core/metadata/metadata-set.ts'
 import { nameKey } from '#core/metadata/name.ts'
 import { checkPatchRules } from '#core/metadata/patch-rules.ts'
 import type { PatchOf } from '#core/metadata/record-kind.ts'
@@ -18,8 +18,6 @@ import { withSortTitle } from '#core/metadata/sort-title.ts'
 import type { Taxonomy } from '#core/metadata/taxonomy-store.ts'
 
 const fields: readonly Field[] = SERIES_FIELDS
-/** What a reset clears besides the fields; links and ratings stay, because they identify the series at services. */
-const FORGOTTEN = ['genres', 'tags', 'alternateTitles', 'externalIds'] as const
 
 interface Change {
   seriesIds: readonly string[]
@@ -80,19 +78,23 @@ export async function lockSeries(
 }
 
 /**
- * Forgets all that people and machines have said of series, locks, further titles and identifiers too, but for the title; then the books' files say
- * again what they know. Sharing tags go where the caller may give them.
+ * Forgets everything that people and machines gave series: fields, title, sets, locks, and what people removed. Then the title is that of the folder, and the
+ * books' files give again what they know. Covers stay. Sharing tags go where the caller may give them.
  */
 export async function resetSeries(database: Knex, caller: Caller, change: Change): Promise<RecordOutcome[]> {
   return await database.transaction(async (trx) => {
+    const names = await listFolderTitles(trx, change.seriesIds)
     const done = await editRecords(trx, {
       ...seriesOf(caller, change),
-      sets: FORGOTTEN,
+      sets: SETS.series,
       change: (state) => {
-        // The title counts as that of the folder, so that a file may provide a better one.
-        const { title } = state.values
-        const sets = Object.fromEntries(FORGOTTEN.map((name) => [name, emptySet()]))
-        return { next: { ...state, values: { title }, sources: { title: 'file_name' }, sets, locks: new Set() }, outcomes: [] }
+        const { title } = giveUpTitle(fields, state, { file_name: names.get(state.id) }).next.values
+        // An undo of what was applied before brings nothing back.
+        const sets = Object.fromEntries(
+          SETS.series.map((name) => [name, { ...emptySet(), replacements: (state.sets[name]?.replacements ?? 0) + 1 }]),
+        )
+        const empty = { ...state, values: { title }, sources: { title: 'file_name' as const }, sets, locks: new Set<string>() }
+        return { next: withSortTitle(empty), outcomes: [] }
       },
     })
     const ids = done.map(({ id }) => id)
@@ -100,7 +102,7 @@ export async function resetSeries(database: Knex, caller: Caller, change: Change
     if (caller.permissions.has('system-admin')) await clearSeriesTags(trx, ids)
     await forgetAggregated(trx, ids)
     await aggregateSeries(trx, ids)
-    await announceSeries(trx, ids, [...fields.map(({ name }) => name), ...FORGOTTEN, 'sharingTags', 'locks'])
+    await announceSeries(trx, ids, [...fields.map(({ name }) => name), ...SETS.series, 'sharingTags', 'locks'])
     return done
   })
 }

@@ -34,9 +34,7 @@ export interface Embedded {
 }
 
 /**
- * What of {@link Embedded} has no field of the book and is kept in `book_metadata.embedded`, for the series to be aggregated from; and its title (null where it
- * says none), for who gives up another one.
+ * What of {@link Embedded} is kept in `book_metadata.embedded`: for the series, which is aggregated from it; and the title (null where the file has none) and
+ * the fields, for when what hides them is given up or undone.
  */
-export type KeptEmbedded = Pick<Embedded, 'genres' | 'tags' | 'storyArcs' | 'links' | 'externalIds' | 'series' | 'seriesSidecar'> & {
-  title?: string | null
-}
+export type KeptEmbedded = Omit<Embedded, 'title'> & { title?: string | null }

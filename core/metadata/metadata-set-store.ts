@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Knex } from 'knex'
 import type { SetState } from '#core/metadata/apply-change.ts'
 import { isSameEntry } from '#core/metadata/apply-set.ts'
@@ -8,7 +9,6 @@ import {
   isNames,
   type MetadataSet,
   type MetadataSets,
-  remembersRemoved,
   SET_RULES,
   type SetEntries,
   type SetName,
@@ -28,6 +28,12 @@ const ROWS: { readonly [Name in Exclude<SetName, 'genres' | 'tags'>]: { table: s
     externalRatings: { table: 'external_ratings', columns: { source: 'source', rating: 'rating', voteCount: 'vote_count' } },
   }
 type RowSet = keyof typeof ROWS
+const METADATA = {
+  book: { metadata: 'book_metadata', key: 'book_id' },
+  series: { metadata: 'series_metadata', key: 'series_id' },
+} as const
+/** What is stored of the edits of people, by set. */
+type SetEdits = { readonly [Name in SetName]?: Pick<MetadataSet, 'removed' | 'replacements'> }
 const columnsOf = (name: RowSet): [member: string, column: string][] => Object.entries(ROWS[name].columns)
 const tableOf = (kind: Kind, name: RowSet): string => `${kind}_${ROWS[name].table}`
 const taxonomyOf = (name: 'genres' | 'tags') => (name === 'genres' ? 'genre' : 'tag')
@@ -73,16 +79,15 @@ export async function readSets(
       ?.get(set)
       ?.entries.set(key ?? keyOf(value), { value, giver, ...(id !== null && { id }) })
   }
-  for (const name of names) {
-    if (!remembersRemoved(kind, name)) continue
-    const removed = await trx('book_metadata')
-      .whereRaw('book_id = ANY(CAST(? AS uuid[])) AND removed_tags <> ?', [[...ids], '{}'])
-      .select('book_id', 'removed_tags')
-    for (const { book_id, removed_tags } of removed)
-      found
-        .get(book_id)
-        ?.get(name)
-        ?.removed.push(...removed_tags)
+  const { metadata, key: owner } = METADATA[kind]
+  const edited = await trx(metadata)
+    .whereRaw(`${owner} = ANY(CAST(? AS uuid[])) AND set_edits <> ?`, [[...ids], '{}'])
+    .select(owner, 'set_edits')
+  for (const row of edited as { [owner: string]: string | SetEdits; set_edits: SetEdits }[]) {
+    for (const [name, edits] of Object.entries(row.set_edits)) {
+      const set = found.get(row[owner] as string)?.get(name as SetName)
+      if (set) Object.assign(set, edits)
+    }
   }
   return new Map([...found].map(([id, sets]) => [id, Object.fromEntries(sets) as MetadataSets]))
 }
@@ -103,8 +108,8 @@ export async function storeSets(trx: Knex, kind: Kind, changes: readonly SetsCha
     })
     if (isNames(name)) await storeNames(trx, kind, name, differences)
     else await storeRows(trx, kind, name, differences)
-    if (remembersRemoved(kind, name)) await storeRemoved(trx, changes, name)
   }
+  await storeEdits(trx, kind, changes)
 }
 
 interface SetDifference {
@@ -184,16 +189,21 @@ async function storeRows(trx: Knex, kind: Kind, name: RowSet, differences: reado
   )
 }
 
-/** The row of metadata is made where there is none. */
-async function storeRemoved(trx: Knex, changes: readonly SetsChange[], name: SetName): Promise<void> {
+/** Inserts the row of metadata where there is none. Sets that were not read keep theirs. */
+async function storeEdits(trx: Knex, kind: Kind, changes: readonly SetsChange[]): Promise<void> {
+  const { metadata, key } = METADATA[kind]
   const rows = changes.flatMap(({ before, next }) => {
-    const [was = [], is = []] = [before.sets[name]?.removed, next.sets[name]?.removed]
-    return was.length === is.length && was.every((key, index) => key === is[index]) ? [] : [{ book_id: next.id, removed_tags: is }]
+    const edited = (Object.entries(next.sets) as [SetName, MetadataSet][]).filter(([name, set]) => {
+      const { removed = [], replacements = 0 }: Partial<MetadataSet> = before.sets[name] ?? {}
+      return (set.replacements ?? 0) !== replacements || !isDeepStrictEqual(removed, set.removed)
+    })
+    const edits = edited.map(([name, { removed, replacements = 0 }]) => [name, { removed, replacements }])
+    return edits.length === 0 ? [] : [{ [key]: next.id, set_edits: Object.fromEntries(edits) }]
   })
   await writeInStatements(rows, (text) =>
     trx.raw(
-      `INSERT INTO book_metadata (book_id, removed_tags) SELECT book_id, removed_tags FROM jsonb_to_recordset(CAST(? AS jsonb)) AS r (book_id uuid, removed_tags text[])
-       ORDER BY book_id ON CONFLICT (book_id) DO UPDATE SET removed_tags = excluded.removed_tags`,
+      `INSERT INTO ${metadata} AS m (${key}, set_edits) SELECT ${key}, set_edits FROM jsonb_to_recordset(CAST(? AS jsonb)) AS r (${key} uuid, set_edits jsonb)
+       ORDER BY ${key} ON CONFLICT (${key}) DO UPDATE SET set_edits = m.set_edits || excluded.set_edits`,
       [text],
     ),
   )

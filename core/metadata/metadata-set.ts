@@ -25,8 +25,10 @@ export interface GivenEntry<Name extends SetName = SetName> {
 /** All entries of a set of one book or series, by their keys. */
 export interface MetadataSet<Name extends SetName = SetName> {
   entries: ReadonlyMap<string, GivenEntry<Name>>
-  /** Keys of entries that a person removed, which machines must not add again; latest first. */
+  /** What a person removed or corrected, which machines must not add again, by `removedKeyOf`; latest first. */
   removed: readonly string[]
+  /** How often a person has set all entries at once: the undo of an earlier change adds nothing to that. */
+  replacements?: number
 }
 
 /** The sets of one book or series, as far as they were read. */
@@ -40,6 +42,11 @@ export const SETS = {
 
 interface SetRule<Name extends SetName> {
   keyOf: (entry: SetEntries[Name]) => string
+  /**
+   * By which an entry that a person removed is recognized when a machine gives it again: a title under any label, a link or rating of the same service. Of an
+   * identifier also its value, for another one of the same service may be the right one.
+   */
+  removedKeyOf: (entry: SetEntries[Name]) => string
   /** Maximum number of entries. */
   most: number
   /** The lock that excludes machines. Without one, machines keep the entries of people. */
@@ -54,25 +61,29 @@ const NO_LOCK = { book: null, series: null }
 const bySource = ({ source }: { source: string }): string => source
 
 export const SET_RULES: { readonly [Name in SetName]: SetRule<Name> } = {
-  genres: { keyOf: nameKey, most: NAMES_MAX, lock: { book: 'genre', series: 'genres' }, what: 'genres' },
-  tags: { keyOf: nameKey, most: NAMES_MAX, lock: { book: null, series: 'tags' }, what: 'tags' },
+  genres: { keyOf: nameKey, removedKeyOf: nameKey, most: NAMES_MAX, lock: { book: 'genre', series: 'genres' }, what: 'genres' },
+  tags: { keyOf: nameKey, removedKeyOf: nameKey, most: NAMES_MAX, lock: { book: null, series: 'tags' }, what: 'tags' },
   alternateTitles: {
     // JSON, since a text of the database holds no NUL that could part the two.
     keyOf: ({ label, title }) => JSON.stringify([label, title]),
+    removedKeyOf: ({ title }) => nameKey(title),
     most: ALTERNATE_TITLES_MAX,
     lock: { book: null, series: 'alternateTitles' },
     what: 'further titles',
   },
-  externalIds: { keyOf: bySource, most: SERVICES_MAX, lock: NO_LOCK, what: 'identifiers at other services' },
-  externalLinks: { keyOf: bySource, most: SERVICES_MAX, lock: NO_LOCK, what: 'links to other services' },
-  externalRatings: { keyOf: bySource, most: SERVICES_MAX, lock: NO_LOCK, what: 'ratings at other services' },
+  externalIds: {
+    keyOf: bySource,
+    removedKeyOf: ({ source, externalId }) => JSON.stringify([source, externalId]),
+    most: SERVICES_MAX,
+    lock: NO_LOCK,
+    what: 'identifiers at other services',
+  },
+  externalLinks: { keyOf: bySource, removedKeyOf: bySource, most: SERVICES_MAX, lock: NO_LOCK, what: 'links to other services' },
+  externalRatings: { keyOf: bySource, removedKeyOf: bySource, most: SERVICES_MAX, lock: NO_LOCK, what: 'ratings at other services' },
 }
 
 /** Sets of names: a person who changes them is done with them, so that a lock is set where there is one, and a plugin gives all of them at once. */
 export const isNames = (name: SetName): name is 'genres' | 'tags' => name === 'genres' || name === 'tags'
-
-/** A lock keeps what a person took away from coming back; where there is none it is remembered. Only tags of books are given again all the time. */
-export const remembersRemoved = (kind: 'book' | 'series', name: SetName): boolean => kind === 'book' && name === 'tags'
 
 export const emptySet = <Name extends SetName>(): MetadataSet<Name> => ({ entries: new Map(), removed: [] })
 

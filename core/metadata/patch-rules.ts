@@ -4,6 +4,7 @@ import { splitNames } from '#core/metadata/apply-patch.ts'
 import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
 import { AUTHORS_MAX, CUSTOM_BYTES_MAX, type Field, NAME_LENGTH_MAX } from '#core/metadata/field.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
+import { isPossibleDate } from '#core/metadata/release-date.ts'
 
 /** Deeper than any value that a user writes, and safe for recursive code. */
 const CUSTOM_DEPTH_MAX = 16
@@ -37,10 +38,25 @@ export function checkPatchRules<Patch extends Readonly<Record<string, unknown>>>
     if (depthOf(patch.customMetadata) > CUSTOM_DEPTH_MAX)
       refuseMember(`${at}/customMetadata`, `must not be nested deeper than ${CUSTOM_DEPTH_MAX} levels`)
   }
-  // The whole days of a month are known only together with it; an impossible one is a slip of the hand.
-  if (typeof patch.day === 'number' && typeof patch.month === 'number' && patch.day > daysOf(patch.month, patch.year))
-    refuseMember(`${at}/day`, `is not a day of month ${patch.month}`)
+  if (!isPossibleDate(patch)) refuseDay(patch, `${at}/day`)
   return checked
+}
+
+/**
+ * Refuses a date that does not exist in a record after a patch that changes a part of it: the rest may have been there before.
+ * @throws invalid_value with the path of the first part in the patch
+ */
+export function checkDate(patch: Readonly<Record<string, unknown>>, values: Readonly<Record<string, unknown>>): void {
+  const changed = DATE_PARTS.find((name) => patch[name] !== undefined)
+  if (changed !== undefined && !isPossibleDate(values)) refuseDay(values, `/${changed}`)
+}
+
+const DATE_PARTS = ['day', 'month', 'year']
+
+function refuseDay({ year, month, day }: Readonly<Record<string, unknown>>, path: string): never {
+  const date = typeof year === 'number' ? `month ${month} of ${year}` : `month ${month}`
+  const message = `gives a date that does not exist: ${date} has no day ${day}`
+  return refuse('invalid_value', `The member ${path.slice(1)} ${message}. Send the whole date.`, { details: [{ path, message }] })
 }
 
 export function refuseMember(path: string, message: string): never {
@@ -63,11 +79,6 @@ function checkNames(patch: Readonly<Record<string, unknown>>, at: string): void 
     if (names.some((name) => name.length > NAME_LENGTH_MAX))
       refuseMember(`${at}/${member}`, `holds a name longer than ${NAME_LENGTH_MAX} characters; separate people by commas`)
   }
-}
-
-function daysOf(month: number, year: unknown): number {
-  // Without a year the 29th of February may be one.
-  return new Date(Date.UTC(typeof year === 'number' ? year : 2000, month, 0)).getUTCDate()
 }
 
 function depthOf(value: unknown): number {

@@ -19,6 +19,14 @@ export function dayOf(issued: string): string {
   return issued + '-01-01'.slice(issued.length - 'yyyy'.length)
 }
 
+/** Whether a day exists in its month. Without a year the 29th of February may be one, and a day without a month is checked when it has one. */
+export function isPossibleDate({ year, month, day }: { readonly [Part in keyof KnownDate]?: unknown }): boolean {
+  if (typeof day !== 'number' || typeof month !== 'number') return true
+  return day <= daysOf(typeof year === 'number' ? year : LEAP_YEAR, month)
+}
+
+const LEAP_YEAR = 2000
+
 /** Of a month from 1. */
 function daysOf(year: number, month: number): number {
   // The day before the first of the next month; years below 100 are set apart, where Date means the twentieth century.

@@ -48,7 +48,7 @@ export async function listAggregatesDue(database: Knex, libraryId: string): Prom
 export async function listHints(trx: Knex, seriesIds: readonly string[], readingOrder: string): Promise<BookHints[]> {
   const { rows } = await trx.raw(
     `SELECT books.series_id AS "seriesId", m.sources, m.publisher, m.imprint, m.language_iso AS "languageIso", m.summary, m.year, m.manga,
-       m.authors, m.embedded
+       m.authors, m.embedded - 'book' AS embedded
      FROM books JOIN book_metadata m ON m.book_id = books.id
      WHERE books.series_id = ANY(CAST(? AS uuid[])) AND books.deleted_at IS NULL ORDER BY ${readingOrder}`,
     [[...seriesIds]],

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
-import { announceBooks, announceSeries } from '#core/events/event-store.ts'
+import { announceRecords } from '#core/events/event-store.ts'
+import { lockRecords, touchRecords } from '#core/metadata/metadata-record-store.ts'
 import { cleanName, nameKey } from '#core/metadata/name.ts'
 
 /** Genres and tags are the same thing in two tables. */
@@ -20,13 +21,17 @@ export async function ensureNames(trx: Knex, taxonomy: Taxonomy, names: readonly
 /** Takes one genre or tag away everywhere. False when there is none. */
 export async function deleteName(database: Knex, taxonomy: Taxonomy, id: string): Promise<boolean> {
   return await database.transaction(async (trx) => {
-    // Locked first: nothing takes it meanwhile.
-    const name = await trx(`${taxonomy}s`).where({ id }).forUpdate().first('id')
-    if (!name) return false
     const carriedBy = async (bearer: Bearer): Promise<string[]> =>
       await trx(`${bearer}_${taxonomy}s`).where(`${taxonomy}_id`, id).pluck(`${bearer}_id`)
-    await announceSeries(trx, await carriedBy('series'), [`${taxonomy}s`])
-    await announceBooks(trx, await carriedBy('book'), [`${taxonomy}s`])
+    // The records before the name, as every change locks them; a change that took the name meanwhile is finished when the name is locked.
+    for (const bearer of ['series', 'book'] as const) await lockRecords(trx, bearer, await carriedBy(bearer))
+    const name = await trx(`${taxonomy}s`).where({ id }).forUpdate().first('id')
+    if (!name) return false
+    for (const bearer of ['series', 'book'] as const) {
+      const ids = await carriedBy(bearer)
+      await touchRecords(trx, bearer, ids)
+      await announceRecords(trx, bearer, ids, [`${taxonomy}s`])
+    }
     await trx(`${taxonomy}s`).where({ id }).delete()
     return true
   })

@@ -18,6 +18,8 @@ export interface Difference {
   values: Record<string, { before: unknown; after: unknown; sources: Record<string, Source | null> }>
   /** Entries that differ, also in their source only. */
   sets: { [Name in SetName]?: EntryDifference[] }
+  /** How often people had set all entries of these sets, where they had. */
+  replacements?: { [Name in SetName]?: number }
 }
 
 export function differenceOf(kind: Kind, before: MetadataState, after: MetadataState): Difference {
@@ -35,7 +37,9 @@ export function differenceOf(kind: Kind, before: MetadataState, after: MetadataS
     const entries = differentEntries(before.sets[name], after.sets[name])
     if (entries.length > 0) sets[name] = entries
   }
-  return { values, sets }
+  const counts = Object.keys(sets).map((name) => [name, after.sets[name as SetName]?.replacements ?? 0] as const)
+  const replacements = Object.fromEntries(counts.filter(([, count]) => count > 0))
+  return { values, sets, ...(Object.keys(replacements).length > 0 && { replacements }) }
 }
 
 function differentEntries(before: MetadataSet | undefined, after: MetadataSet | undefined): EntryDifference[] {
@@ -52,63 +56,128 @@ function differentEntries(before: MetadataSet | undefined, after: MetadataSet | 
 const isSameGiven = (one: EntryDifference['before'], other: EntryDifference['before']): boolean =>
   one?.giver === other?.giver && isSameEntry(one?.value, other?.value)
 
+/** The result of an undo. */
+interface Undone {
+  next: MetadataState
+  /** The fields that were put back. */
+  undone: string[]
+  /** The fields that stay, or a part of them, with the reason. */
+  left: { field: string; reason: string }[]
+  /** The later changes as if this one had never been. */
+  later: Difference[]
+}
+
 /**
- * Puts back what a change made of a book or series: every field and every entry that nobody has changed or locked since. What a person has given or taken
- * away since stays so.
- * @returns the fields that were put back, and those that were left, or a part of them
+ * Puts back what a change made of a book or series: every field and every entry that nobody has changed or locked since. What people have given, removed or
+ * set as a whole since stays so. Where a later change replaced what this one gave, that one takes over what was there before: undone in any order, changes
+ * leave the record as it was without them.
+ * @param later changes of the same record after this one that are not undone, the oldest first
  */
-export function undoDifference(
-  kind: Kind,
-  state: MetadataState,
-  { values: changedValues, sets: changedSets }: Difference,
-): { next: MetadataState; undone: string[]; left: { field: string; reason: string }[] } {
-  const undone: string[] = []
-  const left: { field: string; reason: string }[] = []
+export function undoDifference(kind: Kind, state: MetadataState, change: Difference, later: readonly Difference[] = []): Undone {
+  const done: Undone = {
+    next: state,
+    undone: [],
+    left: [],
+    later: later.map(({ values, sets, ...rest }) => ({ values: { ...values }, sets: { ...sets }, ...rest })),
+  }
   const values: Record<string, unknown> = { ...state.values }
   const sources: Record<string, Source> = { ...state.sources }
-  for (const [field, change] of Object.entries(changedValues)) {
-    const isAsApplied = isDeepStrictEqual(state.values[field] ?? null, change.after)
-    if (state.locks.has(field) || !isAsApplied) {
-      left.push({ field, reason: state.locks.has(field) ? LOCKED : CHANGED })
+  for (const [field, { before, after, sources: earlier }] of Object.entries(change.values)) {
+    const reason = replaceEarlierValue(done.later, change, field) ? REPLACED : objection(state, field, { after, sources: earlier })
+    if (reason !== null) {
+      done.left.push({ field, reason })
       continue
     }
-    if (change.before === null) delete values[field]
-    else values[field] = change.before
-    for (const [name, source] of Object.entries(change.sources)) {
+    if (before === null) delete values[field]
+    else values[field] = before
+    for (const [name, source] of Object.entries(earlier)) {
       if (source === null) delete sources[name]
       else sources[name] = source
     }
-    undone.push(field)
+    done.undone.push(field)
   }
-  const sets: { [Name in SetName]?: MetadataSet } = { ...state.sets }
-  for (const name of SETS[kind]) {
-    const entries = changedSets[name]
-    const current = sets[name]
-    if (!entries || !current) continue
-    const lock = SET_RULES[name].lock[kind]
-    if (lock !== null && state.locks.has(lock)) {
-      left.push({ field: name, reason: LOCKED })
-      continue
-    }
-    const { next, count } = undoEntries(name, current, entries)
-    sets[name] = next
-    if (count === entries.length) undone.push(name)
-    else left.push({ field: name, reason: count === 0 ? CHANGED : PARTLY_CHANGED })
-  }
-  return { next: { ...state, values, sources, sets: sets as MetadataSets }, undone, left }
+  const sets = undoSets(kind, state, change, done)
+  return { ...done, next: { ...state, values, sources, sets } }
 }
 
 const LOCKED = 'It was locked since.'
 const CHANGED = 'It was changed since.'
 const PARTLY_CHANGED = 'Some of it was changed since; the rest was put back.'
+const REPLACED = 'Metadata that was applied later replaced it.'
+
+type ValueDifference = Difference['values'][string]
+
+/** Why a value stays; null if it may be put back. */
+function objection(state: MetadataState, field: string, { after, sources }: Pick<ValueDifference, 'after' | 'sources'>): string | null {
+  if (state.locks.has(field)) return LOCKED
+  const isOfPerson = Object.entries(sources).some(([name, source]) => source !== 'user' && state.sources[name] === 'user')
+  return isOfPerson || !isDeepStrictEqual(state.values[field] ?? null, after) ? CHANGED : null
+}
+
+/** Whether a later change gave the field another value. That one then knows the value before this change, unless somebody changed it between the two. */
+function replaceEarlierValue(later: readonly Difference[], { values }: Difference, field: string): boolean {
+  const change = values[field] as ValueDifference
+  const next = later.find((one) => field in one.values)
+  const replaced = next?.values[field]
+  if (!next || !replaced) return false
+  if (isDeepStrictEqual(replaced.before, change.after)) next.values[field] = { ...replaced, before: change.before, sources: change.sources }
+  return true
+}
+
+function undoSets(kind: Kind, state: MetadataState, change: Difference, { undone, left, later }: Undone): MetadataSets {
+  const sets: { [Name in SetName]?: MetadataSet } = { ...state.sets }
+  for (const name of SETS[kind]) {
+    const entries = change.sets[name]
+    const current = sets[name]
+    if (!entries || !current) continue
+    const open = entries.filter((entry) => !replaceEarlierEntry(later, { name, entry, replacements: change.replacements?.[name] ?? 0 }))
+    const lock = SET_RULES[name].lock[kind]
+    if (lock !== null && state.locks.has(lock)) {
+      left.push({ field: name, reason: LOCKED })
+      continue
+    }
+    if ((current.replacements ?? 0) !== (change.replacements?.[name] ?? 0)) {
+      left.push({ field: name, reason: CHANGED })
+      continue
+    }
+    const { next, count } = undoEntries(name, current, open)
+    sets[name] = next
+    if (count === entries.length) undone.push(name)
+    else left.push({ field: name, reason: count > 0 ? PARTLY_CHANGED : open.length === 0 ? REPLACED : CHANGED })
+  }
+  return sets as MetadataSets
+}
+
+interface EarlierEntry {
+  name: SetName
+  entry: EntryDifference
+  replacements: number
+}
+
+/** As {@link replaceEarlierValue}, for an entry of a set. */
+function replaceEarlierEntry(later: readonly Difference[], { name, entry, replacements }: EarlierEntry): boolean {
+  const next = later.find(({ sets }) => sets[name]?.some(({ key }) => key === entry.key))
+  const entries = next?.sets[name]
+  if (!next || !entries) return false
+  const isSameSet = (next.replacements?.[name] ?? 0) === replacements
+  next.sets[name] = entries.map((one) =>
+    one.key === entry.key && isSameSet && isSameGiven(one.before, entry.after) ? { ...one, before: entry.before } : one,
+  )
+  return true
+}
 
 function undoEntries(name: SetName, current: MetadataSet, changed: readonly EntryDifference[]): { next: MetadataSet; count: number } {
   const entries = new Map(current.entries)
-  const asApplied = changed.filter(({ key, after }) => isSameGiven(entries.get(key) ?? null, after))
+  const removedKeyOf = SET_RULES[name].removedKeyOf as (entry: unknown) => string
+  const removed = new Set(current.removed)
+  const asApplied = changed.filter(
+    ({ key, before, after }) =>
+      isSameGiven(entries.get(key) ?? null, after) && !(before !== null && removed.has(removedKeyOf(before.value))),
+  )
   for (const { key, before } of asApplied) if (before === null) entries.delete(key)
   for (const { key, before } of asApplied) {
     if (before === null || (!entries.has(key) && entries.size >= SET_RULES[name].most)) continue
     entries.set(key, { ...entries.get(key), ...before } as never)
   }
-  return { next: { entries, removed: current.removed }, count: asApplied.length }
+  return { next: { ...current, entries }, count: asApplied.length }
 }

@@ -59,8 +59,8 @@ export const METADATA = `
     -- Field name to 'user', 'plugin', 'embedded' or 'file_name'.
     sources jsonb NOT NULL DEFAULT '{}',
     locks text[] NOT NULL DEFAULT '{}',
-    -- Keys of tags that a person removed from the book, the last one first: machines do not add them again. Genres and series have locks for that.
-    removed_tags text[] NOT NULL DEFAULT '{}',
+    -- By the name of a set: keys that people removed, the last one first, which machines do not add again, and how often a person has set all entries.
+    set_edits jsonb NOT NULL DEFAULT '{}',
     -- What the file contains beside the fields of the book: genres, tags, links, and metadata of its series, which is aggregated from this.
     embedded jsonb,
     created_at timestamptz NOT NULL DEFAULT now(),
@@ -76,6 +76,8 @@ export const METADATA = `
     total_chapter_count double precision, total_volume_count integer, year smallint,
     sources jsonb NOT NULL DEFAULT '{}',
     locks text[] NOT NULL DEFAULT '{}',
+    -- As in "book_metadata".
+    set_edits jsonb NOT NULL DEFAULT '{}',
     -- Entries of sets that books have given the series once, whether or not it still has them: what a person removed is not added again.
     aggregated jsonb NOT NULL DEFAULT '{}',
     created_at timestamptz NOT NULL DEFAULT now(),

@@ -34,6 +34,11 @@ async function prepareTitles({ services, caller }: { services: Services; caller:
   if ('title' in patch && patch.title === null) await refreshFolderTitles(services, caller, seriesIds)
 }
 
+async function reset({ services, caller }: { services: Services; caller: Caller }, seriesIds: readonly string[]): Promise<number> {
+  await refreshFolderTitles(services, caller, seriesIds)
+  return (await resetSeries(services.database, caller, { seriesIds })).length
+}
+
 async function full({ services, caller }: { services: Services; caller: Caller }, seriesId: string, sources: boolean) {
   const asker = caller
   const id = await checkSeries(services.database, asker, seriesId)
@@ -64,14 +69,14 @@ export const seriesMetadataRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/series/bulk/metadata/reset',
-    summary: 'Reset the metadata of many series to what their files provide',
+    summary: 'Reset all metadata of many series, titles, links and locks included, to what their files provide; covers stay',
     tag: 'series',
     allow: { who: 'series-write' },
     body: Type.Object({ seriesIds: bulkIds(BULK_SERIES_MAX) }, { additionalProperties: false }),
     reply: Type.Object({ count: Type.Integer({ minimum: 0 }), message: Type.String() }),
     run: async (call, { body }) => {
-      const { length } = await resetSeries(call.services.database, call.caller, body)
-      return { count: length, message: `Reset ${length} series.` }
+      const count = await reset(call, body.seriesIds)
+      return { count, message: `Reset ${count} series.` }
     },
   }),
   endpoint({
@@ -98,14 +103,14 @@ export const seriesMetadataRoutes = [
   endpoint({
     method: 'DELETE',
     path: '/api/v1/series/:seriesId/metadata',
-    summary: 'Reset the metadata of a series to what its files provide',
+    summary: 'Reset all metadata of a series, title, links and locks included, to what its files provide; covers stay',
     tag: 'series',
     allow: { who: 'series-write' },
     params: SeriesId,
     reply: FullSeriesMetadata,
     status: 200,
     run: async (call, { params }) => {
-      await resetSeries(call.services.database, call.caller, { seriesIds: [params.seriesId] })
+      await reset(call, [params.seriesId])
       return await full(call, params.seriesId, false)
     },
   }),

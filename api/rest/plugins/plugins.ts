@@ -7,6 +7,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import { FreeJson, FreeObject, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import { BOOK_LOCKS } from '#core/metadata/book-metadata.ts'
+import { SETS } from '#core/metadata/metadata-set.ts'
 import { SERIES_LOCKS } from '#core/metadata/series-metadata.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
@@ -52,7 +53,7 @@ async function status(services: Services, plugin: InstalledPlugin, message: stri
 }
 
 /** Fields that plugins can fill, by kind. */
-const TARGETS = new Set<string>([...SERIES_LOCKS, ...BOOK_LOCKS])
+const TARGETS = new Set<string>([...SERIES_LOCKS, ...BOOK_LOCKS, ...SETS.series, ...SETS.book])
 
 /** @throws invalid_value with the path of the invalid member */
 async function checkMatching(services: Services, given: MatchingSettings): Promise<void> {

@@ -43,7 +43,14 @@ async function openJobs(t: Test) {
     downloadCover: openCoverDownload(downloads),
     drawCover: async () => ({ refused: 'kind' }),
   })
-  const matching = openMatching({ database, providers, proposals, render: openTemplates(supervisor).renderMany, rules: findRules() })
+  const matching = openMatching({
+    database,
+    providers,
+    proposals,
+    settings: { dataFolder: t.testdir() },
+    render: openTemplates(supervisor).renderMany,
+    rules: findRules(),
+  })
   const matchTasks = openMatchTasks({ database, tasks, matching })
   const jobs = openLibraryJobs({ database, tasks, providers, matching, matchTasks, log: silentLog })
   t.teardown(async () => {

@@ -3,8 +3,10 @@ import type { RequestListener } from 'node:http'
 import type { Knex } from 'knex'
 import t, { type Test } from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
+import { recordEmbedded } from '#core/ingest/record-embedded.ts'
 import { openProposals } from '#core/matching/apply-proposal.ts'
 import { openMatching } from '#core/matching/matching.ts'
+import { aggregateSeries } from '#core/metadata/aggregate-series.ts'
 import { addCover, findCoverRow, selectCover } from '#core/metadata/chosen-cover-store.ts'
 import { lockSeries, patchSeries } from '#core/metadata/edit-series-metadata.ts'
 import { readRecords } from '#core/metadata/metadata-record-store.ts'
@@ -79,7 +81,8 @@ async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answ
       return { large: drawn, small: drawn }
     },
   })
-  const matching = openMatching({ database, providers, proposals, render: openTemplates(supervisor).renderMany, rules: findRules() })
+  const known = { database, providers, proposals, settings: { dataFolder: folder } }
+  const matching = openMatching({ ...known, render: openTemplates(supervisor).renderMany, rules: findRules() })
   const libraryId = await addLibrary(database)
   const target = async (title: string) => {
     const id = await addSeries(database, { library_id: libraryId, title })
@@ -165,6 +168,63 @@ t.test('several titles that one application added go with it', async (t) => {
   t.same((await readFacts(database, series.id)).facts.alternateTitles, [])
 })
 
+t.test('a provider gives only the fields that it is used for, and its own identifier', async (t) => {
+  const { database, host, matching, pluginId, target, values, caller } = await openMatcher(t)
+  const apply = async (metadataTargets: string[]) => {
+    const series = await target('Berserk')
+    await host.edit(pluginId, { matching: { metadataTargets } })
+    await matching.apply(series, { pluginId, externalId: 'b1', fields: null, dryRun: false, userId: caller.userId })
+    const { facts, hasChosenCover } = await readFacts(database, series.id)
+    const sets = Object.entries(facts).filter(([, value]) => Object.keys(value as object).length > 0)
+    return { sets: Object.fromEntries(sets), hasChosenCover, summary: (await values(series))?.summary }
+  }
+  const own = { 'plugin:berserkdb': { externalId: 'b1', externalUrl: 'https://api.example.org/b1' } }
+  t.same(await apply([]), { sets: { externalIds: own }, hasChosenCover: false, summary: undefined })
+  t.same(await apply(['summary']), { sets: { externalIds: own }, hasChosenCover: false, summary: 'A swordsman & a sword.' })
+  const services = await apply(['externalIds', 'externalLinks', 'externalRatings'])
+  t.same(Object.keys(services.sets).sort(), ['externalIds', 'externalLinks', 'externalRatings'])
+  t.same(Object.keys(services.sets.externalIds as object).sort(), ['other', 'plugin:berserkdb'])
+})
+
+t.test('an application that was undone first does not come back when the later one is undone', async (t) => {
+  const { database, matching, pluginId, target, values, caller } = await openMatcher(t)
+  const series = await target('Berserk')
+  const before = { values: await values(series), ...(await readFacts(database, series.id)) }
+  const ids: string[] = []
+  for (const externalId of ['b1', 'n1']) {
+    const how = { pluginId, externalId, fields: null, dryRun: false, userId: caller.userId }
+    ids.push((await matching.apply(series, how)).applicationId as string)
+  }
+  const { undone, left } = await matching.undo(ids[0] as string)
+  t.ok(undone.includes('summary'))
+  t.ok(
+    left.some(
+      ({ field, reason }) => field === 'title' || (field === 'genres' && reason === 'Metadata that was applied later replaced it.'),
+    ),
+  )
+  t.match(await values(series), { title: 'Nana' })
+  await matching.undo(ids[1] as string)
+  t.same({ values: await values(series), ...(await readFacts(database, series.id)) }, before)
+})
+
+t.test('what came from books that say something else by now does not come back with an undo', async (t) => {
+  const { database, matching, pluginId, target, caller } = await openMatcher(t)
+  const series = await target('Berserk')
+  const [{ id: bookId }] = await database('books').where('series_id', series.id).select('id')
+  const read = async (genres: string[]) =>
+    await database.transaction(async (trx) => {
+      await recordEmbedded(trx, { bookId, fileName: 'Berserk 1.cbz', bookStrategy: 'filename', embedded: { genres } })
+      await aggregateSeries(trx, [series.id])
+    })
+  await read(['Horror', 'Gothic'])
+  const how = { pluginId, externalId: 'b1', fields: ['genres'], dryRun: false, userId: caller.userId }
+  const { applicationId } = await matching.apply(series, how)
+  t.same((await readFacts(database, series.id)).facts.genres, ['Action', 'Dark Fantasy'])
+  await read(['Gothic'])
+  t.match(await matching.undo(applicationId as string), { undone: ['genres'] })
+  t.same((await readFacts(database, series.id)).facts.genres, ['Gothic'])
+})
+
 t.test('a cover that comes after all was undone does not stay', async (t) => {
   const { database, matching, pluginId, target, slow, caller } = await openMatcher(t)
   const series = await target('Berserk')
@@ -227,8 +287,8 @@ t.test('only what was chosen, only what the provider is used for, and nothing in
   const { fields } = await matching.apply(series, { ...from, fields: null, dryRun: false })
   t.same(
     fields.filter(({ status }) => status === 'will_apply').map(({ field }) => field),
-    ['year', 'externalIds', 'externalLinks', 'externalRatings'],
-    'and where it comes from',
+    ['year', 'externalIds'],
+    'and the identifier by which later matches find it',
   )
   await t.rejects(matching.apply(series, { ...from, fields: ['passwords'] }), { code: 'invalid_value', message: /no field/ })
 })

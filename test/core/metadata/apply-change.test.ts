@@ -72,3 +72,17 @@ t.test('what is kept as it was sent differs by the order of its members too', as
   t.equal(isSameContent('book', stateOf('{"a":1,"b":2}'), stateOf('{"b":2,"a":1}')), false)
   t.equal(isSameLocks({ locks: new Set(['a']) }, { locks: new Set(['b']) }), false)
 })
+
+t.test('of a date that does not exist a machine gives only the part that does', async (t) => {
+  const dateOf = (given: object, source: 'plugin' | 'embedded', stands: Record<string, number> = {}, by: 'user' | 'embedded' = 'user') => {
+    const sources = Object.fromEntries(Object.keys(stands).map((name) => [name, by]))
+    const state: MetadataState = { id: 'one', values: stands, sources, locks: new Set(), sets: {} }
+    const { year, month, day } = applyChange('book', state, { values: given }, source).next.values as Record<string, number>
+    return [year, month, day]
+  }
+  t.same(dateOf({ year: 2019, month: 2, day: 31 }, 'plugin'), [2019, 2, undefined])
+  t.same(dateOf({ year: 2019 }, 'plugin', { year: 2020, month: 2, day: 29 }, 'embedded'), [2020, 2, 29])
+  t.same(dateOf({ month: 2 }, 'plugin', { day: 31 }), [undefined, undefined, 31])
+  t.same(dateOf({ day: 31 }, 'plugin', { month: 2 }), [undefined, 2, undefined])
+  t.same(dateOf({ month: 4, day: null }, 'embedded', { month: 3, day: 31 }, 'embedded'), [undefined, 4, undefined])
+})

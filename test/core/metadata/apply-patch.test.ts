@@ -239,8 +239,8 @@ t.test('a string of people sent back as it was shown changes nobody', async (t) 
   const changed = apply(before, { writer: 'King, Jr., Bob' }, 'user').next.values.authors as Author[]
   t.same(
     changed.filter(({ role }) => role === 'writer').map(({ name }) => name),
-    ['King', 'Jr.', 'Bob'],
-    'a comma that somebody typed separates people',
+    ['King, Jr.', 'Bob'],
+    'who is known stays one person',
   )
 })
 
@@ -294,3 +294,13 @@ t.test('the lists of fields', async (t) => {
 function sameSet(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
   return one.size === other.size && [...one].every((entry) => other.has(entry))
 }
+
+t.test('a known name with a comma stays one person when somebody adds another', async (t) => {
+  const people = (names: string[]) => names.map((name) => ({ name, role: 'writer' }))
+  const known: MetadataRecord = { values: { authors: people(['King, Jr.', 'King', 'Ann']) }, sources: {}, locks: new Set() }
+  const written = (writer: string) => applyPatch(BOOK_FIELDS, known, { writer }, 'user').next.values['authors']
+  t.same(written('King, Jr., New'), people(['King, Jr.', 'New']))
+  t.same(written('New ,King, Jr. , King'), people(['New', 'King, Jr.', 'King']))
+  t.same(written('King, Jr. Smith'), people(['King', 'Jr. Smith']))
+  t.same(written('Moore, Gibbons,'), people(['Moore', 'Gibbons']))
+})

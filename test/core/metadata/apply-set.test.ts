@@ -114,8 +114,44 @@ t.test('what a person took from the tags of a book is remembered until they give
   )
   const back = applySet('tags', again.next, { add: ['SWORDS'] }, by('user', 'book')).next
   t.same([back.removed, giversOf(back)], [['horror'], { new: 'plugin', swords: 'user' }])
-  const series = applySet('tags', start, { remove: ['swords'] }, by('user', 'series')).next
-  t.same(series.removed, [], 'a series has a lock for that')
+})
+
+t.test('what a person removed or corrected is not given back by a machine, in any set, until a person gives it again', async (t) => {
+  const given = { genres: 'Swords', tags: 'Swords', alternateTitles: { label: 'ja', title: 'Berserk' } } as const
+  const services = {
+    ...{ externalIds: { source: 'one', externalId: '1' }, externalLinks: { source: 'one', url: 'https://example.org/1' } },
+    externalRatings: { source: 'one', rating: 10 },
+  } as const
+  for (const kind of ['series', 'book'] as const) {
+    for (const name of SETS[kind]) {
+      const add = [{ ...given, ...services }[name] as never]
+      const [key = ''] = keyedEntries(name, add).keys()
+      const full = applySet(name, setOf(name, {}), { add }, by('plugin', kind)).next
+      const removed = applySet(name, full, { remove: [key] }, by('user', kind)).next
+      for (const machine of ['plugin', 'embedded'] as const) {
+        const { result, next } = applySet(name, removed, { add }, by(machine, kind))
+        t.same([result, next.entries.size], ['outranked', 0], `${kind} ${name}`)
+      }
+      const back = applySet(name, removed, { add }, by('user', kind)).next
+      t.same(back.removed, [], `${name}: given again`)
+    }
+  }
+  const title = { label: 'ja', title: 'Berserk' }
+  const full = setOf('alternateTitles', { plugin: [title] })
+  const edit = { key: '["ja","Berserk"]', value: { label: 'ja', title: 'Berserker' } }
+  const edited = applySet('alternateTitles', full, { edit }, by('user')).next
+  const again = applySet('alternateTitles', edited, { add: [{ label: 'en', title: 'BERSERK' }, title] }, by('plugin')).next
+  t.same(giversOf(again), { '["ja","Berserker"]': 'user' }, 'a corrected title')
+})
+
+t.test('a person who removed an identifier keeps out that one, not the right one of the same service', async (t) => {
+  const id = (externalId: string) => ({ source: 'one', externalId })
+  const wrong = setOf('externalIds', { plugin: [id('1')] })
+  const corrected = applySet('externalIds', wrong, { add: [id('2')] }, by('user')).next
+  const removed = applySet('externalIds', corrected, { remove: ['one'] }, by('user')).next
+  for (const externalId of ['1', '2'])
+    t.equal(applySet('externalIds', removed, { add: [id(externalId)] }, by('plugin')).result, 'outranked')
+  t.equal(applySet('externalIds', removed, { add: [id('3')] }, by('plugin')).result, 'set')
 })
 
 t.test('people come first: what machines gave makes room, and what a person gave stays theirs', async (t) => {

@@ -29,11 +29,11 @@ interface Names {
 const KINDS: readonly (Names & { kind: Kind; samples: Readonly<Record<string, unknown>>; own: readonly string[] })[] = [
   {
     ...{ kind: 'book', list: 'BOOK_FIELDS', record: 'books', table: 'book_metadata', answer: 'BookMetadata' },
-    ...{ samples: BOOK_SAMPLES, own: ['book_id', 'sources', 'locks', 'embedded', 'removed_tags', 'created_at', 'updated_at'] },
+    ...{ samples: BOOK_SAMPLES, own: ['book_id', 'sources', 'locks', 'embedded', 'set_edits', 'created_at', 'updated_at'] },
   },
   {
     ...{ kind: 'series', list: 'SERIES_FIELDS', record: 'series', table: 'series_metadata', answer: 'SeriesMetadata' },
-    ...{ samples: SERIES_SAMPLES, own: ['series_id', 'sources', 'locks', 'aggregated', 'created_at', 'updated_at'] },
+    ...{ samples: SERIES_SAMPLES, own: ['series_id', 'sources', 'locks', 'set_edits', 'aggregated', 'created_at', 'updated_at'] },
   },
 ]
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { applyChange, type MetadataChange, type MetadataState } from '#core/metadata/apply-change.ts'
 import type { Giver } from '#core/metadata/field.ts'
@@ -110,4 +111,107 @@ t.test('what a plugin replaced comes back, as far as there is room', async (t) =
   const entries = [...(next.sets.tags?.entries.values() ?? [])] as GivenEntry[]
   t.equal(entries.length, 200)
   t.equal(entries.filter(({ giver }) => giver === 'user').length, 1)
+})
+
+/** A row of numbers that is the same in every run. */
+function randomOf(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
+
+function changeAtRandom(random: (below: number) => number): MetadataChange {
+  const some = <Value>(list: readonly Value[]) => list.filter(() => random(2) === 0)
+  const fields = some([
+    ['year', 1980 + random(3)] as const,
+    ['summary', `Text ${random(3)}`] as const,
+    ['publisher', `House ${random(2)}`] as const,
+  ])
+  const people = some(['Ada', 'Bea', 'Cay']).map((name) => ({ name, role: 'author' }))
+  const add: { readonly [Name in SetName]: unknown } = {
+    genres: some(['One', 'Two', 'Three', 'Four']),
+    tags: some(['One', 'Two', 'Three', 'Four']),
+    alternateTitles: some(['One', 'Two', 'Three']).map((title) => ({ label: random(2) === 0 ? 'ja' : 'de', title })),
+    externalIds: some(['one', 'two']).map((source) => ({ source, externalId: `${random(3)}` })),
+    externalLinks: some(['one', 'two']).map((source) => ({ source, url: `https://example.org/${random(3)}` })),
+    externalRatings: some(['one', 'two']).map((source) => ({ source, rating: random(3) })),
+  }
+  const sets = some(SETS.series).map((name) => [name, { add: add[name], ...(random(2) === 0 && { remove: 'others' }) }])
+  return {
+    values: { ...Object.fromEntries(fields), ...(people.length > 0 && { authors: people }) },
+    sets: Object.fromEntries(sets),
+  } as MetadataChange
+}
+
+const contentOf = (state: MetadataState) => ({
+  values: state.values,
+  sources: state.sources,
+  sets: SETS.series.map((name) =>
+    [...(state.sets[name]?.entries ?? [])]
+      .map(([key, { value, giver }]) => ({ key, value, giver }))
+      .sort((a, b) => (a.key < b.key ? -1 : 1)),
+  ),
+})
+
+/** Several applications, undone in some order as the store does it. */
+function applyAndUndo(start: MetadataState, changes: readonly MetadataChange[], order: readonly number[]): MetadataState {
+  let state = start
+  const applied = new Map<number, ReturnType<typeof differenceOf>>()
+  for (const [index, change] of changes.entries()) {
+    const next = changed(state, change)
+    applied.set(index, JSON.parse(JSON.stringify(differenceOf('series', state, next))))
+    state = next
+  }
+  for (const index of order) {
+    const later = [...applied].filter(([other]) => other > index)
+    const undone = undoDifference(
+      'series',
+      state,
+      applied.get(index) as never,
+      later.map(([, difference]) => difference),
+    )
+    state = undone.next
+    applied.delete(index)
+    for (const [at, [other]] of later.entries()) applied.set(other, JSON.parse(JSON.stringify(undone.later[at])))
+  }
+  return state
+}
+
+t.test('any order of undos of several applications ends at the record without them', async (t) => {
+  const wrong: string[] = []
+  for (let seed = 1; seed <= 400; seed++) {
+    const random = randomOf(seed)
+    const start = unlocked(
+      stateOf([changeAtRandom(random), 'embedded'], [changeAtRandom(random), 'user'], [changeAtRandom(random), 'plugin']),
+    )
+    const changes = Array.from({ length: 2 + random(4) }, () => changeAtRandom(random))
+    const order = changes.map((_, index) => index).sort(() => random(3) - 1)
+    const end = applyAndUndo(start, changes, order)
+    if (!isDeepStrictEqual(contentOf(end), contentOf(start))) wrong.push(`seed ${seed}, order ${order.join()}`)
+  }
+  t.same(wrong, [])
+})
+
+t.test('an application that was undone does not come back with the undo of a later one', async (t) => {
+  const start = stateOf([{ values: { year: 1989 } }, 'embedded'])
+  const [one, two] = [{ values: { year: 1990 } }, { values: { year: 1991 } }]
+  t.match(applyAndUndo(start, [one, two], [0]).values, { year: 1991 })
+  t.match(applyAndUndo(start, [one, two], [0, 1]), { values: { year: 1989 }, sources: { year: 'embedded' } })
+  t.match(applyAndUndo(start, [one, two, one], [0]).values, { year: 1990 }, 'the last one gave it too')
+})
+
+t.test('what people set as a whole since gets nothing back, and what they removed since neither', async (t) => {
+  for (const name of SETS.series) {
+    const [one, two] = GIVEN[name] as readonly [never, never]
+    const before = stateOf([{ sets: { [name]: { add: [one] } } }, 'embedded'])
+    const applied = changed(before, { sets: { [name]: { add: [two], remove: 'others' } } })
+    const difference = differenceOf('series', before, applied)
+    const replaced = unlocked(changed(applied, { sets: { [name]: { add: [], remove: 'others' } } }, 'user'))
+    const { next, left } = undoDifference('series', replaced, difference)
+    t.same([givenIn(next, name), left], [{}, [{ field: name, reason: 'It was changed since.' }]], name)
+    const again = changed(replaced, { sets: { [name]: { add: [two] } } })
+    t.same(givenIn(again, name), {}, `${name}: a plugin gives nothing back`)
+  }
 })

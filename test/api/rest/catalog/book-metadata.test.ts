@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { bookMetadataRoutes } from '#api/rest/catalog/book-metadata.ts'
 import { bookRoutes } from '#api/rest/catalog/books.ts'
 import { seriesRoutes } from '#api/rest/catalog/series.ts'
+import { recordEmbedded } from '#core/ingest/record-embedded.ts'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/metadata/book-metadata.ts'
 import type { Field } from '#core/metadata/field.ts'
 import { findContract } from '#test/support/contract.ts'
@@ -247,4 +248,49 @@ t.test('changes at the same time are all kept, and odd names in custom metadata 
   await ask('PATCH', `${bookId}/metadata`, { customMetadata })
   const read = (await ask('GET', `${bookId}/metadata`)).json.customMetadata as Json
   t.same(Object.entries(read).sort(), Object.entries(customMetadata).sort())
+})
+
+t.test('a person cannot make a date that does not exist, whichever part they change', async (t) => {
+  const { ask, bookId } = await openShelf(t)
+  const dateOf = async () => {
+    const { year, month, day } = (await ask('GET', `${bookId}/metadata`)).json
+    return [year, month, day]
+  }
+  t.equal((await ask('PATCH', `${bookId}/metadata`, { month: 2, day: 29 })).status, 200, 'without a year it may exist')
+  t.match(await ask('PATCH', `${bookId}/metadata`, { day: 31 }), { status: 422, json: { details: [{ path: '/day' }] } })
+  t.match(await ask('PATCH', `${bookId}/metadata`, { year: 2019 }), { status: 422, json: { details: [{ path: '/year' }] } })
+  t.match((await ask('PATCH', 'bulk/metadata', { bookIds: [bookId], year: 2019 })).status, 422)
+  t.same(await dateOf(), [null, 2, 29])
+  t.equal((await ask('PATCH', `${bookId}/metadata`, { year: 2020, month: 1, day: 31 })).status, 200)
+  t.match(await ask('PATCH', `${bookId}/metadata`, { month: 2 }), { status: 422, json: { details: [{ path: '/month' }] } })
+  t.equal((await ask('PATCH', `${bookId}/metadata`, { month: 2, day: null })).status, 200)
+  t.same(await dateOf(), [2020, 2, null])
+})
+
+t.test('null clears a field and leaves its lock; unlocked, a file may fill it again', async (t) => {
+  const { ask, bookId, database } = await openShelf(t)
+  const read = async () =>
+    await database.transaction((trx) =>
+      recordEmbedded(trx, { bookId, fileName: 'x.cbz', bookStrategy: 'filename', embedded: { book: { summary: 'Filed' } } }),
+    )
+  const stands = async () => {
+    const { summary, locks } = (await ask('GET', `${bookId}/metadata`)).json
+    return [summary, (locks as Json).summaryLock]
+  }
+  await read()
+  t.equal((await ask('PATCH', `${bookId}/metadata`, { summary: null })).status, 200)
+  t.same(await stands(), [null, false])
+  await read()
+  t.same(await stands(), ['Filed', false])
+  await ask('PATCH', `${bookId}/metadata`, { summary: 'Mine' })
+  await ask('PUT', `${bookId}/metadata/locks`, { summaryLock: false })
+  await read()
+  t.same(await stands(), ['Mine', false], 'a person has given it, locked or not')
+  await ask('PUT', `${bookId}/metadata/locks`, { summaryLock: true })
+  await ask('PATCH', `${bookId}/metadata`, { summary: null })
+  await read()
+  t.same(await stands(), [null, true])
+  await ask('PUT', `${bookId}/metadata/locks`, { summaryLock: false })
+  await read()
+  t.same(await stands(), ['Filed', false])
 })

@@ -168,6 +168,38 @@ t.test('a reset takes further titles and identifiers away, and sharing tags wher
   t.equal(await tags(), 0)
 })
 
+t.test('a reset forgets all that people and plugins gave, and the files give what they know', async (t) => {
+  const { ask, seriesId, database, books } = await openShelf(t)
+  const path = `series/${seriesId}`
+  const said = { series: { fields: { title: 'From files' }, links: [{ source: 'web', url: 'https://example.org' }] }, genres: ['Filed'] }
+  await database('book_metadata').insert(books.map((book_id) => ({ book_id, embedded: JSON.stringify(said) })))
+  for (const giver of ['user', 'plugin']) {
+    t.equal((await ask('PATCH', `${path}/metadata`, { title: 'By hand', titleSort: 'Hand', summary: 'By hand' })).status, 200)
+    for (const [kind, entry] of [
+      ['genres', { name: 'Given' }],
+      ['tags', { name: 'Given' }],
+      ['alternate-titles', { label: 'ja', title: 'Given' }],
+      ['external-ids', { source: 'given', externalId: '1' }],
+      ['external-links', { source: 'web', url: 'https://example.org/given' }],
+      ['external-ratings', { source: 'given', rating: 50 }],
+    ] as const)
+      t.match((await ask('POST', `${path}/${kind}`, entry)).status, 201)
+    for (const table of ['genres', 'tags', 'alternate_titles', 'external_ids', 'external_links', 'external_ratings'])
+      await database(`series_${table}`).update({ given_by: giver })
+    if (giver === 'plugin')
+      await database('series_metadata').update({ sources: { title: 'plugin', titleSort: 'plugin', summary: 'plugin' } })
+    const reset = (await ask('DELETE', `${path}/metadata`)).json
+    t.match(
+      reset,
+      { title: 'From files', titleSort: null, summary: null, tags: [], alternateTitles: [], externalIds: [], externalRatings: [] },
+      giver,
+    )
+    t.match(reset, { externalLinks: [{ source: 'web', url: 'https://example.org' }], genres: [{ name: 'Filed' }] })
+    t.same(Object.values(reset.locks as Json).filter(Boolean), [])
+    await ask('DELETE', `${path}/external-links/web`)
+  }
+})
+
 t.test('genres and tags: one name however it is written', async (t) => {
   const { ask, seriesId, other, books } = await openShelf(t)
   const set = await ask('PUT', `series/${seriesId}/genres`, { genres: ['  Science   Fiction', 'SCIENCE FICTION', 'Crime'] })

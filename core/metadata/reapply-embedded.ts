@@ -1,0 +1,31 @@
+import type { Knex } from 'knex'
+import { applyChange } from '#core/metadata/apply-change.ts'
+import { embeddedTitle } from '#core/metadata/book-title.ts'
+import { EMBEDDED_SETS, embeddedEntries } from '#core/metadata/embedded-entries.ts'
+import { findKeptEmbedded, listFileTitles } from '#core/metadata/embedded-store.ts'
+import { readFileName } from '#core/metadata/file-name.ts'
+import { listIdNames } from '#core/metadata/id-name-query.ts'
+import { keyedEntries, type MetadataSet, type SetName } from '#core/metadata/metadata-set.ts'
+import type { StoredState } from '#core/metadata/metadata-state-store.ts'
+
+/**
+ * A book of which some members were put back, with what its file says of them now: the file may have changed while something stronger hid it. What came from
+ * the file and is no longer in it goes.
+ */
+export async function reapplyEmbedded(trx: Knex, state: StoredState, members: readonly string[]): Promise<StoredState> {
+  const kept = await findKeptEmbedded(trx, state.id)
+  const { strategy = '', fileName = '', embedded } = (await listFileTitles(trx, [state.id])).get(state.id) ?? {}
+  const title = embeddedTitle({ strategy, embedded: embedded ?? undefined }) ?? null
+  const ofMembers = (values: Readonly<Record<string, unknown>>) => Object.fromEntries(members.map((name) => [name, values[name] ?? null]))
+  // An analysis of before fields were kept says nothing of them.
+  const values = kept !== null && kept.book === undefined ? {} : ofMembers({ ...kept?.book, title })
+  const entries = embeddedEntries(kept ?? {}, await listIdNames(trx))
+  const sets = EMBEDDED_SETS.filter((name) => members.includes(name)).map((name) => {
+    const said = keyedEntries<SetName>(name, entries[name])
+    const standing = (state.sets[name] as MetadataSet | undefined)?.entries ?? new Map()
+    return [name, { remove: [...standing.keys()].filter((key) => !said.has(key)) }]
+  })
+  const { next } = applyChange('book', state, { values, sets: Object.fromEntries(sets) }, 'embedded')
+  const named = Object.fromEntries(Object.entries(readFileName(fileName)).filter(([name]) => members.includes(name)))
+  return applyChange('book', next, { values: named }, 'file_name').next
+}

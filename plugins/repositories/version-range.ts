@@ -29,11 +29,11 @@ export function readRange(text: string, { preReleases = false }: { preReleases?:
 }
 
 /** `1.0.0-2.4.0`: npm reads it as one pre-release of 1.0.0, although its author means a range. */
-const TIGHT_HYPHEN = /(?:^|[\s|])v?\d+(?:\.\d+)*-v?\d+(?:\.\d+)*(?=$|[\s|])/
+const TIGHT_HYPHEN = /^v?[\d.]+-v?[\d.]+$/
 
 /** Why a range of revoked versions would revoke nothing, although it is spelled correctly; null if it revokes something. */
 export function emptinessOf(text: string): string | null {
-  if (TIGHT_HYPHEN.test(text)) return 'names one pre-release; write spaces around the hyphen of a range, or = in front of a pre-release'
+  if (text.split(/[ |]/).some((word) => TIGHT_HYPHEN.test(word))) return 'names one pre-release; write spaces around the hyphen of a range, or = in front of a pre-release'
   const range = readRange(text, { preReleases: true })
   return range !== null && minVersion(range) === null ? 'matches no version' : null
 }

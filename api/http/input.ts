@@ -41,8 +41,11 @@ const RULES = new Set([
 /** For routes that accept no file. */
 const NO_UPLOAD: Upload = { fileName: '', bytes: Buffer.alloc(0) }
 
-/** The error for a text that is not a point in time. */
-const NO_TIME = 'must be a time such as 2026-01-02T10:00:00Z, in the years 1 to 9999'
+/** The errors of formats that need more words than their name. */
+const FORMAT_PROBLEMS: Readonly<Record<string, string>> = {
+  'date-time': 'must be a time such as 2026-01-02T10:00:00Z, in the years 1 to 9999',
+  name: 'must be one line with a visible character, without control characters',
+}
 
 interface InputProblem {
   /** JSON pointer to the member. */
@@ -253,7 +256,7 @@ function readProblem(error: SchemaError): InputProblem[] {
     case 'pattern':
       return [{ path, message: 'has characters or a format that is not allowed' }]
     case 'format':
-      return [{ path, message: error.params.format === 'date-time' ? NO_TIME : error.message }]
+      return [{ path, message: FORMAT_PROBLEMS[error.params.format] ?? error.message }]
     default:
       return [{ path, message: error.message }]
   }

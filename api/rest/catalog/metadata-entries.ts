@@ -6,7 +6,7 @@ import type { Needs } from '#api/http/services.ts'
 import { withSourceName } from '#api/views/legacy-names.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { NameText, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
 import { addEntry, type EntrySet, editEntry, removeEntry } from '#core/metadata/edit-entries.ts'
 import { type EntryTable, listEntries } from '#core/metadata/entry-query.ts'
@@ -34,7 +34,7 @@ const KeySource = Type.String({
   description:
     'Key of the service: `plugin:` and the `idSource` of a plugin (or its id), or any other name. If an installed plugin uses the name, the server adds `plugin:` to it.',
 })
-const Line = Type.String({ minLength: 1, maxLength: 500 })
+const Line = NameText({ minLength: 1, maxLength: 500 })
 const Url = Type.String({ maxLength: 2_000, pattern: '^https?://[^\\s]+$' })
 /** Other names of these members that clients use. */
 const ALIASES = { sourceName: 'source', source_name: 'source', external_id: 'externalId' }

@@ -210,13 +210,27 @@ type SchemaError = ReturnType<ReturnType<typeof Compile>['Errors']>[number]
 /** The errors worth reporting; for `anyOf`, those of the branch that the client meant. */
 function findProblems(errors: readonly SchemaError[]): InputProblem[] {
   const problems = new Map<string, InputProblem>()
-  for (const error of relevantErrors(errors)) {
+  for (const error of mergeTypes(relevantErrors(errors))) {
     for (const problem of readProblem(error)) {
       const key = `${problem.path} ${problem.message}`
       if (problems.size < DETAILS_MAX) problems.set(key, problem)
     }
   }
   return [...problems.values()]
+}
+
+/** One error for a value that has none of the types of its schema, instead of one for each type. */
+function mergeTypes(errors: readonly SchemaError[]): SchemaError[] {
+  const types = new Map<string, Set<string>>()
+  for (const error of errors) {
+    if (error.keyword !== 'type') continue
+    const known = types.get(error.instancePath) ?? new Set()
+    for (const type of [error.params.type].flat()) known.add(type)
+    types.set(error.instancePath, known)
+  }
+  return errors.map((error) =>
+    error.keyword === 'type' ? { ...error, message: `must be ${[...(types.get(error.instancePath) ?? [])].join(' or ')}` } : error,
+  )
 }
 
 function isRule(errors: readonly SchemaError[]): boolean {

@@ -162,7 +162,8 @@ function readDay(text: string | null): { year: number | null; month: number | nu
 function readNumber({ number, numberSort }: Pick<BookEdit, 'number' | 'numberSort'>): number | undefined {
   const text = number?.trim()
   const fromText = text ? Number(text) : undefined
-  if (fromText !== undefined && !Number.isFinite(fromText))
+  // Number reads other notations too, such as 0x10.
+  if (text && !/^-?\d{1,16}(\.\d{1,16})?$/.test(text))
     refuseMember('/number', 'must be a number such as 3 or 10.5: this server shows and sorts books by the same number')
   if (fromText !== undefined && numberSort != null && fromText !== numberSort)
     refuseMember('/numberSort', 'differs from the member number; this server shows and sorts books by the same number')

@@ -218,6 +218,8 @@ class RestifyServer implements Server {
     http.removeAllListeners('upgrade')
     // RFC 9110, 10.1.1: a server may ignore an unknown expectation.
     http.on('checkExpectation', (request, response) => http.emit('request', request, response))
+    // Without a listener Node closes the connection of a CONNECT without an answer. This server is no proxy.
+    http.on('connect', (_request, socket) => this.#refuseSocket(Object.assign(new Error('CONNECT'), { code: CONNECT }), socket as Socket))
     http.on('clientError', (error, socket) => this.#refuseSocket(error, socket as Socket))
     // Node's own error for a request without Host has no body; ours explains the problem.
     Object.assign(http, { requireHostHeader: false })
@@ -293,17 +295,21 @@ class RestifyServer implements Server {
   }
 }
 
+/** Stands for the code of an error: a client asked for a tunnel. */
+const CONNECT = 'CONNECT'
+
 const SOCKET_REFUSALS: Record<number, string> = {
   400: 'This is not a valid HTTP request.',
+  405: 'This server does not open connections to other servers (CONNECT).',
   408: 'The request did not arrive in time.',
   431: 'The headers of the request are too large.',
 }
 
 /** The complete response to input that is not an HTTP request. */
 function socketRefusal(code: string | undefined, rateHeaders: [name: string, value: string][]): string {
-  const status = code === 'HPE_HEADER_OVERFLOW' ? 431 : code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
+  const status = code === 'HPE_HEADER_OVERFLOW' ? 431 : code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : code === CONNECT ? 405 : 400
   const id = requestId(undefined, false)
-  const error = status === 408 ? 'request_timeout' : 'invalid_request'
+  const error = ({ 405: 'method_not_allowed', 408: 'request_timeout' } as Record<number, string>)[status] ?? 'invalid_request'
   const body = JSON.stringify({ error, message: SOCKET_REFUSALS[status], requestId: id })
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
@@ -311,6 +317,8 @@ function socketRefusal(code: string | undefined, rateHeaders: [name: string, val
     ...[...rateHeaders, ...Object.entries(SECURITY_HEADERS)].map(([name, value]) => `${name}: ${value}`),
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
+    // RFC 9110, 15.5.6: a 405 lists the methods that are supported.
+    ...(status === 405 ? ['Allow: GET, HEAD, POST, PUT, PATCH, DELETE'] : []),
     'Cache-Control: no-store',
     'Connection: close',
   ]

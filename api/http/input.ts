@@ -41,8 +41,11 @@ const RULES = new Set([
 /** For routes that accept no file. */
 const NO_UPLOAD: Upload = { fileName: '', bytes: Buffer.alloc(0) }
 
-/** The error for a text that is not a point in time. */
-const NO_TIME = 'must be a time such as 2026-01-02T10:00:00Z, in the years 1 to 9999'
+/** The errors of formats that need more words than their name. */
+const FORMAT_PROBLEMS: Readonly<Record<string, string>> = {
+  'date-time': 'must be a time such as 2026-01-02T10:00:00Z, in the years 1 to 9999',
+  name: 'must be one line with a visible character, without control characters',
+}
 
 interface InputProblem {
   /** JSON pointer to the member. */
@@ -207,13 +210,27 @@ type SchemaError = ReturnType<ReturnType<typeof Compile>['Errors']>[number]
 /** The errors worth reporting; for `anyOf`, those of the branch that the client meant. */
 function findProblems(errors: readonly SchemaError[]): InputProblem[] {
   const problems = new Map<string, InputProblem>()
-  for (const error of relevantErrors(errors)) {
+  for (const error of mergeTypes(relevantErrors(errors))) {
     for (const problem of readProblem(error)) {
       const key = `${problem.path} ${problem.message}`
       if (problems.size < DETAILS_MAX) problems.set(key, problem)
     }
   }
   return [...problems.values()]
+}
+
+/** One error for a value that has none of the types of its schema, instead of one for each type. */
+function mergeTypes(errors: readonly SchemaError[]): SchemaError[] {
+  const types = new Map<string, Set<string>>()
+  for (const error of errors) {
+    if (error.keyword !== 'type') continue
+    const known = types.get(error.instancePath) ?? new Set()
+    for (const type of [error.params.type].flat()) known.add(type)
+    types.set(error.instancePath, known)
+  }
+  return errors.map((error) =>
+    error.keyword === 'type' ? { ...error, message: `must be ${[...(types.get(error.instancePath) ?? [])].join(' or ')}` } : error,
+  )
 }
 
 function isRule(errors: readonly SchemaError[]): boolean {
@@ -253,7 +270,7 @@ function readProblem(error: SchemaError): InputProblem[] {
     case 'pattern':
       return [{ path, message: 'has characters or a format that is not allowed' }]
     case 'format':
-      return [{ path, message: error.params.format === 'date-time' ? NO_TIME : error.message }]
+      return [{ path, message: FORMAT_PROBLEMS[error.params.format] ?? error.message }]
     default:
       return [{ path, message: error.message }]
   }

@@ -4,7 +4,7 @@ import Type from 'typebox'
 import type { KomgaBook } from '#api/komga/book-view.ts'
 import { DIRECTIONS, type KomgaSeries, STATUSES } from '#api/komga/series-view.ts'
 import { roleOf, rolesBehind } from '#api/komga/values.ts'
-import { Nullable } from '#core/foundation/schema.ts'
+import { NameText, Nullable } from '#core/foundation/schema.ts'
 import { AUTHOR_ROLES, AUTHORS_MAX, type Author, Name, Natural, Summary, Text } from '#core/metadata/field.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
 import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
@@ -16,12 +16,12 @@ const LINKS_MAX = 200
 const open = { additionalProperties: true, maxProperties: 100 } as const
 const optional = <const T extends Parameters<typeof Type.Optional>[0]>(schema: T) => Type.Optional(Nullable(schema))
 const lock = optional(Type.Boolean())
-const names = optional(Type.Array(Type.String({ maxLength: 1_000 }), { maxItems: NAMES_MAX }))
+const names = optional(Type.Array(NameText({ maxLength: 1_000 }), { maxItems: NAMES_MAX }))
 /** Any text: readLinks checks each link and names the one that is wrong. */
 const Given = Type.String({ maxLength: 2_000 })
 const GivenPerson = Type.Object({ name: Name, role: Type.String({ maxLength: 100 }) }, open)
 const GivenTitle = Type.Object(
-  { label: Type.String({ minLength: 1, maxLength: 500 }), title: Type.String({ minLength: 1, maxLength: 500 }) },
+  { label: NameText({ minLength: 1, maxLength: 500 }), title: NameText({ minLength: 1, maxLength: 500 }) },
   open,
 )
 const links = optional(Type.Array(Type.Object({ label: Given, url: Given }, open), { maxItems: LINKS_MAX }))
@@ -162,7 +162,8 @@ function readDay(text: string | null): { year: number | null; month: number | nu
 function readNumber({ number, numberSort }: Pick<BookEdit, 'number' | 'numberSort'>): number | undefined {
   const text = number?.trim()
   const fromText = text ? Number(text) : undefined
-  if (fromText !== undefined && !Number.isFinite(fromText))
+  // Number reads other notations too, such as 0x10.
+  if (text && !/^-?\d{1,16}(\.\d{1,16})?$/.test(text))
     refuseMember('/number', 'must be a number such as 3 or 10.5: this server shows and sorts books by the same number')
   if (fromText !== undefined && numberSort != null && fromText !== numberSort)
     refuseMember('/numberSort', 'differs from the member number; this server shows and sorts books by the same number')

@@ -11,7 +11,7 @@ import { readKomgaBookSort, readKomgaSeriesSort } from '#api/komga/sort.ts'
 import { bookThumbnail, seriesThumbnail } from '#api/views/thumbnail.ts'
 import { getBook, listIdsOfBooks } from '#core/catalog/book-query.ts'
 import { getSeries, listIdsOfSeries } from '#core/catalog/series-query.ts'
-import { Nullable, Uuid } from '#core/foundation/schema.ts'
+import { NameText, Nullable, Uuid } from '#core/foundation/schema.ts'
 import { SHELF_MEMBERS_MAX, type Shelf, type ShelfKind } from '#core/shelves/shelf.ts'
 
 export type ShelfServices = Needs<'database' | 'settings'>
@@ -19,7 +19,7 @@ type ShelfCall = Call<ShelfServices>
 
 const open = { additionalProperties: true, maxProperties: 100 } as const
 const optional = <const T extends Parameters<typeof Type.Optional>[0]>(schema: T) => Type.Optional(Nullable(schema))
-const Name = Type.String({ minLength: 1, maxLength: 200 })
+const Name = NameText({ minLength: 1, maxLength: 200 })
 const MemberIds = Type.Array(Uuid, { maxItems: SHELF_MEMBERS_MAX, uniqueItems: true })
 const Summary = optional(Type.String({ maxLength: 10_000 }))
 const ordered = optional(Type.Boolean())

@@ -10,7 +10,7 @@ import { secondsOf } from '#api/komga/values.ts'
 import type { ApiKey } from '#core/account/api-key.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { Uuid } from '#core/foundation/schema.ts'
+import { NameText, Uuid } from '#core/foundation/schema.ts'
 
 type Services = Needs<'accounts' | 'settings'>
 const komgaEndpoint = komgaEndpointOf<Services>()
@@ -102,7 +102,7 @@ export const komgaUserRoutes = [
     path: '/api/v1/users/me/api-keys',
     summary: 'Create an API key for an app',
     who: 'api-keys-write',
-    body: Type.Object({ comment: Type.String({ minLength: 1, maxLength: 200 }) }, { additionalProperties: true, maxProperties: 100 }),
+    body: Type.Object({ comment: NameText({ minLength: 1, maxLength: 200 }) }, { additionalProperties: true, maxProperties: 100 }),
     reply: KomgaApiKey,
     run: async (call, { body }) => {
       const { key, ...record } = await call.services.accounts.createApiKey({ name: body.comment }, call.caller)

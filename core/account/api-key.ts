@@ -2,7 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { PermissionName } from '#core/account/user.ts'
-import { Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { NameText, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 /** 64 bits find the row without ever colliding in practice; they are not secret. */
 const PREFIX_BYTES = 8
@@ -32,7 +32,7 @@ export type ApiKey = Static<typeof ApiKey>
 export const NewApiKeyAnswer = Type.Object({ ...ApiKey.properties, key: Type.String() }, { title: 'NewApiKeyAnswer' })
 export type NewApiKeyAnswer = Static<typeof NewApiKeyAnswer>
 
-const Name = Type.String({ minLength: 1, maxLength: 200 })
+const Name = NameText({ minLength: 1, maxLength: 200 })
 /** Permissions as people write them; `findPermission` accepts every spelling. */
 const Wanted = Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100 })
 

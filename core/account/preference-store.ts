@@ -28,16 +28,16 @@ export async function getPreference(database: Knex, userId: string, key: string)
 
 /**
  * Stores values under their keys, all of them or none.
- * @param pointerOf JSON pointer to the value of a key in the request
+ * @param pointersOf JSON pointers to a key and its value in the request
  * @throws invalid_value for a key or value that breaks a rule, and when the user would have too many preferences or too many bytes
  */
 export async function savePreferences(
   database: Knex,
   userId: string,
   values: Readonly<Record<string, unknown>>,
-  pointerOf: (key: string) => string,
+  pointersOf: (key: string) => { key: string; value: string },
 ): Promise<Preference[]> {
-  const rows = Object.entries(values).map(([key, value]) => ({ user_id: userId, key, value: readPreference(key, value, pointerOf(key)) }))
+  const rows = Object.entries(values).map(([key, value]) => ({ user_id: userId, key, value: readPreference(key, value, pointersOf(key)) }))
   if (rows.length === 0) return []
   return await database.transaction(async (trx) => {
     // Locked: otherwise concurrent requests would each find room.

@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { refuse } from '#core/foundation/errors.ts'
 import { OneOf, Timestamp } from '#core/foundation/schema.ts'
+import { cutText } from '#core/foundation/text.ts'
 
 /** JSON of one value: the settings of a whole page, not a file. */
 export const PREFERENCE_BYTES_MAX = 64 * 1024
@@ -39,14 +40,17 @@ export function valueTypeOf(value: unknown): Preference['valueType'] {
   return 'json'
 }
 
-/** The JSON text of the value of a preference. @param at JSON pointer to the value @throws invalid_value */
-export function readPreference(key: string, value: unknown, at: string): string {
-  const wrong = (message: string): never =>
-    refuse('invalid_value', `The preference "${key.slice(0, 60)}" ${message}.`, { details: [{ path: at, message }] })
-  if (key.length > KEY_LENGTH_MAX || !KEY.test(key))
-    wrong(`must have a key of at most ${KEY_LENGTH_MAX} letters, digits and . _ : / -, the first a letter or digit`)
+/** The JSON text of the value of a preference. @param at JSON pointers to the key and the value in the request @throws invalid_value */
+export function readPreference(key: string, value: unknown, at: { key: string; value: string }): string {
+  const name = cutText(key, 60)
+  const wrong = (what: string, message: string, path: string): never =>
+    refuse('invalid_value', `The ${what} "${name}" ${message}.`, { details: [{ path, message }] })
+  if (key.length > KEY_LENGTH_MAX || !KEY.test(key)) {
+    const rule = `must be at most ${KEY_LENGTH_MAX} letters, digits and . _ : / -, beginning with a letter or digit`
+    wrong('preference key', rule, at.key)
+  }
   const text = JSON.stringify(value)
   const bytes = Buffer.byteLength(text)
-  if (bytes > PREFERENCE_BYTES_MAX) wrong(`has ${bytes} bytes of JSON; ${PREFERENCE_BYTES_MAX} are allowed`)
+  if (bytes > PREFERENCE_BYTES_MAX) wrong('preference', `has ${bytes} bytes of JSON; ${PREFERENCE_BYTES_MAX} are allowed`, at.value)
   return text
 }

@@ -1,10 +1,10 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { SharingGrant } from '#core/account/user.ts'
-import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { NameText, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
-/** Fits a list in a menu; begins and ends with a visible character. */
-const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '^\\S(.*\\S)?$' })
+/** Fits a list in a menu. */
+const Name = NameText({ minLength: 1, maxLength: 100 })
 /** A note for administrators, not an essay. */
 const Description = Nullable(Type.String({ maxLength: 1_000 }))
 /** Every query of every user with grants checks each tag of a series. */

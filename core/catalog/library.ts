@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { TitleRules } from '#core/conditions/title-rules.ts'
-import { described, FreeJson, FreeObject, Noun, Nullable, OneOf, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
+import { described, FreeJson, FreeObject, NameText, Noun, Nullable, OneOf, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
 import { BOOK_FORMATS } from '#core/metadata/analysis.ts'
 import { READING_DIRECTIONS } from '#core/metadata/series-metadata.ts'
 
@@ -45,7 +45,7 @@ const ScanningConfig = Noun('ScanningConfig')({
 })
 
 const Config = described(FreeJson, 'Settings of the strategy; stored unchanged.')
-const Name = Type.String({ minLength: 1, maxLength: 200 })
+const Name = NameText({ minLength: 1, maxLength: 200 })
 const Path = Type.String({ ...UNTRIMMED, minLength: 1, maxLength: 2000, description: 'Absolute path of a folder on the server.' })
 const Formats = Type.Array(Type.String({ maxLength: 20, description: `In any case: ${BOOK_FORMATS.join(', ')}.` }), { maxItems: 20 })
 const Patterns = Type.String({ maxLength: 20_000, description: 'Globs, one per line; without a slash they match a name at any depth.' })

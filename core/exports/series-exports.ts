@@ -244,7 +244,7 @@ function checkPaths(caller: Caller, row: ExportRecordRow): void {
 function checkProgress(caller: Caller, columns: Parameters<typeof progressFields>[0]): void {
   const fields = progressFields(columns)
   if (fields.length > 0 && progressUserId(caller) === null)
-    refuse('forbidden', `${fields.join(', ')}: exporting this requires the permission progress-read.`, {
+    refuse('forbidden', `The export needs the permission progress-read for these fields: ${[...new Set(fields)].join(', ')}.`, {
       details: { permission: 'progress-read' },
     })
 }

@@ -2,9 +2,11 @@ import type { TProperties, TSchema } from 'typebox'
 import Type from 'typebox'
 import { Format } from 'typebox/format'
 import { readInstant } from '#core/foundation/instant.ts'
+import { isNameText } from '#core/foundation/name-text.ts'
 
 // All requests, in every protocol, accept the same times; the check that comes with typebox accepts some that PostgreSQL cannot store.
 Format.Set('date-time', (text) => readInstant(text) !== null)
+Format.Set('name', isNameText)
 
 /** An identifier. */
 export const Uuid = Type.String({ format: 'uuid' })
@@ -27,6 +29,10 @@ export const LENIENT = { additionalProperties: FreeJson, maxProperties: FREE_MEM
 /** A text that reaches its route exactly as sent: it is compared byte by byte, here or at a service. A member of a body itself. */
 export const Secret = (options: { minLength?: number; maxLength: number; description?: string }) =>
   Type.String({ ...options, 'x-exact': true })
+
+/** A name, title or other text of one line that users enter: at least one visible character, no control characters (core/foundation/name-text.ts). */
+export const NameText = (options: { minLength?: number; maxLength: number; description?: string }) =>
+  Type.String({ ...options, format: 'name' })
 
 /** Marks a text whose leading and trailing white space matters, such as a template or a folder's name; others are trimmed (api/http/trim.ts). */
 export const UNTRIMMED = { 'x-untrimmed': true } as const

@@ -55,7 +55,8 @@ export const ScanStatus = Noun('ScanStatus')({
   seriesFound: Count,
   pendingAnalysis: Type.Integer({
     minimum: 0,
-    description: 'Books of the library that wait for analysis now, independent of the scan; only those that the caller may see.',
+    description:
+      'Books of the library without an analysis, whether or not a task for them is queued; during a deep scan the queued analyses. Only those that the caller may see.',
   }),
   guard: Type.Optional(
     Nullable(

@@ -10,13 +10,15 @@ interface Dependencies {
   scans: Scans
 }
 
-/** Cancels a task for a user; returns a sentence. @throws not_found; conflict when it has ended */
+/** Cancels a task for a user; returns a sentence, which differs while the task still runs. @throws not_found; conflict when it has ended */
 export async function cancelTask({ database, tasks, scans }: Dependencies, taskId: string): Promise<string> {
   const task = await getTask(database, taskId)
   // A scan has its own row with its state.
   const stop = async () => (task.taskType === 'scan_library' ? await scans.cancelOne(taskId) : await tasks.cancel(taskId))
   if (!(await stop())) refuse('conflict', `This task has ended already (${(await getTask(database, taskId)).status}).`)
-  return 'The task was canceled.'
+  return (await getTask(database, taskId)).status === 'processing'
+    ? 'The task is being canceled; it still runs until it reaches a point where it can stop.'
+    : 'The task was canceled.'
 }
 
 /** Queues a failed or canceled task again; returns a sentence. @throws not_found; conflict when it is neither */

@@ -273,7 +273,7 @@ function previewProposal(kind: Kind, { state, hasChosenCover }: Standing, propos
       currentValue: currentValue ?? null,
       proposedValue: proposedValue ?? null,
     })
-    if (isNothing(given)) return show('not_provided', 'The provider does not say it.', current, null)
+    if (isNothing(given)) return show('not_provided', 'The provider has no value for it.', current, null)
     if (!isTarget(choice, field)) return show('no_permission', 'This provider is not used for this field.')
     if (choice.fields !== null && !choice.fields.includes(field)) return show('no_permission', 'It was not chosen.')
     if (choice.gapsOnly && (field === COVER ? hasChosenCover : !isNothing(current) && !isFromName(state, field)))
@@ -282,7 +282,7 @@ function previewProposal(kind: Kind, { state, hasChosenCover }: Standing, propos
     if (lock !== null && state.locks.has(lock)) return show('locked', 'It is locked.')
     if (field === COVER) return hasChosenCover ? show('locked', 'A cover has been chosen.') : show('will_apply')
     const [outcome] = applyChange(kind, state, changeOf(proposal, new Set([field])), 'plugin').outcomes
-    if (outcome?.result === 'outranked') return show('locked', BY_HAND)
+    if (outcome?.result === 'outranked') return show('locked', BY_USER)
     if (outcome?.result === 'locked') return show('locked', 'It is locked.')
     return show(outcome?.result === 'unchanged' ? 'unchanged' : 'will_apply')
   })
@@ -311,6 +311,6 @@ function shownOf(
   return { current: shown(set), given, proposed: shown(next) }
 }
 
-const BY_HAND = 'Somebody has said otherwise by hand.'
+const BY_USER = 'A user has entered another value.'
 /** A title that is only the name of a folder or file is as good as none. */
 const isFromName = ({ sources }: MetadataState, field: string): boolean => sources[field] === 'file_name'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
-import { FreeObject } from '#core/foundation/schema.ts'
+import { FreeObject, NameText } from '#core/foundation/schema.ts'
 import { AUTHORS_MAX, CUSTOM_BYTES_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
 
 export { AUTHORS_MAX, CUSTOM_BYTES_MAX, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
@@ -65,8 +65,8 @@ export const AUTHOR_ROLES = [
 export type AuthorRole = (typeof AUTHOR_ROLES)[number]
 
 const INT32_MAX = 2_147_483_647
-export const Name = Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX })
-export const Text = Type.String({ maxLength: TEXT_LENGTH_MAX })
+export const Name = NameText({ minLength: 1, maxLength: NAME_LENGTH_MAX })
+export const Text = NameText({ maxLength: TEXT_LENGTH_MAX })
 export const Summary = Type.String({ maxLength: SUMMARY_LENGTH_MAX })
 export const Natural = Type.Integer({ minimum: 0, maximum: INT32_MAX })
 export const Int32 = Type.Integer({ minimum: -INT32_MAX - 1, maximum: INT32_MAX })
@@ -79,7 +79,7 @@ export const Author = Type.Object(
   {
     name: Name,
     role: Type.Enum([...AUTHOR_ROLES], { type: 'string' }),
-    sortName: Type.Optional(Type.Union([Type.String({ maxLength: NAME_LENGTH_MAX }), Type.Null()])),
+    sortName: Type.Optional(Type.Union([NameText({ maxLength: NAME_LENGTH_MAX }), Type.Null()])),
   },
   { additionalProperties: false, title: 'Author' },
 )
@@ -89,7 +89,7 @@ export const Award = Type.Object(
   {
     name: Name,
     won: Type.Boolean({ description: 'True if won, false if only nominated.' }),
-    category: Type.Optional(Type.Union([Type.String({ maxLength: NAME_LENGTH_MAX }), Type.Null()])),
+    category: Type.Optional(Type.Union([NameText({ maxLength: NAME_LENGTH_MAX }), Type.Null()])),
     year: Type.Optional(Type.Union([Year, Type.Null()])),
   },
   { additionalProperties: false, title: 'Award' },

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { isNameText } from '#core/foundation/name-text.ts'
 import type { ReadingListEntry, ReadReadingList } from '#core/shelves/reading-list.ts'
 import type { Shelf } from '#core/shelves/shelf.ts'
 import { matchEntries } from '#core/shelves/shelf-query.ts'
@@ -22,13 +23,18 @@ export async function importReadingList(
   if ('refused' in list) refuse('invalid_value', `This is not a reading list in CBL format: ${list.refused}.`)
   const name = (list.name || file.fileName.replace(/\.cbl$/i, '').replaceAll('\0', ''))
     .toWellFormed()
-    .replace(/\s+/g, ' ')
+    .replace(/[\s\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ')
     .slice(0, NAME_MAX)
     .trim()
-  if (name === '') refuse('invalid_value', 'The reading list has no name.')
+  if (name === '' || !isNameText(name)) refuse('invalid_value', 'The reading list has no name. Enter one in the file, or rename the file.')
+  if (list.entries.length === 0) refuse('invalid_value', `The reading list "${name}" has no books.`)
   const found = await matchEntries(dependencies.database, caller, list.entries)
   const memberIds = found.filter((id) => id !== null)
-  if (memberIds.length === 0) refuse('invalid_value', `None of the ${list.entries.length} books of "${name}" is in the library.`)
+  if (memberIds.length === 0)
+    refuse(
+      'invalid_value',
+      `The reading list "${name}" names ${list.entries.length === 1 ? '1 book, which is not' : `${list.entries.length} books, none of which is`} in a library that you may see.`,
+    )
   const shelf = await addShelf(dependencies.database, caller, 'read_list', { name, ordered: true, memberIds })
   return { shelf, matched: memberIds.length, unmatched: list.entries.filter((_entry, place) => found[place] === null) }
 }

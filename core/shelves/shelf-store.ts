@@ -25,7 +25,7 @@ export async function addShelf(
       await announceShelf(trx, kind, 'created', { id: row.id })
       return (await findShelf(trx, caller, kind, row.id)) as Shelf
     })
-    .catch(refuseTaken)
+    .catch((error) => refuseTaken(kind, error))
 }
 
 /**
@@ -55,7 +55,7 @@ export async function editShelf(
       await announceShelf(trx, kind, 'updated', { id: shelf.id, before: tagSets })
       return await viewOfChanged(trx, caller, kind, before)
     })
-    .catch(refuseTaken)
+    .catch((error) => refuseTaken(kind, error))
 }
 
 /** @throws not_found */
@@ -181,9 +181,9 @@ async function visibleIds(trx: Knex, caller: Caller, kind: ShelfKind, ids: reado
     .pluck(`${things}.id`)
 }
 
-function refuseTaken(error: unknown): never {
+function refuseTaken(kind: ShelfKind, error: unknown): never {
   if (error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION) {
-    throw new AppError('conflict', 'Another one has this name.', { cause: error })
+    throw new AppError('conflict', `Another ${kind === 'collection' ? 'collection' : 'read list'} has this name.`, { cause: error })
   }
   throw error
 }

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { NameText, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 /** A collection is a shelf of series, a read list one of books; everybody sees them, without the members that are hidden from them. */
 export type ShelfKind = 'collection' | 'read_list'
@@ -8,7 +8,7 @@ export type ShelfKind = 'collection' | 'read_list'
 /** The longest reading orders that people keep have about 3,000 books; each change writes the position of every member. */
 export const SHELF_MEMBERS_MAX = 5_000
 
-const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '^\\S(.*\\S)?$' })
+const Name = NameText({ minLength: 1, maxLength: 200 })
 const Summary = Nullable(Type.String({ maxLength: 10_000 }))
 const Ids = Type.Array(Uuid, { maxItems: SHELF_MEMBERS_MAX, uniqueItems: true })
 

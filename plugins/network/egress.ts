@@ -6,6 +6,7 @@ import { type LocalServices, NO_LOCAL_SERVICES, placeOf } from '#core/settings/l
 import { isGrantableAddress, isLocalAddress, isOwnAddress, isPublicAddress, resolveName } from '#plugins/network/address.ts'
 import { type EgressResponse, headersOf, readBody, retryAfterMs } from '#plugins/network/answer.ts'
 import { cacheKeyOf, isCacheable, keepableSeconds, openResponseCache } from '#plugins/network/cache.ts'
+import { describeConnectionProblem } from '#plugins/network/connection-problem.ts'
 import { bodyWithoutCredential, type Credential, isFor, withCredential, withoutCredential } from '#plugins/network/credential.ts'
 import { type HostRates, openCallerSemaphore, openHostRateLimiter } from '#plugins/network/host-rate-limiter.ts'
 import { checkAddress, type EgressRule, type EgressRules, type Hop, readRequest, redirectOf, refuse } from '#plugins/network/request.ts'
@@ -306,7 +307,7 @@ class HttpsEgress implements Egress, Downloads {
       if (outer.aborted) refuse('closed', 'The call has ended.')
       if (error instanceof GuestError) throw error
       if (ended.signal.aborted) refuse('timeout', `${host} did not respond within ${Math.round(deadlineMs)} ms.`)
-      return refuse('upstream', `${host} is unreachable.`)
+      return refuse('upstream', describeConnectionProblem(host, error))
     } finally {
       leave()
       clearTimeout(timer)

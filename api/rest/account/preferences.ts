@@ -38,7 +38,7 @@ export const preferenceRoutes = [
     body: Type.Object({ preferences: Type.Record(Type.String(), FreeJson, { maxProperties: PREFERENCES_MAX }) }),
     reply: Type.Object({ preferences, updated: Type.Integer({ minimum: 0 }) }),
     run: async (call, { body }) => {
-      const at = (key: string) => `/preferences/${escapePointer(key)}`
+      const at = (key: string) => ({ key: `/preferences/${escapePointer(key)}`, value: `/preferences/${escapePointer(key)}` })
       const saved = await savePreferences(call.services.database, call.caller.userId, body.preferences, at)
       return { preferences: saved, updated: saved.length }
     },
@@ -64,7 +64,10 @@ export const preferenceRoutes = [
     bodyBytesMax: BODY_BYTES_MAX,
     reply: Preference,
     run: async (call, { params, body }) => {
-      const [saved] = await savePreferences(call.services.database, call.caller.userId, { [params.key]: body.value }, () => '/value')
+      const [saved] = await savePreferences(call.services.database, call.caller.userId, { [params.key]: body.value }, () => ({
+        key: '/key',
+        value: '/value',
+      }))
       return saved ?? refuse('not_found')
     },
   }),

@@ -34,7 +34,7 @@ export const analysisRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/books/errors',
-    summary: 'Books with errors, grouped by error type',
+    summary: 'List the books with errors, grouped by error type',
     tag: 'books',
     allow: { who: 'books-read' },
     query: Type.Object({

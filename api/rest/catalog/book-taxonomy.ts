@@ -3,7 +3,7 @@ import { type Call, endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import { NamedShape } from '#api/views/book-view.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { Uuid } from '#core/foundation/schema.ts'
+import { NameText, Uuid } from '#core/foundation/schema.ts'
 import { checkBook } from '#core/metadata/book-metadata-query.ts'
 import { changeBookNames, setBookNames } from '#core/metadata/edit-book-metadata.ts'
 import { NAMES_MAX, nameKey, readNames } from '#core/metadata/name.ts'
@@ -15,7 +15,7 @@ const endpoint = endpointOf<Services>()
 
 const BookId = Type.Object({ bookId: Uuid })
 /** Room for surrounding white space; the name itself has a lower limit. */
-const GivenName = Type.String({ maxLength: 1_000 })
+const GivenName = NameText({ maxLength: 1_000 })
 
 async function namesOf(call: Call<Services>, taxonomy: Taxonomy, bookId: string): Promise<Named[]> {
   const { database } = call.services

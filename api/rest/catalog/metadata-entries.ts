@@ -6,7 +6,7 @@ import type { Needs } from '#api/http/services.ts'
 import { withSourceName } from '#api/views/legacy-names.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { NameText, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
 import { addEntry, type EntrySet, editEntry, removeEntry } from '#core/metadata/edit-entries.ts'
 import { type EntryTable, listEntries } from '#core/metadata/entry-query.ts'
@@ -34,7 +34,7 @@ const KeySource = Type.String({
   description:
     'Key of the service: `plugin:` and the `idSource` of a plugin (or its id), or any other name. If an installed plugin uses the name, the server adds `plugin:` to it.',
 })
-const Line = Type.String({ minLength: 1, maxLength: 500 })
+const Line = NameText({ minLength: 1, maxLength: 500 })
 const Url = Type.String({ maxLength: 2_000, pattern: '^https?://[^\\s]+$' })
 /** Other names of these members that clients use. */
 const ALIASES = { sourceName: 'source', source_name: 'source', external_id: 'externalId' }
@@ -68,6 +68,8 @@ interface Kind {
   table: EntryTable
   set: EntrySet
   what: string
+  /** One entry, with its article. */
+  one: string
   shape: TSchema
   body: Record<string, TSchema>
   /** How an entry is deleted: by id or, if there is only one per source, by source. */
@@ -80,6 +82,7 @@ const ids = {
   path: 'external-ids',
   list: 'externalIds',
   what: 'identifiers at services',
+  one: 'an identifier at a service',
   shape: ExternalId,
   body: { source: KeySource, externalId: Line, externalUrl: Type.Optional(Nullable(Url)), metadataHash: Type.Optional(Nullable(Line)) },
   set: 'externalIds' as const,
@@ -90,6 +93,7 @@ const links = {
   path: 'external-links',
   list: 'links',
   what: 'links to services',
+  one: 'a link to a service',
   shape: ExternalLink,
   body: { source: Source, url: Url, externalId: Type.Optional(Nullable(Line)) },
   set: 'externalLinks' as const,
@@ -103,6 +107,7 @@ const KINDS: Kind[] = [
     list: 'titles',
     table: 'series_alternate_titles',
     what: 'alternate titles',
+    one: 'an alternate title',
     shape: AlternateTitle,
     body: { label: Line, title: Line },
     set: 'alternateTitles',
@@ -118,6 +123,7 @@ const KINDS: Kind[] = [
     list: 'ratings',
     table: 'series_external_ratings',
     what: 'ratings at services',
+    one: 'a rating at a service',
     shape: ExternalRating,
     body: {
       source: KeySource,
@@ -177,7 +183,7 @@ function addRoute(kind: Kind) {
   return endpoint({
     method: 'POST',
     path: base,
-    summary: `Add to the ${kind.what}${kind.by === 'source' || kind.path === 'external-ids' ? '; replaces an entry of the same source' : ''}`,
+    summary: `Add ${kind.one} to a ${reachOf(kind).record}${kind.by === 'source' || kind.path === 'external-ids' ? '; replaces an entry of the same source' : ''}`,
     tag: owner,
     allow: { who: write },
     params: ownerParams,
@@ -201,7 +207,7 @@ function removeRoute(kind: Kind) {
   return endpoint({
     method: 'DELETE',
     path: `${base}/:${oneName}`,
-    summary: `Remove one of the ${kind.what}`,
+    summary: `Remove ${kind.one} from a ${reachOf(kind).record}`,
     tag: owner,
     allow: { who: write },
     params: oneParams,

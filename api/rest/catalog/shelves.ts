@@ -133,7 +133,7 @@ function listRoutes(of: Kind) {
     }),
     endpoint({
       ...{ method: 'GET', path: `/api/v1/${of.members}/:${of.memberId}/${of.path}`, tag, allow: read, query, reply },
-      summary: `List the ${of.noun}s that contain one of the ${of.members}`,
+      summary: `List the ${of.noun}s that contain a ${of.memberId.replace('Id', '')}`,
       params: Type.Object({ [of.memberId]: Uuid }),
       run: async (call, { params, query }) => {
         const memberId = (params as Record<string, string>)[of.memberId] as string
@@ -167,7 +167,12 @@ function recordRoutes(of: Kind) {
       },
     }),
     stream({
-      ...{ path: `${one}/thumbnail`, summary: `Get the small cover of the first of the ${of.members} in a ${noun}`, tag, params },
+      ...{
+        path: `${one}/thumbnail`,
+        summary: `Get the small cover of a ${noun}: that of its first ${of.memberId.replace('Id', '')}`,
+        tag,
+        params,
+      },
       allow: { ...read, cookie: true },
       query: Type.Object(thumbnailQuery),
       mediaTypes: ['image/jpeg'],
@@ -203,7 +208,12 @@ function memberRoutes(of: Kind) {
       ...{ body: of.Ids, reply: of.Reply, run: change('append') },
     }),
     endpoint({
-      ...{ method: 'DELETE', path: `${path}/:${of.memberId}`, summary: `Remove one of the ${members} from a ${noun}`, ...write204 },
+      ...{
+        method: 'DELETE',
+        path: `${path}/:${of.memberId}`,
+        summary: `Remove a ${of.memberId.replace('Id', '')} from a ${noun}`,
+        ...write204,
+      },
       params: Type.Object({ [of.idName]: Uuid, [of.memberId]: Uuid }),
       run: async (call, { params }) => {
         const memberIds = [(params as Record<string, string>)[of.memberId] as string]

@@ -5,7 +5,7 @@ import type { Needs } from '#api/http/services.ts'
 import { NamedShape } from '#api/views/book-view.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { Noun, Uuid } from '#core/foundation/schema.ts'
+import { NameText, Noun, Uuid } from '#core/foundation/schema.ts'
 import { changeBookNames } from '#core/metadata/edit-book-metadata.ts'
 import { changeSeriesNames, setSeriesNames } from '#core/metadata/edit-series-metadata.ts'
 import { NAMES_MAX, readNames } from '#core/metadata/name.ts'
@@ -18,7 +18,7 @@ const endpoint = endpointOf<Services>()
 
 const SeriesId = Type.Object({ seriesId: Uuid })
 /** Room for surrounding white space; the name itself has a lower limit. */
-const GivenName = Type.String({ maxLength: 1_000 })
+const GivenName = NameText({ maxLength: 1_000 })
 const names = Type.Array(GivenName, { maxItems: NAMES_MAX })
 const Changed = Noun('BulkOutcome')({ message: Type.String(), updatedCount: Type.Integer({ minimum: 0 }) })
 const BULK_MAX = { books: 500, series: 100 }

@@ -3,7 +3,7 @@ import { type Call, endpointOf, madeAt } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import { SkippedField } from '#api/rest/plugins/matching.ts'
 import { getLibrary } from '#core/catalog/library-query.ts'
-import { Nullable, Uuid } from '#core/foundation/schema.ts'
+import { NameText, Nullable, Uuid } from '#core/foundation/schema.ts'
 import { FIELD_GROUPS, JobConfig, LibraryJob } from '#core/matching/library-job.ts'
 
 type Services = Needs<'database' | 'libraryJobs'>
@@ -17,7 +17,7 @@ const Count = Type.Integer({ minimum: 0 })
 const SAMPLE_MAX = 20
 const SAMPLE = 5
 
-const name = Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 100 })))
+const name = Type.Optional(Nullable(NameText({ minLength: 1, maxLength: 100 })))
 const enabled = Type.Optional(Type.Boolean())
 const cronSchedule = Type.Optional(
   Nullable(

@@ -99,6 +99,12 @@ const applicationView = (
   createdAt: createdAt.toISOString(),
   undoneAt: undoneAt?.toISOString() ?? null,
 })
+const fieldCount = (count: number) => `${count} ${count === 1 ? 'field' : 'fields'}`
+/** What an undo did. A field that was changed since keeps its value. */
+function describeUndo(undone: number, left: number): string {
+  const kept = left === 0 ? '' : `${fieldCount(left)} could not be restored completely; skippedFields says why.`
+  return undone === 0 ? kept || 'There was nothing to restore.' : `Restored ${fieldCount(undone)}. ${kept}`.trim()
+}
 const failureView = (failure: ProviderFailure | null) => ({ code: failure?.code ?? null, callId: failure?.callId ?? null })
 const appliedOf = (fields: readonly FieldPreview[]) => ({
   appliedFields: fields.filter(({ status }) => status === 'will_apply').map(({ field }) => field),
@@ -269,7 +275,7 @@ const applyRoutes = (kind: Target['kind']) => {
     endpoint({
       method: 'POST',
       path: `${path}/auto-match`,
-      summary: 'Match it with a provider, and apply the metadata if the match is good enough',
+      summary: `Match a ${kind} with a provider, and apply the metadata if the match is good enough`,
       tag,
       allow,
       params,
@@ -301,7 +307,7 @@ const taskRoutes = (kind: Target['kind']) => {
     endpoint({
       method: 'POST',
       path: `${path}/auto-match/task`,
-      summary: 'Match it in the background',
+      summary: `Match a ${kind} with a provider in the background`,
       tag,
       allow,
       params,
@@ -317,7 +323,7 @@ const taskRoutes = (kind: Target['kind']) => {
     endpoint({
       method: 'POST',
       path: `/api/v1/${tag}/metadata/auto-match/task/bulk`,
-      summary: 'Match many in the background',
+      summary: `Match many ${tag} with a provider in the background`,
       tag,
       allow,
       body: IDS[kind].many as (typeof IDS)['series' | 'book']['many'],
@@ -362,7 +368,7 @@ const applicationRoutes = (kind: Target['kind']) => {
         const known = (await call.services.matching.applications(target)).some(({ id }) => id === params.applicationId.toLowerCase())
         if (!known) refuse('not_found', `There is no metadata application ${params.applicationId} of this record.`)
         const { undone, left } = await call.services.matching.undo(params.applicationId)
-        return { message: `Restored ${undone.length} fields.`, undoneFields: undone, skippedFields: left }
+        return { message: describeUndo(undone.length, left.length), undoneFields: undone, skippedFields: left }
       },
     }),
   ]

@@ -181,3 +181,10 @@ t.test('whoever says nothing at all is hung up, whoever has asked is not', async
   t.ok(await comes(() => asked.text.includes('200 OK')))
   t.notOk(asked.isClosed)
 })
+
+t.test('CONNECT is answered, then its connection is closed', async (t) => {
+  const { port } = await openTestServer(t, { routes, admin: false })
+  const line = await connect(t, port, 'CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n')
+  t.ok(await comes(() => line.isClosed))
+  t.match(line.text, /^HTTP\/1\.1 405 .*method_not_allowed/s)
+})

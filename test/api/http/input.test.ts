@@ -187,6 +187,8 @@ t.test('bodies that are wrong', async (t) => {
         `${name} names ${path}`,
       )
   }
+  const wrongType = await post('{"name":"abc","count":[]}', json)
+  t.same(wrongType.json.details, [{ path: '/count', message: 'must be integer or null' }], 'one error for one value')
   t.equal((await post('{"text":"0123456789012345678901234567890123456789"}', json, '/small')).status, 413, 'a route has its own limit')
   t.equal((await post('{"name":"abc"}', { 'content-type': 'application/vnd.api+json; charset="UTF-8"' })).status, 201)
   t.equal((await post(JSON.stringify({ name: 'abc', free: '["{\\'.repeat(40) }))).status, 201, 'brackets in a text are text')

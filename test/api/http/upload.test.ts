@@ -86,10 +86,11 @@ t.test('names are told as they are sent, and nobody opens them', async (t) => {
 
 t.test('forms that are none are refused', async (t) => {
   const good = form([FILE, 'x'])
-  for (const type of [undefined, '', 'application/json', 'image/jpeg', 'multipart/mixed; boundary=xyz', 'multipart/form-data']) {
+  for (const type of [undefined, '', 'application/json', 'image/jpeg', 'multipart/mixed; boundary=xyz']) {
     t.equal(await refusedFor(type, good), 'unsupported_media_type', String(type))
   }
   for (const type of [
+    'multipart/form-data',
     'multipart/form-data; boundary=',
     `multipart/form-data; boundary=${'x'.repeat(71)}`,
     'multipart/form-data; boundary=other',
@@ -194,4 +195,10 @@ t.test('a form takes no more time than it is long', async (t) => {
     const took = threadCpuMs() - begun
     t.ok(took < 2_000, `${body.length} bytes of ${JSON.stringify(unit)}: ${took.toFixed(0)} ms`)
   }
+})
+
+t.test('the error says what is wrong with the boundary', async (t) => {
+  const messageFor = async (type: string) => await readUpload(type, form([FILE, 'x'])).then(String, (error: Error) => error.message)
+  t.match(await messageFor('multipart/form-data'), /has no boundary/)
+  t.match(await messageFor(`multipart/form-data; boundary=${'x'.repeat(71)}`), /is longer than 70 characters/)
 })

@@ -59,6 +59,7 @@ t.test('values, keys and their number have limits', async (t) => {
   t.equal((await put('large', 'x'.repeat(3 * PREFERENCE_BYTES_MAX))).status, 413)
   for (const key of [' ', '.hidden', 'a b', 'ä', 'a\n', `${'k'.repeat(201)}`])
     t.ok([400, 422].includes((await put(key, 1)).status), JSON.stringify(key))
+  t.match(await put('no good', 1), { status: 422, json: { details: [{ path: '/key' }] } })
   t.match(await putAll({ fine: 1, 'no good': 2 }), { status: 422, json: { details: [{ path: '/preferences/no good' }] } })
   t.equal((await server.request('GET', '/api/v1/user/preferences/fine', { token })).status, 404, 'all or none')
   t.equal((await putAll({ __proto__: 1 })).status, 200, 'no member at all')

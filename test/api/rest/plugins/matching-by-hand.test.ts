@@ -88,7 +88,7 @@ for (const kind of ['books', 'series'] as const) {
 
     const settled = await preview('second')
     t.match(settled.get('tags'), { status: 'unchanged', reason: null })
-    t.match(settled.get('externalLinks'), { status: 'locked', reason: /by hand/ }, 'one link stands against it, and it says so')
+    t.match(settled.get('externalLinks'), { status: 'locked', reason: /a user has entered/i }, 'one link stands against it, and it says so')
 
     // Undoing takes nothing from the person either.
     const undo = (applicationId: string | null) => ask('POST', `${path}/metadata/applications/${applicationId}/undo`)
@@ -117,7 +117,7 @@ t.test('a tag that a person took from a book does not come back by itself', asyn
   const { fields } = (await ask<Preview>('POST', `${path}/preview`, from)).json
   t.match(
     fields.find(({ field }) => field === 'tags'),
-    { status: 'locked', proposedValue: ['Dark'], reason: /by hand/ },
+    { status: 'locked', proposedValue: ['Dark'], reason: /a user has entered/i },
   )
   await ask('POST', `${path}/apply`, from)
   t.same(await tags(), ['Dark'])

@@ -33,7 +33,8 @@ const TIGHT_HYPHEN = /^v?[\d.]+-v?[\d.]+$/
 
 /** Why a range of revoked versions would revoke nothing, although it is spelled correctly; null if it revokes something. */
 export function emptinessOf(text: string): string | null {
-  if (text.split(/[ |]/).some((word) => TIGHT_HYPHEN.test(word))) return 'names one pre-release; write spaces around the hyphen of a range, or = in front of a pre-release'
+  if (text.split(/[ |]/).some((word) => TIGHT_HYPHEN.test(word)))
+    return 'names one pre-release; write spaces around the hyphen of a range, or = in front of a pre-release'
   const range = readRange(text, { preReleases: true })
   return range !== null && minVersion(range) === null ? 'matches no version' : null
 }

@@ -1,4 +1,5 @@
-import { stemOf } from '#core/metadata/file-name.ts'
+import { toNameText } from '#core/foundation/name-text.ts'
+import { titleOfFileName } from '#core/metadata/file-name.ts'
 
 /** The series of a file. `path`, relative to the library's root, is its identity: two folders with the same name are two series. */
 interface SeriesPlace {
@@ -13,9 +14,9 @@ interface SeriesPlace {
  */
 export function seriesOf(relativePath: string): SeriesPlace {
   const slash = relativePath.lastIndexOf('/')
-  if (slash === -1) return { path: relativePath, title: stemOf(relativePath), oneshot: true }
+  if (slash === -1) return { path: relativePath, title: titleOfFileName(relativePath), oneshot: true }
   const path = relativePath.slice(0, slash)
-  return { path, title: path.slice(path.lastIndexOf('/') + 1), oneshot: false }
+  return { path, title: toNameText(path.slice(path.lastIndexOf('/') + 1)), oneshot: false }
 }
 
 /** The title of a series from its path alone, before any rule of the library. */

@@ -176,6 +176,8 @@ export async function refreshFolderTitles(
   seriesIds: readonly string[],
 ): Promise<void> {
   const visible = await listVisibleSeriesIds(database, caller, seriesIds)
+  // The change that follows is refused as a whole.
+  if (visible.size < new Set(seriesIds).size) return
   const titles = await titlesOf(rules, await listPlaces(database, [...visible]))
   // Locked in one order before writing, as everywhere.
   await database.transaction(async (trx) => {

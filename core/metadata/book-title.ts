@@ -1,4 +1,4 @@
-import { stemOf } from '#core/metadata/file-name.ts'
+import { titleOfFileName } from '#core/metadata/file-name.ts'
 
 /** Titles that say no more than a number does: "Vol. 3", "Chapter 12", "#7". */
 const GENERIC = /^[\s.:#_-]*(?:(?:vol(?:ume)?|v|ch(?:apter)?|c|issue|part|ep(?:isode)?|no|nr|number)[\s.:#_-]*)*\d+(?:\.\d+)?\s*$/i
@@ -7,7 +7,7 @@ const TITLE_MAX = 500
 
 /** The title by the library's strategy: what is embedded in the file, or the name of the file. */
 export function chooseTitle(book: { strategy: string; fileName: string; embedded: string | undefined }): string {
-  return embeddedTitle(book) ?? cut(stemOf(book.fileName))
+  return embeddedTitle(book) ?? cut(titleOfFileName(book.fileName))
 }
 
 /** The title in the file, where the strategy lets it count; undefined when the name of the file has to do. */

@@ -1,3 +1,5 @@
+import { toNameText } from '#core/foundation/name-text.ts'
+
 /** What the name of a file says about the book in it. */
 interface NamedBook {
   title: string
@@ -37,8 +39,11 @@ const OF_HOW_MANY = /(?<=\d)[\s_]{1,4}of[\s_]{1,4}\d{1,7}(?![\d.])/gi
 /** "001-006": one file with several in it. */
 const RANGE = /(?<=^|[\s_#([])(\d{1,7}(?:\.\d{1,4})?)[-–](\d{1,7})(?=$|[\s_)\].])/g
 
-/** A file's name without its extension; never empty. */
-export const stemOf = (fileName: string) => fileName.replace(/(?<=.)\.[^.\s]{1,5}$/s, '')
+/** A file's name without its extension. */
+const stemOf = (fileName: string) => fileName.replace(/(?<=.)\.[^.\s]{1,5}$/s, '')
+
+/** The title that a file's name gives, as users may enter it; never empty. */
+export const titleOfFileName = (fileName: string): string => toNameText(stemOf(fileName))
 
 /**
  * Reads title, number, volume and chapter from a file name with its extension. Numbers are found, in this order, as `#N`, `v N`, `c N`,
@@ -46,13 +51,13 @@ export const stemOf = (fileName: string) => fileName.replace(/(?<=.)\.[^.\s]{1,5
  * `N-M` it is N; a year such as (2019) is no number.
  */
 export function readFileName(fileName: string): NamedBook {
-  const title = stemOf(fileName)
-  const volume = firstNumber(VOLUME, title)
+  const stem = stemOf(fileName)
+  const volume = firstNumber(VOLUME, stem)
   return {
-    title,
-    number: findNumber(title),
+    title: toNameText(stem),
+    number: findNumber(stem),
     volume: volume !== null && Number.isInteger(volume) ? volume : null,
-    chapter: firstNumber(CHAPTER, title),
+    chapter: firstNumber(CHAPTER, stem),
   }
 }
 

@@ -225,7 +225,7 @@ t.test('on a database of one’s own', async (t) => {
 
   const allowing = ['--plugin-allow-local', 'localhost:8600']
   const developing = await startCarrel(t, data, allowing, { env })
-  t.match(developing.output(), /warning: Plugins may connect to localhost:8600/)
+  await developing.said(/warning: Plugins may connect to localhost:8600/)
   t.match(await run(['doctor', ...allowing]), {
     code: 0,
     output: /note +Plugins: may reach localhost:8600 on this machine[^\n]*\n +This is for development/,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { readFileName, stemOf } from '#core/metadata/file-name.ts'
+import { readFileName, titleOfFileName } from '#core/metadata/file-name.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
@@ -73,14 +73,14 @@ t.test('numbers as people write them', async (t) => {
   for (const [name, number, volume, chapter] of TABLE) {
     const { title, ...rest } = readFileName(name)
     t.same(rest, { number, volume, chapter }, JSON.stringify(name))
-    t.equal(title, name.slice(0, name.lastIndexOf('.')))
+    t.equal(title, name.slice(0, name.lastIndexOf('.')).replaceAll('\n', ' '))
   }
 })
 
 t.test('the extension goes, nothing else', async (t) => {
-  t.equal(stemOf('a.b.cbz'), 'a.b')
-  t.equal(stemOf('Dr. Slump'), 'Dr. Slump')
-  t.equal(stemOf('.cbz'), '.cbz')
+  t.equal(titleOfFileName('a.b.cbz'), 'a.b')
+  t.equal(titleOfFileName('Dr. Slump'), 'Dr. Slump')
+  t.equal(titleOfFileName('.cbz'), '.cbz')
 })
 
 t.test('what is written with a marker is read back', async () => {
@@ -124,4 +124,10 @@ t.test('any name at all gives a title and numbers that the database can hold, so
   ])
     readFileName(hostile)
   t.ok(threadCpuMs() - at < 500, 'no name makes it backtrack for long')
+})
+
+t.test('titles from names are ones that users may enter', async (t) => {
+  t.equal(readFileName('broken\u001b[31m\n1.cbz').title, 'broken [31m 1')
+  t.equal(readFileName('\u200b.cbz').title, 'Untitled')
+  t.equal(readFileName('Saga 1.cbz').title, 'Saga 1')
 })

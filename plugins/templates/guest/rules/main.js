@@ -94,6 +94,7 @@
     conflict: { kind: "conflict", message: "This conflicts with the current state." },
     precondition_failed: { kind: "precondition", message: "The resource has changed since you read it; get it again." },
     scan_running: { kind: "conflict", message: "A scan of this library is already waiting or running." },
+    request_timeout: { kind: "slow", message: "The body of the request arrived too slowly." },
     payload_too_large: { kind: "too_large", message: "The request body is too large." },
     unsupported_media_type: { kind: "media_type", message: "The body must be plain, uncompressed JSON." },
     range_not_satisfiable: { kind: "range", message: "The requested range lies outside the file." },

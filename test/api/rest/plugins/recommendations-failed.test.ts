@@ -51,7 +51,7 @@ t.test('an item that does not fit is left out and logged, and the rest stays', a
   const { renew, settled, setAnswer, rita, get, request, adminToken, pluginId } = await openTaste(t)
   const list = await renew([
     item('good', 0.9),
-    item('no address', 0.8, { coverUrl: 'javascript:alert(1)' }),
+    item('no score', 0.8, { score: 'high' }),
     { externalId: 'no title', score: 1, reason: 'So.' },
     null,
     'text',
@@ -68,7 +68,7 @@ t.test('an item that does not fit is left out and logged, and the rest stays', a
     { token: adminToken },
   )
   const said = json.lines.filter(({ message }) => /left out/.test(message))
-  t.match(said, [{ level: 'warn', message: /^4 of 6 .*recommendations.*\/1\/coverUrl/, callId: String }])
+  t.match(said, [{ level: 'warn', message: /^4 of 6 .*recommendations.*\/1\/score/, callId: String }])
   t.equal(said.length, 1, 'one line for all of them')
 
   // Long answers are read in a thread of their own.
@@ -76,11 +76,11 @@ t.test('an item that does not fit is left out and logged, and the rest stays', a
   t.equal((await renew(long)).recommendations.length, 100)
   t.notOk((await get()).recommendations.some(({ externalId }) => externalId === 'n5'))
 
-  setAnswer({ value: { recommendations: [item('x', 0.5, { coverUrl: 'javascript:alert(1)' }), null] } })
+  setAnswer({ value: { recommendations: [item('x', 0.5, { score: 'high' }), null] } })
   await rita('POST', 'recommendations/refresh')
   t.match(
     await settled(),
-    { lastError: { code: 'invalid_result', message: /coverUrl/ }, recommendations: { length: 100 } },
+    { lastError: { code: 'invalid_result', message: /score/ }, recommendations: { length: 100 } },
     'a list of which nothing fits takes the place of none',
   )
 })

@@ -116,12 +116,7 @@ t.test('what plugins say is checked, bounded, and looked up', async (t) => {
   t.equal((await get()).recommendations.length, 7, 'the reader asks for fewer')
 
   const before = await get()
-  for (const rubbish of [
-    { recommendations: [item('x', 0.5, { coverUrl: 'javascript:alert(1)' })] },
-    { recommendations: 'none' },
-    [],
-    null,
-  ]) {
+  for (const rubbish of [{ recommendations: [item('x', 0.5, { score: 'high' })] }, { recommendations: 'none' }, [], null]) {
     setAnswer({ value: rubbish })
     t.equal((await rita('POST', 'recommendations/refresh')).status, 202)
     const { lastError, ...list } = (await settled()) as RecommendationList & { lastError?: object }

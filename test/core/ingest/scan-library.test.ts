@@ -62,7 +62,7 @@ t.test('a folder of books becomes a library', async (t) => {
     { path: 'Saga', title: 'Saga', oneshot: false },
     { path: 'Watchmen.cbz', title: 'Watchmen', oneshot: true },
     { path: 'bad', title: 'bad', oneshot: false },
-    { path: 'new\nline', title: 'new\nline', oneshot: false },
+    { path: 'new\nline', title: 'new line', oneshot: false },
   ])
   const library = await house.database('libraries').first('last_scanned_at')
   t.ok(library.last_scanned_at)

@@ -44,7 +44,7 @@ export interface Accounts {
   ensureFirstAdmin(request: { username: string; password: string; email?: string }): Promise<boolean>
 
   /**
-   * Creates an account for the person who asks for it, and signs them in.
+   * Creates an account for the person who requests it, and signs them in.
    * @throws forbidden where registration is closed, rate_limit_exceeded, conflict (name or address taken; Carrel is not set up yet), invalid_value
    */
   register(request: Pick<NewUser, 'username' | 'email' | 'password'>, address: string): Promise<SignedIn>
@@ -58,7 +58,7 @@ export interface Accounts {
   getUser(id: string): Promise<UserDetail>
   /** By user name or e-mail address. */
   findUser(login: string): Promise<User | null>
-  /** @param by null = the operator at the machine. @throws invalid_value, conflict, forbidden */
+  /** @param by null: the operator at the command line. @throws invalid_value, conflict, forbidden */
   createUser(request: NewUser, by: Caller | null): Promise<User>
   /** @throws not_found, invalid_value, forbidden, conflict */
   editUser(id: string, edit: UserEdit, by: Caller | null): Promise<EditedUser>

@@ -7,7 +7,7 @@ import type { Permission } from '#core/account/permission.ts'
 import { permissionsOf, type User } from '#core/account/user.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
-/** More than anybody has devices and scripts; without a limit one user could fill the table. */
+/** More keys than one user has devices and scripts; without a limit one user could fill the table. */
 const KEYS_MAX = 50
 
 /** The last moment that ISO 8601 writes with a four-digit year. */

@@ -37,7 +37,7 @@ export function refuseBeyond(by: Caller | null, permissions: Iterable<Permission
 
 /**
  * Creates a user.
- * @param by the caller; null = the operator at the machine
+ * @param by the caller; null: the operator at the command line
  * @throws invalid_value, conflict (name or address taken), forbidden (permissions that the caller does not have)
  */
 export async function createUser(database: Knex, request: NewUser, by: Caller | null): Promise<User> {
@@ -47,7 +47,7 @@ export async function createUser(database: Knex, request: NewUser, by: Caller | 
 }
 
 /**
- * Creates an account for the person who asks for it, with the sharing tags that the settings allow new accounts.
+ * Creates an account for the person who requests it, with the sharing tags that the settings allow new accounts.
  * @throws forbidden where registration is closed, invalid_value, conflict (name or address taken)
  */
 export async function registerUser(database: Knex, request: Pick<NewUser, 'username' | 'email' | 'password'>): Promise<User> {

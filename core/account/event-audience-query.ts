@@ -5,7 +5,7 @@ import { visibleMessage } from '#core/account/path-view.ts'
 import { PERMISSIONS, type Permission } from '#core/account/permission.ts'
 import { visibleToUser } from '#core/account/visibility.ts'
 import type { Announcement, CarrelEvent, EventType } from '#core/events/event.ts'
-import type { Audience, Follower, Judgement } from '#core/events/follow.ts'
+import type { Audience, Follower, Decision } from '#core/events/follow.ts'
 
 /** The permission that a client needs to read the subject of an event by REST; null: none. */
 const NEEDED: Record<Exclude<EventType, 'cover_updated'>, Permission | null> = {
@@ -61,7 +61,7 @@ const PAIRS_MAX = 50_000
 /** Decides who receives which events, by current permissions: a few statements for any number of followers, because users with the same grants see the same. */
 export const openEventAudience = (database: Knex): Audience => ({
   classOf: ({ permissions }) => String(PERMISSIONS.reduce((bits, one, at) => bits | (Number(permissions.has(one)) << at), 0)),
-  async judge(announcements, userIds): Promise<Judgement> {
+  async decide(announcements, userIds): Promise<Decision> {
     const { present, groups } = await findRestricted(database, userIds)
     const seen = groups.size === 0 ? new Set<string>() : await listVisiblePairs(database, [...new Set(groups.values())], announcements)
     return {
@@ -126,7 +126,7 @@ async function listVisiblePairs(database: Knex, userIds: readonly string[], anno
   for (let start = 0; start < userIds.length; start += usersAtOnce) {
     const rows: { user: string; series: string }[] = await database
       .with(
-        'told',
+        'announced',
         database.raw(
           `SELECT id FROM series WHERE id = ANY(CAST(:there AS uuid[])) UNION SELECT id FROM unnest(CAST(:gone AS uuid[])) AS id`,
           bindings,
@@ -135,15 +135,15 @@ async function listVisiblePairs(database: Knex, userIds: readonly string[], anno
       .with(
         'carried',
         database.raw(
-          `SELECT series_id, sharing_tag_id FROM series_sharing_tags WHERE series_id IN (SELECT id FROM told)
+          `SELECT series_id, sharing_tag_id FROM series_sharing_tags WHERE series_id IN (SELECT id FROM announced)
            UNION SELECT * FROM unnest(CAST(:of AS uuid[]), CAST(:tags AS uuid[]))`,
           bindings,
         ),
       )
       .from(database.raw('unnest(CAST(? AS uuid[])) AS who(id)', [userIds.slice(start, start + usersAtOnce)]))
-      .crossJoin('told' as never)
-      .modify(visibleToUser('who.id', 'told.id', 'carried'))
-      .select('who.id AS user', 'told.id AS series')
+      .crossJoin('announced' as never)
+      .modify(visibleToUser('who.id', 'announced.id', 'carried'))
+      .select('who.id AS user', 'announced.id AS series')
     for (const { user, series } of rows) pairs.add(`${user} ${series}`)
   }
   return pairs

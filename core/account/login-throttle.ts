@@ -41,7 +41,7 @@ interface LoginAttempt {
 }
 
 /** The client that tries to sign in. */
-interface Guesser {
+interface LoginClient {
   /** The same for every name of one account (`findLogin` returns it). */
   account: string
   address: string
@@ -56,7 +56,7 @@ interface Guesser {
  */
 export interface LoginThrottle {
   /** @throws rate_limit_exceeded with the seconds to wait */
-  begin(who: Guesser): LoginAttempt
+  begin(client: LoginClient): LoginAttempt
 }
 
 /** One count that an attempt must pass. */
@@ -176,7 +176,7 @@ class MemoryLoginThrottle implements LoginThrottle {
     this.#now = now
   }
 
-  #countersOf({ account, address, known }: Guesser): Counter[] {
+  #countersOf({ account, address, known }: LoginClient): Counter[] {
     const now = this.#now
     const place = { limit: PLACE, forgives: true, now }
     if (known.device !== null) return [new FailureCount(this.#places, `${account} device ${known.device}`, place)]
@@ -189,8 +189,8 @@ class MemoryLoginThrottle implements LoginThrottle {
     ]
   }
 
-  begin(who: Guesser): LoginAttempt {
-    const counters = this.#countersOf(who)
+  begin(client: LoginClient): LoginAttempt {
+    const counters = this.#countersOf(client)
     const wait = Math.max(...counters.map((counter) => counter.wait()))
     if (wait > 0) refuse('rate_limit_exceeded', undefined, { retryAfterSeconds: wait })
     for (const counter of counters) counter.enter()

@@ -17,8 +17,8 @@ import type { Log } from '#core/foundation/log.ts'
 const DAY_MS = 86_400_000
 const REFRESH_TOKEN_BYTES = 32
 /** One text for a wrong password, an unknown name and a disabled account, so that it does not reveal which accounts exist. */
-const NOT_YOU = 'The user name or the password is wrong.'
-const NOT_THIS_TOKEN = 'This refresh token is not valid any more; sign in again.'
+const WRONG_LOGIN = 'The user name or the password is wrong.'
+const INVALID_TOKEN = 'This refresh token is not valid any more; sign in again.'
 
 /** The response to a sign-in. `expiresIn` is the lifetime of the access token in seconds. */
 export const SignedIn = Type.Object(
@@ -42,7 +42,7 @@ export interface LoginProof {
   password: string
   address: string
   /** The client's device token from an earlier sign-in, and a function that stores the next one. */
-  device?: { shown: string | null; keep(token: string): void }
+  device?: { token: string | null; store(token: string): void }
 }
 
 export interface SignIn {
@@ -100,19 +100,19 @@ class SessionSignIn implements SignIn {
     return sessionId === null ? null : { sessionId, refreshToken: token }
   }
 
-  async #greet(user: User, session: OpenedSession): Promise<SignedIn> {
+  async #complete(user: User, session: OpenedSession): Promise<SignedIn> {
     await recordLogin(this.#options.database, user.id)
     return this.#answer(user, session.sessionId, session.refreshToken)
   }
 
   async begin(user: User): Promise<SignedIn> {
-    return this.#greet(user, (await this.#openSession(user, null)) ?? refuse('unauthorized', NOT_YOU))
+    return this.#complete(user, (await this.#openSession(user, null)) ?? refuse('unauthorized', WRONG_LOGIN))
   }
 
   async login({ username, password, address, device }: LoginProof): Promise<SignedIn> {
     const { found, account } = await findLogin(this.#options.database, username)
-    const shown = { address, device: device?.shown ?? null }
-    const known = await this.#options.devices.find(found?.user.id ?? null, shown)
+    const client = { address, device: device?.token ?? null }
+    const known = await this.#options.devices.find(found?.user.id ?? null, client)
     const attempt = this.#options.throttle.begin({ account, address, known })
     let session: OpenedSession | null
     try {
@@ -126,12 +126,12 @@ class SessionSignIn implements SignIn {
     if (!found || !session) {
       attempt.fail()
       this.#options.log.info({ address }, 'A sign-in was refused')
-      refuse('unauthorized', NOT_YOU)
+      refuse('unauthorized', WRONG_LOGIN)
     }
     attempt.succeed()
-    if (device) device.keep(await this.#options.devices.record(found.user.id, shown, known))
+    if (device) device.store(await this.#options.devices.record(found.user.id, client, known))
     else await this.#options.devices.recordAddress(found.user.id, address)
-    return this.#greet(found.user, session)
+    return this.#complete(found.user, session)
   }
 
   async refresh(refreshToken: string): Promise<SignedIn> {
@@ -149,7 +149,7 @@ class SessionSignIn implements SignIn {
         'A refresh token was used twice; its session was ended',
       )
     }
-    refuse('unauthorized', NOT_THIS_TOKEN)
+    refuse('unauthorized', INVALID_TOKEN)
   }
 
   async logout({ sessionId, userId }: Caller): Promise<void> {

@@ -85,7 +85,7 @@ export async function findUserByLogin(database: Knex, login: string): Promise<Us
  * account, whether it exists or not. PostgreSQL folds the case for both, so texts that match the same user share the key.
  */
 export async function findLogin(database: Knex, typed: string): Promise<{ found: UserWithHash | null; account: string }> {
-  // Bodies of requests are normalized like this already; headers and command lines are not. Nobody has a longer name, and a recorded guess stays
+  // Bodies of requests are normalized like this already; headers and command lines are not. No name is longer, and a recorded guess stays
   // small; PostgreSQL stores no NUL.
   const login = cutText(boundMarks(typed), LOGIN_LENGTH_MAX).replaceAll('\0', '\ufffd')
   const column = login.includes('@') ? 'email' : 'username'
@@ -166,7 +166,7 @@ export async function insertFirstUser(database: Knex, fields: UserFields): Promi
 }
 
 /**
- * Changes a user. The callback receives the row under a lock and returns the fields to change, so nothing can slip between check and write.
+ * Changes a user. The callback receives the row under a lock and returns the fields to change, so nothing changes between check and write.
  * @param follow changes dependent rows in the same transaction; receives the changed user
  * @returns what `follow` returns
  * @throws not_found, conflict (name or address taken; no active administrator would be left)

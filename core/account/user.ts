@@ -21,7 +21,7 @@ export const Username = Type.String({
   maxLength: 100,
   pattern: `^[^\\s@:${UNSEEN}]([^@:${UNSEEN}]*[^\\s@:${UNSEEN}])?$`,
 })
-/** What a user may do, as the API says it. */
+/** The name of a permission, as in the API. */
 export const PermissionName = Type.Enum([...PERMISSIONS], { type: 'string', title: 'Permission' })
 
 /** 254: the longest address that SMTP carries (RFC 5321). */

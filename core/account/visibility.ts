@@ -11,7 +11,7 @@ export const visibleTo = (caller: Pick<Caller, 'userId'>, seriesId: string): ((q
 
 /**
  * The same for users that the query names. @param userId the column that holds the user id
- * @param tags the table or expression (`series_id`, `sharing_tag_id`) that says which tags series carry
+ * @param tags the table or expression (`series_id`, `sharing_tag_id`) that contains the tags of series
  */
 export const visibleToUser = (userId: string, seriesId: string, tags: string): ((query: Knex.QueryBuilder) => void) =>
   visible({ sql: '??', binding: userId }, seriesId, tags)

@@ -24,18 +24,18 @@ export async function findBookFile(
 ): Promise<{ path: string; libraryPath: string; fileName: string; mediaType: string; etag: string }> {
   const book = await findReadableBook(database, caller, bookId)
   if (!book) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
-  const facts = await lstat(book.path, { bigint: true }).catch(() => null)
-  if (!facts?.isFile()) refuse('not_found', `The file "${book.fileName}" is no longer where it was. Put it back, or scan its library.`)
+  const stats = await lstat(book.path, { bigint: true }).catch(() => null)
+  if (!stats?.isFile()) refuse('not_found', `The file "${book.fileName}" is no longer where it was. Put it back, or scan its library.`)
   // The hash identifies the content only while the file is the hashed version: clients resume downloads by this tag, and must not
   // combine two versions. A pending book still has the hash of the version before its change.
-  const known = book.state !== 'pending' && facts.size === BigInt(book.fileBytes) && String(facts.mtimeNs) === book.mtimeNs
+  const known = book.state !== 'pending' && stats.size === BigInt(book.fileBytes) && String(stats.mtimeNs) === book.mtimeNs
   const hashed = known ? book.fileHash : null
   return {
     path: book.path,
     libraryPath: book.libraryPath,
     fileName: book.fileName,
     mediaType: MEDIA_TYPE_OF_FORMAT[book.format],
-    etag: hashed ?? `${facts.size}-${facts.mtimeNs}`,
+    etag: hashed ?? `${stats.size}-${stats.mtimeNs}`,
   }
 }
 

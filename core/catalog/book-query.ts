@@ -207,7 +207,7 @@ export async function listOnDeck(
   return await pageOfBooks(database, caller, { ...ordered, offset: list.offset, limit: list.limit })
 }
 
-/** @throws not_found for an unknown library: an empty list would hide the mistake */
+/** @throws not_found for an unknown library: an empty list would hide the error */
 export async function checkLibrary(database: Knex, libraryId: string): Promise<void> {
   const library = await database('libraries').where({ id: libraryId }).first('id')
   if (!library) refuse('not_found', `There is no library ${libraryId}.`)

@@ -149,13 +149,13 @@ export async function recordAnalyzed(database: Knex, book: AnalyzedBook): Promis
 /**
  * Records that an analyzed book could not be read this time: all of its data stays, including its state, since the file is
  * the same. False when the book was deleted.
- * @param failure.retryDue whether every scan retries
+ * @param attempt.retryDue whether every scan retries
  */
 export async function recordUnreadable(
   database: Knex,
-  failure: { bookId: string; mtimeNs: string; retryDue: boolean; problem: Problem },
+  attempt: { bookId: string; mtimeNs: string; retryDue: boolean; problem: Problem },
 ): Promise<boolean> {
-  const { bookId, mtimeNs, retryDue, problem } = failure
+  const { bookId, mtimeNs, retryDue, problem } = attempt
   // The reason why a book failed must not be lost: that row does not change.
   const { rows } = await database.raw(
     `WITH updated AS (

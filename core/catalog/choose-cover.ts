@@ -86,7 +86,7 @@ export async function deleteCover(
   await dropCover(dependencies, { ...cover, by: 'user' })
 }
 
-/** As {@link deleteCover}, for a machine too. @throws not_found; conflict when a machine would take what a person has chosen */
+/** As {@link deleteCover}, for a machine too. @throws not_found; conflict when a machine would delete a cover that a person has selected */
 export async function dropCover(
   { database, settings }: ReadDependencies,
   cover: { owner: CoverOwner; coverId: string; by: CoverGiver },

@@ -3,7 +3,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 
 /** How many ids of one group are returned; `duplicateCount` has the full number. */
-const BOOKS_TOLD_MAX = 500
+const IDS_PER_GROUP_MAX = 500
 
 /** Books with the same file. Times are ISO 8601. */
 interface DuplicateGroup {
@@ -48,7 +48,7 @@ export async function listDuplicates(
     .select(
       database.raw(
         'count(*)::int AS book_count, (array_agg(books.id ORDER BY books.created_at, books.id))[:?] AS book_ids',
-        BOOKS_TOLD_MAX,
+        IDS_PER_GROUP_MAX,
       ),
     )
     .orderByRaw('count(*) DESC, g.file_hash')

@@ -5,7 +5,7 @@ export const PIECES = 256
 
 const digits = (piece: number) => (piece < PIECES ? piece.toString(16).padStart(2, '0') : 'g')
 
-/** Finds books with the same content again, among the hashes of one piece, and stores the groups; returns how many there are, and their books. */
+/** Finds books with the same content, among the hashes of one piece, and replaces the stored groups; returns the numbers of groups and books. */
 export async function recordDuplicates(database: Knex, piece: number): Promise<{ groups: number; books: number }> {
   const { rows } = await database.raw(
     `WITH found AS (

@@ -24,8 +24,8 @@ interface Rows {
 type Column = FilterField & {
   /** The permission that a caller needs to use the field. */
   needs?: Permission
-} /** `shownExpression` is for callers who may not see the value of the expression: comparing with it would reveal it. */ & (
-    | { expression: string; shownExpression?: string; callerBinding?: true }
+} /** `visibleExpression` replaces the expression for callers who may not see its value: a comparison would reveal it. */ & (
+    | { expression: string; visibleExpression?: string; callerBinding?: true }
     /** Rows that belong to the record, and their value to compare. `key`: it is a normalized name, or a person with a role. */
     | { sets: Rows[]; name: string; key?: 'name' | 'person' }
     | { test: (value: string) => Fragment; needsCaller?: true }
@@ -153,7 +153,7 @@ const BOOKS: Record<string, Column> = {
   publisher: metadataText('book', 'publisher'),
   language: metadataText('book', 'language_iso'),
   bookType: { ...metadataText('book', 'book_type'), words: BOOK_TYPES },
-  path: { family: 'text', expression: visibleFilePathSql(true), shownExpression: visibleFilePathSql(false) },
+  path: { family: 'text', expression: visibleFilePathSql(true), visibleExpression: visibleFilePathSql(false) },
   format: { family: 'text', expression: 'books.file_format' },
   pageCount: { family: 'number', expression: 'books.page_count' },
   number: { family: 'number', expression: 'books.number' },
@@ -193,7 +193,7 @@ export function compileFilter(given: unknown, target: keyof typeof COLUMNS, call
         const column = columns[condition.field] as Column
         const { needs } = column
         if (needs !== undefined && !caller.permissions.has(needs))
-          refuse('forbidden', `To filter by ${condition.field} needs the permission ${needs}.`, { details: { permission: needs } })
+          refuse('forbidden', `Filtering by ${condition.field} requires the permission ${needs}.`, { details: { permission: needs } })
         return compileLeaf(column, condition.operand, caller)
       }
       default: {
@@ -228,7 +228,7 @@ function compileLeaf(column: Column, operand: Operand, caller: Caller): Fragment
     return { sql: `${negative ? 'NOT ' : ''}(${within.join(' OR ')})`, bindings: column.sets.flatMap(() => bindings) }
   }
   const own = column.callerBinding ? [caller.userId] : []
-  const expression = seesWholePaths(caller) ? column.expression : (column.shownExpression ?? column.expression)
+  const expression = seesWholePaths(caller) ? column.expression : (column.visibleExpression ?? column.expression)
   const { sql, bindings } = compare(expression, operand)
   const times = sql.split(expression).length - 1
   return { sql, bindings: [...Array.from({ length: times }, () => own).flat(), ...bindings] }
@@ -243,7 +243,7 @@ const escapeLike = (text: string) => text.replace(/[\\%_]/g, '\\$&')
 const patternOf = (operator: string, part: string): string | undefined =>
   ({ contains: `%${part}%`, doesNotContain: `%${part}%`, beginsWith: `${part}%`, endsWith: `%${part}` })[operator]
 
-/** One comparison with an entry of a set. Keys of names are in lower case, and each is compared as one. */
+/** One comparison with an entry of a set. Keys of names are in lower case, so the value is converted to a key first. */
 function compareEntry({ name, key }: { name: string; key?: 'name' | 'person' }, operand: Operand): Fragment {
   if (key === undefined || operand.family !== 'text') return compare(name, operand)
   const { operator } = operand

@@ -11,7 +11,7 @@ interface Inventory {
   pageCount: number
   totalBookSize: number
   userCount: number
-  /** 0 for callers from whom a series is hidden: it would reveal that. */
+  /** 0 for callers who may not see every series: the size would reveal that there are more. */
   databaseSize: number
   libraries: LibraryInventory[]
 }

@@ -43,16 +43,16 @@ async function foldersAbove(path: string): Promise<Folders> {
 
 function overlaps(one: Folders, other: Folders): boolean {
   if (isAtOrBelow(one.realPath, other.realPath) || isAtOrBelow(other.realPath, one.realPath)) return true
-  return holds(one, other) || holds(other, one)
+  return contains(one, other) || contains(other, one)
 }
 
 /** Whether `inner` is `outer` or is inside it, through any mounts. */
-function holds(outer: Folders, inner: Folders): boolean {
+function contains(outer: Folders, inner: Folders): boolean {
   const [top] = outer.chain
   return inner.chain.some(({ device, inode }) => device === top?.device && inode === top.inode)
 }
 
-/** Whether it is part of the same file system, mounted again; a system folder without a file system of its own proves nothing. */
+/** Whether the folder is on the file system of the system folder, mounted again; only if that has a file system of its own. */
 function isSameSystem(folder: Folders, system: Folders): boolean {
   const device = system.chain[0]?.device
   return device !== system.chain.at(-1)?.device && folder.chain[0]?.device === device

@@ -14,7 +14,7 @@ export interface ProgressRow {
   completed_at: Date | string | null
 }
 
-/** The same with the position besides its page. */
+/** The same, with the exact position in addition to the page. */
 export interface PlaceRow extends ProgressRow {
   /** Device and locator of the last progression, as long as the page matches the locator. */
   locator: unknown
@@ -51,7 +51,7 @@ export interface Extent {
   analyzed: boolean
   /** Pages of a comic, positions of an EPUB; 0 when unknown. */
   pageCount: number
-  /** Its positions are those of a text, in which nobody reaches the very last one. */
+  /** Its positions are those of a text, of which apps never report the very last one. */
   isText?: boolean
 }
 

@@ -96,7 +96,7 @@ export async function listSeriesDetails(database: Knex, caller: Caller, ids: rea
         FROM books b JOIN book_metadata m ON m.book_id = b.id CROSS JOIN LATERAL jsonb_array_elements(m.authors) AS person
         WHERE ${PRESENT}) AS authors,
        ${names('tags', 'tag_id', `(SELECT t.tag_id FROM books b JOIN book_tags t ON t.book_id = b.id WHERE ${PRESENT}) x`)} AS book_tags,
-       owned.*, told.summary, told.number AS summary_number
+       owned.*, summarized.summary, summarized.number AS summary_number
      FROM series s JOIN libraries l ON l.id = s.library_id LEFT JOIN series_metadata sm ON sm.series_id = s.id
      CROSS JOIN LATERAL (
        SELECT count(*) FILTER (WHERE p.completed) AS read_count, count(*) FILTER (WHERE NOT p.completed) AS in_progress_count,
@@ -106,7 +106,7 @@ export async function listSeriesDetails(database: Knex, caller: Caller, ids: rea
        WHERE ${PRESENT}) owned
      LEFT JOIN LATERAL (
        SELECT m.summary, b.number FROM books b JOIN book_metadata m ON m.book_id = b.id
-       WHERE ${PRESENT} AND m.summary IS NOT NULL ORDER BY b.number NULLS LAST, b.id LIMIT 1) told ON true
+       WHERE ${PRESENT} AND m.summary IS NOT NULL ORDER BY b.number NULLS LAST, b.id LIMIT 1) summarized ON true
      WHERE s.id = ANY(CAST(:ids AS uuid[]))`,
     { ids: [...ids], userId: progressUserId(caller), isAdmin: isAdministrator(caller) },
   )) as { rows: DetailRow[] }

@@ -32,7 +32,7 @@ const DONE: Record<SuspectReason, string> = {
   child_died: 'ended the process that drew it',
 }
 
-/** The error of a book whose file caused the failure again while it was processed alone. */
+/** The error of a book whose file stopped the server, thread or process again while it was analyzed alone. */
 export function describeRefusal({ times, reason }: Suspicion): Problem {
   return {
     type: 'other',
@@ -42,7 +42,7 @@ export function describeRefusal({ times, reason }: Suspicion): Problem {
   }
 }
 
-/** The problem in the answer of an analysis whose thread or child process died, made by the pool. */
+/** The problem that the pool returns for an analysis whose thread or child process died. */
 export function deathProblem(died: 'thread' | 'child', reason: string): Problem {
   return {
     type: 'other',

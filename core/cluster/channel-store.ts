@@ -45,7 +45,7 @@ class ListeningChannel implements Channel {
   }
 
   async open(): Promise<this> {
-    // knex asks how to connect when its pool connects for the first time; until then a connection of our own goes to a default address.
+    // knex resolves the address of the database when its pool first connects; before that, a connection of our own goes to a default address.
     await this.#database.raw('SELECT 1')
     await this.#connect()
     return this
@@ -58,11 +58,11 @@ class ListeningChannel implements Channel {
     // From here on close() ends it, even during prepare().
     this.#client = fresh
     let listens = false
-    let failure: unknown = null
+    let lossError: unknown = null
     const lose = (error: unknown) => {
-      if (failure || this.#closed) return
-      failure = error
-      // Before that, connect() fails: a second attempt to reconnect would end in connections waiting for each other.
+      if (lossError || this.#closed) return
+      lossError = error
+      // Until it listens, #connect() rejects instead: two attempts to reconnect would wait for each other.
       if (!listens) return
       this.#discard(fresh)
       this.#options.onLoss(error)
@@ -76,7 +76,7 @@ class ListeningChannel implements Channel {
     try {
       await this.#options.prepare?.(fresh)
       await fresh.query(`LISTEN ${this.#options.name}`)
-      if (failure) throw failure
+      if (lossError) throw lossError
       listens = true
       this.#probing = setTimeout(() => this.#probe(fresh, lose), PROBE_MS)
     } catch (error) {
@@ -85,10 +85,10 @@ class ListeningChannel implements Channel {
     }
   }
 
-  /** Probes the connection from time to time. */
+  /** Probes the connection, and schedules the next probe. */
   async #probe(connected: Client, lose: (error: unknown) => void): Promise<void> {
     let isAnswered = false
-    // If this process was busy for that long, the answer may be waiting in the socket: it is read before the second of these.
+    // If this process was busy for that long, the answer may be waiting in the socket; the event loop reads it before the second of these callbacks.
     const giveUp = () => setImmediate(() => setImmediate(() => isAnswered || lose(new Error('the connection does not answer'))))
     const late = setTimeout(giveUp, PROBE_DEADLINE_MS)
     try {

@@ -4,8 +4,8 @@ import { announce } from '#core/events/event-store.ts'
 import type { Log } from '#core/foundation/log.ts'
 
 /**
- * Commits that notify wait for each other, each for the disk: events of analyses, of which there are hundreds per second, are announced together
- * this long after the first of them.
+ * Commits with notifications run one after the other, and each waits for the disk. Analyses cause hundreds of events per second, so such events are
+ * announced together, this long after the first of them.
  */
 const COLLECT_MS = 200
 const RETRY_MS = 1_000
@@ -44,7 +44,7 @@ export function openAnnouncer({ database, log }: { database: Knex; log: Log }): 
     try {
       await database.transaction((trx) => announce(trx, announcements))
     } catch (error) {
-      log.warn({ err: error, count: announcements.length }, 'Could not announce events; they are retried')
+      log.warn({ err: error, count: announcements.length }, 'Could not announce events; the server tries again')
       const later = waiting
       waiting = []
       add(announcements)

@@ -216,7 +216,7 @@ export async function announcePurged(trx: Knex.Transaction, books: readonly Book
 }
 
 /**
- * Deletes series and announces it with their sharing tags: after the deletion, nobody could tell who may receive the event.
+ * Deletes series and announces it with their sharing tags: after the deletion, no query could find out who may receive the event.
  * @param remove deletes them, and returns which were deleted
  */
 export async function announceSeriesGone(

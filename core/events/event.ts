@@ -78,7 +78,7 @@ const EVENT_MEMBERS = {
 export type EventType = keyof typeof EVENT_MEMBERS
 export const EVENT_TYPES = Object.keys(EVENT_MEMBERS) as EventType[]
 
-/** An event before it has a time. */
+/** An event without its time. */
 type NewEvent = { [Name in EventType]: { type: Name } & Static<TObject<(typeof EVENT_MEMBERS)[Name]>> }[EventType]
 /** An event. */
 export type CarrelEvent = {
@@ -91,7 +91,7 @@ export const eventSchema = (type: EventType) =>
 
 /** Who receives an event, besides the permission that its type needs. */
 interface Reach {
-  /** The series that decides who sees the event, if the event itself names none; for one that does not exist, only users who see every series. */
+  /** The series that decides who sees the event, if the event itself names none; if that series does not exist, only users who see every series. */
   seriesId?: string
   /** Only this user; for a task also administrators. */
   userId?: string

@@ -98,12 +98,12 @@ function foldTasks(all: readonly Announcement[], most: number): Announcement[] {
 }
 
 function foldProgress(all: readonly Announcement[]): Announcement[] {
-  const readers = new Map<string, Announcement>()
+  const users = new Map<string, Announcement>()
   const others: Announcement[] = []
   for (const announcement of all) {
     const { id, event, userId } = announcement
     if ((event.type !== 'progress_updated' && event.type !== 'progress_deleted') || userId === undefined) others.push(announcement)
-    else readers.set(userId, { id, userId, event: { type: 'reload', timestamp: event.timestamp } })
+    else users.set(userId, { id, userId, event: { type: 'reload', timestamp: event.timestamp } })
   }
-  return [...others, ...readers.values()]
+  return [...others, ...users.values()]
 }

@@ -15,20 +15,20 @@ import type { Log } from '#core/foundation/log.ts'
 const STREAMS_PER_USER_MAX = 100
 /** The same as the limit of connections. */
 const STREAMS_MAX = 10_000
-const COME_BACK_SECONDS = 60
+const RETRY_AFTER_SECONDS = 60
 /** The least pause between two deliveries; it is never shorter than the last delivery, so that half of the time is left for other work. */
 const PAUSE_MS = 100
 const PAUSE_MS_MAX = 1_000
 /** How many streams are served before other work gets a turn. */
 const SLICE = 250
 /** How many events all streams together receive in one delivery, and the least and the most for one stream: beyond it events are folded. */
-const TOLD_MAX = 50_000
-const TOLD_EACH_MIN = 10
-const TOLD_EACH_MAX = 100
+const DELIVERED_MAX = 50_000
+const PER_STREAM_MIN = 10
+const PER_STREAM_MAX = 100
 /** How many events are checked for one position in one delivery: a whole window at once would take the database a second. */
-const JUDGED_MAX = 1_000
+const CHECKED_MAX = 1_000
 /** How many positions one delivery serves: after a lost connection each stream may have another one. */
-const PLACES_MAX = 50
+const POSITIONS_MAX = 50
 const RETRY_MS = 1_000
 
 export type { Delivery, Followed, FollowedStream, Follower, Sink } from '#core/events/stream.ts'
@@ -38,10 +38,10 @@ export interface Audience {
   /** Followers of one class and with the same grants see the same events, except those for one user alone. */
   classOf(follower: Follower): string
   /** By current permissions, for these events and users. */
-  judge(announcements: readonly Announcement[], userIds: readonly string[]): Promise<Judgement>
+  decide(announcements: readonly Announcement[], userIds: readonly string[]): Promise<Decision>
 }
 
-export interface Judgement {
+export interface Decision {
   /** Users with the same grants have the same group. */
   groupOf(userId: string): string
   /** What a follower sees of an event; null for nothing. */
@@ -50,8 +50,8 @@ export interface Judgement {
 
 export interface Events {
   /**
-   * Sends events from now on as they are committed, or those after the event `after`, the last one that the follower received; when that event is
-   * not kept any more, `reload` comes first. Ends when the user's permissions have changed, when the stream has fallen too far behind (after a
+   * Sends events as they are committed: from now on, or those after the event `after`, the last one that the follower received. If that event is
+   * no longer kept, `reload` comes first. The stream ends when the user's permissions have changed, when the stream has fallen too far behind (after a
    * `reload`), and when this closes.
    * @param from.types omits all other types, except `reload`
    * @throws rate_limit_exceeded, unavailable: immediately, when there are too many streams
@@ -75,7 +75,7 @@ export function openEvents(options: Options): Events {
 }
 
 interface Group {
-  news: readonly Announcement[] | null
+  announcements: readonly Announcement[] | null
   /** Position after the events. */
   to: number
   streams: readonly Stream[]
@@ -112,11 +112,11 @@ class OpenEvents implements Events, StreamOwner {
     const ofUser = this.#streamsOf.get(follower.userId) ?? new Set()
     if (ofUser.size >= STREAMS_PER_USER_MAX)
       refuse('rate_limit_exceeded', `You have ${ofUser.size} event streams open, the most that one user may have; close some of them.`, {
-        retryAfterSeconds: COME_BACK_SECONDS,
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
       })
     if (this.#closed || this.#streams.size >= STREAMS_MAX)
       refuse('unavailable', 'The server has reached its limit of event streams; try again later.', {
-        retryAfterSeconds: COME_BACK_SECONDS,
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
       })
     this.start()
     const audience = `${this.#audience.classOf(follower)} ${types === null ? '' : this.#numberOf(types)}`
@@ -256,13 +256,13 @@ class OpenEvents implements Events, StreamOwner {
   async #deliverTo(due: readonly Stream[]): Promise<void> {
     const window = this.#window
     const { epoch } = window
-    const groups = this.#groupByPlace(due)
+    const groups = this.#groupByPosition(due)
     const userIds = new Set(groups.flatMap(({ streams }) => streams.map(({ follower }) => follower.userId)))
-    const judgement = await this.#audience.judge([...new Set(groups.flatMap(({ news }) => news ?? []))], [...userIds])
-    const most = Math.min(TOLD_EACH_MAX, Math.max(TOLD_EACH_MIN, Math.floor(TOLD_MAX / due.length)))
+    const decision = await this.#audience.decide([...new Set(groups.flatMap(({ announcements }) => announcements ?? []))], [...userIds])
+    const most = Math.min(PER_STREAM_MAX, Math.max(PER_STREAM_MIN, Math.floor(DELIVERED_MAX / due.length)))
     let count = 0
-    for (const { news, to, streams } of groups) {
-      const deliveryFor = news && this.#sharedDeliveries(news, to, { judgement, most })
+    for (const { announcements, to, streams } of groups) {
+      const deliveryFor = announcements && this.#sharedDeliveries(announcements, to, { decision, most })
       for (const stream of streams) {
         if (++count % SLICE === 0) await nextTurn()
         // The listening connection was lost and reopened in the meantime: all streams are dismissed.
@@ -278,27 +278,27 @@ class OpenEvents implements Events, StreamOwner {
     }
   }
 
-  #groupByPlace(due: readonly Stream[]): Group[] {
+  #groupByPosition(due: readonly Stream[]): Group[] {
     const window = this.#window
-    return [...Map.groupBy(due, ({ position }) => position)].slice(0, PLACES_MAX).map(([position, streams]) => {
-      const to = Math.min(window.end, position + JUDGED_MAX)
-      return { streams, to, news: position < window.start ? null : window.slice(position, to) }
+    return [...Map.groupBy(due, ({ position }) => position)].slice(0, POSITIONS_MAX).map(([position, streams]) => {
+      const to = Math.min(window.end, position + CHECKED_MAX)
+      return { streams, to, announcements: position < window.start ? null : window.slice(position, to) }
     })
   }
 
   /** What streams receive of these events: streams with the same audience share it, checked and folded once. */
-  #sharedDeliveries(news: readonly Announcement[], to: number, { judgement, most }: { judgement: Judgement; most: number }) {
-    const [before, after] = [this.#window.idAt(to - news.length), this.#window.idAt(to)]
-    const personal = new Set(news.flatMap(({ userId }) => userId ?? []))
+  #sharedDeliveries(announcements: readonly Announcement[], to: number, { decision, most }: { decision: Decision; most: number }) {
+    const [before, after] = [this.#window.idAt(to - announcements.length), this.#window.idAt(to)]
+    const personal = new Set(announcements.flatMap(({ userId }) => userId ?? []))
     const deliveries = new Map<string, Delivery>()
     return (stream: Stream): Delivery => {
       const { follower, audience } = stream
       const { userId } = follower
-      const key = `${audience} ${judgement.groupOf(userId)} ${personal.has(userId) ? userId : ''}`
+      const key = `${audience} ${decision.groupOf(userId)} ${personal.has(userId) ? userId : ''}`
       let delivery = deliveries.get(key)
       if (delivery === undefined) {
-        const visible = news.flatMap((announcement): Announcement[] => {
-          const event = stream.wants(announcement.event.type) ? judgement.show(follower, announcement) : null
+        const visible = announcements.flatMap((announcement): Announcement[] => {
+          const event = stream.wants(announcement.event.type) ? decision.show(follower, announcement) : null
           return event === null ? [] : [{ ...announcement, event }]
         })
         delivery = deliveryOf(visible, most, { before, after })

@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import { listBooksToAnalyze } from '#core/catalog/library-store.ts'
 import { queueAnalyses } from '#core/ingest/analyze-book.ts'
 import type { TaskHandler, TaskQueue } from '#core/tasks/task.ts'
-import { isCancelled } from '#core/tasks/task-store.ts'
+import { isCanceled } from '#core/tasks/task-store.ts'
 
 /** Which books of a library are analyzed: all of them again, or those that have not been analyzed, including failed ones. */
 export type AnalysisScope = 'all' | 'unanalyzed'
@@ -21,7 +21,7 @@ export function analyzeLibrary({ database, tasks }: { database: Knex; tasks: Tas
       }
     } finally {
       // If the server stops, this continues later, and queued books stay queued. If canceled, it may have queued books in the meantime.
-      if (await isCancelled(database, run.id)) await tasks.cancelAll({ type: 'analyze_book', libraryId })
+      if (await isCanceled(database, run.id)) await tasks.cancelAll({ type: 'analyze_book', libraryId })
     }
     return { queued }
   }

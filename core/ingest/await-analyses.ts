@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { TaskHandler, TaskQueue } from '#core/tasks/task.ts'
-import { countParts, isCancelled } from '#core/tasks/task-store.ts'
+import { countParts, isCanceled } from '#core/tasks/task-store.ts'
 
 /** Often enough for a moving progress bar; each check is one count over an index. */
 const LOOK_MS = 1_000
@@ -21,7 +21,7 @@ export function awaitAnalyses({ database, tasks }: { database: Knex; tasks: Task
         await sleep(LOOK_MS, undefined, { signal: run.signal })
       }
     } finally {
-      if (await isCancelled(database, run.id)) await tasks.cancelAll({ type: 'analyze_book', parentId: run.id })
+      if (await isCanceled(database, run.id)) await tasks.cancelAll({ type: 'analyze_book', parentId: run.id })
     }
   }
 }

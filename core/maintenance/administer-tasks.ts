@@ -13,7 +13,7 @@ interface Dependencies {
   scans: Scans
 }
 
-/** Cancels every task, scans first, and deletes all that have ended; returns how many it deleted. Running tasks will end, and remain readable. */
+/** Cancels every task, scans first, and deletes all that have ended; returns how many it deleted. Running tasks end later, and stay in the list. */
 export async function removeAllTasks({ database, tasks, scans }: Dependencies): Promise<number> {
   // A scan has its own row with its state.
   await Promise.all((await scans.listActive()).map(async ({ taskId }) => taskId && (await scans.cancelOne(taskId))))

@@ -172,7 +172,7 @@ function readSchedule(text: string | null | undefined): Date | null {
   return at.getTime() > Date.now() ? at : null
 }
 
-/** The queue, with the options of the user for every task that is added here. */
+/** The queue, with the user's priority and time for every added task. */
 class AdjustedTaskQueue extends DelegatingTaskQueue {
   readonly #request: { priority?: number; scheduledFor?: Date }
 

@@ -11,7 +11,7 @@ export const DOWNLOAD_LIMITS = {
   booksMax: 2_000,
   /** Two hours at 100 Mbit/s; an interrupted download starts again from the beginning. */
   bytesMax: 100 * 1024 ** 3,
-  /** Concurrent downloads per user: a disk alternates between two files, and others want to read too. */
+  /** Concurrent downloads per user: a disk alternates between two files, and other users read too. */
   perUser: 2,
   /** Concurrent downloads in total: each keeps a file open and a chunk of it in memory. */
   inAll: 20,
@@ -25,13 +25,13 @@ const RETRY_SECONDS = 30
 export interface ArchivedFile {
   /** In the archive: safe, and unlike all others. */
   name: string
-  /** Absolute; the file must really lie in `inside`. */
+  /** Absolute; after links are resolved, the file must be inside `inside`. */
   path: string
   inside: string
   bytes: number
   /** Nanoseconds since the epoch, decimal. */
   mtimeNs: string
-  /** Whether it may still be sent, asked when its turn comes: a download takes hours, and who may see a book changes meanwhile. */
+  /** Whether the file may still be sent, checked immediately before: a download takes hours, and permissions may change meanwhile. */
   isAllowed: () => Promise<boolean>
 }
 
@@ -39,7 +39,7 @@ export interface ArchivedFile {
 interface SeriesDownload {
   archiveName: string
   files: ArchivedFile[]
-  /** Frees the place; call it once. */
+  /** Ends the download, for the limits of concurrent ones; call it once. */
   done: () => void
 }
 
@@ -129,10 +129,10 @@ class LimitedSeriesDownloads implements SeriesDownloads {
 async function checkPresent(books: readonly SeriesFile[]): Promise<void> {
   const found = await Promise.all(books.map(({ path }) => lstat(path, { bigint: true }).catch(() => null)))
   for (const [index, { fileName, bytes, mtimeNs }] of books.entries()) {
-    const facts = found[index]
-    // An archive without one of the books would be taken for the whole series.
-    if (!facts?.isFile()) refuse('conflict', `The file "${fileName}" is no longer where it was. Put it back, or scan its library.`)
-    if (facts.size !== BigInt(bytes) || String(facts.mtimeNs) !== mtimeNs)
+    const stats = found[index]
+    // Users would believe that an archive without one of the books is the whole series.
+    if (!stats?.isFile()) refuse('conflict', `The file "${fileName}" is no longer where it was. Put it back, or scan its library.`)
+    if (stats.size !== BigInt(bytes) || String(stats.mtimeNs) !== mtimeNs)
       refuse('conflict', `The file "${fileName}" has changed since it was scanned. Scan its library, then download the series.`)
   }
 }

@@ -8,7 +8,7 @@ import type { Problem } from '#core/metadata/analysis.ts'
  * Whether a problem of a page is caused by this machine (its disks, its limits, its load) and not by the book. Such a
  * problem is temporary, so it must not be recorded with the book. Too little memory is not among them: the same page needs as much the next time.
  */
-export function isPassing({ type, details = {} }: Problem): boolean {
+export function isTemporary({ type, details = {} }: Problem): boolean {
   if ('deadlineMs' in details || isRefusal(details)) return true
   // Problems of the content have types of their own; with this type the pool reports why a thread ended.
   return type === 'other' && 'reason' in details

@@ -74,11 +74,11 @@ const CONTEXT = 'https://readium.org/webpub-manifest/context.jsonld'
 
 interface ManifestContent extends Omit<WebPublication, '@context' | 'links' | 'resources'>, Partial<Pick<WebPublication, 'resources'>> {
   mediaType: string
-  /** As {@link linksOf} takes it. */
+  /** See {@link linksOf}. */
   fileType?: string
 }
 
-/** What the manifests of all profiles have, and what one has of its own. */
+/** A manifest: the members that all profiles have, and those of one profile. */
 function manifestOf(addresses: PublicationAddresses, { mediaType, fileType, metadata, readingOrder, ...rest }: ManifestContent): Made {
   const links = linksOf(addresses, mediaType, fileType ?? null)
   return { mediaType, manifest: { '@context': CONTEXT, metadata, links, readingOrder, resources: [coverLink(addresses)], ...rest } }

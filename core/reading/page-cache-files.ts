@@ -96,8 +96,8 @@ export async function removeEmpty(folder: string, path: string): Promise<void> {
 export const codeOf = (cause: unknown) => (cause instanceof Error && 'code' in cause ? cause.code : undefined)
 
 async function readEntry(path: string): Promise<Entry | null> {
-  const facts = await stat(path)
-  if (facts.isFile()) return facts.size > TRAILER_BYTES ? { bytes: facts.size, usedAt: facts.mtimeMs } : null
+  const stats = await stat(path)
+  if (stats.isFile()) return stats.size > TRAILER_BYTES ? { bytes: stats.size, usedAt: stats.mtimeMs } : null
   const files = JSON.parse(await readFile(join(path, MANIFEST), 'utf8')) as Extracted[]
-  return { bytes: totalBytes(files), usedAt: facts.mtimeMs, files }
+  return { bytes: totalBytes(files), usedAt: stats.mtimeMs, files }
 }

@@ -2,7 +2,7 @@ import type { PageCache } from '#core/reading/page-cache.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 
 const TYPE = 'cleanup_pdf_cache'
-/** A book that nobody has opened for a month is not being read. Entries in use are limited only by bytes. */
+/** No user is reading a book whose pages were not requested for a month. Entries in use are limited only by bytes. */
 export const UNUSED_DAYS_MAX = 30
 const DAY_MS = 86_400_000
 
@@ -11,7 +11,7 @@ export function openPageCacheUpkeep({ tasks, cache }: { tasks: TaskQueue; cache:
   tasks.handle(TYPE, { concurrency: 1 }, (run) => cache.drop(UNUSED_DAYS_MAX * DAY_MS, run))
 }
 
-/** Queues a task that deletes cache entries which nobody has used for a long time. */
+/** Queues a task that deletes cache entries that were not used for a long time. */
 export async function requestPageCacheCleanup({ tasks }: { tasks: TaskQueue }): Promise<{ taskId: string; message: string }> {
   const { taskId, created } = await tasks.add({ type: TYPE, dedupeKey: TYPE })
   const message = created

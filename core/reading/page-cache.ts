@@ -169,7 +169,7 @@ class DiskPageCache implements PageCache {
     return stored
   }
 
-  /** Undefined when the book is not cached, null when it is but lacks this page. */
+  /** Undefined when the book is not cached, null when it is cached without this page. */
   async #findExtracted(key: string, index: number): Promise<Buffer | null | undefined> {
     const files = this.#use(key)?.files
     if (!files) return undefined

@@ -33,7 +33,7 @@ export function readPageFormat(text: string | undefined): PageFormat | undefined
   return format ?? refuse('invalid_request', `Pages are not offered as "${text}". Known formats: ${PAGE_FORMATS.join(', ')}.`)
 }
 
-/** How to make a page of this kind match the request, without enlarging it. @param asked.keeps media types that need no other format */
+/** How to make a page of this kind match the request, without enlarging it. @param request.keeps media types that need no other format */
 export function chooseVariant(
   page: { mediaType: string; width: number | null; height: number | null },
   request: { isPdf: boolean; width?: number | undefined; format?: PageFormat | undefined; keeps?: readonly string[] | undefined },

@@ -8,7 +8,7 @@ import { encodePath, type PublicationAddresses } from '#core/reading/web-publica
 const POSITIONS_MAX = 100_000
 
 /**
- * Every position of a book, in order: a kilobyte of compressed text, a page of pictures, a page of a PDF. As many as the book says it has.
+ * Every position of a book, in order: a kilobyte of compressed text, a page of pictures, a page of a PDF. Their number is the page count of the book.
  * @throws like `getManifest`, and invalid_value for a book with too many positions
  */
 export async function getPositions(

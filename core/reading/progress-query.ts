@@ -99,7 +99,7 @@ export async function listCompletion(
   return new Map(rows.map(({ book_id, completed }) => [book_id, completed]))
 }
 
-/** Copies of one file that are updated together; nobody keeps more, and each is a row to write. */
+/** Copies of one file that are updated together; users do not keep more, and each is a row to write. */
 const COPIES_MAX = 50
 
 /** Existing books with this file by its partial MD5, with the caller's progress; in one order, so that two updates never wait for each other. */

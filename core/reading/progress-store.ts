@@ -24,8 +24,8 @@ interface SavedPlace {
 }
 
 /**
- * Records the position of a user in a book. A page alone says less than an earlier record of the same position: that is kept. Half a position of a
- * text is the same position, because clients round differently.
+ * Records the position of a user in a book. A page alone contains less than an earlier record of the same position, which is then kept. Positions
+ * that differ by less than half a position of a text are the same, because clients round differently.
  * @returns null for a progression that is older than the recorded one
  */
 export async function saveProgress(database: Knex, saved: SavedPlace): Promise<ProgressRow | null> {
@@ -63,7 +63,7 @@ export async function saveProgress(database: Knex, saved: SavedPlace): Promise<P
         at: progression?.at ?? null,
         syncPlace: syncPlace === undefined ? null : JSON.stringify(syncPlace),
         isCounted: progression === undefined && saved.reportedPercentage == null,
-        said: saved.reportedPercentage ?? null,
+        reported: saved.reportedPercentage ?? null,
         pageCount: saved.pageCount,
       },
     )
@@ -78,9 +78,9 @@ export async function saveProgress(database: Knex, saved: SavedPlace): Promise<P
  */
 const SAME_PLACE = `CASE WHEN :pageCount > 0
          THEN p.current_page = excluded.current_page
-           OR (p.percentage IS NOT NULL AND abs(p.percentage - CAST(:said AS double precision)) * :pageCount < 0.5)
-         ELSE abs(p.percentage - CAST(:said AS double precision)) < 0.0005
-           OR (p.percentage IS NULL AND CAST(:said AS double precision) IS NULL AND p.current_page = excluded.current_page) END`
+           OR (p.percentage IS NOT NULL AND abs(p.percentage - CAST(:reported AS double precision)) * :pageCount < 0.5)
+         ELSE abs(p.percentage - CAST(:reported AS double precision)) < 0.0005
+           OR (p.percentage IS NULL AND CAST(:reported AS double precision) IS NULL AND p.current_page = excluded.current_page) END`
 
 /** Marks books as completed; completed ones do not change. Returns how many were changed. */
 export async function completeBooks(database: Knex, userId: string, bookIds: readonly string[]): Promise<number> {

@@ -68,7 +68,7 @@ export function placeOfLocator(extent: Extent, locator: Locator, known: number |
     refuse('invalid_value', `The position ${position} is after the last one, ${extent.pageCount}.`, {
       details: [{ path: '/locator/locations/position', message: `must be at most ${extent.pageCount}` }],
     })
-  // A position inside a chapter, without a position in the book: at least the user has begun.
+  // A position inside a chapter, without a position in the book: the user has at least begun the book.
   const { pageCount } = extent
   const counted = totalProgression === undefined ? Math.max(1, Math.min(known ?? 1, pageCount)) : pageFrom(totalProgression, pageCount)
   const currentPage = position ?? counted

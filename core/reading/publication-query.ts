@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { PageSource } from '#core/metadata/analysis.ts'
 import { AUTHORS_MAX, type Author, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/field.ts'
 
-/** What catalogs show of a book besides its record. */
+/** What catalogs contain of a book besides its record. */
 export interface PublicationMetadata {
   pageSource: PageSource
   /** In its series; may be a fraction. */
@@ -11,7 +11,7 @@ export interface PublicationMetadata {
   summary: string | null
   publisher: string | null
   language: string | null
-  /** With commas. */
+  /** Separated by commas. */
   isbns: string | null
   year: number | null
   month: number | null
@@ -19,7 +19,7 @@ export interface PublicationMetadata {
   authors: Author[]
 }
 
-/** How much of a book is shown: the number of people and the length of each text. */
+/** How much of a book is returned: the number of people and the length of each text. */
 interface Extent {
   summary: number
   text: number

@@ -9,7 +9,7 @@ import { AppError, refuse } from '#core/foundation/errors.ts'
 import { memoryBytes } from '#core/foundation/memory-bytes.ts'
 import { normalizeText } from '#core/foundation/text.ts'
 import type { Problem, ZipLocation } from '#core/metadata/analysis.ts'
-import { checkReadable, checkUnchanged, isPassing, refuseForNow } from '#core/reading/file-problems.ts'
+import { checkReadable, checkUnchanged, isTemporary, refuseForNow } from '#core/reading/file-problems.ts'
 import {
   GZIP_EXTRA_BYTES,
   normalizeArchivePath,
@@ -66,7 +66,7 @@ export interface Publications {
    * @throws not_found (no such book, or hidden), not_analyzed, invalid_value (not an EPUB), page_unreadable, conflict, unavailable
    */
   get(request: { caller: Caller; bookId: string; signal?: AbortSignal }): Promise<{ book: ReadableBook; publication: OpenPublication }>
-  /** @param ask.path in the archive; `..` leads nowhere @throws what `get` throws, and not_found for an unknown path */
+  /** @param request.path in the archive; `..` never leaves it @throws what `get` throws, and not_found for an unknown path */
   getResource(request: { caller: Caller; bookId: string; path: string; signal?: AbortSignal }): Promise<FoundResource>
   /** A book that may be read, EPUB or not. @throws not_found, not_analyzed */
   getReadable(request: { caller: Caller; bookId: string }): Promise<ReadableBook>
@@ -122,7 +122,7 @@ class CachedPublications implements Publications {
       )
       const loaded: Loaded = 'problem' in outcome ? outcome : { publication: openFiles(outcome.publication) }
       // Problems of this machine are temporary; other results stay the same until the file changes.
-      if (!('problem' in loaded) || !isPassing(loaded.problem)) this.#known.set(key, loaded)
+      if (!('problem' in loaded) || !isTemporary(loaded.problem)) this.#known.set(key, loaded)
       return loaded
     })
   }
@@ -133,7 +133,7 @@ class CachedPublications implements Publications {
     const loaded = await this.#load(book, request.signal)
     if ('problem' in loaded) await refuseFile(book, loaded.problem, `"${book.fileName}" cannot be read`)
     else return { book, publication: loaded.publication }
-    throw new Error('A refusal came back')
+    throw new Error('refuseFile() returned')
   }
 
   async #open(book: ReadableBook, file: PublicationFile & { zip: ZipLocation }, { userId, asGzip }: { userId: string; asGzip: boolean }) {
@@ -181,10 +181,10 @@ class CachedPublications implements Publications {
   }
 }
 
-/** Refuses with the reason: the file as a whole, this machine, or else the content. */
+/** Refuses with the cause: the file as a whole, this machine, or else the content. */
 async function refuseFile(book: ReadableBook, problem: Problem, what: string): Promise<never> {
   await checkUnchanged(book)
-  if (isPassing(problem)) refuse('unavailable', `${what} at the moment: ${problem.message}`, { details: problem.details })
+  if (isTemporary(problem)) refuse('unavailable', `${what} at the moment: ${problem.message}`, { details: problem.details })
   await checkReadable(book)
   refuse('page_unreadable', `${what}: ${problem.message}`, { details: { errorType: problem.type, ...problem.details } })
 }

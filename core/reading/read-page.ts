@@ -19,7 +19,7 @@ import type {
   RenderPdfPage,
   ResizeImage,
 } from '#core/metadata/analysis.ts'
-import { checkReadable, checkUnchanged, isPassing, refuseForNow } from '#core/reading/file-problems.ts'
+import { checkReadable, checkUnchanged, isTemporary, refuseForNow } from '#core/reading/file-problems.ts'
 import { openPageCache, type PageCache } from '#core/reading/page-cache.ts'
 import { checkPageWidth, chooseVariant, type PageFormat, type PageVariant } from '#core/reading/page-variant.ts'
 import { pictureTypeOf } from '#core/reading/picture-type.ts'
@@ -112,7 +112,7 @@ class CachedPageReader implements PageReader {
     this.cache = cache
   }
 
-  /** The book and the pages of the same analysis: the pages of one with the ETag of another would make clients cache wrong pictures for good. */
+  /** The book and the pages of the same analysis: pages of one analysis under the ETag of another would stay in the caches of clients permanently. */
   async #getPagedBook(requested: { caller: Caller; bookId: string }): Promise<{ book: ReadableBook; pages: Page[] }> {
     const book = await this.#lookup.getAnalyzed(requested)
     const known = this.#pageLists.get(book.id)
@@ -143,7 +143,7 @@ class CachedPageReader implements PageReader {
       if ('problem' in source) return source
       const resized = await this.#dependencies.resizeImage({ bytes: source.bytes, width: variant.width, format: variant.format })
       if ('bytes' in resized) return resized
-      // The page itself was read and verified: a picture format that we cannot convert is not a damage of the book.
+      // The page itself was read and verified: a picture format that we cannot convert does not make the book damaged.
       refuse(
         'page_unreadable',
         `Page ${target.index + 1} of "${book.fileName}" cannot be converted: request it without width and format.`,
@@ -170,15 +170,15 @@ class CachedPageReader implements PageReader {
       return null
     })
     if (extracted instanceof Uint8Array) return { bytes: extracted, mediaType: page.mediaType }
-    return extracted ?? { problem: partial ?? leftOut(page) }
+    return extracted ?? { problem: partial ?? skippedProblem(page) }
   }
 
   /**
-   * Refuses with the reason: the file as a whole, this machine, or else this page, and only the last is recorded.
+   * Refuses with the cause: the file as a whole, this machine, or else this page; only a problem of the page is recorded.
    */
   async #refusePage(book: ReadableBook, problem: Problem, pageNumber: number): Promise<never> {
     await checkUnchanged(book)
-    if (isPassing(problem)) {
+    if (isTemporary(problem)) {
       refuse('unavailable', `Page ${pageNumber} of "${book.fileName}" cannot be shown at the moment: ${problem.message}`, {
         details: problem.details,
       })
@@ -198,7 +198,7 @@ class CachedPageReader implements PageReader {
       return 'problem' in outcome ? await this.#refusePage(book, outcome.problem, target.index + 1) : outcome
     } catch (cause) {
       if (cause instanceof AppError) {
-        // Only this log line informs the operator: the user is just asked to try again.
+        // Only this log line informs the operator: the user reads only that they should try again.
         if (cause.code === 'unavailable')
           this.#dependencies.log.warn({ err: cause, bookId: book.id, path: book.path }, 'Could not read a page.')
         throw cause
@@ -256,7 +256,7 @@ class CachedPageReader implements PageReader {
 const fileOf = (book: ReadableBook): LibraryFile => ({ root: book.libraryPath, path: book.path })
 
 /** A page that an earlier extraction skipped as damaged. */
-function leftOut(page: Page): Problem {
+function skippedProblem(page: Page): Problem {
   return { type: 'page_extraction', message: `"${page.name}" cannot be extracted from its archive.`, fatal: false }
 }
 

@@ -69,7 +69,7 @@ export async function getDocumentPlace(
   if (!newest?.progress) return null
   const { progress: row, extent } = newest
   const reported = row.sync_place
-  const progress = reported?.progress ?? (await wordsOf(dependencies, caller, newest))
+  const progress = reported?.progress ?? (await documentPositionOf(dependencies, caller, newest))
   if (progress === null) return null
   const own = (row.locator as { device?: { id?: string; name?: string } } | null)?.device
   return {
@@ -87,7 +87,7 @@ async function getCopies(dependencies: PlaceDependencies, caller: Caller, docume
   return copies
 }
 
-/** Any copy gives the same publication of the file; null for a file without parts. */
+/** The publication is the same for every copy; null for a file without parts. */
 async function publicationOf(dependencies: PlaceDependencies, caller: Caller, copies: readonly Reading[]): Promise<OpenPublication | null> {
   for (const { bookId, extent } of copies) {
     const publication = extent.isText && extent.analyzed ? await findPublication(dependencies, { caller, bookId }) : null
@@ -96,7 +96,7 @@ async function publicationOf(dependencies: PlaceDependencies, caller: Caller, co
   return null
 }
 
-/** Our position for that of an e-reader: e-readers lay out texts in their own way, so only the part and the percentage are meaningful. */
+/** Converts the position of an e-reader to ours: e-readers lay out texts in their own way, so only the part and the percentage are meaningful. */
 export function placeOfDocument(
   extent: Extent,
   { progress, percentage }: Pick<DocumentPlace, 'progress' | 'percentage'>,
@@ -132,7 +132,7 @@ function withinPart(position: number, progress: string, publication: Pick<OpenPu
 }
 
 /** Our position in the e-reader's format: a page, or the beginning of a part of the text. Null if the text cannot be read now. */
-async function wordsOf(
+async function documentPositionOf(
   dependencies: PlaceDependencies,
   caller: Caller,
   { bookId, format, extent, progress }: Reading,

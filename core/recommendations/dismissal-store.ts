@@ -7,7 +7,7 @@ export interface Dismissal {
   reason: string | null
 }
 
-/** Per user and plugin, more than anybody dismisses by hand; the oldest are deleted. */
+/** Per user and plugin, more than one person dismisses by hand; the oldest are deleted. */
 const DISMISSED_MAX = 10_000
 
 const of = (database: Knex, { pluginId, userId }: PluginUser) =>
@@ -30,13 +30,13 @@ export async function addDismissal(database: Knex, { pluginId, userId }: PluginU
 }
 
 /** All external identifiers, newest first. */
-export async function listDismissed(database: Knex, reader: PluginUser): Promise<string[]> {
-  return await of(database, reader).orderBy('created_at', 'desc').orderBy('external_id').pluck('external_id')
+export async function listDismissed(database: Knex, user: PluginUser): Promise<string[]> {
+  return await of(database, user).orderBy('created_at', 'desc').orderBy('external_id').pluck('external_id')
 }
 
 /** Dismissals that the plugin has not received yet, oldest first. */
-export async function listUnreported(database: Knex, reader: PluginUser, limit: number): Promise<Dismissal[]> {
-  return await of(database, reader)
+export async function listUnreported(database: Knex, user: PluginUser, limit: number): Promise<Dismissal[]> {
+  return await of(database, user)
     .whereNull('sent_at')
     .orderBy('created_at')
     .orderBy('external_id')
@@ -44,6 +44,6 @@ export async function listUnreported(database: Knex, reader: PluginUser, limit: 
     .select('external_id AS externalId', 'reason')
 }
 
-export async function recordReported(database: Knex, reader: PluginUser, externalId: string): Promise<void> {
-  await of(database, reader).where('external_id', externalId).update({ sent_at: database.fn.now() })
+export async function recordReported(database: Knex, user: PluginUser, externalId: string): Promise<void> {
+  await of(database, user).where('external_id', externalId).update({ sent_at: database.fn.now() })
 }

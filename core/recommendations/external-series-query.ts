@@ -18,14 +18,14 @@ export const externalKey = ({ source, externalId }: ExternalSeries): string => `
 const keysOf = (service: string): string[] => [service, pluginKey(service), `api:${service}`]
 
 /** Series of this server that the user may see, by their identifiers at services; if several match, the oldest. */
-export async function findByExternalIds(database: Knex, reader: User, wanted: readonly ExternalSeries[]): Promise<Map<string, string>> {
+export async function findByExternalIds(database: Knex, user: User, wanted: readonly ExternalSeries[]): Promise<Map<string, string>> {
   if (wanted.length === 0) return new Map()
   const rows: (ExternalSeries & { seriesId: string })[] = await database('series_external_ids AS e')
     .whereRaw('(e.source, e.external_id) IN (SELECT * FROM unnest(CAST(? AS text[]), CAST(? AS text[])))', [
       wanted.flatMap(({ source }) => keysOf(serviceOf(source))),
       wanted.flatMap(({ source, externalId }) => keysOf(serviceOf(source)).map(() => externalId)),
     ])
-    .modify(visibleTo(reader, 'e.series_id'))
+    .modify(visibleTo(user, 'e.series_id'))
     // The first row of a key is written to the map last.
     .orderBy('e.created_at', 'desc')
     .orderBy('e.id', 'desc')
@@ -36,33 +36,33 @@ export async function findByExternalIds(database: Knex, reader: User, wanted: re
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** Which of these are ids of series that the user may see; other texts are skipped. */
-export async function findVisibleSeries(database: Knex, reader: User, ids: readonly string[]): Promise<Set<string>> {
+export async function findVisibleSeries(database: Knex, user: User, ids: readonly string[]): Promise<Set<string>> {
   const wanted = ids.filter((id) => UUID.test(id))
   if (wanted.length === 0) return new Set()
-  return new Set(await database('series').whereIn('series.id', wanted).modify(visibleTo(reader, 'series.id')).pluck('series.id'))
+  return new Set(await database('series').whereIn('series.id', wanted).modify(visibleTo(user, 'series.id')).pluck('series.id'))
 }
 
-/** More than anybody reads in a lifetime. */
+/** More than one person reads in a lifetime. */
 const KNOWN_MAX = 20_000
 
 /** Series that the user may see and has begun, rated or marked to read: what a recommendation may be based on. */
-export async function listKnownSeries(database: Knex, reader: User): Promise<string[]> {
-  const { userId } = reader
+export async function listKnownSeries(database: Knex, user: User): Promise<string[]> {
+  const { userId } = user
   return await database('series')
     .whereRaw(
       `series.id IN (SELECT b.series_id FROM read_progress p JOIN books b ON b.id = p.book_id WHERE p.user_id = :userId
          UNION SELECT series_id FROM series_user_ratings WHERE user_id = :userId UNION SELECT series_id FROM want_to_read WHERE user_id = :userId)`,
       { userId },
     )
-    .modify(visibleTo(reader, 'series.id'))
+    .modify(visibleTo(user, 'series.id'))
     .limit(KNOWN_MAX)
     .pluck('series.id')
 }
 
 /** Whether one of these series exists and is hidden from the user. */
-export async function hidesAny(database: Knex, reader: User, ids: readonly string[]): Promise<boolean> {
+export async function hidesAny(database: Knex, user: User, ids: readonly string[]): Promise<boolean> {
   if (ids.length === 0) return false
-  const seen = database('series').modify(visibleTo(reader, 'series.id')).select('series.id')
+  const seen = database('series').modify(visibleTo(user, 'series.id')).select('series.id')
   const hidden = await database('series')
     .whereRaw('series.id = ANY(CAST(? AS uuid[]))', [[...ids]])
     .whereNotIn('series.id', seen)

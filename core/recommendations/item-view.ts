@@ -34,7 +34,7 @@ export interface RecommendationView {
   totalChapterCount?: number
 }
 
-/** Nobody looks through more. */
+/** More than a user looks through. */
 export const SHOWN_MAX = 100
 /** How many are stored, so that enough remain after dismissals until the next list. */
 export const KEPT_MAX = 200
@@ -42,7 +42,7 @@ export const KEPT_MAX = 200
 const COUNT_MEMBER = 'maxRecommendations'
 const INT_MAX = 2_147_483_647
 const LIST_SHOWN = 50
-/** For plugins that do not give the kind of a tag. */
+/** For plugins that do not name the kind of a tag. */
 const TAG = 'tag'
 
 /** How many to show, according to the user's configuration. */
@@ -64,7 +64,7 @@ function isStorable(value: unknown): boolean {
   return Object.entries(value).every(([name, member]) => isStorable(name) && isStorable(member))
 }
 
-/** The stored part of an answer: the best item for each identifier, best first. */
+/** The part of an answer that is stored: the best item for each identifier, best first. */
 export function keptItems(items: readonly Item[]): Item[] {
   const seen = new Set<string>()
   // Sorting is stable: it keeps the order of items with equal scores.

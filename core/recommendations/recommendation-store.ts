@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { PluginUser } from '#core/matching/provider-client.ts'
 
-/** The last list of a plugin for a user, as the plugin gave it. */
+/** The last list of a plugin for a user, as the plugin returned it. */
 export interface StoredRecommendations {
   items: unknown[]
   /** Null if there never was a list. */
@@ -42,23 +42,23 @@ export async function findRecommendations(database: Knex, { pluginId, userId }: 
   return row ?? null
 }
 
-export async function findLiveRefresh(database: Knex, reader: PluginUser): Promise<LiveRefresh | null> {
-  const { rows } = await database.raw(`${LIVE} ORDER BY status = 'processing' DESC LIMIT 1`, { key: refreshKeyOf(reader) })
+export async function findLiveRefresh(database: Knex, user: PluginUser): Promise<LiveRefresh | null> {
+  const { rows } = await database.raw(`${LIVE} ORDER BY status = 'processing' DESC LIMIT 1`, { key: refreshKeyOf(user) })
   const [task] = rows as { id: string; status: string }[]
   return task === undefined ? null : { taskId: task.id, taskStatus: task.status === 'processing' ? 'running' : 'pending' }
 }
 
 /** The newest task, however it ended; null if none is stored. */
-export async function findLastRefresh(database: Knex, reader: PluginUser): Promise<string | null> {
+export async function findLastRefresh(database: Knex, user: PluginUser): Promise<string | null> {
   const { rows } = await database.raw(
     `SELECT id FROM tasks WHERE type = 'refresh_recommendations' AND dedupe_key = ? ORDER BY created_at DESC, id LIMIT 1`,
-    [refreshKeyOf(reader)],
+    [refreshKeyOf(user)],
   )
   return rows[0]?.id ?? null
 }
 
 /** Claims the right to add the task of the next list. False if another request has it, or a task waits or runs. One statement. */
-export async function claimRefresh(database: Knex, reader: PluginUser): Promise<boolean> {
+export async function claimRefresh(database: Knex, user: PluginUser): Promise<boolean> {
   const { rows } = await database.raw(
     `INSERT INTO recommendations (plugin_id, user_id, requested_at)
      SELECT u.plugin_id, u.user_id, now() FROM user_plugins u
@@ -66,7 +66,7 @@ export async function claimRefresh(database: Knex, reader: PluginUser): Promise<
      ON CONFLICT (plugin_id, user_id) DO UPDATE SET requested_at = now()
        WHERE recommendations.requested_at IS NULL OR recommendations.requested_at < now() - make_interval(secs => ${CLAIM_SECONDS})
      RETURNING plugin_id`,
-    { ...reader, key: refreshKeyOf(reader) },
+    { ...user, key: refreshKeyOf(user) },
   )
   return rows.length > 0
 }
@@ -79,7 +79,7 @@ export async function releaseRefresh(database: Knex, { pluginId, userId }: Plugi
 /** Replaces the last list, unless the user has disabled the plugin in the meantime. */
 export async function recordRecommendations(
   database: Knex,
-  reader: PluginUser,
+  user: PluginUser,
   { items, basedOn }: { items: readonly unknown[]; basedOn: readonly string[] },
 ): Promise<boolean> {
   const { rows } = await database.raw(
@@ -89,18 +89,18 @@ export async function recordRecommendations(
      ON CONFLICT (plugin_id, user_id) DO UPDATE SET items = excluded.items, based_on = excluded.based_on, generated_at = excluded.generated_at,
        failures = 0, next_try_at = NULL, last_error = NULL, last_error_code = NULL, last_error_at = NULL
      RETURNING r.plugin_id`,
-    { ...reader, items: JSON.stringify(items), basedOn: [...basedOn] },
+    { ...user, items: JSON.stringify(items), basedOn: [...basedOn] },
   )
   return rows.length > 0
 }
 
 /**
  * Records that the list could not be made; the last one stays, and the next attempt waits.
- * @param how.retrySeconds if nobody is at fault; otherwise the failure is counted, and the wait doubles from `firstSeconds` to `lastSeconds`
+ * @param how.retrySeconds waits this long and does not count a failure; otherwise the failure counts, and the wait doubles from `firstSeconds` to `lastSeconds`
  */
 export async function recordFailedRefresh(
   database: Knex,
-  reader: PluginUser,
+  user: PluginUser,
   error: { code: string; message: string },
   how: { retrySeconds: number } | { firstSeconds: number; lastSeconds: number },
 ): Promise<void> {
@@ -110,7 +110,7 @@ export async function recordFailedRefresh(
        next_try_at = now() + make_interval(secs => least(:first * power(2, least(CASE WHEN :counts THEN failures ELSE 0 END, 20)), :last))
      WHERE plugin_id = :pluginId AND user_id = :userId`,
     {
-      ...{ ...reader, ...error, counts, one: counts ? 1 : 0 },
+      ...{ ...user, ...error, counts, one: counts ? 1 : 0 },
       first: counts ? how.firstSeconds : how.retrySeconds,
       last: counts ? how.lastSeconds : how.retrySeconds,
     },

@@ -41,14 +41,14 @@ interface RecommendationList {
 /** Recommendations of plugins for users. By default of the first plugin by name among those that the user has enabled, test tools excluded. */
 export interface Recommendations {
   /** Returns the stored list immediately; if that is old or missing, a task makes the next one. @throws not_found */
-  get(reader: User, pluginId: string | null): Promise<RecommendationList>
+  get(user: User, pluginId: string | null): Promise<RecommendationList>
   /** Returns the id of the task. @throws not_found; conflict while one waits or runs */
-  refresh(reader: User, pluginId: string | null): Promise<{ taskId: string; provider: Provider }>
+  refresh(user: User, pluginId: string | null): Promise<{ taskId: string; provider: Provider }>
   /**
    * Never shows the item to the user again, whatever the plugin recommends; the plugin is notified in the background. May be repeated.
    * @throws not_found if the item is not in the user's list
    */
-  dismiss(reader: User, pluginId: string | null, dismissal: Dismissal): Promise<void>
+  dismiss(user: User, pluginId: string | null, dismissal: Dismissal): Promise<void>
   /** Stops notifying plugins; they are notified before their next list. */
   close(): Promise<void>
 }
@@ -92,26 +92,26 @@ class StoredRecommendationLists implements Recommendations {
       pluginId === null ? 'You have enabled no plugin that recommends' : `You have not enabled a plugin ${pluginId} that recommends`
     const tool = offered[0]?.provider
     const but = tool === undefined ? '' : ` but ${tool.name}, which is for tests: name it with pluginId=${tool.id}`
-    return refuse('not_found', `${what}${but}; GET /api/v1/user/plugins names those there are.`)
+    return refuse('not_found', `${what}${but}; GET /api/v1/user/plugins lists your plugins.`)
   }
 
   /** Adds the task of the next list. Null if one waits or runs, or another request is about to add it. */
-  async #start(reader: PluginUser): Promise<LiveRefresh | null> {
-    if (!(await claimRefresh(this.#dependencies.database, reader))) return null
+  async #start(user: PluginUser): Promise<LiveRefresh | null> {
+    if (!(await claimRefresh(this.#dependencies.database, user))) return null
     try {
-      const { pluginId, userId } = reader
+      const { pluginId, userId } = user
       const { taskId } = await this.#dependencies.tasks.add({
         ...{ type: 'refresh_recommendations', userId, params: { pluginId } },
-        dedupeKey: refreshKeyOf(reader),
+        dedupeKey: refreshKeyOf(user),
       })
       return { taskId, taskStatus: 'pending' }
     } finally {
-      await releaseRefresh(this.#dependencies.database, reader)
+      await releaseRefresh(this.#dependencies.database, user)
     }
   }
 
   async #show(
-    reader: PluginUser,
+    user: PluginUser,
     { provider, config }: Recommender,
     items: readonly Item[],
     count = visibleCount(config),
@@ -119,11 +119,11 @@ class StoredRecommendationLists implements Recommendations {
     const idSource = provider.idSources.recommendations
     const isOwn = idSource === OWN_SOURCE
     const [dismissed, visible, known] = await Promise.all([
-      listDismissed(this.#dependencies.database, reader),
+      listDismissed(this.#dependencies.database, user),
       isOwn
         ? findVisibleSeries(
             this.#dependencies.database,
-            reader,
+            user,
             items.map(({ externalId }) => externalId),
           )
         : new Set<string>(),
@@ -131,34 +131,34 @@ class StoredRecommendationLists implements Recommendations {
         ? new Map<string, string>()
         : findByExternalIds(
             this.#dependencies.database,
-            reader,
+            user,
             items.flatMap((item) => externalSeriesOf(item, idSource)),
           ),
     ])
     return recommendationViews(items, { idSource, dismissed: new Set(dismissed), visible, known, count })
   }
 
-  /** Whether the user has seen such an item: dismissing anything else would be a mistake that nobody notices. */
-  async #isKnown(reader: PluginUser, chosen: Recommender, externalId: string) {
-    if ((await listDismissed(this.#dependencies.database, reader)).includes(externalId)) return true
-    const stored = await findRecommendations(this.#dependencies.database, reader)
-    const items = await this.#show(reader, chosen, (stored?.items ?? []) as Item[], KEPT_MAX)
+  /** Whether the user has seen such an item: dismissing anything else would be an error without a message. */
+  async #isKnown(user: PluginUser, chosen: Recommender, externalId: string) {
+    if ((await listDismissed(this.#dependencies.database, user)).includes(externalId)) return true
+    const stored = await findRecommendations(this.#dependencies.database, user)
+    const items = await this.#show(user, chosen, (stored?.items ?? []) as Item[], KEPT_MAX)
     return items.some((item) => item.externalId === externalId)
   }
 
   async get({ userId }: User, pluginId: string | null): Promise<RecommendationList> {
     const chosen = await this.#choose({ userId }, pluginId)
     const { provider } = chosen
-    const reader = { userId, pluginId: provider.id }
+    const user = { userId, pluginId: provider.id }
     // Before the list: if the task ends in between, the list that is read next is already new, and no second task starts for an old list.
-    const live = await findLiveRefresh(this.#dependencies.database, reader)
-    const stored = await findRecommendations(this.#dependencies.database, reader)
+    const live = await findLiveRefresh(this.#dependencies.database, user)
+    const stored = await findRecommendations(this.#dependencies.database, user)
     // The reasons may name series that the user may no longer see.
-    const isGone = stored !== null && (await hidesAny(this.#dependencies.database, reader, stored.basedOn))
+    const isGone = stored !== null && (await hidesAny(this.#dependencies.database, user, stored.basedOn))
     const due = isDue(stored, isGone)
     const [task, items] = await Promise.all([
-      live ?? (due ? this.#start(reader).then((started) => started ?? findLiveRefresh(this.#dependencies.database, reader)) : null),
-      isGone ? [] : this.#show(reader, chosen, (stored?.items ?? []) as Item[]),
+      live ?? (due ? this.#start(user).then((started) => started ?? findLiveRefresh(this.#dependencies.database, user)) : null),
+      isGone ? [] : this.#show(user, chosen, (stored?.items ?? []) as Item[]),
     ])
     const lastError = task === null && stored !== null ? errorOf(provider, stored, isGone) : null
     return { provider, items, generatedAt: isGone ? null : (stored?.generatedAt ?? null), task, lastError }
@@ -166,10 +166,10 @@ class StoredRecommendationLists implements Recommendations {
 
   async refresh({ userId }: User, pluginId: string | null): Promise<{ taskId: string; provider: Provider }> {
     const { provider } = await this.#choose({ userId }, pluginId)
-    const reader = { userId, pluginId: provider.id }
-    const started = await this.#start(reader)
+    const user = { userId, pluginId: provider.id }
+    const started = await this.#start(user)
     if (started !== null) return { taskId: started.taskId, provider }
-    const live = await findLiveRefresh(this.#dependencies.database, reader)
+    const live = await findLiveRefresh(this.#dependencies.database, user)
     const details = live === null ? {} : { details: { taskId: live.taskId } }
     return refuse('conflict', `${provider.name} is making a new list already.`, details)
   }
@@ -177,15 +177,15 @@ class StoredRecommendationLists implements Recommendations {
   async dismiss({ userId }: User, pluginId: string | null, dismissal: Dismissal): Promise<void> {
     const chosen = await this.#choose({ userId }, pluginId)
     const { provider } = chosen
-    const reader = { userId, pluginId: provider.id }
-    if (!(await this.#isKnown(reader, chosen, dismissal.externalId)))
+    const user = { userId, pluginId: provider.id }
+    if (!(await this.#isKnown(user, chosen, dismissal.externalId)))
       refuse(
         'not_found',
         `${provider.name} does not recommend anything with the externalId ${cutText(dismissal.externalId, QUOTED_LENGTH_MAX)} to you now; GET /api/v1/user/recommendations?pluginId=${provider.id} returns its list.`,
       )
-    await addDismissal(this.#dependencies.database, reader, dismissal)
+    await addDismissal(this.#dependencies.database, user, dismissal)
     if (this.#closing.signal.aborted) return
-    const notified = this.#report(reader, dismissal, this.#closing.signal).then(() => void this.#reporting.delete(notified))
+    const notified = this.#report(user, dismissal, this.#closing.signal).then(() => void this.#reporting.delete(notified))
     this.#reporting.add(notified)
   }
 

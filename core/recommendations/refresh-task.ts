@@ -23,7 +23,7 @@ export interface RefreshDependencies {
 const CONCURRENCY = 16
 /** A plugin may compute for 5 seconds, and there are few cores. */
 const CALLS_MAX = 2
-/** If a service is rate limited and gives no time to wait. */
+/** The wait if a service limits the rate and does not say how long to wait. */
 const RATE_LIMIT_SECONDS = 30
 /** Upper limit of repeated waits. */
 const RATE_LIMIT_SECONDS_MAX = 300
@@ -38,22 +38,22 @@ const EXCLUDED_MAX = 1_000
 const ERROR_LENGTH_MAX = 1_000
 const PROGRESS_LENGTH_MAX = 200
 
-/** Notifies a provider of a dismissal, if it wants that. Returns whether the provider has it now; never fails. */
-type ReportDismissal = (reader: PluginUser, dismissal: Dismissal, signal: AbortSignal) => Promise<boolean>
+/** Notifies a provider of a dismissal, if it supports that. Returns whether the provider has received it; never throws. */
+type ReportDismissal = (user: PluginUser, dismissal: Dismissal, signal: AbortSignal) => Promise<boolean>
 
 export function openReporting({ database, providers, log }: Pick<RefreshDependencies, 'database' | 'providers' | 'log'>): ReportDismissal {
-  return async (reader, dismissal, signal) => {
+  return async (user, dismissal, signal) => {
     const notReported = 'Could not notify a plugin of a dismissal'
     try {
-      const answer = await providers.dismiss(reader, dismissal, signal)
+      const answer = await providers.dismiss(user, dismissal, signal)
       if ('failure' in answer) {
-        log.debug({ failure: answer.failure, pluginId: reader.pluginId }, notReported)
+        log.debug({ failure: answer.failure, pluginId: user.pluginId }, notReported)
         return false
       }
-      await recordReported(database, reader, dismissal.externalId)
+      await recordReported(database, user, dismissal.externalId)
       return true
     } catch (error) {
-      log.debug({ err: error, pluginId: reader.pluginId }, notReported)
+      log.debug({ err: error, pluginId: user.pluginId }, notReported)
       return false
     }
   }
@@ -76,41 +76,41 @@ class RefreshTask {
   }
 
   async run(run: TaskRun): Promise<object> {
-    const reader = { pluginId: String(run.params['pluginId']), userId: run.userId as string }
-    if (!(await this.#dependencies.providers.isEnabledFor(reader))) return { outcome: 'not_enabled' }
+    const user = { pluginId: String(run.params['pluginId']), userId: run.userId as string }
+    if (!(await this.#dependencies.providers.isEnabledFor(user))) return { outcome: 'not_enabled' }
     run.progress(0, 100)
     let answered: Answered<readonly Item[]>
     try {
       // Before the call: its result may be based on a series that is hidden while it runs.
-      const basedOn = await listKnownSeries(this.#dependencies.database, reader)
-      await this.#reportAll(reader, run.signal)
-      answered = await this.#request(reader, run)
+      const basedOn = await listKnownSeries(this.#dependencies.database, user)
+      await this.#reportAll(user, run.signal)
+      answered = await this.#request(user, run)
       run.signal.throwIfAborted()
       if ('answer' in answered) {
         const items = keptItems(answered.answer)
-        if (!(await recordRecommendations(this.#dependencies.database, reader, { items, basedOn }))) return { outcome: 'not_enabled' }
+        if (!(await recordRecommendations(this.#dependencies.database, user, { items, basedOn }))) return { outcome: 'not_enabled' }
         run.progress(100, 100)
         return { outcome: 'refreshed', recommendations: items.length }
       }
-      await this.#recordFailure(reader, answered.failure)
+      await this.#recordFailure(user, answered.failure)
     } catch (error) {
       // Canceled, or the server stops: that is not a failure.
       run.signal.throwIfAborted()
-      return await this.#fail(reader, error)
+      return await this.#fail(user, error)
     }
     // The queue would retry after two, four and eight seconds: no service recovers that fast.
     throw new FinalFailure(lineOf(answered.failure.message, ERROR_LENGTH_MAX))
   }
 
-  /** Calls the provider; waits and calls again when the service is rate limited. */
-  async #request(reader: PluginUser, run: TaskRun): Promise<Answered<readonly Item[]>> {
-    const dismissed = await listDismissed(this.#dependencies.database, reader)
+  /** Calls the provider; waits and calls again when the service limits the rate. */
+  async #request(user: PluginUser, run: TaskRun): Promise<Answered<readonly Item[]>> {
+    const dismissed = await listDismissed(this.#dependencies.database, user)
     const query = { limit: Math.min(KEPT_MAX + dismissed.length, 500), exclude: dismissed.slice(0, EXCLUDED_MAX) }
     const onProgress = (fraction: number, text: string | null) =>
       run.progress(fraction * 100, 100, text === null ? undefined : lineOf(text))
     for (let waits = 0; ; waits++) {
       const answered = await this.#calls.run(
-        () => this.#dependencies.providers.recommend(reader, query, { onProgress, signal: run.signal }),
+        () => this.#dependencies.providers.recommend(user, query, { onProgress, signal: run.signal }),
         run.signal,
       )
       if ('answer' in answered) return answered
@@ -125,33 +125,33 @@ class RefreshTask {
   }
 
   /** The list is made even if this fails: dismissed items are not shown, whatever the provider has received. */
-  async #reportAll(reader: PluginUser, signal: AbortSignal): Promise<void> {
-    for (const dismissal of await listUnreported(this.#dependencies.database, reader, REPORTED_MAX)) {
-      const isReported = await this.#report(reader, dismissal, signal)
+  async #reportAll(user: PluginUser, signal: AbortSignal): Promise<void> {
+    for (const dismissal of await listUnreported(this.#dependencies.database, user, REPORTED_MAX)) {
+      const isReported = await this.#report(user, dismissal, signal)
       signal.throwIfAborted()
       if (!isReported) return
     }
   }
 
   /** Stores why there is no list, and when the next one may be requested. */
-  async #recordFailure(reader: PluginUser, failure: Pick<ProviderFailure, 'code' | 'message' | 'retryAfterSeconds'>) {
+  async #recordFailure(user: PluginUser, failure: Pick<ProviderFailure, 'code' | 'message' | 'retryAfterSeconds'>) {
     const patience = failure.retryAfterSeconds ?? (isRateLimited(failure) ? RATE_LIMIT_SECONDS_MAX : undefined)
     const how = patience === undefined ? BACK_OFF : { retrySeconds: Math.min(patience, BACK_OFF.lastSeconds) }
     await recordFailedRefresh(
       this.#dependencies.database,
-      reader,
+      user,
       { code: failure.code, message: lineOf(failure.message, ERROR_LENGTH_MAX) },
       how,
     )
   }
 
   /** Errors before the provider was called, and errors of this server. */
-  async #fail(reader: PluginUser, error: unknown): Promise<never> {
+  async #fail(user: PluginUser, error: unknown): Promise<never> {
     if (!(error instanceof AppError)) {
-      await this.#recordFailure(reader, { code: 'server', message: 'The server could not make the list.', retryAfterSeconds: null })
+      await this.#recordFailure(user, { code: 'server', message: 'The server could not make the list.', retryAfterSeconds: null })
       throw error
     }
-    await this.#recordFailure(reader, { code: error.code, message: error.message, retryAfterSeconds: error.retryAfterSeconds ?? null })
+    await this.#recordFailure(user, { code: error.code, message: error.message, retryAfterSeconds: error.retryAfterSeconds ?? null })
     throw new FinalFailure(lineOf(error.message, ERROR_LENGTH_MAX), { cause: error })
   }
 }

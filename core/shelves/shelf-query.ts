@@ -116,8 +116,8 @@ export async function listReadListBooks(
 }
 
 /**
- * The book of each entry, null if there is none that the caller may see: in a series with that title, or with that title followed by the volume or
- * year, the book with that number; the more of the entry matches, the better.
+ * The book of each entry; null if there is none that the caller may see. Finds a book with the number of the entry, in a series whose title is that
+ * of the entry, with or without a year in parentheses; prefers books whose volume and year match too.
  */
 export async function matchEntries(database: Knex, caller: Caller, entries: readonly ReadingListEntry[]): Promise<(string | null)[]> {
   const wanted = entries.map(({ series, number, volume, year }, place) => ({ place, series, number, volume, year }))

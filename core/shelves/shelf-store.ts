@@ -170,7 +170,7 @@ async function writeMembers(
   )
 }
 
-/** Those of these ids that exist and that the caller may see. Shared lock: none is deleted before it is added. */
+/** Which of these ids exist and are visible to the caller. Shared lock: none is deleted before it is added. */
 async function visibleIds(trx: Knex, caller: Caller, kind: ShelfKind, ids: readonly string[]): Promise<string[]> {
   const { things, seriesOf } = SHELF_TABLES[kind]
   return await trx(things)

@@ -5,10 +5,10 @@ import type { BegunTask, Progress } from '#core/tasks/task-store.ts'
 /** A task that is running on this node. */
 export class RunningTask {
   readonly id: string
-  /** The number of this run; it increases when another node requeues the task because it takes this node for dead. */
+  /** The number of this run; it increases when another node considers this one dead and queues the task again. */
   run: number
-  isCancelled = false
-  /** Settles when the handler has ended. */
+  isCanceled = false
+  /** Whether the handler has ended; its outcome is not stored yet. */
   isEnding = false
   /** Settles when the outcome is stored. */
   done: Promise<void> = Promise.resolve()
@@ -20,7 +20,7 @@ export class RunningTask {
   }
 
   cancel(): void {
-    this.isCancelled = true
+    this.isCanceled = true
     this.#abort.abort(new DOMException('The task was canceled', 'AbortError'))
   }
 

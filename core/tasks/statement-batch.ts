@@ -1,4 +1,4 @@
-/** Of one statement. */
+/** Items per statement. */
 const ITEMS_MAX = 500
 
 interface Waiting<Item, Answer> {
@@ -10,7 +10,7 @@ interface Waiting<Item, Answer> {
 interface BatchOptions<Item, Answer> {
   /** Returns the results in the order of the items. */
   run(items: readonly Item[]): Promise<readonly Answer[]>
-  /** Receives each failure; true retries the same items, false fails them with the error. */
+  /** Receives each error; true retries the same items, false fails them with the error. */
   retries(error: unknown): Promise<boolean>
 }
 
@@ -54,7 +54,7 @@ export class StatementBatch<Item, Answer> {
     }
   }
 
-  /** A value that the database refuses must not fail the others. */
+  /** One value that the database rejects must not fail the other items. */
   async #refuse(some: readonly Waiting<Item, Answer>[], error: unknown): Promise<void> {
     if (some.length === 1) some[0]?.reject(error)
     else for (const one of some) await this.#runSome([one])

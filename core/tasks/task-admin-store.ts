@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import type { TaskType } from '#core/tasks/task.ts'
-import { onlyKnownTo } from '#core/tasks/task-query.ts'
+import { onlyVisibleTo } from '#core/tasks/task-query.ts'
 
 /** Rows per statement: there may be a hundred thousand finished analyses. */
 const STEP = 5_000
@@ -16,7 +16,7 @@ export async function hasDueTask(database: Knex, type: TaskType): Promise<boolea
  * @param by only tasks that this caller may see; null for all
  */
 export async function deleteEndedTasks(database: Knex, { days, by }: { days: number; by: Caller | null }): Promise<number> {
-  const known = by === null ? null : await onlyKnownTo(database, by)
+  const known = by === null ? null : await onlyVisibleTo(database, by)
   for (let deleted = 0; ; ) {
     const some = database('tasks')
       .whereIn('tasks.status', ['completed', 'failed', 'cancelled'])
@@ -34,7 +34,7 @@ export async function deleteEndedTasks(database: Knex, { days, by }: { days: num
 export async function findLongestWait(database: Knex, by: Caller): Promise<number | null> {
   const row = await database('tasks')
     .whereRaw(`tasks.status = 'pending' AND tasks.scheduled_for <= now()`)
-    .modify(await onlyKnownTo(database, by))
+    .modify(await onlyVisibleTo(database, by))
     .first(database.raw('floor(extract(epoch FROM now() - min(greatest(tasks.created_at, tasks.scheduled_for))) * 1000)::bigint AS ms'))
   return row?.ms === null || row === undefined ? null : Number(row.ms)
 }

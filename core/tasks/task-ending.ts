@@ -8,9 +8,9 @@ const BACKOFF_STEPS_MAX = 10
 export type SettledStatus = 'pending' | 'completed' | 'failed'
 
 /** How the run of a handler ended. */
-export type Ending = { result: unknown } | { error: unknown; isCancelled: boolean; isStopping: boolean }
+export type Ending = { result: unknown } | { error: unknown; isCanceled: boolean; isStopping: boolean }
 
-/** The new state of the task. `again` means that its job is tried once more. */
+/** The new state of the task. */
 interface Verdict {
   status: SettledStatus
   result: unknown
@@ -26,9 +26,9 @@ export const attemptOf = ({ attempts, maxAttempts }: { attempts: number; maxAtte
 /** The new state of a task whose run ended like this in its `attempt`th try. */
 export function judgeEnding(ending: Ending, attempt: number): Verdict {
   if ('result' in ending) return { status: 'completed', result: ending.result, lastError: null, isHandedBack: false, isFinal: false }
-  const { error, isCancelled, isStopping } = ending
+  const { error, isCanceled, isStopping } = ending
   const none = { result: undefined, isFinal: false, isHandedBack: false }
-  if (isStopping && !isCancelled) return { ...none, status: 'pending', lastError: null, isHandedBack: true }
+  if (isStopping && !isCanceled) return { ...none, status: 'pending', lastError: null, isHandedBack: true }
   const isFinal = error instanceof FinalFailure
   const lastError = cleanText(taskErrorMessage(error))
   return { ...none, lastError, isFinal, status: isFinal || attempt >= TRIES_MAX ? 'failed' : 'pending' }

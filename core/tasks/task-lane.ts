@@ -16,12 +16,12 @@ import { workerLog } from '#core/tasks/worker-log.ts'
 const POLL_MS = 300_000
 /** After this time a claimed job without a free worker is returned. */
 const LOCAL_TTL_MS = 2_000
-/** Done jobs are deleted in batches, and failed ones recorded in batches; both also make a worker wait while the database is away. */
+/** Done jobs are deleted in batches, and failed ones recorded in batches; both also make a worker wait while the database is unreachable. */
 const BATCH_MS = 5
 const RETRY_MS = 1_000
 
 /** A job that a worker of this node has claimed. */
-export interface TakenJob {
+export interface ClaimedJob {
   taskId: string
   worker: string
   /** As graphile-worker counts them, including this one. */
@@ -35,10 +35,10 @@ interface LaneOptions {
   log: Log
   node: { nodeId: string; nodeLock: number }
   /** Throws to have the job retried. */
-  perform(job: TakenJob): Promise<void>
+  perform(job: ClaimedJob): Promise<void>
 }
 
-/** The workers of one type on this node: a pool of graphile-worker, replaced when it ends because the database was away. */
+/** The workers of one type on this node: a pool of graphile-worker, replaced when it ends because the database was unreachable. */
 export class TaskLane {
   readonly #options: LaneOptions
   /** Pools whose jobs may still be running; only the last one claims new jobs. */
@@ -127,7 +127,7 @@ export class TaskLane {
     }
   }
 
-  /** Registers this node before it claims jobs; otherwise nobody could return them after a crash. */
+  /** Registers this node before it claims jobs; otherwise no node could return them after a crash. */
   async #register(worker: string): Promise<void> {
     const { database, node, log, type } = this.#options
     while (!this.#isStopping) {
@@ -159,7 +159,7 @@ export class TaskLane {
         await retireWorkers(this.#options.database, [worker])
         break
       } catch {
-        // The next node that checks finds it.
+        // The next node that checks for dead workers finds it.
         if (this.#isStopping) break
         await sleep(RETRY_MS)
       }

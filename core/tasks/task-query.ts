@@ -106,11 +106,11 @@ export async function getTask(database: Knex, taskId: string, by: Caller | null 
 }
 
 /** Adds "the caller may see this task" to a query of the table `tasks`. */
-export async function onlyKnownTo(database: Knex, by: Caller): Promise<(tasks: Knex.QueryBuilder) => void> {
+export async function onlyVisibleTo(database: Knex, by: Caller): Promise<(tasks: Knex.QueryBuilder) => void> {
   const restricted = await hasSharingGrants(database, by.userId)
   return (tasks) => {
-    tasks.modify(showsNothingPrivate(by))
-    if (restricted) tasks.modify(showsNothingHidden(database, by))
+    tasks.modify(withoutPrivate(by))
+    if (restricted) tasks.modify(withoutHidden(database, by))
   }
 }
 
@@ -118,8 +118,8 @@ async function readTasks(database: Knex, by: Caller | null, choose: (tasks: Knex
   const restricted = by !== null && (await hasSharingGrants(database, by.userId)) ? by : null
   // Selected before any join: there may be a hundred thousand.
   const tasks = database('tasks').select('*').modify(choose).orderByRaw('tasks.created_at DESC, tasks.id')
-  if (by) tasks.modify(showsNothingPrivate(by))
-  if (restricted) tasks.modify(showsNothingHidden(database, restricted))
+  if (by) tasks.modify(withoutPrivate(by))
+  if (restricted) tasks.modify(withoutHidden(database, restricted))
   const { rows } = await database.raw(SELECT, { tasks })
   return (rows as TaskRow[]).map((row) => {
     const task = by === null ? taskOf(row) : withoutPaths(by, taskOf(row))
@@ -141,7 +141,7 @@ function withoutPaths(by: Caller, task: TaskRecord): TaskRecord {
 }
 
 /** Adds "the task belongs to no other user": recommendations and exports are private. Administrators see that the task exists. */
-function showsNothingPrivate(caller: Caller): (tasks: Knex.QueryBuilder) => void {
+function withoutPrivate(caller: Caller): (tasks: Knex.QueryBuilder) => void {
   const { userId } = caller
   return (tasks) => {
     if (!isAdministrator(caller)) tasks.whereRaw('coalesce(tasks.user_id, CAST(? AS uuid)) = CAST(? AS uuid)', [userId, userId])
@@ -149,7 +149,7 @@ function showsNothingPrivate(caller: Caller): (tasks: Knex.QueryBuilder) => void
 }
 
 /** Adds "the book and the series of this task are visible to the caller"; tasks of deleted ones are hidden. */
-function showsNothingHidden(database: Knex, by: Caller): (tasks: Knex.QueryBuilder) => void {
+function withoutHidden(database: Knex, by: Caller): (tasks: Knex.QueryBuilder) => void {
   const found = (table: string, id: string) => database(table).select(database.raw('1')).whereRaw(`${table}.id = tasks.${id}`)
   const book = found('books', 'book_id').modify(visibleTo(by, 'books.series_id'))
   const series = found('series', 'series_id').modify(visibleTo(by, 'series.id'))
@@ -164,8 +164,8 @@ function showsNothingHidden(database: Knex, by: Caller): (tasks: Knex.QueryBuild
 export async function countTasks(database: Knex, by: Caller | null = null): Promise<TaskStats> {
   const tasks = database('tasks').select('type', 'status', 'worker')
   const restricted = by !== null && (await hasSharingGrants(database, by.userId))
-  if (by) tasks.modify(showsNothingPrivate(by))
-  if (restricted) tasks.modify(showsNothingHidden(database, by))
+  if (by) tasks.modify(withoutPrivate(by))
+  if (restricted) tasks.modify(withoutHidden(database, by))
   const { rows } = await database.raw(
     `WITH t AS (:tasks) SELECT type, status, count(*)::int AS count FROM t GROUP BY type, status
      UNION ALL SELECT type, 'stale', count(*)::int FROM t WHERE status = 'processing' AND worker NOT IN (${LIVE_WORKERS}) GROUP BY type`,

@@ -134,8 +134,8 @@ class DurableTaskQueue implements TaskQueue {
   async start(): Promise<void> {
     this.#presence = await openPresence(this.#database, {
       nodeLock: this.#node.nodeLock,
-      onSignal: (signal) => this.#hear(signal as Signal),
-      onReturn: () => this.#comeBack(),
+      onSignal: (signal) => this.#receive(signal as Signal),
+      onReturn: () => this.#registerAgain(),
       onLoss: (error) => this.#log.warn({ err: error }, 'The task queue lost its connection; it will reconnect'),
     })
     this.#isStarted = true
@@ -189,7 +189,7 @@ class DurableTaskQueue implements TaskQueue {
     this.#runner.stop()
     if (this.#isStarted) {
       await Promise.all([...this.#lanes.values()].map((lane) => lane.stop()))
-      // If the database is away, the next node that checks finds them.
+      // If the database is unreachable, the next node that checks for dead workers finds them.
       await this.#runner.releaseHandedBack().catch((error) => this.#log.warn({ err: error }, 'Returned tasks wait for their next try'))
     }
     await this.#worker.release()
@@ -202,7 +202,7 @@ class DurableTaskQueue implements TaskQueue {
     await sendTaskSignal(this.#database, { wake: type })
   }
 
-  #hear(signal: Signal): void {
+  #receive(signal: Signal): void {
     if ('wake' in signal) this.#lanes.get(signal.wake)?.nudge()
     else for (const id of signal.cancel) this.#runner.cancel(id)
   }
@@ -238,8 +238,8 @@ class DurableTaskQueue implements TaskQueue {
     for (const lane of this.#lanes.values()) lane.nudge()
   }
 
-  /** The connection is restored after a loss, during which signals were missed and other nodes may have taken this node for dead. */
-  #comeBack(): void {
+  /** The connection is restored after a loss, during which signals were missed and other nodes may have considered this node dead. */
+  #registerAgain(): void {
     if (this.#stopped) return
     registerWorkers(this.#database, { ...this.#node, workers: this.#workers() })
       .then(() => this.#nudgeAll())

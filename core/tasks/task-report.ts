@@ -11,8 +11,8 @@ const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
 /**
- * Metrics of tasks and the state of the queue. The metrics do not record which series they concern, so callers who do not see every series
- * get none of ended tasks.
+ * Metrics of tasks and the state of the queue. The metrics do not record which series they concern, so they are empty for callers who do not see
+ * every series.
  */
 export async function readTaskReport(database: Knex, caller: Caller) {
   const isVisible = !(await hasSharingGrants(database, caller.userId))
@@ -44,7 +44,7 @@ export async function readTaskReport(database: Knex, caller: Caller) {
   }
 }
 
-/** The same over time; periods without tasks are missing. */
+/** The metrics by hour or day; periods without tasks are missing. */
 export async function readTaskHistory(
   database: Knex,
   caller: Caller,

@@ -7,7 +7,7 @@ import { StatementBatch } from '#core/tasks/statement-batch.ts'
 import { FinalFailure, type TaskHandler, type TaskType } from '#core/tasks/task.ts'
 import type { TaskAnnouncer } from '#core/tasks/task-announcer.ts'
 import { attemptOf, backoffSeconds, cleanText, type Ending, judgeEnding } from '#core/tasks/task-ending.ts'
-import type { TakenJob } from '#core/tasks/task-lane.ts'
+import type { ClaimedJob } from '#core/tasks/task-lane.ts'
 import {
   addJobs,
   type BegunTask,
@@ -25,13 +25,13 @@ const RETRY_MS = 1_000
 /** Thrown to graphile-worker, which retries the job later. */
 class TryAgain extends Error {}
 
-/** Runs the handlers of tasks on this node and stores their outcomes. While the database is away, it keeps outcomes and stores them later. */
+/** Runs the handlers of tasks on this node and stores their outcomes. While the database is unreachable, it keeps outcomes and stores them later. */
 export class TaskRunner {
   readonly #database: Knex
   readonly #log: Log
   readonly #announcer: TaskAnnouncer
   readonly #running = new Map<string, RunningTask>()
-  /** Tasks that are about to begin: whether somebody has canceled them since. */
+  /** Tasks that are about to begin, each with whether it was canceled in the meantime. */
   readonly #beginning = new Map<string, boolean>()
   readonly #handedBack = new Set<string>()
   readonly #types = new Map<string, TaskType>()
@@ -50,7 +50,7 @@ export class TaskRunner {
   }
 
   /** Runs the task of a job, unless it has ended or runs elsewhere: then the job is obsolete. @throws TryAgain */
-  async perform(type: TaskType, job: TakenJob, handler: TaskHandler): Promise<void> {
+  async perform(type: TaskType, job: ClaimedJob, handler: TaskHandler): Promise<void> {
     try {
       const task = await this.#begin(job)
       if (task) await this.#runBegun(type, { task, job, handler })
@@ -59,12 +59,12 @@ export class TaskRunner {
     }
   }
 
-  async #runBegun(type: TaskType, { task, job, handler }: { task: BegunTask; job: TakenJob; handler: TaskHandler }): Promise<void> {
+  async #runBegun(type: TaskType, { task, job, handler }: { task: BegunTask; job: ClaimedJob; handler: TaskHandler }): Promise<void> {
     for (;;) {
       const live = this.#running.get(task.id)
       if (!live) break
-      if (!live.isCancelled && !live.isEnding) {
-        // Another node took this one for dead while it was disconnected: the newer run decides the outcome.
+      if (!live.isCanceled && !live.isEnding) {
+        // Another node considered this one dead while it was disconnected: the newer run decides the outcome.
         live.run = task.run
         return await live.done
       }
@@ -91,7 +91,7 @@ export class TaskRunner {
     this.#running.get(taskId)?.cancel()
   }
 
-  /** Aborts all runs; returning them costs no try. */
+  /** Aborts all runs; a returned run does not count as a try. */
   stop(): void {
     this.#isStopping = true
     for (const running of this.#running.values()) running.stop()
@@ -114,7 +114,7 @@ export class TaskRunner {
     }
   }
 
-  async #begin(job: TakenJob): Promise<BegunTask | null> {
+  async #begin(job: ClaimedJob): Promise<BegunTask | null> {
     if (this.#isStopping) {
       this.#handedBack.add(job.taskId)
       throw new TryAgain('The server is stopping')
@@ -123,7 +123,7 @@ export class TaskRunner {
     return await this.#begins.add({ id: job.taskId, worker: job.worker })
   }
 
-  async #run(type: TaskType, run: { task: BegunTask; job: TakenJob; running: RunningTask; handler: TaskHandler }): Promise<void> {
+  async #run(type: TaskType, run: { task: BegunTask; job: ClaimedJob; running: RunningTask; handler: TaskHandler }): Promise<void> {
     const { task, job, running, handler } = run
     const taskRun = running.describe(type, task, (progress) => {
       if (!running.isEnding) this.#progress.set(progress.id, progress)
@@ -132,7 +132,7 @@ export class TaskRunner {
     try {
       ending = { result: await duringWork('task', `${type} ${task.id}`, () => handler(taskRun)) }
     } catch (error) {
-      ending = { error, isCancelled: running.isCancelled, isStopping: this.#isStopping }
+      ending = { error, isCanceled: running.isCanceled, isStopping: this.#isStopping }
     }
     running.isEnding = true
     this.#progress.delete(task.id)
@@ -147,24 +147,24 @@ export class TaskRunner {
 
   async #settle(
     type: TaskType,
-    { task, job, running, ending }: { task: BegunTask; job: TakenJob; running: RunningTask; ending: Ending },
+    { task, job, running, ending }: { task: BegunTask; job: ClaimedJob; running: RunningTask; ending: Ending },
   ): Promise<void> {
     const verdict = judgeEnding(ending, attemptOf(task))
     const end = { ...verdict, id: task.id, run: running.run, delaySeconds: backoffSeconds(job.attempts) }
     const settled = await this.#write(end)
     this.#announcer.changed(type, [task.id])
     if (settled === 'lost') throw new TryAgain('Another node runs this task now')
-    // The job of this run is done, whatever the outcome: the next run gets a new one.
+    // The job of this run is done, however it ended: the next run gets a new one.
     if (settled === 'again') return await addJobs(this.#database, [task.id])
     if (verdict.isHandedBack) this.#handedBack.add(task.id)
-    if (verdict.status === 'pending' && !running.isCancelled) throw new TryAgain(verdict.lastError ?? 'The server is stopping')
+    if (verdict.status === 'pending' && !running.isCanceled) throw new TryAgain(verdict.lastError ?? 'The server is stopping')
   }
 
   async #write(end: SettledRun): Promise<Settled> {
     try {
       return await this.#ends.add(end)
     } catch (error) {
-      if (this.#isStopping) throw new TryAgain('The database is away')
+      if (this.#isStopping) throw new TryAgain('The database is unreachable')
       this.#log.warn({ err: error, taskId: end.id }, 'Could not store the result of a task')
       const lastError = `Could not store its result: ${cleanText(error instanceof Error ? error.message : '')}`
       return await this.#ends.add({ ...end, status: 'failed', result: undefined, lastError, isFinal: true })
@@ -172,7 +172,7 @@ export class TaskRunner {
   }
 
   #report(type: TaskType, task: BegunTask, ending: Ending): void {
-    if ('result' in ending || ending.isCancelled || ending.isStopping || ending.error instanceof FinalFailure) return
+    if ('result' in ending || ending.isCanceled || ending.isStopping || ending.error instanceof FinalFailure) return
     this.#log.warn({ err: ending.error, taskId: task.id, taskType: type, attempt: attemptOf(task) }, 'A task failed')
   }
 

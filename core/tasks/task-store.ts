@@ -6,7 +6,7 @@ import { WORKER_SCHEMA } from '#core/tasks/worker-connections-store.ts'
 
 /** Attempts of a job. Tasks count tries themselves, because a try that ended with a killed node does not count. */
 const JOB_ATTEMPTS_MAX = 30_000
-/** After this time a claim counts as lost with its connection; a node that received it begins the job sooner. */
+/** After this time a claim counts as lost with its connection; a node that received the answer begins the job sooner. */
 const LOST_CLAIM_SECONDS = 30
 /** Rows per DELETE: there may be a hundred thousand finished analyses. */
 const STEP = 5_000
@@ -94,7 +94,7 @@ export async function findWaiting(database: Knex, type: TaskType, key: string): 
   return row?.id ?? null
 }
 
-/** Those of these types that have a waiting task that may begin. */
+/** Which of these types have a waiting task that may begin. */
 export async function listDueTypes(database: Knex, types: readonly TaskType[]): Promise<TaskType[]> {
   const { rows } = await database.raw(
     `SELECT type FROM unnest(CAST(? AS text[])) AS type
@@ -104,13 +104,13 @@ export async function listDueTypes(database: Knex, types: readonly TaskType[]): 
   return rows.map((row: { type: TaskType }) => row.type)
 }
 
-/** Begins those that are waiting; null in the place of all others. */
+/** Begins the requested tasks that are waiting; the result has null for the others. */
 export async function beginTasks(database: Knex, requests: readonly { id: string; worker: string }[]): Promise<(BegunTask | null)[]> {
   const { rows } = await database.raw(
-    `WITH asked AS (SELECT * FROM unnest(CAST(:ids AS uuid[]), CAST(:workers AS text[])) AS a (id, worker)),
+    `WITH requested AS (SELECT * FROM unnest(CAST(:ids AS uuid[]), CAST(:workers AS text[])) AS a (id, worker)),
      picked AS (SELECT id FROM tasks WHERE id = ANY(CAST(:ids AS uuid[])) AND status = 'pending' ORDER BY id FOR UPDATE)
      UPDATE tasks t SET status = 'processing', runs = runs + 1, attempts = attempts + 1, worker = a.worker, started_at = now(), last_error = NULL
-     FROM picked JOIN asked a USING (id) WHERE t.id = picked.id
+     FROM picked JOIN requested a USING (id) WHERE t.id = picked.id
      RETURNING t.id, t.runs AS run, t.attempts, t.max_attempts AS "maxAttempts", t.params, t.library_id AS "libraryId", t.series_id AS "seriesId",
        t.book_id AS "bookId", t.user_id AS "userId", t.parent_id AS "parentId",
        greatest(0, extract(epoch FROM now() - greatest(t.created_at, t.scheduled_for)) * 1000)::float8 AS "waitedMs"`,
@@ -193,7 +193,7 @@ export async function addMissingJobs(database: Knex): Promise<number> {
   return rows[0].count
 }
 
-/** Makes the jobs of returned tasks due at once; their next failure waits as if there had been none. */
+/** Makes the jobs of returned tasks due at once; after their next failure, the pause is as short as after a first one. */
 export async function resetJobs(database: Knex, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await database.raw(
@@ -205,28 +205,28 @@ export async function resetJobs(database: Knex, ids: readonly string[]): Promise
   )
 }
 
-/** The state in which a cancel request found a task. */
+/** A task that a cancel request has changed. */
 interface CanceledTask {
   id: string
-  /** It ends when its run has ended. */
+  /** If so, the task ends when its run has ended. */
   isRunning: boolean
 }
 
-const CANCELLABLE = `(status = 'pending' OR (status = 'processing' AND (retry_requested OR NOT cancel_requested)))`
+const CANCELABLE = `(status = 'pending' OR (status = 'processing' AND (retry_requested OR NOT cancel_requested)))`
 
-/** Cancels waiting tasks, and requests running ones to end. */
+/** Cancels waiting tasks, and requests that running ones end. */
 export async function cancelTasks(database: Knex, which: TasksOf | { id: string }): Promise<CanceledTask[]> {
   const [condition, id] = conditionOf(which)
   const { rows } = await database.raw(
-    `WITH picked AS (SELECT id, status FROM tasks WHERE ${condition} AND ${CANCELLABLE} ORDER BY id FOR UPDATE),
+    `WITH picked AS (SELECT id, status FROM tasks WHERE ${condition} AND ${CANCELABLE} ORDER BY id FOR UPDATE),
      changed AS (
        UPDATE tasks t SET status = CASE WHEN p.status = 'pending' THEN 'cancelled' ELSE t.status END, retry_requested = false,
          cancel_requested = p.status = 'processing', completed_at = CASE WHEN p.status = 'pending' THEN now() END
        FROM picked p WHERE t.id = p.id RETURNING t.id, p.status = 'processing' AS "isRunning"
-     ), forgotten AS (
+     ), unqueued AS (
        SELECT count(*) AS count FROM ${WORKER_SCHEMA}.complete_jobs(ARRAY(
          SELECT j.id FROM ${WORKER_SCHEMA}.jobs j JOIN changed c ON j.key = c.id::text WHERE NOT c."isRunning"))
-     ) SELECT id, "isRunning", (SELECT count FROM forgotten) FROM changed`,
+     ) SELECT id, "isRunning", (SELECT count FROM unqueued) FROM changed`,
     { id, type: 'type' in which ? which.type : '' },
   )
   return rows.map(({ id, isRunning }: CanceledTask) => ({ id, isRunning }))
@@ -252,7 +252,7 @@ export async function retryTask(database: Knex, id: string): Promise<TaskType | 
        FOR UPDATE
      ), changed AS (
        UPDATE tasks t SET status = CASE WHEN p.status = 'processing' THEN 'processing' ELSE 'pending' END, retry_requested = p.status = 'processing',
-         -- So that it is no task that was never begun, see tasks_waiting.
+         -- The index tasks_waiting must not treat it as a task that was never begun.
          runs = t.runs + CASE WHEN p.status = 'processing' THEN 0 ELSE 1 END,
          max_attempts = t.attempts + ${TRIES_MAX}, scheduled_for = now(), completed_at = NULL, last_error = NULL, result = NULL
        FROM picked p WHERE t.id = p.id RETURNING t.id, t.type, t.priority, t.scheduled_for, t.status
@@ -269,7 +269,7 @@ export async function findTaskType(database: Knex, taskId: string): Promise<Task
 }
 
 /** Whether the task was canceled. */
-export async function isCancelled(database: Knex, taskId: string): Promise<boolean> {
+export async function isCanceled(database: Knex, taskId: string): Promise<boolean> {
   const row = await database('tasks').where('id', taskId).first('status', 'cancel_requested')
   return row !== undefined && (row.status === 'cancelled' || row.cancel_requested)
 }
@@ -293,10 +293,10 @@ export interface Progress {
 
 export async function recordProgress(database: Knex, all: readonly Progress[]): Promise<void> {
   await database.raw(
-    `WITH told AS (SELECT * FROM unnest(CAST(? AS uuid[]), CAST(? AS int[]), CAST(? AS int[]), CAST(? AS text[])) AS p (id, current, total, message)),
-     picked AS (SELECT id FROM tasks WHERE id IN (SELECT id FROM told) AND status = 'processing' ORDER BY id FOR UPDATE)
+    `WITH reported AS (SELECT * FROM unnest(CAST(? AS uuid[]), CAST(? AS int[]), CAST(? AS int[]), CAST(? AS text[])) AS p (id, current, total, message)),
+     picked AS (SELECT id FROM tasks WHERE id IN (SELECT id FROM reported) AND status = 'processing' ORDER BY id FOR UPDATE)
      UPDATE tasks t SET progress_current = p.current, progress_total = p.total, progress_message = nullif(p.message, '')
-     FROM told p JOIN picked USING (id) WHERE t.id = p.id`,
+     FROM reported p JOIN picked USING (id) WHERE t.id = p.id`,
     [all.map((p) => p.id), all.map((p) => p.current), all.map((p) => p.total), all.map((p) => p.message)],
   )
 }

@@ -25,13 +25,13 @@ export async function retireWorkers(database: Knex, workers: readonly string[]):
     await trx('task_workers')
       .whereIn('worker', [...workers])
       .delete()
-    await giveBackTasks(trx, workers)
+    await returnTasks(trx, workers)
   })
 }
 
 /**
- * Queues tasks of dead nodes again, however often that happens: a kill, a power cut or a full machine is not the task's failure, and a scan of
- * days must finish eventually. It costs no try. Files that crash the server are found by name (see suspect-store.ts). Returns the number of tasks.
+ * Queues tasks of dead nodes again, however often that happens: a kill, a power cut or a full machine is no error of the task, and a scan of
+ * days must finish eventually. Such a run does not count as a try. Files that crash the server are found by name (see suspect-store.ts). Returns the number of tasks.
  * @param own workers of this node, which is alive even if it has lost the connection with its lock
  */
 export async function requeueLost(database: Knex, own: readonly string[]): Promise<number> {
@@ -40,7 +40,7 @@ export async function requeueLost(database: Knex, own: readonly string[]): Promi
       `DELETE FROM task_workers WHERE worker <> ALL(CAST(? AS text[])) AND node_lock NOT IN (${LIVE_NODES}) RETURNING worker`,
       [[...own]],
     )
-    return await giveBackTasks(
+    return await returnTasks(
       trx,
       rows.map((row: { worker: string }) => row.worker),
     )
@@ -48,7 +48,7 @@ export async function requeueLost(database: Knex, own: readonly string[]): Promi
 }
 
 /** Queues the tasks of unknown workers again; unlocks their jobs. */
-async function giveBackTasks(trx: Knex.Transaction, workers: readonly string[]): Promise<number> {
+async function returnTasks(trx: Knex.Transaction, workers: readonly string[]): Promise<number> {
   const { rows } = await trx.raw(
     `WITH picked AS (
        SELECT id FROM tasks t WHERE status = 'processing' AND NOT EXISTS (SELECT 1 FROM task_workers w WHERE w.worker = t.worker) ORDER BY id FOR UPDATE
@@ -75,7 +75,7 @@ async function giveBackTasks(trx: Knex.Transaction, workers: readonly string[]):
 /** The result of queueing a task of a dead node again. */
 type Unlocked = 'requeued' | 'not running' | 'node alive'
 
-/** Queues a running task again if its node is dead; it costs no try. */
+/** Queues a running task again if its node is dead; the run does not count as a try. */
 export async function requeueOfDeadNode(database: Knex, taskId: string): Promise<Unlocked> {
   return await database.transaction(async (trx) => {
     const task = await trx('tasks')
@@ -84,7 +84,7 @@ export async function requeueOfDeadNode(database: Knex, taskId: string): Promise
     if (!task) return 'not running'
     if (task.lives) return 'node alive'
     await trx('task_workers').where('worker', task.worker).delete()
-    await giveBackTasks(trx, [task.worker])
+    await returnTasks(trx, [task.worker])
     return 'requeued'
   })
 }

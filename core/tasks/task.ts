@@ -1,5 +1,5 @@
 /**
- * Background work from the outside. task-queue.ts implements the queue; all long work is a task with progress, cancel, retry and a readable
+ * The interface of background work. task-queue.ts implements the queue; all long work is a task with progress, cancel, retry and a readable
  * history.
  */
 
@@ -45,7 +45,7 @@ export interface NewTask extends TaskReference {
   id?: string
   type: TaskType
   params?: Record<string, unknown>
-  /** Two waiting tasks of one type and key are one task. The key must contain every identity member. */
+  /** Two waiting tasks of one type and key are one task. The key must contain everything that distinguishes tasks of the type. */
   dedupeKey: string
   priority?: number
   /** Earliest start; default: now. */
@@ -59,7 +59,7 @@ export interface TaskRun extends TaskReference {
   params: Record<string, unknown>
   /** How long the task waited although it could have begun, in ms. */
   waitedMs?: number
-  /** 1 for the first try since it was added or a user retried it; a stopped server does not count. */
+  /** 1 for the first try since it was added or a user retried it; a run that ended because the server stopped does not count. */
   attempt: number
   signal: AbortSignal
   /** Stored and shown to users; cheap to call often (written at most a few times a second). */
@@ -77,7 +77,7 @@ export class FinalFailure extends Error {
 /** The error text for users. A database error may contain any data, so only the log has it. */
 export function taskErrorMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  return 'severity' in error ? 'The database refused it; the log of the server says why.' : error.message
+  return 'severity' in error ? 'The database rejected a statement of this task; the server log says why.' : error.message
 }
 
 /** Does the work; the returned value is the result of the task (JSON). Throwing means a retry with back-off, until no tries are left. */

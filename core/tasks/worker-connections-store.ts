@@ -37,7 +37,7 @@ export class WorkerConnections {
     const { client } = this.#database
     try {
       const connection = await client.acquireConnection()
-      const query: Query = async (statement, values) => await this.#bearClosing(() => connection.query(statement, values))
+      const query: Query = async (statement, values) => await this.#ignoreWhenClosing(() => connection.query(statement, values))
       return { query, release: () => client.releaseConnection(connection) } as unknown as PoolClient
     } catch (error) {
       if (!this.#isClosing) throw error
@@ -45,7 +45,7 @@ export class WorkerConnections {
     }
   }
 
-  async #bearClosing(run: () => Promise<unknown>): Promise<unknown> {
+  async #ignoreWhenClosing(run: () => Promise<unknown>): Promise<unknown> {
     try {
       return await run()
     } catch (error) {

@@ -59,7 +59,7 @@ export const ACCOUNTS = `
   );
   CREATE INDEX api_keys_user ON api_keys (user_id, created_at);
 
-  -- Sessions of client apps, which a password or an API key begins. One that an API key began ends with it and has no more permissions.
+  -- Sessions of client apps, opened with a password or an API key. One that was opened with a key ends with the key and has no more permissions.
   -- The token is derived from the row, so that every node returns the same token for the same password or key.
   CREATE TABLE app_sessions (
     session_id uuid PRIMARY KEY REFERENCES sessions ON DELETE CASCADE,
@@ -78,7 +78,7 @@ export const ACCOUNTS = `
   );
 `
 
-/** Who may see a series: tags of series and grants of users. Deny wins; any allow grant makes a whitelist. After users and series. */
+/** Who may see a series: tags of series, grants of users. Deny wins; a user with an allow grant sees only allowed series. After users and series. */
 export const SHARING = `
   CREATE TABLE sharing_tags (
     id uuid PRIMARY KEY DEFAULT gen_random_uuid(),

@@ -13,7 +13,7 @@ export const CATALOG = `
     folder_title text,
     -- The folder contains many unrelated titles, so its books do not give the series its metadata.
     unrelated boolean NOT NULL DEFAULT false,
-    -- Books have new metadata since the series was last aggregated. While some of its books wait for their analysis, it waits too.
+    -- Books have new metadata since the series was last aggregated. The series is aggregated after all of its books are analyzed.
     aggregate_due boolean NOT NULL DEFAULT false,
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
@@ -29,18 +29,18 @@ export const CATALOG = `
     id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     library_id uuid NOT NULL REFERENCES libraries ON DELETE CASCADE,
     series_id uuid NOT NULL REFERENCES series ON DELETE CASCADE,
-    -- Absolute. A file is known by path, size and mtime.
+    -- Absolute. Path, size and mtime identify a file.
     path text COLLATE "C" NOT NULL,
     file_name text NOT NULL,
     file_format text NOT NULL CHECK (file_format IN ('cbz', 'cbr', 'epub', 'pdf')),
     file_size bigint NOT NULL,
     file_mtime_ns bigint NOT NULL,
-    -- SHA-256, finds the file again after a move; and the partial MD5 by which e-readers know a file.
+    -- SHA-256, which finds the file after a move; and the partial MD5 by which e-readers identify a file.
     file_hash text,
     reader_hash text,
     -- pending: waits for its analysis; analyzed: can be read; failed: a fatal problem is in book_errors.
     state text NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'analyzed', 'failed')),
-    -- The last analysis could not read the file for a temporary reason: every scan tries it again.
+    -- The last analysis could not read the file for a temporary reason: every scan retries it.
     retry_due boolean NOT NULL DEFAULT false,
     page_source text NOT NULL DEFAULT 'none',
     page_count integer NOT NULL DEFAULT 0,
@@ -53,7 +53,8 @@ export const CATALOG = `
     cover_hash text,
     -- The first complete scan that did not find the file, of those in a row; its row may be deleted by now.
     missed_by uuid,
-    -- Found since the last accepted scan. Such books do not count as known, or a few on an empty mount point would make up for a lost disk.
+    -- Found since the last accepted scan. The guard against mass deletion does not count such books: a few on an empty mount point would offset a lost
+    -- disk.
     provisional boolean NOT NULL DEFAULT false,
     deleted_at timestamptz,
     analyzed_at timestamptz,
@@ -79,7 +80,7 @@ export const CATALOG = `
   CREATE INDEX books_retry_due ON books (library_id) WHERE retry_due;
   CREATE INDEX books_provisional ON books (library_id) WHERE provisional;
   CREATE INDEX books_gone ON books (library_id) WHERE deleted_at IS NOT NULL;
-  -- Narrow: they count books without reading the table.
+  -- Narrow: counting books with them does not read the table.
   CREATE INDEX books_present ON books (library_id, series_id) WHERE deleted_at IS NULL;
   CREATE INDEX books_present_ids ON books (id) INCLUDE (series_id) WHERE deleted_at IS NULL;
 
@@ -116,7 +117,7 @@ export const CATALOG = `
     noted_at timestamptz NOT NULL DEFAULT now()
   );
 
-  -- Hashes that more than one book had at the last search. The books themselves are searched again for each request.
+  -- Hashes that more than one book had at the last search. Each request searches the books themselves again.
   -- A group whose books are all dismissed is hidden until another book joins it.
   CREATE TABLE duplicate_groups (
     id uuid PRIMARY KEY DEFAULT gen_random_uuid(),

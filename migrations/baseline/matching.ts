@@ -1,6 +1,6 @@
 /** What matching with providers has changed, the jobs that match on a schedule, and the keys of identifiers. After plugins and metadata. */
 export const MATCHING = `
-  -- What the metadata of a plugin changed, so that the change can be undone.
+  -- Changes by metadata of a plugin, so that they can be undone.
   CREATE TABLE metadata_applications (
     id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     series_id uuid REFERENCES series ON DELETE CASCADE,
@@ -57,7 +57,7 @@ export const MATCHING = `
   CREATE FUNCTION carrel_prefix_entry(entry jsonb, source text) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN jsonb_typeof(entry) = 'object' THEN jsonb_set(entry, '{value,source}', to_jsonb(source)) ELSE entry END
   $$;
-  -- Of what one application changed: the key of an entry is its source.
+  -- Renames entries in the changes of one application, where the key of an entry is its source.
   CREATE FUNCTION carrel_prefix_sets(sets jsonb, names text[]) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
     SELECT coalesce(jsonb_object_agg(s.key, CASE WHEN s.key IN ('externalIds', 'externalRatings') THEN (
         SELECT jsonb_agg(CASE WHEN e.value ->> 'key' = ANY(names) THEN jsonb_build_object('key', e.key,
@@ -80,7 +80,7 @@ export const MATCHING = `
         kept[1], kept[2]) USING names;
       EXECUTE format('UPDATE %I SET source = ''plugin:'' || source WHERE source = ANY($1)', kept[1]) USING names;
     END LOOP;
-    -- Undoing compares what stands there now with what was applied. Each is read once, for some are large.
+    -- Undoing compares the present values with the applied ones. Each row is read once, because some are large.
     UPDATE metadata_applications a SET changes = jsonb_set(a.changes, '{sets}', given.prefixed)
     FROM (
       SELECT id, carrel_prefix_sets(sets, names) AS prefixed

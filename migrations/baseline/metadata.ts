@@ -1,4 +1,4 @@
-/** Who gave an entry: machines delete only what machines gave. Nothing of this kind comes from the name of a file. */
+/** Who added an entry: machines delete only entries that machines added. File names add no entries. */
 const GIVEN_BY = `given_by text NOT NULL DEFAULT 'user' CHECK (given_by IN ('user', 'plugin', 'embedded'))`
 
 /** Genres and tags: one table each, because a word may be both. "name_key" is the name in lower case with single spaces, so that each exists once. */
@@ -59,7 +59,7 @@ export const METADATA = `
     -- Field name to 'user', 'plugin', 'embedded' or 'file_name'.
     sources jsonb NOT NULL DEFAULT '{}',
     locks text[] NOT NULL DEFAULT '{}',
-    -- By the name of a set: keys that people removed, the last one first, which machines do not add again, and how often a person has set all entries.
+    -- By the name of a set: keys that users removed, the last one first, which machines do not add again, and how often a user has replaced all entries.
     set_edits jsonb NOT NULL DEFAULT '{}',
     -- What the file contains beside the fields of the book: genres, tags, links, and metadata of its series, which is aggregated from this.
     embedded jsonb,
@@ -78,7 +78,7 @@ export const METADATA = `
     locks text[] NOT NULL DEFAULT '{}',
     -- As in "book_metadata".
     set_edits jsonb NOT NULL DEFAULT '{}',
-    -- Entries of sets that books have given the series once, whether or not it still has them: what a person removed is not added again.
+    -- Entries of sets that the aggregation from books has added once, whether or not they still exist: those that a user removed are not added again.
     aggregated jsonb NOT NULL DEFAULT '{}',
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now()
@@ -128,7 +128,7 @@ const peopleOf = (owner: 'book' | 'series') => `
 
 /**
  * The people of books and series as rows, for lists and filters. The record itself stays the list "authors" of the metadata: it has the spelling and the
- * sort name that its file or person gave, and is read and compared in one piece. core/metadata/people-store.ts writes these rows whenever it changes.
+ * sort name from the file or the user, and is read and compared as a whole. core/metadata/people-store.ts writes these rows whenever it changes.
  */
 export const PEOPLE = `
   CREATE TABLE people (
@@ -156,7 +156,7 @@ export const COVERS = `
     width integer NOT NULL,
     height integer NOT NULL,
     is_selected boolean NOT NULL DEFAULT false,
-    -- A plugin neither deletes nor replaces a cover that a person gave.
+    -- A plugin neither deletes nor replaces a cover that a user uploaded or selected.
     given_by text NOT NULL DEFAULT 'user' CHECK (given_by IN ('user', 'plugin')),
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),

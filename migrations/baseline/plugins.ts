@@ -21,7 +21,7 @@ export const PLUGINS = `
     matching jsonb NOT NULL DEFAULT '{}',
     -- Of its current storage.
     data_version int NOT NULL DEFAULT 1,
-    -- Calls for which a new version is on probation: if it fails, the version before runs again.
+    -- Remaining calls for which a new version is on probation: if it fails, the previous version runs again.
     probation_calls int NOT NULL DEFAULT 0,
     previous_version_id uuid,
     -- Failures in a row, and until when it is not called; a restart keeps both.
@@ -62,7 +62,7 @@ export const PLUGINS = `
     -- Ed25519, base64.
     public_key text NOT NULL,
     enabled boolean NOT NULL DEFAULT true,
-    -- Of the newest index that was read: an older one is refused from then on.
+    -- Of the newest index that was read: older ones are refused.
     sequence bigint NOT NULL DEFAULT 0,
     expires_at timestamptz,
     index jsonb,
@@ -71,7 +71,7 @@ export const PLUGINS = `
     created_at timestamptz NOT NULL DEFAULT now()
   );
 
-  -- The newest index of each deleted repository: it may be added again, and must not begin with an older index then.
+  -- The newest index of each deleted repository: it may be added again, and an older index is refused then.
   CREATE TABLE plugin_repository_sequences (
     url text NOT NULL,
     public_key text NOT NULL,
@@ -103,7 +103,7 @@ export const PLUGINS = `
     key_id text NOT NULL,
     sealed bytea NOT NULL,
     expires_at timestamptz,
-    -- Of a refresh token: until then one server renews it, and no other tries.
+    -- Of a refresh token: until this time one server renews it, and no other server tries.
     renewing_until timestamptz,
     updated_at timestamptz NOT NULL DEFAULT now(),
     UNIQUE NULLS NOT DISTINCT (plugin_id, user_id, field)
@@ -145,7 +145,7 @@ export const PLUGINS = `
   CREATE TABLE plugin_storage (
     plugin_id uuid NOT NULL REFERENCES plugins ON DELETE CASCADE,
     user_id uuid REFERENCES users ON DELETE CASCADE,
-    -- Of the plugin's data when it was written: an update migrates a copy, so that the version before finds its own.
+    -- Version of the plugin's data when it was written: an update migrates a copy, so that the previous version finds its own data.
     data_version int NOT NULL DEFAULT 1,
     key text NOT NULL,
     value text NOT NULL,

@@ -1,4 +1,4 @@
-/** What users have read and want to read, and what they think of it. */
+/** Read progress, lists of series to read, and ratings of users. */
 export const READING = `
   CREATE TABLE read_progress (
     id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -8,10 +8,10 @@ export const READING = `
     -- 0 to 1.
     percentage double precision CHECK (percentage BETWEEN 0 AND 1),
     completed boolean NOT NULL DEFAULT false,
-    -- The Readium locator that a client sent last, unchanged, with its device; and when it was sent. A change of the page leaves them as they are.
+    -- The Readium locator that a client sent last, unchanged, with its device; and its time. A change of the page does not change them.
     locator jsonb,
     progression_at timestamptz,
-    -- What an e-reader sent of its position.
+    -- The position that an e-reader sent, in its own format.
     sync_place jsonb,
     started_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),

@@ -7,7 +7,7 @@ export const RECOMMENDATIONS = `
     items jsonb NOT NULL DEFAULT '[]',
     -- Null before the first list.
     generated_at timestamptz,
-    -- Series that the user had begun, rated or wanted to read by then: if one of them is hidden since, the list might reveal it.
+    -- Series that the user had begun, rated or marked to read by then: if one of them was hidden later, the list might reveal it.
     based_on uuid[] NOT NULL DEFAULT '{}',
     -- When a request claimed to add the task of the next list; null after the task was added.
     requested_at timestamptz,

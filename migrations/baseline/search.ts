@@ -1,6 +1,6 @@
 const CJK = String.raw`[\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]`
 
-/** As in Unicode's Stream-Safe Text Format (UAX #15): to normalize a run of marks takes a time that grows with the square of its length. */
+/** As in Unicode's Stream-Safe Text Format (UAX #15): the time to normalize a run of marks grows with the square of its length. */
 const MARKS_IN_A_ROW_MAX = 30
 
 /**
@@ -28,7 +28,7 @@ const wordsOf = (mark: string) => String.raw`
   $$;
 
   -- Case, accents and compatibility forms folded. Composed again at the end: what remains decomposed (Hangul, kana with marks) belongs together.
-  -- Marks are bounded before the text is normalized, which takes a time that grows with the square of their number.
+  -- Marks are bounded before the text is normalized: the time for that grows with the square of their number.
   CREATE FUNCTION carrel_fold(given text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
     BEGIN
       IF given IS NULL THEN RETURN ''; END IF;
@@ -39,7 +39,7 @@ const wordsOf = (mark: string) => String.raw`
     END
   $$;
 
-  -- Words of a folded text. Runs of Chinese, Japanese and Korean have no spaces between words and stand alone.
+  -- Words of a folded text. Runs of Chinese, Japanese and Korean have no spaces between words and are separate entries.
   CREATE FUNCTION carrel_words(given text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT array_remove(regexp_split_to_array(
       regexp_replace(carrel_fold(given), '([\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+)', ' \1 ', 'g')
@@ -47,9 +47,9 @@ const wordsOf = (mark: string) => String.raw`
   $$;
 
   -- The words of a text with a weight: words as they are, runs of CJK as pairs of neighbors and their last character.
-  -- Positions beyond 16383 are all the same to PostgreSQL; words beyond 500 characters are left out.
+  -- Positions beyond 16383 are all the same to PostgreSQL; words beyond 500 characters are omitted.
   -- Texts without such runs use PostgreSQL's own parser, which is faster and finds the same words between single spaces.
-  -- Each character of a run once, with its successor: to find the n-th character of a text, PostgreSQL reads all before it.
+  -- Each run is split once, into characters with their successors: to find the n-th character of a text, PostgreSQL reads all before it.
   CREATE FUNCTION carrel_document(given text, weight "char") RETURNS tsvector LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
     DECLARE folded text := carrel_fold(given);
     BEGIN
@@ -67,7 +67,7 @@ const wordsOf = (mark: string) => String.raw`
     END
   $$;
 
-  -- All words in any order; the beginning of a word will do. Null when nothing is left to look for.
+  -- All words in any order; the beginning of a word suffices. Null when no word is left.
   CREATE FUNCTION carrel_search_query(given text) RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT string_agg(DISTINCT '''' || token || '''' || CASE WHEN paired THEN '' ELSE ':*' END, ' & ')::tsquery
     FROM (
@@ -84,7 +84,7 @@ const wordsOf = (mark: string) => String.raw`
 `
 
 const DOCUMENTS = `
-  -- The columns by which lists restrict hits are repeated beside the document: thousands of hits are counted without reading their books.
+  -- Repeats the columns by which lists restrict hits: counting thousands of hits does not read their books.
   CREATE TABLE book_search (
     book_id uuid PRIMARY KEY REFERENCES books ON DELETE CASCADE,
     library_id uuid NOT NULL,
@@ -96,7 +96,7 @@ const DOCUMENTS = `
   CREATE TABLE series_search (series_id uuid PRIMARY KEY REFERENCES series ON DELETE CASCADE, document tsvector NOT NULL);
   CREATE INDEX series_search_document ON series_search USING gin (document);
 
-  -- In the order of ids, so that two changes never wait for each other's documents in a circle. A function in SQL is planned for some ten books,
+  -- In the order of ids, so that two changes never deadlock on documents. A function in SQL is planned for some ten books,
   -- whatever their number: each of 100,000 was compared with each of their 5,000 series. An executed statement is planned for these ids.
   CREATE FUNCTION carrel_refresh_books(ids uuid[]) RETURNS void LANGUAGE plpgsql AS $function$
     BEGIN EXECUTE $statement$
@@ -130,7 +130,7 @@ const DOCUMENTS = `
 `
 
 const TRIGGERS = `
-  -- The scan adds books by the hundred: one refresh a statement.
+  -- A scan adds books by the hundred: one refresh per statement.
   CREATE FUNCTION carrel_books_added() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN PERFORM carrel_refresh_books(array(SELECT id FROM added)); RETURN NULL; END $$;
   CREATE TRIGGER books_search_added AFTER INSERT ON books REFERENCING NEW TABLE AS added
@@ -148,7 +148,7 @@ const TRIGGERS = `
     BEGIN PERFORM carrel_refresh_books(array(SELECT book_id FROM changed)); RETURN NULL; END $$;
   CREATE TRIGGER book_metadata_search_added AFTER INSERT ON book_metadata REFERENCING NEW TABLE AS changed
     FOR EACH STATEMENT EXECUTE FUNCTION carrel_book_metadata_added();
-  -- A document costs milliseconds: locks, sources and fields that nobody searches in leave it alone. The columns are those of the document.
+  -- A document costs milliseconds: changes of locks, sources and fields outside the document do not compute it again.
   CREATE FUNCTION carrel_book_metadata_changed() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       PERFORM carrel_refresh_books(array(SELECT n.book_id FROM changed n JOIN before o ON o.book_id = n.book_id
@@ -186,7 +186,7 @@ const TRIGGERS = `
   CREATE FUNCTION carrel_alternate_titles_changed() RETURNS trigger LANGUAGE plpgsql AS $$
     DECLARE ids uuid[];
     BEGIN
-      -- Of a series that is being deleted nothing is left to index.
+      -- A series that is being deleted has no row to index.
       ids := array(SELECT id FROM series WHERE id IN (SELECT series_id FROM changed));
       IF cardinality(ids) > 0 THEN
         PERFORM carrel_refresh_series(ids);
@@ -203,7 +203,7 @@ const TRIGGERS = `
 `
 
 /**
- * Full-text search over books and series. Triggers write the documents, so that no code that changes a record can forget them. After the catalog and
+ * Full-text search over books and series. Triggers write the documents, so that code that changes a record cannot omit them. After the catalog and
  * its metadata.
  */
 export const searchSql = () => `${wordsOf(`[${markRanges()}]`)}${DOCUMENTS}${TRIGGERS}`

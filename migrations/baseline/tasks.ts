@@ -2,22 +2,22 @@ import { EventEmitter } from 'node:events'
 import { createRequire } from 'node:module'
 import type { Knex } from 'knex'
 
-/** Tasks as people see them. graphile-worker hands out the jobs; its tables are in a schema of its own. */
+/** Tasks as users see them. graphile-worker hands out the jobs; its tables are in a schema of its own. */
 export const TASKS = `
-  -- Each has a job of graphile-worker, whose key is the task's id, as long as it waits or runs.
+  -- While a task waits or runs, it has a job of graphile-worker, whose key is the id of the task.
   CREATE TABLE tasks (
     id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     type text NOT NULL,
     dedupe_key text NOT NULL,
     status text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'processing', 'completed', 'failed', 'cancelled')),
-    -- Somebody wants the run to end, and, if "retry_requested", another one after it.
+    -- A user has canceled the run, and, with "retry_requested", requested another one after it.
     cancel_requested boolean NOT NULL DEFAULT false,
     retry_requested boolean NOT NULL DEFAULT false,
     priority integer NOT NULL,
-    -- Tries that were begun; what a node that died or stopped had begun is none.
+    -- Tries that were begun; runs that ended because their node died or stopped do not count.
     attempts integer NOT NULL DEFAULT 0,
     max_attempts integer NOT NULL,
-    -- Counts every begin, so that a node that lost a task cannot write how it ended.
+    -- Counts every begin, so that a node that has lost a task cannot write its outcome.
     runs integer NOT NULL DEFAULT 0,
     worker text,
     library_id uuid,
@@ -25,7 +25,7 @@ export const TASKS = `
     book_id uuid,
     user_id uuid,
     parent_id uuid,
-    -- Not jsonb: texts of files hold characters that it refuses.
+    -- Not jsonb, which rejects some characters that texts of files contain.
     params json,
     result json,
     last_error text,
@@ -37,7 +37,7 @@ export const TASKS = `
     started_at timestamptz,
     completed_at timestamptz
   );
-  -- Of two adders of the same work one wins. A task that was begun before and waits again may meet a newer one of its key.
+  -- If two requests add the same work, only one task is added. A task that was begun before and waits again may have the key of a newer one.
   CREATE UNIQUE INDEX tasks_waiting ON tasks (type, dedupe_key) WHERE status = 'pending' AND runs = 0;
   CREATE INDEX tasks_open ON tasks (type, dedupe_key) WHERE status IN ('pending', 'processing');
   CREATE INDEX tasks_due ON tasks (type, scheduled_for) WHERE status = 'pending';
@@ -46,14 +46,14 @@ export const TASKS = `
   CREATE INDEX tasks_created ON tasks (created_at DESC, id);
   CREATE INDEX tasks_ended ON tasks (completed_at) WHERE status IN ('completed', 'failed', 'cancelled');
 
-  -- Workers of graphile-worker and the lock that their node holds while it lives: those of a lock that nobody holds are gone.
+  -- Workers of graphile-worker and the advisory lock of their node: while no process holds the lock, the workers are dead.
   CREATE TABLE task_workers (
     worker text PRIMARY KEY,
     node_id text NOT NULL,
     node_lock bigint NOT NULL
   );
 
-  -- How the tasks of one type went within one hour. "durations" counts runs by how long they took, see core/tasks/duration.ts.
+  -- Metrics of the tasks of one type within one hour. "durations" counts runs by class of duration, see core/tasks/duration.ts.
   CREATE TABLE task_metrics (
     task_type text NOT NULL,
     hour timestamptz NOT NULL,
@@ -72,7 +72,7 @@ export const TASKS = `
   );
 `
 
-/** It looks for settings in the working folder when it is loaded, and runs what it finds; see core/tasks/graphile-worker.ts. */
+/** When it is loaded, it looks for settings in the working folder and executes them; see core/tasks/graphile-worker.ts. */
 function loadWorker(): typeof import('graphile-worker') {
   const folder = process.cwd()
   process.chdir(import.meta.dirname)
@@ -83,7 +83,7 @@ function loadWorker(): typeof import('graphile-worker') {
   }
 }
 
-/** Runs the migrations of graphile-worker inside of this one: they are all there or none is. */
+/** Runs the migrations of graphile-worker in the transaction of this one: all of them or none. */
 export async function installWorker(knex: Knex): Promise<void> {
   const connection = await knex.client.acquireConnection()
   const query = async (statement: string | { text: string }, values?: unknown[]) =>
@@ -96,7 +96,7 @@ export async function installWorker(knex: Knex): Promise<void> {
     { options: {}, connect: async () => client },
   )
   try {
-    // Looked for and not found, it would end the transaction.
+    // graphile-worker queries this table first; if it did not exist, the error would abort the transaction.
     await connection.query(`
       CREATE SCHEMA graphile_worker;
       CREATE TABLE graphile_worker.migrations (id int PRIMARY KEY, ts timestamptz NOT NULL DEFAULT now(), breaking boolean NOT NULL DEFAULT false)`)

@@ -15,7 +15,7 @@ export const SETTINGS = `
     new_value text NOT NULL,
     change_reason text,
     ip_address text,
-    -- Without a reference: history outlives the users in it.
+    -- Without a foreign key: the history stays when the user is deleted.
     changed_by uuid NOT NULL,
     changed_at timestamptz NOT NULL DEFAULT now()
   );
@@ -48,7 +48,7 @@ export const EXPORTS = `
   CREATE INDEX series_exports_expiry ON series_exports (expires_at);
 `
 
-/** What the health check writes to find out whether the database accepts changes. */
+/** The row that the health check writes to find out whether the database accepts changes. */
 export const HEALTH = `
   CREATE TABLE health_probe (
     id smallint PRIMARY KEY CHECK (id = 1),

@@ -16,7 +16,7 @@ t.test('a deleted or disabled account sees nothing, not everything', async (t) =
   await database('users').where('id', closed.userId).update({ is_active: false })
   await database('users').where('id', gone.userId).delete()
   const callers = [reader, closed, gone]
-  const { show } = await openEventAudience(database).judge(
+  const { show } = await openEventAudience(database).decide(
     [announcement],
     callers.map(({ userId }) => userId),
   )

@@ -2,7 +2,7 @@ import t from 'tap'
 import { FinalFailure } from '#core/tasks/task.ts'
 import { attemptOf, backoffSeconds, type Ending, judgeEnding, TRIES_MAX } from '#core/tasks/task-ending.ts'
 
-const failed = (error: unknown, more: object = {}): Ending => ({ error, isCancelled: false, isStopping: false, ...more })
+const failed = (error: unknown, more: object = {}): Ending => ({ error, isCanceled: false, isStopping: false, ...more })
 
 t.test('which try it is, whatever was tried before a person wanted it once more', async (t) => {
   t.equal(attemptOf({ attempts: 1, maxAttempts: TRIES_MAX }), 1)
@@ -20,7 +20,7 @@ t.test('what becomes of a task whose run has ended', async (t) => {
   t.match(judgeEnding(failed(new Error('no')), TRIES_MAX), { status: 'failed', lastError: 'no', isFinal: false })
   t.match(judgeEnding(failed(new FinalFailure('gone')), 1), { status: 'failed', lastError: 'gone', isFinal: true })
   t.match(judgeEnding(failed(new Error('abort'), { isStopping: true }), 4), { status: 'pending', lastError: null, isHandedBack: true })
-  t.match(judgeEnding(failed(new Error('abort'), { isStopping: true, isCancelled: true }), 1), { isHandedBack: false }, 'cancelled before')
+  t.match(judgeEnding(failed(new Error('abort'), { isStopping: true, isCanceled: true }), 1), { isHandedBack: false }, 'cancelled before')
 })
 
 t.test('how long the next try waits is as graphile-worker has it', async (t) => {

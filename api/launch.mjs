@@ -148,7 +148,7 @@ async function install() {
 async function takeInstallLock() {
   const mine = `${installLock}.${process.pid}`
   const until = Date.now() + OTHER_INSTALL_PATIENCE_MS
-  let told = false
+  let isReported = false
   fs.mkdirSync(path.dirname(installLock), { recursive: true })
   fs.writeFileSync(mine, String(process.pid))
   try {
@@ -159,9 +159,9 @@ async function takeInstallLock() {
       } catch (error) {
         if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') throw error
       }
-      if (!dropDeadLock() && !told) {
+      if (!dropDeadLock() && !isReported) {
         process.stderr.write('Another start is installing the packages; waiting for it …\n')
-        told = true
+        isReported = true
       }
       await sleep(100)
     }
@@ -306,8 +306,8 @@ function findNode(own = false) {
 /** Whether this starts the server: without a command, or with folders only. Commands end too soon for the cache. */
 function isToServe() {
   const [first = 'serve'] = argv
-  const asks = argv.some((each) => ['--help', '-h', '--version'].includes(each))
-  return !asks && (first === 'serve' || first.startsWith('-') || /[/\\.]/.test(first))
+  const isInformation = argv.some((each) => ['--help', '-h', '--version'].includes(each))
+  return !isInformation && (first === 'serve' || first.startsWith('-') || /[/\\.]/.test(first))
 }
 
 function environment() {

@@ -295,7 +295,7 @@ class RestifyServer implements Server {
   }
 }
 
-/** Stands for the code of an error: a client asked for a tunnel. */
+/** In place of an error code: a client requested a tunnel. */
 const CONNECT = 'CONNECT'
 
 const SOCKET_REFUSALS: Record<number, string> = {

@@ -14,9 +14,9 @@ const POLL_MS = 50
 
 /** @param {unknown} message from the server @returns {DatabaseProcess | null} */
 export function readDatabaseMessage(message) {
-  const told = /** @type {{ database?: { pid?: unknown, cluster?: unknown } } | null} */ (message)?.database
-  if (typeof told?.pid !== 'number' || typeof told.cluster !== 'string') return null
-  return { pid: told.pid, cluster: told.cluster }
+  const database = /** @type {{ database?: { pid?: unknown, cluster?: unknown } } | null} */ (message)?.database
+  if (typeof database?.pid !== 'number' || typeof database.cluster !== 'string') return null
+  return { pid: database.pid, cluster: database.cluster }
 }
 
 /** Stops PostgreSQL if it still runs, and waits until it has ended. @param {DatabaseProcess | null} database */

@@ -1,5 +1,5 @@
 /**
- * Scan and analysis of a generated library, end to end over HTTP with the database, against a script that does only the
+ * Scan and analysis of a generated library, end to end over HTTP with the database, compared with a script that does only the
  * unavoidable work with the same libraries on the same cores. `npm run bench:analysis [-- --cbz 400 --documents 40 --rounds 3]`
  */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -33,7 +33,7 @@ const folder = mkdtempSync(join(values.folder, 'carrel-bench-analysis-'))
 const library = join(folder, 'library')
 
 async function writeLibrary(): Promise<string[]> {
-  // A few dozen different pictures are shared by all books: the decoder sees real work, the generator stays short.
+  // All books share a few dozen pictures: the decoder does real work, and generating them takes little time.
   const pictures: Buffer[] = []
   for (let index = 0; index < 32; index++) pictures.push(await scanPage())
   for (const name of ['comics', 'epub', 'pdf', 'cbr']) mkdirSync(join(library, name), { recursive: true })
@@ -67,7 +67,7 @@ async function writeLibrary(): Promise<string[]> {
   }
   if (existsSync(corpusCbr)) {
     for (const name of readdirSync(corpusCbr)) if (name.endsWith('.cbr')) copyFileSync(join(corpusCbr, name), join(library, 'cbr', name))
-  } else console.log('No corpus beside the repository: the cbr part of this bench is left out.')
+  } else console.log('No corpus beside the repository: the cbr part of this benchmark is skipped.')
   return readdirSync(library, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))

@@ -2,12 +2,12 @@ import http from 'node:http'
 import { BEAT_MS } from '#api/http/event-stream.ts'
 
 /**
- * The least that a server of events does: keeps every answer, writes to all of them when it is asked for `/tell`, and a comment now and then. Told
- * over its channel to measure itself. A program of its own, so that its memory is its own.
+ * The minimum that a server of events does: keeps every response open, writes to all of them when `/send` is requested, and a comment at intervals.
+ * A separate program, so that its memory can be measured.
  */
 const open = new Set<http.ServerResponse>()
 const server = http.createServer((request, response) => {
-  if (request.url === '/tell') {
+  if (request.url === '/send') {
     for (const one of open) one.write(`id: 1\nevent: library_updated\ndata: ${JSON.stringify({ at: Date.now() })}\n\n`)
     response.end()
     return

@@ -1,4 +1,4 @@
-/** The least a server can do for a page: find the offset, read the bytes there, send them. Arguments: file, bytes a page, offsets as JSON. */
+/** The minimum that a server does for a page: find the offset, read the bytes there, send them. Arguments: file, bytes per page, offsets as JSON. */
 import { open } from 'node:fs/promises'
 import { createServer } from 'node:http'
 

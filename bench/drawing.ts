@@ -1,5 +1,5 @@
 /**
- * Pages of a PDF drawn in a warm child process, against the same pages in a warm thread of this process, in turn. `npm run bench:drawing --
+ * Pages of a PDF rendered in a warm child process, compared with the same pages in a warm thread of this process, in turn. `npm run bench:drawing --
  * [--pdf file] [--rounds 40]`
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -70,7 +70,7 @@ try {
       await draws[name](request)
       ms[name] = performance.now() - started
     }
-    // The first pages of each warm it.
+    // The first pages warm up each of them.
     if (round < 0) continue
     took.thread.push(ms.thread)
     took.child.push(ms.child)

@@ -1,5 +1,5 @@
 /**
- * What a stream of events costs a node, and how soon an event has reached all of them: many streams of many users on one node, against as many of
+ * The cost of a stream of events, and how soon an event reaches all streams: many streams of many users on one node, compared with as many of
  * a bare node:http server. `npm run bench:events [-- --streams 5000]`
  */
 import { type ChildProcess, fork } from 'node:child_process'
@@ -24,12 +24,12 @@ import { startServer } from '#test/support/running-server.ts'
 const { values } = parseArgs({ options: { streams: { type: 'string', default: '5000' }, events: { type: 'string', default: '20' } } })
 const STREAMS = Number(values.streams)
 const EVENTS = Number(values.events)
-/** Fewer than one user may have. */
+/** Below the limit of one user. */
 const STREAMS_PER_USER = 50
-/** One address of this machine has no more ports than that to spare. */
+/** One address of this machine has no more free ports. */
 const STREAMS_PER_ADDRESS = 20_000
 const OPENED_AT_ONCE = 100
-/** Until nothing of the opening is left to do: two looks of the collector of garbage (api/garbage.ts). */
+/** Until the work of opening is done: two intervals of the garbage collection (api/garbage.ts). */
 const SETTLE_MS = 12_000
 const MEMORY_RATIO_MAX = 1.5
 const REACHED_MS_MAX = 250
@@ -72,13 +72,13 @@ class Clients {
     })
   }
 
-  /** Milliseconds until every client has been reached by what `tell` makes happen. */
-  async reach(tell: () => Promise<unknown>): Promise<number> {
+  /** Milliseconds until every client has received the event that `announce` causes. */
+  async reach(announce: () => Promise<unknown>): Promise<number> {
     this.reached = 0
     const at = performance.now()
-    await tell()
+    await announce()
     while (this.reached < STREAMS) {
-      if (performance.now() - at > 30_000) throw new Error(`only ${this.reached} of ${STREAMS} streams were reached within 30 s`)
+      if (performance.now() - at > 30_000) throw new Error(`Only ${this.reached} of ${STREAMS} streams received the event within 30 s`)
       await sleep(1)
     }
     return this.lastAt - at
@@ -91,17 +91,17 @@ class Clients {
 
 const residentKb = (pid: number): number => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
 
-/** Of a core that a process has used, which other work on the machine changes little. The clock of Linux has 100 ticks a second. */
+/** Time of a core that a process has used, which other work on the machine changes little. The clock of Linux has 100 ticks per second. */
 function cpuMs(pid: number): number {
   const [user, system] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ').slice(11, 13) ?? []
   return (Number(user) + Number(system)) * 10
 }
 
-/** Memory that each stream takes, and how long events take to reach all of them. */
+/** The memory of each stream, and the time until events have reached all streams. */
 async function measure(
   pid: number,
   open: { port: number; path: string; headersOf: (index: number) => string },
-  tell: () => Promise<unknown>,
+  announce: () => Promise<unknown>,
 ) {
   const clients = new Clients()
   await sleep(SETTLE_MS)
@@ -112,7 +112,7 @@ async function measure(
   const times: number[] = []
   const usedMs = cpuMs(pid)
   for (let index = 0; index < EVENTS; index += 1) {
-    times.push(await clients.reach(tell))
+    times.push(await clients.reach(announce))
     await sleep(500)
   }
   const cpuMsEach = (cpuMs(pid) - usedMs) / EVENTS
@@ -124,18 +124,18 @@ async function measureBare() {
   const child: ChildProcess = fork(fileURLToPath(new URL('./bare-event-server.ts', import.meta.url)), { execArgv: [...NODE_FLAGS] })
   const [{ port }] = (await once(child, 'message')) as [{ port: number }]
   try {
-    return await measure(child.pid as number, { port, path: '/', headersOf: () => '' }, () => fetch(`http://127.0.0.1:${port}/tell`))
+    return await measure(child.pid as number, { port, path: '/', headersOf: () => '' }, () => fetch(`http://127.0.0.1:${port}/send`))
   } finally {
     child.kill()
   }
 }
 
-/** Keys of as many users as the streams need, put into the tables: passwords would take their time. */
+/** API keys of as many users as the streams need, inserted by SQL: hashing passwords would take long. */
 async function addKeys(client: Client): Promise<string[]> {
   const keys: string[] = []
   for (let user = 0; user < Math.ceil(STREAMS / STREAMS_PER_USER); user += 1) {
     const { key, keyPrefix, keyHash } = makeApiKey()
-    const name = `reader${user}`
+    const name = `user${user}`
     await client.query(
       `WITH made AS (INSERT INTO users (username, email, password_hash, role) VALUES ($1, $2, 'x', 'reader') RETURNING id)
        INSERT INTO api_keys (user_id, name, key_prefix, key_hash, permissions) SELECT id, 'bench', $3, $4, $5 FROM made`,
@@ -159,15 +159,15 @@ try {
   const headersOf = (index: number) => `X-API-Key: ${keys[index % keys.length]}\r\n`
   const event = { type: 'library_updated', libraryId: '00000000-0000-4000-8000-000000000001', timestamp: new Date().toISOString() }
   let id = 0
-  // As a commit of any node tells it.
-  const tell = () => client.query('SELECT pg_notify($1, $2)', ['carrel_event', JSON.stringify([{ id: `bench${++id}`, event }])])
-  const own = await measure(server.pid, { port: server.port, path: '/api/v1/events', headersOf }, tell)
+  // Notifies as a commit of any node does.
+  const announce = () => client.query('SELECT pg_notify($1, $2)', ['carrel_event', JSON.stringify([{ id: `bench${++id}`, event }])])
+  const own = await measure(server.pid, { port: server.port, path: '/api/v1/events', headersOf }, announce)
   const bare = await measureBare()
   console.table({ carrel: own, 'node:http': bare })
   verdict(`memory of each of ${STREAMS} streams to a bare one`, own.kb / bare.kb, { atMost: MEMORY_RATIO_MAX })
-  console.log(`time until an event has reached all, to that of a bare server: ${(own.medianMs / bare.medianMs).toFixed(2)}`)
-  console.log(`time of a core for an event that reaches all, to that of a bare server: ${(own.cpuMs / bare.cpuMs).toFixed(2)}`)
-  verdict('milliseconds until an event has reached all, at the worst', own.worstMs, { atMost: REACHED_MS_MAX })
+  console.log(`time until an event has reached all streams, ratio to the bare server: ${(own.medianMs / bare.medianMs).toFixed(2)}`)
+  console.log(`core time of an event for all streams, ratio to the bare server: ${(own.cpuMs / bare.cpuMs).toFixed(2)}`)
+  verdict('longest time in milliseconds until an event has reached all streams', own.worstMs, { atMost: REACHED_MS_MAX })
 } finally {
   await client.end()
   await server.stop()

@@ -1,6 +1,6 @@
 /**
- * What feeds cost against the same lists of REST, over 20,000 books in 1,000 series; what thumbnails and files of EPUBs cost against bare servers. Both
- * sides of a row are loaded in turn, so that what else the machine does meets both. `npm run bench:feeds [-- --series 1000 --rounds 5 --seconds 2]`
+ * The cost of feeds compared with the same lists of REST, over 20,000 books in 1,000 series; the cost of thumbnails and files of EPUBs compared with
+ * bare servers. Both sides of a row are loaded in turn, so that other load affects both. `npm run bench:feeds [-- --series 1000 --rounds 5 --seconds 2]`
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,9 +24,9 @@ const { values } = parseArgs({
   },
 })
 const SERIES = Number(values.series)
-/** Covers that are really there. */
+/** Covers whose files exist. */
 const COVERS = 50
-/** Of a usual thumbnail. */
+/** The size of a usual thumbnail. */
 const COVER_BYTES = 40_000
 
 /** Books as a library of comics has them: people, publisher, a summary of a paragraph, and some of it read. */
@@ -68,17 +68,17 @@ try {
     ratios.push({ name, ratio, atMost })
   }
   console.table(table)
-  for (const { name, ratio, atMost } of ratios) verdict(`${name}: time of an answer to that of its counterpart`, ratio, { atMost })
+  for (const { name, ratio, atMost } of ratios) verdict(`${name}: ratio of response times`, ratio, { atMost })
 } finally {
   bare.stop()
   await server.stop()
   rmSync(folder, { recursive: true, force: true })
 }
 
-// Alone: whoever else is at work takes from both of them, and from the one more than from the other.
+// After the others have stopped: their work would slow both servers down, and one more than the other.
 await measureEpubResources({ rounds: Number(values.rounds), seconds: Number(values.seconds) })
 
-/** All covers in one file, which is as little as sending them can cost. */
+/** All covers in one file, which is the least that sending them can cost. */
 async function startBareThumbnails() {
   const path = join(folder, 'covers')
   writeFileSync(path, Buffer.alloc(COVERS * COVER_BYTES, 7))

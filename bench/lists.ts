@@ -1,5 +1,5 @@
 /**
- * How fast lists are answered over 100,000 books in 5,000 series, against the same statements sent through pg on one connection, with
+ * How fast the server returns lists over 100,000 books in 5,000 series, compared with the same statements sent through pg on one connection, with
  * the plan of each. `npm run bench:lists [-- --series 5000 --plans]`
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -29,10 +29,10 @@ const SECONDS = 3
 const RATIO_MIN = 0.5
 const LAST_PAGE_MAX = 2
 const SEARCH_P99_MS_MAX = 60
-/** Two documents for each book; ten times as much where they take a time that grows with the square. */
+/** For two search documents per book; ten times as long if their time grew with the square of the number. */
 const FILL_SECONDS_MAX = 200
 
-/** Every fifth book tells of a dragon, some twenty of a quokka. */
+/** The summary of every fifth book contains "dragon", that of some twenty "quokka". */
 const FILL = `
   INSERT INTO libraries (id, name, path) VALUES ('00000000-0000-4000-8000-000000000001', 'Bench', '/bench');
   INSERT INTO series (library_id, path, title) SELECT '00000000-0000-4000-8000-000000000001', 'series ' || n,
@@ -63,7 +63,7 @@ const folder = mkdtempSync(join(tmpdir(), 'carrel-bench-lists-'))
 const server = await startServer({ dataFolder: join(folder, 'data') })
 try {
   const url = await findRunningUrl(join(folder, 'data'))
-  if (!url) throw new Error('the database of the server was not found')
+  if (!url) throw new Error('The database of the server was not found')
   const client = new Client({ connectionString: url })
   await client.connect()
   console.log(`Filling ${BOOKS} books in ${SERIES} series …`)

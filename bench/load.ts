@@ -6,7 +6,7 @@ export interface Load {
   p50Ms: number
   p99Ms: number
   bytesPerSecond: number
-  /** Answers whose status was not 200. */
+  /** Responses with another status than 200. */
   failures: number
 }
 

@@ -1,11 +1,11 @@
 import { randomFillSync } from 'node:crypto'
 import sharp from 'sharp'
 
-/** JPEG of 1600 × 2400 with the weight of a real scan (some 700 KB): a soft gradient under noise. */
+/** A JPEG of 1600 × 2400 with the size of a real scan (some 700 KB): a soft gradient under noise. */
 export async function scanPage(): Promise<Buffer> {
   const width = 1600
   const height = 2400
-  // Noise at a fifth of the size, enlarged: pure noise would weigh several megabytes, a flat color nothing.
+  // Noise at a fifth of the size, enlarged: pure noise would have several megabytes, a flat color almost none.
   const noise = randomFillSync(Buffer.allocUnsafe((width / 5) * (height / 5) * 3))
   return sharp(noise, { raw: { width: width / 5, height: height / 5, channels: 3 } })
     .resize(width, height, { kernel: 'cubic' })
@@ -13,7 +13,7 @@ export async function scanPage(): Promise<Buffer> {
     .toBuffer()
 }
 
-/** A valid small JPEG blown up to exactly `bytes` with comment segments, unique by `mark`. */
+/** A valid small JPEG, padded to exactly `bytes` with comment segments; unique by `mark`. */
 export async function jpegOfSize(bytes: number, mark: Uint8Array): Promise<Buffer> {
   const small = await sharp({ create: { width: 1600, height: 2400, channels: 3, background: '#cba' } })
     .jpeg()
@@ -21,7 +21,7 @@ export async function jpegOfSize(bytes: number, mark: Uint8Array): Promise<Buffe
   const parts: Buffer[] = [small.subarray(0, 2)]
   let missing = bytes - small.length
   while (missing > 0) {
-    // A segment holds at most 65,535 bytes, its own length included; at least 4 must stay for the next one.
+    // A segment has at most 65,535 bytes, including its own length; at least 4 must remain for the next one.
     let size = Math.min(missing, 65_537)
     if (missing - size > 0 && missing - size < 4) size -= 4
     const segment = randomFillSync(Buffer.alloc(size))

@@ -1,6 +1,6 @@
 /**
- * Pages of about 700 KB out of a cbz over 16 connections, against a bare node:http server that reads the same bytes at a known
- * offset. Both run as their own processes and are loaded in turn by the same client. `npm run bench:pages`
+ * Pages of about 700 KB of a cbz over 16 connections, compared with a bare node:http server that reads the same bytes at a known
+ * offset. Both run in their own processes, and the same client loads them in turn. `npm run bench:pages`
  */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'

@@ -1,5 +1,5 @@
 /**
- * How fast plugins are called in their isolates, against a child process that speaks JSON-RPC over its pipes, as other servers run theirs.
+ * How fast plugins are called in their isolates, compared with a child process that speaks JSON-RPC over its pipes, as in other servers.
  * `npm run bench:plugins`
  */
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -21,7 +21,7 @@ const BARS = { callMs: 0.2, loadMs: 15, memoryMb: 150, recoveryMs: 30 }
 
 const BUDGET = { cpuMs: 500, wallMs: 20_000 }
 const MORE = JSON.stringify({ callId: 'x', plugin: { id: 'org.example.bench', version: '1.0.0' }, config: {}, userConfig: {} })
-/** Code of about 100 KB that defines one echo. */
+/** Code of about 100 KB around one function that returns its input. */
 const CODE = `${Array.from({ length: 1_000 }, (_, n) => `function f${n}(a, b) { const c = a + b * ${n}; return { c, d: [c, c + 1], text: 'some words number ${n}' } }`).join('\n')}
 export default { metadata: { series: { get: (value) => ({ got: value }) } } }`
 
@@ -38,7 +38,7 @@ const programOf = (name: string, place: string): Program => ({
   plugin: { methods: ['metadata.series.get'], hostCalls: 100, inFlight: 8, logLines: 200, logLength: 65_536 },
 })
 
-/** Resident memory in MB, of every process by itself: what they share is counted for each. */
+/** The sum of the resident memory of processes, in MB; memory that they share counts for each. */
 function memoryMb(pids: readonly number[]): number {
   let kb = 0
   for (const pid of pids) {
@@ -51,7 +51,7 @@ function memoryMb(pids: readonly number[]): number {
   return kb / 1024
 }
 
-/** Below this process, however deep: a runner that is confined is the child of the program that confines it. */
+/** All descendants of this process: a confined runner is the child of the program that confines it. */
 function descendantsOf(pid: number): number[] {
   try {
     const children = readdirSync(`/proc/${pid}/task`)
@@ -79,7 +79,7 @@ const nodesOf = (script: string) =>
     .filter((pid) => commandOf(pid)[0] === process.execPath && commandOf(pid).some((word) => word.includes(script)))
     .sort((a, b) => a - b)
 
-// ── A child process that speaks JSON-RPC, a line each ──
+// ── A child process that speaks JSON-RPC, one message per line ──
 
 const CHILD = `let rest = ''
 process.stdin.on('data', (chunk) => { rest += chunk; let at; while ((at = rest.indexOf('\\n')) >= 0) {
@@ -130,7 +130,7 @@ interface Measured {
   [inFlight: string]: number
 }
 
-/** Both take their turns in each round, so that what else the machine does meets both. */
+/** Measures all in turn in each round, so that other work of the machine affects all of them. */
 async function measure<Name extends string>(starts: Record<Name, () => Call>): Promise<Record<Name, Measured>> {
   const small = 'x'.repeat(1_000)
   const large = 'x'.repeat(100_000)
@@ -199,7 +199,7 @@ try {
     guest.close()
   }
 
-  // Grouped: twenty plugins in one runner, each called once; the spare that stands by is counted too.
+  // Grouped: twenty plugins in one runner, each called once; the spare runner counts too.
   const many = openSupervisor({ log: silentLog, isolation: 'grouped' })
   const before = new Set(nodesOf('runner.mjs'))
   const guests = Array.from({ length: PLUGINS }, (_, index) => many.open(programOf(`plugin ${index}`, `plugin ${index}`)))
@@ -229,9 +229,9 @@ try {
   const call = async () => await guest.call('metadata.series.get', '1', BUDGET, { more: MORE })
   for (let count = 0; count < 10; count++) {
     await call()
-    // Until the next spare stands ready.
+    // Wait until the next spare runner is ready.
     await sleep(500)
-    // The older of the two serves, the younger stands by.
+    // The older of the two runs the plugin, the younger is the spare.
     const [victim] = nodesOf('runner.mjs')
       .filter((pid) => !others.has(pid))
       .sort((a, b) => a - b)
@@ -242,7 +242,7 @@ try {
           try {
             return await call()
           } catch {
-            // The call was on its way when the runner died.
+            // The runner died during the call.
           }
         }
       }),

@@ -1,11 +1,12 @@
 /**
- * How good and how fast the plugin `similar-in-library` recommends: readers with a planted taste, of whom what they read next is held out, against
- * what everybody reads, against chance, and against what only the planter knows (weights were chosen with other seeds than the one here); then a library of 20,000 series in the sandbox itself.
+ * How good and how fast the plugin `similar-in-library` recommends. For synthetic users, whose last series are held out, its recall is compared with
+ * that of the most popular series, of chance, and of the ideal ranking by the hidden preferences (weights were chosen with other seeds than the
+ * one here). Then it runs over a library of 20,000 series in the sandbox.
  * `npm run bench:recommendations [-- --seed 2026]`
  */
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
-import { entriesFor, type PlantedLibrary, type PlantedReader, plantLibrary } from '#bench/planted-readers.ts'
+import { entriesFor, makeLibrary, type SyntheticLibrary, type SyntheticUser } from '#bench/synthetic-users.ts'
 import { verdict } from '#bench/verdict.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import plugin from '#plugins/bundled/similar-in-library/main.ts'
@@ -15,18 +16,18 @@ import type { Context, LibraryEntry, Recommendation } from '../plugin-sdk/types.
 
 const { values } = parseArgs({ options: { seed: { type: 'string', default: '2026' } } })
 const SERIES = 2_000
-const READERS = 200
-/** With three books or fewer read, readers differ less: fewer of them tell as much. */
-const COLD_READERS = 60
+const USERS = 200
+/** Users who have read three series or fewer differ less, so fewer of them suffice. */
+const COLD_USERS = 60
 const TOP = 10
 const LARGE_SERIES = 20_000
 const SUMMARY_LENGTH = 1_000
 const BARS = {
-  /** Of recall, against what everybody reads. */
+  /** Recall divided by that of the most popular series. */
   overPopularity: 2,
   overRandom: 10,
   coldOverPopularity: { 0: 0.7, 1: 0.7, 3: 0.9 } as Record<number, number>,
-  /** Different series among all first ten, as a part of the library: not the same for everybody. */
+  /** Different series among the first ten of all users, as a fraction of the library: users get different recommendations. */
   coverage: 0.2,
   /** Different people among the first ten. */
   people: 7,
@@ -34,7 +35,7 @@ const BARS = {
   getCpuMs: 200,
 }
 
-/** Everything of a context that the plugin uses, without a sandbox: for many readers at once. */
+/** The part of a context that the plugin uses, without a sandbox: for many users at once. */
 function contextOver(entries: readonly LibraryEntry[]): Context {
   const { answer } = openLibraryCalls(entries)
   const ask = async (kind: string, payload: object) => (await answer(kind, payload)) as never
@@ -53,45 +54,45 @@ interface Scores {
   plugin: number
   popularity: number
   random: number
-  planter: number
+  ideal: number
 }
 
 interface Measured extends Scores {
-  readers: number
+  users: number
   coverage: number
   people: number
   /** Recall of each third of the recommendations, by score. */
   thirds: number[]
 }
 
-/** @param firstOnly how many of what they have read the readers have read so far */
-async function measure(library: PlantedLibrary, readers: readonly PlantedReader[], firstOnly: number): Promise<Measured> {
+/** @param firstOnly how many of their series the users have read so far */
+async function measure(library: SyntheticLibrary, users: readonly SyntheticUser[], firstOnly: number): Promise<Measured> {
   const indexes = new Map(library.entries.map(({ seriesId }, index) => [seriesId, index]))
-  const byReaders = library.entries.map((_, index) => index).sort((a, b) => popularityOf(library, b) - popularityOf(library, a))
-  const sums: Scores = { plugin: 0, popularity: 0, random: 0, planter: 0 }
+  const byPopularity = library.entries.map((_, index) => index).sort((a, b) => popularityOf(library, b) - popularityOf(library, a))
+  const sums: Scores = { plugin: 0, popularity: 0, random: 0, ideal: 0 }
   const shown = new Set<number>()
   const hits: { score: number; hit: boolean }[] = []
   let people = 0
-  /** Of the reader, or of all where none has read anything. */
+  /** Of one user; of all users if none has read anything. */
   let recommendations: Recommendation[] = []
-  for (const reader of readers) {
-    const known = new Set(reader.read.slice(0, firstOnly).map(({ index }) => index))
-    const heldOut = new Set(reader.heldOut)
+  for (const user of users) {
+    const known = new Set(user.read.slice(0, firstOnly).map(({ index }) => index))
+    const heldOut = new Set(user.heldOut)
     const recall = (ranking: readonly number[]) => ranking.slice(0, TOP).filter((index) => heldOut.has(index)).length / heldOut.size
     const unread = (ranking: readonly number[]) => ranking.filter((index) => !known.has(index))
     if (recommendations.length === 0 || firstOnly > 0)
-      ({ recommendations } = await plugin.recommendations.refresh({ limit: TOP }, contextOver(entriesFor(library, reader, firstOnly))))
+      ({ recommendations } = await plugin.recommendations.refresh({ limit: TOP }, contextOver(entriesFor(library, user, firstOnly))))
     const found = recommendations.map(({ externalId }) => indexes.get(externalId)!)
     for (const [at, index] of found.entries()) {
-      if (known.has(index)) throw new Error('something was recommended that has been read')
+      if (known.has(index)) throw new Error('The plugin recommended a series that the user has read')
       shown.add(index)
       hits.push({ score: recommendations[at]!.score, hit: heldOut.has(index) })
     }
     people += new Set(found.map((index) => library.entries[index]!.authors?.[0])).size
     sums.plugin += recall(found)
-    sums.popularity += recall(unread(byReaders))
+    sums.popularity += recall(unread(byPopularity))
     sums.random += TOP / (SERIES - known.size)
-    sums.planter += recall(unread([...reader.draw.keys()].sort((a, b) => reader.draw[b]! - reader.draw[a]!)))
+    sums.ideal += recall(unread([...user.draw.keys()].sort((a, b) => user.draw[b]! - user.draw[a]!)))
   }
   hits.sort((a, b) => a.score - b.score)
   const third = Math.ceil(hits.length / 3)
@@ -99,20 +100,20 @@ async function measure(library: PlantedLibrary, readers: readonly PlantedReader[
     const part = hits.slice(at * third, (at + 1) * third)
     return part.filter(({ hit }) => hit).length / part.length
   })
-  const of = (sum: number) => sum / readers.length
+  const of = (sum: number) => sum / users.length
   return {
-    ...{ plugin: of(sums.plugin), popularity: of(sums.popularity), random: of(sums.random), planter: of(sums.planter) },
-    ...{ readers: readers.length, coverage: shown.size / SERIES, people: of(people), thirds },
+    ...{ plugin: of(sums.plugin), popularity: of(sums.popularity), random: of(sums.random), ideal: of(sums.ideal) },
+    ...{ users: users.length, coverage: shown.size / SERIES, people: of(people), thirds },
   }
 }
 
-const popularityOf = ({ entries }: PlantedLibrary, index: number) => entries[index]!.readers ?? 0
+const popularityOf = ({ entries }: SyntheticLibrary, index: number) => entries[index]!.readers ?? 0
 
-/** The largest library that is promised, in the sandbox with its limits. */
+/** The largest supported library, in the sandbox with its limits. */
 async function measureSandbox(seed: number) {
-  const library = plantLibrary(LARGE_SERIES, 3, seed)
-  // Descriptions as long as the server hands them out.
-  const entries = entriesFor(library, library.readers[0]!).map((entry, index, all) => ({
+  const library = makeLibrary(LARGE_SERIES, 3, seed)
+  // Descriptions as long as those that the server returns.
+  const entries = entriesFor(library, library.users[0]!).map((entry, index, all) => ({
     ...entry,
     summary: [0, 1, 2]
       .map((step) => all[(index + step * 7) % all.length]!.summary ?? '')
@@ -127,7 +128,8 @@ async function measureSandbox(seed: number) {
     const refreshMs = performance.now() - begun
     const residentMb = supervisor.state().residentBytes / 2 ** 20
     const again = await sandbox.call<{ recommendations: Recommendation[] }>('recommendations.get', { limit: 100, exclude: [] })
-    if (JSON.stringify(first.answer) !== JSON.stringify(again.answer)) throw new Error('get does not answer what refresh has found')
+    if (JSON.stringify(first.answer) !== JSON.stringify(again.answer))
+      throw new Error('recommendations.get returned another list than recommendations.refresh')
     return { refreshCpuMs: first.cpuMs, refreshMs, getCpuMs: again.cpuMs, getMs: again.wallMs, requests: first.requests, residentMb }
   } finally {
     supervisor.close()
@@ -136,23 +138,23 @@ async function measureSandbox(seed: number) {
 
 const seed = Number(values.seed)
 
-const library = plantLibrary(SERIES, READERS, seed)
-const warm = await measure(library, library.readers, Number.POSITIVE_INFINITY)
+const library = makeLibrary(SERIES, USERS, seed)
+const warm = await measure(library, library.users, Number.POSITIVE_INFINITY)
 const rows: Record<string, Measured> = { 'all but the held-out': warm }
 for (const read of [3, 1, 0]) {
-  rows[`${read} read`] = await measure(library, read === 0 ? library.readers : library.readers.slice(0, COLD_READERS), read)
+  rows[`${read} read`] = await measure(library, read === 0 ? library.users : library.users.slice(0, COLD_USERS), read)
 }
 console.table(
   Object.fromEntries(
-    Object.entries(rows).map(([name, { readers, plugin, popularity, random, planter, coverage, people }]) => [
+    Object.entries(rows).map(([name, { users, plugin, popularity, random, ideal, coverage, people }]) => [
       name,
       {
-        readers,
+        users,
         [`recall@${TOP}`]: round(plugin, 4),
         popularity: round(popularity, 4),
         random: round(random, 4),
-        'the planter': round(planter, 4),
-        'of the library shown': round(coverage, 3),
+        'ideal ranking': round(ideal, 4),
+        'part of the library': round(coverage, 3),
         'people in ten': round(people, 1),
       },
     ]),

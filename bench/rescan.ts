@@ -1,6 +1,6 @@
 /**
- * How fast an unchanged library is scanned again, against a bare walk with stat in Node, and how much memory the server needs
- * for the first scan of it, a minute after it, and after a restart. `npm run bench:rescan [-- --files 100000]`
+ * How fast an unchanged library is scanned again, compared with a bare walk with stat in Node, and how much memory the server uses
+ * during the first scan, a minute after it, and after a restart. `npm run bench:rescan [-- --files 100000]`
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,9 +21,9 @@ const files = Number(values.files)
 const rounds = Number(values.rounds)
 const RSS_MB_MAX = 350
 const RATIO_MAX = 1.5
-/** Of a server that has nothing to do and knows its library: what threads and caches took for a scan they have given back. */
+/** Of an idle server with a scanned library, whose threads and caches have freed the memory of the scan. */
 const IDLE_MB_MAX = 250
-/** Within this time. */
+/** An idle server reaches it within this time. */
 const IDLE_AFTER_MS = 60_000
 
 const folder = mkdtempSync(join(tmpdir(), 'carrel-bench-rescan-'))
@@ -40,7 +40,7 @@ function bareWalk(path: string): number {
   return count
 }
 
-/** Resident memory of the server, and the share of all its processes in the memory of the machine: what they have in common is counted once. */
+/** Resident memory of the server, and the proportional memory (Pss) of all its processes: memory that they share counts once. */
 function memoryMb(pid: number): { 'server resident MB': number; 'all processes MB': number; processes: number } {
   const parents = new Map<number, number[]>()
   for (const name of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
@@ -58,7 +58,7 @@ function memoryMb(pid: number): { 'server resident MB': number; 'all processes M
   }
 }
 
-/** Processes end while they are looked at. */
+/** Empty for a process that has ended. */
 function readIfThere(file: string): string {
   try {
     return readFileSync(file, 'utf8')
@@ -68,7 +68,7 @@ function readIfThere(file: string): string {
 }
 
 try {
-  // As the launcher does: the first start is measured as every other.
+  // As the launcher does, so that the first start is measured like the others.
   await fillCompileCache({
     root: fileURLToPath(new URL('..', import.meta.url)),
     node: process.execPath,
@@ -98,10 +98,10 @@ try {
       const bareAt = performance.now()
       const counted = bareWalk(library)
       bare.push(performance.now() - bareAt)
-      if (counted !== files) throw new Error(`the bare walk saw ${counted} files instead of ${files}`)
+      if (counted !== files) throw new Error(`The bare walk found ${counted} files instead of ${files}`)
       const { startedAt } = await server.post<{ startedAt: string }>(`/api/v1/libraries/${created.id}/scan`)
       const state = await awaitScan(server, created.id, { analyzed: false, timeoutMs: 120_000, pollMs: 20, since: startedAt })
-      if (state.status !== 'completed' || state.filesProcessed !== files) throw new Error(`the rescan went wrong: ${JSON.stringify(state)}`)
+      if (state.status !== 'completed' || state.filesProcessed !== files) throw new Error(`The rescan failed: ${JSON.stringify(state)}`)
       rescan.push(Date.parse(state.completedAt as string) - Date.parse(state.startedAt))
     }
     const ratio = median(rescan) / median(bare)

@@ -1,8 +1,8 @@
 /**
- * How long the server stands still over the worst input of every route and every function of a plugin, in a library whose records are as large as
- * their limits allow. Exits with 1 where anything stops it for longer than the bar, and where a route has no input.
+ * How long the worst input of every route and every function of a plugin blocks the event loop of the server, in a library whose records are as large
+ * as their limits allow. Exits with 1 if an input blocks it for longer than the bar, or a route has no input.
  *   npm run bench:stall [-- --records 500 --runs 3 --only series/list --cpu]
- * `--cpu` judges by the time that the main thread computed, where other programs are at work.
+ * `--cpu` compares the computing time of the main thread instead, for machines with other load.
  */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -12,19 +12,19 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { routes } from '#api/routes.ts'
 import { median } from '#bench/load.ts'
+import { createFixtures } from '#bench/stall/fixtures.ts'
 import { type Input, inOrder, inputsOf, pluginInputs } from '#bench/stall/inputs.ts'
-import { plantLibrary, RECORDS, writeFolder } from '#bench/stall/library.ts'
-import { plantOthers } from '#bench/stall/plants.ts'
+import { createLibrary, RECORDS, writeFolder } from '#bench/stall/library.ts'
 import { awaitIdle } from '#bench/stall/tasks.ts'
 import { ADMIN, type RunningServer, startServer } from '#test/support/running-server.ts'
 
 const STALL_MS_MAX = 100
-/** An answer that has not come by then, such as a stream of events. The largest have 200 MB. */
+/** Timeout of a response. The largest have 200 MB. */
 const ANSWER_MS = 60_000
 const LIVE_MS = 500
 /** Streams of events. */
 const ENDLESS = /\/(live|stream|events)(\?|$)/
-/** What a task does after its request was answered is measured too. */
+/** Work after the response, such as tasks, is measured too. */
 const AFTER_MS = 100
 const NO_SESSION = /\/logout$/
 
@@ -42,19 +42,19 @@ interface Measured {
   stalls: Stall[]
   status: number | string
   bytes: number
-  /** Why the first request was not taken, so that nothing large was done; null where it was. */
+  /** Why the first request was refused, so that it measured little; null if it succeeded. */
   refusal: string | null
 }
 
-/** The longest ones: the time that passed, the time that the main thread computed in one turn, and a collection of garbage. */
+/** The longest block of the event loop, the longest computing time of the main thread in one turn, and the longest garbage collection. */
 interface Stall {
   worstMs: number
   worstCpuMs: number
   worstGarbageMs: number
 }
 
-/** Asks the probe; the server has other things to say on the same channel. */
-async function ask(server: RunningServer, message: 'reset' | 'read'): Promise<Stall> {
+/** Sends a message to the probe and returns its answer; the server sends other messages on the same channel. */
+async function callProbe(server: RunningServer, message: 'reset' | 'read'): Promise<Stall> {
   server.process.send(message)
   for (;;) {
     const [answer] = await once(server.process, 'message')
@@ -62,7 +62,7 @@ async function ask(server: RunningServer, message: 'reset' | 'read'): Promise<St
   }
 }
 
-/** Of the beginning of an answer that is none. A call of a plugin that failed is a success by its status. */
+/** The error message in the beginning of a response; null for a success. A failed plugin call has the status of a success. */
 function refusalOf(status: number, answer: ArrayBuffer, input: Input): string | null {
   if (status < 400 && !input.route.startsWith('plugin')) return null
   const text = Buffer.from(answer, 0, Math.min(answer.byteLength, 1_000)).toString()
@@ -72,12 +72,12 @@ function refusalOf(status: number, answer: ArrayBuffer, input: Input): string | 
   return message ?? error ?? text.slice(0, 160)
 }
 
-/** Sends one request and waits until all that it began has ended. */
+/** Sends one request and waits until all of its work has ended. */
 async function measure(server: RunningServer, input: Input): Promise<Omit<Measured, 'input' | 'stalls'> & { stall: Stall }> {
   const prepared = await input.prepare?.(server)
   const headers = NO_SESSION.test(input.path) ? await signIn(server) : server.headers
   const { path, body, headers: own } = { ...input, ...prepared }
-  await ask(server, 'reset')
+  await callProbe(server, 'reset')
   const measured: Omit<Measured, 'input' | 'stalls'> = { status: 'none', bytes: 0, refusal: null }
   try {
     const answer = await fetch(server.url + path, {
@@ -96,18 +96,18 @@ async function measure(server: RunningServer, input: Input): Promise<Omit<Measur
   }
   await new Promise((resolve) => setTimeout(resolve, AFTER_MS))
   if (measured.status !== 404) await awaitIdle(server)
-  return { stall: await ask(server, 'read'), ...measured }
+  return { stall: await callProbe(server, 'read'), ...measured }
 }
 
-/** A session that may be ended. */
+/** A session of its own, which the request ends. */
 async function signIn(server: RunningServer): Promise<Record<string, string>> {
   const { accessToken } = await server.post<{ accessToken: string }>('/api/v1/auth/login', ADMIN)
   return { authorization: `Bearer ${accessToken}` }
 }
 
-/** What is judged: on a machine that does other things too the time that passed says little. */
-const judged = ({ worstMs, worstCpuMs }: Stall) => (values.cpu ? worstCpuMs : worstMs)
-const worstOf = ({ stalls }: Measured) => Math.max(...stalls.map(judged))
+/** The figure that must meet the bar: on a machine with other load, elapsed time says little. */
+const figureOf = ({ worstMs, worstCpuMs }: Stall) => (values.cpu ? worstCpuMs : worstMs)
+const worstOf = ({ stalls }: Measured) => Math.max(...stalls.map(figureOf))
 
 function show({ input, stalls, status, bytes, refusal }: Measured): string {
   const times = [
@@ -129,21 +129,21 @@ const server = await startServer({
   env: { CARREL_WATCHDOG_SECONDS: '0' },
   flags: ['--import', fileURLToPath(new URL('./stall/probe.ts', import.meta.url))],
 })
-const faults: string[] = []
+const errors: string[] = []
 const measured: Measured[] = []
 try {
-  console.log(`Planting ${values.records} books with the largest metadata …`)
+  console.log(`Creating ${values.records} books with the largest metadata …`)
   const dataFolder = join(folder, 'data')
-  const ids = await plantOthers(server, await plantLibrary(server, books, dataFolder), dataFolder)
-  console.log(`Planted after ${(performance.now() / 1_000).toFixed(0)} s.`)
+  const ids = await createFixtures(server, await createLibrary(server, books, dataFolder), dataFolder)
+  console.log(`Created after ${(performance.now() / 1_000).toFixed(0)} s.`)
   // The plugin first: some routes change or disable it.
   const inputs: Input[] = pluginInputs(ids)
   for (const route of routes) {
     const found = inputsOf(route, ids)
-    if ('unknown' in found) faults.push(`${route.method} ${route.path} has no input: ${found.unknown}`)
+    if ('unknown' in found) errors.push(`${route.method} ${route.path} has no input: ${found.unknown}`)
     else inputs.push(...found)
   }
-  console.log(`${inputs.length} inputs; those above ${STALL_MS_MAX} ms are shown as they come.`)
+  console.log(`${inputs.length} inputs; those above ${STALL_MS_MAX} ms are printed immediately.`)
   for (const input of inOrder(inputs).filter(({ route }) => route.includes(values.only ?? ''))) {
     const runs = []
     for (let run = 0; run < Number(values.runs); run++) runs.push(await measure(server, input))
@@ -159,22 +159,22 @@ try {
 }
 
 console.log(
-  `\n  worst  median     cpu garbage  (ms of standing still over ${values.runs} runs, of computing at a stretch, of one collection; load of the machine: ${loadavg()
+  `\n  worst  median     cpu garbage  (ms of blocked event loop over ${values.runs} runs, of computing in one turn, of one garbage collection; load of the machine: ${loadavg()
     .map((load) => load.toFixed(1))
     .join(' ')})`,
 )
 for (const one of measured.sort((a, b) => worstOf(b) - worstOf(a))) {
   console.log(show(one))
-  if (worstOf(one) > STALL_MS_MAX) faults.push(`${one.input.route} (${one.input.what}) stood still for ${worstOf(one).toFixed(0)} ms`)
+  if (worstOf(one) > STALL_MS_MAX)
+    errors.push(`${one.input.route} (${one.input.what}) blocked the event loop for ${worstOf(one).toFixed(0)} ms`)
 }
 
 const refused = measured.filter(({ refusal }) => refusal !== null)
 const unexpected = refused.filter(({ input }) => input.mayBeRefused === undefined)
 const list = (found: Measured[]) =>
   found.map(({ input, status, refusal }) => `  ${status} ${input.route} (${input.what}): ${refusal}`).join('\n')
-if (refused.length > unexpected.length)
-  console.log(`\nRefused as they may be:\n${list(refused.filter((one) => !unexpected.includes(one)))}`)
-if (unexpected.length > 0) console.log(`\nRefused although they are meant to be taken, so that they measured little:\n${list(unexpected)}`)
-console.log(`\n${measured.length} inputs, ${refused.length} refused, of those ${unexpected.length} that were meant to be taken.`)
-console.log(faults.length === 0 ? `\nNothing stood still for more than ${STALL_MS_MAX} ms.` : `\n${faults.join('\n')}`)
-process.exit(faults.length === 0 && unexpected.length === 0 ? 0 : 1)
+if (refused.length > unexpected.length) console.log(`\nRefused as expected:\n${list(refused.filter((one) => !unexpected.includes(one)))}`)
+if (unexpected.length > 0) console.log(`\nRefused unexpectedly, so that they measured little:\n${list(unexpected)}`)
+console.log(`\n${measured.length} inputs, ${refused.length} refused, ${unexpected.length} of them unexpectedly.`)
+console.log(errors.length === 0 ? `\nNothing blocked the event loop for more than ${STALL_MS_MAX} ms.` : `\n${errors.join('\n')}`)
+process.exit(errors.length === 0 && unexpected.length === 0 ? 0 : 1)

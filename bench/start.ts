@@ -1,5 +1,5 @@
 /**
- * How long a cold `npm start` takes until the first answer, with a library that is known already, and where the time goes.
+ * How long a cold `npm start` takes until the first response, with a library that was scanned before, and how the time is spent.
  * `npm run bench:start [-- --library FOLDER] [-- --files 500] [-- --rounds 7]`
  */
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -19,7 +19,7 @@ import { freePort } from '#test/support/free-port.ts'
 const { values } = parseArgs({
   options: { library: { type: 'string' }, files: { type: 'string', default: '500' }, rounds: { type: 'string', default: '7' } },
 })
-/** A person waits that long without wondering. */
+/** Users wait this long without noticing. */
 const FIRST_ANSWER_MS_MAX = 3_000
 const READY_MS_MAX = 600_000
 const STEP_MS = 20
@@ -29,11 +29,11 @@ const folder = mkdtempSync(join(tmpdir(), 'carrel-bench-start-'))
 
 interface Start {
   firstAnswerMs: number
-  /** As the server says it. */
+  /** As the server logs it. */
   split: string
 }
 
-/** Starts as a person does, asks until there is an answer, and stops. @param untilReady waits for the end of the first scan too */
+/** Starts the server as a user does, sends requests until one is answered, and stops it. @param untilReady also waits for the first scan */
 async function start(args: readonly string[], untilReady: boolean): Promise<Start> {
   const port = await freePort()
   const began = performance.now()

@@ -1,6 +1,6 @@
 /**
- * The task queue under the load of a first scan: many small tasks with priorities, of which some are added twice, some are cancelled and some tell of
- * their progress; how soon a task begins; and how soon a process that is killed has its tasks taken over.
+ * The task queue under the load of a first scan: many small tasks with priorities, of which some are added twice, some are canceled and some report
+ * progress; how soon a task begins; and how soon another process takes over the tasks of a killed one.
  * `npm run bench:tasks [-- --tasks 100000]`
  */
 import { spawn } from 'node:child_process'
@@ -21,14 +21,14 @@ import { openTestDatabase } from '#test/support/database.ts'
 const { values } = parseArgs({ options: { tasks: { type: 'string', default: '100000' } } })
 const TASKS = Number(values.tasks)
 const CONCURRENCY = 4
-/** Every tenth tells of its progress; every hundredth is urgent. */
+/** Every tenth task reports progress; every hundredth is urgent. */
 const [PROGRESS_EVERY, URGENT_EVERY] = [10, 100]
 const LATENCIES = 200
 const LATENCIES_BEHIND = 20
 const KILLED = 30
-/** What pg-boss with loops of our own did with 100,000 tasks on two busy cores; see docs/architecture.md. */
+/** The figures of pg-boss with our own loops, for 100,000 tasks on two busy cores; see docs/architecture.md. */
 const BARS = {
-  ...{ addedPerSecond: 1_200, repeatedPerSecond: 1_500, donePerSecond: 190, cancelledPerSecond: 4_500 },
+  ...{ addedPerSecond: 1_200, repeatedPerSecond: 1_500, donePerSecond: 190, canceledPerSecond: 4_500 },
   ...{ beginMs: 31, beginBehindMs: 250, abortMs: 1_000, takeOverMs: 10_000 },
 }
 
@@ -68,10 +68,10 @@ async function measureBegins(times: number): Promise<number> {
 }
 
 const added = await timed(() => queue.addMany(tasks))
-verdict('tasks added a second', added.result / added.seconds, { atLeast: BARS.addedPerSecond })
+verdict('tasks added per second', added.result / added.seconds, { atLeast: BARS.addedPerSecond })
 const repeated = await timed(() => queue.addMany(tasks))
 if (repeated.result !== 0) throw new Error(`${repeated.result} tasks were added twice`)
-verdict('tasks a second that were there already', TASKS / repeated.seconds, { atLeast: BARS.repeatedPerSecond })
+verdict('duplicate tasks per second', TASKS / repeated.seconds, { atLeast: BARS.repeatedPerSecond })
 
 let done = 0
 let begunLate: (() => void) | null = null
@@ -83,7 +83,7 @@ queue.handle('analyze_book', { concurrency: CONCURRENCY }, async (run) => {
   done += 1
 })
 queue.handle('find_duplicates', { concurrency: 1 }, async () => begunLate?.())
-// As many types as a server has: each looks for its own.
+// All types of a server: the workers of each look for its own jobs.
 const others = (Object.keys(TASK_PRIORITY) as TaskType[]).filter(
   (type) => !['analyze_book', 'find_duplicates', 'scan_library'].includes(type),
 )
@@ -92,16 +92,16 @@ queue.handle('scan_library', { concurrency: 2 }, async (run) => {
   await new Promise((_, reject) => run.signal.addEventListener('abort', () => reject(run.signal.reason)))
 })
 await queue.start()
-verdict('the same of a less urgent type behind all the others', await measureBegins(LATENCIES_BEHIND), { atMost: BARS.beginBehindMs })
+verdict('the same for a less urgent type, behind all other tasks', await measureBegins(LATENCIES_BEHIND), { atMost: BARS.beginBehindMs })
 const before = done
 const half = before + Math.floor((TASKS - before) / 2)
 const worked = await timed(async () => {
   while (done < half) await sleep(5)
 })
-verdict('tasks done a second', (done - before) / worked.seconds, { atLeast: BARS.donePerSecond })
-verdict('place of the last urgent task', urgentPlaces.at(-1) ?? 0, { atMost: TASKS / URGENT_EVERY + 500 })
-const cancelled = await timed(() => queue.cancelAll({ type: 'analyze_book', all: true }))
-verdict('tasks cancelled a second', cancelled.result / cancelled.seconds, { atLeast: BARS.cancelledPerSecond })
+verdict('tasks done per second', (done - before) / worked.seconds, { atLeast: BARS.donePerSecond })
+verdict('position of the last urgent task', urgentPlaces.at(-1) ?? 0, { atMost: TASKS / URGENT_EVERY + 500 })
+const canceled = await timed(() => queue.cancelAll({ type: 'analyze_book', all: true }))
+verdict('tasks canceled per second', canceled.result / canceled.seconds, { atLeast: BARS.canceledPerSecond })
 let stats = await countTasks(database)
 while (stats.pending + stats.processing > 0) {
   await sleep(100)
@@ -109,7 +109,7 @@ while (stats.pending + stats.processing > 0) {
 }
 if (stats.failed > 0 || stats.total !== TASKS + LATENCIES_BEHIND) throw new Error(`Tasks were lost or failed: ${JSON.stringify(stats)}`)
 
-verdict('milliseconds from adding a task to its begin', await measureBegins(LATENCIES), { atMost: BARS.beginMs })
+verdict('milliseconds from adding a task to its start', await measureBegins(LATENCIES), { atMost: BARS.beginMs })
 
 const stopped = await queue.add({ type: 'scan_library', dedupeKey: 'endless' })
 while ((await countTasks(database)).processing === 0) await sleep(5)
@@ -117,7 +117,7 @@ const abort = await timed(async () => {
   await queue.cancel(stopped.taskId)
   while ((await countTasks(database)).processing > 0) await sleep(1)
 })
-verdict('milliseconds until a cancelled run has ended', abort.seconds * 1000, { atMost: BARS.abortMs })
+verdict('milliseconds until a canceled run has ended', abort.seconds * 1000, { atMost: BARS.abortMs })
 
 await queue.stop()
 await database.raw('CREATE TABLE done (name text, attempt int, pid int)')
@@ -140,8 +140,8 @@ const takenOver = await timed(async () => {
   await next.start()
   while ((await countDone()) < KILLED) await sleep(10)
 })
-verdict('milliseconds until what a killed process left was done', takenOver.seconds * 1000, { atMost: BARS.takeOverMs })
+verdict('milliseconds until the tasks of a killed process were done', takenOver.seconds * 1000, { atMost: BARS.takeOverMs })
 const names = await database('done').pluck('name')
-if (new Set(names).size !== KILLED || names.length !== KILLED) throw new Error('A task was done twice or never')
+if (new Set(names).size !== KILLED || names.length !== KILLED) throw new Error('A task ran twice or never')
 await next.stop()
 for (const end of ends) await end()

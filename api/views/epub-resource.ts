@@ -39,7 +39,7 @@ const RESOURCE_POLICY = [
 
 /**
  * The reply with a file of an EPUB.
- * @param asked.path in the archive @param asked.named the file hash of the book that the address contains
+ * @param request.path in the archive @param request.named the file hash of the book that the address contains
  * @throws the errors of `getResource`
  */
 export async function epubResource(

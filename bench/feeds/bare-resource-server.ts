@@ -1,4 +1,4 @@
-/** The least a server can do for a file in an EPUB: find its place, read it, unpack it, send it. Arguments: file, places as JSON. */
+/** The minimum that a server does for a file in an EPUB: find its position, read it, decompress it, send it. Arguments: file, positions as JSON. */
 import { open } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { inflateRawSync } from 'node:zlib'

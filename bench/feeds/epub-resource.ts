@@ -1,6 +1,7 @@
 /**
- * Chapters and pictures out of an EPUB over 16 connections, against a bare node:http server that reads and unpacks the same bytes at a known offset. Both
- * run as their own processes and are loaded in turn by the same client. `node bench/feeds/epub-resource.ts`, or as a part of `npm run bench:feeds`
+ * Chapters and pictures of an EPUB over 16 connections, compared with a bare node:http server that reads and decompresses the same bytes at a known
+ * offset. Both run in their own processes, and the same client loads them in turn. `node bench/feeds/epub-resource.ts`, or as a part of
+ * `npm run bench:feeds`
  */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -18,14 +19,14 @@ import { awaitScan, startServer } from '#test/support/running-server.ts'
 import { readPublication } from '#workers/formats/epub/publication.ts'
 
 const CONNECTIONS = 16
-/** Chapters of novels have some 60 KB, which pack to a third; pictures in them some hundred. */
+/** Chapters of novels have some 60 KB, which compress to a third; pictures in them have some hundred KB. */
 const CHAPTERS = 30
 const CHAPTER_WORDS = 9_000
 const PICTURES = 10
 const PICTURE_BYTES = 150_000
 const RATIO_MIN = 0.7
 
-/** Prose of a few hundred words again and again, which packs as prose does. */
+/** Repeats a few hundred words, so that the text compresses like prose. */
 function chapterText(seed: number): string {
   const words = Array.from({ length: 400 }, (_, index) =>
     (((index + 7) * (seed + 11) * 2654435761) >>> 0).toString(36).slice(0, 2 + (index % 6)),
@@ -49,7 +50,7 @@ async function buildBook(): Promise<Buffer> {
   })
 }
 
-/** A bare server that sends these places of a file, by their numbers. */
+/** A bare server that sends these parts of a file, by their numbers. */
 export async function startBare(path: string, places: object[]): Promise<{ port: number; stop: () => void }> {
   const program = fileURLToPath(new URL('bare-resource-server.ts', import.meta.url))
   const child = spawn(process.execPath, [program, path, JSON.stringify(places)], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -57,7 +58,7 @@ export async function startBare(path: string, places: object[]): Promise<{ port:
   return { port, stop: () => child.kill() }
 }
 
-/** Measures and gives its verdict. @param options.rounds of each of the two, in turn */
+/** Measures and prints the verdict. @param options.rounds of each of the two, in turn */
 export async function measureEpubResources(options: { rounds: number; seconds: number }): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-bench-resources-'))
   try {

@@ -1,43 +1,43 @@
 import type { RunningServer } from '#test/support/running-server.ts'
 
-/** What a row is measured on. */
+/** The servers and records that a row is measured with. */
 export interface Bench {
   server: RunningServer
   /** Sends the same covers and does nothing else. */
   bare: { port: number }
-  /** Of books with covers, pages and metadata. */
+  /** Books with covers, pages and metadata. */
   bookIds: string[]
   seriesIds: string[]
 }
 
-/** Requests that are sent over and over. */
+/** Requests that are sent repeatedly. */
 export interface Target {
-  /** Unless said, that of the server. */
+  /** Default: that of the server. */
   port?: number
   paths: string[]
   headers?: Record<string, string>
 }
 
-/** Two targets that are loaded in turn, and how the time of an answer of the first may relate to that of the second. */
+/** Two targets that are loaded in turn, and the limit for the ratio of their response times. */
 export interface Row {
   name: string
   of(bench: Bench): Target
   against(bench: Bench): Target
-  /** Time of an answer by time of an answer. */
+  /** Response time of the first divided by that of the second. */
   atMost: number
-  /** Requests at a time; 1 unless said. */
+  /** Concurrent requests; 1 by default. */
   connections?: number
 }
 
 const restBooks = (): Target => ({ paths: ['/api/v1/books?pageSize=50'] })
 
 /**
- * Against a bare server that reads and sends the same bytes. The 40 KB of a thumbnail cost next to nothing, so that this is what a request costs here at
- * all: who asks, may they see it, which file is it, does it lie where it should. Chosen, not measured: measure it on a quiet machine and lower it.
+ * Compared with a bare server that reads and sends the same bytes. The 40 KB of a thumbnail cost next to nothing, so this is the cost of any request:
+ * authentication, visibility, finding the file, and checking its folder. Chosen, not measured: measure it on an idle machine and lower it.
  */
 const THUMBNAILS_RATIO_MAX = 8
 
-/** The feeds, and the pictures that they lead to. */
+/** The feeds, and the pictures that they link to. */
 const FEEDS: readonly Row[] = [
   { name: 'OPDS 1.2, 50 books', of: () => ({ paths: ['/opds/v1/catalog/books?pageSize=50'] }), against: restBooks, atMost: 1.5 },
   { name: 'OPDS 2.0, 50 books', of: () => ({ paths: ['/opds/v2/books?pageSize=50'] }), against: restBooks, atMost: 1.5 },

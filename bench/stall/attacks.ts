@@ -4,14 +4,14 @@ const LONGEST_SUMMARY = 39_000
 /** A body that nests as deep as its bytes allow. */
 export const DEEP = (bytesMax: number): string => `${'['.repeat(bytesMax / 2 - 1)}${']'.repeat(bytesMax / 2 - 1)}`
 
-/** Forms around a file that are no forms, or files that are none. */
+/** Invalid forms around a file, and invalid files. */
 export const HOSTILE_FORMS = (bytesMax: number): { what: string; file: Buffer; head?: string }[] => [
-  { what: 'largest file that is none', file: Buffer.alloc(bytesMax - 1_000, 'PK') },
+  { what: 'largest invalid file', file: Buffer.alloc(bytesMax - 1_000, 'PK') },
   { what: 'long part head', file: Buffer.from('a'), head: `\r\nX: ${'a '.repeat(80_000)}` },
   { what: 'many lines in a part head', file: Buffer.from('a'), head: '\r\nX:\t'.repeat(40_000) },
 ]
 
-/** Bodies that are known to have stopped servers, by route. */
+/** Bodies that are known to block servers, by route. */
 export const ATTACKS: Record<string, Record<string, unknown>> = {
   'POST /api/v1/conditions/evaluate': {
     'ambiguous patterns': {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { largeExport, type Planted } from '#bench/stall/plants.ts'
+import { type Fixtures, largeExport } from '#bench/stall/fixtures.ts'
 import { LIKE_TITLES, largeConfig } from '#bench/stall/plugin.ts'
 import { fill, many, NAMES, OTHER_NAMES } from '#bench/stall/texts.ts'
 import { PERMISSIONS } from '#core/account/permission.ts'
@@ -14,19 +14,19 @@ import { SERIES_LOCKS } from '#core/metadata/series-metadata.ts'
 import { ADMIN } from '#test/support/running-server.ts'
 
 const LEAVES = 200
-/** Of the templates, as long as they may be. */
+/** Length of templates: as long as allowed. */
 const TEMPLATE_LENGTH = 64 * 1024
 const CONTEXT_LENGTH = 700_000
 
-/** Nests a condition of a list as deep as it may be, between its leaves. */
+/** Nests the condition of a list as deep as allowed, with comparisons at every level. */
 function nested(leaves: object[]): object {
   let condition: object = { anyOf: leaves.slice(0, -8) }
   for (let depth = 0; depth < 8; depth++) condition = { [depth % 2 ? 'anyOf' : 'allOf']: [condition, leaves.at(-1 - depth)] }
   return condition
 }
 
-/** Conditions of lists: as many comparisons and as long as they may be. */
-function listConditions(kind: 'books' | 'series', ids: Planted): Record<string, unknown> {
+/** Conditions of lists: as many and as long comparisons as allowed. */
+function listConditions(kind: 'books' | 'series', ids: Fixtures): Record<string, unknown> {
   const idField = kind === 'books' ? 'seriesId' : 'libraryId'
   const texts = ['title', 'titleSort', 'summary', 'publisher', 'author', 'genre', 'tag', 'path']
   const leaf = (index: number) => ({ [texts[index % texts.length] as string]: { operator: 'contains', value: fill(500, `${index} `) } })
@@ -39,7 +39,7 @@ function listConditions(kind: 'books' | 'series', ids: Planted): Record<string, 
   }
 }
 
-/** As {@link listConditions}, as Komga writes them. */
+/** As {@link listConditions}, in the format of Komga. */
 const komgaConditions = () => {
   const leaf = (index: number) => ({ [index % 2 ? 'title' : 'tag']: { operator: 'contains', value: fill(500, `${index} `) } })
   return {
@@ -49,7 +49,7 @@ const komgaConditions = () => {
   }
 }
 
-/** Rules of a condition: as many and as deep as they may be, and one that is met. */
+/** Rules of a condition: as many and as deep as allowed, and one that matches. */
 function rules(mode: 'any' | 'all', value: string): object {
   const rule = (index: number) => ({
     field: index % 2 ? 'metadata.title' : 'metadata.publisher',
@@ -64,10 +64,10 @@ function rules(mode: 'any' | 'all', value: string): object {
 const titleRules = () =>
   many(50, (index) => ({ pattern: `(${'ab?c*'.repeat(10)}|x${index})+$`, replacement: fill(500), description: fill(500), enabled: true }))
 
-/** Of one's own making, as large as a body may be. */
+/** A context in the request, as large as a body may be. */
 const ownContext = () => ({ title: fill(20_000), metadata: { title: 'x', publisher: fill(CONTEXT_LENGTH), tags: NAMES } })
 
-/** Nearly all of it is text: what a template computes has a limit of its own. */
+/** Nearly all of it is text: the computing time of templates has its own limit. */
 function template(): string {
   const part = '{{#each metadata.authors}}{{name}} {{role}}{{/each}}{{#if title}}{{title}}{{/if}}{{metadata.summary}}\n'
   const named = part + '{{metadata.publisher}}'.repeat(50)
@@ -87,7 +87,7 @@ const libraryEdit = () => ({
   autoMatchConditions: rules('any', 'x'),
 })
 
-const jobEdit = (ids: Planted) => ({
+const jobEdit = (ids: Fixtures) => ({
   name: fill(100, randomUUID()),
   enabled: true,
   cronSchedule: '0,15,30,45 * * * *',
@@ -124,11 +124,11 @@ const bulk = (records: Record<string, string[]>) => ({
 const first = (ids: string[], count: number) => ids.slice(0, count)
 
 /**
- * Bodies that routes take, as large as they may be, where nobody can tell that from the schema alone: made for each run. A route that is not
- * among them gets the largest body that its schema takes.
+ * The largest bodies that routes accept, where the schema alone does not describe them; made for each run. A route that is not
+ * listed here gets the largest body that its schema allows.
  */
-export const BODIES: Record<string, (ids: Planted) => Record<string, unknown>> = {
-  'POST /api/v1/auth/login': () => ({ 'a user': ADMIN, nobody: { username: fill(100), password: fill(100) } }),
+export const BODIES: Record<string, (ids: Fixtures) => Record<string, unknown>> = {
+  'POST /api/v1/auth/login': () => ({ 'a user': ADMIN, 'unknown user': { username: fill(100), password: fill(100) } }),
   'POST /api/v1/auth/register': () => {
     const { permissions: _, ...wanted } = account()
     return { 'largest body': wanted }
@@ -260,7 +260,7 @@ export const BODIES: Record<string, (ids: Planted) => Record<string, unknown>> =
   }),
   'PATCH /api/v1/user/plugins/:pluginId/config': () => ({ 'largest body': { config: largeConfig('largest') } }),
   'POST /api/v1/admin/plugins/:pluginId/consent': ({ sha256 }) => ({ 'largest body': { sha256 } }),
-  'POST /api/v1/admin/plugins/:pluginId/rollback': ({ sha256Before }) => ({ 'to the version before': { sha256: sha256Before } }),
+  'POST /api/v1/admin/plugins/:pluginId/rollback': ({ sha256Before }) => ({ 'to the previous version': { sha256: sha256Before } }),
   'POST /api/v1/libraries/:libraryId/jobs': (ids) => ({ 'largest body': jobEdit(ids) }),
   'PATCH /api/v1/libraries/:libraryId/jobs/:jobId': (ids) => ({ 'largest body': { ...jobEdit(ids), enabled: false } }),
   'POST /api/v1/libraries/:libraryId/jobs/:jobId/dry-run': (ids) => ({
@@ -272,14 +272,14 @@ export const BODIES: Record<string, (ids: Planted) => Record<string, unknown>> =
       return [
         [
           `POST ${path}/metadata/apply`,
-          ({ pluginId }: Planted) => ({
+          ({ pluginId }: Fixtures) => ({
             'largest answer': { pluginId, externalId: 'largest', fields: proposable(kind), dryRun: false },
             'dry run': { pluginId, externalId: 'largest', fields: proposable(kind), dryRun: true },
           }),
         ],
         [
           `POST ${path}/metadata/auto-match`,
-          ({ pluginId }: Planted) => ({
+          ({ pluginId }: Fixtures) => ({
             'largest answer': { pluginId },
             'many titles that are like its own': { pluginId, query: LIKE_TITLES },
           }),

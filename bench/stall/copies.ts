@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { findRunningUrl } from '#core/database/embedded-postgres.ts'
 
-/** What belongs to a book or a series, and the column that says to which. */
+/** The tables with rows of a book or a series. */
 const TABLES = {
   book: ['book_metadata', 'book_genres', 'book_tags', 'book_external_ids', 'book_external_links', 'book_search'],
   series: [
@@ -15,18 +15,18 @@ const TABLES = {
     'series_search',
   ],
 } as const
-/** Of whose rows nothing stays the same but the owner. */
+/** Columns that are not copied. */
 const OWN_COLUMNS = new Set(['id'])
-/** Of the record itself; what says where its file lies stays as it is. */
+/** The copied columns of the record itself; those of its file stay unchanged. */
 const RECORD_COLUMNS = {
   book: ['title', 'title_sort', 'number', 'volume', 'chapter'],
   series: ['title', 'title_sort', 'reading_direction'],
 } as const
 
 /**
- * Gives every book, or every series, what one of them has: the same by requests would take an hour, most of it for the words of the search.
+ * Copies the metadata of one book or series to all others: by requests it would take an hour, mostly for the search documents.
  * @param dataFolder of the running server
- * @param model id of the one that is as large as its limits allow
+ * @param model id of the record that is as large as its limits allow
  */
 export async function copyToAll(dataFolder: string, kind: 'book' | 'series', model: string): Promise<void> {
   const url = await findRunningUrl(dataFolder)
@@ -55,7 +55,7 @@ async function copyRows(client: Client, of: { table: string; records: string; ow
   const { table, records, owner, model } = of
   const { rows } = await client.query(`SELECT column_name AS name FROM information_schema.columns WHERE table_name = $1`, [table])
   const copied = rows.map(({ name }) => name as string).filter((name) => name !== owner && !OWN_COLUMNS.has(name))
-  // What the search repeats of its book is the book's own.
+  // The columns of a book that the search repeats stay those of the book.
   const values = copied.map((name) => (table === 'book_search' && name !== 'document' ? `r.${name}` : `m.${name}`))
   await client.query(`DELETE FROM ${table} WHERE ${owner} <> $1`, [model])
   await client.query(

@@ -3,19 +3,19 @@ import sharp from 'sharp'
 import { largePlugin } from '#bench/stall/plugin.ts'
 import { READING_LIST_ENTRIES_MAX } from '#core/shelves/reading-list.ts'
 
-/** Files for every route that takes one: valid, and as large as they may be. */
+/** Files for every route that accepts one: valid, and as large as allowed. */
 
 const COVER_BYTES_MAX = 20 * 1_048_576
-/** Noise is what no format makes smaller; three bytes of a PNG are one pixel of it. */
+/** No format compresses noise; a pixel of it takes three bytes of a PNG. */
 const NOISE_SIDE = 2_600
 const LIST_BYTES_MAX = 2 * 1_048_576
 const MAP_BYTES = 8 * 1_048_576 - 1_000
-/** Of the text beside the program, which is compressed to three quarters. */
+/** The comment beside the code, which is compressed to three quarters. */
 const COMMENT_BYTES = 1_700_000
 
 let pictures: Promise<Record<'PNG' | 'JPEG', Buffer>> | null = null
 
-/** Pictures just below the largest cover; made once. */
+/** Pictures just below the limit of covers; made once. */
 export function largePictures(): Promise<Record<'PNG' | 'JPEG', Buffer>> {
   pictures ??= (async () => {
     const noise = (side: number) => sharp(randomBytes(side * side * 3), { raw: { width: side, height: side, channels: 3 } })
@@ -29,7 +29,7 @@ export function largePictures(): Promise<Record<'PNG' | 'JPEG', Buffer>> {
   return pictures
 }
 
-/** As many books as a reading list may have, in as many bytes; some of them are in the library, by the name that all its series have. */
+/** A reading list with as many books and bytes as allowed. Some of the books are in the library, whose series all have the same title. */
 export function largeReadingList(title: string): Buffer {
   const escaped = title.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`)
   const known = Math.min(READING_LIST_ENTRIES_MAX / 2, Math.floor(LIST_BYTES_MAX / 2 / (Buffer.byteLength(escaped) + 80)))
@@ -40,7 +40,7 @@ export function largeReadingList(title: string): Buffer {
   return Buffer.from(`<ReadingList><Name>Large</Name><Books>${entries.join('')}</Books></ReadingList>`)
 }
 
-/** A package of nearly 10 MB once it is unpacked: three quarters of that as it is sent, because to unpack costs more than to send. */
+/** A package of nearly 10 MB unpacked, and three quarters of that packed: unpacking costs more than sending. */
 export function largePackage(version: string): Buffer {
   return largePlugin(version, {
     comment: randomBytes((COMMENT_BYTES * 3) / 4).toString('base64'),

@@ -1,6 +1,6 @@
 import type { RunningServer } from '#test/support/running-server.ts'
 
-/** What is sent, and may be other in each run. */
+/** The parts of a request that may differ between runs. */
 export interface Sent {
   path: string
   headers: Record<string, string>
@@ -10,21 +10,21 @@ export interface Sent {
 /** One request that is measured. */
 export interface Input extends Sent {
   route: string
-  /** What is done, where a route has several inputs. */
+  /** Distinguishes the inputs of one route. */
   what: string
   method: string
-  /** Done before each run, unmeasured: what the request needs to be taken, and what is other than in the run before. */
+  /** Runs before each request, unmeasured: creates what the request needs; returns the parts of the request that differ from the last run. */
   prepare?: (server: RunningServer) => Promise<Partial<Sent> | undefined>
-  /** Why it may be refused: whoever sends it means no good, or there is nothing here that it could be taken by. */
+  /** Why the server may refuse it: it is an attack, or this library has no record for it. */
   mayBeRefused?: string
 }
 
-/** Of a body, or of none. */
+/** Headers and body for JSON. */
 export function jsonOf(value: unknown): Pick<Sent, 'headers' | 'body'> {
   return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) }
 }
 
-/** A request that only prepares; what it is answered does not matter. */
+/** Sends a request that only prepares another; returns null if it fails. */
 export async function send(server: RunningServer, method: string, path: string, body?: unknown): Promise<unknown> {
   const answer = await fetch(server.url + path, {
     method,
@@ -35,7 +35,7 @@ export async function send(server: RunningServer, method: string, path: string, 
   return answer.ok && text !== '' ? JSON.parse(text) : null
 }
 
-/** Sends a file as a form does. @throws Error where it is refused */
+/** Uploads a file as a form. @throws Error when the server refuses it */
 export async function sendFile<T>(server: RunningServer, path: string, file: Buffer): Promise<T> {
   const form = new FormData()
   form.set('file', new Blob([new Uint8Array(file)]), 'file')

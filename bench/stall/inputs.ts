@@ -4,34 +4,34 @@ import type { Services } from '#api/http/services.ts'
 import { ATTACKS, DEEP, HOSTILE_FORMS } from '#bench/stall/attacks.ts'
 import { BODIES } from '#bench/stall/bodies.ts'
 import { largePackage, largePictures, largeReadingList } from '#bench/stall/files.ts'
+import type { Fixtures } from '#bench/stall/fixtures.ts'
 import { type Input, jsonOf, send } from '#bench/stall/input.ts'
 import { largestOf } from '#bench/stall/largest.ts'
 import { VALID } from '#bench/stall/library.ts'
-import type { Planted } from '#bench/stall/plants.ts'
 import { ANSWERS, largeConfig } from '#bench/stall/plugin.ts'
 import { PREPARATIONS, REFUSALS } from '#bench/stall/preparations.ts'
 import { NAMES } from '#bench/stall/texts.ts'
 
+export type { Fixtures } from '#bench/stall/fixtures.ts'
 export type { Input } from '#bench/stall/input.ts'
-export type { Planted } from '#bench/stall/plants.ts'
 
 type Known = Record<string, unknown>
 
 const BODY_BYTES_MAX = 1_048_576
-/** What may stand around the values in a body. */
+/** The share of a body that values fill; the rest is JSON around them. */
 const BODY_SHARE = 0.75
 const QUERY_ROOM = 6_000
-/** Takes away what the inputs before it need. */
+/** Deletes records that the other inputs need. */
 const LAST = ['DELETE /api/v1/user/plugins/:pluginId', 'DELETE /api/v1/admin/plugins/:pluginId', 'DELETE /api/v1/libraries/:libraryId']
 
-/** What takes away comes last, the parts of something before the whole. */
+/** Deletions come last, those of parts before those of the whole. */
 export function inOrder(inputs: readonly Input[]): Input[] {
   const rank = ({ method, route }: Input) => (method === 'DELETE' ? 100 - route.split('/').length + 100 * (LAST.indexOf(route) + 1) : 0)
   return [...inputs].sort((a, b) => rank(a) - rank(b))
 }
 
-/** Every input of a route. @returns a reason where there is none */
-export function inputsOf(route: Route<Services>, ids: Planted): Input[] | { unknown: string } {
+/** Every input of a route. @returns the reason if there is none */
+export function inputsOf(route: Route<Services>, ids: Fixtures): Input[] | { unknown: string } {
   const key = `${route.method} ${route.path}`
   const known = knownOf(route, ids)
   const missing = [...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => name).filter((name) => known[name] === undefined)
@@ -62,16 +62,16 @@ export function inputsOf(route: Route<Services>, ids: Planted): Input[] | { unkn
 
 function largestBody(route: Route<Services>, body: object, bytesMax: number, known: Known): unknown {
   const value = largestOf(body, 'body', bytesMax * BODY_SHARE, known as never) as Known
-  // Something of the same kind has that name already.
+  // Another record has this name already.
   const isRenamed = (name: string) => route.method === 'PATCH' && name === 'name' && typeof value[name] === 'string'
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, isRenamed(name) ? `P${String(member).slice(1)}` : member]))
 }
 
-/** Every way in which the plugin answers, for each of its methods. */
-export function pluginInputs({ pluginId }: Planted): Input[] {
+/** Every answer of the plugin, for each of its methods. */
+export function pluginInputs({ pluginId }: Fixtures): Input[] {
   const headers = { 'content-type': 'application/json' }
   const reset = `/api/v1/admin/plugins/${pluginId}/reset`
-  // What is refused for its form is measured for how long that takes.
+  // Refusing an invalid answer takes time too.
   const mayBeRefused = (what: string) => (what === 'largest' ? {} : { mayBeRefused: 'an attack' })
   const calls = (['series', 'book'] as const).flatMap((contentType) =>
     (['search', 'get', 'match'] as const).flatMap((action) =>
@@ -80,7 +80,7 @@ export function pluginInputs({ pluginId }: Planted): Input[] {
         return {
           ...{ route: `plugin metadata.${contentType}.${action}`, what, method: 'POST', path: `/api/v1/plugins/${pluginId}/execute` },
           ...{ headers, body: JSON.stringify({ action: { metadata: { action, contentType, params } } }), ...mayBeRefused(what) },
-          // A plugin that fails is left alone for a while.
+          // After failures, the plugin would not be called for a while.
           prepare: async (server) => void (await send(server, 'POST', reset)) as undefined,
         }
       }),
@@ -100,8 +100,8 @@ export function pluginInputs({ pluginId }: Planted): Input[] {
   return [...calls, ...recommendations]
 }
 
-/** Values by name, where a name means something else from route to route. */
-function namedOf(route: string, ids: Planted): Known {
+/** Values of parameters whose meaning depends on the route. */
+function namedOf(route: string, ids: Fixtures): Known {
   const kind = /\/books\/:bookId/.test(route) ? ('book' as const) : ('series' as const)
   return {
     ...{ tagId: /sharing-tags/.test(route) ? ids.sharingTagIds[0] : ids.tagId, genreId: ids.genreId },
@@ -113,19 +113,19 @@ function namedOf(route: string, ids: Planted): Known {
     pageNumber: / \/opds\//.test(route) ? 0 : 1,
     // A word that every title has.
     query: / \/opds\//.test(route) ? 'vital' : 'largest',
-    // It is found to be damaged, or without pages, anew.
+    // These routes need the book with the damaged file.
     bookId: /\/(retry|analyze-unanalyzed)$/.test(route) ? ids.brokenBookId : /\/previous$/.test(route) ? ids.bookIds[1] : ids.bookIds[0],
     key: /PUT|reset|history/.test(route) ? 'display.custom_metadata_template' : 'application.name',
   }
 }
 
-function knownOf(route: Route<Services>, ids: Planted): Known {
+function knownOf(route: Route<Services>, ids: Fixtures): Known {
   const isLock = /\/locks$/.test(route.path)
   return {
     prefix: 'komga',
     ...{ source: 'mal', page: 1, pageSize: 500, full: true, format: 'webp', convert: 'png', width: 2000, currentPage: 1 },
     released_after: '1900-01-01',
-    // As many as there may be.
+    // As many as allowed.
     ...(isLock ? {} : { tags: NAMES, genres: NAMES, add: NAMES, remove: NAMES, ...VALID }),
     ...{ collectionId: ids.collectionId, readListId: ids.readListId, libraryId: ids.libraryId, seriesId: ids.seriesIds[0] },
     ...{ pluginId: ids.pluginId, userId: ids.userId, apiKeyId: ids.apiKeyId, jobId: ids.jobId, exportId: ids.exportId },
@@ -143,7 +143,7 @@ function queryOf(route: Route<Services>, known: Known): string {
   const properties = (route.query as { properties?: Record<string, object> } | undefined)?.properties ?? {}
   const query = new URLSearchParams()
   for (const [name, shape] of Object.entries(properties)) {
-    // A filter makes an answer smaller, unless it takes everything.
+    // A filter would make the response smaller.
     if (
       /^(libraryId|seriesId|bookId|userId|readStatus|genre|publisher|sort|search|q|cursor|errorType|status|level|after|offset|taskType|category|type|role|path|sharingTag\w*)$/.test(
         name,
@@ -157,7 +157,7 @@ function queryOf(route: Route<Services>, known: Known): string {
   return query.toString()
 }
 
-function uploadsOf(at: Omit<Input, 'what'>, bytesMax: number, ids: Planted): Input[] {
+function uploadsOf(at: Omit<Input, 'what'>, bytesMax: number, ids: Fixtures): Input[] {
   const headers = { 'content-type': 'multipart/form-data; boundary=b' }
   const form = (file: Buffer, head = '') =>
     Buffer.concat([

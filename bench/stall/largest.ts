@@ -20,22 +20,22 @@ interface Shape {
   uniqueItems?: boolean
 }
 
-/** Which have a length beside their count. */
+/** Lists with a limit of length in addition to the number of entries. */
 const LISTS_OF_RECORDS = new Set(['authors', 'awards', 'subjects'])
-/** Members of an object that may have any. */
+/** How many members an object with free names gets. */
 const MEMBERS = 50
-/** Of one entry of a list, where all together have room for more entries than there may be. */
+/** Room of one entry of a list, if there is room for more entries than the list may have. */
 const ITEM_ROOM = 2_000
-/** What a pattern takes is known by name only; most take a word. */
+/** Values of fields with a pattern are given by name; most patterns match a word. */
 const WORD = 'word'
-/** Letters that are compared, folded and searched in more than one way. */
+/** Letters whose comparison, folding and search take several steps. */
 const LETTERS = 'Élan vital – ß 12, '
 
 const sizeOf = (value: unknown): number => JSON.stringify(value)?.length ?? 0
 const fillerOf = (length: number): string => LETTERS.repeat(Math.ceil(length / LETTERS.length)).slice(0, Math.max(length, 0))
 
 /**
- * The largest value that a schema takes, with ids that exist wherever a name asks for one.
+ * The largest value that a schema allows, with existing ids where the name of a member requires one.
  * @param room characters of JSON that it may have
  * @param known values by the name of a member; arrays for members that are lists
  */
@@ -64,7 +64,7 @@ const maxItemsOf = ({ maxItems, anyOf }: Shape): number | undefined =>
 function largestObject(shape: Shape, room: number, known: Known & Record<string, unknown>): unknown {
   const members = Object.entries(shape.properties ?? {})
   const value: Record<string, unknown> = {}
-  // The smallest first: what they leave is room for the others.
+  // The smallest first: the others use the remaining room.
   const sized = members.map(([name, inner]) => ({ name, inner, size: sizeOf(largestOf(inner, name, room, known)) }))
   let left = room
   for (const [index, { name, inner }] of sized.sort((a, b) => a.size - b.size).entries()) {
@@ -90,10 +90,10 @@ function largestArray(shape: Shape, name: string, room: number, known: Known & R
   return LISTS_OF_RECORDS.has(name) ? fittingList(list) : list
 }
 
-/** Names that are all alike would be one name after a look at the first. */
+/** Makes the entries of a list distinct: equal names would be stored once. */
 function distinct(shape: Shape, value: unknown, index: number): unknown {
   if (shape.format === 'uuid') return randomUUID()
-  // Which of them it was is not known any more, nor what it must begin with.
+  // The chosen branch is unknown here, and with it the required beginning.
   if (shape.anyOf) return value
   if (typeof value === 'string' && shape.enum === undefined && shape.pattern === undefined)
     return `${index} ${value}`.slice(0, value.length)
@@ -107,6 +107,6 @@ function largestText({ format, pattern, maxLength }: Shape, room: number): strin
   if (format === 'email') return `${randomUUID()}@example.org`
   if (format === 'date-time') return '2026-01-01T00:00:00Z'
   if (pattern !== undefined) return /http/.test(pattern) ? 'https://example.org/' : WORD
-  // In JSON some letters are longer.
+  // JSON escapes some letters, which makes them longer.
   return fillerOf(Math.min(maxLength ?? room, Math.floor(room * 0.9)))
 }

@@ -13,19 +13,19 @@ import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
 import { awaitScan, type RunningServer } from '#test/support/running-server.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
-/** What a page of a list holds at most; every record is as large as its limits allow. */
+/** The largest page of a list; every record is as large as its limits allow. */
 export const RECORDS = 500
-/** One fewer than there may be, so that one can be added. */
+/** One fewer than allowed, so that one can be added. */
 const TITLES = ALTERNATE_TITLES_MAX - 1
 const SCAN_MS = 300_000
-/** Of one change, which takes at most 512 KB. */
+/** Characters of JSON in one change, which may have at most 512 KB. */
 const PATCH_ROOM = 380_000
 /** Members that fill a request alone. */
 const LARGE = ['authors', 'awards', 'subjects']
 
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 
-/** Fields that are checked by more than their schema; people stand in one list, which is as long as it may be by itself. */
+/** Valid values of fields that have rules beyond their schema. The people are in one list, which has a limit of its own. */
 export const VALID = {
   ...Object.fromEntries((BOOK_FIELDS as readonly Field[]).filter(({ role }) => role).map(({ name }) => [name, 'A person'])),
   isbns: '9780306406157',
@@ -37,21 +37,21 @@ export const VALID = {
   series: 'Series',
 }
 
-export interface PlantedLibrary {
+export interface LibraryFixture {
   libraryId: string
   /** The first is the book of the first series. */
   bookIds: string[]
   seriesIds: string[]
-  /** Its file is damaged. */
+  /** The book with the damaged file. */
   brokenBookId: string
-  /** Of every series. */
+  /** The title of every series. */
   seriesTitle: string
-  /** Of all the series, and of all the books. */
+  /** With all series, and with all books. */
   collectionId: string
   readListId: string
 }
 
-/** A folder of comics, each a series of its own, and one that cannot be read. */
+/** Writes a folder of comics, each in its own series, and one damaged file. */
 export function writeFolder(folder: string, records: number): void {
   mkdirSync(join(folder, 'Series 0'), { recursive: true })
   writeFileSync(join(folder, 'Series 0', 'Broken.cbz'), Buffer.alloc(1_000, 'broken'))
@@ -64,8 +64,8 @@ export function writeFolder(folder: string, records: number): void {
   }
 }
 
-/** Makes a library of the folder and gives every record the largest metadata there may be. */
-export async function plantLibrary(server: RunningServer, folder: string, dataFolder: string): Promise<PlantedLibrary> {
+/** Creates a library of the folder, with the largest allowed metadata for every record. */
+export async function createLibrary(server: RunningServer, folder: string, dataFolder: string): Promise<LibraryFixture> {
   const { id: libraryId } = await server.post<{ id: string }>('/api/v1/libraries', { name: 'Large', path: folder })
   await server.post(`/api/v1/libraries/${libraryId}/scan`).catch(() => {})
   await awaitScan(server, libraryId, { analyzed: true, timeoutMs: SCAN_MS })
@@ -99,7 +99,7 @@ export async function plantLibrary(server: RunningServer, folder: string, dataFo
   return { libraryId, bookIds, seriesTitle, seriesIds, brokenBookId, collectionId, readListId }
 }
 
-/** Gives one record the largest metadata: by several requests, because one has room for a part of it only. */
+/** Gives one record the largest metadata, by several requests, because one request may contain only a part of it. */
 async function enlarge(server: RunningServer, kind: 'books' | 'series', id: string): Promise<void> {
   const path = `/api/v1/${kind}/:${kind === 'books' ? 'bookId' : 'seriesId'}/metadata`
   const route = routes.find((one) => one.method === 'PATCH' && one.path === path) as Endpoint<Services>

@@ -2,14 +2,14 @@ import { largestOf } from '#bench/stall/largest.ts'
 import { RESULT_SCHEMAS } from '#plugins/host/results.ts'
 import { packPlugin } from '#plugins/packages/plugin-package.ts'
 
-/** Of the 1,048,576 characters of the largest answer that a plugin may give. */
+/** An answer of a plugin has at most 1,048,576 characters; this many are used. */
 const ANSWER_ROOM = 900_000
 const METHODS = ['search', 'get', 'match'] as const
-/** What its readers choose: all that a configuration may hold. */
+/** The configuration of a user, as large as allowed. */
 const CONFIG_MEMBERS = 3
 const CONFIG_MEMBER_LENGTH = 10_000
 
-/** What the plugin does beside answering the largest answer of its method, by the word that it is asked for. */
+/** Hostile answers of the plugin, by the word that selects them; without such a word it returns the largest answer of its method. */
 const HOSTILE: Record<string, string> = {
   many: '({ results: Array(500_000).fill(0), recommendations: Array(500_000).fill(0), externalId: "1", match: null, confidence: 0 })',
   members:
@@ -21,16 +21,16 @@ const HOSTILE: Record<string, string> = {
     return { results: [], recommendations: [], externalId: '1', match: null, confidence: 0 } })()`,
 }
 
-/** Answers a search with as many candidates and titles as may be, each as long as it may be and like those of the series here. */
+/** A search answer with as many candidates and titles as allowed, as long as allowed and similar to those of the series here. */
 const TITLES = `(() => ({ results: Array.from({ length: 100 }, (_, i) => ({ externalId: 'c' + i, title: titleLike(i, 1_000),
     alternateTitles: Array.from({ length: 42 }, (_, j) => titleLike(i * 50 + j, 200)) })), match: null, confidence: 0, externalId: '1' }))()`
 
-/** Ways in which the plugin can be asked to answer. */
+/** The words that select an answer of the plugin. */
 export const ANSWERS = ['largest', ...Object.keys(HOSTILE)]
-/** The answer of a search that costs most to rank. */
+/** The search answer whose ranking costs most. */
 export const LIKE_TITLES = 'titles'
 
-/** A configuration as large as it may be, by which its reader also says how it shall answer. */
+/** A configuration as large as allowed, which also selects the answer. */
 export function largeConfig(answer: string): Record<string, string> {
   const members = Array.from(
     { length: CONFIG_MEMBERS },
@@ -39,12 +39,12 @@ export function largeConfig(answer: string): Record<string, string> {
   return { answer, ...Object.fromEntries(members) }
 }
 
-/** A program that makes a value; long texts are written short. */
+/** Code that computes a value; long texts are computed too. */
 function programOf(value: unknown): string {
   if (typeof value === 'string' && value.length > 40) return `text(${value.length})`
   if (Array.isArray(value)) {
     const items = value.map(programOf)
-    // The package has less room than the answer.
+    // A package may be smaller than an answer.
     if (items.length > 1 && new Set(items).size === 1) return `Array.from({ length: ${items.length} }, () => (${items[0]}))`
     return `[${items.join()}]`
   }
@@ -52,14 +52,14 @@ function programOf(value: unknown): string {
   return `({${Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}:${programOf(member)}`)}})`
 }
 
-/** One function of the plugin, which answers as the word says that it finds in its input or its configuration. */
+/** One function of the plugin, which selects its answer by a word in its input or configuration. */
 function functionOf(method: string, word: string): string {
   const largest = programOf(largestOf(RESULT_SCHEMAS[method as keyof typeof RESULT_SCHEMAS], '', ANSWER_ROOM, {}))
   const cases = Object.entries({ ...HOSTILE, [LIKE_TITLES]: TITLES }).map(([name, program]) => `case '${name}': return ${program}`)
   return `(input, ctx) { switch (${word}) { ${cases.join(';\n')}; default: return ${largest} } }`
 }
 
-/** A plugin that answers as much as it may, or worse. @param more that only makes the package large */
+/** A plugin with the largest allowed answers, and hostile ones. @param more content that only makes the package large */
 export function largePlugin(version = '1.0.0', more: { comment?: string; map?: Buffer } = {}): Buffer {
   const functionsOf = (kind: 'series' | 'book') =>
     METHODS.map((method) => `${method}${functionOf(`metadata.${kind}.${method}`, 'input.query ?? input.externalId ?? input.title')}`)
@@ -77,7 +77,7 @@ export function largePlugin(version = '1.0.0', more: { comment?: string; map?: B
     id: 'org.example.large',
     name: 'Large',
     version,
-    summary: 'Answers as much as it may',
+    summary: 'Returns the largest answers',
     engine: { pluginApi: '^1.0' },
     capabilities: { 'metadata.series': metadata, 'metadata.book': metadata, recommendations: { methods: ['get'], idSource: 'large' } },
     permissions: {},

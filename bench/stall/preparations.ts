@@ -1,37 +1,37 @@
 import { randomUUID } from 'node:crypto'
 import { DOCS_FILES } from '#api/docs/files.ts'
+import type { Fixtures } from '#bench/stall/fixtures.ts'
 import { jsonOf, type Sent, send } from '#bench/stall/input.ts'
-import type { Planted } from '#bench/stall/plants.ts'
 import { awaitIdle } from '#bench/stall/tasks.ts'
 import { ADMIN, type RunningServer } from '#test/support/running-server.ts'
 
-/** Brings about what a route needs to take its request. @returns what is other in this run */
-type Prepare = (server: RunningServer, ids: Planted) => Promise<Partial<Sent> | undefined>
+/** Creates what a route needs to accept its request. @returns the parts of the request that differ in this run */
+type Prepare = (server: RunningServer, ids: Fixtures) => Promise<Partial<Sent> | undefined>
 
-const NO_CONNECTION = 'there is nothing outside to ask'
-const NOT_OFFERED = 'the plugin has no such thing'
-const SLOW = 'a search this large takes longer than one may'
+const NO_CONNECTION = 'no service can be reached'
+const NOT_OFFERED = 'the plugin does not support it'
+const SLOW = 'a search of this size exceeds the time limit'
 
-/** Routes that nothing can be taken by here, and why. */
+/** Routes that refuse their requests here, and why. */
 export const REFUSALS: Record<string, string> = {
-  'POST /api/v1/tasks/:taskId/retry': 'the task may end before it is cancelled',
-  'POST /api/v1/tasks/:taskId/cancel': 'the task may end before it is cancelled',
-  'POST /api/v1/duplicates/scan': 'the one before may still run',
-  'DELETE /api/v1/duplicates/:duplicateId': 'every file is another one here',
-  'POST /api/v1/auth/login (nobody)': 'nobody has this name',
+  'POST /api/v1/tasks/:taskId/retry': 'the task may end before it is canceled',
+  'POST /api/v1/tasks/:taskId/cancel': 'the task may end before it is canceled',
+  'POST /api/v1/duplicates/scan': 'the previous search may still run',
+  'DELETE /api/v1/duplicates/:duplicateId': 'this library has no equal files',
+  'POST /api/v1/auth/login (unknown user)': 'no user has this name',
   'GET /api/v1/books/:bookId/resource/:resourcePath*': 'a comic has no files of its own',
   'GET /koreader/syncs/progress/:document': 'no file has this hash',
   'PUT /koreader/syncs/progress': 'no file has this hash',
-  'POST /koreader/users/create': 'an e-reader makes no accounts',
+  'POST /koreader/users/create': 'e-readers cannot create accounts',
   'GET /:prefix/api/v1/books/:bookId/next': 'a series has one book here',
   'GET /:prefix/api/v1/books/:bookId/previous': 'a series has one book here',
   'POST /api/v1/books/list (largest body)': SLOW,
   'POST /api/v1/read-lists/import': SLOW,
-  'POST /api/v1/templates/render (largest template over the largest series)': 'templates have a computing time of their own',
-  'POST /api/v1/admin/plugins/:pluginId/rollback (to the version before)': 'as many versions are installed here as are kept',
-  'POST /api/v1/setup/initialize': 'the server has its administrator',
-  'POST /api/v1/auth/register': 'nobody has switched that on',
-  'PUT /api/v1/user/password': 'a right one ends the session that asks, and wrong ones hold up the sign-in',
+  'POST /api/v1/templates/render (largest template over the largest series)': 'templates have their own limit of computing time',
+  'POST /api/v1/admin/plugins/:pluginId/rollback (to the previous version)': 'the maximum of versions is installed',
+  'POST /api/v1/setup/initialize': 'the server has an administrator',
+  'POST /api/v1/auth/register': 'registration is closed',
+  'PUT /api/v1/user/password': 'a correct password ends this session, and wrong ones delay the sign-in',
   'GET /api/v1/user/plugins/oauth/callback': NO_CONNECTION,
   'POST /api/v1/user/plugins/:pluginId/oauth/start': NOT_OFFERED,
   'POST /api/v1/user/plugins/:pluginId/credentials': NOT_OFFERED,
@@ -44,7 +44,7 @@ export const REFUSALS: Record<string, string> = {
   'POST /api/v1/admin/plugin-repositories/:repositoryId/install': NO_CONNECTION,
 }
 
-/** The plugin runs, for the server and for the one who asks. */
+/** Enables the plugin for the server and the user. */
 const enable: Prepare = async (server, { pluginId }) => {
   await send(server, 'POST', `/api/v1/admin/plugins/${pluginId}/enable`)
   await send(server, 'POST', `/api/v1/admin/plugins/${pluginId}/reset`)
@@ -52,13 +52,13 @@ const enable: Prepare = async (server, { pluginId }) => {
   return undefined
 }
 
-const startTask = async (server: RunningServer, ids: Planted): Promise<string> => {
+const startTask = async (server: RunningServer, ids: Fixtures): Promise<string> => {
   await awaitIdle(server)
   const { taskId } = await server.post<{ taskId: string }>(`/api/v1/libraries/${ids.libraryId}/analyze`)
   return taskId
 }
 
-/** Applies the largest answer to a record of which nobody says anything, so that there is much to undo. */
+/** Applies the largest answer to a record without metadata, so that undoing it is the most work. */
 const applied =
   (kind: 'books' | 'series'): Prepare =>
   async (server, ids) => {
@@ -71,32 +71,32 @@ const applied =
     return { path: `${path}/applications/${last?.id ?? randomUUID()}/undo` }
   }
 
-/** One of the names that a series or book has. */
+/** The first genre or tag of a series or book. */
 async function ofSeries(server: RunningServer, path: string): Promise<Partial<Sent>> {
   const found = Object.values(await server.get<object>(path)).find(Array.isArray) ?? []
   return { path: `${path}/${found[0]?.id ?? randomUUID()}` }
 }
 
-/** A name that a unique one is among. */
+/** A body with a unique name. */
 const named =
   (path: string, body: Record<string, unknown>): Prepare =>
   async () => ({ path, ...jsonOf({ ...body, name: `${randomUUID()} ${'Élan vital '.repeat(5)}`.trim() }) })
 
-/** The pages of the documentation are there only while they are switched on. */
+/** Enables the documentation pages. */
 const openDocs: Prepare = async (server) => {
   await send(server, 'PUT', '/api/v1/admin/settings/apiDocs.enabled', { value: 'true' })
   return undefined
 }
 
-/** E-readers are let in by a setting; their user name is an API key, of which a user may have some only. */
-const openReaderSync: Prepare = async (server) => {
+/** Enables e-reader sync. The user name of e-readers is an API key, which is created once, because their number is limited. */
+const openSync: Prepare = async (server) => {
   await send(server, 'PUT', '/api/v1/admin/settings/readerSync.enabled', { value: 'true' })
-  readerKey ??= (await server.post<{ key: string }>('/api/v1/api-keys', { name: randomUUID() })).key
-  return { headers: { 'content-type': 'application/json', 'x-auth-user': readerKey } }
+  syncKey ??= (await server.post<{ key: string }>('/api/v1/api-keys', { name: randomUUID() })).key
+  return { headers: { 'content-type': 'application/json', 'x-auth-user': syncKey } }
 }
-let readerKey: string | undefined
+let syncKey: string | undefined
 
-/** The last call of the plugin: only some are kept. */
+/** A new call of the plugin: only the last ones are stored. */
 const lastCall =
   (rest: string): Prepare =>
   async (server, ids) => {
@@ -106,7 +106,7 @@ const lastCall =
     return { path: `/api/v1/admin/plugins/${ids.pluginId}/calls/${callId}${rest}` }
   }
 
-/** One more title or identifier of a series, which inputs before this one may have taken away. */
+/** One more title or identifier of a series, because earlier inputs may have deleted it. */
 const added =
   (names: string, body: () => object): Prepare =>
   async (server, { seriesIds }) => {
@@ -118,7 +118,7 @@ const added =
   }
 const addedTitle = added('alternate-titles', () => ({ label: 'other', title: randomUUID() }))
 
-/** Something of its own to take away. */
+/** A new record for the request to delete. */
 const ofApp = async (server: RunningServer, list: string, own: string): Promise<Partial<Sent>> => {
   const { id } = await server.post<{ id: string }>(own, { name: randomUUID() })
   return { path: `${list}/${id}` }
@@ -132,7 +132,7 @@ export const PREPARATIONS: Record<string, Prepare> = {
       'GET /koreader/users/auth',
       'PUT /koreader/syncs/progress',
       'GET /koreader/syncs/progress/:document',
-    ].map((route) => [route, openReaderSync] as const),
+    ].map((route) => [route, openSync] as const),
   ),
   'GET /api/v1/admin/plugins/:pluginId/calls/:callId': lastCall(''),
   'GET /api/v1/admin/plugins/:pluginId/calls/:callId/fixture': lastCall('/fixture'),
@@ -194,7 +194,7 @@ export const PREPARATIONS: Record<string, Prepare> = {
       `DELETE /api/v1/books/:bookId/${names}/:${id}`,
       async (server, { bookIds }) => {
         const path = `/api/v1/books/${bookIds[0]}/${names}`
-        await send(server, 'POST', path, { name: 'To be taken away' })
+        await send(server, 'POST', path, { name: 'To be deleted' })
         return await ofSeries(server, path)
       },
     ]),
@@ -205,7 +205,7 @@ export const PREPARATIONS: Record<string, Prepare> = {
   'POST /api/v1/series/:seriesId/metadata/applications/:applicationId/undo': applied('series'),
   'POST /api/v1/user/plugins/:pluginId/enable': async (server, ids) =>
     void (await send(server, 'POST', `/api/v1/user/plugins/${ids.pluginId}/disable`)) as undefined,
-  // One of them disables the plugin, another goes back to the version before.
+  // Other inputs disable the plugin or roll it back.
   ...Object.fromEntries(
     [
       'POST /api/v1/plugins/:pluginId/execute',

@@ -1,13 +1,13 @@
 /**
- * Loaded into the server before its program (`node --import`): measures how long its event loop stands still, and tells whoever started it.
- * It measures inside, because from outside a stall looks like a slow answer. Beside the time that passed it tells the time that the thread computed:
- * on a machine that does other things too, only that one says something of the server. The longest collection of garbage is told apart.
+ * Loaded into the server before its program (`node --import`): measures how long its event loop is blocked, and reports to the parent process.
+ * It measures inside, because from outside a blocked loop looks like a slow response. It reports the elapsed time and the computing time of the
+ * thread: on a machine with other load, only the latter describes the server. It reports the longest garbage collection separately.
  */
 import { PerformanceObserver } from 'node:perf_hooks'
 
-/** Shorter stalls than two looks do not matter here. */
+/** The interval of the timer; shorter blocks than two of them do not matter here. */
 const RESOLUTION_MS = 2
-/** After the last work, until the delay of that turn has been counted. */
+/** The wait after the last work, until the delay of that turn is counted. */
 const SETTLE_MS = 10
 
 const cpuMs = () => {
@@ -40,5 +40,5 @@ process.on('message', (message) => {
     setTimeout(() => process.send?.({ probe: 'read', ...worst, rssMb: process.memoryUsage.rss() / 1e6 }), SETTLE_MS)
   }
 })
-// Else the channel would keep the server from ending.
+// Otherwise the channel would keep the server running.
 process.channel?.unref()

@@ -3,11 +3,11 @@ import { findRunningUrl } from '#core/database/embedded-postgres.ts'
 
 const INDEX_BYTES_MAX = 5 * 1_048_576
 const PLUGINS = 100
-/** Of each plugin; what they say of themselves fills the index. */
+/** Versions of each plugin; their descriptions fill the index. */
 const VERSIONS = 100
 const REPOSITORIES = 3
 
-/** An index of as many versions as there may be on a page, in as many bytes as an index may have. */
+/** An index with as many versions as one page of a list has, and as many bytes as an index may have. */
 function largeIndex(): object {
   const version = (plugin: number, number: number, changelog: string) => ({
     version: `1.${number}.0`,
@@ -24,20 +24,20 @@ function largeIndex(): object {
     ...{ schema: 1, name: 'Large', url: 'https://plugins.example.org/large/', sequence: 1 },
     ...{ issuedAt: '2026-11-01T00:00:00Z', expires: '2027-01-01T00:00:00Z', keys: [], revoked: [] },
     plugins: Array.from({ length: PLUGINS }, (_, plugin) => ({
-      ...{ id: `org.example.large-${plugin}`, name: `Large ${plugin}`, summary: 'Answers as much as it may', capabilities: [] },
+      ...{ id: `org.example.large-${plugin}`, name: `Large ${plugin}`, summary: 'Returns the largest answers', capabilities: [] },
       versions: Array.from({ length: VERSIONS }, (_, number) => version(plugin, number, changelog)),
     })),
   })
   const room = Math.floor((INDEX_BYTES_MAX - JSON.stringify(index('')).length) / (PLUGINS * VERSIONS)) - 20
-  return index('Mended. '.repeat(500).slice(0, Math.max(0, room)))
+  return index('Fixed it. '.repeat(500).slice(0, Math.max(0, room)))
 }
 
 /**
- * Plugin repositories whose indexes are as large as they may be. Written into the database, because repositories are asked by https only, and by
- * the public name of their host.
+ * Inserts plugin repositories with the largest allowed indexes into the database, because the server fetches indexes only by https, from public
+ * host names.
  * @returns the id of the first
  */
-export async function plantRepositories(dataFolder: string): Promise<string> {
+export async function insertRepositories(dataFolder: string): Promise<string> {
   const url = await findRunningUrl(dataFolder)
   if (!url) throw new Error('The database of the server was not found.')
   const client = new Client({ connectionString: url })

@@ -5,7 +5,7 @@ import { visibleMessage } from '#core/account/path-view.ts'
 import { PERMISSIONS, type Permission } from '#core/account/permission.ts'
 import { visibleToUser } from '#core/account/visibility.ts'
 import type { Announcement, CarrelEvent, EventType } from '#core/events/event.ts'
-import type { Audience, Follower, Decision } from '#core/events/follow.ts'
+import type { Audience, Decision, Follower } from '#core/events/follow.ts'
 
 /** The permission that a client needs to read the subject of an event by REST; null: none. */
 const NEEDED: Record<Exclude<EventType, 'cover_updated'>, Permission | null> = {

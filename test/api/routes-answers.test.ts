@@ -153,7 +153,7 @@ const MAKES: Record<string, string> = {
   'POST /api/v1/series/:seriesId/cover': 'seriesCoverId',
 }
 
-/** Its task is the one that is looked at, cancelled and started once more. */
+/** Its task is the one that is looked at, canceled and started once more. */
 const TASK_MADE_BY = '/api/v1/books/:bookId/analyze'
 
 /** What the same name stands for on some routes only. */

@@ -49,7 +49,7 @@ export async function plantRunningTask(
   nodeId = 'gone',
   nodeLock: number | string = 1,
 ): Promise<[{ id: string; worker: string }]> {
-  const worker = `planted ${randomUUID()}`
+  const worker = `synthetic ${randomUUID()}`
   return await database.transaction(async (trx) => {
     await trx('task_workers').insert({ worker, node_id: nodeId, node_lock: nodeLock })
     const state = { status: 'processing', runs: 1, attempts: 1, max_attempts: 4, priority: 100, started_at: new Date() }

@@ -35,7 +35,10 @@ export const authRoutes: Route<Services>[] = [
     run: async (call, { body }) => {
       const { address } = call
       const keep = (token: string) => call.setHeader('Set-Cookie', deviceCookie(token, { secure: call.services.settings.cookieSecure }))
-      return withCookie(call, await call.services.accounts.login({ ...body, address, device: { token: call.cookie(DEVICE_COOKIE), store: keep } }))
+      return withCookie(
+        call,
+        await call.services.accounts.login({ ...body, address, device: { token: call.cookie(DEVICE_COOKIE), store: keep } }),
+      )
     },
   }),
   endpoint({

@@ -20,7 +20,7 @@ t.test('what becomes of a task whose run has ended', async (t) => {
   t.match(judgeEnding(failed(new Error('no')), TRIES_MAX), { status: 'failed', lastError: 'no', isFinal: false })
   t.match(judgeEnding(failed(new FinalFailure('gone')), 1), { status: 'failed', lastError: 'gone', isFinal: true })
   t.match(judgeEnding(failed(new Error('abort'), { isStopping: true }), 4), { status: 'pending', lastError: null, isHandedBack: true })
-  t.match(judgeEnding(failed(new Error('abort'), { isStopping: true, isCanceled: true }), 1), { isHandedBack: false }, 'cancelled before')
+  t.match(judgeEnding(failed(new Error('abort'), { isStopping: true, isCanceled: true }), 1), { isHandedBack: false }, 'canceled before')
 })
 
 t.test('how long the next try waits is as graphile-worker has it', async (t) => {

@@ -122,7 +122,7 @@ t.test('a final failure is not tried again', async (t) => {
   t.equal(tries, 1)
 })
 
-t.test('cancelling stops waiting and running tasks, on any node', async (t) => {
+t.test('canceling stops waiting and running tasks, on any node', async (t) => {
   // No sweep comes meanwhile: the other node is told, or never knows.
   const { database, queues } = await openQueues(t, 2, { sweepMs: 600_000 })
   const [here, there] = queues as [TaskQueue, TaskQueue]
@@ -147,7 +147,7 @@ t.test('cancelling stops waiting and running tasks, on any node', async (t) => {
   await until(() => aborted.includes(one.taskId))
   // Not before the run has ended.
   await until(async () => (await getTask(database, one.taskId)).status === 'cancelled')
-  t.equal(await here.cancel(one.taskId), false, 'it is cancelled already')
+  t.equal(await here.cancel(one.taskId), false, 'it is canceled already')
   t.equal(await here.cancel(randomUUID()), false)
 
   await until(() => running.length === 3)
@@ -156,7 +156,7 @@ t.test('cancelling stops waiting and running tasks, on any node', async (t) => {
   await until(async () => (await getTask(database, waiting.taskId)).status === 'cancelled')
   t.ok(aborted.length >= 2)
   t.not((await getTask(database, foreign.taskId)).status, 'cancelled')
-  t.equal((await listTasks(database, { status: 'failed', limit: 10 })).length, 0, 'a cancelled run is no failure')
+  t.equal((await listTasks(database, { status: 'failed', limit: 10 })).length, 0, 'a canceled run is no failure')
 
   t.equal(await here.retry(one.taskId), true)
   await until(() => running.filter((run) => run.id === one.taskId).length === 2)
@@ -327,7 +327,7 @@ t.test('a node that loses its connection keeps what it runs', { timeout: 240_000
   t.match(await getTask(database, taskId), { result: { fine: true } })
 })
 
-t.test('a cancelled run that is slow to end does not stand in for its retry', async (t) => {
+t.test('a canceled run that is slow to end does not stand in for its retry', async (t) => {
   const { database, queue } = await openQueues(t, 1)
   const begun: number[] = []
   let finish = () => {}
@@ -358,7 +358,7 @@ t.test('a cancelled run that is slow to end does not stand in for its retry', as
   t.equal(most, 1, 'never two runs of one task at a time')
 })
 
-t.test('a task that is cancelled between its claim and its begin never begins', async (t) => {
+t.test('a task that is canceled between its claim and its begin never begins', async (t) => {
   const { database, queue } = await openQueues(t, 1)
   const begun: string[] = []
   queue.handle('analyze_book', { concurrency: 2 }, async (run) => {

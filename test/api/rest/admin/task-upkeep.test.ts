@@ -18,7 +18,7 @@ t.test('what cannot be started by its type is refused with an operation that the
 })
 
 t.setTimeout(240_000)
-t.test('tasks are begun by their type, forgotten, taken back and cancelled', { timeout: 240_000 }, async (t) => {
+t.test('tasks are begun by their type, forgotten, taken back and canceled', { timeout: 240_000 }, async (t) => {
   const server = await openLibraryServer(t, { 'Saga/1.cbz': comic('1'), 'Saga/2.cbz': comic('2') })
   const { ask, ended, database, services, libraryId } = server
   const books = await server.books()
@@ -104,7 +104,7 @@ t.test('tasks are begun by their type, forgotten, taken back and cancelled', { t
     t.equal((await ask<TaskRecord>('GET', `tasks/${waiting.json.taskId}`)).json.status, 'pending', 'what waits stays')
   })
 
-  await t.test('all are cancelled', async (t) => {
+  await t.test('all are canceled', async (t) => {
     const { status, json } = await ask<{ deleted: number }>('DELETE', 'tasks/nuke')
     t.equal(status, 200)
     t.ok(json.deleted >= 1)

@@ -93,7 +93,7 @@ t.test('tasks over HTTP', { timeout: 240_000 }, async (t) => {
   t.equal((await ask('GET', '/tasks?limit=100000')).status, 200)
 })
 
-t.test('cancelling the task of a scan cancels the scan', { timeout: 240_000 }, async (t) => {
+t.test('canceling the task of a scan cancels the scan', { timeout: 240_000 }, async (t) => {
   const server = await openTestServer(t, { routes: taskRoutes })
   const { database, adminToken: token } = server
   const { tasks, scans } = await addScans(server)
@@ -149,7 +149,7 @@ t.test('who may not see a series sees none of its tasks', { timeout: 240_000 }, 
     t.match((await ask(`/${scan.taskId}`)).json, { status: 'failed', libraryName: 'Shelf', lastError: null })
     for (const [what, id] of Object.entries(unseen)) {
       t.equal((await ask(`/${id}`)).status, 404, what)
-      t.equal((await ask(`/${id}/cancel`, 'POST')).status, 404, `${what} cannot be cancelled`)
+      t.equal((await ask(`/${id}/cancel`, 'POST')).status, 404, `${what} cannot be canceled`)
       t.equal((await ask(`/${id}/retry`, 'POST')).status, 404, `${what} cannot be retried`)
     }
   }

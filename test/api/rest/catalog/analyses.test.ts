@@ -33,7 +33,7 @@ test('analyze once more: one, many, all with errors', async (t) => {
   t.equal((await ask('POST', '/api/v1/books/bulk/analyze', { bookIds: Array(501).fill(one) })).status, 422)
 })
 
-test('work on several books is one task, with progress and an end, and is cancelled as a whole', async (t) => {
+test('work on several books is one task, with progress and an end, and is canceled as a whole', async (t) => {
   const { ask, one, two, batman, tasks, database } = await openShelves(t)
   const begun: string[] = []
   const ended = Promise.withResolvers<void>()

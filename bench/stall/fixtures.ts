@@ -1,25 +1,25 @@
 import { copyToAll } from '#bench/stall/copies.ts'
 import { largePictures } from '#bench/stall/files.ts'
 import { send, sendFile } from '#bench/stall/input.ts'
-import type { PlantedLibrary } from '#bench/stall/library.ts'
+import type { LibraryFixture } from '#bench/stall/library.ts'
 import { largeConfig, largePlugin } from '#bench/stall/plugin.ts'
-import { plantRepositories } from '#bench/stall/repository.ts'
+import { insertRepositories } from '#bench/stall/repository.ts'
 import { awaitIdle } from '#bench/stall/tasks.ts'
 import { PERMISSIONS } from '#core/account/permission.ts'
 import { BOOK_EXPORT_FIELDS, SERIES_EXPORT_FIELDS } from '#core/exports/export-field.ts'
 import type { RunningServer } from '#test/support/running-server.ts'
 
-/** As many as a series may have, and as many grants as that. */
+/** The maximum of a series; a user gets as many grants. */
 const SHARING_TAGS = 100
-/** Of each book and series; the first fills half of the room of the largest. */
+/** Covers of one book and of one series. */
 const COVERS = 2
-/** The shortest that is ever asked for: a title is looked at for hours before an export of the largest library ends. */
+/** The export of the largest library would take hours: it is canceled after this time. */
 const EXPORT_MS = 60_000
 
-/** What routes ask for by its id. */
-export interface Planted extends PlantedLibrary {
+/** Ids of the records that routes need. */
+export interface Fixtures extends LibraryFixture {
   pluginId: string
-  /** Of the package before the one that runs. */
+  /** Hash of the package of the previous version. */
   sha256Before: string
   sha256: string
   userId: string
@@ -32,14 +32,14 @@ export interface Planted extends PlantedLibrary {
   repositoryId: string
   callId: string
   recommendedId: string
-  /** By kind of what they belong to. */
+  /** By kind of record. */
   coverIds: Record<'book' | 'series', string>
   externalIdIds: Record<'book' | 'series', string>
   genreId: string
   tagId: string
 }
 
-/** Every field of every series and book, of the whole library. */
+/** An export of every field of every series and book of the library. */
 export const largeExport = (libraryId: string, format: string) => ({
   format,
   exportType: 'both',
@@ -48,7 +48,7 @@ export const largeExport = (libraryId: string, format: string) => ({
   bookFields: Object.keys(BOOK_EXPORT_FIELDS),
 })
 
-async function plantPlugin(server: RunningServer) {
+async function createPlugin(server: RunningServer) {
   const install = async (version: string) => {
     const installed = await sendFile<{ plugin: { id: string }; sha256: string }>(server, '/api/v1/admin/plugins', largePlugin(version))
     await server.post(`/api/v1/admin/plugins/${installed.plugin.id}/consent`, { sha256: installed.sha256 })
@@ -68,8 +68,8 @@ async function plantPlugin(server: RunningServer) {
   }
 }
 
-/** A reader with as many grants as there are tags, and a series with as many tags as it may have. */
-async function plantAccounts(server: RunningServer, seriesId: string) {
+/** A user with as many grants as there are tags, and a series with as many tags as allowed. */
+async function createAccounts(server: RunningServer, seriesId: string) {
   await send(server, 'PUT', '/api/v1/admin/settings/compatibilityApi.enabled', { value: 'true' })
   const id = async (path: string, body: unknown) => (await server.post<{ id: string }>(path, body)).id
   const userId = await id('/api/v1/users', { username: 'Grace', email: 'grace@example.org', password: 'Correct-horse-2' })
@@ -84,7 +84,7 @@ async function plantAccounts(server: RunningServer, seriesId: string) {
   return { userId, sharingTagIds, apiKeyId }
 }
 
-async function plantPictures(server: RunningServer, { bookId, seriesId }: { bookId: string; seriesId: string }) {
+async function createPictures(server: RunningServer, { bookId, seriesId }: { bookId: string; seriesId: string }) {
   const { JPEG } = await largePictures()
   const ids = { book: '', series: '' }
   for (const [kind, path] of [
@@ -95,8 +95,8 @@ async function plantPictures(server: RunningServer, { bookId, seriesId }: { book
   return ids
 }
 
-/** Further things of a record: services that know it, links, ratings, and what everybody says of it. */
-async function plantFacts(server: RunningServer, { bookId, seriesId }: { bookId: string; seriesId: string }) {
+/** Related metadata of a record: identifiers at services, links and ratings. */
+async function createRelated(server: RunningServer, { bookId, seriesId }: { bookId: string; seriesId: string }) {
   const externalIdIds = { book: '', series: '' }
   for (const [kind, path] of [
     ['book', `/api/v1/books/${bookId}`],
@@ -122,23 +122,23 @@ async function plantFacts(server: RunningServer, { bookId, seriesId }: { bookId:
   }
 }
 
-/** Plants beside the library whatever routes ask for by its id. */
-export async function plantOthers(server: RunningServer, library: PlantedLibrary, dataFolder: string): Promise<Planted> {
+/** Creates the records besides the library that routes need. */
+export async function createFixtures(server: RunningServer, library: LibraryFixture, dataFolder: string): Promise<Fixtures> {
   const { libraryId, bookIds, seriesIds } = library
   const [bookId = '', seriesId = ''] = [bookIds[0], seriesIds[0]]
-  const facts = await plantFacts(server, { bookId, seriesId })
-  // Every record has them, as it has the rest.
+  const related = await createRelated(server, { bookId, seriesId })
+  // All series get the related metadata.
   await copyToAll(dataFolder, 'series', seriesId)
-  const plugin = await plantPlugin(server)
-  const accounts = await plantAccounts(server, seriesId)
-  const coverIds = await plantPictures(server, { bookId, seriesId })
-  const job = { name: 'Planted', config: { type: 'metadata_refresh', provider: plugin.pluginId } }
+  const plugin = await createPlugin(server)
+  const accounts = await createAccounts(server, seriesId)
+  const coverIds = await createPictures(server, { bookId, seriesId })
+  const job = { name: 'Nightly', config: { type: 'metadata_refresh', provider: plugin.pluginId } }
   const { id: jobId } = await server.post<{ id: string }>(`/api/v1/libraries/${libraryId}/jobs`, job)
   const exported = await server.post<{ id: string; taskId: string }>('/api/v1/user/exports/series', largeExport(libraryId, 'json'))
   await awaitIdle(server, EXPORT_MS)
-  const repositoryId = await plantRepositories(dataFolder)
+  const repositoryId = await insertRepositories(dataFolder)
   return {
-    ...{ ...library, ...plugin, ...accounts, ...facts },
+    ...{ ...library, ...plugin, ...accounts, ...related },
     ...{ coverIds, jobId, repositoryId, exportId: exported.id, taskId: exported.taskId },
   }
 }

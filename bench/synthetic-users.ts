@@ -1,24 +1,23 @@
 /**
- * A library and its readers with a taste that is known, for lack of real ones: series and readers are drawn from the same hidden themes, through noise,
- * and what a reader takes next depends on their taste, on quality, on what everybody reads, and on chance. Nothing here knows how
- * recommendations are made.
+ * A synthetic library and users with known preferences: series and users are generated from the same hidden themes, with noise, and the next
+ * series of a user depends on preferences, on quality, on popularity, and on chance. Nothing here depends on how recommendations are made.
  */
 import type { LibraryEntry } from '../plugin-sdk/types.ts'
 
-export interface PlantedReader {
-  /** What they have read, in order; the last are held out. */
+export interface SyntheticUser {
+  /** The series that the user has read, in order, without those held out. */
   read: { index: number; share: number; rating: number | null; day: number }[]
   heldOut: number[]
-  /** What they would like by themselves, by series: no recommendation can know better. */
+  /** The user's own preference, by series: no recommendation can be better. */
   taste: Float64Array
-  /** The same with what the crowd does: what they take is this and chance. */
+  /** The preference together with the popularity; the user chooses by this and chance. */
   draw: Float64Array
 }
 
-export interface PlantedLibrary {
-  /** As a reader sees them who has read nothing yet. */
+export interface SyntheticLibrary {
+  /** As a user sees them who has read nothing yet. */
   entries: LibraryEntry[]
-  readers: PlantedReader[]
+  users: SyntheticUser[]
 }
 
 const THEMES = 14
@@ -43,9 +42,9 @@ export function openChance(seed: number) {
   const whole = (end: number) => Math.floor(next() * end)
   const normal = () => Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next())
   const gumbel = () => -Math.log(-Math.log(next() * 0.999_999 + 5e-7))
-  /** Small numbers come more often, as names and words do. */
+  /** Small numbers are more frequent, like common names and words. */
   const skewed = (end: number, power = 2) => Math.floor(next() ** power * end)
-  /** Shares that add up to 1, most of them in a few places. */
+  /** Shares with a sum of 1, most of it in a few of them. */
   const shares = (count: number, spread: number) => {
     const raw = Array.from({ length: count }, () => Math.exp(normal() * spread))
     const sum = raw.reduce((total, one) => total + one, 0)
@@ -64,7 +63,7 @@ export function openChance(seed: number) {
 type Chance = ReturnType<typeof openChance>
 
 const SYLLABLES = 'ka lo mi ren tar vel dor shi ban que nor fal zu pel gra hin os mur tek wal'.split(' ')
-/** The same number is the same word; different ones are different. */
+/** One word per number. */
 const wordOf = (number: number): string => {
   let word = ''
   let left = number + SYLLABLES.length ** 2
@@ -80,16 +79,16 @@ const idOf = (number: number, chance: Chance) =>
     .toString(16)
     .padStart(8, '0')}-0000-4000-8000-${number.toString(16).padStart(12, '0')}`
 
-interface Planted {
+interface HiddenSeries {
   themes: number[]
   quality: number
   fame: number
 }
 
-function plantSeries(count: number, chance: Chance): { entries: LibraryEntry[]; planted: Planted[] } {
+function makeSeries(count: number, chance: Chance): { entries: LibraryEntry[]; hidden: HiddenSeries[] } {
   const genresOf = Array.from({ length: THEMES }, () => chance.shares(GENRES, 2.4))
   const tagsOf = Array.from({ length: THEMES }, () => chance.shares(TAGS, 2.6))
-  // Every theme has words of its own, in an order of its own.
+  // Every theme has its own words in its own order.
   const wordsOf = Array.from({ length: THEMES }, () =>
     Array.from({ length: 250 }, () => BACKGROUND_WORDS + chance.whole(WORDS - BACKGROUND_WORDS)),
   )
@@ -98,7 +97,7 @@ function plantSeries(count: number, chance: Chance): { entries: LibraryEntry[]; 
     themes: chance.shares(THEMES, 2.8),
     skill: chance.normal(),
   }))
-  const planted: Planted[] = []
+  const hidden: HiddenSeries[] = []
   const entries: LibraryEntry[] = []
   for (let index = 0; index < count; index++) {
     const person = people[chance.skewed(people.length, 1.4)]!
@@ -106,7 +105,7 @@ function plantSeries(count: number, chance: Chance): { entries: LibraryEntry[]; 
     const themes = person.themes.map((share, theme) => 0.55 * share + 0.45 * own[theme]!)
     const quality = 0.5 * person.skill + chance.normal()
     const fame = 0.4 * quality + chance.normal()
-    planted.push({ themes, quality, fame })
+    hidden.push({ themes, quality, fame })
     const names = (of: number[][], prefix: string, many: number, noise: number, end: number) => [
       ...new Set(
         Array.from(
@@ -126,7 +125,7 @@ function plantSeries(count: number, chance: Chance): { entries: LibraryEntry[]; 
       genres: names(genresOf, 'Genre', 1 + chance.whole(3), 0.15, GENRES),
       tags: names(tagsOf, 'Tag', chance.whole(7), 0.25, TAGS),
       authors: [person.name, ...(chance.next() < 0.3 ? [people[chance.whole(people.length)]!.name] : [])],
-      // Libraries have gaps.
+      // Some series of real libraries have no summary.
       summary: chance.next() < 0.15 ? null : words.join(' '),
       language: chance.next() < 0.9 ? 'en' : 'de',
       status: 'ongoing',
@@ -141,26 +140,26 @@ function plantSeries(count: number, chance: Chance): { entries: LibraryEntry[]; 
     }
     entries.push(entry)
   }
-  return { entries, planted }
+  return { entries, hidden }
 }
 
-/** One reader: tastes for a few themes, a favorite or two among people, and a share of chance and of what everybody reads. */
-function plantReader(planted: readonly Planted[], entries: readonly LibraryEntry[], chance: Chance): PlantedReader {
+/** One user: preferences for a few themes, and a share of chance and of popularity. */
+function makeUser(hidden: readonly HiddenSeries[], entries: readonly LibraryEntry[], chance: Chance): SyntheticUser {
   const wants = chance.shares(THEMES, 2.2)
   const average = 1 / THEMES
-  const taste = new Float64Array(planted.length)
-  const draw = new Float64Array(planted.length)
-  const taken = new Float64Array(planted.length)
+  const taste = new Float64Array(hidden.length)
+  const draw = new Float64Array(hidden.length)
+  const appeal = new Float64Array(hidden.length)
   const followsCrowd = 0.4 + 1.6 * chance.next()
-  for (const [index, { themes, quality, fame }] of planted.entries()) {
+  for (const [index, { themes, quality, fame }] of hidden.entries()) {
     const match = themes.reduce((sum, share, theme) => sum + share * (wants[theme]! - average), 0)
     taste[index] = 30 * match + 0.5 * quality
     draw[index] = taste[index]! + followsCrowd * fame
-    taken[index] = draw[index]! + chance.gumbel()
+    appeal[index] = draw[index]! + chance.gumbel()
   }
   const many = 14 + chance.whole(50)
-  const chosen = [...taken.keys()].sort((a, b) => taken[b]! - taken[a]!).slice(0, many)
-  // In what order they come is chance, so the held-out ones are no worse than the rest.
+  const chosen = [...appeal.keys()].sort((a, b) => appeal[b]! - appeal[a]!).slice(0, many)
+  // The order is random, so those held out are no worse than the others.
   const order = chosen.map((index) => ({ index, at: chance.next() })).sort((a, b) => a.at - b.at)
   const liked = [...taste].sort((a, b) => a - b)[Math.floor(taste.length * 0.8)]!
   const read = order.map(({ index }, position) => {
@@ -172,25 +171,25 @@ function plantReader(planted: readonly Planted[], entries: readonly LibraryEntry
   return { read: read.slice(0, -HELD_OUT), heldOut: read.slice(-HELD_OUT).map(({ index }) => index), taste, draw }
 }
 
-export function plantLibrary(seriesCount: number, readerCount: number, seed: number): PlantedLibrary {
+export function makeLibrary(seriesCount: number, userCount: number, seed: number): SyntheticLibrary {
   const chance = openChance(seed)
-  const { entries, planted } = plantSeries(seriesCount, chance)
-  const readers = Array.from({ length: readerCount }, () => plantReader(planted, entries, chance))
-  // What everybody reads is told without what is held out, or it would tell of it.
+  const { entries, hidden } = makeSeries(seriesCount, chance)
+  const users = Array.from({ length: userCount }, () => makeUser(hidden, entries, chance))
+  // The popularity is counted without the series held out, or it would reveal them.
   const crowd = new Uint32Array(seriesCount)
-  for (const { read } of readers) for (const { index } of read) crowd[index]! += 1
+  for (const { read } of users) for (const { index } of read) crowd[index]! += 1
   for (const [index, entry] of entries.entries()) entry.readers = crowd[index]! >= 3 ? crowd[index]! : 0
-  return { entries, readers }
+  return { entries, users }
 }
 
-/** The library as a reader sees it who has read the first of what they read. */
+/** The library as a user sees it after reading the first of their series. */
 export function entriesFor(
-  library: PlantedLibrary,
-  reader: Pick<PlantedReader, 'read'>,
+  library: SyntheticLibrary,
+  user: Pick<SyntheticUser, 'read'>,
   firstOnly = Number.POSITIVE_INFINITY,
 ): LibraryEntry[] {
   const entries = [...library.entries]
-  for (const { index, share, rating, day } of reader.read.slice(0, firstOnly)) {
+  for (const { index, share, rating, day } of user.read.slice(0, firstOnly)) {
     const entry = entries[index]!
     entries[index] = {
       ...entry,

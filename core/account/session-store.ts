@@ -38,7 +38,7 @@ type Rotation =
   | { outcome: 'rotated'; sessionId: string; user: User }
   /** Unknown, expired, or its session has ended. */
   | { outcome: 'refused' }
-  /** Used before: somebody has a copy. The session was revoked. */
+  /** Used before, so another client has a copy. The session was revoked. */
   | { outcome: 'reused'; sessionId: string; userId: string }
 
 /** Exchanges a refresh token for the next one of its family. Each works once; the second use ends the session. */

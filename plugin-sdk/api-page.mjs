@@ -3,10 +3,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { buildKit } from './build.mjs'
+import { buildSdk } from './build.mjs'
 
 /**
- * Writes docs/plugin-api.md from the declarations of the built kit, so that the page is always correct. A test compares them.
+ * Writes docs/plugin-api.md from the declarations of the built SDK, so that the page is always correct. A test compares them.
  *
  *     node plugin-sdk/api-page.mjs
  */
@@ -33,9 +33,9 @@ const MODULES = /** @type {const} */ ([
 
 const HEAD = `# Plugin API
 
-For authors of plugins: every declaration of \`@carrel/plugin-sdk\`. The [README of the kit](../plugin-sdk/README.md) explains how to use them; the limits are in [plugin-limits.md](plugin-limits.md).
+For authors of plugins: every declaration of \`@carrel/plugin-sdk\`. The [README of the SDK](../plugin-sdk/README.md) explains how to use them; the limits are in [plugin-limits.md](plugin-limits.md).
 
-\`node plugin-sdk/api-page.mjs\` writes this page from the kit.
+\`node plugin-sdk/api-page.mjs\` generates this page from the SDK.
 `
 
 /**
@@ -113,7 +113,7 @@ const tagText = (tag, first) =>
 export async function describeApi() {
   const out = await mkdtemp(path.join(tmpdir(), 'carrel-api-'))
   try {
-    await buildKit(out)
+    await buildSdk(out)
     const parts = [HEAD]
     for (const [title, about, files] of MODULES) {
       const texts = await Promise.all(files.map((file) => readFile(path.join(out, `${file}.d.ts`), 'utf8')))

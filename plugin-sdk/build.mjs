@@ -12,19 +12,19 @@ import { build } from 'esbuild'
  *     node build.mjs [folder]      by default into dist/ beside this file
  */
 
-const kit = path.dirname(fileURLToPath(import.meta.url))
-const root = path.dirname(kit)
+const sdk = path.dirname(fileURLToPath(import.meta.url))
+const root = path.dirname(sdk)
 /** Modules that bundle third-party parsers. */
 const BUNDLED = ['html', 'xml']
 // Not bin/tsc: the module hooks that test runners load into every process cannot load files without an extension.
 const TSC = path.join(root, 'node_modules', 'typescript', 'lib', 'tsc.js')
 
 /** @param {string} out */
-export async function buildKit(out) {
+export async function buildSdk(out) {
   await rm(out, { recursive: true, force: true })
   const { status, stdout, error } = spawnSync(
     process.execPath,
-    [TSC, '-p', path.join(kit, 'tsconfig.json'), '--outDir', out, '--pretty', 'false'],
+    [TSC, '-p', path.join(sdk, 'tsconfig.json'), '--outDir', out, '--pretty', 'false'],
     {
       encoding: 'utf8',
       timeout: 120_000,
@@ -34,7 +34,7 @@ export async function buildKit(out) {
 
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: BUNDLED.map((name) => path.join(kit, `${name}.ts`)),
+    entryPoints: BUNDLED.map((name) => path.join(sdk, `${name}.ts`)),
     outdir: out,
     bundle: true,
     format: 'esm',
@@ -50,7 +50,7 @@ export async function buildKit(out) {
   await writeFile(path.join(out, 'THIRD-PARTY-LICENSES.txt'), await licensesOf(Object.keys(metafile.inputs), 'html.js and xml.js'))
 
   // The compiler drops references to files that it does not emit.
-  await copyFile(path.join(kit, 'globals.d.ts'), path.join(out, 'globals.d.ts'))
+  await copyFile(path.join(sdk, 'globals.d.ts'), path.join(out, 'globals.d.ts'))
   for (const name of ['index', ...BUNDLED, 'testing']) {
     const file = path.join(out, `${name}.d.ts`)
     await writeFile(file, `/// <reference path="./globals.d.ts" />\n${await readFile(file, 'utf8')}`)
@@ -77,7 +77,7 @@ export async function licensesOf(inputs, bundles) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const out = path.resolve(process.argv[2] ?? path.join(kit, 'dist'))
+  const out = path.resolve(process.argv[2] ?? path.join(sdk, 'dist'))
   await mkdir(out, { recursive: true })
-  await buildKit(out)
+  await buildSdk(out)
 }

@@ -1,6 +1,6 @@
 /**
- * What the sandbox has beside JavaScript itself, as far as plugins may rely on it: a part of what the web has under the same names. The build puts
- * a reference to it into `index.d.ts`, so plugins compile against it with `"lib": ["es2024"]` and `"types": []`.
+ * The globals of the sandbox besides JavaScript itself on which plugins may rely: a subset of the web APIs with the same names. The build adds a
+ * reference to this file to `index.d.ts`, so plugins compile against it with `"lib": ["es2024"]` and `"types": []`.
  */
 
 /** Runs only during calls: at most 16 pending timers, each up to a minute; they end with the last call. */
@@ -159,7 +159,7 @@ interface Body {
   readonly body: ReadableStream | null
   readonly bodyUsed: boolean
   text(): Promise<string>
-  // biome-ignore lint/suspicious/noExplicitAny: as on the web, where libraries take it for whatever they expect
+  // biome-ignore lint/suspicious/noExplicitAny: as on the web, so that libraries can use the value as any type
   json<Value = any>(): Promise<Value>
   bytes(): Promise<Uint8Array<ArrayBuffer>>
   arrayBuffer(): Promise<ArrayBuffer>

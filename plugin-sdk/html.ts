@@ -1,7 +1,7 @@
 import { is as matches, selectAll, selectOne } from 'css-select'
 import { DomHandler, Parser } from 'htmlparser2'
 
-/** Reading web pages: for services that have no interface of their own. The parser is in this module; it runs in the sandbox, under its limits. */
+/** Parses web pages, for services without an API. The parser is in this module; it runs in the sandbox, under its limits. */
 
 /** The limit of a server. */
 const HTML_LENGTH_MAX = 5 * 1024 * 1024
@@ -14,7 +14,7 @@ const ELEMENTS_MAX = 50_000
 const ATTRIBUTES_MAX = 200_000
 /** Real pages nest below 50; deeper ones only break recursive code. */
 const DEPTH_MAX = 500
-/** Selectors are compiled; a longer one is a mistake. */
+/** Selectors are compiled; a longer one is an error. */
 const SELECTOR_LENGTH_MAX = 1_000
 
 /** The page cannot be parsed: it is too long, nested too deeply, or has too many elements. */

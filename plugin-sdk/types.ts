@@ -169,7 +169,7 @@ export interface RecommendationHandlers<Config = AnyConfig, UserConfig = AnyConf
   dismiss?(request: { externalId: string; reason?: string | null }, ctx: Context<Config, UserConfig>): Promise<unknown> | unknown
 }
 
-// ── What a handler is given beside its request ──────────────────────────────────────────────────────────────────────
+// ── The context of a handler ────────────────────────────────────────────────────────────────────────────────────────
 
 /** As on the web, but bodies are texts, and `redirect` can only be `follow`. */
 export interface FetchInit extends RequestInit {

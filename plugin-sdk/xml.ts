@@ -1,6 +1,6 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser'
 
-/** Reading XML, feeds among it. The parser is in this module; it runs in the sandbox, under its limits. Nothing is expanded and nothing fetched. */
+/** Parses XML, such as feeds. The parser is in this module; it runs in the sandbox, under its limits. It expands no entities and fetches nothing. */
 
 /** The limit of a server. */
 const XML_LENGTH_MAX = 5 * 1024 * 1024

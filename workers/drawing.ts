@@ -23,7 +23,7 @@ interface PictureDrawing extends Drawing {
 
 export type DrawingRequest = PageDrawing | PictureDrawing
 
-/** A drawn page; `incomplete` when a picture on it was too large to decode and is missing. */
+/** A drawn page; `incomplete` when a picture in it is missing because it was too large to decode. */
 export interface DrawnPage extends Cover {
   incomplete: boolean
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // @ts-check
-// Creates a plugin project: `create-plugin my-plugin --template metadata-json-api`. It copies a template and fills in names; it installs and asks nothing.
+// Creates a plugin project: `create-plugin my-plugin --template metadata-json-api`. It copies a template and fills in names. It installs nothing and has no prompts.
 import fs from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -22,16 +22,16 @@ const BROUGHT_FOR = ['linux-x64', 'linux-arm64']
 
 const NAMES = /** @type {const} */ (['metadata-json-api', 'metadata-html', 'recommendations', 'blank'])
 const ABOUT = {
-  'metadata-json-api': 'finds series at a service that speaks JSON',
+  'metadata-json-api': 'finds series at a service with a JSON API',
   'metadata-html': 'finds series on the pages of a web site',
-  recommendations: 'recommends what to read next, from what a reader has',
+  recommendations: 'recommends what to read next, from the books of a user',
   blank: 'one function, and nothing else',
 }
 
 const isNodeOld = Number(process.versions.node.split('.')[0]) < NEEDED_NODE
 const system = `${process.platform}-${process.arch}`
 /** In `node_modules/.bin`, where the scripts of the plugin find it first. */
-const brought = BROUGHT_FOR.includes(system) ? { [`node-${system}`]: BROUGHT_NODE } : null
+const nodePackage = BROUGHT_FOR.includes(system) ? { [`node-${system}`]: BROUGHT_NODE } : null
 
 /** Words with hyphens, as allowed in npm and manifests. */
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
@@ -45,7 +45,7 @@ Begins a plugin for Carrel in a new folder.
 
   --template <name>   one of these; metadata-json-api unless given
 ${NAMES.map((name) => `      ${name.padEnd(18)} ${ABOUT[name]}`).join('\n')}
-  --id <id>           such as org.example.my-plugin, the same for ever; org.example.<folder> unless given`
+  --id <id>           such as org.example.my-plugin, which never changes; default: org.example.<folder>`
 
 function main() {
   const { values, positionals } = read()
@@ -98,7 +98,7 @@ function main() {
         : []),
     ].join('\n'),
   )
-  if (!isCheckout && isNodeOld && brought === null)
+  if (!isCheckout && isNodeOld && nodePackage === null)
     process.stderr.write(`Install Node ${NEEDED_NODE} first: the tool does not run on this version, ${process.versions.node}.\n`)
 }
 
@@ -112,7 +112,7 @@ const ofCheckout = (folder) => ({
 /** All three packages are released together, with the same version. */
 function ofPackages() {
   const { version } = JSON.parse(fs.readFileSync(path.join(here, 'package.json'), 'utf8'))
-  const packages = { '@carrel/plugin-sdk': `^${version}`, '@carrel/plugin-tool': `^${version}`, ...(isNodeOld && brought) }
+  const packages = { '@carrel/plugin-sdk': `^${version}`, '@carrel/plugin-tool': `^${version}`, ...(isNodeOld && nodePackage) }
   const lines = Object.entries(packages).map(([name, wanted]) => `"${name}": "${wanted}"`)
   return { checkout: '', tool: 'carrel-plugin', packages: lines.join(',\n    ') }
 }

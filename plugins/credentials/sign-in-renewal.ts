@@ -32,7 +32,7 @@ interface RenewalOptions {
   /** The plugin's own identifier; null when the plugin is gone. */
   keyOf: (pluginId: string) => Promise<string | null>
   /** Called when the service no longer accepts the credentials of this user. */
-  onRefused: (reader: PluginUser) => Promise<void>
+  onRefused: (user: PluginUser) => Promise<void>
 }
 
 /** The credentials as plugins use them. */
@@ -58,7 +58,7 @@ interface RenewalGrant {
 
 class Renewal implements RenewedCredentials {
   readonly #options: RenewalOptions
-  /** By plugin and reader: those who come meanwhile wait for the same. */
+  /** By plugin and user: concurrent callers share one renewal. */
   readonly #underWay = openSingleFlight()
 
   constructor(options: RenewalOptions) {

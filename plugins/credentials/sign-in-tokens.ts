@@ -71,17 +71,16 @@ export async function requestTokens(egress: Egress, { tokenUrl, caller, client, 
   const { grant_type, ...parameters } = grant
   try {
     const response = await genericTokenEndpointRequest(server, itself, authentication, grant_type, parameters, {
-      [customFetch]: (url, { body }) => askService(egress, { url, host, caller, form: String(body) }),
+      [customFetch]: (url, { body }) => requestService(egress, { url, host, caller, form: String(body) }),
     })
     return readTokens(await processGenericTokenEndpointResponse(server, itself, response), host)
   } catch (error) {
     if (error instanceof OperationProcessingError || error instanceof UnsupportedOperationError)
-      throw new TokenError('unreachable', `${host} answered no tokens that can be used.`)
+      throw new TokenError('unreachable', `${host} returned no usable tokens.`)
     throw error
   }
 }
 
-/** What is asked, and by whom. */
 interface ServiceRequest {
   url: string
   host: string
@@ -89,8 +88,8 @@ interface ServiceRequest {
   form: string
 }
 
-/** The answer of a service that does not say no. @throws TokenError */
-async function askService(egress: Egress, { url, host, caller, form }: ServiceRequest): Promise<Response> {
+/** The response of a service that accepts the request. @throws TokenError */
+async function requestService(egress: Egress, { url, host, caller, form }: ServiceRequest): Promise<Response> {
   const answer = await egress
     .fetch(
       {
@@ -119,8 +118,8 @@ async function askService(egress: Egress, { url, host, caller, form }: ServiceRe
 }
 
 /**
- * An answer as RFC 6749, 5.1, wants it, where services are lax: without a type, with an end or a token for renewal that is none. A statement of who has
- * signed in (OpenID) is left out: nobody here asks, and a manifest says nothing to check it by.
+ * Corrects a response to RFC 6749, 5.1: some services omit the type, or send an invalid expiry or refresh token. Leaves out the OpenID `id_token`:
+ * the server does not use it, and a manifest has nothing to verify it with.
  */
 function strictly({ access_token, token_type = 'bearer', refresh_token, expires_in }: Record<string, unknown>): Record<string, unknown> {
   const seconds = typeof expires_in === 'string' && /^\d{1,12}$/.test(expires_in) ? Number(expires_in) : expires_in
@@ -147,9 +146,9 @@ function readTokens(
   { access_token: accessToken, token_type: type, refresh_token, expires_in }: TokenEndpointResponse,
   host: string,
 ): Tokens {
-  if (!isToken(accessToken)) throw new TokenError('unreachable', `${host} answered no access token that can be sent.`)
-  // Others need a proof beside each request, which nobody here could make.
-  if (type !== 'bearer') throw new TokenError('unreachable', `${host} answered tokens of another type than Bearer.`)
+  if (!isToken(accessToken)) throw new TokenError('unreachable', `${host} returned no usable access token.`)
+  // Other types require a proof with each request, which the server cannot make.
+  if (type !== 'bearer') throw new TokenError('unreachable', `${host} returned tokens of another type than Bearer.`)
   const expiresAt = expires_in === undefined ? null : new Date(Date.now() + expires_in * 1000)
   return { accessToken, refreshToken: refresh_token ?? null, expiresAt }
 }

@@ -111,7 +111,7 @@ class OAuthSignIns implements SignIns {
     const pending: PendingSignIn = { verifier: generateRandomCodeVerifier(), redirectUri }
     await this.#keep({ state, browserKey, pending: pending, reader: { pluginId: plugin.id, userId } })
     const url = await authorizationUrl(auth.oauth2, { clientId, state, pending: pending })
-    // The manifest lets https through and nothing else; a browser is sent to nothing else even if that were to change.
+    // The manifest allows only https; check again, so that a later change of the manifest cannot send browsers elsewhere.
     if (url.protocol !== 'https:') return refuse('conflict', `${name} has no valid URL for signing in.`)
     return { redirectUrl: url.href, cookieName: signInCookieName(state), browserKey, seconds: PENDING_SECONDS }
   }
@@ -203,7 +203,7 @@ const unknownSignIn = () =>
 
 const belongsTo = (stateHash: string, { pluginId, userId }: PluginUser) => ['sign-in', stateHash, pluginId, userId]
 
-/** Where the browser is sent to sign in (RFC 6749, 4.1.1, with RFC 7636). */
+/** The URL at which the user signs in (RFC 6749, 4.1.1, with RFC 7636). */
 async function authorizationUrl(
   { authorizeUrl, scopes = [], pkce }: OAuth2,
   { clientId, state, pending }: { clientId: string; state: string; pending: PendingSignIn },

@@ -7,8 +7,8 @@ export interface BundleScan {
   literals: string[]
   /** The place in the source of the literal with this index; null when the source map does not say. */
   placeOf: (literal: number) => Place | null
-  /** Every use of a global name from the given list; `asked` when the code tests for it with `typeof`. */
-  globals: { name: string; asked: boolean; place: Place | null }[]
+  /** Every use of a global name from the given list; `isTested` when the code tests for it with `typeof`. */
+  globals: { name: string; isTested: boolean; place: Place | null }[]
   /** Its imports at run time. */
   imports: string[]
   /** The names of its exports. */
@@ -54,8 +54,8 @@ export async function scanBundle(code: string, names: readonly string[], map: st
   const placeIn = openPlaces(marked.code, marked.map)
   const found = splitTexts(marked.code).bare.matchAll(new RegExp(`(\\btypeof )?${MARK}([A-Za-z_$]+)`, 'g'))
   const globals = [...found].map(({ index, 1: typeOf, 2: name = '' }) => {
-    const asked = typeOf !== undefined
-    return { name, asked, place: placeIn(index + (typeOf?.length ?? 0)) }
+    const isTested = typeOf !== undefined
+    return { name, isTested, place: placeIn(index + (typeOf?.length ?? 0)) }
   })
   const imports = Object.values(built.metafile.inputs).flatMap((input) => input.imports.map(({ path }) => path))
   const exports = Object.values(built.metafile.outputs).flatMap((output) => output.exports)

@@ -15,7 +15,7 @@ export interface Bundle {
   warnings: string[]
 }
 
-const KIT = '@carrel/plugin-sdk'
+const SDK = '@carrel/plugin-sdk'
 /** In a checkout its sources; next to the tool where both are installed. */
 const sources = fileURLToPath(new URL('../../plugin-sdk', import.meta.url))
 
@@ -41,15 +41,15 @@ export const bundleOptions = ({ folder, entry }: Pick<Project, 'folder' | 'entry
     // The map does not contain the author's sources or the paths of their folders.
     sourceRoot: '',
     logLevel: 'silent',
-    plugins: [theKit],
+    plugins: [sdkPlugin],
   }) satisfies esbuild.BuildOptions
 
 /**
  * Resolves the SDK: the one installed by the author, or that of the checkout where it is not installed or not built. In its own namespace, because
  * its path must not appear in the bundle, which would differ on every machine.
  */
-export const theKit: esbuild.Plugin = {
-  name: 'the kit',
+export const sdkPlugin: esbuild.Plugin = {
+  name: 'sdk',
   setup(build) {
     const files = new Map<string, string>()
     const within = (file: string, sideEffects = false) => {
@@ -58,20 +58,20 @@ export const theKit: esbuild.Plugin = {
       return { path: name, namespace: 'plugin-sdk', sideEffects }
     }
     build.onResolve({ filter: /^@carrel\/plugin-sdk(\/|$)/ }, async ({ path: specifier, resolveDir, kind, pluginData }) => {
-      if (pluginData === KIT) return undefined
-      const installed = await build.resolve(specifier, { resolveDir, kind, pluginData: KIT })
+      if (pluginData === SDK) return undefined
+      const installed = await build.resolve(specifier, { resolveDir, kind, pluginData: SDK })
       if (installed.errors.length === 0 && existsSync(installed.path)) return within(installed.path)
-      const source = path.join(sources, `${specifier === KIT ? 'index' : specifier.slice(KIT.length + 1)}.ts`)
+      const source = path.join(sources, `${specifier === SDK ? 'index' : specifier.slice(SDK.length + 1)}.ts`)
       if (existsSync(source)) return within(source)
       const text = existsSync(sources)
         ? `The SDK has no module "${specifier}".`
-        : `The SDK is not installed. Install it: npm install --save-dev ${KIT}`
+        : `The SDK is not installed. Install it: npm install --save-dev ${SDK}`
       return { errors: [{ text }] }
     })
     // Its own files, and the parsers that it bundles.
     build.onResolve({ filter: /./, namespace: 'plugin-sdk' }, async ({ path: specifier, importer, kind }) => {
       const resolveDir = path.dirname(files.get(importer) as string)
-      const { path: file, errors, external, sideEffects } = await build.resolve(specifier, { resolveDir, kind, pluginData: KIT })
+      const { path: file, errors, external, sideEffects } = await build.resolve(specifier, { resolveDir, kind, pluginData: SDK })
       return errors.length > 0 || external ? { errors, external } : within(file, sideEffects)
     })
     build.onLoad({ filter: /.*/, namespace: 'plugin-sdk' }, async ({ path: name }) => {
@@ -81,14 +81,14 @@ export const theKit: esbuild.Plugin = {
   },
 }
 
-/** Packages that tests import, except the SDK, which {@link theKit} resolves: Node loads them from where they are installed. */
+/** Packages that tests import, except the SDK, which {@link sdkPlugin} resolves: Node loads them from where they are installed. */
 export const otherPackages: esbuild.Plugin = {
   name: 'other packages',
   setup(build) {
     build.onResolve({ filter: /^[^./#]/ }, async ({ path: specifier, resolveDir, kind, namespace, pluginData }) => {
-      if (kind === 'entry-point' || namespace !== 'file' || pluginData === KIT) return undefined
+      if (kind === 'entry-point' || namespace !== 'file' || pluginData === SDK) return undefined
       // An alias of a project file, as tsconfig.json may define, is bundled.
-      const found = await build.resolve(specifier, { resolveDir, kind, pluginData: KIT })
+      const found = await build.resolve(specifier, { resolveDir, kind, pluginData: SDK })
       const isOwn = found.errors.length === 0 && !found.external && !/[\\/]node_modules[\\/]/.test(found.path)
       return isOwn ? found : { path: specifier, external: true }
     })

@@ -55,7 +55,7 @@ function describeTrace(trace: CallTrace, budget: { cpuMs: number; wallMs: number
     // A failed call does not report it.
     `computed  ${trace.cpuMs === 0 ? 'unknown, because the call failed' : share(trace.cpuMs, budget.cpuMs)}`,
     `took      ${share(trace.wallMs, budget.wallMs)}`,
-    `asked     ${counted(trace.requests.length, 'request')}`,
+    `sent      ${counted(trace.requests.length, 'request')}`,
     ...trace.requests.map(({ method, url, status }) => `  ${status ?? 'no answer'}  ${method} ${url}`),
     ...(trace.progress.length > 0
       ? [`progress  ${trace.progress.map(({ fraction, text }) => `${Math.round(fraction * 100)} %${text ? ` ${text}` : ''}`).join(', ')}`]

@@ -7,29 +7,29 @@ import { commands, FOLDER, getCommand, renderHelp, renderOverview } from './comm
 import packageJson from './package/package.json' with { type: 'json' }
 import { typed } from './typed.ts'
 
-/** Where and for whom a command runs. */
-interface Surroundings {
+/** The environment of a command. */
+interface CommandEnvironment {
   cwd: string
   out: Out
-  /** Whole lines about what went wrong. */
-  complain(text: string): void
+  /** Prints an error message, one or more whole lines. */
+  printError(text: string): void
   stop: AbortSignal
 }
 
-/** Runs what stands on a command line, and tells what a person can mend in a sentence. Answers the exit code. */
-export async function runCommandLine(argv: readonly string[], around: Surroundings): Promise<number> {
+/** Runs a command line. Prints an error that the user can fix as a sentence. Returns the exit code. */
+export async function runCommandLine(argv: readonly string[], environment: CommandEnvironment): Promise<number> {
   try {
-    return await run(argv, around)
+    return await run(argv, environment)
   } catch (error) {
-    // The rest is a bug and shows where it is.
+    // Any other error is a bug: print its stack.
     const isExpected = error instanceof ToolProblem || error instanceof AppError
-    around.complain(printable(isExpected ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)))
+    environment.printError(printable(isExpected ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)))
     return 1
   }
 }
 
-async function run(argv: readonly string[], around: Surroundings): Promise<number> {
-  const { out } = around
+async function run(argv: readonly string[], environment: CommandEnvironment): Promise<number> {
+  const { out } = environment
   const [name, ...rest] = argv
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     out.line(name === 'help' && rest[0] !== undefined ? renderHelp(getCommand(rest[0])) : renderOverview(packageJson.version))
@@ -45,17 +45,17 @@ async function run(argv: readonly string[], around: Surroundings): Promise<numbe
     out.line(renderHelp(command))
     return 0
   }
-  return await start(command, rest, around)
+  return await start(command, rest, environment)
 }
 
-async function start(command: Command, argv: readonly string[], { cwd, out, complain, stop }: Surroundings): Promise<number> {
+async function start(command: Command, argv: readonly string[], { cwd, out, printError, stop }: CommandEnvironment): Promise<number> {
   const { values, words, mistakes } = splitFlags(argv, [...command.flags, FOLDER])
-  if (words.length > command.wordsMax) mistakes.push(`"${words[command.wordsMax]}" is too much.`)
+  if (words.length > command.wordsMax) mistakes.push(`Unexpected argument "${words[command.wordsMax]}".`)
   if (words.length < command.wordsMin) mistakes.push(`An argument is missing. Usage: ${typed(`${command.name} ${command.usage}`)}`)
   if (mistakes.length > 0) throw new ToolProblem([...mistakes, `More: ${typed(`${command.name} --help`)}`].join('\n'))
-  const trouble = (_fields: object, message: string) => complain(printable(message))
-  /** Of the sandbox itself; what plugins say goes where each command shows it. */
-  const log: Log = { debug() {}, info() {}, warn: trouble, error: trouble }
+  const print = (_fields: object, message: string) => printError(printable(message))
+  /** The log of the sandbox itself; each command shows the log lines of plugins in its own way. */
+  const log: Log = { debug() {}, info() {}, warn: print, error: print }
   return await command.run({
     cwd,
     folder: path.resolve(cwd, values.get(FOLDER.name)?.at(-1) ?? '.'),

@@ -26,7 +26,7 @@ const SAMPLES: Readonly<Record<string, Json>> = {
 }
 
 /** Allowed error codes: they describe the service or the input, not a bug. */
-const INNOCENT = new Set([
+const ALLOWED_CODES = new Set([
   'rate_limited',
   'not_found',
   'auth',
@@ -122,7 +122,7 @@ class TestedMethod {
     } catch (error) {
       if (!(error instanceof CallProblem)) throw error
       const isSlow = error.code === 'timeout' && error.trace.wallMs >= this.budget.wallMs
-      if (!INNOCENT.has(error.code) || isSlow) throw new Error(`${what}, it ended with ${describeProblem(error)}`)
+      if (!ALLOWED_CODES.has(error.code) || isSlow) throw new Error(`${what}, it ended with ${describeProblem(error)}`)
     }
     return null
   }

@@ -130,12 +130,12 @@ function openBuilds(
       const message = `Built ${project.manifest.version}, ${kilobytes(Buffer.byteLength(bundle.code))}`
       out.line(`${out.paint('green', '✔')} ${message}`)
       for (const warning of bundle.warnings) out.line(`  ${out.paint('yellow', '!')} ${printable(warning)}`)
-      page.tell('built', { message: `${message}.` })
+      page.send('built', { message: `${message}.` })
       if (server !== null) await load(project, bundle, server)
     } catch (error) {
       if (!(error instanceof ToolProblem || error instanceof AppError)) throw error
       out.line(`${out.paint('red', '✖')} ${printable(error.message)}`)
-      page.tell('failed', { message: error.message })
+      page.send('failed', { message: error.message })
     }
   }
   const load = async (project: Project, bundle: Bundle, to: SideLoad): Promise<void> => {

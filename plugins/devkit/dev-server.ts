@@ -12,7 +12,7 @@ export interface DevServer {
   /** With the token that grants access. */
   url: string
   /** Sends an event to all open pages. */
-  tell(event: 'built' | 'failed' | 'log', data: unknown): void
+  send(event: 'built' | 'failed' | 'log', data: unknown): void
   close(): void
 }
 
@@ -29,7 +29,7 @@ const page = new URL('dev-page.html', import.meta.url)
 export async function openDevServer(folder: string, session: DevSession, port: number): Promise<DevServer> {
   const token = randomBytes(16).toString('hex')
   const listeners = new Set<http.ServerResponse>()
-  const tell: DevServer['tell'] = (event, data) => {
+  const sendEvent: DevServer['send'] = (event, data) => {
     for (const listener of listeners) listener.write(`event: ${event}\ndata: ${JSON.stringify(data ?? null)}\n\n`)
   }
 
@@ -42,7 +42,7 @@ export async function openDevServer(folder: string, session: DevSession, port: n
     if (key === 'GET ') return await sendPage(response)
     if (key === 'GET state') return send(response, 200, await session.state())
     if (key === 'GET events') return listen(response)
-    if (key === 'POST call') return send(response, 200, await session.call(await readBody(request), (line) => tell('log', line)))
+    if (key === 'POST call') return send(response, 200, await session.call(await readBody(request), (line) => sendEvent('log', line)))
     if (key === 'POST save') return send(response, 200, { file: await save(folder, await readBody(request)) })
     send(response, 404, { message: 'Not found.' })
   }
@@ -77,7 +77,7 @@ export async function openDevServer(folder: string, session: DevSession, port: n
   })
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/${token}/`,
-    tell,
+    send: sendEvent,
     close() {
       server.closeAllConnections()
       server.close()

@@ -7,7 +7,7 @@ const alive = setInterval(() => {}, 60_000)
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   cwd: process.cwd(),
   out: openOut(process.stdout),
-  complain: (text) => void process.stderr.write(`${text}\n`),
+  printError: (text) => void process.stderr.write(`${text}\n`),
   stop: openStopSignal(),
 })
 clearInterval(alive)

@@ -58,7 +58,7 @@ export class CallProblem extends Error implements CallFailure {
   }
 }
 
-/** On two lines when its place in the source is known. */
+/** Two lines when the place in the source is known. */
 export const describeProblem = ({ code, message, source }: Pick<CallProblem, 'code' | 'message' | 'source'>): string =>
   `${code}: ${message}${source === null ? '' : `\n    at ${source}`}`
 
@@ -113,8 +113,8 @@ export class PluginSession {
       const text = await this.#run(opened, method, input, trace, budgetOf(this.#granted, method))
       const answer = readResult(method, text)
       // A server would still return the answer, but here the author can fix it.
-      const [stray] = this.#uncaught
-      if (stray) throw new CallProblem('unhandled', uncaughtMessage(stray.message), trace, sourceIn(this.#built, stray.places))
+      const [rejection] = this.#uncaught
+      if (rejection) throw new CallProblem('unhandled', uncaughtMessage(rejection.message), trace, sourceIn(this.#built, rejection.places))
       return { answer, trace }
     } catch (error) {
       if (!(error instanceof GuestError)) throw error
@@ -163,7 +163,7 @@ export class PluginSession {
       onRequest: openHostAnswers({ egress, storage: this.#storage, library, auth, credentials })(caller),
       // Only the author waits here, so a large answer need not be parsed elsewhere.
       readLarge: async (_kind, body) => readRecord(body)['payload'],
-      onSay: (kind, said) => noteLine(kind, said, trace, onLog),
+      onOutput: (kind, said) => noteLine(kind, said, trace, onLog),
       onUncaught: (error) => void this.#uncaught.push(error),
     })
     trace.cpuMs += answer.cpuMs
@@ -172,9 +172,9 @@ export class PluginSession {
   }
 
   #problemOf(error: GuestError, trace: CallTrace): CallProblem {
-    const stray = error.places.length === 0 ? this.#uncaught[0] : undefined
-    const message = stray ? `${error.message} Before that: ${uncaughtMessage(stray.message)}` : error.message
-    return new CallProblem(codeOf(error), message, trace, sourceIn(this.#built, (stray ?? error).places))
+    const rejection = error.places.length === 0 ? this.#uncaught[0] : undefined
+    const message = rejection ? `${error.message} Before that: ${uncaughtMessage(rejection.message)}` : error.message
+    return new CallProblem(codeOf(error), message, trace, sourceIn(this.#built, (rejection ?? error).places))
   }
 }
 

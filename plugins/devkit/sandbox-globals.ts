@@ -56,15 +56,15 @@ export const INSTEAD: Readonly<Record<string, string>> = {
   require: 'import, which the bundler resolves',
 }
 
-const LOOK = `export default { setup: ({ config }) => config.names.filter((name) => typeof globalThis[name] === 'undefined') }`
+const CHECK = `export default { setup: ({ config }) => config.names.filter((name) => typeof globalThis[name] === 'undefined') }`
 
 /** The globals from the list that the sandbox lacks. */
 export async function listMissingGlobals(supervisor: Supervisor): Promise<string[]> {
   const guest = supervisor.open({
-    name: 'the look at the sandbox',
+    name: 'the check of the globals',
     place: PLACE,
     // As a plugin, because other programs get fewer globals.
-    sources: [{ name: 'look.js', code: LOOK, module: true }],
+    sources: [{ name: 'check.js', code: CHECK, module: true }],
     plugin: { methods: ['setup'], hostCalls: 0, inFlight: 0, logLines: 0, logLength: 0 },
     memoryMbMax: 16,
     load: { cpuMs: 500, wallMs: 5_000 },

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import * as esbuild from 'esbuild'
 import { TESTING_HOST } from '../../plugin-sdk/testing.ts'
-import { asProblem, otherPackages, theKit } from './bundle.ts'
+import { asProblem, otherPackages, sdkPlugin } from './bundle.ts'
 import { describeProblem } from './plugin-session.ts'
 import type { TestingTools } from './testing-host.ts'
 
@@ -89,7 +89,7 @@ async function compile(folder: string, file: string, outfile: string): Promise<v
       target: 'node24',
       sourcemap: 'inline',
       logLevel: 'silent',
-      plugins: [theKit, otherPackages],
+      plugins: [sdkPlugin, otherPackages],
     })
   } catch (error) {
     throw asProblem(error)

@@ -172,7 +172,7 @@ function isMap(map: string | null): boolean {
 function checkGlobals({ globals }: BundleScan): Finding[] {
   const groups = Map.groupBy(globals, ({ name, place }) => `${name} ${place === null ? '' : (packageOf(place.file) ?? '')}`)
   return [...groups.values()].flatMap((group): Finding[] => {
-    const uses = group.filter(({ asked }) => !asked)
+    const uses = group.filter(({ isTested }) => !isTested)
     const [first] = uses
     if (first === undefined) return []
     const { name } = first
@@ -241,16 +241,16 @@ function checkPermissions({ permissions = {} }: Manifest, { bare }: BundleScan):
   const pairs = [
     {
       name: 'network',
-      asked: (permissions.network ?? []).length > 0 || hasMembers(permissions, 'networkFromConfig'),
+      requested: (permissions.network ?? []).length > 0 || hasMembers(permissions, 'networkFromConfig'),
       members: 'fetch|http',
       call: 'ctx.fetch',
     },
-    { name: 'storage', asked: permissions.storage !== undefined, members: 'storage', call: 'ctx.storage' },
-    { name: 'library', asked: (permissions.library ?? []).length > 0, members: 'library', call: 'ctx.library' },
+    { name: 'storage', requested: permissions.storage !== undefined, members: 'storage', call: 'ctx.storage' },
+    { name: 'library', requested: (permissions.library ?? []).length > 0, members: 'library', call: 'ctx.library' },
   ]
-  return pairs.flatMap(({ name, asked, members, call }): Finding[] => {
-    if (asked === uses(members)) return []
-    const message = asked
+  return pairs.flatMap(({ name, requested, members, call }): Finding[] => {
+    if (requested === uses(members)) return []
+    const message = requested
       ? `The manifest requests permissions.${name}, which the code does not use. Administrators trust plugins with fewer permissions more.`
       : `The code seems to use ${call}, but the manifest does not request permissions.${name}. The server will refuse it.`
     return [{ level: 'warning', check: 'permissions', message }]

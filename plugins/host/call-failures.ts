@@ -7,7 +7,7 @@ import type { JsonReader } from '#plugins/host/json-reader.ts'
 import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
 import { findSourceMap, recordFailure } from '#plugins/host/plugin-store.ts'
 import type { CallRecord } from '#plugins/logs/plugin-logs.ts'
-import { harmless, hideSecrets } from '#plugins/logs/text.ts'
+import { hideSecrets, sanitized } from '#plugins/logs/text.ts'
 import type { CodePlace } from '#plugins/packages/source-map.ts'
 import { GuestError, uncaughtMessage } from '#plugins/runtime/guest-error.ts'
 
@@ -111,7 +111,7 @@ class Failures implements CallFailures {
         ? await this.#options.reader.findSource(map, error.places)
         : await this.#sourceOf(map.versionId, error.places)
     const { code, own, retryAfterSeconds, places, message } = error
-    return new GuestError(code, withSource(message, found && harmless(found)), own, retryAfterSeconds, places)
+    return new GuestError(code, withSource(message, found && sanitized(found)), own, retryAfterSeconds, places)
   }
 
   async #sourceOf(versionId: string, places: readonly CodePlace[]): Promise<string | null> {
@@ -121,7 +121,7 @@ class Failures implements CallFailures {
     if (before !== undefined) return before
     const found = await this.#options.reader.findSource(await findSourceMap(this.#options.database, versionId), places)
     if (found === null) return null
-    const source = harmless(hideSecrets(found))
+    const source = sanitized(hideSecrets(found))
     this.#known.set(key, source)
     return source
   }
@@ -134,5 +134,5 @@ class Failures implements CallFailures {
 }
 
 function clean(message: string) {
-  return harmless(hideSecrets(message))
+  return sanitized(hideSecrets(message))
 }

@@ -1,6 +1,6 @@
 import { readResult } from '#plugins/host/results.ts'
 import { jsonExcess } from '#plugins/packages/json-bounds.ts'
-import { type CodePlace, findSource, type KeptMap } from '#plugins/packages/source-map.ts'
+import { type CodePlace, findSource, type StoredMap } from '#plugins/packages/source-map.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import { JSON_BOUNDS } from '#plugins/runtime/guest-text.ts'
 
@@ -20,7 +20,7 @@ export type JsonOutcome = { json: string; value?: string; leftOut?: string } | {
 /** Parses one text, in a thread that blocks nobody. The limits bound the cost of parsing its output. */
 export function readJob(job: JsonJob): JsonOutcome {
   // It was limited before it was stored.
-  if (job.kind === 'source') return { json: JSON.stringify(findSource(JSON.parse(job.text) as KeptMap, job.places)) }
+  if (job.kind === 'source') return { json: JSON.stringify(findSource(JSON.parse(job.text) as StoredMap, job.places)) }
   const excess = jsonExcess(job.text, JSON_BOUNDS)
   if (excess !== null) return { refused: excess }
   try {

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import type { JsonJob, JsonOutcome } from '#plugins/host/json-job.ts'
 import { readResult } from '#plugins/host/results.ts'
 import { jsonExcess } from '#plugins/packages/json-bounds.ts'
-import { type CodePlace, findSource, inBundle, type KeptMap } from '#plugins/packages/source-map.ts'
+import { type CodePlace, findSource, inBundle, type StoredMap } from '#plugins/packages/source-map.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import { JSON_BOUNDS, JsonText, MAIN_LENGTH_MAX } from '#plugins/runtime/guest-text.ts'
 
@@ -82,7 +82,7 @@ class ThreadReader implements JsonReader {
 
   async findSource(map: string | null, places: readonly CodePlace[]): Promise<string | null> {
     if (map === null || places.length === 0) return inBundle(places)
-    if (map.length <= MAIN_MAP_LENGTH_MAX) return findSource(JSON.parse(map) as KeptMap, places)
+    if (map.length <= MAIN_MAP_LENGTH_MAX) return findSource(JSON.parse(map) as StoredMap, places)
     const waited = new AbortController()
     const tooLong = sleep(SOURCE_MS_MAX, null, { signal: waited.signal, ref: false }).catch(() => null)
     const work = this.#finding.then(() => (waited.signal.aborted ? null : this.#readBeside({ kind: 'source', text: map, places })))

@@ -17,7 +17,7 @@ import { budgetOf, REFRESH, SETUP } from '#plugins/host/plugin-program.ts'
 import { findPlugin } from '#plugins/host/plugin-store.ts'
 import { findUserPlugin } from '#plugins/host/user-plugin-store.ts'
 import type { CallRecord, PluginLogs } from '#plugins/logs/plugin-logs.ts'
-import { harmless, hideSecrets, redact } from '#plugins/logs/text.ts'
+import { hideSecrets, redact, sanitized } from '#plugins/logs/text.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import { type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import type { Permissions } from '#plugins/packages/permissions.ts'
@@ -268,8 +268,8 @@ class Calls implements PluginCalls {
       const answer = await this.#run(isolate.guest, setting, { method, text, budget }, running)
       noteWork()
       const onLeftOut = (what: string) => {
-        record.log('warn', harmless(what))
-        this.#options.log.warn({ plugin: plugin.key, callId }, `${plugin.key}: ${harmless(what)}`)
+        record.log('warn', sanitized(what))
+        this.#options.log.warn({ plugin: plugin.key, callId }, `${plugin.key}: ${sanitized(what)}`)
       }
       return { answer, result: await this.#reader.readResult(method, answer.text, onLeftOut) }
     })
@@ -298,12 +298,12 @@ class Calls implements PluginCalls {
       }),
       readLarge: (kind, text) => this.#reader.readLarge(kind, text),
       ...(running && { onUncaught: (error: GuestError) => void running.uncaught.push(error) }),
-      onSay: this.#sayFor(plugin, callId, running),
+      onOutput: this.#outputHandler(plugin, callId, running),
     })
   }
 
   /** Handles log lines and progress of a plugin. */
-  #sayFor(plugin: InstalledPlugin, callId: string, running: Running | undefined): NonNullable<CallOptions['onSay']> {
+  #outputHandler(plugin: InstalledPlugin, callId: string, running: Running | undefined): NonNullable<CallOptions['onOutput']> {
     return (kind, { level, message, data, fraction, text }) => {
       if (kind === 'progress') {
         if (typeof fraction !== 'number') return
@@ -314,7 +314,7 @@ class Calls implements PluginCalls {
       running?.record.log(to, message, data)
       this.#options.log[to](
         { plugin: plugin.key, callId, data: redact(data, { lengthMax: LOGGED_LENGTH_MAX }).value },
-        `${plugin.key}: ${harmless(hideSecrets(String(message)))}`,
+        `${plugin.key}: ${sanitized(hideSecrets(String(message)))}`,
       )
     }
   }

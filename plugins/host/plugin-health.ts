@@ -11,9 +11,9 @@ export const QUARANTINE = { codes: ['memory', 'crash', 'cpu'], minutes: 10, fail
 /** Precise enough for the time of the last success; writing it takes longer than a call. */
 const SUCCESS_EVERY_MS = 60_000
 /** Codes that are not a failure of the plugin. */
-const INNOCENT = new Set(['rate_limited', 'not_found', 'auth', 'upstream', 'config', 'permission', 'closed', 'limit', 'server', 'busy'])
+const NOT_COUNTED = new Set(['rate_limited', 'not_found', 'auth', 'upstream', 'config', 'permission', 'closed', 'limit', 'server', 'busy'])
 /** Codes that a plugin may use; any other code of its own counts as `thrown`, because sandbox codes are reserved. */
-const OWN_CODES = new Set([...INNOCENT, 'invalid_argument', 'too_large'])
+const OWN_CODES = new Set([...NOT_COUNTED, 'invalid_argument', 'too_large'])
 
 /** @param error of a call; returns the code used for plugins, users and metrics */
 export function failureCode(error: GuestError): string {
@@ -23,7 +23,7 @@ export function failureCode(error: GuestError): string {
 }
 
 /** Whether the code counts against the plugin. */
-export const countsAgainstPlugin = (code: string): boolean => !INNOCENT.has(code)
+export const countsAgainstPlugin = (code: string): boolean => !NOT_COUNTED.has(code)
 
 interface CallFailure {
   method: string

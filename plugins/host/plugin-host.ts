@@ -168,8 +168,8 @@ class Administration implements PluginAdministration {
     const read = readConfig(manifest.config, config)
     for (const key of hostKeysOf(manifest)) {
       const ruled = ruleOfAddress(read[key], { isPrivate: privateHosts, local: this.#options.egress.local })
-      if (read[key] !== undefined && 'mistake' in ruled)
-        refuse('invalid_value', `config/${key}: ${ruled.mistake}`, { details: [{ path: `/config/${key}`, message: ruled.mistake }] })
+      if (read[key] !== undefined && 'error' in ruled)
+        refuse('invalid_value', `config/${key}: ${ruled.error}`, { details: [{ path: `/config/${key}`, message: ruled.error }] })
     }
   }
 }

@@ -19,7 +19,7 @@ export const budgetOf = ({ cpuMs, wallMs }: Permissions, method: string): Budget
 /** A hundred complete results take half of it. */
 const RESULT_LENGTH_MAX = 1024 * 1024
 /** Limits of one call. A library of 20,000 series has 100 pages; 8 concurrent host calls use a service's rate fully, and nobody reads more lines. */
-const ASKING = { hostCalls: 200, inFlight: 8, logLines: 200, logLength: 64 * 1024 }
+const CALL_LIMITS = { hostCalls: 200, inFlight: 8, logLines: 200, logLength: 64 * 1024 }
 /** Concurrent and queued calls; further ones are refused with a retry time. */
 const CALLS = { concurrency: 4, queueMax: 64 }
 
@@ -42,6 +42,6 @@ export function pluginProgram(given: {
     resultLengthMax: RESULT_LENGTH_MAX,
     ...CALLS,
     restMs: 0,
-    plugin: { methods: [...LIFECYCLE, ...methods], ...ASKING },
+    plugin: { methods: [...LIFECYCLE, ...methods], ...CALL_LIMITS },
   }
 }

@@ -70,15 +70,15 @@ class PluginProviders implements ProviderClient {
   }
 
   search(id: string, kind: Kind, query: SearchQuery, signal?: AbortSignal): Promise<Answered<SearchAnswer>> {
-    return this.#askForServer(id, `metadata.${kind}.search`, query, signal)
+    return this.#callForServer(id, `metadata.${kind}.search`, query, signal)
   }
 
   match(id: string, kind: Kind, query: MatchQuery, signal?: AbortSignal): Promise<Answered<MatchAnswer>> {
-    return this.#askForServer(id, `metadata.${kind}.match`, query, signal)
+    return this.#callForServer(id, `metadata.${kind}.match`, query, signal)
   }
 
   get<K extends Kind>(id: string, kind: K, externalId: string, signal?: AbortSignal): Promise<Answered<MetadataAnswers[K]>> {
-    return this.#askForServer(id, `metadata.${kind}.get`, { externalId }, signal)
+    return this.#callForServer(id, `metadata.${kind}.get`, { externalId }, signal)
   }
 
   async listRecommenders(userId: string): Promise<Recommender[]> {
@@ -136,7 +136,7 @@ class PluginProviders implements ProviderClient {
     return hasFailed(attempt) ? { failure: providerFailureOf(attempt.failed) } : { answer: attempt.result as Answer }
   }
 
-  #askForServer<Answer>(pluginId: string, method: string, input: unknown, signal: AbortSignal | undefined) {
+  #callForServer<Answer>(pluginId: string, method: string, input: unknown, signal: AbortSignal | undefined) {
     return this.#ask<Answer>({ pluginId, method, input, userId: null, ...(signal && { signal }) })
   }
 

@@ -16,7 +16,7 @@ import type { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
 import type { ProposedBy } from '#core/metadata/field.ts'
 import type { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
-import type * as Kit from '../../plugin-sdk/types.ts'
+import type * as Sdk from '../../plugin-sdk/types.ts'
 
 /**
  * Schemas of plugin answers, by method; the types of the SDK are checked against them. Unknown members are dropped, texts are cut, numbers are
@@ -25,9 +25,9 @@ import type * as Kit from '../../plugin-sdk/types.ts'
 
 /** The compiler reports members that the SDK's type lacks. */
 type Has<Answer, _Proposed extends keyof Answer> = Answer
-export type KitAnswers = {
-  series: Has<Kit.SeriesMetadata, ProposedBy<typeof SERIES_FIELDS>>
-  book: Has<Kit.BookMetadata, ProposedBy<typeof BOOK_FIELDS>>
+export type SdkAnswers = {
+  series: Has<Sdk.SeriesMetadata, ProposedBy<typeof SERIES_FIELDS>>
+  book: Has<Sdk.BookMetadata, ProposedBy<typeof BOOK_FIELDS>>
 }
 
 /** The schema of every method's answer; answers of other methods are ignored. */

@@ -61,9 +61,9 @@ export interface UserPlugins {
 }
 
 /** Plugins whose functions run for one user; the others are for administrators. */
-const isForReaders = ({ manifest }: InstalledPlugin): boolean => manifest.capabilities.recommendations !== undefined
+const isForUsers = ({ manifest }: InstalledPlugin): boolean => manifest.capabilities.recommendations !== undefined
 /** Whether users may use it now. */
-export const isOffered = (plugin: InstalledPlugin): boolean => plugin.state === 'enabled' && plugin.granted !== null && isForReaders(plugin)
+export const isOffered = (plugin: InstalledPlugin): boolean => plugin.state === 'enabled' && plugin.granted !== null && isForUsers(plugin)
 
 interface UserPluginsOptions {
   database: Knex
@@ -93,7 +93,7 @@ class PluginsOfUsers implements UserPlugins {
     const [all, mine] = await Promise.all([this.#options.plugins.list(), listUserPlugins(this.#options.database, userId)])
     const ofMine = mine.flatMap((own) => {
       const plugin = all.find(({ id }) => id === own.pluginId)
-      return plugin !== undefined && isForReaders(plugin) ? [{ own, plugin }] : []
+      return plugin !== undefined && isForUsers(plugin) ? [{ own, plugin }] : []
     })
     const on = ofMine.filter(({ own }) => own.enabled)
     const rest = all.filter((plugin) => isOffered(plugin) && !on.some(({ own }) => own.pluginId === plugin.id))
@@ -106,7 +106,7 @@ class PluginsOfUsers implements UserPlugins {
 
   async enable(userId: string, pluginId: string): Promise<OwnPlugin> {
     const plugin = await this.#options.plugins.get(pluginId)
-    if (!isForReaders(plugin))
+    if (!isForUsers(plugin))
       refuse('invalid_request', `${plugin.manifest.name} has no functions for single users; only administrators use it.`)
     if (!isOffered(plugin)) refuse('not_found', `There is no plugin ${pluginId} for you to enable.`)
     if (!(await enableUserPlugin(this.#options.database, { userId, pluginId })))
@@ -198,7 +198,7 @@ class PluginsOfUsers implements UserPlugins {
   async #getOwn(userId: string, pluginId: string): Promise<{ own: UserPlugin; plugin: InstalledPlugin }> {
     const own = (await findUserPlugin(this.#options.database, { userId, pluginId })) ?? none(pluginId)
     const plugin = await this.#options.plugins.get(pluginId)
-    return isForReaders(plugin) ? { own, plugin } : none(pluginId)
+    return isForUsers(plugin) ? { own, plugin } : none(pluginId)
   }
 
   /** Closes isolates that run with the user's previous settings. */

@@ -1,4 +1,4 @@
-import { cutBytes, harmless, hideSecrets, redact } from '#plugins/logs/text.ts'
+import { cutBytes, hideSecrets, redact, sanitized } from '#plugins/logs/text.ts'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -84,7 +84,7 @@ export const isAtLeast = (level: LogLevel, least: LogLevel): boolean => LOG_LEVE
 function readData(data: unknown, bytesMax: number, secrets: readonly string[]): string | null {
   if (data === undefined || data === null) return null
   const text = JSON.stringify(redact(readJson(data), { lengthMax: DATA_LENGTH_MAX, secrets }).value)
-  return cutBytes(harmless(text), Math.max(0, bytesMax)) || null
+  return cutBytes(sanitized(text), Math.max(0, bytesMax)) || null
 }
 
 function readJson(data: unknown): unknown {
@@ -99,7 +99,7 @@ function readJson(data: unknown): unknown {
 
 function readLine({ level, message, data, callId, method, secrets }: WrittenLine): Omit<LogLine, 'id' | 'at'> {
   const text = typeof message === 'string' ? message : (JSON.stringify(redact(message, { lengthMax: LINE_BYTES_MAX }).value) ?? '')
-  const visible = cutBytes(harmless(hideSecrets(text.slice(0, LINE_BYTES_MAX * 2), secrets)), LINE_BYTES_MAX)
+  const visible = cutBytes(sanitized(hideSecrets(text.slice(0, LINE_BYTES_MAX * 2), secrets)), LINE_BYTES_MAX)
   return {
     level: LOG_LEVELS.find((one) => one === level) ?? 'debug',
     message: visible,
@@ -123,7 +123,7 @@ class LastLines implements Lines {
   #tokens = BURST
   #filledAt: number
   #leftOut = 0
-  #told = 0
+  #reported = 0
   #closed = false
 
   constructor(now: () => number) {
@@ -140,9 +140,12 @@ class LastLines implements Lines {
       return 0
     }
     let grown = 0
-    if (this.#leftOut > this.#told) {
-      grown += this.#keep({ ...OF_SERVER, message: `${this.#leftOut - this.#told} lines were dropped: the plugin wrote them too fast.` })
-      this.#told = this.#leftOut
+    if (this.#leftOut > this.#reported) {
+      grown += this.#keep({
+        ...OF_SERVER,
+        message: `${this.#leftOut - this.#reported} lines were dropped: the plugin wrote them too fast.`,
+      })
+      this.#reported = this.#leftOut
     }
     grown += this.#keep(readLine(line))
     this.#wake()

@@ -1,7 +1,7 @@
 import { refuse } from '#core/foundation/errors.ts'
 import { type Lines, type LogLevel, type LogLine, missedLine, openLines } from '#plugins/logs/lines.ts'
 import { type Counted, type Metrics, type Numbers, openMetrics } from '#plugins/logs/metrics.ts'
-import { harmless, hideSecrets, redact } from '#plugins/logs/text.ts'
+import { hideSecrets, redact, sanitized } from '#plugins/logs/text.ts'
 
 /** The start of a call. */
 interface CallBegun {
@@ -318,7 +318,7 @@ class RunningCall implements CallRecord {
   }
 
   fetch(host: string, outcome: number | string, bytes: number, cached: boolean, waitedMs = 0): void {
-    const request = { host: harmless(host.slice(0, 255)), outcome: String(outcome).slice(0, 40), bytes, cached }
+    const request = { host: sanitized(host.slice(0, 255)), outcome: String(outcome).slice(0, 40), bytes, cached }
     this.#kept.metrics.fetched({ ...request, waitedMs })
     if (this.#fetches.length < FETCHES_KEPT) this.#fetches.push(request)
   }
@@ -329,19 +329,19 @@ class RunningCall implements CallRecord {
     const kept = this.#kept
     kept.metrics.ended(this.#call.method, outcome)
     kept[outcome.code === 'ok' ? 'lastSuccessAt' : 'lastFailureAt'] = new Date(this.#logs.now())
-    const added = this.#toKept(outcome)
+    const added = this.#toStored(outcome)
     kept.calls.push(added)
     const oldest = kept.calls.length > CALLS_KEPT ? kept.calls.shift() : undefined
     this.#logs.grow('callsLength', lengthOf(added) - (oldest ? lengthOf(oldest) : 0))
   }
 
-  #toKept({ input, result, message, source = null, ...counted }: CallEnded): KeptCall {
+  #toStored({ input, result, message, source = null, ...counted }: CallEnded): KeptCall {
     const { callId, method, version, userId } = this.#call
     const given = keepable(input ?? null, counted.inputLength, this.#secrets)
     const answered = keepable(result ?? null, counted.resultLength, this.#secrets)
     return {
       ...{ callId, method, version, userId, startedAt: this.#startedAt, ...counted },
-      message: message === undefined ? null : harmless(hideSecrets(message.slice(0, MESSAGE_LENGTH_MAX), this.#secrets)),
+      message: message === undefined ? null : sanitized(hideSecrets(message.slice(0, MESSAGE_LENGTH_MAX), this.#secrets)),
       source,
       hostCalls: Object.fromEntries(this.#hostCalls),
       fetches: this.#fetches,

@@ -9,7 +9,7 @@ const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
 /** Makes an untrusted text one line that is safe for terminals, logs and pages. JSON stays JSON. */
-export const harmless = (text: string): string =>
+export const sanitized = (text: string): string =>
   text.toWellFormed().replace(UNSAFE, (found) => {
     const code = found.charCodeAt(0)
     return SHORT[found] ?? (code < 0x7f ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`)

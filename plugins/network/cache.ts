@@ -13,7 +13,7 @@ const ENTRY_BYTES_MAX = 1024 * 1024
 /** Limit for "not found": the entry may exist tomorrow, even if existing entries stay valid for long. */
 const ABSENT_SECONDS_MAX = 3_600
 /** Headers of requests that control caches themselves, request a range, or are conditional. */
-const OWN_WAY_HEADERS = [
+const UNCACHEABLE_HEADERS = [
   'cache-control',
   'pragma',
   'range',
@@ -28,12 +28,12 @@ interface ResponseCache {
   /** @param secondsMax maximum age of the response */
   find(key: string, secondsMax: number): EgressResponse | undefined
   /** @param seconds for which the service allows caching; 0 stores nothing */
-  keep(key: string, response: EgressResponse, seconds: number): void
+  store(key: string, response: EgressResponse, seconds: number): void
 }
 
 /** Whether the response to a request may be cached at all. */
 export const isCacheable = ({ method, headers }: Hop): boolean =>
-  method === 'GET' && !OWN_WAY_HEADERS.some((name) => Object.hasOwn(headers, name))
+  method === 'GET' && !UNCACHEABLE_HEADERS.some((name) => Object.hasOwn(headers, name))
 
 /**
  * The key of equal requests: by scope, URL, headers, credentials and rules. Only a hash is stored, because
@@ -47,16 +47,16 @@ export const cacheKeyOf = (parts: { scope: string; hop: Hop; credential: unknown
     .digest('base64url')
 }
 
-/** What does not say for how long it may be kept may be kept without end. */
-const UNSAID = 'Fri, 31 Dec 9999 23:59:59 GMT'
+/** Stands in for a missing expiry: such a response may be cached without end. */
+const NO_EXPIRY = 'Fri, 31 Dec 9999 23:59:59 GMT'
 
-/** For how many seconds a service lets its answer be kept, without asking it again; some thousand years where it does not say. */
-export function keepableSeconds(headers: IncomingHttpHeaders): number {
-  // Who gets a cookie gets an answer of their own, whatever it says of being public; and the library knows `*` only where it stands alone.
+/** For how many seconds a service allows to cache its response without revalidation; some thousand years if it states no limit. */
+export function cacheableSeconds(headers: IncomingHttpHeaders): number {
+  // A response with a cookie is personal, even if it claims to be public. The library recognizes `*` only as the single value of Vary.
   if (headers['set-cookie'] !== undefined || headers['vary']?.includes('*')) return 0
-  // Directives are in any case (RFC 9111, 5.2); the library knows them in lower case.
-  const said = { expires: UNSAID, ...headers, 'cache-control': headers['cache-control']?.toLowerCase() }
-  const policy = new CachePolicy({ headers: {} }, { headers: said })
+  // Directives are case-insensitive (RFC 9111, 5.2); the library expects lower case.
+  const complete = { expires: NO_EXPIRY, ...headers, 'cache-control': headers['cache-control']?.toLowerCase() }
+  const policy = new CachePolicy({ headers: {} }, { headers: complete })
   return Math.max(0, Math.round(policy.maxAge() - policy.age()))
 }
 
@@ -82,7 +82,7 @@ export function openResponseCache(now: () => number = () => performance.now()): 
       return { ...response, headers: response.headers.map(([name, value]) => [name, value]), cached: true }
     },
 
-    keep(key, response, seconds) {
+    store(key, response, seconds) {
       const { status } = response
       if (status !== 200 && status !== 404) return
       const forSeconds = status === 404 ? Math.min(seconds, ABSENT_SECONDS_MAX) : seconds

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type LocalServices, NO_LOCAL_SERVICES, placeOf } from '#core/settings/local-places.ts'
 import { isGrantableAddress, isLocalAddress, isOwnAddress, isPublicAddress, resolveName } from '#plugins/network/address.ts'
 import { type EgressResponse, headersOf, readBody, retryAfterMs } from '#plugins/network/answer.ts'
-import { cacheKeyOf, isCacheable, keepableSeconds, openResponseCache } from '#plugins/network/cache.ts'
+import { cacheableSeconds, cacheKeyOf, isCacheable, openResponseCache } from '#plugins/network/cache.ts'
 import { describeConnectionProblem } from '#plugins/network/connection-problem.ts'
 import { bodyWithoutCredential, type Credential, isFor, withCredential, withoutCredential } from '#plugins/network/credential.ts'
 import { type HostRates, openCallerSemaphore, openHostRateLimiter } from '#plugins/network/host-rate-limiter.ts'
@@ -114,7 +114,7 @@ interface Arrival {
   /** Null when the service does not ask to wait. */
   waitMs: number | null
   /** For how long all responses on the way may be cached. */
-  keepSeconds: number
+  cacheSeconds: number
 }
 
 /** One request to addresses that were checked. */
@@ -164,7 +164,7 @@ class HttpsEgress implements Egress, Downloads {
     const how = { caller, rules, userAgent, credential, encodings: 'gzip, br', bytesMax: RESPONSE_BYTES_MAX, deadlineMs }
     const arrival = await this.#travel(hop, how, outer)
     const response = await responseOf(arrival, credential)
-    if (key !== null) this.#cache.keep(key, response, Math.min(arrival.keepSeconds, cacheSeconds))
+    if (key !== null) this.#cache.store(key, response, Math.min(arrival.cacheSeconds, cacheSeconds))
     return response
   }
 
@@ -257,7 +257,7 @@ class HttpsEgress implements Egress, Downloads {
     const { credential, deadline, signal, bytesMax } = journey
     let hop = first
     let redirects = 0
-    let keepSeconds = Number.POSITIVE_INFINITY
+    let cacheSeconds = Number.POSITIVE_INFINITY
     let hasWaited = false
     for (;;) {
       const at = hop
@@ -266,13 +266,13 @@ class HttpsEgress implements Egress, Downloads {
         journey,
         async (response): Promise<{ next: Hop } | { waitMs: number } | { arrival: Arrival }> => {
           const status = response.statusCode ?? 0
-          keepSeconds = Math.min(keepSeconds, keepableSeconds(response.headers))
+          cacheSeconds = Math.min(cacheSeconds, cacheableSeconds(response.headers))
           const next = redirectOf(status, response.headers.location, at)
           if (next !== null) return { next }
           const waitMs = retryAfterMs(response)
           if (waitMs !== null && !hasWaited && performance.now() + waitMs + RETRY_ROOM_MS < deadline) return { waitMs }
           const bytes = await readBody(response, { method: at.method, host: at.url.host, bytesMax }, signal)
-          return { arrival: { status, url: at.url.href, headers: headersOf(response), bytes, waitMs, keepSeconds } }
+          return { arrival: { status, url: at.url.href, headers: headersOf(response), bytes, waitMs, cacheSeconds } }
         },
       )
       if ('arrival' in step) return step.arrival

@@ -20,7 +20,7 @@ interface HostPace extends Pace {
 
 /** Limit for one host, over all plugins and users: services block clients that send more. Manifests limit the number of parallel requests. */
 const PACE_MAX: HostPace = { perSecond: 5, burst: 10, parallelMax: Number.POSITIVE_INFINITY }
-/** For so long a plugin that asks nothing keeps hosts at its rate: it may have been taken away since. */
+/** The rates of a plugin expire this long after its last request: it may have been removed since. */
 const STATED_MS = 3_600_000
 /** Above this number of hosts, idle ones are forgotten. */
 const HOSTS_MAX = 1_000
@@ -41,11 +41,11 @@ const tooMany = (of: string, waitMs?: number): GuestError => {
 }
 
 /** Waits in a queue; leaves it when the signal aborts. */
-function stand(line: Waiting[], signal: AbortSignal, late: GuestError, onLeave: () => void): Promise<void> {
+function waitIn(queue: Waiting[], signal: AbortSignal, late: GuestError, onLeave: () => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
-      const index = line.indexOf(waiting)
-      if (index >= 0) line.splice(index, 1)
+      const index = queue.indexOf(waiting)
+      if (index >= 0) queue.splice(index, 1)
       onLeave()
       waiting.leave(late)
     }
@@ -56,12 +56,12 @@ function stand(line: Waiting[], signal: AbortSignal, late: GuestError, onLeave: 
       },
       leave: reject,
     }
-    line.push(waiting)
+    queue.push(waiting)
     signal.addEventListener('abort', stop, { once: true })
   })
 }
 
-interface WantedTurn {
+interface RateRequest {
   host: string
   /** The plugin. */
   caller: string
@@ -78,16 +78,16 @@ interface HostRateLimiter {
    * @returns a function to call at the end of the request
    * @throws GuestError rate_limited, at once when the deadline cannot be met
    */
-  take(wanted: WantedTurn): Promise<() => void>
+  take(request: RateRequest): Promise<() => void>
 }
 
 interface Host {
   pace: HostPace
   bucket: TokenBucket
-  /** Requests under way. */
-  inside: number
+  /** Requests in flight. */
+  inFlight: number
   /** Queues by plugin, in the order of their next requests. */
-  lines: Map<string, Waiting[]>
+  queues: Map<string, Waiting[]>
   timer: NodeJS.Timeout | undefined
 }
 
@@ -121,25 +121,25 @@ class FairRateLimiter implements HostRateLimiter {
     else this.#stated.set(caller, { rates, until: this.#now() + STATED_MS })
   }
 
-  async take({ host: name, caller, deadline, signal }: WantedTurn): Promise<() => void> {
+  async take({ host: name, caller, deadline, signal }: RateRequest): Promise<() => void> {
     signal.throwIfAborted()
     const host = this.#find(name)
-    if (host.lines.size === 0 && hasTurn(host)) {
+    if (host.queues.size === 0 && hasCapacity(host)) {
       enter(host)
       return this.#leaveOnce(host)
     }
-    await this.#waitInLine(host, { host: name, caller, deadline, signal })
+    await this.#waitInQueue(host, { host: name, caller, deadline, signal })
     return this.#leaveOnce(host)
   }
 
-  async #waitInLine(host: Host, { host: name, caller, deadline, signal }: WantedTurn): Promise<void> {
-    const line = host.lines.get(caller) ?? []
-    const soonestMs = host.bucket.secondsUntil(line.length + 1, host.pace) * 1000
+  async #waitInQueue(host: Host, { host: name, caller, deadline, signal }: RateRequest): Promise<void> {
+    const queue = host.queues.get(caller) ?? []
+    const soonestMs = host.bucket.secondsUntil(queue.length + 1, host.pace) * 1000
     if (this.#now() + soonestMs > deadline) throw tooMany(`to ${name}`, soonestMs)
-    host.lines.set(caller, line)
-    const turn = stand(line, signal, tooMany(`to ${name}`), () => {
-      if (line.length > 0) return
-      host.lines.delete(caller)
+    host.queues.set(caller, queue)
+    const turn = waitIn(queue, signal, tooMany(`to ${name}`), () => {
+      if (queue.length > 0) return
+      host.queues.delete(caller)
       this.#serve(host)
     })
     if (host.timer === undefined) this.#serve(host)
@@ -147,12 +147,12 @@ class FairRateLimiter implements HostRateLimiter {
   }
 
   #leaveOnce(host: Host): () => void {
-    let isInside = true
+    let isInFlight = true
     return () => {
-      if (!isInside) return
-      isInside = false
-      host.inside -= 1
-      if (host.lines.size > 0) this.#serve(host)
+      if (!isInFlight) return
+      isInFlight = false
+      host.inFlight -= 1
+      if (host.queues.size > 0) this.#serve(host)
     }
   }
 
@@ -166,14 +166,14 @@ class FairRateLimiter implements HostRateLimiter {
     return pace
   }
 
-  /** One that is rested and awaited by nobody is no different from one that was never asked: forgetting it gives nothing away. */
+  /** An idle host whose bucket is full again is equal to a new one, so removing it allows no extra requests. */
   #forget(): void {
     const time = this.#now()
     if (this.#hosts.size <= HOSTS_MAX || time - this.#forgotAt < FORGET_EVERY_MS) return
     this.#forgotAt = time
-    for (const [name, { lines, inside, bucket, pace }] of this.#hosts) {
+    for (const [name, { queues, inFlight, bucket, pace }] of this.#hosts) {
       const restMs = (pace.burst / pace.perSecond) * 1000
-      if (lines.size === 0 && inside === 0 && time - bucket.refilledAt * 1000 > restMs) this.#hosts.delete(name)
+      if (queues.size === 0 && inFlight === 0 && time - bucket.refilledAt * 1000 > restMs) this.#hosts.delete(name)
     }
   }
 
@@ -181,11 +181,11 @@ class FairRateLimiter implements HostRateLimiter {
     const pace = this.#paceOf(name)
     let host = this.#hosts.get(name)
     if (host === undefined) {
-      host = { pace, bucket: new TokenBucket(pace, this.#seconds()), inside: 0, lines: new Map(), timer: undefined }
+      host = { pace, bucket: new TokenBucket(pace, this.#seconds()), inFlight: 0, queues: new Map(), timer: undefined }
       this.#hosts.set(name, host)
       this.#forget()
     }
-    // What has passed since was at the rate of then.
+    // The time until now counts at the previous rate.
     host.bucket.refill(host.pace, this.#seconds())
     host.pace = pace
     host.bucket.refill(pace, this.#seconds())
@@ -197,25 +197,25 @@ class FairRateLimiter implements HostRateLimiter {
     clearTimeout(host.timer)
     host.timer = undefined
     host.bucket.refill(host.pace, this.#seconds())
-    for (const [caller, line] of host.lines) {
-      if (!hasTurn(host)) break
-      host.lines.delete(caller)
+    for (const [caller, queue] of host.queues) {
+      if (!hasCapacity(host)) break
+      host.queues.delete(caller)
       enter(host)
-      line.shift()?.go()
-      if (line.length > 0) host.lines.set(caller, line)
+      queue.shift()?.go()
+      if (queue.length > 0) host.queues.set(caller, queue)
     }
     // When the limit of requests in flight is reached, the end of a request starts the next.
-    if (host.lines.size === 0 || host.inside >= host.pace.parallelMax) return
+    if (host.queues.size === 0 || host.inFlight >= host.pace.parallelMax) return
     // Timers may fire a little early.
     host.timer = setTimeout(() => this.#serve(host), Math.max(host.bucket.secondsUntil(1, host.pace) * 1000, 1))
   }
 }
 
-const hasTurn = ({ bucket, inside, pace }: Host): boolean => bucket.whole >= 1 && inside < pace.parallelMax
+const hasCapacity = ({ bucket, inFlight, pace }: Host): boolean => bucket.whole >= 1 && inFlight < pace.parallelMax
 
 function enter(host: Host): void {
   host.bucket.take()
-  host.inside += 1
+  host.inFlight += 1
 }
 
 interface CallerSemaphore {

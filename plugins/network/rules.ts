@@ -23,26 +23,26 @@ export const localRule = ({ hostname, origin }: URL, methods: readonly string[])
  * @param isPrivate whether an administrator has granted this host explicitly: plain http, its port and private addresses are then allowed,
  * but never this machine
  * @param local hosts that are allowed for development, which need no such grant
- * @returns the mistake in an invalid URL, for the person who entered it
+ * @returns the error in an invalid URL, for the person who entered it
  */
 export function ruleOfAddress(
   address: unknown,
   { isPrivate, local = NO_LOCAL_SERVICES }: { isPrivate: boolean; local?: LocalServices | undefined },
-): { rule: EgressRule } | { mistake: string } {
+): { rule: EgressRule } | { error: string } {
   if (typeof address !== 'string' || address.length > ADDRESS_LENGTH_MAX || !URL.canParse(address))
-    return { mistake: 'It is not a URL such as https://api.example.org.' }
+    return { error: 'It is not a URL such as https://api.example.org.' }
   const { protocol, hostname, username, password, port, origin } = new URL(address)
-  if (protocol !== 'https:' && protocol !== 'http:') return { mistake: 'A URL must start with https:// or http://.' }
+  if (protocol !== 'https:' && protocol !== 'http:') return { error: 'A URL must start with https:// or http://.' }
   if (username !== '' || password !== '')
-    return { mistake: 'A URL must not contain credentials. Enter them in the credential fields of the plugin.' }
+    return { error: 'A URL must not contain credentials. Enter them in the credential fields of the plugin.' }
   const bare = hostname.replace(/^\[|\]$/g, '')
   if (isAllowedLocal(new URL(address), local)) return { rule: localRule(new URL(address), CONFIGURED_METHODS) }
   if (/(^|\.)localhost\.?$/.test(hostname) || (net.isIP(bare) !== 0 && !isGrantableAddress(bare)))
-    return { mistake: `${hostname} is this server itself, or in a network that plugins may not access.` }
+    return { error: `${hostname} is this server itself, or in a network that plugins may not access.` }
   if (isPrivate) return { rule: { host: bare, methods: CONFIGURED_METHODS, origin, private: true } }
   const only = 'only for a host that is granted as a private host'
-  if (protocol !== 'https:') return { mistake: `Plain http is allowed ${only}.` }
-  if (port !== '') return { mistake: `A port is allowed ${only}.` }
-  if (net.isIP(bare) !== 0 || !bare.includes('.')) return { mistake: `${hostname} is not a public host name. Others are allowed ${only}.` }
+  if (protocol !== 'https:') return { error: `Plain http is allowed ${only}.` }
+  if (port !== '') return { error: `A port is allowed ${only}.` }
+  if (net.isIP(bare) !== 0 || !bare.includes('.')) return { error: `${hostname} is not a public host name. Others are allowed ${only}.` }
   return { rule: { host: bare, methods: CONFIGURED_METHODS, origin } }
 }

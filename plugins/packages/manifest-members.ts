@@ -18,12 +18,12 @@ interface UnknownMember {
 export function listUnknownMembers(schema: Shape, value: unknown): UnknownMember[] {
   return [...walk(schema, value, '')].map(({ place, name, names }) => ({
     ...{ place, name: shown(name) },
-    advice: `${didYouMean(name, names)}${standsElsewhere(schema, name, place)}`,
+    advice: `${didYouMean(name, names)}${placeHint(schema, name, place)}`,
   }))
 }
 
 /** " There is one at /http/rateLimit." for a name that belongs to another place, or nothing. */
-export function standsElsewhere(schema: Shape, name: string, place: string): string {
+export function placeHint(schema: Shape, name: string, place: string): string {
   const places = [...new Set(placesOf(schema, name, ''))].filter((one) => one !== `${place}/${name}`).slice(0, PLACES_MAX)
   return places.length === 0 ? '' : ` There is one at ${places.join(', ')}.`
 }

@@ -8,7 +8,7 @@ import { AppError, refuse } from '#core/foundation/errors.ts'
 import { MANIFEST_BYTES_MAX, type Manifest } from '#plugins/packages/manifest.ts'
 import { readPlainJson, shown } from '#plugins/packages/plain-json.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
-import { keptMapOf } from '#plugins/packages/source-map.ts'
+import { storedMapOf } from '#plugins/packages/source-map.ts'
 import { readZip, unpackedBytes, writeZip, ZipError, type ZipFile } from '#plugins/packages/zip.ts'
 
 const INTEGRITY = 'META/integrity.json'
@@ -82,7 +82,7 @@ export function readPackage(bytes: Buffer): PluginPackage {
   return {
     manifest,
     code: readText(main, 'main.js'),
-    sourceMap: keptMapOf(files.get('main.js.map')),
+    sourceMap: storedMapOf(files.get('main.js.map')),
     readme: files.has('README.md') ? readText(need('README.md'), 'README.md') : null,
     sha256: sha256(bytes),
     signedBy: signature === undefined ? [] : readSignatures(signature, listed),

@@ -12,7 +12,7 @@ import {
   PLUGIN_API,
   RESERVED_CAPABILITIES,
 } from '#plugins/packages/manifest.ts'
-import { standsElsewhere } from '#plugins/packages/manifest-members.ts'
+import { placeHint } from '#plugins/packages/manifest-members.ts'
 import { describeProblem, oneOf } from '#plugins/packages/manifest-problem.ts'
 import { readPlainJson, shown } from '#plugins/packages/plain-json.ts'
 import { configSchemaProblem } from '#plugins/packages/plugin-config.ts'
@@ -166,8 +166,7 @@ const nameOf = (value: string, names: readonly string[], what: string): string =
   names.length === 0 ? `there is none yet; add a ${what} first` : oneOf(value, names)
 
 /** Where a member of this name belongs, as the end of a sentence. */
-const elsewhere = (name: string, place: string): string =>
-  standsElsewhere(MANIFEST_SHAPE, name, place).replace(/^ T/, '; t').replace(/\.$/, '')
+const elsewhere = (name: string, place: string): string => placeHint(MANIFEST_SHAPE, name, place).replace(/^ T/, '; t').replace(/\.$/, '')
 
 const hostPattern = new RegExp(HOST)
 const isHostName = (host: string) => hostPattern.test(host) && !host.startsWith('*.')

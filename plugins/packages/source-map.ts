@@ -8,7 +8,7 @@ export interface CodePlace {
 }
 
 /** The stored part of a source map: enough to look up a line. */
-export interface KeptMap {
+export interface StoredMap {
   sources: (string | null)[]
   mappings: string
 }
@@ -28,7 +28,7 @@ const LINES_MAX = 200_000
  * Parses an untrusted source map, without the sources themselves and their names, which are not needed.
  * @returns why it is invalid, as a clause that follows its name
  */
-export function readSourceMap(text: string): { map: KeptMap } | { wrong: string } {
+export function readSourceMap(text: string): { map: StoredMap } | { wrong: string } {
   const excess = jsonExcess(text, BOUNDS)
   if (excess !== null) return { wrong: excess }
   let value: unknown
@@ -57,7 +57,7 @@ function hasMoreLines(mappings: string, linesMax: number): boolean {
 }
 
 /** The source map of a package; null when it has none, or an invalid one. */
-export function keptMapOf(bytes: Uint8Array | undefined): string | null {
+export function storedMapOf(bytes: Uint8Array | undefined): string | null {
   if (bytes === undefined) return null
   const read = readSourceMap(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
   return 'map' in read ? JSON.stringify(read.map) : null
@@ -76,7 +76,7 @@ export const inBundle = (places: readonly CodePlace[]): string | null =>
  * @param places the innermost first
  * @returns null when there are no places
  */
-export function findSource(kept: KeptMap | null, places: readonly CodePlace[]): string | null {
+export function findSource(kept: StoredMap | null, places: readonly CodePlace[]): string | null {
   if (kept === null) return inBundle(places)
   try {
     // Without file names, which the library would resolve as URLs.

@@ -59,7 +59,7 @@ function isMeant({ sha256, pluginKey, versionRange }: Revocation, name: VersionN
   if (pluginKey !== name.key) return false
   if (versionRange === null) return true
   const range = read(versionRange)
-  // Nobody but an index brings ranges here, which are read before; one that this server cannot read means every version rather than none.
+  // Ranges come only from an index, which was checked. If this server cannot parse one, it revokes every version rather than none.
   return range === null || range.test(name.version)
 }
 

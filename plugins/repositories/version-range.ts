@@ -1,21 +1,21 @@
-// By itself, as `compare` elsewhere: all of the package takes twice the time to load.
+// Imported by its own path, as `compare` is elsewhere: loading the whole package takes twice the time.
 import Range from 'semver/classes/range.js'
 
 import minVersion from 'semver/ranges/min-version.js'
 
 export type VersionRange = Range
 
-/** As long as any range that people write, with room. */
+/** Longer than any range that people write. */
 export const RANGE_LENGTH_MAX = 200
 /** Conditions of one range; every one is compared with every version of a list, and reading one takes up to 0.02 ms. */
 const CONDITIONS_MAX = 20
 
 /**
- * Reads a range of semantic versions as npm spells them: `^1.2`, `~1.2.3`, `>=1.0 <3`, `1.0 - 2.4`, `1.x || 2.0.0-rc.1`, `*`. Answers null for what is
- * none, and for an empty one: npm takes that for every version, but here it is more likely a mistake.
+ * Parses a range of semantic versions in npm's syntax: `^1.2`, `~1.2.3`, `>=1.0 <3`, `1.0 - 2.4`, `1.x || 2.0.0-rc.1`, `*`. Returns null for an invalid
+ * range, and for an empty one: npm reads that as every version, but here it is more likely an error.
  *
- * A pre-release lies within a range only where the range names one of the same three numbers: `^1.0` does not ask for what is not ready.
- * @param options.preReleases takes them by their order alone, where the question is what is bad and not what is wanted
+ * A range contains a pre-release only if it names a pre-release of the same three numbers: `^1.0` does not request unfinished versions.
+ * @param options.preReleases compares pre-releases by order alone, for ranges of revoked versions instead of requested ones
  */
 export function readRange(text: string, { preReleases = false }: { preReleases?: boolean } = {}): VersionRange | null {
   if (text.length > RANGE_LENGTH_MAX || !/^[ -~]*$/.test(text)) return null

@@ -70,7 +70,7 @@ export function readRecord(body: string): Record<string, unknown> {
 }
 
 /** Parses a log line or progress: strings, no longer than the prelude makes them. */
-export function readSaid(body: string): Record<string, unknown> {
+export function readOutput(body: string): Record<string, unknown> {
   const said = body.length > LINE_LENGTH_MAX ? {} : readRecord(body)
   const textOf = (value: unknown) => (typeof value === 'string' ? value.slice(0, SAID_LENGTH_MAX) : undefined)
   return { ...said, level: textOf(said['level']), message: textOf(said['message']) ?? '', text: textOf(said['text']) }

@@ -7,7 +7,7 @@ import {
   REQUEST_LENGTHS,
   readEnding,
   readFailure,
-  readSaid,
+  readOutput,
   requestLengthMax,
   STACK_BYTES_MAX,
 } from './guest-text.ts'
@@ -31,7 +31,7 @@ export interface SessionHandler {
   lengthMaxOf(header: Readonly<Record<string, unknown>>): number | null
   onLoaded(defined: unknown): boolean
   onAnswer(header: { kind: 'done' | 'fail'; id: unknown; cpuMs: unknown; wallMs: unknown }, body: string): boolean
-  onSay(kind: 'log' | 'progress' | 'uncaught', id: unknown, body: string): boolean
+  onOutput(kind: 'log' | 'progress' | 'uncaught', id: unknown, body: string): boolean
   onRequest(header: { id: unknown; call: unknown; wanted: unknown }, body: string): boolean
   /** A message for the debugger of the isolate, if there is one. */
   onInspect(body: string): boolean
@@ -232,14 +232,14 @@ export class IsolateSession implements SessionHandler {
     return true
   }
 
-  onSay(kind: 'log' | 'progress' | 'uncaught', id: unknown, body: string): boolean {
+  onOutput(kind: 'log' | 'progress' | 'uncaught', id: unknown, body: string): boolean {
     const running = this.#running.get(id as number)
     if (running === undefined) return false
     const { options } = running.call
     const violation = kind === 'uncaught' ? running.countUncaught() : running.countLine()
     if (violation !== null) return this.#reportViolation(violation)
     if (kind === 'uncaught') options.onUncaught?.(readFailure(body, this.#file))
-    else options.onSay?.(kind, readSaid(body))
+    else options.onOutput?.(kind, readOutput(body))
     return true
   }
 

@@ -66,7 +66,7 @@ export interface CallOptions {
    */
   readLarge?: (kind: string, body: string) => Promise<unknown>
   /** Handles one-way messages of the guest; not validated. */
-  onSay?: (kind: 'log' | 'progress', payload: Record<string, unknown>) => void
+  onOutput?: (kind: 'log' | 'progress', payload: Record<string, unknown>) => void
   /** Called once, for the first unhandled rejection during the call, which continues. */
   onUncaught?: (error: GuestError) => void
 }

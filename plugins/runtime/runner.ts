@@ -234,7 +234,7 @@ export class Runner {
       return isExpected
     }
     if (kind === 'host') return handler.onRequest(header as Parameters<SessionHandler['onRequest']>[0], body)
-    if (kind === 'log' || kind === 'progress' || kind === 'uncaught') return handler.onSay(kind, id, body)
+    if (kind === 'log' || kind === 'progress' || kind === 'uncaught') return handler.onOutput(kind, id, body)
     if (kind === 'inspect') return handler.onInspect(body)
     if (kind !== 'ended') return false
     this.#onSessionEnded(session, header as Record<'code' | 'message' | 'stuck', unknown>, body)

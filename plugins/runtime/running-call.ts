@@ -19,14 +19,14 @@ export type FirstCall = Pick<Call, 'text' | 'budget' | 'options'>
 /** Time beyond the deadline of a call for its runner to terminate it. */
 const GRACE_MS = 250
 
-type Said = Pick<PluginLimits, 'hostCalls' | 'inFlight' | 'logLines'>
+type OutputLimits = Pick<PluginLimits, 'hostCalls' | 'inFlight' | 'logLines'>
 
 /** A call in its isolate: its deadline, host calls and messages. */
 export class RunningCall {
   readonly call: Call
   /** It has exceeded its time once, for whatever reason: it is not repeated. */
   isOverdue = false
-  readonly #limits: Said
+  readonly #limits: OutputLimits
   #deadline: NodeJS.Timeout | undefined
   /** Created with its first host call: it costs more than the rest of a call without any. */
   #ended: AbortController | null = null
@@ -36,7 +36,7 @@ export class RunningCall {
   #hasUncaught = false
   #requestedLength = 0
 
-  constructor(call: Call, limits: Said) {
+  constructor(call: Call, limits: OutputLimits) {
     this.call = call
     this.#limits = limits
   }

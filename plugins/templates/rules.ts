@@ -82,7 +82,7 @@ async function ask<Result>(guest: Guest, name: string, given: object): Promise<R
   return answer.value
 }
 
-/** Exceeded limits are the fault of the rules; unavailability is that of the server. */
+/** The rules cause exceeded limits; the server causes unavailability. */
 function refusalOf({ code, message }: GuestError): AppError {
   const tooMuch: Partial<Record<GuestError['code'], string>> = {
     cpu: `took more than ${CPU_MS} ms of CPU time`,

@@ -193,7 +193,7 @@ function errorOf(problem: TemplateProblem | undefined): AppError {
   })
 }
 
-/** Exceeded limits are the fault of the template; unavailability is that of the server. */
+/** The template causes exceeded limits; the server causes unavailability. */
 function refusalOf({ code, message }: GuestError, cpuMs: number): AppError {
   const tooMuch: Partial<Record<GuestError['code'], string>> = {
     cpu: `The template took more than ${cpuMs} ms of CPU time`,

@@ -33,7 +33,7 @@ const helper = (name: string, about: string, ...examples: [template: string, out
   examples: examples.map(([template, output]) => ({ template, output })),
 })
 
-/** Every helper, by what it is for. Those that answer yes or no stand as a block with {{else}}, or inside of others in parentheses. */
+/** Every helper, by what it is for. Those that test a condition are used as a block with {{else}}, or in parentheses inside of other helpers. */
 export const HELPER_DOCS: readonly HelperDoc[] = [
   helper('if', 'Renders the block unless the value is missing, false, 0, an empty text or an empty list.', [
     '{{#if metadata.publisher}}known{{else}}unknown{{/if}}',

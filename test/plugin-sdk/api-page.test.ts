@@ -23,7 +23,7 @@ t.test('the page has every published declaration, and each compiles for authors'
       ([, name]) => name,
     )
     const found = declarationsOf(text)
-    t.same([...new Set(written)], [...new Set(found.map(({ name }) => name))], `${file}: none is overlooked`)
+    t.same([...new Set(written)], [...new Set(found.map(({ name }) => name))], `${file}: none is missing`)
     for (const { name, code } of found) t.ok(blocks.has(code), `${file}: ${name}`)
     count += found.length
   }

@@ -10,7 +10,7 @@ import { readPackage } from '#plugins/packages/plugin-package.ts'
 import { someOf } from '#test/support/lane-size.ts'
 import { run, succeeds } from '#test/support/plugin-kit.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
-import { buildKit } from '../../plugin-sdk/build.mjs'
+import { buildSdk } from '../../plugin-sdk/build.mjs'
 
 t.setTimeout(300_000)
 
@@ -30,7 +30,7 @@ async function openFolder(t: Test): Promise<string> {
 let kit: string
 t.before(async () => {
   kit = await mkdtemp(path.join(tmpdir(), 'carrel-kit-'))
-  await buildKit(path.join(kit, 'dist'))
+  await buildSdk(path.join(kit, 'dist'))
   for (const name of ['package.json', 'manifest.schema.json']) await symlink(path.join(root, 'plugin-sdk', name), path.join(kit, name))
 })
 t.teardown(() => rm(kit, { recursive: true, force: true }))
@@ -51,28 +51,28 @@ for (const [index, template] of someOf('templates', TEMPLATES, 1).entries())
       return stdout
     }
     const left = (await readdir(project, { recursive: true })).filter((name) => name.endsWith('.template'))
-    t.same(left, [], 'no file keeps the ending of a template')
+    t.same(left, [], 'no file keeps the extension of a template')
     const { scripts, devDependencies } = JSON.parse(await readFile(path.join(project, 'package.json'), 'utf8')) as Record<string, object>
     const own = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8')) as { devDependencies: Record<string, string> }
-    t.match(devDependencies, { typescript: own.devDependencies['typescript'] }, 'the compiler that the kit is built with')
+    t.match(devDependencies, { typescript: own.devDependencies['typescript'] }, 'the compiler that builds the SDK')
     t.same(Object.keys(scripts ?? {}), ['dev', 'test', 'validate', 'pack'])
 
     const tests = await script('test')
     t.match(tests, /✔ \d+ passed/)
-    t.notMatch(tests, '✖', 'neither its own tests nor those of every plugin fail')
-    t.match(await script('pack'), /^✔ org\.example\.my-plugin-1\.0\.0\.plugin\n/, 'there is nothing to say against it')
+    t.notMatch(tests, '✖', 'its own tests and the conformance checks pass')
+    t.match(await script('pack'), /^✔ org\.example\.my-plugin-1\.0\.0\.plugin\n/, 'there are no findings')
     const packed = await readFile(path.join(project, 'org.example.my-plugin-1.0.0.plugin'))
     const { manifest } = readPackage(packed)
     t.match(manifest, { id: 'org.example.my-plugin', name: 'My Plugin', version: '1.0.0' })
     t.notOk(
       (await readdir(project)).some((name) => name.startsWith('.carrel-plugin')),
-      'nothing is left behind',
+      'no files are left',
     )
 
     await mkdir(path.join(project, 'node_modules', '@carrel'), { recursive: true })
     await symlink(kit, path.join(project, 'node_modules', '@carrel', 'plugin-sdk'))
     await succeeds(process.execPath, [tsc, '-p', 'tsconfig.json'], project)
-    t.same(JSON.parse(await script('validate', '--json')), { ok: true, findings: [] }, 'with the kit installed too')
+    t.same(JSON.parse(await script('validate', '--json')), { ok: true, findings: [] }, 'also with the installed SDK')
     const elsewhere = path.join(folder, 'else', 'where')
     await cp(project, elsewhere, { recursive: true, filter: (from) => !from.includes('node_modules') && !from.endsWith('.plugin') })
     const copy = await readProject(elsewhere)
@@ -96,8 +96,8 @@ t.test('invalid arguments are refused with advice', async (t) => {
   }
   await mkdir(path.join(folder, 'full', 'of'), { recursive: true })
   t.match((await run(process.execPath, [program, 'full'], folder)).stderr, /is not empty/)
-  t.same(await readdir(folder), ['full'], 'and nothing was written')
+  t.same(await readdir(folder), ['full'], 'nothing was written')
   t.match(await succeeds(process.execPath, [program, '--help'], folder), /--template <name>/)
   for (const name of ['create-plugin.mjs', '../../plugins/devkit/carrel-plugin.mjs'])
-    t.ok((await stat(path.join(create, name))).mode & 0o100, `${name} can be run`)
+    t.ok((await stat(path.join(create, name))).mode & 0o100, `${name} is executable`)
 })

@@ -12,7 +12,7 @@ t.test('the first matching exchange answers a request', async (t) => {
   const a = exchange({ url: 'https://api.example.org/a?x=1&y=2' })
   const b = exchange({ request: { url: 'https://api.example.org/a?x=1&y=2', method: 'POST' } })
   const replay = play(a, b)
-  t.equal(replay.next(get('https://API.example.org:443/a?y=2&x=1#there')), a, 'one spelling of an address is as good as another')
+  t.equal(replay.next(get('https://API.example.org:443/a?y=2&x=1#there')), a, 'equivalent URLs match')
   t.equal(replay.next({ method: 'post', url: 'https://api.example.org/a?x=1&y=2', body: 'anything' }), b)
   for (const url of [
     'https://api.example.org/a?x=1',
@@ -52,7 +52,7 @@ t.test('a used-up exchange is skipped, and unused required exchanges are reporte
   t.equal(replay.next(get('https://api.example.org/b')), other)
   t.equal(replay.next(get('https://api.example.org/b')), null)
   t.same(replay.unused(), [])
-  t.not(play(busy).next(get(url)), null, 'another one counts anew')
+  t.not(play(busy).next(get(url)), null, 'another replay has its own counts')
 })
 
 t.test('a body is text or JSON', async (t) => {

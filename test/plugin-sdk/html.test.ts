@@ -26,7 +26,7 @@ t.test('elements are found by selectors', async (t) => {
   t.same(
     book?.children.map(({ name }) => name),
     ['h1', 'p', 'p', 'ul', 'table', 'script', 'template'],
-    'elements that nobody closed end where others begin',
+    'unclosed elements end where others begin',
   )
   t.equal(page.first('b')?.parent?.name, 'p')
   t.equal(page.first('html')?.parent, null)
@@ -49,7 +49,7 @@ t.test('text is the visible text', async (t) => {
 t.test('broken pages are parsed as far as possible', async (t) => {
   for (const text of ['<', '<<<>', '<a', '<a b', '<a b="', '</p></p>', '<!--', '<![CDATA[', '&#x;', '&#xffffffff;', '\0', '<p>\ud800'])
     t.type(parseHtml(`${text}`).text, 'string', JSON.stringify(text))
-  t.equal(parseHtml('</div></div></div>'.repeat(1_000) + '<p>x').text, 'x', 'more ends than beginnings')
+  t.equal(parseHtml('</div></div></div>'.repeat(1_000) + '<p>x').text, 'x', 'more end tags than start tags')
 })
 
 t.test('everything has a limit', async (t) => {
@@ -70,5 +70,5 @@ t.test('everything has a limit', async (t) => {
   t.equal(deep.select('div div').length, 499)
   t.throws(() => deep.select(`a${' a'.repeat(1_000)}`), /at most 1000 characters/)
   t.throws(() => deep.select('a['), Error, 'no selector')
-  t.equal(parseHtml('<p>x'.repeat(20_000)).select('p').length, 20_000, 'paragraphs end where others begin: they are not deep')
+  t.equal(parseHtml('<p>x'.repeat(20_000)).select('p').length, 20_000, 'a paragraph ends where the next begins, so they are not nested')
 })

@@ -127,12 +127,12 @@ t.test('unmodified HTTP libraries work in a plugin', async (t) => {
   t.match(await ask('ky form'), { method: 'PUT', body: 'a=b+c', type: /^application\/x-www-form-urlencoded/ })
   t.match(JSON.parse(await ask('ky text')), { accept: 'text/*' })
   t.match(await ask('ky hooks'), { seen: ['200 true'], answer: { hook: 'yes', by: 'ky' } })
-  t.match(await ask('ky again'), { method: 'GET', url: '/busy-once?by=ky' }, 'it tries again by itself')
+  t.match(await ask('ky again'), { method: 'GET', url: '/busy-once?by=ky' }, 'the library retries')
   t.match(await ask('ky failure'), { name: 'HTTPError', status: 404, data: { error: 'no such title' } })
   t.match(
     await ask('ky elsewhere'),
     { code: 'permission', message: /not a host that this plugin may contact/ },
-    'what the server refuses comes through',
+    'errors of the server reach the caller',
   )
   t.match(await ask('ky timeout'), { name: 'TimeoutError' })
 

@@ -39,7 +39,7 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
     place: '',
     methods: [],
   })
-  const asking = plugin as NonNullable<typeof plugin>
+  const callLimits = plugin as NonNullable<typeof plugin>
   const host = await numbersOf('plugins/host/host-calls.ts')
   const config = await numbersOf('plugins/packages/plugin-config.ts')
   const [egress, request, turns, credential] = [
@@ -51,7 +51,7 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
   const [map, guestText] = [await numbersOf('plugins/packages/source-map.ts'), await numbersOf('plugins/runtime/guest-text.ts')]
   const sandbox = await numbersOf('plugins/runtime/runner/sandbox-timers.mjs')
   const [html, xml] = [await numbersOf('plugin-sdk/html.ts'), await numbersOf('plugin-sdk/xml.ts')]
-  t.same([html('HTML_LENGTH_MAX'), html('ELEMENTS_MAX')], [xml('XML_LENGTH_MAX'), xml('ELEMENTS_MAX')], 'both parsers take as much')
+  t.same([html('HTML_LENGTH_MAX'), html('ELEMENTS_MAX')], [xml('XML_LENGTH_MAX'), xml('ELEMENTS_MAX')], 'both parsers have the same limits')
   const places = await readFile(path.join(ROOT, 'plugins/packages/plugin-package.ts'), 'utf8')
   const placeOf = (name: string) => {
     const [, value = ''] =
@@ -106,7 +106,7 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
       `${listMax(RESULT_SCHEMAS['metadata.series.get'].properties.externalLinks)}; addresses of 2,000 characters`,
     ],
     ['Texts: titles, summaries, reasons', '', '1,000, 40,000, 2,000 characters'],
-    ['Log of one call', '', `${asking.logLines} lines, ${asking.logLength / 1024} K characters; 2,048 per line`],
+    ['Log of one call', '', `${callLimits.logLines} lines, ${callLimits.logLength / 1024} K characters; 2,048 per line`],
     ['`main.js.map` in a package', '', mb(placeOf('main\\.js\\.map$/'))],
     ['Files that it names; characters of a name', '', `${grouped(map('SOURCES_MAX'))}; ${map('SOURCE_LENGTH_MAX')}`],
     ['Characters of its mappings', '', `${map('MAPPINGS_LENGTH_MAX') / 1024 / 1024} M`],
@@ -117,7 +117,7 @@ async function rowsOfCode(): Promise<[limit: string, standard: string, most: str
       '',
       `${['fetch', 'storage.set', 'crypto.hmac', 'sleep'].map((kind) => grouped(requestLengthMax(kind))).join(', ')} characters`,
     ],
-    ['Requests to the server per call, and at a time', '', `${asking.hostCalls}, and ${asking.inFlight}; more wait`],
+    ['Requests to the server per call, and at a time', '', `${callLimits.hostCalls}, and ${callLimits.inFlight}; more wait`],
     ['A page of the library', '', `${ENTRIES_PAGE} series`],
     [
       'Storage (`permissions.storage.quotaKB`)',

@@ -62,7 +62,7 @@ t.test('the tutorial works with a local service and reloads every change', async
   const ended = runCommandLine(given.split(' '), {
     cwd: folder,
     out: { line: hear, paint: (_style, text) => text },
-    complain: hear,
+    printError: hear,
     stop: stop.signal,
   })
   t.teardown(async () => {

@@ -16,7 +16,7 @@ t.test('the final code of the page compiles and passes its tests in the sandbox'
   t.same(
     [...files.keys()],
     ['before/plugin.mjs', 'manifest.json', 'src/main.ts', 'src/recommend.ts', 'fixtures/shelf.json', 'test/shelf.test.ts'],
-    'every block of the page has a name, and is tried here',
+    'every block of the page has a name and is tested here',
   )
   const blocks = (await readFile(path.join(ROOT, PAGE), 'utf8')).match(/^```\w/gm) ?? []
   t.equal(blocks.length, files.size)

@@ -66,7 +66,7 @@ t.test(
     t.match(
       await curl(upload.replace('1.0.0', '1.0.1')),
       { version: '1.0.1', plugin: { state: 'enabled', version: '1.0.1' } },
-      'it asks for no more',
+      'it requests no more permissions',
     )
     t.match(await curl(filled(execute, first)), { success: true, result: { results: [{ externalId: 'OL893415W', title: 'Dune!' }] } })
   },

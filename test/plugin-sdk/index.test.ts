@@ -65,17 +65,17 @@ t.test('the packed SDK installs into an empty folder, and the plugin of its READ
       'manifest.schema.json',
       'package.json',
     ].sort(),
-    'what is given away',
+    'the published files',
   )
   t.same((await readdir(path.join(folder, 'node_modules', '@carrel'))).sort(), ['plugin-sdk'])
   t.same(
     (await readdir(path.join(folder, 'node_modules'))).filter((name) => !name.startsWith('.')),
     ['@carrel'],
-    'and nothing comes along',
+    'and no other packages',
   )
   const kitPackage = JSON.parse(await readFile(path.join(folder, 'node_modules/@carrel/plugin-sdk/package.json'), 'utf8'))
   t.same([kitPackage.dependencies, kitPackage.peerDependencies], [undefined, undefined])
-  t.same(Object.keys(kitPackage.scripts), ['prepack'], 'npm runs none of them where it installs the kit')
+  t.same(Object.keys(kitPackage.scripts), ['prepack'], 'npm runs no script when it installs the SDK')
 
   const files = await tutorialFiles()
   t.same(
@@ -118,7 +118,7 @@ t.test('the packed SDK installs into an empty folder, and the plugin of its READ
     subjects: ['Deserts'],
   }
   for (const time of ['first', 'second']) t.same(await call('metadata.book.get', { externalId: 'OL893415W' }), work, time)
-  t.equal(way.asked.filter(({ url }) => url === '/works/OL893415W.json').length, 1, 'kept from the first time to the second')
+  t.equal(way.asked.filter(({ url }) => url === '/works/OL893415W.json').length, 1, 'the second call uses the cache')
   await t.rejects(call('metadata.book.get', { externalId: 'dune' }), { code: 'not_found', message: /not a work of Open Library/ })
   await t.rejects(call('metadata.book.get', { externalId: 'OL1W' }), { code: 'not_found' })
   t.equal((await host.get(id)).state, 'enabled')
@@ -158,7 +158,7 @@ t.test('globals missing in the sandbox, and values that the server refuses, do n
     const [own = ''] = new RegExp(`^src/wrong-${name}\\.ts.*(\\n .*)*`, 'm').exec(output) ?? []
     t.match(own, complaint, name)
   }
-  t.notMatch(output, /right\.ts|node_modules/, 'and what is right does')
+  t.notMatch(output, /right\.ts|node_modules/, 'and correct code compiles')
 })
 
 const CONFIGURED = `import { AuthError, ConfigError, definePlugin, hasCode, RateLimitError, UpstreamError } from '@carrel/plugin-sdk'

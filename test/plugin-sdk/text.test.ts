@@ -51,7 +51,7 @@ t.test('titles are normalized', async (t) => {
     [' \n', ''],
   ] as const)
     t.equal(normalizeTitle(title), expected, title)
-  t.not(normalizeTitle('かき'), normalizeTitle('がき'), 'marks that make another letter stay')
+  t.not(normalizeTitle('かき'), normalizeTitle('がき'), 'marks that form another letter stay')
   t.not(normalizeTitle('कल'), normalizeTitle('काल'))
 })
 

@@ -48,11 +48,7 @@ t.test('the types of the SDK match the server’s schemas, method by method', as
   const methods = Object.entries(CAPABILITY_METHODS).flatMap(([capability, names]) => names.map((name) => `${capability}.${name}`))
   const unread = ['recommendations.dismiss']
   t.same(Object.keys(agreement).sort(), Object.keys(RESULT_SCHEMAS).sort())
-  t.same(
-    [...Object.keys(agreement), ...unread].sort(),
-    methods.sort(),
-    'every method of a manifest has a schema, or nobody reads its answer',
-  )
+  t.same([...Object.keys(agreement), ...unread].sort(), methods.sort(), 'every method of a manifest has a schema, or its answer is ignored')
 })
 
 t.test('every method has a handler in the SDK', async (t) => {

@@ -22,9 +22,9 @@ t.test('a document is a tree of elements', async (t) => {
     first?.all('author').map((author) => author.first('name')?.text),
     ['Frank', 'Brian'],
   )
-  t.equal(feed.first('entry', 'author', 'name')?.text, 'Frank', 'the first all the way')
+  t.equal(feed.first('entry', 'author', 'name')?.text, 'Frank', 'the first at each level')
   t.equal(feed.first('entry', 'nobody', 'name'), null)
-  t.equal(second?.first('summary')?.text, 'Sand and spice', 'markup within is dropped')
+  t.equal(second?.first('summary')?.text, 'Sand and spice', 'inner markup is dropped')
   t.equal(second?.attribute('toString'), 'x')
   t.same(Object.keys(second?.attributes ?? {}), ['toString'])
   t.equal(first?.attribute('constructor'), null)

@@ -2,36 +2,36 @@ import { type AST, RegExpParser } from '@eslint-community/regexpp'
 
 /**
  * Finds regular expressions that a backtracking engine may need more than linear time for. The expression becomes an automaton of its
- * characters; it is ambiguous where one text leads over two ways (Weber and Seidl, "On the degree of ambiguity of finite automata", 1991):
+ * characters; it is ambiguous where one text has two paths (Weber and Seidl, "On the degree of ambiguity of finite automata", 1991):
  *
- * - exponential: two different ways lead from a character of a loop back to it over the same text, as in `(a*)*` or `(a|a)*`;
- * - quadratic or more: two loops follow each other and a text fits the first, the second, and the way between them, as in `a*a*`. A search that
- *   may begin anywhere counts as a loop in front, so `a*b` is quadratic as well: from each `a` all that follow are read in vain.
+ * - exponential: two different paths lead from a character of a loop back to it over the same text, as in `(a*)*` or `(a|a)*`;
+ * - quadratic or more: two loops follow each other, and a text matches the first, the second, and the path between them, as in `a*a*`. A search that
+ *   may begin anywhere counts as a loop in front, so `a*b` is quadratic too: from each `a` the engine reads all that follow and fails.
  *
- * A loop after which nothing can fail is none: the engine is content with what it has. Repetitions with an end are not loops for the second
- * kind as long as the end is small; a nested one of them is for the first. What stands in a lookaround is read like anything else, and leads nowhere.
+ * A loop after which nothing can fail does not count: the engine never backtracks into it. For the second kind, bounded repetitions with a small
+ * bound are not loops; for the first kind, nested ones are. The content of a lookaround is read like any other, and leads nowhere.
  */
 export type Ambiguity = 'exponential' | 'polynomial'
 
-/** Larger repetitions count as without end: on a text of 20,000 characters these are 20 million steps, a tenth of a second. */
+/** Larger repetitions count as unbounded: on a text of 20,000 characters these are 20 million steps, a tenth of a second. */
 const REPEAT_MAX = 1_000
-/** Copies that stand for a repetition with an end. */
+/** Copies that represent a bounded repetition. */
 const COPIES_MAX = 3
 
-/** Null when it is linear. */
+/** Null when the expression takes linear time. */
 export function findAmbiguity(expression: RegExp): Ambiguity | null {
   const parsed = new RegExpParser().parseLiteral(String(expression))
   if (hasExponential(buildAutomaton(parsed, true))) return 'exponential'
   return hasPolynomial(buildAutomaton(parsed, false)) ? 'polynomial' : null
 }
 
-/** Each character of the expression that consumes something is a state; state 0 is where a search that is not anchored passes over text. */
+/** Each character of the expression that consumes text is a state. In state 0, an unanchored search skips text. */
 interface Automaton {
   /** For each state the characters, by their index among the samples, that lead into it. */
   accepts: ReadonlySet<number>[]
-  /** For each state those that may follow, and over how many ways (2 stands for more). */
+  /** For each state the states that may follow, and the number of paths to each (2 means two or more). */
   next: Map<number, number>[]
-  /** Whether the expression may end behind a state, whatever follows. */
+  /** Whether the expression may end after a state, whatever follows. */
   ends: boolean[]
 }
 
@@ -39,7 +39,7 @@ interface Automaton {
 interface Piece {
   first: Map<number, number>
   last: Map<number, number>
-  /** Ways through it without a character. */
+  /** The number of paths through it without a character. */
   empty: number
 }
 
@@ -102,13 +102,13 @@ function buildAutomaton({ pattern, flags }: AST.RegExpLiteral, endless: boolean)
     }
     const body = piece(element)
     link(body.last, body.first)
-    // A loop through nothing ends at once, but what may be empty has been tried.
+    // The engine ends a loop over an empty match at once, but has tried the empty match once.
     return { ...body, empty: min === 0 ? 1 : Math.min(1, body.empty) }
   }
 
   function lookaround({ alternatives: list }: AST.LookaroundAssertion): Piece {
     const inside = alternatives(list)
-    // Reading it ends in a state that nothing leads out of, so it is no end of the whole.
+    // It ends in a state without successors, so the whole expression does not end here.
     const sink = addState(dead)
     link(inside.last, new Map([[sink, 1]]))
     return { first: new Map([...inside.first, [sink, 1]]), last: new Map(), empty: 1 }
@@ -145,31 +145,31 @@ function buildAutomaton({ pattern, flags }: AST.RegExpLiteral, endless: boolean)
   return automaton
 }
 
-/** Whether an alternative may fail behind its last character: where it ends with an assertion or a backreference. */
+/** Whether an alternative may fail after its last character: when it ends with an assertion or a backreference. */
 function canFailAtEnd(elements: readonly AST.Element[]): boolean {
   const last = elements.at(-1)
   if (last === undefined) return false
   if (last.type === 'Assertion') return last.kind !== 'start'
   if (last.type === 'Backreference') return true
   if (last.type === 'Group' || last.type === 'CapturingGroup') return last.alternatives.some((one) => canFailAtEnd(one.elements))
-  // An element that may be left out shows the one before it.
+  // An optional element may be absent, so the one before it may be last.
   if (last.type === 'Quantifier' && last.min === 0) return canFailAtEnd(elements.slice(0, -1)) || canFailAtEnd([last.element])
   return false
 }
 
-/** One character of each kind that the expression can tell from the others. */
+/** One character of each kind that the expression distinguishes. */
 function samplesOf(raw: string): string[] {
-  const spoken = [...raw].flatMap((one) => [
+  const variants = [...raw].flatMap((one) => [
     one,
     String.fromCodePoint((one.codePointAt(0) as number) + 1),
     one.toUpperCase(),
     one.toLowerCase(),
   ])
   const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code))
-  return [...new Set([...ascii, ...spoken.flatMap((one) => [...one]), '\u00a0', 'é', '\u0301', '中', '\u2028', '🙂'])]
+  return [...new Set([...ascii, ...variants.flatMap((one) => [...one]), '\u00a0', 'é', '\u0301', '中', '\u2028', '🙂'])]
 }
 
-/** Numbers of the strongly connected components, -1 for states that no loop holds. */
+/** Numbers of the strongly connected components, -1 for states in no loop. */
 function loopsOf({ next }: Automaton): number[] {
   const reach = next.map((_, from) => reachable([from], (state) => next[state]?.keys() ?? []))
   const loops = next.map(() => -1)
@@ -180,7 +180,7 @@ function loopsOf({ next }: Automaton): number[] {
   return loops
 }
 
-/** What can be reached over at least one step. */
+/** Everything that is reachable in at least one step. */
 function reachable<T>(from: Iterable<T>, next: (state: T) => Iterable<T>): Set<T> {
   const seen = new Set<T>()
   const waiting = [...from]
@@ -204,13 +204,13 @@ function hasExponential(automaton: Automaton): boolean {
   const { accepts, next, ends } = automaton
   const loops = loopsOf(automaton)
   const size = next.length
-  // Behind an end nothing fails, so nothing is tried again.
+  // After an end nothing can fail, so the engine does not backtrack.
   const inLoop = (from: number) =>
     [...(next[from]?.entries() ?? [])].filter(([to]) => loops[to] === loops[from] && loops[from] !== -1 && !ends[to])
   for (let state = 0; state < size; state++) {
     if (loops[state] === -1 || ends[state]) continue
     if (inLoop(state).some(([to, ways]) => ways > 1 && fits(accepts[to]))) return true
-    // Pairs of states that one text leads to from here, and from where they were reached.
+    // Pairs of states that one text leads to from here, and the predecessors of each pair.
     const before = new Map<number, number[]>()
     const start = state * size + state
     reachable([start], (pair) => {
@@ -219,7 +219,7 @@ function hasExponential(automaton: Automaton): boolean {
       for (const to of reached) before.set(to, [...(before.get(to) ?? []), pair])
       return reached
     })
-    // On the way from the state back to itself no pair may have two different members.
+    // If a pair of two different states is on a path from this state back to it, two paths read the same text.
     const returning = reachable([start], (pair) => before.get(pair) ?? [])
     if ([...returning].some((pair) => Math.floor(pair / size) !== pair % size)) return true
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import type { Analysis, FileFacts } from '#core/metadata/analysis.ts'
 
-/** Analysis made up for one test, with what a real one would say of the rest: a comic of one page. */
+/** An invented analysis of a comic of one page, changed by `more`. */
 export const madeUpAnalysis = (more: Partial<Analysis> = {}): Analysis => ({
   file: null,
   format: 'cbz',
@@ -15,7 +15,7 @@ export const madeUpAnalysis = (more: Partial<Analysis> = {}): Analysis => ({
   ...more,
 })
 
-/** What a real analysis would say of the file itself. */
+/** The facts of a file as a real analysis would return them. */
 export function factsOfFile(path: string): FileFacts {
   const { size, mtimeNs } = statSync(path, { bigint: true })
   const sha256 = createHash('sha256').update(readFileSync(path)).digest('hex')

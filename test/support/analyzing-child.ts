@@ -1,4 +1,4 @@
-/** A process of its own that analyzes one file with the real pool, tells what came of it, and has nothing left to do: `node analyzing-child.ts <path>`. */
+/** Analyzes one file with the real pool, prints the result, and then has no work left: `node analyzing-child.ts <path>`. */
 import { fileAt } from '#test/support/file-at.ts'
 import { openPool } from '#workers/pool/pool.ts'
 

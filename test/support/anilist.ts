@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 
 /**
- * AniList as its documentation describes it, for tests: it reads the query, refuses fields and arguments that its schema does not have, and answers only
- * what was asked for.
+ * A fake AniList that follows its documentation: it parses the query, refuses fields and arguments that are not in its schema, and returns only the
+ * requested fields.
  */
 
 type Rec = Record<string, unknown>
@@ -12,7 +12,7 @@ interface Field {
   fields: Field[]
 }
 
-/** By type: its fields, with the type of what is not plain. */
+/** The fields of each type; a field that is an object has its type, a plain value null. */
 const SCHEMA: Record<string, Record<string, string | null>> = {
   Query: { Page: 'Page', Media: 'Media', Viewer: 'User', MediaListCollection: 'MediaListCollection' },
   Page: { pageInfo: 'PageInfo', media: 'Media' },
@@ -50,7 +50,7 @@ const ARGUMENTS: Record<string, readonly string[]> = {
   'MediaList.score': ['format'],
 }
 
-class Fault extends Error {
+class ResponseError extends Error {
   readonly status: number
   constructor(status: number, message: string) {
     super(message)
@@ -58,12 +58,12 @@ class Fault extends Error {
   }
 }
 
-/** Reads `query (…) { … }`. */
+/** Parses `query (…) { … }`. */
 function readQuery(text: string, variables: Rec): Field[] {
   const tokens: string[] = text.match(/[{}()[\]:!$]|[\w.-]+/g) ?? []
   let at = 0
   const take = (token: string) => {
-    if (tokens[at++] !== token) throw new Fault(400, `Syntax Error: expected ${token}, found ${tokens[at - 1]}`)
+    if (tokens[at++] !== token) throw new ResponseError(400, `Syntax Error: expected ${token}, found ${tokens[at - 1]}`)
   }
   const isNext = (token: string) => tokens[at] === token
   const value = (): unknown => {
@@ -78,16 +78,17 @@ function readQuery(text: string, variables: Rec): Field[] {
     while (!isNext('}')) {
       const name = tokens[at++] ?? ''
       const inner = SCHEMA[type]?.[name]
-      if (inner === undefined) throw new Fault(400, `Cannot query field "${name}" on type "${type}".`)
+      if (inner === undefined) throw new ResponseError(400, `Cannot query field "${name}" on type "${type}".`)
       const given: Rec = {}
       if (isNext('(')) {
         at += 1
         while (!isNext(')')) {
           const argument = tokens[at++] ?? ''
-          if (!ARGUMENTS[`${type}.${name}`]?.includes(argument)) throw new Fault(400, `Unknown argument "${argument}" on field "${name}".`)
+          if (!ARGUMENTS[`${type}.${name}`]?.includes(argument))
+            throw new ResponseError(400, `Unknown argument "${argument}" on field "${name}".`)
           take(':')
-          const said = value()
-          if (said !== undefined) given[argument] = said
+          const argumentValue = value()
+          if (argumentValue !== undefined) given[argument] = argumentValue
         }
         at += 1
       }
@@ -101,7 +102,7 @@ function readQuery(text: string, variables: Rec): Field[] {
   return fieldsOf('Query')
 }
 
-/** Of a record only what was asked for; what it does not have is null, as in GraphQL. */
+/** Only the requested fields of a record; missing fields are null, as in GraphQL. */
 function project(value: unknown, fields: readonly Field[]): unknown {
   if (Array.isArray(value)) return value.map((one) => project(one, fields))
   if (typeof value !== 'object' || value === null || fields.length === 0) return value ?? null
@@ -113,16 +114,16 @@ export interface AniListContent {
   media?: readonly Rec[]
   /** Entries of the viewer's list. */
   list?: readonly Rec[]
-  /** Whose list it is, by the tokens that are good; unless given, everybody is signed in. */
+  /** The user of each valid token. Without this member every request is signed in. */
   tokens?: Readonly<Record<string, number>>
-  /** In place of an answer, by the number of the request from 0. */
+  /** A response to send instead, by the number of the request from 0. */
   instead?(
     index: number,
     asked: { query: string; variables: Rec },
   ): { status: number; headers?: Record<string, string>; body: string } | undefined
 }
 
-/** What it was asked, and what answers. */
+/** The request listener, and the requests that it received. */
 export function openAniList(content: AniListContent): { answer: RequestListener; asked: { query: string; variables: Rec }[] } {
   const { media = [], list = [], tokens } = content
   const asked: { query: string; variables: Rec }[] = []
@@ -137,25 +138,25 @@ export function openAniList(content: AniListContent): { answer: RequestListener;
   const resolve = ({ name, given, fields }: Field, request: IncomingMessage): unknown => {
     const token = request.headers.authorization?.replace(/^Bearer /, '')
     const viewer = tokens === undefined ? 1 : token === undefined ? undefined : tokens[token]
-    // Its own answer to a token that it does not know, whatever else was asked.
-    if (token !== undefined && viewer === undefined) throw new Fault(400, 'Invalid token')
+    // The response to an unknown token, whatever the query.
+    if (token !== undefined && viewer === undefined) throw new ResponseError(400, 'Invalid token')
     if (name === 'Viewer') {
-      if (viewer === undefined) throw new Fault(401, 'Unauthorized.')
+      if (viewer === undefined) throw new ResponseError(401, 'Unauthorized.')
       return project({ id: viewer, name: 'reader' }, fields)
     }
     if (name === 'MediaListCollection') {
-      if (given['userId'] !== viewer) throw new Fault(404, 'User not found')
+      if (given['userId'] !== viewer) throw new ResponseError(404, 'User not found')
       const size = given['perChunk'] as number
       const entries = list.slice(((given['chunk'] as number) - 1) * size, (given['chunk'] as number) * size)
       return project({ hasNextChunk: list.length > (given['chunk'] as number) * size, lists: [{ name: 'Reading', entries }, null] }, fields)
     }
     if (name === 'Media') {
       const one = media.find((other) => (given['id'] === undefined ? other['idMal'] === given['idMal'] : other['id'] === given['id']))
-      if (one === undefined) throw new Fault(404, 'Not Found.')
+      if (one === undefined) throw new ResponseError(404, 'Not Found.')
       return project(whole(one), fields)
     }
     const [page, perPage] = [(given['page'] as number) ?? 1, given['perPage'] as number]
-    if (!(perPage >= 1 && perPage <= 50)) throw new Fault(400, 'validation: perPage')
+    if (!(perPage >= 1 && perPage <= 50)) throw new ResponseError(400, 'validation: perPage')
     const { given: wanted = {} } = fields.find((field) => field.name === 'media') ?? {}
     const words = typeof wanted['search'] === 'string' ? wanted['search'].toLowerCase().split(' ') : null
     const found = media
@@ -180,7 +181,7 @@ export function openAniList(content: AniListContent): { answer: RequestListener;
       const data = Object.fromEntries(fields.map((field) => [field.name, resolve(field, request)]))
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data }))
     } catch (error) {
-      if (!(error instanceof Fault)) throw error
+      if (!(error instanceof ResponseError)) throw error
       const { status, message } = error
       response.writeHead(status, { 'content-type': 'application/json' })
       response.end(JSON.stringify({ errors: [{ message, status, locations: [{ line: 1, column: 1 }] }], data: null }))

@@ -9,7 +9,7 @@ import { ERRORS } from '#core/foundation/errors.ts'
 import { findContract } from '#test/support/contract.ts'
 import { promiseComplaints } from '#test/support/promised-shapes.ts'
 
-/** What an answer is recognized by, and the shape of the wire contract that it then must have. */
+/** How to recognize an answer, and the shape of the wire contract that it must then have. */
 const SHAPES: { shape: string; is: (value: Record<string, unknown>) => boolean }[] = [
   { shape: 'FullBook', is: (value) => 'fileHash' in value && 'metadata' in value },
   // Groups of duplicates have a hash too.
@@ -24,33 +24,33 @@ const SHAPES: { shape: string; is: (value: Record<string, unknown>) => boolean }
   { shape: 'SeriesContext', is: (value) => value['type'] === 'series' && 'bookCount' in value },
   { shape: 'Recommendations', is: (value) => Array.isArray(value['recommendations']) },
 ]
-/** Lists of five hundred are all alike. */
+/** The entries of a long list are alike; checking the first ones is enough. */
 const ENTRIES_MAX = 20
 
 const replies = new Map<TSchema, Validator>()
 
 /**
- * What is wrong with the body of an answer, nothing when all is well: it must have the shape that its route has declared, everything in it that
- * the wire contract knows must have the contract's shape, and a refusal must be one of ours.
+ * The problems of the body of an answer; empty when it is correct. The body must have the shape that its route declares, every object in it that
+ * the wire contract defines must have the contract's shape, and an error response must have the server's own form.
  */
 export function complaintsOf(
   answer: { method: string; path: string; status: number; json: unknown },
   own: readonly Route<Services>[] = routes,
 ): string[] {
   const { method, path, status, json } = answer
-  // The description of the interface speaks of every shape without having any of them.
+  // The OpenAPI document describes every shape and has none of them.
   if (json === undefined || path === '/api/openapi.json') return []
   const bare = path.split('?', 1)[0] as string
   const route = findRoute(own, method, bare)
   const mount = route?.mount ?? mountsOf(own).find((one) => one.covers(bare))
-  // Where a mount is closed, refusals are our own.
+  // A closed mount returns error responses in the server's own form.
   if (status >= 400 && mount && status !== 429 && refusalComplaints(status, json).length > 0)
     return replyComplaints(mount.dialect.shapeOf(status).schema, json)
   if (status >= 400) return refusalComplaints(status, json)
   const schema = route?.kind === 'endpoint' ? (route.reply as TSchema | undefined) : undefined
   const full = /[?&]full=true(&|$)/.test(path)
   const promised = route ? promiseComplaints({ method, path: route.path, full, json }) : []
-  // A foreign protocol has shapes of its own, of which some look like ours.
+  // A foreign protocol has its own shapes, and some look like ours.
   const ours = route?.mount ? [] : [...promised, ...contractComplaints(json, '')]
   return [...(schema ? replyComplaints(schema, json) : []), ...ours]
 }
@@ -59,10 +59,10 @@ function refusalComplaints(status: number, json: unknown): string[] {
   if (status === 429) return findContract('RateLimited')(json)
   const { error, message, requestId, details, ...others } = (json ?? {}) as Record<string, unknown>
   if (typeof error !== 'string' || typeof message !== 'string' || typeof requestId !== 'string') {
-    return ['a refusal has the members error, message and requestId']
+    return ['an error response must have error, message and requestId']
   }
-  const unknown = error in ERRORS ? [] : [`"${error}" is no code of ours`]
-  return [...unknown, ...Object.keys(others).map((name) => `a refusal has no member ${name}`)]
+  const unknown = error in ERRORS ? [] : [`"${error}" is not a code of this server`]
+  return [...unknown, ...Object.keys(others).map((name) => `an error response must not have ${name}`)]
 }
 
 function replyComplaints(schema: TSchema, json: unknown): string[] {
@@ -92,7 +92,7 @@ function findRoute(own: readonly Route<Services>[], method: string, path: string
       wanted.every((part, index) => part.startsWith(':') || part === parts[index])
     )
   })
-  // Words of the path's own come before parameters.
+  // A literal segment of a path takes precedence over a parameter.
   return (
     fits.find((route) => isDeepStrictEqual(route.path.split('/'), parts)) ??
     fits.toSorted((a, b) => a.path.split(':').length - b.path.split(':').length)[0]

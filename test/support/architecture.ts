@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { dirname, join, posix, relative } from 'node:path'
 
-/** One import as the code spells it. */
+/** One import as it is written in the code. */
 export interface Import {
   /** Repository path of the importing file. */
   from: string
@@ -14,7 +14,7 @@ export interface SourceFile {
   text: string
 }
 
-/** Which of our folders each folder may import. */
+/** The folders that each folder may import. */
 const FOLDERS: Record<string, readonly string[]> = {
   'plugin-sdk': [],
   core: [],
@@ -26,22 +26,22 @@ const FOLDERS: Record<string, readonly string[]> = {
   bench: ['api', 'core', 'migrations', 'plugins', 'plugin-sdk', 'test', 'workers'],
 }
 
-/** Folders inside of one of ours, in order: each may import only itself and those before it, types included, so there is no cycle between folders. */
+/** The subfolders of a folder, in order: each may import only itself and those before it, types included, so there is no cycle between folders. */
 export const ORDER: Record<string, readonly string[]> = {
   core: [
     ...['foundation', 'database', 'settings', 'cluster', 'events', 'account', 'tasks', 'metadata', 'conditions', 'catalog', 'ingest'],
     ...['reading', 'shelves', 'templates', 'matching', 'recommendations', 'exports', 'backup', 'maintenance'],
   ],
-  // What all of them say to each other stands at the top: limits, faults and what is drawn.
+  // Shared definitions are in the folder itself: limits, problems and drawing requests.
   workers: ['', 'images', 'metadata', 'formats', 'pool'],
   plugins: ['logs', 'packages', 'runtime', 'network', 'credentials', 'repositories', 'templates', 'host', 'devkit', 'bundled'],
-  // At the top stand the list of routes, the server and what is put together from everything; the command line starts it, and `main.ts` that.
+  // The folder itself has the list of routes, the server and the composition root. The command line starts the server, and `main.ts` the command line.
   api: ['http', 'views', 'docs', 'rest', 'events', 'opds', 'komga', 'koreader', '', 'cli', 'main'],
 }
 /** Programs that a person or a script starts. */
 const PROGRAMS = /^api\/(main|openapi-write|readme-write)\.ts$/
 
-/** Place in the order of its folder; null where there is none, -1 for a folder that the order does not know. */
+/** The place in the order of its folder; null without an order, -1 for a folder that is missing from the order. */
 function placeOf(path: string): number | null {
   const [top = '', inner = ''] = path.split('/')
   const order = ORDER[top]
@@ -50,7 +50,7 @@ function placeOf(path: string): number | null {
   return order.indexOf(path.split('/').length > 2 ? inner : '')
 }
 
-/** Packages that only some files may import. Everything outside test and bench that is not named here is free for its folder. */
+/** Packages that only some files may import. Any other package is free for every folder outside test and bench. */
 const SOLE_IMPORTERS: Record<string, RegExp> = {
   knex: /^core\/database\/|^(core|plugins)\/.*(database|-store|-query)\.ts$|^migrations\//,
   pg: /^core\/database\/|^core\/.*(database|-store|-query)\.ts$/,
@@ -68,7 +68,7 @@ const SOLE_IMPORTERS: Record<string, RegExp> = {
   'http-cache-semantics': /^plugins\/network\/cache\.ts$/,
   oauth4webapi: /^plugins\/credentials\/sign-in(-tokens)?\.ts$/,
   semver: /^plugins\/(packages|repositories|host)\//,
-  // Servers do not have it.
+  // Servers do not install it.
   esbuild: /^(plugin-sdk\/(build\.mjs|create\/.*)|plugins\/((bundled|templates\/guest\/rules)\/build\.mjs|devkit\/.*))$/,
   sharp: /^workers\/images\/image\.ts$/,
   'image-size': /^workers\/images\/image\.ts$/,
@@ -77,33 +77,33 @@ const SOLE_IMPORTERS: Record<string, RegExp> = {
   'passport-custom': /^api\//,
   'passport-http': /^api\//,
   'passport-headerapikey': /^api\//,
-  // Nor this.
+  // Servers do not install this either.
   ws: /^plugins\/devkit\/inspector\.ts$/,
   'isolated-vm': /^plugins\/runtime\/runner\//,
   re2js: /^core\/conditions\/(title-rewriting|condition)\.ts$/,
 }
 
-/** Files of ours that evaluate what strangers write: they are for the program of an isolate, never for the process of the server. */
+/** Files that evaluate untrusted input: only the program of an isolate may import them, never the server process. */
 const ISOLATED = new Set(['core/conditions/title-rewriting.ts', 'core/conditions/condition.ts'])
 const ISOLATE_PROGRAMS = /^plugins\/templates\/guest\/|^(test|bench)\//
 
-/** The composition root (and what it is split into) is the one place of api that knows the worker pool. */
+/** In api, only the composition root (in its several files) may import the worker pool. */
 const COMPOSITION = /^api\/(main|compose)\.ts$/
 
-/** A launcher starts another one as a program, on the Node that the checkout is made for; it imports nothing from it. */
+/** A launcher starts another launcher as a program, on the Node version of the checkout, and imports nothing from it. */
 const LAUNCHERS: Record<string, string> = { 'plugins/devkit/carrel-plugin.mjs': 'api/launch.mjs' }
 
-/** What the kit for plugins and the server must do alike is written in the kit, which imports nothing; core knows each file of it by one module. */
+/** Code that the SDK and the server share is in the SDK, which imports nothing; one module of core imports each of these files. */
 const SHARED_WITH_KIT: Record<string, string> = {
   'core/foundation/text.ts': 'plugin-sdk/normalize-text.ts',
   'core/matching/title-likeness.ts': 'plugin-sdk/text.ts',
 }
 
 const FORBIDDEN_WORDS = /(^|[-_./])(utils?|helpers?|common|misc|base|services?|manager|processor|dto|impl)([-_./]|$)/
-/** The bag that routes are given; the one name with that word. */
+/** The object that routes receive; the only name with that word. */
 const NAMED_ON_PURPOSE = new Set(['api/http/services.ts'])
 
-/** Words of the glossary that have another one now; in names, whatever stands before or behind them. The table of covers that wait to be removed keeps its name. */
+/** Words that the glossary replaces, also inside names. The table of covers that wait for removal keeps its name. */
 const REPLACED = [
   ...['tenancy', 'tenancies', 'inhabitant', 'landlord', 'bury', 'condemn', 'accuse', 'stillborn', 'moveIn', 'tellNews', 'bookVoice'],
   ...['takePlace', 'rehearse', 'rehearsal', 'tryOut', 'errand', 'callerSlots', 'leftovers', 'holdings', 'editHolding', 'readHolding'],
@@ -113,7 +113,7 @@ const REPLACED = [
 ]
 const REPLACED_WORDS = new RegExp(REPLACED.map((word) => `(?<![A-Za-z_])${word}|${word[0]?.toUpperCase()}${word.slice(1)}`).join('|'))
 
-/** A statement by knex, whatever its connection is called; `import type` hides it from the rule on imports. */
+/** A statement by knex, whatever the name of its connection; the rule on imports does not see `import type`. */
 const SQL = /\.raw\(|\b(database|trx|knex)\('/
 const SQL_FILES = /^(core|plugins)\/.*(database|-store|-query)\.ts$/
 
@@ -161,7 +161,7 @@ function outOfOrder(from: string, target: string): string | null {
   return `${from} imports ${target}: it may import only what comes before it in the order of folders (${ORDER[from.split('/')[0] as string]?.join(', ')})`
 }
 
-/** Files that import one another in a ring, types included. */
+/** Files that import one another in a cycle, types included. */
 export function findCycles(files: readonly SourceFile[]): string[][] {
   const targets = new Map(
     files.map((file) => [
@@ -191,7 +191,7 @@ export function findCycles(files: readonly SourceFile[]): string[][] {
   return cycles
 }
 
-/** Every broken rule of layout, naming and direction of imports, as sentences. */
+/** Every violation of the rules on layout, names and the direction of imports, as a sentence. */
 export function findViolations(files: readonly SourceFile[]): string[] {
   const found: string[] = []
   for (const file of files) {
@@ -209,11 +209,11 @@ export function findViolations(files: readonly SourceFile[]): string[] {
       found.push(`${file.path}: SQL belongs into a *-store.ts or *-query.ts`)
     }
     const replaced = /^(core|plugins|workers|api)\//.test(file.path) ? REPLACED_WORDS.exec(`${file.path}\n${file.text}`) : null
-    if (replaced) found.push(`${file.path}: "${replaced[0]}" has another word in the glossary`)
-    if (/^(core|plugins|workers|api)\/(.*\/)?shown-[^/]*$/.test(file.path)) found.push(`${file.path}: what is shown is called a view`)
-    if (placeOf(file.path) === -1) found.push(`${file.path}: the order of folders does not know its folder`)
+    if (replaced) found.push(`${file.path}: "${replaced[0]}" is replaced by another word in the glossary`)
+    if (/^(core|plugins|workers|api)\/(.*\/)?shown-[^/]*$/.test(file.path)) found.push(`${file.path}: the glossary calls this a view`)
+    if (placeOf(file.path) === -1) found.push(`${file.path}: its folder is missing from the order of folders`)
     const lines = file.text.split('\n').length
-    if (lines > LINES_MAX) found.push(`${file.path}: ${lines} lines; over ${LINES_MAX} a wall is missing`)
+    if (lines > LINES_MAX) found.push(`${file.path}: ${lines} lines; the limit is ${LINES_MAX}`)
     if (
       /\bprocess\.env\b/.test(file.text) &&
       !/^(api\/(main|launch|cli\/.*)|plugins\/devkit\/typed|test\/.*|bench\/.*)\.(ts|mjs)$/.test(file.path)
@@ -230,7 +230,7 @@ export function readSources(root: string, paths: readonly string[]): SourceFile[
 
 export const SOURCE_FOLDERS = ['core', 'plugins', 'workers', 'api', 'migrations', 'test', 'bench', 'plugin-sdk']
 
-/** Every file of code below these folders, as paths in the repository, in order. */
+/** Every source file in these folders, as sorted paths in the repository. */
 export function sourcePaths(root: string): string[] {
   const paths: string[] = []
   for (const folder of SOURCE_FOLDERS.filter((name) => existsSync(join(root, name)))) {

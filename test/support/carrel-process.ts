@@ -89,10 +89,10 @@ export async function stopCarrel(t: Test, running: Omit<Running, 'url'>, dataFol
   const { code, output } = await running.ended
   t.equal(code, 0, 'it ends with 0')
   t.match(output, /Stopped/)
-  t.equal(await findPostmaster(path.join(dataFolder, 'postgres')), null, 'and no PostgreSQL is left')
+  t.equal(await findPostmaster(path.join(dataFolder, 'postgres')), null, 'PostgreSQL has stopped')
 }
 
-/** Whether a process has ended; one that its parent has not asked for its exit code counts. */
+/** Whether a process has ended; a zombie counts as ended. */
 export async function awaitGone(pid: number): Promise<boolean> {
   for (let tries = 0; tries < 1_000; tries++) {
     const state = /^.*\) (\S)/s.exec(await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''))?.[1]

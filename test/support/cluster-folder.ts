@@ -1,23 +1,23 @@
-// Where the database cluster of the tests lies. Its keeper and test/run.ts know no more of it: what imports tap becomes a test itself.
+// The folder of the tests' database cluster. It is separate from database.ts, because a file that imports tap becomes a test.
 import { createHash } from 'node:crypto'
 import { accessSync, constants, statfsSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 
-/** The databases of a run at any one time are some hundred megabytes, and so is PostgreSQL's log of changes. */
+/** The concurrent databases of a run take some hundred megabytes, and the write-ahead log of PostgreSQL as much. */
 const FREE_BYTES_MIN = 2 * 1024 ** 3
 const MEMORY_FOLDER = '/dev/shm'
 
 export const KEEPER = path.join(import.meta.dirname, 'database-keeper.ts')
 const repository = createHash('sha256').update(KEEPER).digest('hex').slice(0, 12)
-/** One cluster for all test processes of one checkout and user, where PostgreSQL's user reaches it. */
+/** One cluster for all test processes of one checkout and user, at a path that PostgreSQL's user can access. */
 export const CLUSTER_FOLDER = path.join(findRoomyFolder(), `carrel-test-${process.getuid?.() ?? 0}-${repository}`)
-/** The keeper lives while somebody is connected here, and some seconds more. */
+/** The keeper runs while a process is connected here, and some seconds longer. */
 export const KEEPER_SOCKET = path.join(CLUSTER_FOLDER, 'keeper.sock')
 
 /**
- * The folder below which the databases of tests lie: in memory where there is room. To make and drop one takes 40 ms of a core there, and 500 ms on a
- * disk with ext4. Libraries and data folders of tests lie elsewhere: the server takes none below /dev.
+ * The parent folder of the test databases: in memory if there is enough space. Creating and dropping a database takes 40 ms of a core there, and
+ * 500 ms on a disk with ext4. Libraries and data folders of tests are elsewhere, because the server accepts none below /dev.
  */
 function findRoomyFolder(): string {
   try {

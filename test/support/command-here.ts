@@ -8,12 +8,12 @@ import { silentLog } from '#core/foundation/log.ts'
 import { splitFlags } from '#core/settings/command-line.ts'
 import { readSettings, SettingsRefused, settingFlags } from '#core/settings/read-settings.ts'
 
-/** What api/main.ts shows as a sentence; anything else is a bug and fails the test. */
+/** Errors that api/main.ts prints as a sentence; any other error is a bug and fails the test. */
 const EXPECTED = [CommandProblem, SettingsRefused, StartProblem, FolderInUse, AppError]
 
 /**
- * Runs a command as api/main.ts does, in this process: to start one and to load its code takes a second of a core. Tests of starting, stopping and
- * standard input run `runCommand` of test/support/carrel-process.ts instead.
+ * Runs a command as api/main.ts does, but in this process: starting a process and loading the code takes a second of a core. Tests of starting, stopping
+ * and standard input use `runCommand` of test/support/carrel-process.ts instead.
  * @param args the words and flags of a command line, without the program
  */
 export async function runHere(
@@ -24,7 +24,7 @@ export async function runHere(
   const out = openTerminal({ write: (text: string) => (output += text) })
   try {
     const { command, rest } = findCommand(args)
-    if (command === null || !('run' in command)) throw new CommandProblem(`${args.join(' ')} asks for help.`)
+    if (command === null || !('run' in command)) throw new CommandProblem(`${args.join(' ')} is a request for help.`)
     const { values, words, mistakes } = splitFlags(rest, [...command.flags, ...settingFlags()])
     if (mistakes.length > 0) throw new SettingsRefused(mistakes)
     if (words.length < command.wordsMin || words.length > command.wordsMax)

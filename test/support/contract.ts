@@ -17,7 +17,7 @@ function readContract(): { ajv: Ajv2020; id: string } {
 }
 
 /**
- * The check of one shape of the wire contract in test/contract: answers the complaints about a value, none when it fits.
+ * A check for one shape of the wire contract in test/contract. It returns the problems of a value; none when the value is valid.
  * @param shape a name under `$defs`, such as `Book`
  */
 export function findContract(shape: string): (value: unknown) => string[] {
@@ -26,7 +26,7 @@ export function findContract(shape: string): (value: unknown) => string[] {
   if (known) return known
   const validate = contract.ajv.compile({ $ref: `${contract.id}#/$defs/${shape}` })
   const check = (value: unknown) => {
-    // As it goes over the wire: without members that are undefined.
+    // As JSON on the wire: without undefined members.
     validate(JSON.parse(JSON.stringify(value)))
     return (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message}`)
   }

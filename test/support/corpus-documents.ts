@@ -6,11 +6,11 @@ import { fileAt } from '#test/support/file-at.ts'
 import { drawPdfPage } from '#workers/formats/pdf/pdf.ts'
 import { closePdfs } from '#workers/formats/pdf/pdf-document.ts'
 
-/** What the corpus says of EPUBs and PDFs beyond other books. */
+/** The expected values of EPUBs and PDFs, in addition to those of other books. */
 interface ExpectedDocument extends ExpectedBook {
   titleAlt?: string[]
   layout?: string
-  /** "svg" for covers that have no pixels. */
+  /** "svg" for covers without pixels. */
   coverDimensions?: { width: number; height: number } | string
   dimensionsOfPage1?: { width: number; height: number; unit: string }
   pageSizes?: [number, number][]
@@ -72,19 +72,19 @@ const EPUB_PAGES: Record<string, number> = {
   'epub/wizard-of-oz-epub2.epub': 85,
 }
 
-/** The independent tool printed the name of the PDF/X standard under the label "Title"; the file says this. */
+/** The independent tool printed the name of the PDF/X standard as the title; this is the title in the file. */
 const OTHER_TITLES: Record<string, string> = {
   'pdf/francais-photoshop.pdf': 'Adobe Photoshop PDF',
-  // No document information, as PDF 2.0 wants it: the title stands in XMP, where that tool does not look.
+  // No document information, as PDF 2.0 recommends: the title is in XMP, which that tool does not read.
   'pdf/pdf20-incremental.pdf': 'A simple PDF 2.0 example file',
   'pdf/pdf20-offset-start.pdf': 'A simple PDF 2.0 example file',
   'pdf/pdf20-utf8-string.pdf': 'A simple PDF 2.0 example file',
 }
 
-/** pdf.js says what it found (one page), the other tools repeat what the file claims (nine); the book says that they differ. */
+/** pdf.js reports the pages that it found (one), the other tools the count in the file (nine); the book has a problem for the difference. */
 const COUNT_IS_A_LIE = 'broken/pdf/handbuilt-T02-02_007_page-tree-wrong-count.pdf'
 
-/** EPUBs and PDFs of the corpus, by what an analysis has found in each; the pages of the EPUBs below epub/ verified. */
+/** Tests the analyses of the EPUBs and PDFs of the corpus; the pages of the EPUBs in epub/ were verified. */
 export function testDocuments(t: Test, corpus: { folder: string; files: ExpectedBook[] }, seen: ReadonlyMap<string, Analysis>): void {
   const { folder } = corpus
   const documents = (corpus.files as ExpectedDocument[]).filter(({ format }) => format === 'epub' || format === 'pdf')
@@ -100,7 +100,7 @@ export function testDocuments(t: Test, corpus: { folder: string; files: Expected
 
   t.test('titles', async (t) => {
     for (const book of documents.filter(isReadable)) {
-      // Padding with NUL is no part of a title, and no database keeps it.
+      // NUL padding is not part of a title, and the database cannot store it.
       const expected = OTHER_TITLES[book.path] ?? book.title?.replaceAll('\0', '') ?? undefined
       t.ok(
         [expected, ...(book.titleAlt ?? [])].includes(analysisOf(book).embedded.title),
@@ -160,19 +160,19 @@ export function testDocuments(t: Test, corpus: { folder: string; files: Expected
     }
   })
 
-  t.test('the last page of every readable PDF can be drawn, as the first was for its cover', async (t) => {
+  t.test('the last page of every readable PDF can be drawn', async (t) => {
     const before = readdirSync('/proc/self/fd').length
     for (const book of documents.filter((book) => book.format === 'pdf' && isReadable(book))) {
       const { pages } = analysisOf(book)
       const index = pages.length - 1
-      // The only page is the cover. First pages are served over HTTP in the test of the whole corpus.
+      // The only page is the cover, which is drawn already. The test of the whole corpus serves first pages over HTTP.
       if (index === 0) continue
-      if (pages[index]?.width === null) continue // There is a page in the count that is nowhere else.
+      if (pages[index]?.width === null) continue // The page is in the count, but not in the file.
       const outcome = await drawPdfPage({ ...fileAt(folder + book.path), index, longestSide: 500, purpose: 'page' })
       t.ok('jpeg' in outcome || book.acceptableErrorTypes?.includes(outcome.problem.type), `${book.path}, page ${index + 1}`)
     }
     await closePdfs()
-    t.ok(readdirSync('/proc/self/fd').length <= before, 'and no file stays open')
+    t.ok(readdirSync('/proc/self/fd').length <= before, 'no file stays open')
   })
 
   function analysisOf(book: ExpectedBook): Analysis {
@@ -185,8 +185,8 @@ export function testDocuments(t: Test, corpus: { folder: string; files: Expected
   }
 }
 
-/** Points at 150 dpi, give or take a pixel. */
+/** Converts points at 150 dpi; tolerates one pixel. */
 function isNear(pixels: number | null | undefined, points: number | undefined): boolean {
-  if (points === 0) return true // The other tools do not know it either.
+  if (points === 0) return true // The other tools could not determine it either.
   return typeof pixels === 'number' && points !== undefined && Math.abs(pixels - (points * 150) / 72) <= 1
 }

@@ -11,7 +11,7 @@ import { parseXml } from '#workers/metadata/xml.ts'
 
 type Texts = Record<string, string | string[] | { length: number; starts: string }>
 
-/** What independent tools say of the metadata in a file. */
+/** The metadata of a file according to independent tools. */
 interface ExpectedMetadata extends ExpectedBook {
   titleAlt?: string[]
   authors?: string[]
@@ -38,7 +38,7 @@ interface ExpectedMetadata extends ExpectedBook {
 
 const fold = (text: string) => text.replace(/\s+/g, ' ').trim()
 
-/** The metadata in the books of the corpus, as an analysis has found it, and in the files that are nothing but metadata. */
+/** Tests the metadata of the books of the corpus, as the analysis found it, and of separate metadata files. */
 export function testMetadata(t: Test, corpus: { folder: string; files: ExpectedBook[] }, seen: ReadonlyMap<string, Analysis>): void {
   const { folder } = corpus
   const files = corpus.files as ExpectedMetadata[]
@@ -54,7 +54,7 @@ export function testMetadata(t: Test, corpus: { folder: string; files: ExpectedB
       if (isOther) t.same([embedded, problem?.type], [{}, 'metadata'], file.path)
       else if (file.wellFormed) checkComicInfo(t, file.path, file.fields ?? {}, embedded)
       else if (file.recoverableFields) t.equal(embedded.title, file.recoverableFields.Title, file.path)
-      t.notMatch(JSON.stringify(embedded), /root:|&[a-z];/, `${file.path}: no entity shows`)
+      t.notMatch(JSON.stringify(embedded), /root:|&[a-z];/, `${file.path}: no entity is expanded or visible`)
       if (file.isbn) t.equal(embedded.book?.isbns, file.isbn.join(','), file.path)
       else t.equal(embedded.book?.isbns, undefined, file.path)
     }
@@ -103,7 +103,7 @@ export function testMetadata(t: Test, corpus: { folder: string; files: ExpectedB
   })
 }
 
-/** The first of a repeated element, as text. Names of elements in any case. */
+/** The text of the first element with this name, ignoring case. */
 function textsOf(fields: Texts): (name: string) => string | undefined {
   const byName = new Map(Object.entries(fields).map(([name, value]) => [name.toLowerCase(), value]))
   return (name) => {

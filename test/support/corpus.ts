@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** What independent tools say of one file of the corpus; only the members the tests compare. */
+/** The results of independent tools for one file of the corpus; only the members that the tests compare. */
 export interface ExpectedBook {
   path: string
   format: string
@@ -20,10 +20,10 @@ export interface ExpectedBook {
     decodes?: boolean
     error?: string
   }[]
-  /** Names as a person would read them, where the tools show another code page. */
+  /** The correct names, where the tools decode another code page. */
   expectedPageNames?: string[]
   duplicateNames?: boolean
-  /** Formats that are right as well. */
+  /** Other correct formats. */
   formatAlt?: string[]
   title?: string | null
   expectedErrorType?: string
@@ -36,10 +36,10 @@ export interface ExpectedBook {
 
 const folder = fileURLToPath(new URL('../../../shared/corpus/', import.meta.url))
 
-/** What the tools do not mind and Carrel remarks: an ISBN of nine digits, a page that is not where the page tree says. */
+/** Problems that Carrel reports and the tools do not: an ISBN of nine digits, a page that is missing at its place in the page tree. */
 const REMARKED: Record<string, string[]> = { 'epub/epublib-testbook1.epub': ['metadata'], 'pdf/pages-tree-refs.pdf': ['page_extraction'] }
 
-/** The corpus that lies beside the repository on some machines; null, and loudly so, where it does not. */
+/** The corpus beside the repository, which some machines have; null, with a message, where it is missing. */
 export function findCorpus(): { folder: string; files: ExpectedBook[] } | null {
   if (!existsSync(`${folder}expected.json`)) {
     console.error(`\n*** SKIPPED: no corpus of real books at ${folder}; the repository's own fixtures still run. ***\n`)

@@ -1,13 +1,13 @@
 /**
- * Milliseconds of a core that this thread has taken so far. Tests measure with it what work costs: the clock also runs while others have the core, so
- * that a bound on it fails where a machine does much else.
+ * CPU time of this thread in milliseconds. Tests measure the cost of work with it: wall time also passes while other processes use the core, so
+ * a limit on wall time fails on a busy machine.
  */
 export function threadCpuMs(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1000
 }
 
-/** The same of the whole process: with its worker threads, its native threads and the collection of garbage. */
+/** CPU time of the whole process, including worker threads, native threads and garbage collection. */
 export function processCpuMs(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1000
@@ -15,7 +15,7 @@ export function processCpuMs(): number {
 
 const TICK_MS = 5
 
-/** Measures the longest that this thread computed without letting anybody else have a turn; what others on the machine do counts for nothing. */
+/** Measures the longest CPU time for which this thread did not yield to the event loop; other processes do not count. */
 export function watchTurns(): { longestMs(): number; close(): void } {
   let longest = 0
   let last = threadCpuMs()
@@ -35,8 +35,8 @@ export function watchTurns(): { longestMs(): number; close(): void } {
 }
 
 /**
- * How long work takes that other processes do, such as the database: the best of several times, because a busy machine makes each take longer by chance.
- * Ends with the first that took less than `soonMs`.
+ * The duration of work in other processes, such as the database: the shortest of several runs, because a busy machine delays some of them.
+ * Ends with the first run that took less than `soonMs`.
  */
 export async function quickestMs(soonMs: number, work: () => PromiseLike<unknown>, triesMax = 5): Promise<number> {
   let quickest = Number.POSITIVE_INFINITY

@@ -1,5 +1,5 @@
 /**
- * Reads a file of RFC 4180, as strictly as it is written there: lines end with CRLF, quotes only around a whole cell.
+ * Parses a CSV file strictly by RFC 4180: lines end with CRLF, and quotes are only around whole cells.
  * @throws Error for anything else
  */
 export function readCsv(text: string): string[][] {
@@ -29,5 +29,5 @@ export function readCsv(text: string): string[][] {
   return rows
 }
 
-/** What a cell held before it was made safe for spreadsheets. */
+/** The content of a cell before it was made safe for spreadsheets. */
 export const unguarded = (cell: string): string => (/^'['\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]|^''*[\t\r\n]/u.test(cell) ? cell.slice(1) : cell)

@@ -1,4 +1,4 @@
-// Keeps the test cluster of one checkout: starts it, tells whoever connects where it is, and stops it when nobody is connected any more.
+// Runs the test cluster of one checkout: starts it, sends its address to every process that connects, and stops it when no process is connected.
 import { rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import net from 'node:net'
@@ -7,17 +7,17 @@ import { openEmbeddedPostgres } from '#core/database/embedded-postgres.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { CLUSTER_FOLDER, KEEPER_SOCKET } from '#test/support/cluster-folder.ts'
 
-/** Between two test files of one run there is a moment in which nobody is connected. */
+/** Between two test files of one run, no process is connected for a moment. */
 const LINGER_MS = 8_000
 
-// Two keepers started at once: the folder's lock lets one through, the other ends and its test connects to the first.
+// When two keepers start at once, one gets the lock of the folder; the other ends, and its test connects to the first.
 const folder = await openDataFolder(CLUSTER_FOLDER, 'command').catch(() => process.exit(0))
 const postgres = await openEmbeddedPostgres({
   folder: folder.path,
   log: silentLog,
   onExit: () => process.exit(1),
   mayCreateDatabases: true,
-  // Nothing here outlives the run, so nothing need reach the disk.
+  // The data is needed only during the run, so it need not reach the disk.
   settings: {
     ...{
       fsync: 'off',

@@ -9,19 +9,19 @@ import { silentLog } from '#core/foundation/log.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { CLUSTER_FOLDER, KEEPER, KEEPER_SOCKET } from '#test/support/cluster-folder.ts'
 
-/** First use on a machine runs initdb, beside other tests. */
+/** The first use on a machine runs initdb, in parallel to other tests. */
 const CLUSTER_PATIENCE_MS = 60_000
-/** A pool that is closing may need a moment to say goodbye. */
+/** A closing pool needs a moment to close its connections. */
 const LEAK_PATIENCE_MS = 30_000
-/** Any constant of our own: whoever holds it makes the template. */
+/** An arbitrary constant: the process that holds this lock creates the template. */
 const TEMPLATE_LOCK = 7_201_884_314
 
-/** What makes and drops databases, for all tests of this process. */
+/** Creates and drops databases for all tests of this process. */
 interface Maker {
   urlOf: (database: string) => string
   admin: Knex
   findTemplate: () => Promise<string>
-  /** Databases that are open. The connection to make others ends with the last one, or it would keep a bench from ending. */
+  /** The number of open databases. The administrative connection ends with the last one; otherwise a bench would never end. */
   open: number
 }
 
@@ -34,7 +34,7 @@ function findMaker(): Promise<Maker> {
 
 async function useMaker(): Promise<Maker> {
   const found = await findMaker()
-  // It may have been left while we waited for it.
+  // Another caller may have closed it meanwhile.
   if (maker === null || (await maker) !== found) return await useMaker()
   found.open += 1
   return found
@@ -58,7 +58,7 @@ async function openMaker(): Promise<Maker> {
   return { urlOf, admin, findTemplate, open: 0 }
 }
 
-/** Connects to the keeper of the cluster, starting one when there is none; answers how to address a database in it. */
+/** Connects to the keeper of the cluster, and starts one if necessary. Returns a function for the URL of a database in it. */
 async function connectToKeeper(): Promise<(database: string) => string> {
   const until = Date.now() + CLUSTER_PATIENCE_MS
   let started: ChildProcess | null = null
@@ -74,7 +74,7 @@ async function connectToKeeper(): Promise<(database: string) => string> {
   throw new Error(`The test database did not start in ${CLUSTER_PATIENCE_MS / 1000} s; look at ${CLUSTER_FOLDER}`)
 }
 
-/** The connection stays open as long as this process lives: that is how the keeper knows. */
+/** The connection stays open until this process ends, which tells the keeper that the cluster is in use. */
 function askKeeper(): Promise<string | null> {
   return new Promise((resolve) => {
     const socket = net.connect(KEEPER_SOCKET)
@@ -90,7 +90,7 @@ function askKeeper(): Promise<string | null> {
   })
 }
 
-/** Makes the migrated template of the present migrations when it is not there; answers its name. */
+/** Creates the template database of the current migrations if it is missing; returns its name. */
 async function prepareTemplate(admin: Knex, urlOf: (database: string) => string): Promise<string> {
   const name = `template_${await hashMigrations()}`
   await admin.transaction(async (holder) => {
@@ -101,7 +101,7 @@ async function prepareTemplate(admin: Knex, urlOf: (database: string) => string)
     const database = openDatabase({ url: urlOf(half), poolMax: 2, log: silentLog })
     try {
       await migrate(database)
-      // It makes its tables when it is opened first.
+      // The task queue creates its tables when it is opened for the first time.
       const queue = await openTaskQueue({ database, log: silentLog, nodeId: 'template' })
       await queue.stop()
     } finally {
@@ -118,8 +118,8 @@ async function exists(admin: Knex, name: string): Promise<boolean> {
 }
 
 /**
- * A fresh database with all tables, for this test alone. Closed and dropped at teardown; connections that are still open
- * then (other than those of `database`) fail the test.
+ * A new database with all tables, for this test alone. Closed and dropped at teardown; connections that are still open
+ * then (except those of `database`) fail the test.
  * @param options.empty without tables, for tests of migrating itself
  */
 export async function openTestDatabase(

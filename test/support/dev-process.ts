@@ -14,7 +14,7 @@ export function runDev(t: Test, folder: string, given: readonly string[]) {
   const ended = runCommandLine(['dev', ...given], {
     cwd: folder,
     out: { line: (text = '') => hear(text), paint: (_style, text) => text },
-    complain: hear,
+    printError: hear,
     stop: stop.signal,
   })
   const end = async () => {
@@ -29,7 +29,7 @@ export function runDev(t: Test, folder: string, given: readonly string[]) {
     clear() {
       said = ''
     },
-    /** The last of at least so many places in its output that fit. @param wanted global */
+    /** Waits for this number of matches in the output and returns the last one. @param wanted a global expression */
     async says(wanted: RegExp, times = 1): Promise<RegExpMatchArray> {
       for (const until = performance.now() + PATIENCE_MS; performance.now() < until; await sleep(20)) {
         const found = [...said.matchAll(wanted)]

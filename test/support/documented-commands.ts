@@ -15,7 +15,7 @@ import { pluginOf } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { findRules, findSupervisor } from '#test/support/supervisor.ts'
 
-/** What an answer is: JSON where it is any, else the text itself. */
+/** An answer as JSON if it is valid JSON, else as text. */
 function read(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -25,8 +25,8 @@ function read(text: string): unknown {
 }
 
 /**
- * The server with all that plugins need, and a shell in which the commands of a page are typed as they stand there. Whatever lies outside the house
- * is `files`, by path.
+ * The server with everything that plugins need, and a shell that runs the commands of a page as they are written. Services outside the server are
+ * replaced by `files`, by path.
  */
 export async function openDocumentedServer(t: Test, page: string, files: Files = {}) {
   const folder = t.testdir()
@@ -34,7 +34,7 @@ export async function openDocumentedServer(t: Test, page: string, files: Files =
   const plugins = { enabled: true, isolation: 'strict', hardened: false, allowLocal: [], secretKeys: [] } as const
   const server = await openTestServer(t, { settings: { dataFolder, plugins } })
   const { database, services, adminToken } = server
-  // The file with the key is there as soon as a server has been started.
+  // The key file exists after the first start of a server.
   await credentialKeys(services.settings)
   const { way } = await openRepositoryServer(t, files)
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
@@ -59,7 +59,7 @@ export async function openDocumentedServer(t: Test, page: string, files: Files =
   const adminKey = await keyOf(adminToken, PERMISSIONS)
   const { connectionString } = database.client.config.connection() as { connectionString: string }
   const program = path.join(root, 'api', 'main.ts')
-  /** `npm start` says how it was called and starts nothing: the server runs already. */
+  /** `npm start` prints its arguments and starts nothing: the server is running already. */
   const PRELUDE = `
     curl() { command curl --silent --show-error --fail-with-body "$@"; }
     npm() {
@@ -68,10 +68,10 @@ export async function openDocumentedServer(t: Test, page: string, files: Files =
     }`
   const typed = new Set<string>()
 
-  /** Types the commands below a heading, in their order. Answers what each said, which has to match what is expected of it. */
+  /** Runs the commands below a heading in order. Returns their outputs, which must match `expected`. */
   async function type(heading: string, variables: Record<string, string>, expected: readonly unknown[], from = page): Promise<unknown[]> {
     const commands = await commandsOf(from, heading)
-    t.equal(commands.length, expected.length, `${heading}: something is expected of every command`)
+    t.equal(commands.length, expected.length, `${heading}: every command has an expected output`)
     const answers: unknown[] = []
     const given = { URL: server.url, KEY: adminKey, ...variables }
     const set = Object.entries(given).map(([name, value]) => `${name}='${value}'`)
@@ -84,20 +84,20 @@ export async function openDocumentedServer(t: Test, page: string, files: Files =
     return answers
   }
 
-  /** Every command of the page has been typed. */
+  /** Checks that every command of the page was run. */
   async function checkComplete(): Promise<void> {
     const headings = [...(await readFile(path.join(root, page), 'utf8')).matchAll(/^### (.+)$/gm)].map(([, heading = '']) => heading)
     const all = (await Promise.all(headings.map((heading) => commandsOf(page, heading)))).flat()
     t.same(
       all.filter((command) => !typed.has(command)),
       [],
-      'every command was tried',
+      'every command was run',
     )
     const blocks = (await readFile(path.join(root, page), 'utf8')).match(/^```sh$/gm) ?? []
-    t.ok(all.length >= blocks.length, 'none stands where no heading says what it is for')
+    t.ok(all.length >= blocks.length, 'every command is below a heading')
   }
 
-  /** Installed and agreed to; answers its id. */
+  /** Installs the plugin and grants its permissions; returns its id. */
   const install = async (main: string, manifest: Record<string, unknown>) => {
     const { plugin, sha256 } = await opened.services.plugins.install(pluginOf(main, manifest), { userId: null })
     await opened.services.plugins.consent(plugin.id, { sha256 })

@@ -6,7 +6,7 @@ import { type EgressPolicy, openEgress } from '#plugins/network/egress.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import { type Loopback, openLoopback } from '#test/support/plugins.ts'
 
-/** What a plugin of these tests may do. */
+/** The policy of a plugin in these tests. */
 export const POLICY: EgressPolicy = {
   caller: 'org.example.one',
   rules: [
@@ -19,14 +19,14 @@ export const POLICY: EgressPolicy = {
 }
 export const forever = () => new AbortController().signal
 
-/** What a guest is told, which is never more than it should know. */
+/** The error that a guest receives; checks that it reveals no more than it should. */
 export async function refusal(work: Promise<unknown>): Promise<{ own: string | null; message: string }> {
   const error = await work.then(
     (value) => new Error(`It was answered: ${String(JSON.stringify(value)).slice(0, 200)}`),
     (error: unknown) => error,
   )
   if (!(error instanceof GuestError) || error.code !== 'thrown') throw error
-  // Where a guest wrote an address itself it may read it again.
+  // A guest may see an address that it sent itself.
   const own = error.message.replace(/^\S+ (is an IP address, not a name|is not https)/, '')
   if (/127\.0\.0|10\.0\.0\.|node:|\.ts\b|[A-Z]{3,}_[A-Z]|ECONN|ESERV|secret/.test(own) || own.length > 1_000)
     throw new Error(`This says too much: ${error.message}`)
@@ -42,7 +42,7 @@ export async function openWayOut(
   const egress = openEgress(way)
   const fetch = (given: unknown, policy: Partial<EgressPolicy> = {}, signal: AbortSignal = forever()): Promise<EgressResponse> =>
     egress.fetch(typeof given === 'string' ? { url: given } : given, { ...POLICY, ...policy }, signal)
-  /** Closing takes a moment on both sides. */
+  /** Waits until all connections are closed, which takes a moment on both sides. */
   const closed = async () => {
     for (let times = 0; way.open() > 0 && times < 100; times++) await sleep(10)
     return way.open() === 0

@@ -1,4 +1,4 @@
-/** Nested uses, each with a filter over all that lies within it: librsvg paints for years. */
+/** Nested uses, each with a filter over its content: librsvg would draw for years. */
 export const endlessSvg = Buffer.from(
   `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="1000" height="1000"><defs>
 <filter id="f"><feGaussianBlur stdDeviation="100"/></filter><g id="a0"><circle r="500" fill-opacity="0.1"/></g>
@@ -6,7 +6,7 @@ ${Array.from({ length: 20 }, (_, at) => `<g id="a${at + 1}">${`<use xlink:href="
 </defs><use xlink:href="#a20"/></svg>`,
 )
 
-/** A gray JPEG of zeros, all of whose scans but the first say in a few bytes that nothing changes. */
+/** A gray JPEG of zeros: all scans after the first are a few bytes long and change nothing. */
 export function scannedJpeg(side: number, scans: number): Buffer {
   const segment = (mark: number, body: number[]) => Buffer.from([0xff, mark, (body.length + 2) >> 8, (body.length + 2) & 255, ...body])
   const blocks = Math.ceil(side / 8) ** 2
@@ -15,7 +15,7 @@ export function scannedJpeg(side: number, scans: number): Buffer {
     Buffer.from([0xff, 0xd8]),
     segment(0xdb, [0, ...Array<number>(64).fill(1)]),
     segment(0xc2, [8, side >> 8, side & 255, side >> 8, side & 255, 1, 1, 0x11, 0]),
-    // One code of one bit for "no difference", and two for a run of 2^14 blocks and more, and for one block.
+    // One code of one bit for "no difference", and two codes for a run of 2^14 blocks or more and for a single block.
     segment(0xc4, [0, 1, ...Array<number>(15).fill(0), 0]),
     segment(0xc4, [0x10, 1, 1, ...Array<number>(14).fill(0), 0xe0, 0]),
     segment(0xda, [1, 1, 0, 0, 0, 0]),
@@ -35,13 +35,13 @@ function emptyRuns(blocks: number): string {
   return bits
 }
 
-/** Bytes of a scan: filled up with ones, and a zero after each byte of ones. */
+/** The bytes of a scan: padded with one bits, with a zero byte after each byte 0xff. */
 function packBits(bits: string): Buffer {
   const bytes = (bits.padEnd(Math.ceil(bits.length / 8) * 8, '1').match(/.{8}/g) ?? []).map((eight) => Number.parseInt(eight, 2))
   return Buffer.from(bytes.flatMap((byte) => (byte === 255 ? [255, 0] : [byte])))
 }
 
-/** A moving WebP made of one still one, again and again; libvips looks for each frame from the first. */
+/** An animated WebP that repeats one still picture; libvips searches each frame from the first. */
 export function movingWebp(still: Buffer, frames: number): Buffer {
   const chunk = (name: string, body: Buffer) => {
     const head = Buffer.alloc(8)

@@ -1,6 +1,6 @@
 import { buildZip, type ZipPart } from './zip-builder.ts'
 
-/** Entries of a zip by archive path, in this order; `null` leaves out what a recipe would put there. */
+/** Entries of a zip by archive path, in this order; `null` leaves out the entry that the recipe would add. */
 export type EpubFiles = Record<string, string | Uint8Array | null>
 
 export interface EpubRecipe {
@@ -11,13 +11,13 @@ export interface EpubRecipe {
   manifest?: string
   spine?: string
   afterSpine?: string
-  /** Before the root element of the package document, such as a DOCTYPE. */
+  /** Text before the root element of the package document, such as a DOCTYPE. */
   prolog?: string
   /** Content by path inside OPS/ (files elsewhere are written `/META-INF/…`), or null to leave out a standard file. */
   files?: EpubFiles
 }
 
-/** A valid small EPUB with one chapter, changed by what the recipe gives. */
+/** A valid small EPUB with one chapter, changed by the recipe. */
 export function buildEpub(recipe: EpubRecipe = {}): Buffer {
   const {
     version = '3.0',

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '#test/support/house.ts'
 
-/** After the first id, which every stream sends when it begins: what comes at once has come by then. */
+/** Time after the first id, which every stream sends at its start: immediate events have arrived by then. */
 const LISTEN_MS = 100
-/** Until the first id, on a busy machine. */
+/** Time until the first id, on a busy machine. */
 const FIRST_ID_MS = 10_000
 
-/** The text of an answer; of events, which never end, what comes at once, without the ids that are different each time. */
+/** The text of a response. For a stream of events, which never ends: the immediate events, without their ids, which differ each time. */
 export async function textOf(answer: Response): Promise<string> {
   if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) return await answer.text()
   const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
@@ -30,12 +30,12 @@ export interface ReadEvent {
   data: Record<string, unknown> & { type: string }
 }
 
-/** A client of a stream of events that keeps everything that it was sent. */
+/** A client of an event stream that stores everything it receives. */
 export interface EventReader {
   events: ReadEvent[]
   /** Every byte as text. */
   text(): string
-  /** As a client would say it when it comes back. */
+  /** The id to send when the client reconnects. */
   lastId(): string | null
   /** Whether the server has ended it. */
   isOver(): boolean
@@ -44,7 +44,7 @@ export interface EventReader {
   close(): Promise<void>
 }
 
-/** Follows a stream of events. @throws when it is refused, with what was said */
+/** Opens an event stream. @throws when the server refuses it, with the response */
 export async function followEvents(
   url: string,
   token: string,
@@ -73,7 +73,7 @@ export async function followEvents(
         const [id, data] = [line('id'), line('data')]
         lastId = id ?? lastId
         if (data !== undefined) events.push({ id: lastId ?? '', type: line('event') ?? 'message', data: JSON.parse(data) })
-        // A block of its own, after the event that it names.
+        // A separate block, after the event that it names.
         else if (id !== undefined && events.length > 0) (events.at(-1) as ReadEvent).id = id
       }
     }
@@ -98,7 +98,7 @@ export async function followEvents(
       await reading
     },
   }
-  // It stands at its place from now on.
+  // From now on the id is known.
   await until(() => lastId !== null, 20_000)
   return reader
 }

@@ -1,4 +1,4 @@
-/** A process of its own that makes exports; killed by the test in the middle. */
+/** A separate process that runs exports; the test kills it in the middle. */
 import { openDatabase } from '#core/database/database.ts'
 import { openExports } from '#core/exports/series-exports.ts'
 import { silentLog } from '#core/foundation/log.ts'

@@ -11,7 +11,7 @@ import { openTestDatabase } from '#test/support/database.ts'
 import { until } from '#test/support/house.ts'
 import { addCaller, addLibrary } from '#test/support/library-rows.ts'
 
-/** Exports with a queue and a folder of their own, an empty library, and a reader who asks for them. */
+/** Exports with their own queue and folder, an empty library, and a user who requests exports. */
 export async function openOffice(t: Test, options: { limits?: Partial<typeof EXPORT_LIMITS>; manual?: boolean } = {}) {
   const { database, url } = await openTestDatabase(t)
   const dataFolder = mkdtempSync(join(tmpdir(), 'carrel-exports-'))
@@ -40,7 +40,7 @@ export async function openOffice(t: Test, options: { limits?: Partial<typeof EXP
   return { database, url, dataFolder, tasks, exports, libraryId, caller, wish, ended, make, files }
 }
 
-/** Series of one book each. */
+/** Adds series with one book each. */
 export async function addManySeries(database: Knex, libraryId: string, count: number): Promise<void> {
   await database.raw(
     `WITH s AS (INSERT INTO series (library_id, path, title) SELECT ?, 'p' || n, 'Title ' || n FROM generate_series(1, ?::int) n RETURNING id, library_id, path)

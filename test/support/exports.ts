@@ -4,10 +4,10 @@ import type { SourceFile } from '#test/support/architecture.ts'
 const DECLARED = /^export (?:declare )?(?:async )?(?:abstract )?(?:const|let|function\*?|class|interface|type|enum) (\w+)/gm
 const LISTED = /^export (?:type )?\{([^}]*)\}/gm
 const NAMED = /^(?:import|export)\s+(?:type\s+)?(?:\w+\s*,\s*)?\{([^}]*)\}\s*from\s*'([^']+)'/gm
-/** The importing file names the members that it uses somewhere else. */
+/** Imports of a whole module; the importing file names the members that it uses elsewhere. */
 const WHOLE = /^(?:import\s+(?:type\s+)?\*\s+as\s+\w+|export\s+\*)[^'\n]*from\s*'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm
 
-/** `type One as Other` of a list of imports or exports, by position: the first name or the second. */
+/** The names in a list of imports or exports; `position` selects the first or the last name of `type One as Other`. */
 const namesIn = (list: string, position: 0 | -1) =>
   list
     .split(',')
@@ -20,7 +20,7 @@ function targetOf(from: string, specifier: string): string {
   return specifier.startsWith('.') ? posix.normalize(posix.join(dirname(from), specifier)) : specifier
 }
 
-/** Exports that no other file imports, as `file: name`. Formatted code needs no parser: imports and exports begin a line. */
+/** Exports that no other file imports, as `file: name`. Needs no parser, because in formatted code imports and exports begin a line. */
 export function findUnusedExports(files: readonly SourceFile[]): string[] {
   const used = new Set<string>()
   const wholes: { target: string; text: string }[] = []

@@ -1,4 +1,4 @@
-/** A plugin that fails in the way that it is asked for. Each way is named at the end of the line that it should be found by. */
+/** A plugin that fails in the requested way. A comment at the end of a line names the failure that must report this line. */
 export const FAILING = `import { definePlugin, NotFoundError } from '@carrel/plugin-sdk'
 
 interface Shelf {
@@ -59,9 +59,9 @@ export default definePlugin({
 })
 `
 
-/** The place that a way to fail is found by: its line, and any column. */
+/** Matches the place of a failure: its line, and any column. */
 export function lineOf(way: string): RegExp {
   const line = FAILING.split('\n').findIndex((text) => text.endsWith(`// ${way}`)) + 1
-  if (line === 0) throw new Error(`No line is named ${way}.`)
+  if (line === 0) throw new Error(`No line has the comment ${way}.`)
   return new RegExp(`src/main\\.ts:${line}:\\d+`)
 }

@@ -13,7 +13,7 @@ export interface Reply {
 
 type Asked = Pick<RunningServer, 'url' | 'headers'>
 
-/** One request, and how long its answer took; rejects when none came within two minutes. */
+/** Sends a request and measures its response time; rejects after two minutes without a response. */
 export async function ask(of: Asked, address: string, init: RequestInit = {}): Promise<Reply> {
   const began = performance.now()
   const headers = { ...of.headers, 'content-type': 'application/json' }
@@ -22,13 +22,13 @@ export async function ask(of: Asked, address: string, init: RequestInit = {}): P
   return { address, status: answer.status, retryAfter: answer.headers.get('retry-after'), ms: performance.now() - began }
 }
 
-/** A change of a book, which the database has to write. */
+/** Changes a book, so that the database must write. */
 export function write(of: Asked, bookId: string, summary = `written at ${Date.now()}`): Promise<Reply> {
   const body = JSON.stringify({ summary })
   return ask(of, `/api/v1/books/${bookId}/metadata`, { method: 'PATCH', body })
 }
 
-/** Lists, a search, a page, a sign-in and a change, as readers send them. */
+/** Lists, a search, a page, a sign-in and a change, as clients send them. */
 export function askEverything(of: Asked, bookId: string): Promise<Reply>[] {
   return [
     ask(of, '/api/v1/books?pageSize=10'),
@@ -41,7 +41,7 @@ export function askEverything(of: Asked, bookId: string): Promise<Reply>[] {
   ]
 }
 
-/** True as soon as /health and all of {@link askEverything} are well; false when that takes longer than a minute. */
+/** True as soon as /health and all requests of {@link askEverything} succeed; false after a minute. */
 export async function awaitHealed(of: Asked, bookId: string): Promise<boolean> {
   for (const until = Date.now() + HEALED_MS_MAX; Date.now() < until; await sleep(250)) {
     if ((await ask(of, '/health')).status !== 200) continue
@@ -51,7 +51,7 @@ export async function awaitHealed(of: Asked, bookId: string): Promise<boolean> {
   return false
 }
 
-/** Done, or 503 that says when to come again. */
+/** Success, or 503 with a retry time. */
 export function isAnswer({ status, retryAfter }: Reply): boolean {
   return status < 300 || (status === 503 && Number(retryAfter) > 0)
 }

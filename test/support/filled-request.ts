@@ -3,24 +3,24 @@ import type { TSchema } from 'typebox'
 import type { Endpoint, Route } from '#api/http/endpoint.ts'
 import type { Services } from '#api/http/services.ts'
 
-/** Values of parameters of which only the name says what they mean. */
+/** Values by parameter name, for parameters whose schema does not show their meaning. */
 export type Known = Record<string, string | number | boolean>
 
-/** A request that a route takes. */
+/** A request that a route accepts. */
 export interface Filled {
   path: string
   headers: Record<string, string>
   body?: string | FormData
-  /** Whether a hidden thing is named in path or body, so that success would mean it was found. */
+  /** Whether the path or the body names a hidden entity, so that success would mean that the server found it. */
   echoes: boolean
 }
 
-/** What names a book, a series, or what is made of them. */
+/** Names of parameters that refer to a book, a series or a list of them. */
 const HIDDEN_NAMES = /^(bookIds?|seriesIds?|coverId|collectionId|readListId|document)$/
 
 /**
- * A request for a route, with a value for all that it needs, made from its schemas; or what nobody knows how to fill.
- * @param known values by name; `besideBookId` and `besideSeriesId` stand before the one in lists of ids
+ * Builds a request for a route, with a value for every required parameter, from its schemas; or returns the parameter without a known value.
+ * @param known values by name; lists of ids begin with `besideBookId` or `besideSeriesId`
  */
 export function fill(route: Route<Services>, known: Known): Filled | { unknown: string } {
   let echoes = false
@@ -59,7 +59,7 @@ export function fill(route: Route<Services>, known: Known): Filled | { unknown: 
   if (!schema) return { path, headers: {}, echoes }
   const body = sampleOf(schema as TSchema, 'body', known)
   if (body === undefined) return { unknown: 'the body' }
-  // Tried on one thing at a time.
+  // One entity at a time.
   if (/\/(templates\/render|conditions\/evaluate)$/.test(path)) delete (body as Shape)['seriesId']
   const text = JSON.stringify(body)
   echoes ||= ['bookId', 'seriesId', 'document'].some((name) => text.includes(String(known[name])))
@@ -71,7 +71,7 @@ const propertiesOf = (schema: unknown): Record<string, Shape> =>
   ((schema as Shape | undefined)?.['properties'] as Record<string, Shape>) ?? {}
 const requiredOf = (schema: unknown): string[] => ((schema as Shape | undefined)?.['required'] as string[]) ?? []
 
-/** A value that the schema takes, with the ids of hidden things wherever a name asks for one; undefined when none is known. */
+/** A value for a schema. Names of ids get the ids of hidden entities. Undefined when no value is known. */
 function sampleOf(given: unknown, name: string, known: Known): unknown {
   const schema = given as Shape
   if (name === 'bookIds') return [known['besideBookId'], known['bookId']].filter((id) => id !== undefined)
@@ -121,7 +121,7 @@ function sampleOf(given: unknown, name: string, known: Known): unknown {
     case 'null':
       return null
     default:
-      // Any JSON.
+      // Any JSON value.
       return Object.keys(schema).some((key) => key === 'type') ? undefined : {}
   }
 }

@@ -4,7 +4,7 @@ import { type AnyNode, type Node, parse } from 'acorn'
 import { full } from 'acorn-walk'
 import type { SourceFile } from '#test/support/architecture.ts'
 
-/** The most files that one flow crosses. */
+/** The maximum number of files in one flow. */
 export const FLOW_FILES_MAX = 8
 
 /** One row of a table of docs/architecture.md; `reached` is empty in the first one. */
@@ -29,7 +29,7 @@ export function readFlows(page: string): Map<string, Step[]> {
   return flows
 }
 
-/** Files by path, and what each of them loads: imports of code, and modules that it names by URL for a thread. Imports of types alone are left out. */
+/** Files by path, and the files that each of them loads: imports of code, and modules that it names by URL for a thread. Type imports do not count. */
 export interface Sources {
   text: (path: string) => string
   loads: (path: string) => ReadonlySet<string>
@@ -66,10 +66,10 @@ export function openSources(files: readonly SourceFile[]): Sources {
   }
 }
 
-/** What is wrong with a flow: too long, a link that the code does not have, or a file that is left out and stands between two of it. */
+/** The problems of a flow: too long, a link that is not in the code, or a missing file between two others. */
 export function findFlowProblems(steps: readonly Step[], sources: Sources): string[] {
   const problems: string[] = []
-  if (steps.length > FLOW_FILES_MAX) problems.push(`${steps.length} files; ${FLOW_FILES_MAX} at most`)
+  if (steps.length > FLOW_FILES_MAX) problems.push(`${steps.length} files; the limit is ${FLOW_FILES_MAX}`)
   const absent = steps.filter(({ path }) => !sources.has(path)).map(({ path }) => `${path} does not exist`)
   const paths = steps.map(({ path }) => path)
   if (new Set(paths).size < paths.length) problems.push('a file is named twice')
@@ -79,7 +79,7 @@ export function findFlowProblems(steps: readonly Step[], sources: Sources): stri
     const path = paths[index] as string
     if (index === 0) {
       if (steps[0]?.reached !== '') problems.push(`${path} is the first: nothing leads to it`)
-    } else if (link === null) problems.push(`${path}: "${steps[index]?.reached}" is none of the kinds of links`)
+    } else if (link === null) problems.push(`${path}: "${steps[index]?.reached}" is not a known kind of link`)
     else if (!isBackAt(links, index - 1, link.from)) problems.push(`${path}: the work is not in file ${link.from + 1} when it gets there`)
     else if (!LINKS[link.kind]?.({ path, from: paths[link.from] as string, name: link.name }, sources))
       problems.push(`${path}: "${steps[index]?.reached}" is not so in the code`)
@@ -87,7 +87,7 @@ export function findFlowProblems(steps: readonly Step[], sources: Sources): stri
   return [...problems, ...findBypasses(paths, links, sources)]
 }
 
-/** Files that are left out and stand between two: loaded by one, they load a later one, or the one from which it takes what that returns. */
+/** Missing files between two files of the flow: the first loads them, and they load a later file, or the file whose result they use. */
 function findBypasses(paths: readonly string[], links: readonly (Link | null)[], sources: Sources): string[] {
   return paths.flatMap((path, index) => {
     const link = links[index]
@@ -124,10 +124,10 @@ function readLink(reached: string): Link | null {
   return null
 }
 
-/** Kinds in which the other file calls this one, and waits for what it returns. */
+/** Kinds of links in which the other file calls this one and waits for its result. */
 const CALLS = new Set(['imported', 'given'])
 
-/** Whether the work is in file `target` after file `last`: it is that file, or what was called from it has returned. */
+/** Whether the work is in file `target` after file `last`: it is the same file, or the calls from it have returned. */
 function isBackAt(links: readonly (Link | null)[], last: number, target: number): boolean {
   if (last === target) return true
   const link = links[last]
@@ -153,7 +153,7 @@ const LINKS: Record<string, (ends: Ends, sources: Sources) => boolean> = {
 
 const COMPOSE = /^api\/compose(-[a-z-]+)?\.ts$/
 
-/** Whether a compose file opens the giver and passes what has this name to the receiver: when it opens that, or as a member of a service that it calls. */
+/** Whether a compose file opens the giver and passes the member of this name to the receiver: when it opens the receiver, or as a member of a service that it calls. */
 function isHanded({ giver, receiver, name }: { giver: string; receiver: string; name: string }, sources: Sources): boolean {
   const composed = sources.paths.filter((path) => COMPOSE.test(path)).map((path) => readComposition(sources.text(path)))
   const isSaid = new RegExp(`\\b${name}\\b`).test(sources.text(giver))
@@ -174,16 +174,16 @@ function isHanded({ giver, receiver, name }: { giver: string; receiver: string; 
 
 interface Member {
   key: string
-  /** As the code spells it. */
+  /** As it is written in the code. */
   value: string
 }
 
 interface Composition {
-  /** Files of which it calls something. */
+  /** Files whose functions it calls. */
   opens: Set<string>
-  /** Files by the variables that hold what was opened from them. */
+  /** Files by the variables with the services that were opened from them. */
   made: Map<string, string[]>
-  /** Calls of what it imports, with the members that are passed. */
+  /** Calls of imported functions, with the passed members. */
   calls: { opened: string; members: Member[] }[]
   /** All members of objects in the file. */
   members: Member[]
@@ -191,7 +191,7 @@ interface Composition {
 
 const nameOf = (node: AnyNode | null | undefined): string | undefined => (node?.type === 'Identifier' ? node.name : undefined)
 
-/** The name of the function that is called, waited for or not. */
+/** The name of the called function, with or without `await`. */
 function calleeOf(node: AnyNode | null | undefined): string | undefined {
   const call = node?.type === 'AwaitExpression' ? node.argument : node
   return call?.type === 'CallExpression' ? nameOf(call.callee) : undefined
@@ -228,7 +228,7 @@ function readComposition(text: string): Composition {
     })
     return found
   }
-  // What is opened by a function of the same file counts as opened here.
+  // A service that a function of the same file opens counts as opened here.
   const filesOf = (callee: string): string[] => {
     const local = functions.get(callee)
     return local ? callsIn(local).map(({ opened }) => opened) : [imported.get(callee) ?? []].flat()

@@ -1,5 +1,5 @@
-// Loaded into a server before its program (`--import`): stops its main thread for ever as soon as the file named by FREEZE_AT is there, as
-// native code does, where no JavaScript runs and nothing can interrupt it.
+// Loaded into a server before its program (`--import`): blocks its main thread forever as soon as the file named by FREEZE_AT exists, as native
+// code can: no JavaScript runs, and nothing can interrupt it.
 import { existsSync, rmSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 
@@ -8,7 +8,7 @@ if (isMainThread && file !== undefined && process.argv[1]?.endsWith('api/main.ts
   setInterval(() => {
     if (!existsSync(file)) return
     rmSync(file)
-    // Tools that watch tests listen to every signal, in all that they start; the server itself does not to this one.
+    // The test runner adds listeners for every signal in all child processes; the server itself does not listen to this one.
     process.removeAllListeners('SIGVTALRM')
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
   }, 20).unref()

@@ -9,10 +9,10 @@ import type { Budget, CallOptions, Program } from '#plugins/runtime/program.ts'
 import { openSupervisor, type Supervisor, type SupervisorOptions } from '#plugins/runtime/supervisor.ts'
 
 export const BUDGET: Budget = { cpuMs: 300, wallMs: 10_000 }
-/** What the context of a plugin's function is made of. */
+/** The data for the context of a plugin's function. */
 export const MORE = JSON.stringify({ callId: 'a call', plugin: { id: 'org.example.test', version: '1.0.0' }, config: {}, userConfig: {} })
 
-/** A plugin whose functions are what stands in the text, beside `echo`. */
+/** A plugin with the functions in the text, and `echo`. */
 export function pluginProgram(functions: string, change: Partial<Program> = {}, before = ''): Program {
   const names = [
     'echo',
@@ -37,11 +37,11 @@ export function pluginProgram(functions: string, change: Partial<Program> = {}, 
 export interface OpenGuest {
   guest: Guest
   call(name: string, value?: unknown, budget?: Budget, options?: CallOptions): Promise<unknown>
-  /** What it is refused or ended with; throws when it answers. */
+  /** The error of the call; throws when the call succeeds. */
   fails(name: string, value?: unknown, budget?: Budget, options?: CallOptions): Promise<GuestError>
 }
 
-/** A supervisor that goes with the test, and guests in it. */
+/** A supervisor that closes with the test, and guests in it. */
 export function openGuests(t: Test, options: Partial<SupervisorOptions> = {}) {
   const supervisor = openSupervisor({ log: silentLog, ...options })
   t.teardown(() => supervisor.close())
@@ -62,7 +62,7 @@ export function openGuests(t: Test, options: Partial<SupervisorOptions> = {}) {
   return { supervisor, open }
 }
 
-/** Processes that this one has started and that run a runner, the oldest first. */
+/** Child processes that run a runner, the oldest first. */
 export function runnersOf(program = 'runner.mjs'): number[] {
   return childrenOf(process.pid)
     .filter((pid) => wordsOf(pid).includes(program))
@@ -85,11 +85,11 @@ function wordsOf(pid: number): string {
   }
 }
 
-/** Asks until it holds. */
+/** Polls until the condition is true. */
 export async function eventually(holds: () => boolean, what: string, ms = 60_000): Promise<void> {
   const deadline = performance.now() + ms
   while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`)
+    if (performance.now() > deadline) throw new Error(`Timeout while waiting for ${what}`)
     await sleep(10)
   }
 }

@@ -16,15 +16,15 @@ export interface HostedPlugins {
   database: Knex
   host: PluginHost
   way: Loopback
-  /** Installs a package and agrees to what it asks for. */
+  /** Installs a package and grants its permissions. */
   install(bytes: Buffer): Promise<HostedPlugin>
-  /** One that another host has installed in the same database. */
+  /** A plugin that another host has installed in the same database. */
   use(id: string): HostedPlugin
-  /** Requests that no fixture fitted. */
+  /** Requests that match no fixture. */
   unmatched: string[]
 }
 
-/** A host of plugins with a database (its own unless one is given), real sandboxes, and services that are played from fixtures. */
+/** A plugin host with a database (its own unless one is given), real sandboxes, and services that are replayed from fixtures. */
 export async function openHostedPlugins(
   t: Test,
   fixtures: Fixtures = { formatVersion: 1, exchanges: [] },
@@ -33,7 +33,7 @@ export async function openHostedPlugins(
   const replay = openReplay(readFixtures(fixtures))
   const unmatched: string[] = []
   const answer: RequestListener = (request, response) => {
-    // The port is that of the loopback; nobody outside would see it.
+    // The port is that of the loopback server, which real requests do not have.
     const host = (request.headers.host ?? '').replace(/:\d+$/, '')
     const asked = { method: request.method ?? 'GET', url: `https://${host}${request.url}` }
     const found = replay.next(asked)

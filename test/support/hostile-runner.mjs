@@ -1,6 +1,6 @@
 /**
- * A runner that was overcome: it speaks the protocol of one and does what it likes. What that is, the name of the function says that is called;
- * it starts beside the real one, with the same permissions.
+ * A compromised runner: it implements the protocol and violates it in the way that the called function names. It starts like the real one, with the
+ * same permissions.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, Socket } from 'node:net'
@@ -16,13 +16,13 @@ const flood = (step) => {
   more()
 }
 
-/** Writes without end, as fast as it is taken, or once in so many milliseconds. */
+/** Writes without end, as fast as the server reads, or once per interval in milliseconds. */
 const pour = (stream, bytes, everyMs) => {
   const more = () => stream.write(bytes, () => (everyMs ? undefined : setImmediate(more)))
   if (everyMs) setInterval(more, everyMs)
   else more()
 }
-/** Some 30 KB of what takes long to build. */
+/** Some 30 KB that are costly to parse. */
 const COSTLY = Array(10_000).fill([])
 
 const tryTo = async (work) => {
@@ -64,7 +64,7 @@ const ACTS = {
   requests: (sandbox, id) => flood(() => send({ kind: 'host', sandbox, id: 1, call: id, wanted: 'sleep' }, '{"payload":{}}')),
   garbage: () => flood(() => server.write(Buffer.alloc(65_536, 255))),
   giant: (sandbox, id) => send({ kind: 'done', sandbox, id }, 'x'.repeat(20_000_000)),
-  // What is costly to build, under every kind that a runner may send, and more of it than that kind may have.
+  // Values that are costly to parse, in messages of every kind, and longer than that kind may be.
   costlyAnswer: (sandbox, id) => send({ kind: 'done', sandbox, id }, '[],'.repeat(8_000_000)),
   costlyFailure: (sandbox, id) => send({ kind: 'fail', sandbox, id }, '['.repeat(8_000_000)),
   costlyLine: (sandbox, id) => send({ kind: 'log', sandbox, id }, `{"data":${'[['.repeat(4_000_000)}`),
@@ -76,12 +76,12 @@ const ACTS = {
     const more = () => server.write(frame, more)
     more()
   },
-  // Headers alone, as large as they may be, of kinds that nobody counts, or fewer than are let go.
+  // Headers of the maximum size, of uncounted kinds, or below the limit of unexpected messages.
   readies: () => pour(server, frameOf({ kind: 'ready', x: COSTLY })),
   pongs: () => pour(server, frameOf({ kind: 'pong', x: COSTLY }), 2),
   fatLine: (sandbox, id) => pour(server, frameOf({ kind: 'done', sandbox, id: id + 1e6, x: COSTLY }), 2),
   shouts: () => pour(process.stderr, Buffer.alloc(65_536, 'x')),
-  // Within what their kinds may have.
+  // Within the limits of their kinds.
   deepFetch(sandbox, id) {
     send({ kind: 'host', sandbox, id: 1, call: id, wanted: 'fetch' }, `{"payload":${'['.repeat(1_200_000)}${']'.repeat(1_200_000)}}`)
     send({ kind: 'done', sandbox, id }, '"sent"')

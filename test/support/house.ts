@@ -16,13 +16,13 @@ import { findPool } from '#test/support/pool.ts'
 import { findRules } from '#test/support/supervisor.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
-/** Between two scans that both find a book gone before it is purged by itself: a day, as ever. */
+/** The time between two scans that both miss a book before it is purged: a day, the default. */
 export const PURGE_AFTER_SECONDS = 86_400
 
-/** One GIF pixel: the smallest page there is. */
+/** A GIF of one pixel: the smallest possible page. */
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 
-/** A comic of some pages; the seed makes its hash its own. */
+/** A comic with some pages; each seed gives another hash. */
 export function comic(seed: string, pages = 1): Buffer {
   const entries = Array.from({ length: pages }, (_, index) => ({ name: `${index + 1}.gif`, data: PIXEL }))
   return buildZip(entries, { comment: Buffer.from(seed) })
@@ -43,7 +43,7 @@ export interface BookRow {
   updated_at: Date
 }
 
-/** A library on disk, its database, and everything between them but HTTP. */
+/** A library on disk with its database, scans, tasks and analyses, but without HTTP. */
 export interface House {
   database: Knex
   url: string
@@ -59,11 +59,11 @@ export interface House {
   scan(mode?: 'normal' | 'deep', options?: { confirm?: boolean }): Promise<ScanStatus>
   /** Rows by path relative to the root. */
   books(): Promise<Map<string, BookRow>>
-  /** How often each file, by relative path, was analyzed. */
+  /** The number of analyses of each file, by relative path. */
   analyzed: Map<string, number>
 }
 
-/** @param options.analyze in place of the pool of this file */
+/** @param options.analyze replaces the pool of this file */
 export async function openHouse(t: Test, options: { analyze?: Analyze; files?: string[]; manual?: boolean } = {}): Promise<House> {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-house-'))
   const root = join(folder, 'library')
@@ -108,7 +108,7 @@ export async function openHouse(t: Test, options: { analyze?: Analyze; files?: s
       return full
     },
     async scan(mode, scanOptions) {
-      // One that a test began without waiting for its end may still be on its last files.
+      // A scan that a test started without awaiting it may still be running.
       await until(async () => (await scans.listActive()).length === 0)
       const { taskId } = await scans.start(libraryId, mode, null, scanOptions)
       return await until(async () => {
@@ -130,13 +130,13 @@ export async function openHouse(t: Test, options: { analyze?: Analyze; files?: s
   return house
 }
 
-/** Asks again and again until there is an answer. */
+/** Polls until there is a result. */
 export async function until<T>(ask: () => Promise<T | null | false> | T | null | false, ms = 60_000): Promise<T> {
   const deadline = Date.now() + ms
   for (;;) {
     const answer = await ask()
     if (answer) return answer
-    if (Date.now() > deadline) throw new Error(`waited in vain for ${ms} ms`)
+    if (Date.now() > deadline) throw new Error(`Timeout after ${ms} ms`)
     await sleep(15)
   }
 }

@@ -4,30 +4,30 @@ import { Ajv2020, type SchemaObject } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 
 /**
- * The reference of the interface: a table of what each path answers, and the shapes
- * of the answers in a notation of its own (`{ name: string; year?: int32|null; tags: TagDto[] }`), read here into JSON Schema.
+ * The reference of the API: a table with the response of each path, and the shapes of the responses in its own notation
+ * (`{ name: string; year?: int32|null; tags: TagDto[] }`), which is converted to JSON Schema here.
  */
 const file = fileURLToPath(new URL('../contract/interface-reference.md', import.meta.url))
 
 export interface InterfaceReference {
-  /** What a route answers when all is well, in the notation of the reference: `SeriesDto[]`; '' when nothing is promised of the body. */
+  /** The successful response of a route in the notation of the reference: `SeriesDto[]`; '' when the body is unspecified. */
   answers: ReadonlyMap<string, string>
-  /** The status of that answer. */
+  /** The status of that response. */
   statuses: ReadonlyMap<string, string>
-  /** Every operation as the reference has it. */
+  /** Every operation of the reference. */
   operations: readonly ReferenceOperation[]
-  /** Its shapes by name, as JSON Schema. */
+  /** The shapes by name, as JSON Schema. */
   shapes: Readonly<Record<string, SchemaObject>>
-  /** The complaints about a value that ought to have a type, none when it has it. */
+  /** The problems of a value that should have a type; none when it is valid. */
   check(type: string, value: unknown): string[]
 }
 
 export interface ReferenceOperation {
-  /** As {@link nameOfRoute} says. */
+  /** See {@link nameOfRoute}. */
   name: string
   /** Query parameters with their types. */
   query: ReadonlyMap<string, SchemaObject>
-  /** Type of the JSON body; null where it takes none. */
+  /** Type of the JSON body; null when it has none. */
   body: SchemaObject | null
 }
 
@@ -38,7 +38,7 @@ export function findInterfaceReference(): InterfaceReference {
   return reference
 }
 
-/** A route by what does not depend on how its parameters are called: `GET /api/v1/books/{}`. */
+/** A route without the names of its parameters: `GET /api/v1/books/{}`. */
 export const nameOfRoute = (method: string, path: string) => `${method} ${path.replaceAll(/:\w+|\{\w+\}/g, '{}')}`
 
 export function readReference(text: string): InterfaceReference {
@@ -56,7 +56,7 @@ export function readReference(text: string): InterfaceReference {
         query: new Map([...(cells[0] ?? '').matchAll(/(\w+)\??: ([^;]+)/g)].map(([, name = '', type = '']) => [name, readType(type)])),
         body: !cells[1] || cells[1].includes('multipart') ? null : readType(cells[1]),
       })
-      // Bytes are no shapes.
+      // Bytes have no shape.
       if (good !== undefined) answers.set(nameOfRoute(method, path), good.includes('/') ? '' : good)
     }
     const [, name, shape] = /^- `(\w+)`: `(.+)`$/.exec(line) ?? []
@@ -82,9 +82,9 @@ export function readReference(text: string): InterfaceReference {
   }
 }
 
-/** Members that were decided to be called otherwise than the reference calls them, by shape. */
+/** Members whose names differ from the reference by decision, by shape. */
 const RENAMED: Record<string, readonly [from: string, to: string]> = {
-  // A service is `source` in contexts, in addresses and so in the API.
+  // A service is called `source` in contexts and addresses, so also in the API.
   BookExternalLinkDto: ['sourceName', 'source'],
   ExternalLinkDto: ['sourceName', 'source'],
   ExternalRatingDto: ['sourceName', 'source'],
@@ -108,13 +108,13 @@ const WORDS: Record<string, SchemaObject> = {
   datetime: { type: 'string', format: 'date-time' },
 }
 
-/** Reads one type of the notation. @throws Error where it does not follow it */
+/** Parses one type of the notation. @throws Error for invalid notation */
 export function readType(text: string): SchemaObject {
   const tokens = text.match(/"[^"]*"|[\w]+|\[\]|[^\s]/g) ?? []
   let at = 0
   const is = (token: string) => tokens[at] === token && ++at > 0
   const want = (token: string) => {
-    if (!is(token)) throw new Error(`${token} is wanted before "${tokens.slice(at, at + 5).join(' ')}" in ${text}`)
+    if (!is(token)) throw new Error(`${token} is expected before "${tokens.slice(at, at + 5).join(' ')}" in ${text}`)
   }
   const many = (read: () => SchemaObject, sign: string, word: string): SchemaObject => {
     const parts = [read()]
@@ -142,7 +142,7 @@ export function readType(text: string): SchemaObject {
       want('>')
       return { type: 'object', additionalProperties }
     }
-    if (!/^\w+$/.test(word)) throw new Error(`"${word}" is no type, in ${text}`)
+    if (!/^\w+$/.test(word)) throw new Error(`"${word}" is not a type, in ${text}`)
     return WORDS[word] ?? { $ref: `reference#/$defs/${word}` }
   }
   const readMembers = (): SchemaObject => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 
-/** What a request with a body of JSON brings along, as far as its body is concerned. */
+/** The options of `fetch` for a JSON body. */
 export function jsonRequest(json: string): IncomingMessage {
   const bytes = Buffer.from(json)
   const headers = { 'content-type': 'application/json', 'content-length': String(bytes.length) }

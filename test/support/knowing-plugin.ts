@@ -1,4 +1,4 @@
-/** A plugin that knows every title, and of every record its publisher; it recommends one thing. It asks nobody. */
+/** A plugin that finds any title, returns a publisher for every record, and recommends one series. It sends no requests. */
 export const KNOWING = `
 const search = ({ query }) => ({ results: [{ externalId: '1', title: query, relevance: 1 }] })
 const get = ({ externalId }) => ({ externalId, publisher: 'Known' })
@@ -9,7 +9,7 @@ export default {
 
 const METADATA = { methods: ['search', 'get'], idSource: 'known' }
 
-/** Its manifest, beside what manifests of tests have. */
+/** Its manifest, as changes to the default manifest of tests. */
 export const KNOWING_MANIFEST = {
   capabilities: {
     'metadata.series': METADATA,

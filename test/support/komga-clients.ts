@@ -13,7 +13,7 @@ import {
 } from '#test/support/komga-decoders.ts'
 import type { Decoder } from '#test/support/komga-server.ts'
 
-/** What the requests of apps are about. */
+/** The entities that the requests of apps refer to. */
 export interface Scene {
   library: string
   series: string
@@ -25,20 +25,20 @@ export interface Scene {
   readList: string
 }
 
-/** One request of an app, as it sends it, and what it reads of the answer. */
+/** A request as an app sends it, and the members of the response that the app reads. */
 export interface Asked {
   method?: string
-  /** Behind the prefix. */
+  /** Path after the prefix. */
   path: string
   body?: unknown
   headers?: Record<string, string>
   status?: number
-  /** What the app's decoder needs; a list of them where the answer is a list. */
+  /** The members that the app's decoder requires; a list if the response is a list. */
   needs?: Decoder | [Decoder]
 }
 export interface App {
   name: string
-  /** How it shows who it is. */
+  /** How it authenticates. */
   by: 'key' | 'basic' | 'cookie' | 'token'
   headers?: Record<string, string>
   requests: (scene: Scene) => Asked[]
@@ -46,7 +46,7 @@ export interface App {
 
 const locks = (...names: string[]): Decoder => Object.fromEntries(names.map((name) => [`${name}Lock`, 'flag']))
 
-/** Members that the decoder of Mihon's extension has no default for. */
+/** Members without a default in the decoder of Mihon's extension. */
 const MIHON_SERIES: Decoder = {
   ...{ id: 'text', libraryId: 'text', name: 'text', fileLastModified: 'text', booksCount: 'whole' },
   metadata: {
@@ -83,7 +83,7 @@ const MIHON_BOOK: Decoder = {
 }
 const NAMED: Decoder = { id: 'text', name: 'text' }
 const TACHIYOMI: Decoder = { booksCount: 'whole', booksReadCount: 'whole', booksUnreadCount: 'whole', booksInProgressCount: 'whole' }
-/** Light: a few members, of which dates are read as ISO 8601 without fractions. */
+/** A few members only; dates must be ISO 8601 without fractions. */
 const KMREADER_BOOK: Decoder = {
   ...{
     id: 'text',
@@ -141,7 +141,7 @@ export const APPS: App[] = [
     ],
   },
   {
-    name: 'Mihon: the tracker, which shows the cookie of the extension alone',
+    name: 'Mihon: the tracker, which sends only the cookie of the extension',
     by: 'cookie',
     requests: ({ series, readList }) => [
       { path: `v1/series/${series}`, needs: MIHON_SERIES },

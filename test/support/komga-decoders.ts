@@ -1,6 +1,6 @@
 import type { Decoder } from '#test/support/komga-server.ts'
 
-/** What the apps' own decoders require, of the strictest of them: every member that has no default there. */
+/** The members that the strictest decoders of apps require: every member without a default there. */
 
 const locks = (...names: string[]): Decoder => Object.fromEntries(names.map((name) => [`${name}Lock`, 'flag']))
 

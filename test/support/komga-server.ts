@@ -29,7 +29,7 @@ type Caller = Pick<RunningServer, 'url' | 'headers' | 'get'>
 export interface KomgaServer {
   server: Caller
   basic: string
-  /** A request below the prefix, by Basic unless it brings other headers. */
+  /** Sends a request below the prefix, with Basic authentication unless it has other headers. */
   ask<T>(method: string, path: string, options?: { headers?: Record<string, string>; body?: unknown }): Promise<Replayed<T>>
 }
 
@@ -64,7 +64,7 @@ async function openWith(t: Test, folder: string, library: string | undefined): P
   return server
 }
 
-/** The whole server in this process: to start one of its own and load its code takes seconds of a core, and all tests of this dialect need one. */
+/** The whole server in this process: starting a separate one takes seconds of a core, and all tests of this protocol need a server. */
 async function openHere(t: Test, { dataFolder, library }: { dataFolder: string; library: string }): Promise<Caller> {
   mkdirSync(dataFolder)
   const { database } = await openTestDatabase(t, { poolMax: 10 })
@@ -89,12 +89,12 @@ async function openHere(t: Test, { dataFolder, library }: { dataFolder: string; 
     headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify({ name: 'library', path: library, scanImmediately: true }),
   })
-  if (made.status !== 201) throw new Error(`The library was not made: ${made.status} ${await made.text()}`)
+  if (made.status !== 201) throw new Error(`The library was not created: ${made.status} ${await made.text()}`)
   await made.body?.cancel()
   return { url, headers, get }
 }
 
-/** A server with a library, analyzed: a process with the folder that is given, or one in this process with a small one of its own. */
+/** A server with an analyzed library: a separate process with the given folder, or a server in this process with a small library. */
 export async function openKomgaServer(t: Test, given: { library?: string } = {}): Promise<KomgaServer> {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-komga-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -119,7 +119,7 @@ export async function openKomgaServer(t: Test, given: { library?: string } = {})
   }
 }
 
-/** Sets settings that are chosen while the server runs. */
+/** Changes settings of the running server. */
 export async function choose(
   { server }: Pick<KomgaServer, 'server'>,
   key: string,
@@ -155,7 +155,7 @@ const CHECKS: Record<Kind, (value: unknown) => boolean> = {
   flag: (value) => typeof value === 'boolean',
   number: (value) => typeof value === 'number',
   whole: Number.isInteger,
-  // No fractions, and Z: more than the decoder of iOS reads as ISO 8601.
+  // Without fractions, and with Z: the decoder of iOS accepts no other ISO 8601.
   moment: (value) => isText(value) && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value as string),
   'day?': (value) => value === null || (isText(value) && /^\d{4}-\d\d-\d\d$/.test(value as string)),
   'text?': (value) => value === null || isText(value),
@@ -167,16 +167,16 @@ const CHECKS: Record<Kind, (value: unknown) => boolean> = {
   'any?': () => true,
 }
 
-/** What a strict decoder of an app would stumble over: members that are missing (null is not missing) or have another type. */
+/** The problems that a strict decoder of an app would report: missing members (null is not missing) and members of another type. */
 export function stumbles(decoder: Decoder, value: unknown, at = ''): string[] {
-  if (typeof value !== 'object' || value === null) return [`${at || 'the whole'} is no object`]
+  if (typeof value !== 'object' || value === null) return [`${at || 'the response'} is not an object`]
   return Object.entries(decoder).flatMap(([name, kind]) => {
     const path = `${at}/${name}`
     if (!Object.hasOwn(value, name)) return [`${path} is missing`]
     const member = (value as Record<string, unknown>)[name]
     if (typeof kind === 'string') return CHECKS[kind](member) ? [] : [`${path} is ${JSON.stringify(member)}, not ${kind}`]
     if (!Array.isArray(kind)) return stumbles(kind, member, path)
-    if (!Array.isArray(member)) return [`${path} is no list`]
+    if (!Array.isArray(member)) return [`${path} is not a list`]
     return member.flatMap((entry, index) => stumbles(kind[0] as Decoder, entry, `${path}/${index}`))
   })
 }

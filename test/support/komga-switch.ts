@@ -1,9 +1,9 @@
 import type { Knex } from 'knex'
 
-/** Switches the interface of Komga on, below `/komga`; to be called before the first request. */
+/** Enables the Komga API below `/komga`. Call it before the first request. */
 export async function switchKomgaOn(database: Knex): Promise<void> {
   await database('chosen_settings').insert({ key: 'compatibilityApi.enabled', value: 'true' }).onConflict('key').merge()
 }
 
-/** Values of the parameters that only its routes have. */
+/** Values of parameters that only routes of the Komga API have. */
 export const KOMGA_NAMES = { prefix: 'komga' }

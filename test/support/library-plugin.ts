@@ -5,7 +5,7 @@ import type { LibraryEntry } from '../../plugin-sdk/types.ts'
 const PAGE = 200
 const FOLDER = new URL('../../plugins/bundled/similar-in-library/', import.meta.url)
 
-/** A library and a storage that answer as the server does, without one: for libraries that would take minutes to fill a database with. */
+/** A fake library and storage without a server, for libraries that would take minutes to insert into a database. */
 export function openLibraryCalls(entries: readonly LibraryEntry[], kept = new Map<string, string>()) {
   const counts = { requests: 0 }
   const answer = async (kind: string, payload: unknown): Promise<unknown> => {
@@ -16,7 +16,7 @@ export function openLibraryCalls(entries: readonly LibraryEntry[], kept = new Ma
       kept.set(key, JSON.stringify(value))
       return null
     }
-    if (kind !== 'library.entries') throw new Error(`nobody answers ${kind} here`)
+    if (kind !== 'library.entries') throw new Error(`${kind} is not available here`)
     const from = Number(cursor ?? 0)
     const page = entries.slice(from, from + PAGE)
     return { entries: page, nextCursor: page.length < PAGE ? null : String(from + PAGE) }
@@ -32,7 +32,7 @@ export interface BundledSandbox {
   close(): void
 }
 
-/** The bundle of the plugin `similar-in-library` in an isolate, with the limits that it runs in on a server. */
+/** The bundle of the plugin `similar-in-library` in an isolate, with the limits of a server. */
 export async function openBundledSandbox(supervisor: Supervisor, entries: readonly LibraryEntry[]): Promise<BundledSandbox> {
   const code = await readFile(new URL('main.js', FOLDER), 'utf8')
   const { limits, capabilities } = JSON.parse(await readFile(new URL('manifest.json', FOLDER), 'utf8'))

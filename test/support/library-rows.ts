@@ -5,7 +5,7 @@ import { ROLE_PERMISSIONS, type Role } from '#core/account/permission.ts'
 import type { Author } from '#core/metadata/field.ts'
 import { storePeople } from '#core/metadata/people-store.ts'
 
-/** Adds a user straight to the table and answers what the server would know of them after they signed in. */
+/** Inserts a user directly and returns the caller that a signed-in request would have. */
 export async function addCaller(database: Knex, options: { role?: Role; username?: string } = {}): Promise<Caller> {
   const role = options.role ?? 'reader'
   const username = options.username ?? `user-${randomUUID().slice(0, 8)}`
@@ -13,7 +13,7 @@ export async function addCaller(database: Knex, options: { role?: Role; username
   return { userId: user.id, username, permissions: new Set(ROLE_PERMISSIONS[role]), via: 'token' }
 }
 
-/** A plugin, agreed to, that has this name for its service; it cannot run. */
+/** Inserts a plugin with granted permissions and this name of its service; it cannot run. */
 export async function addKnownService(database: Knex, idSource: string): Promise<void> {
   const [plugin] = await database('plugins').insert({ key: `org.example.${idSource}` }, 'id')
   const manifest = JSON.stringify({ capabilities: { 'metadata.book': { methods: ['get'], idSource } } })
@@ -41,7 +41,7 @@ export async function addSeries(
   return series.id
 }
 
-/** Adds a book; what is not given is what an analyzed book would plausibly hold. */
+/** Adds a book; missing values are those of a plausible analyzed book. */
 export async function addBook(
   database: Knex,
   row: { library_id: string; series_id: string; title: string } & Record<string, unknown>,
@@ -64,7 +64,7 @@ export async function addBook(
   return book.id
 }
 
-/** Gives a book or series its people, as the store of metadata does. */
+/** Adds people to a book or series, as the metadata store does. */
 export async function addPeople(database: Knex, owner: { kind: 'book' | 'series'; id: string }, authors: Author[]): Promise<void> {
   const key = `${owner.kind}_id`
   await database(`${owner.kind}_metadata`)
@@ -74,7 +74,7 @@ export async function addPeople(database: Knex, owner: { kind: 'book' | 'series'
   await storePeople(database, owner.kind, [{ id: owner.id, authors }])
 }
 
-/** Tags the series and gives or takes the caller's right to see what carries the tag. */
+/** Tags the series, and allows or denies the caller entities with the tag. */
 export async function shareSeries(
   database: Knex,
   share: { seriesId: string; caller: Pick<Caller, 'userId'>; mode: 'allow' | 'deny' },
@@ -84,7 +84,7 @@ export async function shareSeries(
   await database('user_sharing_grants').insert({ user_id: share.caller.userId, sharing_tag_id: tag.id, access_mode: share.mode })
 }
 
-/** Entries of lists of people without their row, and rows without their entry: none, whatever has changed the metadata. */
+/** Entries in lists of people without a row, and rows without an entry; there must be none after any change of metadata. */
 export async function listStrayPeople(database: Knex): Promise<object[]> {
   const selects = ['book', 'series'].map(
     (kind) => `(

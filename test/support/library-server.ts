@@ -12,7 +12,7 @@ interface Answer<T> {
   headers: Headers
 }
 
-/** The whole server at work, with a library of these files that was scanned and analyzed. */
+/** The whole running server, with a scanned and analyzed library of these files. */
 export async function openLibraryServer(t: Test, files: Readonly<Record<string, Uint8Array>>) {
   const composed = await openComposedServer(t)
   const { database, services, url, adminToken } = composed

@@ -12,7 +12,7 @@ import { until } from '#test/support/reader-plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { findRules, findSupervisor } from '#test/support/supervisor.ts'
 
-/** Knows one work, as a series and as a book, which it finds by any title that begins with its own; what else it does depends on what it is asked for. */
+/** Has one work, as a series and as a book, and finds it by any title that begins with its title. Other titles trigger other behavior. */
 export const PROVIDER = `
 const work = { externalId: 'b1', externalUrl: 'https://api.example.org/b1', title: 'Berserk', summary: 'A swordsman & a sword.', publisher: 'Hakusensha',
   genres: ['Dark Fantasy'], externalIds: { other: 'x9' }, coverUrl: 'https://covers.example.org/b1.jpg' }
@@ -40,7 +40,7 @@ export const PROVIDER_MANIFEST = {
 
 export const NOWHERE = '00000000-0000-4000-8000-000000000000'
 
-/** The server with plugins and tasks, a provider that is agreed to, and a library. Every address outside answers with a picture. */
+/** The server with plugins and tasks, an enabled provider, and a library. Every external address returns a picture. */
 export async function openMatchingServer(t: Test, options: { settings?: Partial<Settings> } = {}) {
   const folder = t.testdir()
   const server = await openTestServer(t, { settings: { dataFolder: folder, ...options.settings } })
@@ -65,7 +65,7 @@ export async function openMatchingServer(t: Test, options: { settings?: Partial<
   })
   Object.assign(services, { tasks, ...plugins.services })
 
-  /** Installed and agreed to; answers its id. */
+  /** Installs a plugin and grants its permissions; returns its id. */
   const install = async (main: string, manifest: Record<string, unknown>) => {
     const { plugin, sha256 } = await services.plugins.install(pluginOf(main, manifest), { userId: null })
     await services.plugins.consent(plugin.id, { sha256 })
@@ -73,13 +73,13 @@ export async function openMatchingServer(t: Test, options: { settings?: Partial<
   }
   const pluginId = await install(PROVIDER, PROVIDER_MANIFEST)
   const libraryId = await addLibrary(database)
-  /** A series with one book. */
+  /** Adds a series with one book. */
   const add = async (title: string) => {
     const seriesId = await addSeries(database, { library_id: libraryId, title })
     return { seriesId, bookId: await addBook(database, { library_id: libraryId, series_id: seriesId, title: `${title} 1` }) }
   }
   const maintainer = await server.signUp({ username: 'mona', role: 'maintainer' })
-  /** Asks as a maintainer, unless somebody else is named. */
+  /** Sends a request as a maintainer, or as the user of another token. */
   const ask = <T = Record<string, never>>(method: string, path: string, body?: unknown, token = maintainer.token) =>
     server.request<T>(method, `/api/v1/${path}`, { token, ...(body !== undefined && { body }) })
   const ended = async (taskId: string) =>

@@ -5,7 +5,7 @@ import type { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 
 type Samples<Fields extends readonly Field[]> = { [One in Fields[number] as One['name']]: Static<One['schema']> }
 
-/** A value of every field of a series, in the form in which it comes back. */
+/** A value of every field of a series, in the form of a response. */
 export const SERIES_SAMPLES = {
   title: 'Watchmen',
   titleSort: 'watchmen',
@@ -23,7 +23,7 @@ export const SERIES_SAMPLES = {
   year: 1986,
 } satisfies Samples<typeof SERIES_FIELDS>
 
-/** A value of every field of a book, in the form in which it comes back. */
+/** A value of every field of a book, in the form of a response. */
 export const BOOK_SAMPLES = {
   title: 'Neu',
   titleSort: 'neu, 1',

@@ -12,7 +12,7 @@ interface Published {
 }
 
 /**
- * A registry of npm on this machine: it has the packages whose tarballs are given, and those of the repository's `node_modules` that are named.
+ * An npm registry on this machine: it serves the given tarballs, and the named packages of the repository's `node_modules`.
  * @returns its address
  */
 export async function openRegistry(t: Test, folder: string, tarballs: readonly string[], installed: readonly string[]): Promise<string> {

@@ -6,10 +6,10 @@ import type { Page } from '#core/metadata/analysis.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { addPagedBook, noisePicture } from '#test/support/paged-books.ts'
 
-/** A name as strangers give them to files: with markup, control characters and a non-character. */
+/** A hostile name: with markup, control characters and a noncharacter. */
 export const HOSTILE = 'Tom & "Jerry" <b>\u0007\u001b]]>\ufffe 漫画 🐉'
 
-/** Two libraries with books of every format, and whatever leads to books; some of it with hostile names. */
+/** Two libraries with books of every format, and everything that links to books; some of it with hostile names. */
 export async function plantCatalog(database: Knex, folder: string, userId: string) {
   const comics = await addLibrary(database, { name: `Comics ${HOSTILE}`, path: join(folder, 'library') })
   mkdirSync(join(folder, 'library'), { recursive: true })
@@ -83,7 +83,7 @@ export async function plantCatalog(database: Knex, folder: string, userId: strin
   }
 }
 
-/** A comic on the disk whose pages are a JPEG, a PNG and a WebP. */
+/** A comic on disk whose pages are a JPEG, a PNG and a WebP. */
 async function addPages(database: Knex, { folder, ...series }: { folder: string; library_id: string; series_id: string }) {
   const pictures = await Promise.all((['jpeg', 'png', 'webp'] as const).map((format) => noisePicture({ width: 500, height: 700, format })))
   const pages: Page[] = []

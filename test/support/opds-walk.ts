@@ -2,12 +2,12 @@ import { ATOM, atomComplaints, attribute, opds2Complaints, withXml } from '#test
 import { get } from '#test/support/server.ts'
 import { locatorComplaints, manifestComplaints } from '#test/support/webpub-schemas.ts'
 
-/** What a walk asked for. */
+/** A request of a walk. */
 export interface Walked {
   /** With its query. */
   path: string
   mediaType: string
-  /** Of a document; empty for pictures and files. */
+  /** The text of a document; empty for pictures and files. */
   text: string
   complaints: string[]
 }
@@ -25,26 +25,26 @@ interface Found {
 
 const PROGRESSION = 'application/vnd.readium.progression+json'
 const PAGE_STREAM = 'http://vaemendis.net/opds-pse/stream'
-/** What page streaming and images of feeds may be; a link names one of them for all pages. */
+/** The media types of streamed pages and images; a link names one of them for all pages. */
 const PICTURES = /^image\/(jpeg|png|gif)$/
-/** What a client puts into a template. */
+/** The values that a client inserts into a template. */
 const TERMS: Record<string, string> = { pageNumber: '0', maxWidth: '400', searchTerms: 'saga', '?query': '?query=saga' }
 
-/** How far a walk goes: feeds and entries; what is known of books beside them; their pages, chapters and files too. */
+/** The extent of a walk: feeds and entries; also manifests of books; also their pages, chapters and files. */
 export type Reach = 'feeds' | 'documents' | 'everything'
 
 const FEED = /^application\/(atom\+xml|opds\+json|opds-publication\+json)/
 const DOCUMENT = /^application\/(webpub\+json|divina\+json|vnd\.readium\.|opensearchdescription)/
 
-/** Pictures of feeds are covers; those of manifests are pages. */
+/** Pictures in feeds are covers; pictures in manifests are pages. */
 const isReached = ({ type, rel }: Link, reach: Reach, from: string) =>
   reach === 'everything' || FEED.test(type) || (reach === 'documents' && (DOCUMENT.test(type) || (isCover(type, rel) && FEED.test(from))))
 const isCover = (type: string, rel: string) => type === 'image/jpeg' && rel !== PAGE_STREAM
 
 /**
- * Follows the links of a catalog, each address once, as an app would that was given the address of its root and credentials: every answer has the type that its
- * link names, and documents are valid by the schemas of their kind.
- * @param options.most how many addresses @param options.reach what is followed
+ * Follows the links of a catalog as an app with the root URL and credentials would, each address once. Checks that every response has the type of its link
+ * and that documents match the schemas of their kind.
+ * @param options.most maximum number of addresses @param options.reach the links to follow
  */
 export async function walkCatalog(
   url: string,
@@ -78,11 +78,11 @@ export async function walkCatalog(
   return walked
 }
 
-/** All that a walk has to complain about, each with where it was. */
+/** All problems of a walk, each with its path. */
 export const complaintsOf = (walked: readonly Walked[]): string[] =>
   walked.flatMap(({ path, complaints }) => complaints.map((complaint) => `${path}: ${complaint}`))
 
-/** The address that a client makes of a link, without a fragment. */
+/** The address that a client computes from a link, without a fragment. */
 function targetOf(href: string, base: string): string {
   const filled = href.replace(/\{(\??\w+)\}/g, (template, name: string) => TERMS[name] ?? template)
   const target = new URL(filled, base)
@@ -90,7 +90,7 @@ function targetOf(href: string, base: string): string {
   return target.href
 }
 
-/** Whether an answer is what its link says: of the same type, with every parameter that is named. */
+/** Whether a response matches its link: the same type, with every named parameter. */
 function isPromised({ type, rel }: Link, mediaType: string): boolean {
   if (rel === PAGE_STREAM) return PICTURES.test(mediaType)
   const [wanted = '', ...parameters] = type.split(';')
@@ -98,7 +98,7 @@ function isPromised({ type, rel }: Link, mediaType: string): boolean {
   return wanted === '' || (wanted === given && parameters.every((parameter) => has.includes(parameter)))
 }
 
-/** How a document of each media type is checked, and where it leads; other things lead nowhere. */
+/** How to check a document of each media type, and its links; other media types have no links. */
 function examine(bytes: Buffer, mediaType: string): Found {
   const [type = ''] = mediaType.split(';')
   switch (type) {
@@ -131,7 +131,7 @@ function examineJson(value: unknown, type: string): Found {
   return { complaints, links: linksOf(value) }
 }
 
-/** Whatever has an address, wherever it stands. */
+/** Every object with an address, at any depth. */
 function linksOf(node: unknown): Link[] {
   if (Array.isArray(node)) return node.flatMap(linksOf)
   if (typeof node !== 'object' || node === null) return []
@@ -153,7 +153,7 @@ const searchLinks = (bytes: Uint8Array): Link[] =>
     root.find('//*[local-name()="Url"]').map((found) => ({ href: attribute(found, 'template'), type: attribute(found, 'type'), rel: '' })),
   )
 
-/** Feeds of navigation have no books, those of books lead nowhere else (OPDS 1.2, section 2). */
+/** Navigation feeds contain no books, and acquisition feeds no links to other feeds (OPDS 1.2, section 2). */
 function kindComplaints(bytes: Buffer, mediaType: string): string[] {
   const kind = /kind=(\w+)/.exec(mediaType)?.[1]
   if (kind === undefined) return []
@@ -162,7 +162,7 @@ function kindComplaints(bytes: Buffer, mediaType: string): string[] {
     const hasBooks = rels('/a:feed/a:entry').some((rel) => rel.startsWith('http://opds-spec.org/acquisition'))
     const leads = rels('/a:feed/a:entry').includes('subsection')
     const facets = rels('/a:feed').includes('http://opds-spec.org/facet')
-    if (kind === 'navigation') return hasBooks || facets ? ['a navigation feed holds books, or facets'] : []
-    return leads ? ['an acquisition feed leads to other feeds'] : []
+    if (kind === 'navigation') return hasBooks || facets ? ['a navigation feed has books or facets'] : []
+    return leads ? ['an acquisition feed links to other feeds'] : []
   })
 }

@@ -9,7 +9,7 @@ const contract = fileURLToPath(new URL('../contract/opds/', import.meta.url))
 
 export const ATOM = { a: 'http://www.w3.org/2005/Atom' }
 
-/** One document of XML, for as long as `use` takes. */
+/** Parses an XML document and frees it after `use`. */
 export function withXml<T>(bytes: Uint8Array, use: (root: XmlElement) => T): T {
   const document = XmlDocument.fromBuffer(bytes)
   try {
@@ -22,13 +22,13 @@ export function withXml<T>(bytes: Uint8Array, use: (root: XmlElement) => T): T {
 let grammar: RelaxNGValidator | undefined
 
 function readGrammar(): RelaxNGValidator {
-  // It includes the grammar of Atom beside it.
+  // It includes the grammar of Atom, which is in the same folder.
   xmlRegisterFsInputProviders()
   const path = `${contract}opds12/opds-1.2-fixed-pse.rng`
   return RelaxNGValidator.fromDoc(XmlDocument.fromBuffer(readFileSync(path), { url: path }))
 }
 
-/** What the grammar of OPDS 1.2 says against a feed or an entry; nothing where it is valid. */
+/** The errors of a feed or an entry by the grammar of OPDS 1.2; none when it is valid. */
 export function atomComplaints(bytes: Uint8Array): string[] {
   grammar ??= readGrammar()
   let document: XmlDocument | undefined
@@ -44,10 +44,10 @@ export function atomComplaints(bytes: Uint8Array): string[] {
   }
 }
 
-/** Documents of OPDS 2.0 for which there is a schema. */
+/** Documents of OPDS 2.0 with a schema. */
 export type Opds2Document = 'feed' | 'publication' | 'authentication'
 
-/** The schemas stand twice in the contract, and name each other by two hosts: each set is compiled by itself, all under one host. */
+/** The contract has the schemas twice, and they refer to each other by two hosts. Each set is compiled separately, under one host. */
 const compilers = new Map<string, Ajv>()
 
 function findCompiler(set: 'opds2' | 'opds2-specs-repo'): Ajv {
@@ -67,7 +67,7 @@ function findValidator(set: 'opds2' | 'opds2-specs-repo', document: Opds2Documen
   return validate
 }
 
-/** What the schemas of OPDS 2.0 and of Readium say against a document; nothing where it is valid. */
+/** The errors of a document by the schemas of OPDS 2.0 and Readium; none when it is valid. */
 export function opds2Complaints(value: unknown, document: Opds2Document): string[] {
   const sets = document === 'authentication' ? (['opds2'] as const) : (['opds2', 'opds2-specs-repo'] as const)
   return sets.flatMap((set) => {

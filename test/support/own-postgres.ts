@@ -9,23 +9,23 @@ import type { Test } from 'tap'
 import { launchPostgres, launchProgram } from '#core/database/launch-postgres.ts'
 import { findPostgresRunner } from '#core/database/postgres-binaries.ts'
 
-/** Below those that systems give to outgoing connections, so that nobody takes it while PostgreSQL is down. */
+/** Below the ephemeral ports of outgoing connections, so that no other process takes it while PostgreSQL is down. */
 const [PORT_MIN, PORT_MAX] = [20_000, 30_000]
 const PORT_TRIES = 10
 const START_MS_MAX = 120_000
-/** Fast: clients are cut off, what is in memory is written. Immediate: as after a loss of power. */
+/** `fast`: disconnects clients and writes the memory to disk. `immediate`: as after a power loss. */
 const SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const
 
 export interface OwnPostgres {
-  /** As an administrator gives it in DATABASE_URL: of a role that owns its database and is no superuser. */
+  /** As in DATABASE_URL: for a role that owns its database and is not a superuser. */
   url: string
-  /** As superuser, for whom PostgreSQL keeps connections when all others are taken. */
+  /** As superuser, for which PostgreSQL reserves connections. */
   query(sql: string): Promise<Record<string, unknown>[]>
   stop(how: keyof typeof SIGNALS): Promise<void>
   start(): Promise<void>
 }
 
-/** A PostgreSQL beside the server's own: what an administrator runs, and stops and starts as it pleases. */
+/** A PostgreSQL server that is separate from Carrel, as an administrator runs it; tests can stop and start it. */
 export async function openOwnPostgres(t: Test, settings: Record<string, string> = {}): Promise<OwnPostgres> {
   const room = await mkdtemp(path.join(os.tmpdir(), 'carrel-own-postgres-'))
   t.teardown(() => rm(room, { recursive: true, force: true }))
@@ -57,7 +57,7 @@ export async function openOwnPostgres(t: Test, settings: Record<string, string> 
   const urlOf = (role: string, database: string) => `postgresql://${role}@127.0.0.1:${port}/${database}`
   const query = async (sql: string) => {
     const client = new pg.Client({ connectionString: urlOf('postgres', 'postgres') })
-    // It is cut off where PostgreSQL ends meanwhile.
+    // The connection ends if PostgreSQL stops meanwhile.
     client.on('error', () => {})
     await client.connect()
     try {
@@ -66,7 +66,7 @@ export async function openOwnPostgres(t: Test, settings: Record<string, string> 
       await client.end().catch(() => {})
     }
   }
-  /** Answers whether it runs; not where the port is taken. */
+  /** Returns whether PostgreSQL runs; false when the port is in use. */
   const launch = async (): Promise<boolean> => {
     const all = { listen_addresses: '127.0.0.1', port: String(port), unix_socket_directories: '', fsync: 'off', ...settings }
     const args = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])

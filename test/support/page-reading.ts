@@ -19,14 +19,14 @@ export async function readPage(reader: PageReader, ask: BookPageRequest) {
   return { ...page, ...(await page.read()) }
 }
 
-/** A page reader on real threads and a fresh database, whose work is counted; rights are asked anew each time unless said. */
+/** A page reader with real threads and a new database, which counts its work. Permissions are checked for each page unless an option says otherwise. */
 export async function openReading(t: Test, options: { rightsFreshMs?: number; deadlineMs?: number } = {}) {
   const { database } = await openTestDatabase(t)
   const folder = await mkdtemp(join(tmpdir(), 'carrel-read-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const pool = findPool(options.deadlineMs)
   const counts = { read: 0, rendered: 0, resized: 0, extracted: 0 }
-  /** The real function, counted. */
+  /** The real function, with a counter. */
   const counted = <A extends unknown[], R>(name: keyof typeof counts, run: (...given: A) => R) => {
     return (...given: A): R => {
       counts[name]++
@@ -55,7 +55,7 @@ export async function openReading(t: Test, options: { rightsFreshMs?: number; de
 }
 export type Reading = Awaited<ReturnType<typeof openReading>>
 
-/** A file that holds the pictures one after another, the odd ones deflated, and the places where they lie. */
+/** Writes a file of the pictures in sequence, the odd ones deflated; returns their positions. */
 export async function packPictures(pictures: { bytes: Buffer; mediaType: string }[]): Promise<{ bytes: Buffer; pages: Page[] }> {
   const chunks: Buffer[] = [Buffer.alloc(100)]
   let offset = 100

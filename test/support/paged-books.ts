@@ -6,7 +6,7 @@ import sharp from 'sharp'
 import type { Analysis, BookFormat, Page, PageSource } from '#core/metadata/analysis.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
-/** A picture of noise: it does not compress, so its size is that of a scanned page. As GIF it is of one color, which is quick. */
+/** A picture of noise: it does not compress, so it has the size of a scanned page. As GIF it has one color, which is faster. */
 export async function noisePicture(options: { width: number; height: number; format?: 'jpeg' | 'png' | 'webp' | 'gif' }): Promise<Buffer> {
   const { width, height, format = 'jpeg' } = options
   const pixels = format === 'gif' ? Buffer.alloc(width * height * 3, 99) : randomBytes(width * height * 3)
@@ -15,7 +15,7 @@ export async function noisePicture(options: { width: number; height: number; for
     .toBuffer()
 }
 
-/** Puts the bytes on disk and adds the rows that an analysis would have left; `pages` are what it would have found. */
+/** Writes the file and inserts the rows of its analysis; `pages` are the pages of the analysis. */
 export async function addPagedBook(
   database: Knex,
   book: {
@@ -29,7 +29,7 @@ export async function addPagedBook(
     row?: Record<string, unknown>
   },
 ): Promise<{ id: string; path: string; series_id: string; fileHash: string }> {
-  // Files are sent only from inside the folder of their library.
+  // The server sends files only from inside the folder of their library.
   const there = await database('libraries').where('path', book.folder).first('id')
   const library_id = book.series?.library_id ?? there?.id ?? (await addLibrary(database, { path: book.folder }))
   const series_id = book.series?.series_id ?? (await addSeries(database, { library_id, title: book.fileName }))
@@ -46,7 +46,7 @@ export async function addPagedBook(
   return { id, path, series_id, fileHash }
 }
 
-/** Changes one byte of a file behind everybody's back: size and time stay. */
+/** Changes one byte of a file, but not its size and time. */
 export async function damageQuietly(
   database: Knex,
   book: { id: string; path: string },
@@ -61,7 +61,7 @@ export async function damageQuietly(
     .update({ file_mtime_ns: String(facts.mtimeNs), file_size: String(facts.size) })
 }
 
-/** Adds the rows of a file that the real analysis has read. */
+/** Inserts the rows of a file after a real analysis. */
 export async function addAnalyzedFile(database: Knex, path: string, analysis: Analysis): Promise<{ id: string }> {
   if (!analysis.file || !analysis.format) throw new Error(`${path} could not be analyzed: ${JSON.stringify(analysis.problems)}`)
   const there = await database('libraries').where('path', dirname(path)).first('id')

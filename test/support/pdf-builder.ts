@@ -13,7 +13,7 @@ export interface PdfPage {
   content?: string
 }
 
-/** A page of 130 KB that native code paints for ever, each line in one call: broad, and in dashes that are far too small to see. */
+/** A page of 130 KB that native code would paint forever, each line in one call: wide, with dashes that are far too small to see. */
 export const endlessPage: PdfPage = { content: `[0.01] 0 d 600 w 0 0 m ${'600 790 l 0 0 l '.repeat(4)}S\n`.repeat(1_500) }
 
 /** A PDF in which these pages (from 1) are damaged in the middle of their dictionaries. */
@@ -27,13 +27,13 @@ export function damagePages(pages: PdfPage[], damaged: readonly number[]): Buffe
 export interface PdfRecipe {
   pages: PdfPage[]
   title?: string
-  /** /Count of the page tree, where it is to lie. */
+  /** A false /Count of the page tree. */
   count?: number
-  /** RC4 with 40 bits (revision 2), which every reader knows. An empty `userPassword` opens without asking. */
+  /** RC4 with 40 bits (revision 2), which every PDF library supports. With an empty `userPassword` the file opens without a password. */
   encrypt?: { userPassword: string; ownerPassword: string }
 }
 
-/** A PDF 1.7 with a classic cross-reference table: everything in it is where it says. */
+/** A PDF 1.7 with a correct classic cross-reference table. */
 export function buildPdf(recipe: PdfRecipe): Buffer {
   const encryption = recipe.encrypt ? makeEncryption(recipe.encrypt) : null
   const objects: Buffer[] = []
@@ -138,7 +138,7 @@ function md5(data: Uint8Array): Buffer {
   return createHash('md5').update(data).digest()
 }
 
-/** OpenSSL 3 has no RC4 any more, rightly. */
+/** OpenSSL 3 no longer has RC4. */
 function rc4(key: Uint8Array, data: Uint8Array): Buffer {
   const state = Uint8Array.from({ length: 256 }, (_, index) => index)
   const swap = (a: number, b: number) => {

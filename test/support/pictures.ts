@@ -37,7 +37,7 @@ export async function numberedPages(count: number): Promise<NumberedPage[]> {
   )
 }
 
-/** The first bytes of a PNG of any claimed size: signature, IHDR, and nothing else that matters. */
+/** The first bytes of a PNG that declares any size: signature, IHDR and padding. */
 export function pngHeader(width: number, height: number): Buffer {
   const header = Buffer.from('89504e470d0a1a0a0000000d4948445200000000000000000802000000000000000000000049454e44ae426082', 'hex')
   header.writeUInt32BE(width, 16)

@@ -1,4 +1,4 @@
-/** A process of its own that updates and rolls back one plugin for ever; killed by the test in the middle. */
+/** A separate process that updates and rolls back one plugin forever; the test kills it in the middle. */
 
 import { openPluginHost } from '#api/compose-plugin-host.ts'
 import { openDatabase } from '#core/database/database.ts'

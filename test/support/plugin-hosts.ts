@@ -11,10 +11,10 @@ import { findSupervisor } from '#test/support/supervisor.ts'
 
 export const SECRETS = ['a-key-of-tests-that-is-at-least-thirty-two-bytes']
 
-/** Whatever is asked for. */
+/** Answers every request. */
 export const fine: RequestListener = (_request, response) => response.end('{}')
 
-/** A host of plugins whose requests lead to a server of this test; it ends with the test. */
+/** A plugin host whose requests go to a server of this test; it closes with the test. */
 export async function openHostOn(
   t: Test,
   database: Knex,
@@ -34,11 +34,11 @@ export async function openHostOn(
   return { host, way }
 }
 
-/** The same on a database of its own. */
+/** The same with its own database. */
 export async function openTestHost(t: Test, answer: RequestListener = fine, change: Partial<PluginHostOptions> = {}) {
   const { database } = await openTestDatabase(t)
   const { host, way } = await openHostOn(t, database, answer, change)
-  /** Installed and agreed to. Answers its id and a way to call it. */
+  /** Installs a plugin and grants its permissions. Returns its id and a function that calls it. */
   const run = async (main: string, manifest: Record<string, unknown> = {}) => {
     const { plugin, sha256 } = await host.install(pluginOf(main, manifest), { userId: null })
     await host.consent(plugin.id, { sha256 })

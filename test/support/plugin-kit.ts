@@ -6,17 +6,17 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import type { Test } from 'tap'
-import { buildKit } from '../../plugin-sdk/build.mjs'
+import { buildSdk } from '../../plugin-sdk/build.mjs'
 
-/** The kit for authors of plugins, as they get it: built, packed and installed into a folder of theirs. */
+/** The SDK as plugin authors get it: built, packed and installed into their folder. */
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 export const KIT = path.join(ROOT, 'plugin-sdk')
-// Not bin/tsc: what tap loads into every process cannot load files without an ending.
+// Not bin/tsc: the module hooks that tap loads into every process cannot load files without an extension.
 export const TSC = path.join(ROOT, 'node_modules', 'typescript', 'lib', 'tsc.js')
-/** Of an author's folder before anything is installed. */
+/** The files of an author's folder before any installation. */
 const PACKAGE = JSON.stringify({ name: 'plugin', private: true, type: 'module' })
-/** On a machine that is busy with other tests npm alone takes seconds. */
+/** On a machine that is busy with other tests, npm alone takes seconds. */
 const PATIENCE_MS = 100_000
 
 /** Runs a program to its end. */
@@ -27,7 +27,7 @@ export function run(
   more: Record<string, string> = { npm_config_offline: 'true', npm_config_update_notifier: 'false' },
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   return new Promise((resolve, reject) => {
-    // npm must not reach the network, nor what this machine's user has set and cached.
+    // npm must not use the network, or the settings and the cache of this user.
     const env = {
       PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env['PATH'] ?? ''}`,
       HOME: cwd,
@@ -44,7 +44,7 @@ export function run(
   })
 }
 
-/** @throws Error with what it said, when it does not end well */
+/** @throws Error with its output when it fails */
 export async function succeeds(command: string, given: readonly string[], cwd: string): Promise<string> {
   const { code, stdout, stderr } = await run(command, given, cwd)
   if (code !== 0) throw new Error(`${command} ${given.join(' ')} ended with ${code}:\n${stdout}${stderr}`)
@@ -53,7 +53,7 @@ export async function succeeds(command: string, given: readonly string[], cwd: s
 
 export const compile = (cwd: string, ...given: string[]) => succeeds(process.execPath, [TSC, ...given], cwd)
 
-/** As authors bundle, by the command of the tutorial. */
+/** Bundles with the command of the tutorial. */
 export async function bundle(folder: string, entry = 'src/main.ts'): Promise<string> {
   const { outputFiles } = await build({
     absWorkingDir: folder,
@@ -69,7 +69,7 @@ export async function bundle(folder: string, entry = 'src/main.ts'): Promise<str
 
 let built: Promise<string> | undefined
 
-/** The folder of the built kit: the same sources give the same bytes, so all tests of this process share one. */
+/** The folder of the built SDK: the same sources give the same bytes, so all tests of this process share one. */
 function findBuiltKit(): Promise<string> {
   built ??= buildOnce()
   return built
@@ -78,20 +78,20 @@ function findBuiltKit(): Promise<string> {
 async function buildOnce(): Promise<string> {
   const home = await mkdtemp(path.join(tmpdir(), 'carrel-sdk-'))
   process.once('exit', () => rmSync(home, { recursive: true, force: true }))
-  await buildKit(path.join(home, 'dist'))
+  await buildSdk(path.join(home, 'dist'))
   return path.join(home, 'dist')
 }
 
 interface InstalledKit {
-  /** A folder with the kit in its `node_modules`. */
+  /** A folder with the SDK in its `node_modules`. */
   folder: string
-  /** What the tarball holds. */
+  /** The files of the tarball. */
   packed: string[]
-  /** Another such folder, with the checkout beside it as `../carrel`; it goes when the test ends. */
+  /** Another such folder, with the checkout beside it as `../carrel`; deleted when the test ends. */
   openFolder(t: Test): Promise<string>
 }
 
-/** The kit as a registry would give it away: built in a copy, packed, and installed into an empty folder. */
+/** The SDK as from a registry: built in a copy, packed, and installed into an empty folder. */
 export async function installKit(t: Test): Promise<InstalledKit> {
   const home = await mkdtemp(path.join(tmpdir(), 'carrel-sdk-'))
   t.teardown(() => rm(home, { recursive: true, force: true }))
@@ -103,7 +103,7 @@ export async function installKit(t: Test): Promise<InstalledKit> {
     files: { path: string }[]
   }[]
   const [tarball] = Array.isArray(report) ? report : Object.values<{ filename: string; files: { path: string }[] }>(report)
-  if (tarball === undefined) throw new Error('npm has packed nothing')
+  if (tarball === undefined) throw new Error('npm packed nothing')
   const folder = path.join(home, 'plugin')
   await mkdir(folder)
   await writeFile(path.join(folder, 'package.json'), PACKAGE)
@@ -123,7 +123,7 @@ export async function installKit(t: Test): Promise<InstalledKit> {
   }
 }
 
-/** A folder with the kit where {@link installKit} leaves it, and the checkout beside it, without npm: what npm makes of the kit is tested once. */
+/** A folder like that of {@link installKit}, with the checkout beside it, but made without npm: one test of npm's result is enough. */
 export async function placeKit(t: Test): Promise<string> {
   const place = await mkdtemp(path.join(tmpdir(), 'carrel-sdk-'))
   t.teardown(() => rm(place, { recursive: true, force: true }))
@@ -143,7 +143,7 @@ export async function writeFiles(folder: string, files: Iterable<[name: string, 
   }
 }
 
-/** What `npm install typescript @carrel/plugin-tool` would bring, from the checkout: tests reach no registry. */
+/** The packages of `npm install typescript @carrel/plugin-tool`, from the checkout: tests use no registry. */
 export async function installPrograms(folder: string): Promise<void> {
   for (const [name, program] of [
     ['tsc', TSC],
@@ -156,13 +156,13 @@ export async function installPrograms(folder: string): Promise<void> {
   }
 }
 
-/** Commands that a page has its readers type below a heading. */
+/** The commands below a heading of a page. */
 export async function commandsOf(page: string, heading: string): Promise<string[]> {
   const text = await readFile(path.join(ROOT, page), 'utf8')
   const [, section = ''] = text.split(`### ${heading}\n`)
   const [own = ''] = section.split(/^#{2,3} /m)
   return [...own.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].flatMap(([, commands = '']) =>
-    // A line that ends with a backslash goes on in the next.
+    // A line that ends with a backslash continues on the next.
     commands
       .trim()
       .split(/(?<!\\)\n/)
@@ -170,7 +170,7 @@ export async function commandsOf(page: string, heading: string): Promise<string[
   )
 }
 
-/** Files that a page has its readers write: blocks of code with a name. */
+/** The files in a page: blocks of code with a name. */
 export async function filesOf(page: string): Promise<Map<string, string>> {
   const text = await readFile(path.join(ROOT, page), 'utf8')
   return new Map([...text.matchAll(/^```\w+ (\S+)\n([\s\S]*?)^```$/gm)].map(([, name = '', code = '']) => [name, code]))

@@ -7,7 +7,7 @@ import { manifestOf } from './plugins.ts'
 
 const PATIENCE_MS = 60_000
 
-/** The code of a plugin that does what `manifestOf` says, and no more. */
+/** The code of a plugin with exactly the functions of `manifestOf`. */
 export const ECHO = `import { definePlugin } from '@carrel/plugin-sdk'
 
 export default definePlugin({
@@ -29,13 +29,13 @@ export default definePlugin({
 })
 `
 
-/** What its service answers to a search for echoes. */
+/** The response of its service to a search for echoes. */
 export const ECHO_FIXTURES = JSON.stringify({
   formatVersion: 1,
   exchanges: [{ request: { url: 'https://api.example.org/titles?q=echo' }, response: { json: { titles: ['Echo', 'Echoes', 'Echo 3'] } } }],
 })
 
-/** The folder of an author: a plugin that is fit to be packed, with what is given in place of its files; null takes one away. */
+/** The folder of an author: a plugin that can be packed. `files` replaces files; null removes one. */
 export async function openPluginFolder(
   t: Test,
   change: { manifest?: Record<string, unknown>; files?: Record<string, string | null> } = {},
@@ -59,7 +59,7 @@ export async function openPluginFolder(
   return folder
 }
 
-/** Runs a command line of `carrel-plugin` in a folder, to its end. */
+/** Runs a `carrel-plugin` command line in a folder until it ends. */
 export async function runTool(folder: string, given: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const said = { stdout: '', stderr: '' }
   const code = await runCommandLine(given, {
@@ -70,7 +70,7 @@ export async function runTool(folder: string, given: readonly string[]): Promise
       },
       paint: (_style, text) => text,
     },
-    complain: (text) => {
+    printError: (text) => {
       said.stderr += `${text}\n`
     },
     stop: AbortSignal.timeout(PATIENCE_MS),

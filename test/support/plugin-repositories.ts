@@ -22,22 +22,22 @@ import {
 } from '#test/support/plugin-repository.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 
-/** Of the publisher. */
+/** The key of the publisher. */
 export const key = newKey()
 export const publicKey = publicKeyText(key)
 export const INDEX = '/carrel/index.json'
 export const SIGNATURE = '/carrel/index.json.sig'
-/** A plugin that finds one word. */
+/** A plugin that returns one word as its result. */
 export const saying = (word: string): string =>
   `export default { metadata: { series: { search: () => ({ results: [{ externalId: '1', title: '${word}' }] }), get: () => ({ externalId: '1' }) } } }`
-/** Two versions of it, and an index of both. */
+/** Two versions of the plugin, and an index of both. */
 export const one = pluginOf(saying('one'))
 export const two = pluginOf(saying('two'), { version: '1.1.0' })
 export const both = indexOf({ plugins: [entryOf([two, one])] })
 
-/** A refusal that clashes with what there is. */
+/** A matcher for errors with the code conflict. */
 export const conflict = (message: RegExp) => ({ code: 'conflict', message })
-/** What some work is refused with. */
+/** The error of a refused operation. */
 export const refusal = (work: Promise<unknown>): Promise<AppError> =>
   work.then(
     () => Promise.reject(new Error('It was not refused.')),
@@ -50,11 +50,11 @@ export interface Opened {
   files: Files
   asked: { url: string; host: string }[]
   revoked: RevokedVersion[][]
-  /** Puts another index there. */
+  /** Publishes another index. */
   publish(index: UnsignedIndex, by?: KeyObject): void
 }
 
-/** Repositories on a database of their own, whose files come from a server of this test: one publisher with two versions, unless said. */
+/** Repositories with their own database, whose files come from a server of this test: one publisher with two versions by default. */
 export async function openTestRepositories(
   t: Test,
   options: { files?: Files; deadlinesMs?: { index: number; package: number }; timing?: { firstMs: number; everyMs: number } } = {},
@@ -84,7 +84,7 @@ export async function openTestRepositories(
 export const add = (repositories: Repositories<unknown>) => repositories.add({ url: REPOSITORY_URL, publicKey })
 
 export const redirect = (response: ServerResponse, location: string) => void response.writeHead(302, { location }).end()
-/** Sends megabytes for as long as somebody takes them. */
+/** Sends megabytes for as long as the client reads. */
 export function endless(response: ServerResponse, megabytes: number): void {
   const block = Buffer.alloc(1024 * 1024, 32)
   let left = megabytes

@@ -16,7 +16,7 @@ export const daysFromNow = (days: number): string => new Date(Date.now() + days 
 
 export const newKey = (): KeyObject => generateKeyPairSync('ed25519').privateKey
 
-/** An index that was issued a minute ago and lists nothing; members given replace those. */
+/** An index that was issued a minute ago and lists nothing, with these members replaced. */
 export const indexOf = (change: Partial<UnsignedIndex> = {}): UnsignedIndex => ({
   schema: 1,
   name: 'Plugins of example.org',
@@ -29,11 +29,11 @@ export const indexOf = (change: Partial<UnsignedIndex> = {}): UnsignedIndex => (
   ...change,
 })
 
-/** The entry of a plugin of one package or more, the newest first, each at its own name below `packages/`. */
+/** The entry of a plugin with one or more packages, the newest first, each in its own file below `packages/`. */
 export function entryOf(packages: readonly Buffer[], change: Partial<IndexPlugin['versions'][number]> = {}): IndexPlugin {
   const read = packages.map((bytes) => ({ ...readPackage(bytes), size: bytes.length }))
   const newest = read[0]
-  if (newest === undefined) throw new Error('An entry has at least one package.')
+  if (newest === undefined) throw new Error('An entry needs at least one package.')
   return {
     ...pluginEntry(newest.manifest),
     versions: read.map((one) => ({
@@ -47,13 +47,13 @@ export function entryOf(packages: readonly Buffer[], change: Partial<IndexPlugin
   }
 }
 
-/** Text as a careless or hostile publisher signs it: whatever it says, its signature holds. */
+/** A text with a valid signature, whatever its content, as from a careless or hostile publisher. */
 export function signAnything(text: string | Buffer, key: KeyObject): { bytes: Buffer; signature: Buffer } {
   const bytes = Buffer.from(text)
   return { bytes, signature: Buffer.from(sign(null, bytes, key).toString('base64')) }
 }
 
-/** The files of a repository by their paths on its host. */
+/** The files of a repository by path on its host. */
 export function filesOf(index: UnsignedIndex, key: KeyObject, packages: Record<string, Buffer> = {}): Record<string, Buffer> {
   const { bytes, signature } = signIndex(index, key)
   const files: Record<string, Buffer> = { '/carrel/index.json': bytes, '/carrel/index.json.sig': signature }
@@ -63,7 +63,7 @@ export function filesOf(index: UnsignedIndex, key: KeyObject, packages: Record<s
 
 export const sha256Of = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
-/** By path: what lies there now, or what answers instead. */
+/** By path: the current content, or a listener that answers instead. */
 export type Files = Record<string, Buffer | RequestListener>
 
 export interface RepositoryServer {
@@ -72,7 +72,7 @@ export interface RepositoryServer {
   download: Download
 }
 
-/** A host of static files, of which a test can change every one. */
+/** A host of static files, each of which a test can change. */
 export async function openRepositoryServer(
   t: Test,
   files: Files = {},
@@ -86,7 +86,7 @@ export async function openRepositoryServer(
     response.end(file)
   })
   const options = { userAgent: 'Carrel (repositories)', ...(deadlinesMs && { deadlinesMs }) }
-  // A way out of its own for each, for a host is asked five times a second at most, and tests ask faster.
+  // A separate egress for each request, because an egress sends a host at most five requests a second, and tests need more.
   const download: Download = (url, wanted) => openDownload(openEgress(way), options)(url, wanted)
   return Object.assign(served, { way, download })
 }

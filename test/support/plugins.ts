@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import type { EgressWay } from '#plugins/network/egress.ts'
 import { packPlugin } from '#plugins/packages/plugin-package.ts'
 
-/** The manifest of a plugin for series metadata; members given replace those. */
+/** The manifest of a plugin for series metadata, with these members replaced. */
 export const manifestOf = (change: Record<string, unknown> = {}): Record<string, unknown> => ({
   manifestVersion: 1,
   id: 'org.example.echo',
@@ -21,7 +21,7 @@ export const manifestOf = (change: Record<string, unknown> = {}): Record<string,
   ...change,
 })
 
-/** A package of one bundle. */
+/** A package with one bundle. */
 export function pluginOf(main: string, manifest: Record<string, unknown> = {}, keys: readonly KeyObject[] = []): Buffer {
   return packPlugin(
     new Map([
@@ -39,16 +39,16 @@ interface Asked {
   host: string
 }
 
-/** A way out of the house that leads to a server of a test. */
+/** A network of plugins that leads to a server of a test. */
 export interface Loopback extends EgressWay {
   asked: Asked[]
-  /** Connections that are open now. */
+  /** The number of open connections. */
   open(): number
 }
 
 /**
- * A way out of the house that leads to a server of this test: every host is here, and nothing is encrypted.
- * @param addresses of hosts that should seem to lie elsewhere
+ * A network of plugins in which a server of this test is every host, without encryption.
+ * @param addresses of hosts that should have other addresses
  */
 export async function openLoopback(t: Test, answer: http.RequestListener, addresses: Record<string, string[]> = {}): Promise<Loopback> {
   const asked: Asked[] = []
@@ -78,7 +78,7 @@ export async function openLoopback(t: Test, answer: http.RequestListener, addres
   }
 }
 
-/** Version `number` of a plugin that says which it is and what it has kept; every version keeps its data in another form. */
+/** Version `number` of a plugin that returns its version and its stored data; each version stores its data in another form. */
 export const updateOf = (number: number): Buffer =>
   pluginOf(
     `export default {

@@ -1,10 +1,10 @@
 import tap from 'tap'
 import { openPool, type Pool } from '#workers/pool/pool.ts'
 
-/** By the deadline of their work. */
+/** Pools by the deadline of their work. */
 const pools = new Map<number, Pool>()
 
-/** The pool of this test file, for everything that does not want to break one: a thread takes a third of a second to start. */
+/** The pool of this test file, for tests that do not break a pool: starting a thread takes a third of a second. */
 export function findPool(deadlineMs = 30_000): Pool {
   const known = pools.get(deadlineMs)
   if (known) return known

@@ -1,13 +1,13 @@
 import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** Processes that this one has started and that have not ended. */
+/** Running child processes of this one. */
 export function childrenOf(parent: number): number[] {
   const pids = globSync('/proc/[0-9]*').map((folder) => Number(path.basename(folder)))
   return pids.filter((pid) => Number(statOf(pid)[1]) === parent && statOf(pid)[0] !== 'Z')
 }
 
-/** Words of its command line; empty when it has gone. */
+/** The words of its command line; empty when it has ended. */
 export function commandOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
@@ -16,12 +16,12 @@ export function commandOf(pid: number): string {
   }
 }
 
-/** Clock ticks of processor time, user and system, that these have taken. */
+/** CPU time of these processes, user and system, in clock ticks. */
 export function ticksOf(pids: number[]): number {
   return pids.reduce((sum, pid) => sum + Number(statOf(pid)[11] ?? 0) + Number(statOf(pid)[12] ?? 0), 0)
 }
 
-/** To those that have not ended meanwhile. */
+/** Sends a signal to the processes that are still running. */
 export function signalAll(pids: number[], signal: NodeJS.Signals): void {
   for (const pid of pids) {
     try {
@@ -32,7 +32,7 @@ export function signalAll(pids: number[], signal: NodeJS.Signals): void {
   }
 }
 
-/** The fields of /proc/<pid>/stat after the name: state, parent and so on; empty when it has gone. */
+/** The fields of /proc/<pid>/stat after the name: state, parent and so on; empty when it has ended. */
 function statOf(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -1,7 +1,7 @@
 import { findContract } from '#test/support/contract.ts'
 import { findInterfaceReference, type InterfaceReference, nameOfRoute } from '#test/support/interface-reference.ts'
 
-/** Shapes of the wire contract by what the interface reference calls them. */
+/** Shapes of the wire contract by their names in the API reference. */
 const CONTRACT_OF_TYPE: Record<string, string> = {
   BookMetadataLocks: 'BookMetadataLocks',
   BookMetadataResponse: 'BookMetadata',
@@ -14,22 +14,22 @@ const CONTRACT_OF_TYPE: Record<string, string> = {
   PaginatedResponse_UserDto: 'Paginated',
 }
 
-/** Shapes of the wire contract of routes that the interface reference does not know. */
+/** Shapes of the wire contract for routes that are not in the API reference. */
 const CONTRACT_OF_ROUTE: Record<string, string> = {
   'GET /api/v1/books/{}/metadata': 'BookMetadata',
   'GET /api/v1/books/{}/context': 'BookContext',
   'GET /api/v1/series/{}/context': 'SeriesContext',
 }
 
-/** Where the reference names one shape for every list, and the list is of something else. */
+/** Routes whose list has other entries than the one shape that the reference names for every list. */
 export const LISTS_OF_SERIES = new Set(['GET /api/v1/series', 'POST /api/v1/series/list', 'GET /api/v1/libraries/{}/series'])
 
-/** Routes whose answers differ from the reference, with why that is so. */
+/** Routes whose responses differ from the reference, with the reasons. */
 const OTHERWISE: Record<string, string> = {
-  'POST /api/v1/series/{}/analyze': 'each book is a task of its own, so no one task can be named: it counts them, as the bulk routes do',
+  'POST /api/v1/series/{}/analyze':
+    'each book is a separate task, so the response counts tasks instead of naming one, as the bulk routes do',
   'POST /api/v1/series/{}/analyze-unanalyzed': 'as above',
-  'GET /api/v1/admin/plugins':
-    'plugins run in isolates: what they ask for and were granted stands in place of a command and its environment',
+  'GET /api/v1/admin/plugins': 'plugins run in isolates: requested and granted permissions replace a command and its environment',
   'POST /api/v1/admin/plugins': 'as above',
   'GET /api/v1/admin/plugins/{}': 'as above',
   'PATCH /api/v1/admin/plugins/{}': 'as above',
@@ -38,14 +38,14 @@ const OTHERWISE: Record<string, string> = {
   'POST /api/v1/admin/plugins/{}/reset': 'as above',
 }
 
-/** Routes that neither the reference nor the contract knows: only our own schema says what they answer. */
+/** Routes in neither the reference nor the contract: only the server's own schema defines their responses. */
 const OWN: RegExp[] = [
-  // The interface of Komga.
+  // The Komga API.
   / \/\{\}\/(api|actuator)\//,
   /^POST \/api\/v1\/auth\/refresh$/,
   /^PUT \/api\/v1\/user\/password$/,
   /^GET \/api\/v1\/setup\/settings$/,
-  // They belong to what is not here.
+  // They report features that Carrel does not have.
   /^GET \/api\/v1\/(release-sources\/applicability|auth\/oidc\/providers)$/,
   /\/(progression|manifest|positions)$/,
   / \/koreader\//,
@@ -69,9 +69,9 @@ const OWN: RegExp[] = [
   /^GET \/$/,
 ]
 
-/** What somebody else than we has promised of the answer of a route. */
+/** The requirements of the reference or the contract for the response of a route. */
 export type Promised =
-  /** A type of the reference, or the name of a shape of the contract, or both. Neither: nothing is said of the body. */
+  /** A type of the reference, the name of a shape of the contract, or both. Neither: the body is unspecified. */
   { by: 'others'; type: string | null; contract: string | null } | { by: 'us'; why: string } | { by: 'nobody' }
 
 /** @param path as the route declares it, with its parameters */
@@ -84,17 +84,17 @@ export function findPromise(method: string, path: string, reference: InterfaceRe
   if (type !== undefined) return { by: 'others', type: type || null, contract: CONTRACT_OF_TYPE[type] ?? null }
   const contract = CONTRACT_OF_ROUTE[name]
   if (contract) return { by: 'others', type: null, contract }
-  return OWN.some((pattern) => pattern.test(name)) ? { by: 'us', why: 'neither reference nor contract knows it' } : { by: 'nobody' }
+  return OWN.some((pattern) => pattern.test(name)) ? { by: 'us', why: 'it is in neither the reference nor the contract' } : { by: 'nobody' }
 }
 
-/** Names of routes in the tables above, so that none is left behind when its route goes. */
+/** The names of routes in the tables above, to check that each route still exists. */
 export const routesOfTables = () => [...Object.keys(CONTRACT_OF_ROUTE), ...LISTS_OF_SERIES, ...Object.keys(OTHERWISE)]
 export const patternsOfOwn = (): readonly RegExp[] => OWN
 
 /**
- * What is wrong with a good answer by what others have promised of it; nothing where they are silent.
+ * The problems of a successful response by the reference and the contract; none when it is in neither.
  * @param path as the route declares it
- * @param full whether the long form was asked for, which has a shape of its own
+ * @param full whether the request wants the full form, which has its own shape
  */
 export function promiseComplaints(answer: { method: string; path: string; full: boolean; json: unknown }): string[] {
   const reference = findInterfaceReference()

@@ -17,7 +17,7 @@ export interface RarShape {
   noEnd?: boolean
 }
 
-/** Builds a RAR 5 whose entries are stored, since only RAR itself may compress. */
+/** Builds a RAR 5 with stored entries, because the license allows only RAR itself to compress. */
 export function buildRar(parts: readonly RarPart[], shape: RarShape = {}): Buffer {
   const main = block(1, 0, [vint(shape.solid ? 4 : 0)])
   const files = parts.flatMap((part, index) => [fileBlock(part, shape.solid === true && index > 0), Buffer.from(part.data)])

@@ -15,7 +15,7 @@ import { addAnalyzedFile } from '#test/support/paged-books.ts'
 import { findPool } from '#test/support/pool.ts'
 import { openTestServer } from '#test/support/server.ts'
 
-/** A server with real threads that reads books which the real analysis has looked into. */
+/** A server with real threads, and books from the real analysis. */
 export async function openReadingServer(
   t: Test,
   routes: readonly Route<Services>[],
@@ -65,7 +65,7 @@ export async function openReadingServer(
   return { server, database, folder, counts, addFile }
 }
 
-/** Adds the rows of a file as its analysis would, by which e-readers know it among them. */
+/** Inserts the rows of a file as its analysis would, including the hash by which e-readers identify it. */
 export async function addRead(database: Knex, path: string): Promise<{ id: string; readerHash: string; pageCount: number }> {
   const root = path.slice(0, path.lastIndexOf('/'))
   const analysis = await findPool().analyze({ root, path, verifyPages: false })
@@ -75,7 +75,7 @@ export async function addRead(database: Knex, path: string): Promise<{ id: strin
   return { id, readerHash, pageCount: analysis.pageCount }
 }
 
-/** Text that does not compress well, so that it has some positions. */
+/** Text that compresses badly, so that it has several positions. */
 const prose = (seed: number, words: number) =>
   Array.from({ length: words }, (_, index) => ((index + 1) * 2654435761 * seed).toString(36).slice(-9)).join(' ')
 

@@ -12,7 +12,7 @@ import { openHostOn } from '#test/support/plugin-hosts.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 import { type Ask, openTestServer } from '#test/support/server.ts'
 
-/** Recommends what its service answers, and tells it what was dismissed. */
+/** A plugin that recommends the response of its service, and reports dismissals to it. */
 export const RECOMMENDS = `export default { recommendations: {
   async refresh({ limit }, ctx) {
     ctx.progress(0.5, 'Half of it')
@@ -23,7 +23,7 @@ export const RECOMMENDS = `export default { recommendations: {
   async dismiss({ externalId, reason }, ctx) { await ctx.fetch('https://api.example.org/dismiss?id=' + encodeURIComponent(externalId) + '&reason=' + reason) },
 } }`
 
-/** Its manifest; members given replace those. */
+/** Its manifest, with these members replaced. */
 export const RECOMMENDER = {
   id: 'org.example.taste',
   name: 'Taste',
@@ -31,7 +31,7 @@ export const RECOMMENDER = {
   userConfig: { type: 'object', properties: { maxRecommendations: { type: 'integer', minimum: 1, maximum: 100 } } },
 }
 
-/** What its readers sign in at. */
+/** The sign-in of its users. */
 export const OAUTH = {
   type: 'oauth2',
   scope: 'user',
@@ -43,7 +43,7 @@ export const OAUTH = {
   },
 }
 
-/** A server with plugins, tasks, and a service of the test in place of the rest of the world. */
+/** A server with plugins and tasks; a service of the test replaces every external host. */
 export async function openReaderServer(
   t: Test,
   answer: RequestListener,
@@ -70,13 +70,13 @@ export async function openReaderServer(
   Object.assign(server.services, node.services)
   await node.services.tasks.start()
 
-  /** Installed and agreed to; answers its id. */
+  /** Installs a plugin and grants its permissions; returns its id. */
   const install = async (manifest: Record<string, unknown> = {}, main = RECOMMENDS) => {
     const { plugin, sha256 } = await host.install(pluginOf(main, { ...RECOMMENDER, ...manifest }), { userId: null })
     await host.consent(plugin.id, { sha256 })
     return plugin.id
   }
-  /** Asks as somebody. */
+  /** Sends a request as a user. */
   const as =
     (token: string) =>
     <T = Record<string, never>>(method: string, path: string, body?: unknown, ask: Ask = {}) =>
@@ -84,7 +84,7 @@ export async function openReaderServer(
   return { ...server, host, way, install, as, openNode, closeNode: node.close }
 }
 
-/** What was sent, whole. */
+/** The whole body of a request. */
 export async function bodyOf(request: IncomingMessage): Promise<string> {
   let text = ''
   for await (const chunk of request) text += chunk
@@ -96,13 +96,13 @@ export const sendJson = (response: ServerResponse, value: unknown, status = 200)
   response.end(JSON.stringify(value))
 }
 
-/** Asks until there is something. */
+/** Polls until there is a result. */
 export async function until<Value>(ask: () => Promise<Value | null | undefined | false>, what: string, ms = 60_000): Promise<Value> {
   const deadline = performance.now() + ms
   for (;;) {
     const value = await ask()
     if (value) return value
-    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`)
+    if (performance.now() > deadline) throw new Error(`Timeout while waiting for ${what}`)
     await sleep(20)
   }
 }
@@ -126,7 +126,7 @@ export interface RecommendationList {
   taskStatus?: string
 }
 
-/** What a service recommends. */
+/** A recommendation of the service. */
 export const item = (externalId: string, score: number, more: object = {}) => ({
   externalId,
   title: `Title ${externalId}`,
@@ -135,7 +135,7 @@ export const item = (externalId: string, score: number, more: object = {}) => ({
   ...more,
 })
 
-/** A service whose answer can be changed, and what it was asked for. */
+/** A service whose response tests can change, and the requests that it received. */
 export async function openTaste(t: Test, options: Parameters<typeof openReaderServer>[2] = {}) {
   let answer: { status?: number; value: unknown; retryAfter?: number } = { value: { recommendations: [item('1', 0.5)] } }
   const asked: string[] = []
@@ -157,7 +157,7 @@ export async function openTaste(t: Test, options: Parameters<typeof openReaderSe
     await until(async () => (await get(query)).taskId === undefined, 'the task to end')
     return await get(query)
   }
-  /** Makes the next list, and answers it when it is there. */
+  /** Refreshes the list, and returns the new one. */
   const renew = async (recommendations: unknown, query = '') => {
     answer = { value: { recommendations } }
     const { status } = await rita('POST', `recommendations/refresh${query}`)

@@ -4,9 +4,9 @@ import { type InterfaceReference, nameOfRoute, readType } from '#test/support/in
 import { LISTS_OF_SERIES } from '#test/support/promised-shapes.ts'
 
 /**
- * Where our description of the interface differs from the interface reference, shape by shape: an operation, a query parameter or a member that is not
- * there, a member of an answer that need not be there, a member of a request that must be, another type. Each is `<shape>.<member>` or
- * `<operation>` with what differs. Further members of ours are no difference; neither are statuses, which have a table of their own.
+ * The differences between our OpenAPI document and the API reference, shape by shape: a missing operation, query parameter or member, an optional
+ * member of a response, a required member of a request, another type. Each is `<shape>.<member>` or `<operation>` with its difference. Additional
+ * members are not differences; neither are statuses, which have their own table.
  */
 export function listDifferences(reference: InterfaceReference, described: OpenApi): ReadonlyMap<string, string> {
   const differences = new Map<string, string>()
@@ -65,9 +65,9 @@ interface Comparison {
   differences: Map<string, string>
 }
 
-/** The reference names one shape for every list; these are of series. */
+/** The reference names one shape for every list; these lists have series. */
 const SERIES_LIST = '{ data: SeriesDto[]; links: PaginationLinks; page: int64; pageSize: int64; total: int64; totalPages: int64 }'
-/** No shape of the reference refers to itself; this is deeper than any. */
+/** Deeper than any shape of the reference; none of them refers to itself. */
 const DEPTH_MAX = 12
 
 function compareShapes(comparison: Comparison, place: { at: string; theirs: SchemaObject; own: SchemaObject; depth?: number }): void {
@@ -115,7 +115,7 @@ function compareWords({ direction, differences }: Comparison, at: string, sides:
 
 interface Alternative {
   schema: SchemaObject
-  /** The type's, in the reference. */
+  /** The name of the type in the reference. */
   name?: string
 }
 
@@ -145,7 +145,7 @@ function alternatives(given: SchemaObject, find: (schema: SchemaObject) => Schem
   return types.map((type) => ({ schema: { ...schema, type }, ...(name !== undefined && { name }) }))
 }
 
-/** All objects of a choice as one: a member is what it is in any of them, and needed where all of them need it. */
+/** Merges all objects of a union: a member has the types of all of them, and is required if all of them require it. */
 function objectOf(all: readonly Alternative[]) {
   const objects = all.map(({ schema }) => schema).filter(({ type, properties }) => type === 'object' && properties !== undefined)
   const [first, ...others] = objects

@@ -3,21 +3,21 @@ import { parse } from 'acorn'
 import { full } from 'acorn-walk'
 import type { SourceFile } from '#test/support/architecture.ts'
 
-/** A regular expression as it stands in the code. */
+/** A regular expression literal in the code. */
 export interface Literal {
   path: string
   line: number
   expression: RegExp
 }
 
-/** A place where one is made of a text that is put together. */
+/** A place where a regular expression is created from a computed text. */
 export interface Made {
   path: string
   line: number
   code: string
 }
 
-/** All regular expressions of a file, patterns of schemas included; found by a parser: in a text or a comment there is none. */
+/** All regular expressions of a file, including the patterns of schemas. A parser finds them, so strings and comments do not count. */
 export function findExpressions({ path, text }: SourceFile): { literals: Literal[]; made: Made[] } {
   const script = path.endsWith('.ts') ? stripTypeScriptTypes(text) : text
   const options = { ecmaVersion: 'latest', sourceType: 'module', locations: true, allowHashBang: true } as const
@@ -27,7 +27,7 @@ export function findExpressions({ path, text }: SourceFile): { literals: Literal
     const line = node.loc?.start.line ?? 0
     const add = (pattern: string, flags: string) => literals.push({ path, line, expression: new RegExp(pattern, flags) })
     if (node.type === 'Literal' && node.regex) add(node.regex.pattern, node.regex.flags)
-    // Of a schema, which its compiler reads with this flag.
+    // A pattern of a schema: the schema compiler uses this flag.
     const isPattern = node.type === 'Property' && node.key.type === 'Identifier' && node.key.name === 'pattern'
     if (isPattern && node.value.type === 'Literal' && typeof node.value.value === 'string') add(node.value.value, 'u')
     const isCall = node.type === 'NewExpression' || node.type === 'CallExpression'
@@ -37,7 +37,7 @@ export function findExpressions({ path, text }: SourceFile): { literals: Literal
   return { literals, made }
 }
 
-/** Runs `load`, and answers every expression that is made by `new RegExp` meanwhile. */
+/** Runs `load`, and returns every expression that `new RegExp` creates meanwhile. */
 export async function recordMade(load: () => Promise<unknown>): Promise<RegExp[]> {
   const Original = globalThis.RegExp
   const recorded: RegExp[] = []

@@ -1,4 +1,4 @@
-/** A process of its own that refreshes a repository from a server of a test, by which it is killed in the middle. */
+/** A separate process that refreshes a repository from a server of a test; the test kills it in the middle. */
 import http from 'node:http'
 import { openDatabase } from '#core/database/database.ts'
 import { silentLog } from '#core/foundation/log.ts'

@@ -3,13 +3,13 @@ import Type from 'typebox'
 import { endpointOf, streamOf } from '#api/http/endpoint.ts'
 import type { Services } from '#api/http/services.ts'
 
-/** Makes JSON routes for tests, which may call every service. */
+/** Creates JSON routes for tests, which may use every service. */
 export const endpoint = endpointOf<Services>()
 
-/** Makes routes for tests that answer with bytes. */
+/** Creates routes for tests that respond with bytes. */
 export const stream = streamOf<Services>()
 
-/** Answers after as many milliseconds as its path says, unless its client goes away before. @param onChange given 1 when it begins to wait, -1 when it ends */
+/** A route that responds after the number of milliseconds in its path, unless the client disconnects before. @param onChange receives 1 when a wait begins, -1 when it ends */
 export const waitRoute = (onChange: (by: 1 | -1) => void = () => {}) =>
   endpoint({
     method: 'GET',

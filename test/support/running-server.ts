@@ -16,27 +16,27 @@ export interface RunningServer {
   headers: Record<string, string>
   get<T>(path: string): Promise<T>
   post<T>(path: string, body?: unknown): Promise<T>
-  /** Largest resident set of the server process so far, in MB (PostgreSQL is other processes). */
+  /** Peak resident memory of the server process in MB, without PostgreSQL, which has its own processes. */
   peakRssMb(): number
-  /** SIGTERM, and the exit code. */
+  /** Sends SIGTERM; returns the exit code. */
   stop(): Promise<number | null>
-  /** SIGKILL to the server process alone: PostgreSQL and everything else stays as it was. */
+  /** Sends SIGKILL to the server process only: PostgreSQL and all other processes continue. */
   kill(): Promise<void>
-  /** Everything it printed so far. */
+  /** Its whole output so far. */
   output(): string
 }
 
-/** Starts the real server as its own process on a free port, with rate limiting off: what runs against it measures or probes the work. */
+/** Starts the real server as a separate process on a free port, without rate limits: tests measure or probe its work. */
 export async function startServer(options: {
   dataFolder: string
   args?: string[]
   env?: Record<string, string>
-  /** Of Node, such as a module to load first; such a module may talk with us over the channel of the process. */
+  /** Options of Node, such as a module to load first, which may send messages over the channel of the process. */
   flags?: string[]
 }): Promise<RunningServer> {
   const child: ChildProcess = spawn(
     process.execPath,
-    // As api/launch.mjs starts it.
+    // The command line of api/launch.mjs.
     [
       ...NODE_FLAGS,
       ...(options.flags ?? []),
@@ -117,7 +117,7 @@ export interface ScanState {
   errors: string[]
 }
 
-/** Waits until the scan has ended and, with `analyzed`, until no book waits for analysis. */
+/** Waits until the scan has ended and, with `analyzed`, until no book is waiting for its analysis. */
 export async function awaitScan(
   server: Pick<RunningServer, 'get'>,
   libraryId: string,

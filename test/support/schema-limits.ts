@@ -1,4 +1,4 @@
-/** A schema as JSON Schema has it; only what bounds its values. */
+/** The members of a JSON Schema that limit its values. */
 interface Shape {
   type?: string
   format?: string
@@ -18,13 +18,13 @@ interface Shape {
   'x-limited-by'?: string
 }
 
-/** Texts of these formats have a length of their own. */
+/** Formats with a fixed maximum length. */
 const FIXED_FORMATS = new Set(['uuid', 'date'])
 const SCALARS = new Set(['number', 'integer', 'boolean', 'null'])
 
 /**
- * Every place of a schema that takes values of any size, in words: texts without `maxLength`, lists without `maxItems`, maps without `maxProperties`,
- * anything at all that nothing else limits, and references, which may lead in circles.
+ * Describes every place of a schema that accepts values of any size: texts without `maxLength`, lists without `maxItems`, maps without `maxProperties`,
+ * values of any type, and references, which may be circular.
  */
 export function unboundedIn(schema: unknown, path: string): string[] {
   const shape = schema as Shape

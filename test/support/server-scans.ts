@@ -4,7 +4,7 @@ import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import type { TestServer } from '#test/support/server.ts'
 import { findRules } from '#test/support/supervisor.ts'
 
-/** Gives a test server a task queue and scans. The caller starts the queue, if it needs to run, and stops it. */
+/** Adds a task queue and scans to a test server. The caller starts the queue if it must run, and stops it. */
 export async function addScans({ database, services }: Pick<TestServer, 'database' | 'services'>) {
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'node-1' })
   const purgeAfterSeconds = 86_400

@@ -18,7 +18,7 @@ export const ADMIN = { username: 'ada', email: 'ada@example.org', password: 'cor
 
 const DEFAULTS = readSettings({ argv: [], env: {}, cwd: '/nonexistent' })
 
-/** The defaults, but a quiet server on a free port, without limits of rates, with little memory and a known key. */
+/** The default settings, except: no log, a free port, no rate limits, little memory, and a known key. */
 export function testSettings(change: Partial<Settings> = {}): Settings {
   return {
     ...DEFAULTS,
@@ -37,7 +37,7 @@ export function testSettings(change: Partial<Settings> = {}): Settings {
   }
 }
 
-/** What /health asks, where a test is not about that. */
+/** Health checks that succeed, for tests that do not test /health. */
 export const WELL = {
   databaseState: async () => 'ok',
   diskState: async () => 'ok',
@@ -49,7 +49,7 @@ export interface Answer<T = unknown> {
   status: number
   headers: Headers
   text: string
-  /** The body read as JSON; undefined when it is not JSON. */
+  /** The body parsed as JSON; undefined when it is not JSON. */
   json: T
 }
 
@@ -68,23 +68,23 @@ export interface TestServer {
   services: Services
   accounts: Accounts
   database: Knex
-  /** Of the first administrator; empty when none was made. */
+  /** The token of the first administrator; empty when there is none. */
   adminToken: string
   adminId: string
   request<T = never>(method: string, path: string, ask?: Ask): Promise<Answer<T>>
-  /** Makes a user and signs them in. */
+  /** Creates a user and signs in. */
   signUp(user: {
     username: string
     role?: 'reader' | 'maintainer' | 'admin'
     permissions?: string[]
   }): Promise<{ id: string; token: string }>
-  /** Sends bytes as they are and answers everything that comes back until the server hangs up or `waitMs` have passed. */
+  /** Sends raw bytes; returns all received bytes when the server closes the connection or `waitMs` have passed. */
   raw(text: string | Buffer, options?: { waitMs?: number; address?: string }): Promise<string>
 }
 
 /**
- * The real server on a free port with real accounts on a fresh database. The first administrator is made unless `admin: false`.
- * @param options.services what else the routes under test need; anything not given throws when it is touched
+ * The real server on a free port, with real accounts in a new database. Creates the first administrator unless `admin: false`.
+ * @param options.services other services for the tested routes; any missing service throws when it is used
  */
 export async function openTestServer(
   t: Test,
@@ -99,7 +99,7 @@ export async function openTestServer(
 ): Promise<TestServer> {
   const { database } = await openTestDatabase(t)
   const settings = testSettings(options.settings)
-  // A 500 hides its cause from the client, but should not from whoever reads the test.
+  // A response with status 500 hides its cause from the client; the test output must show it.
   const log = options.log ?? { ...silentLog, error: (fields: object, message: string) => t.comment(message, fields) }
   const accounts = openAccounts({ database, settings, tokenKey: randomBytes(32), log })
   const given = {
@@ -135,7 +135,7 @@ export async function openTestServer(
     const text = await answer.text()
     const json = readJson(text)
     const complaints = complaintsOf({ method, path, status: answer.status, json }, options.routes)
-    if (complaints.length > 0) t.fail(`${method} ${path} → ${answer.status} has not the shape that was promised`, { complaints, json })
+    if (complaints.length > 0) t.fail(`${method} ${path} → ${answer.status} does not match its schema`, { complaints, json })
     return { status: answer.status, headers: answer.headers, text, json: json as never }
   }
 
@@ -175,7 +175,7 @@ export async function openTestServer(
   }
 }
 
-/** GET with everything that fetch hides: bytes, raw headers, the option to hang up early. */
+/** Sends GET and exposes what fetch hides: bytes, raw headers, and closing the connection early. */
 export function get(
   url: string,
   options: { method?: string; headers?: Record<string, string>; agent?: http.Agent } = {},

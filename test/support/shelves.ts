@@ -17,7 +17,7 @@ export function picture(kind: 'image/jpeg' | 'image/png' | 'image/webp' | 'image
   const canvas = createCanvas(900, 1200)
   canvas.getContext('2d').fillRect(0, 0, 500, 700)
   if (kind === 'image/avif') return canvas.toBuffer(kind, { quality: 60 })
-  // Each has an overload of its own.
+  // Each has its own overload.
   if (kind === 'image/png') return canvas.toBuffer(kind)
   return kind === 'image/jpeg' ? canvas.toBuffer('image/jpeg') : canvas.toBuffer('image/webp')
 }
@@ -25,7 +25,7 @@ export function picture(kind: 'image/jpeg' | 'image/png' | 'image/webp' | 'image
 /** One GIF pixel. */
 export const GIF = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 
-/** A server with two series and three books, one with a cover, and ways to ask it as its administrator. */
+/** A server with two series and three books, one with a cover, and functions for requests of its administrator. */
 export async function openShelves(t: Test) {
   const dataFolder = mkdtempSync(join(tmpdir(), 'carrel-shelves-'))
   const server = await openTestServer(t, {
@@ -57,7 +57,7 @@ export async function openShelves(t: Test) {
       body: form,
     })
     const json = (await answer.json()) as { id: string; width: number; [name: string]: unknown }
-    t.same(complaintsOf({ method: 'POST', path, status: answer.status, json }), [], `POST ${path} keeps its promise`)
+    t.same(complaintsOf({ method: 'POST', path, status: answer.status, json }), [], `POST ${path} matches its schema`)
     return { status: answer.status, json }
   }
   const ask = <T = Record<string, never>>(method: string, path: string, body?: unknown) =>

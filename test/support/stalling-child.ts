@@ -1,4 +1,4 @@
-/** Opens a watchdog over itself, then does what it is told: `node stalling-child.ts <folder> <stallMs> <how>`. */
+/** Opens a watchdog for its own process, then blocks it in the given way: `node stalling-child.ts <folder> <stallMs> <how>`. */
 import { duringWork } from '#core/foundation/current-work.ts'
 import { openWatchdog } from '#core/foundation/watchdog.ts'
 
@@ -9,7 +9,7 @@ const HOW: Record<string, () => void> = {
   loop: function standsInALoop() {
     for (;;);
   },
-  // As a query, a picture or a compression does: no JavaScript runs, and nothing can interrupt it.
+  // As in a query, a picture or a compression: no JavaScript runs, and nothing can interrupt it.
   native: () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0),
   pattern: () => /^(a|a)*$/.test(`${'a'.repeat(60)}b`),
   nothing: () => {},

@@ -8,8 +8,8 @@ import { openRules } from '#plugins/templates/rules.ts'
 const supervisors = new Map<Isolation, Supervisor>()
 
 /**
- * The supervisor of this test file, for everything that does not look at runners themselves: a runner takes a quarter of a second to start.
- * @param isolation `grouped` where it does not matter who else is in a runner: then plugins have one for all of them
+ * The supervisor of this test file, for tests that do not examine runners: starting a runner takes a quarter of a second.
+ * @param isolation `grouped` when tests may share a runner: then all plugins have the same one
  */
 export function findSupervisor(isolation: Isolation = 'strict'): Supervisor {
   const known = supervisors.get(isolation)
@@ -22,7 +22,7 @@ export function findSupervisor(isolation: Isolation = 'strict'): Supervisor {
 
 let rules: Rules | undefined
 
-/** The rules of this test file, in an isolate that starts when the first is evaluated. */
+/** The rules of this test file, in an isolate that starts with the first evaluation. */
 export function findRules(): Rules {
   rules ??= openRules(findSupervisor('grouped'))
   return rules

@@ -7,7 +7,7 @@ import type { TaskQueue } from '#core/tasks/task.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
-/** Task queues of several nodes over one fresh database. */
+/** Task queues of several nodes with one new database. */
 export async function openQueues(t: Test, count: number, options: { sweepMs?: number } = {}) {
   const { database, url } = await openTestDatabase(t, { poolMax: 12 })
   const queues: TaskQueue[] = []
@@ -18,7 +18,7 @@ export async function openQueues(t: Test, count: number, options: { sweepMs?: nu
   return { database, url, queues, queue: queues[0] as TaskQueue }
 }
 
-/** @throws when it is not so in time */
+/** Polls until the condition is true. @throws after the timeout */
 export async function until(what: () => Promise<boolean> | boolean, ms = 60_000): Promise<void> {
   const deadline = Date.now() + ms
   while (!(await what())) {
@@ -29,7 +29,7 @@ export async function until(what: () => Promise<boolean> | boolean, ms = 60_000)
 
 export const task = (key: string, more: object = {}) => ({ type: 'analyze_book' as const, dedupeKey: key, ...more })
 
-/** Has failed tasks be tried again as soon as the queue looks, until the end of the test: their tries would wait half a minute. */
+/** Until the end of the test, failed tasks are retried as soon as the queue polls: normally a retry waits half a minute. */
 export function hastenTries(t: Test, database: Knex): void {
   const hasten = async () => {
     await database('tasks').where('status', 'pending').where('attempts', '>', 0).update({ scheduled_for: new Date() })
@@ -42,7 +42,7 @@ export function hastenTries(t: Test, database: Knex): void {
   t.teardown(() => clearInterval(timer))
 }
 
-/** A task that runs on a node; on one that is gone, unless its lock is given. */
+/** Inserts a task that runs on a node; the node has ended, unless the caller passes its lock. */
 export async function plantRunningTask(
   database: Knex,
   task: { type: string } & Record<string, unknown>,

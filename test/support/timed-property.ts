@@ -1,16 +1,15 @@
 import vm from 'node:vm'
 import fc from 'fast-check'
 
-/** Of the random values of a run, which tells it at its end; a file that runs by itself takes one of its own. */
+/** The seed of the random values of a run, which prints it at its end. A file that runs alone chooses its own. */
 export const testSeed = Number(process.env['TEST_SEED'] ?? Date.now()) | 0
 
-/** Properties take a second; a machine that is busy with everything at once needs many times that, and what never ends is told apart all the same. */
+/** Properties take a second, and many times that on a busy machine; an endless property exceeds this limit anyway. */
 const LIMIT_MS = 60_000
 
 /**
- * Checks a property as `fc.assert` does, under a time limit: what never returns fails with the seed and the value that it did not return from, instead
- * of holding up all tests.
- * @throws Error when it does not hold, or not within the limit
+ * Checks a property like `fc.assert`, with a time limit: an endless call fails with its seed and value instead of blocking all tests.
+ * @throws Error when the property is false, or exceeds the limit
  */
 export function assertInTime<Given>(property: fc.IProperty<Given>, given: fc.Parameters<Given> = {}, limitMs = LIMIT_MS): void {
   const seed = given.seed ?? testSeed
@@ -26,7 +25,7 @@ export function assertInTime<Given>(property: fc.IProperty<Given>, given: fc.Par
     },
   })
   try {
-    // V8 stops everything that a script has called when the script's time is over: nothing else on this thread could stop a loop.
+    // At the timeout of a script, V8 stops everything that it has called: nothing else in this thread can stop a loop.
     vm.runInNewContext('check()', { check: () => fc.assert(watched, { ...given, seed }) }, { timeout: limitMs })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
@@ -34,7 +33,7 @@ export function assertInTime<Given>(property: fc.IProperty<Given>, given: fc.Par
   }
 }
 
-/** As {@link assertInTime} for properties that wait for something: the limit of their test ends those. */
+/** Like {@link assertInTime}, for asynchronous properties: the time limit of their test applies. */
 export async function assertEventually<Given>(property: fc.IAsyncProperty<Given>, given: fc.Parameters<Given> = {}): Promise<void> {
   await fc.assert(property, { seed: testSeed, ...given })
 }

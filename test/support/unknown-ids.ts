@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-/** Values of the path parameters that name nothing of a series; nothing has these ids. */
+/** Values of the path parameters that do not refer to a series; no entity has these ids. */
 export const unknownIds = () => ({
   repositoryId: randomUUID(),
   callId: randomUUID(),

@@ -15,8 +15,13 @@ export const PICTURES: Replay[] = [
     headers: { accept: 'image/*' },
     needs: { type: 'image/jpeg', cache: /max-age=60/ },
   },
-  { doing: 'asks for real covers alone', method: 'GET', path: '/books/{bookId}/thumbnail', query: { placeholder: 'false' }, status: 404 },
-  { doing: 'and of what is not there', method: 'GET', path: '/books/00000000-0000-4000-8000-000000000000/thumbnail', status: 404 },
+  { doing: 'requests only real covers', method: 'GET', path: '/books/{bookId}/thumbnail', query: { placeholder: 'false' }, status: 404 },
+  {
+    doing: 'requests the cover of a book that does not exist',
+    method: 'GET',
+    path: '/books/00000000-0000-4000-8000-000000000000/thumbnail',
+    status: 404,
+  },
 ]
 
 const progressionAt = (modified: string) => ({
@@ -24,7 +29,7 @@ const progressionAt = (modified: string) => ({
   locator: { href: 'pages/2', type: 'image/jpeg', locations: { position: 2, 'x-fine': 7 } },
 })
 
-/** A reader reports the page and the finer place in it by two requests, in any order. */
+/** A client reports the page and the exact position in it by two requests, in any order. */
 export const READING: Replay[] = [
   { doing: 'opens a book that was never read', method: 'GET', path: '/books/{pagedBookId}/progression', status: 204 },
   {
@@ -38,17 +43,17 @@ export const READING: Replay[] = [
     needs: { currentPage: 2, completed: false, bookId: String },
   },
   {
-    doing: 'opens the book again, at the finer place',
+    doing: 'opens the book again, at the exact position',
     ...{ method: 'GET', path: '/books/{pagedBookId}/progression' },
     needs: { modified: /^2026-01-02T10:00:00/, locator: { locations: { position: 2, 'x-fine': 7 } } },
   },
   {
-    doing: 'stores the place of the same moment once more',
+    doing: 'sends the position of the same moment again',
     ...{ method: 'PUT', path: '/books/{pagedBookId}/progression', status: 204 },
     body: progressionAt('2026-01-02T10:00:00Z'),
   },
   {
-    doing: 'sends a place that is older than the last',
+    doing: 'sends a position that is older than the last',
     ...{ method: 'PUT', path: '/books/{pagedBookId}/progression', status: 409 },
     body: progressionAt('2026-01-02T09:59:59Z'),
   },

@@ -1,9 +1,9 @@
 /**
- * One request as an existing web client of this API sends it, and the members of the answer without which that client stops. `{name}` in a path or body
- * stands for an id of what was made before.
+ * A request as an existing web client of this API sends it, and the members of the response that the client requires. `{name}` in a path or body
+ * is replaced by the id of an earlier result.
  */
 export interface Replay {
-  /** What the person does. */
+  /** The action of the user. */
   doing: string
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   path: string
@@ -11,7 +11,7 @@ export interface Replay {
   headers?: Record<string, string>
   body?: unknown
   status?: number
-  /** Matched against the answer. */
+  /** Compared with the response. */
   needs?: unknown
 }
 
@@ -27,19 +27,19 @@ export const LINKS_AND_RATINGS: Replay[] = [
     needs: { ...LINK, id: String, seriesId: String, createdAt: String, updatedAt: String },
   },
   {
-    doing: 'adds it once more, as older versions write it',
+    doing: 'adds it again, in the format of older versions',
     ...{ method: 'POST', path: '/series/{seriesId}/external-links' },
     body: { source_name: 'myanimelist', url: LINK.url, external_id: '1' },
     needs: LINK,
   },
-  { doing: 'looks at the links', method: 'GET', path: '/series/{seriesId}/external-links', needs: { links: [LINK] } },
+  { doing: 'opens the links', method: 'GET', path: '/series/{seriesId}/external-links', needs: { links: [LINK] } },
   {
     doing: 'adds a rating',
     ...{ method: 'POST', path: '/series/{seriesId}/external-ratings', status: 201 },
     body: { sourceName: 'anilist', rating: 87.5, voteCount: 12 },
     needs: RATING,
   },
-  { doing: 'looks at the ratings', method: 'GET', path: '/series/{seriesId}/external-ratings', needs: { ratings: [RATING] } },
+  { doing: 'opens the ratings', method: 'GET', path: '/series/{seriesId}/external-ratings', needs: { ratings: [RATING] } },
   {
     doing: 'adds an identifier',
     ...{ method: 'POST', path: '/series/{seriesId}/external-ids', status: 201 },
@@ -52,7 +52,7 @@ export const LINKS_AND_RATINGS: Replay[] = [
     needs: { externalLinks: [LINK], externalRatings: [RATING], externalIds: [EXTERNAL_ID], metadata: { locks: { summary: false } } },
   },
   {
-    doing: 'looks at all that is known of the series',
+    doing: 'opens all metadata of the series',
     ...{ method: 'GET', path: '/series/{seriesId}/metadata' },
     needs: { externalLinks: [LINK], externalRatings: [RATING] },
   },
@@ -79,7 +79,7 @@ export const LINKS_AND_RATINGS: Replay[] = [
     body: { url: LINK.url },
     status: 400,
   },
-  { doing: 'takes the link away', method: 'DELETE', path: '/series/{seriesId}/external-links/myanimelist', status: 204 },
+  { doing: 'deletes the link', method: 'DELETE', path: '/series/{seriesId}/external-links/myanimelist', status: 204 },
 ]
 
 export const LISTS: Replay[] = [
@@ -90,9 +90,15 @@ export const LISTS: Replay[] = [
     query: { page: '0', pageSize: '1' },
     needs: { page: 1, data: [{}], links: { prev: null } },
   },
-  { doing: 'does so in the list of series', method: 'GET', path: '/series', query: { page: '0' }, needs: { page: 1 } },
-  { doing: 'looks at errors, which are counted from 0', method: 'GET', path: '/books/errors', query: { page: '0' }, needs: { page: 0 } },
-  { doing: 'asks for a page before the first', method: 'GET', path: '/books', query: { page: '-1' }, status: 400 },
+  { doing: 'opens page 0 of the list of series', method: 'GET', path: '/series', query: { page: '0' }, needs: { page: 1 } },
+  {
+    doing: 'opens the errors, whose pages are counted from 0',
+    method: 'GET',
+    path: '/books/errors',
+    query: { page: '0' },
+    needs: { page: 0 },
+  },
+  { doing: 'requests a page before the first', method: 'GET', path: '/books', query: { page: '-1' }, status: 400 },
   {
     doing: 'jumps to a letter',
     ...{ method: 'POST', path: '/series/list/alphabetical-groups', body: {} },
@@ -137,14 +143,14 @@ export const FORMS: Replay[] = [
     },
   },
   {
-    doing: 'then the locks, in the spelling of forms',
+    doing: 'saves the locks, in the spelling of forms',
     ...{ method: 'PUT', path: '/books/{bookId}/metadata/locks' },
     body: { summary: false, authorsJson: false, publisherLock: true, seriesLock: true, titleSort: null, tags: [] },
     needs: { summaryLock: false, authorsJsonLock: false, publisherLock: true },
   },
   { doing: 'sees the author among the writers', method: 'GET', path: '/books/{bookId}', needs: { metadata: { writers: ['Ida'] } } },
   {
-    doing: 'saves the form once more',
+    doing: 'saves the form again',
     method: 'PATCH',
     path: '/books/{bookId}/metadata',
     body: { summary: 'New', translator: 'Tia' },
@@ -249,7 +255,7 @@ export const PLUGINS: Replay[] = [
     needs: { success: true, message: String, manifest: { name: String, version: String, requiredCredentials: [] } },
   },
   {
-    doing: 'makes one by its command',
+    doing: 'creates one by its command',
     ...{
       method: 'POST',
       path: '/admin/plugins',
@@ -273,7 +279,7 @@ export const PLUGINS: Replay[] = [
     },
   },
   {
-    doing: 'lets it match by itself',
+    doing: 'starts an automatic match',
     ...{ method: 'POST', path: '/series/{seriesId}/metadata/auto-match', body: { pluginId: '{pluginId}' } },
     needs: { success: true, matchedResult: { externalId: 'b1', relevanceScore: 1, alternateTitles: ['Beruseruku'] } },
   },
@@ -293,7 +299,7 @@ export const PLUGINS: Replay[] = [
     query: { scope: 'series:detail' },
     needs: { actions: [{ pluginId: String, actionType: 'metadata_search', capabilities: { metadataProvider: ['series'] } }] },
   },
-  { doing: 'opens a menu that there is not', method: 'GET', path: '/plugins/actions', query: { scope: 'kitchen' }, status: 400 },
+  { doing: 'opens a menu that does not exist', method: 'GET', path: '/plugins/actions', query: { scope: 'kitchen' }, status: 400 },
 ]
 
 export const JOB = {
@@ -332,7 +338,7 @@ export const LIBRARIES: Replay[] = [
     }),
   ),
   {
-    doing: 'names a format that there is not',
+    doing: 'names a format that does not exist',
     method: 'PATCH',
     path: '/libraries/{libraryId}',
     body: { allowedFormats: ['EXE'] },

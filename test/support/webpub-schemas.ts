@@ -15,7 +15,7 @@ function findSchemas() {
   return compiled
 }
 
-/** The schemas of Readium web publications and, for what links may say beside, of OPDS 2. */
+/** The schemas of Readium web publications and, for additional members of links, of OPDS 2. */
 function compile() {
   const ajv = new Ajv({ strict: false, allErrors: true, validateSchema: false, code: { optimize: false } })
   formats.default(ajv)
@@ -23,7 +23,7 @@ function compile() {
   const webpub = join(root, 'readium-webpub/schema')
   for (const entry of readdirSync(webpub, { recursive: true, withFileTypes: true }))
     if (entry.isFile()) add(join(entry.parentPath, entry.name))
-  // The schema of links names the one of OPDS 2 by the address that it has there.
+  // The schema of links refers to that of OPDS 2 by its original address.
   for (const name of ['properties', 'acquisition-object']) add(join(root, 'opds2', `${name}.schema.json`))
   add(join(dirname(webpub), '../readium-architecture/locator.fixed.schema.json'))
   const get = (id: string) => ajv.getSchema(id) ?? ajv.compile({ $ref: id })
@@ -35,8 +35,8 @@ const complaints = (validate: ValidateFunction, value: unknown): string[] => {
   return (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message}`)
 }
 
-/** What is wrong with a web-publication manifest; nothing when it is one. */
+/** The errors of a web publication manifest; none when it is valid. */
 export const manifestComplaints = (value: unknown): string[] => complaints(findSchemas().publication, value)
 
-/** The same of a locator. */
+/** The same for a locator. */
 export const locatorComplaints = (value: unknown): string[] => complaints(findSchemas().locator, value)

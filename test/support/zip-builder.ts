@@ -1,6 +1,6 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 
-/** One entry; everything but name and data is for archives that lie, or that other programs wrote. */
+/** One entry. Members other than name and data are for archives with false declarations, or like those of other programs. */
 export interface ZipPart {
   /** Bytes for names in another code page. */
   name: string | Uint8Array
@@ -17,32 +17,32 @@ export interface ZipPart {
   /** Uncompressed size as declared. */
   bytes?: number
   compressedBytes?: number
-  /** Stands where the compressed data should. */
+  /** Replaces the compressed data. */
   packed?: Uint8Array
   /** Sizes and CRC after the data, zero in the local header. */
   descriptor?: boolean
   /** Sizes only in the zip64 extra field. */
   zip64?: boolean
-  /** Where the directory says the local header is. */
+  /** The offset of the local header according to the directory. */
   headerOffset?: number
 }
 
 export interface ZipShape {
   comment?: Uint8Array
-  /** Put before the archive, without adjusting any offset. */
+  /** Data before the archive; offsets are not adjusted. */
   prefix?: Uint8Array
-  /** Put before the archive, offsets adjusted. */
+  /** Data before the archive; offsets are adjusted. */
   adjustedPrefix?: Uint8Array
-  /** Put after the end record. */
+  /** Data after the end record. */
   suffix?: Uint8Array
   /** zip64 end record and locator. */
   zip64?: boolean
-  /** No central directory at all: a download that stopped. */
+  /** Without a central directory: an incomplete download. */
   noDirectory?: boolean
   entriesDeclared?: number
 }
 
-/** Builds a zip in memory, honest by default. */
+/** Builds a zip in memory, with correct declarations by default. */
 export function buildZip(parts: readonly ZipPart[], shape: ZipShape = {}): Buffer {
   const start = shape.adjustedPrefix?.length ?? 0
   const bodies: Uint8Array[] = shape.adjustedPrefix ? [shape.adjustedPrefix] : []
@@ -64,7 +64,7 @@ export function buildZip(parts: readonly ZipPart[], shape: ZipShape = {}): Buffe
 
 type Packed = ReturnType<typeof packOnce>
 
-/** Archives of one page many times over pack it once. */
+/** Compressed data, so that archives with many copies of one page compress it once. */
 function packOnce() {
   const deflated = new Map<Uint8Array, Uint8Array>()
   const sums = new Map<Uint8Array, number>()
@@ -161,7 +161,7 @@ function endRecords(request: { entries: number; bytes: number; offset: number; s
   }
   const end = Buffer.alloc(22)
   end.writeUInt32LE(0x06054b50, 0)
-  // Classic archives above 65,535 entries wrap their count.
+  // Without zip64, the count wraps above 65,535 entries.
   end.writeUInt16LE(shape.zip64 ? 0xffff : entries % 65536, 8)
   end.writeUInt16LE(shape.zip64 ? 0xffff : entries % 65536, 10)
   end.writeUInt32LE(shape.zip64 ? 0xffffffff : bytes, 12)

@@ -36,7 +36,7 @@ const MEDIA_TYPES: Record<string, string> = {
   'jxl-stream': 'image/jxl',
 }
 
-/** Measures from the picture's first bytes; null when they are too few or no picture at all. */
+/** Measures a picture by its first bytes; null when they are too few or not of a picture. */
 export function measurePicture(bytes: Uint8Array): Picture | null {
   try {
     const view = ownMemory(bytes)
@@ -106,7 +106,7 @@ const PLAIN_QUALITY = 95
 
 /** The kinds of picture that users may upload as a cover; converted to JPEG, every client shows them. */
 const COVER_TYPES = ['image/jpeg', 'image/png', 'image/webp', 'image/avif', 'image/gif']
-/** Fills a tablet held upright; larger covers cost disk and look the same. */
+/** Fills the screen of a tablet in portrait orientation; larger covers cost disk space and look the same. */
 export const COVER_LONGEST_SIDE = 1600
 
 /** By its first bytes. */

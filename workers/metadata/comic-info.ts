@@ -139,7 +139,7 @@ function seriesOf(get: Elements, readingDirection: ReadingDirection): SeriesHint
   return present<SeriesHints>({ fields })
 }
 
-/** "Unknown" and everything else besides yes and no means undefined. */
+/** Undefined for "Unknown" and anything else except yes and no. */
 function booleanOf(text: string | undefined): boolean | undefined {
   const word = text?.trim().toLowerCase() ?? ''
   if (['yes', 'true', '1'].includes(word)) return true

@@ -8,12 +8,12 @@ import { readOpfMetadata } from './opf-metadata.ts'
 import { readSeriesJson } from './series-json.ts'
 import { parseXml, XML_BYTES_MAX, XmlError } from './xml.ts'
 
-/** Extensions of books. A book may be called like its sidecar; then it is unclear to whom a folder's own metadata belongs. */
+/** Extensions of books. A book may have the same name as a sidecar; then it is unclear which book the metadata of a folder belongs to. */
 const BOOK_EXTENSION = /^\.(cbz|zip|cbr|rar|cbt|cb7|epub|pdf)$/i
 
 /**
  * Adds the metadata of sidecar files: `<name>.opf`, `<name>.xml`, and, where the folder holds only one book (in any number of formats),
- * `metadata.opf` and `ComicInfo.xml`; for its series, `series.json`. They win over the metadata in the book: somebody added them later.
+ * `metadata.opf` and `ComicInfo.xml`; for its series, `series.json`. They override the metadata in the book, because somebody added them later.
  */
 export function withSidecars(
   { root, path }: LibraryFile,
@@ -66,7 +66,7 @@ function readOpfFile(name: string, bytes: Uint8Array): Read {
   }
 }
 
-/** Merges by member, so that a short sidecar does not remove what the book says. */
+/** Merges by member, so that a short sidecar does not remove metadata of the book. */
 function merge(inner: Embedded, outer: Embedded): Embedded {
   const merged: Embedded = { ...inner, ...outer }
   if (inner.book && outer.book) merged.book = { ...inner.book, ...outer.book }

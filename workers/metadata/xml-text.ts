@@ -7,8 +7,8 @@ const ENCODING_LABEL = /^\s*<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([A-Za-z0-9._
 
 /**
  * Decodes by byte order mark, then by the shape of the first bytes (UTF-16 without a mark), then by the XML declaration,
- * then as UTF-8. A file that claims UTF-8 (or claims nothing) and is not becomes Windows-1252: that never fails, and it
- * is what such files turn out to be. Line ends become `\n`, leading white space and trailing NULs go.
+ * then as UTF-8. A file that declares UTF-8 (or nothing) and is not valid UTF-8 is decoded as Windows-1252: that never fails, and
+ * such files usually are Windows-1252. Line ends become `\n`; leading white space and trailing NULs are removed.
  */
 export function decodeXmlText(bytes: Uint8Array): string {
   const text = decode(bytes).trimStart().replace(/\r\n?/g, '\n')
@@ -48,7 +48,7 @@ function decodeWindows1252(bytes: Uint8Array): string {
 }
 
 /**
- * Cuts the DOCTYPE out, so that no parser ever sees an entity declaration: nothing is expanded and nothing is fetched.
+ * Removes the DOCTYPE, so that no parser sees an entity declaration: nothing is expanded and nothing is fetched.
  * Undefined when it is not closed. A second DOCTYPE is left for the parser to refuse.
  */
 export function cutDoctype(text: string): string | undefined {
@@ -88,12 +88,12 @@ function findDoctype(text: string): number {
 const REFERENCE = /&(#x[0-9a-f]{1,6}|#[0-9]{1,7}|[a-z][\w.-]{0,60});/gi
 const REFERENCE_HERE = /&(?:#x[0-9a-f]{1,6}|#[0-9]{1,7}|[a-z_][\w.-]{0,60});/iy
 
-/** A text with more stray ampersands than this is no text: mending a megabyte of them takes seconds. */
+/** A file with more stray ampersands than this is not text; escaping a megabyte of them takes seconds. */
 const STRAYS_MAX = 20_000
 
 /**
- * Writes `&amp;` for every ampersand that begins no reference ("Salt & Pepper"), outside CDATA and comments. Such files are
- * common, what they mean is plain, and a strict parser would throw the whole file away.
+ * Replaces every ampersand that begins no reference ("Salt & Pepper") by `&amp;`, outside CDATA and comments. Such files are
+ * common and unambiguous, and a strict parser would reject the whole file.
  */
 export function mendAmpersands(text: string): string {
   let mended = ''
@@ -128,8 +128,8 @@ function findLiteralSpan(text: string, from: number): { start: number; end: numb
 }
 
 /**
- * Resolves character references, the five names of XML and those of HTML that book files use. Any other name (one the
- * DOCTYPE declared, say) stays as written and is given to `onUnknown`.
+ * Resolves character references, the five names of XML and those of HTML that book files use. Any other name (such as one that the
+ * DOCTYPE declares) stays as written and is passed to `onUnknown`.
  */
 export function resolveReferences(text: string, onUnknown: (name: string) => void): string {
   if (!text.includes('&')) return text

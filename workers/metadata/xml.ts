@@ -1,7 +1,7 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser'
 import { cutDoctype, decodeXmlText, mendAmpersands, resolveReferences } from './xml-text.ts'
 
-/** The file is not XML that we can read; `message` gives the reason in words that fit a book's problem. */
+/** The file cannot be parsed as XML; `message` is the reason, as part of the message of a problem. */
 export class XmlError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     // The parser quotes its input, which may be a megabyte.
@@ -11,9 +11,9 @@ export class XmlError extends Error {
 }
 
 /**
- * One element. `name` and the keys of `attributes` are local names (`opf:role` is `role`), as written in case; where a
- * plain and a prefixed attribute share a local name the plain one wins, and `xmlns` declarations are not kept.
- * `prefix` is the one written, '' without.
+ * One element. `name` and the keys of `attributes` are local names (`opf:role` is `role`) in their original case. If a
+ * plain and a prefixed attribute have the same local name, the plain one wins; `xmlns` declarations are dropped.
+ * `prefix` is the prefix as written, '' without one.
  */
 export interface XmlElement {
   name: string
@@ -30,7 +30,7 @@ export interface XmlDocument {
 
 /** The largest package documents in the wild (thousands of files) are below 2 MB; ComicInfo with a 1 MB summary exists. */
 export const XML_BYTES_MAX = 8 * 1024 * 1024
-/** Real files nest below 30; deeper nesting is an attack on recursive readers like ours. */
+/** Real files nest below 30; deeper nesting is an attack on recursive parsers. */
 const DEPTH_MAX = 100
 /** Keeps the tree of `<a/><a/>…` below about 100 MB; an OPF with 10,000 files has 30,000. */
 const ELEMENTS_MAX = 200_000
@@ -51,12 +51,12 @@ const OPTIONS = {
 } as const
 
 /**
- * The one reader of the server. The kit of plugins wraps the same parser (`plugin-sdk/xml.ts`) and shares nothing with it: that one runs in isolates, takes
- * text, and refuses what files are forgiven here.
+ * The only XML parser of the server. The SDK for plugins wraps the same library (`plugin-sdk/xml.ts`) and shares no code with this one: it runs in
+ * isolates, takes text, and refuses errors that are tolerated here.
  *
  * Parses XML of any common encoding into a plain tree, text included, in document order.
- * DOCTYPEs are cut out unread. Stray ampersands are forgiven; anything else not well formed, too large or too deep throws
- * {@link XmlError}.
+ * Removes DOCTYPEs unread and tolerates stray ampersands. Any other document that is not well formed, too large or too deep
+ * throws {@link XmlError}.
  */
 export function parseXml(bytes: Uint8Array): XmlDocument {
   if (bytes.byteLength > XML_BYTES_MAX) throw new XmlError(`it is larger than ${XML_BYTES_MAX / 1024 / 1024} MB`)
@@ -166,7 +166,7 @@ export function* descendantsNamed(element: XmlElement, name: string): Generator<
   return undefined
 }
 
-/** All text within, markup dropped, white space as written. */
+/** All text in it without markup; white space is unchanged. */
 export function textOf(element: XmlElement): string {
   return element.children.map((child) => (isElement(child) ? textOf(child) : child)).join('')
 }

@@ -7,7 +7,7 @@ import type { FromChild, ToChild } from '../drawing.ts'
 import { ENTRY_BYTES_MAX } from '../limits.ts'
 import { createFrameReader, frameOf } from './frame.ts'
 
-/** Why a child ended: by the server, by the file that it worked on, or from outside (the kernel, a person), which is not the fault of the file. */
+/** Why a child ended: by the server, by the file that it worked on, or from outside (the kernel, a person), which does not count against the file. */
 export type ChildEnd = 'deadline' | 'memory' | 'closed' | 'crash' | 'outside'
 
 interface ChildListener {

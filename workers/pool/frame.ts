@@ -31,7 +31,7 @@ export function createFrameReader(
   bodyBytesMax = BODY_BYTES_MAX,
 ): (chunk: Buffer) => void {
   let chunks: Buffer[] = []
-  let held = 0
+  let bytesHeld = 0
   let needed = LENGTHS_BYTES
 
   /** Handles the whole frames in `bytes` and returns the rest. */
@@ -55,11 +55,11 @@ export function createFrameReader(
 
   return (chunk) => {
     chunks.push(chunk)
-    held += chunk.length
-    if (held < needed) return
+    bytesHeld += chunk.length
+    if (bytesHeld < needed) return
     const rest = takeFrames(chunks.length === 1 ? chunk : Buffer.concat(chunks))
     chunks = rest.length > 0 ? [rest] : []
-    held = rest.length
+    bytesHeld = rest.length
   }
 }
 

@@ -12,7 +12,7 @@ import { QUARANTINE } from '#plugins/host/plugin-health.ts'
 import { countFailures, listFailures, listPluginStatuses } from '#plugins/host/plugin-store.ts'
 import { isAtLeast, LOG_LEVELS, type LogLevel, type LogLine } from '#plugins/logs/lines.ts'
 import type { PluginLogs, RecordedCall } from '#plugins/logs/plugin-logs.ts'
-import { harmless, hideSecrets, redact } from '#plugins/logs/text.ts'
+import { hideSecrets, redact, sanitized } from '#plugins/logs/text.ts'
 
 type Services = Needs<'database' | 'plugins'>
 const endpoint = endpointOf<Services>()
@@ -223,7 +223,7 @@ export const pluginDiagnosticsRoutes = [
         return {
           id: failure.id,
           errorCode: failure.code,
-          errorMessage: harmless(hideSecrets(failure.message)),
+          errorMessage: sanitized(hideSecrets(failure.message)),
           source: failure.source,
           method: failure.method,
           occurredAt: failure.occurredAt.toISOString(),

@@ -41,10 +41,10 @@ export async function ask(ctx: Pick<Context, 'fetch'>, query: string, variables:
     body: JSON.stringify({ query: query.replace(/\s+/g, ' ').trim(), variables }),
   })
   const answer = readJson(await response.text())
-  const [fault] = recsOf(answer?.['errors'])
-  const errorMessage = (textOf(fault?.['message']) ?? '').replace(/\s+/g, ' ').slice(0, MESSAGE_LENGTH_MAX)
+  const [first] = recsOf(answer?.['errors'])
+  const errorMessage = (textOf(first?.['message']) ?? '').replace(/\s+/g, ' ').slice(0, MESSAGE_LENGTH_MAX)
   // Some errors come with status 200 and have their own status in the body.
-  const status = response.ok ? (numberOf(fault?.['status']) ?? response.status) : response.status
+  const status = response.ok ? (numberOf(first?.['status']) ?? response.status) : response.status
   const wait = response.headers.get('retry-after')
   if (status === 429 || (status === 503 && wait !== null))
     throw new RateLimitError('AniList has reached its rate limit. Try again later.', waitOf(wait))
@@ -54,7 +54,7 @@ export async function ask(ctx: Pick<Context, 'fetch'>, query: string, variables:
   if (status === 404) throw new NotFoundError('AniList has no entry with this identifier.')
   if (!response.ok) throw new UpstreamError(`AniList answered ${response.status}${errorMessage === '' ? '' : `: ${errorMessage}`}.`)
   const data = answer?.['data']
-  if (fault !== undefined) throw new UpstreamError(`AniList returned an error${errorMessage === '' ? '' : `: ${errorMessage}`}.`)
+  if (first !== undefined) throw new UpstreamError(`AniList returned an error${errorMessage === '' ? '' : `: ${errorMessage}`}.`)
   if (!isRec(data)) throw new UpstreamError('AniList returned an unexpected response.')
   return data
 }

@@ -83,9 +83,9 @@ async function findCommunities(seeds: readonly Seed[], ctx: Context): Promise<Ma
   const known = readKept(await ctx.storage.get(KEPT))
   const isFresh = (one: Community | undefined) => one !== undefined && one.at <= now && now - one.at < FRESH_MS
   const wanted = seeds.filter(({ id }) => !isFresh(known.get(id))).map(({ id }) => id)
-  let asked = 0
+  let requested = 0
   for (const ids of groups(wanted, SEEDS_EACH)) {
-    ctx.progress(0.35 + (0.35 * asked) / wanted.length, 'Requesting recommendations')
+    ctx.progress(0.35 + (0.35 * requested) / wanted.length, 'Requesting recommendations')
     const found = new Map(mediaOf(await ask(ctx, VOTES, { ids, perPage: SEEDS_EACH })).map((media) => [idOf(media['id']), media]))
     for (const id of ids) {
       const media = found.get(id)
@@ -97,7 +97,7 @@ async function findCommunities(seeds: readonly Seed[], ctx: Context): Promise<Ma
         votes: media === undefined ? [] : votesOf(media),
       })
     }
-    asked += ids.length
+    requested += ids.length
     await keep([...known].slice(-KEPT_MAX), ctx)
   }
   return known

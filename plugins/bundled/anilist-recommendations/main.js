@@ -69,9 +69,9 @@ async function ask(ctx, query, variables) {
     body: JSON.stringify({ query: query.replace(/\s+/g, " ").trim(), variables })
   });
   const answer = readJson(await response.text());
-  const [fault] = recsOf(answer?.["errors"]);
-  const errorMessage = (textOf(fault?.["message"]) ?? "").replace(/\s+/g, " ").slice(0, MESSAGE_LENGTH_MAX);
-  const status = response.ok ? numberOf(fault?.["status"]) ?? response.status : response.status;
+  const [first] = recsOf(answer?.["errors"]);
+  const errorMessage = (textOf(first?.["message"]) ?? "").replace(/\s+/g, " ").slice(0, MESSAGE_LENGTH_MAX);
+  const status = response.ok ? numberOf(first?.["status"]) ?? response.status : response.status;
   const wait = response.headers.get("retry-after");
   if (status === 429 || status === 503 && wait !== null)
     throw new RateLimitError("AniList has reached its rate limit. Try again later.", waitOf(wait));
@@ -80,7 +80,7 @@ async function ask(ctx, query, variables) {
   if (status === 404) throw new NotFoundError("AniList has no entry with this identifier.");
   if (!response.ok) throw new UpstreamError(`AniList answered ${response.status}${errorMessage === "" ? "" : `: ${errorMessage}`}.`);
   const data = answer?.["data"];
-  if (fault !== void 0) throw new UpstreamError(`AniList returned an error${errorMessage === "" ? "" : `: ${errorMessage}`}.`);
+  if (first !== void 0) throw new UpstreamError(`AniList returned an error${errorMessage === "" ? "" : `: ${errorMessage}`}.`);
   if (!isRec(data)) throw new UpstreamError("AniList returned an unexpected response.");
   return data;
 }
@@ -186,22 +186,22 @@ function descriptionOf(media) {
   return plain === "" ? null : plain;
 }
 
-// kept-recommendations.ts
-var KEPT_LENGTH_MAX = 24e4;
-var KEPT_SECONDS = 30 * 86400;
+// stored-recommendations.ts
+var STORED_LENGTH_MAX = 24e4;
+var STORED_SECONDS = 30 * 86400;
 var DISMISSED_MAX = 5e3;
-var KEPT = "kept";
+var STORED = "kept";
 var DISMISSED = "dismissed";
-function keptRecommendations(compute2) {
+function storedRecommendations(compute2) {
   let dismissing = Promise.resolve();
   return {
     async get({ limit, exclude }, ctx) {
-      const kept = await ctx.storage.get(KEPT);
+      const stored = await ctx.storage.get(STORED);
       const dismissed = /* @__PURE__ */ new Set([...await readDismissed(ctx), ...exclude]);
-      return shownOf(Array.isArray(kept) ? kept : await gather(ctx, compute2), limit, (id) => dismissed.has(id));
+      return answerOf(Array.isArray(stored) ? stored : await gather(ctx, compute2), limit, (id) => dismissed.has(id));
     },
     async refresh({ limit }, ctx) {
-      return shownOf(await gather(ctx, compute2), limit, () => false);
+      return answerOf(await gather(ctx, compute2), limit, () => false);
     },
     async dismiss({ externalId }, ctx) {
       const add = async () => {
@@ -217,22 +217,22 @@ function keptRecommendations(compute2) {
   };
 }
 async function readDismissed(ctx) {
-  const kept = await ctx.storage.get(DISMISSED);
-  return Array.isArray(kept) ? kept.filter((id) => typeof id === "string") : [];
+  const stored = await ctx.storage.get(DISMISSED);
+  return Array.isArray(stored) ? stored.filter((id) => typeof id === "string") : [];
 }
 async function gather(ctx, compute2) {
   const found = await compute2(ctx, new Set(await readDismissed(ctx)));
-  let kept = found;
-  while (kept.length > 0 && JSON.stringify(kept).length > KEPT_LENGTH_MAX) kept = kept.slice(0, Math.floor(kept.length * 0.8));
+  let stored = found;
+  while (stored.length > 0 && JSON.stringify(stored).length > STORED_LENGTH_MAX) stored = stored.slice(0, Math.floor(stored.length * 0.8));
   try {
-    await ctx.storage.set(KEPT, kept, { ttlSeconds: KEPT_SECONDS });
+    await ctx.storage.set(STORED, stored, { ttlSeconds: STORED_SECONDS });
   } catch (error) {
-    ctx.log.warn("What was found could not be kept", String(error));
+    ctx.log.warn("Could not store the recommendations", String(error));
   }
   ctx.progress(1);
   return found;
 }
-var shownOf = (recommendations, limit, isExcluded) => ({
+var answerOf = (recommendations, limit, isExcluded) => ({
   recommendations: recommendations.filter(({ externalId }) => !isExcluded(externalId)).slice(0, Math.max(0, Math.floor(limit)))
 });
 
@@ -347,8 +347,8 @@ var DETAILS_EACH = 50;
 var VOTES_MAX = 25;
 var FRESH_MS = 7 * 864e5;
 var KEPT_MAX = 3 * SEEDS_MAX;
-var KEPT2 = "communities";
-var KEPT_SECONDS2 = 30 * 86400;
+var KEPT = "communities";
+var KEPT_SECONDS = 30 * 86400;
 var ENOUGH_VOTES = 20;
 var SEEDS_NAMED_MAX = 5;
 var VOTES = `query ($ids: [Int], $perPage: Int) {
@@ -386,12 +386,12 @@ function readKept(kept) {
 }
 async function findCommunities(seeds, ctx) {
   const now = Date.now();
-  const known = readKept(await ctx.storage.get(KEPT2));
+  const known = readKept(await ctx.storage.get(KEPT));
   const isFresh = (one) => one !== void 0 && one.at <= now && now - one.at < FRESH_MS;
   const wanted = seeds.filter(({ id }) => !isFresh(known.get(id))).map(({ id }) => id);
-  let asked = 0;
+  let requested = 0;
   for (const ids of groups(wanted, SEEDS_EACH)) {
-    ctx.progress(0.35 + 0.35 * asked / wanted.length, "Requesting recommendations");
+    ctx.progress(0.35 + 0.35 * requested / wanted.length, "Requesting recommendations");
     const found = new Map(mediaOf(await ask(ctx, VOTES, { ids, perPage: SEEDS_EACH })).map((media) => [idOf(media["id"]), media]));
     for (const id of ids) {
       const media = found.get(id);
@@ -402,14 +402,14 @@ async function findCommunities(seeds, ctx) {
         votes: media === void 0 ? [] : votesOf(media)
       });
     }
-    asked += ids.length;
+    requested += ids.length;
     await keep([...known].slice(-KEPT_MAX), ctx);
   }
   return known;
 }
 async function keep(communities, ctx) {
   try {
-    await ctx.storage.set(KEPT2, Object.fromEntries(communities), { ttlSeconds: KEPT_SECONDS2 });
+    await ctx.storage.set(KEPT, Object.fromEntries(communities), { ttlSeconds: KEPT_SECONDS });
   } catch (error) {
     ctx.log.warn("Could not cache the recommendations", String(error));
   }
@@ -521,7 +521,7 @@ async function compute(ctx, dismissed) {
     return one === null ? [] : [one];
   });
 }
-var main_default = definePlugin({ recommendations: keptRecommendations(compute) });
+var main_default = definePlugin({ recommendations: storedRecommendations(compute) });
 export {
   main_default as default
 };

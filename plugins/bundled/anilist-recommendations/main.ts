@@ -17,7 +17,7 @@ import {
   titleOf,
   yearOf,
 } from '../anilist-metadata/media.ts'
-import { keptRecommendations } from '../kept-recommendations.ts'
+import { storedRecommendations } from '../stored-recommendations.ts'
 import { type Candidate, findCandidates, findDetails } from './community.ts'
 import { readTaste, type Seed } from './seeds.ts'
 
@@ -104,4 +104,4 @@ async function compute(ctx: Context, dismissed: ReadonlySet<string>): Promise<Re
   })
 }
 
-export default definePlugin({ recommendations: keptRecommendations(compute) })
+export default definePlugin({ recommendations: storedRecommendations(compute) })

@@ -130,7 +130,7 @@ var FOUND = 12;
 var DISMISSED = "dismissed";
 var answering = (method, run) => async (input, ctx) => {
   const { fail = "", failMethod = "", delayMs = 0 } = ctx.config;
-  ctx.log.debug("asked", { method });
+  ctx.log.debug("called", { method });
   if (delayMs > 0) await ctx.sleep(delayMs);
   if (failMethod !== "" && failMethod !== method) return await run(input, ctx);
   await failAs(fail, ctx);

@@ -34,7 +34,7 @@ const answering =
   <Input, Answer>(method: string, run: (input: Input, ctx: Ctx) => Promise<Answer> | Answer) =>
   async (input: Input, ctx: Ctx): Promise<Answer> => {
     const { fail = '', failMethod = '', delayMs = 0 } = ctx.config
-    ctx.log.debug('asked', { method })
+    ctx.log.debug('called', { method })
     if (delayMs > 0) await ctx.sleep(delayMs)
     if (failMethod !== '' && failMethod !== method) return await run(input, ctx)
     await failAs(fail, ctx)

@@ -2,22 +2,22 @@
 // biome-ignore-all format: built from main.ts
 // biome-ignore-all assist: built from main.ts
 
-// kept-recommendations.ts
-var KEPT_LENGTH_MAX = 24e4;
-var KEPT_SECONDS = 30 * 86400;
+// stored-recommendations.ts
+var STORED_LENGTH_MAX = 24e4;
+var STORED_SECONDS = 30 * 86400;
 var DISMISSED_MAX = 5e3;
-var KEPT = "kept";
+var STORED = "kept";
 var DISMISSED = "dismissed";
-function keptRecommendations(compute2) {
+function storedRecommendations(compute2) {
   let dismissing = Promise.resolve();
   return {
     async get({ limit, exclude }, ctx) {
-      const kept = await ctx.storage.get(KEPT);
+      const stored = await ctx.storage.get(STORED);
       const dismissed = /* @__PURE__ */ new Set([...await readDismissed(ctx), ...exclude]);
-      return shownOf(Array.isArray(kept) ? kept : await gather(ctx, compute2), limit, (id) => dismissed.has(id));
+      return answerOf(Array.isArray(stored) ? stored : await gather(ctx, compute2), limit, (id) => dismissed.has(id));
     },
     async refresh({ limit }, ctx) {
-      return shownOf(await gather(ctx, compute2), limit, () => false);
+      return answerOf(await gather(ctx, compute2), limit, () => false);
     },
     async dismiss({ externalId }, ctx) {
       const add = async () => {
@@ -33,22 +33,22 @@ function keptRecommendations(compute2) {
   };
 }
 async function readDismissed(ctx) {
-  const kept = await ctx.storage.get(DISMISSED);
-  return Array.isArray(kept) ? kept.filter((id) => typeof id === "string") : [];
+  const stored = await ctx.storage.get(DISMISSED);
+  return Array.isArray(stored) ? stored.filter((id) => typeof id === "string") : [];
 }
 async function gather(ctx, compute2) {
   const found = await compute2(ctx, new Set(await readDismissed(ctx)));
-  let kept = found;
-  while (kept.length > 0 && JSON.stringify(kept).length > KEPT_LENGTH_MAX) kept = kept.slice(0, Math.floor(kept.length * 0.8));
+  let stored = found;
+  while (stored.length > 0 && JSON.stringify(stored).length > STORED_LENGTH_MAX) stored = stored.slice(0, Math.floor(stored.length * 0.8));
   try {
-    await ctx.storage.set(KEPT, kept, { ttlSeconds: KEPT_SECONDS });
+    await ctx.storage.set(STORED, stored, { ttlSeconds: STORED_SECONDS });
   } catch (error) {
-    ctx.log.warn("What was found could not be kept", String(error));
+    ctx.log.warn("Could not store the recommendations", String(error));
   }
   ctx.progress(1);
   return found;
 }
-var shownOf = (recommendations, limit, isExcluded) => ({
+var answerOf = (recommendations, limit, isExcluded) => ({
   recommendations: recommendations.filter(({ externalId }) => !isExcluded(externalId)).slice(0, Math.max(0, Math.floor(limit)))
 });
 
@@ -479,9 +479,9 @@ var GOOD_RATING = 70;
 var POPULAR_SHARE = 0.1;
 var POPULAR_NAMES = 2;
 var SHOWN_LENGTH_MAX = 120;
-var shown = (text) => text.length <= SHOWN_LENGTH_MAX ? text : `${text.slice(0, SHOWN_LENGTH_MAX - 1).toWellFormed()}…`;
-var shownRating = (rating) => `${Math.round(rating)} out of 100`;
-var titleOf = ({ title }) => title === "" ? "a series without a title" : shown(title);
+var shortened = (text) => text.length <= SHOWN_LENGTH_MAX ? text : `${text.slice(0, SHOWN_LENGTH_MAX - 1).toWellFormed()}…`;
+var ratingText = (rating) => `${Math.round(rating)} out of 100`;
+var titleOf = ({ title }) => title === "" ? "a series without a title" : shortened(title);
 function explain(catalog, picked) {
   const { series } = catalog;
   const one = series[picked.index];
@@ -497,11 +497,11 @@ function explain(catalog, picked) {
   unspread(catalog, picked.index, own);
   const people = new Set(cause.authors);
   const person = one.authors.find((name) => people.has(name));
-  if (person !== void 0 && byPeople >= PEOPLE_SHARE) return { reason: `More by ${shown(person)}, because ${did}`, basedOn };
+  if (person !== void 0 && byPeople >= PEOPLE_SHARE) return { reason: `More by ${shortened(person)}, because ${did}`, basedOn };
   return { reason: `Because ${did}`, basedOn };
 }
 function deedOf(cause, state) {
-  const rated = cause.rating === null ? null : `you gave ${titleOf(cause)} ${shownRating(cause.rating)}`;
+  const rated = cause.rating === null ? null : `you gave ${titleOf(cause)} ${ratingText(cause.rating)}`;
   if (rated !== null && (cause.rating ?? 0) >= GOOD_RATING) return rated;
   if (state === "finished") return `you finished ${titleOf(cause)}`;
   if (state === "reading" && cause.bookCount > 0) return `you are reading ${titleOf(cause)}`;
@@ -509,14 +509,14 @@ function deedOf(cause, state) {
 }
 function meritReason({ series, countOf }, one) {
   if (one.readers > 0) return `${one.readers} users of this server have started it`;
-  if (one.communityRating !== null && one.communityRating >= GOOD_RATING) return `Rated ${shownRating(one.communityRating)} on average`;
+  if (one.communityRating !== null && one.communityRating >= GOOD_RATING) return `Rated ${ratingText(one.communityRating)} on average`;
   const named = [
     ...one.genres.map((name) => ({ name, count: countOf("genre", name) })),
     ...one.tags.map((name) => ({ name, count: countOf("tag", name) }))
   ];
   const popular = named.filter(({ count: count2 }) => count2 >= Math.max(2, series.length * POPULAR_SHARE)).sort((a, b) => b.count - a.count);
   if (popular.length === 0) return "You have not read it yet";
-  const names = popular.slice(0, POPULAR_NAMES).map(({ name }) => shown(name));
+  const names = popular.slice(0, POPULAR_NAMES).map(({ name }) => shortened(name));
   return `Popular in this library: ${names.join(", ")}`;
 }
 
@@ -559,7 +559,7 @@ async function compute(ctx, dismissed) {
   ctx.log.info("Compared the library", { series: catalog.series.length, known: catalog.series.filter(isKnown).length });
   return recommendations;
 }
-var main_default = { recommendations: keptRecommendations(compute) };
+var main_default = { recommendations: storedRecommendations(compute) };
 export {
   main_default as default
 };

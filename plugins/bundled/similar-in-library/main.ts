@@ -1,5 +1,5 @@
 import type { Context, Plugin, Recommendation } from '../../../plugin-sdk/types.ts'
-import { keptRecommendations } from '../kept-recommendations.ts'
+import { storedRecommendations } from '../stored-recommendations.ts'
 import { CatalogBuilder } from './catalog.ts'
 import { pick, rank } from './ranking.ts'
 import { explain } from './reason.ts'
@@ -56,4 +56,4 @@ async function compute(ctx: Ctx, dismissed: ReadonlySet<string>): Promise<Recomm
   return recommendations
 }
 
-export default { recommendations: keptRecommendations(compute) } satisfies Plugin
+export default { recommendations: storedRecommendations(compute) } satisfies Plugin

@@ -16,11 +16,11 @@ const POPULAR_SHARE = 0.1
 const POPULAR_NAMES = 2
 const SHOWN_LENGTH_MAX = 120
 
-const shown = (text: string) => (text.length <= SHOWN_LENGTH_MAX ? text : `${text.slice(0, SHOWN_LENGTH_MAX - 1).toWellFormed()}…`)
+const shortened = (text: string) => (text.length <= SHOWN_LENGTH_MAX ? text : `${text.slice(0, SHOWN_LENGTH_MAX - 1).toWellFormed()}…`)
 /** On the scale of user ratings: from 1 to 100. */
-const shownRating = (rating: number) => `${Math.round(rating)} out of 100`
+const ratingText = (rating: number) => `${Math.round(rating)} out of 100`
 /** A title without letters still needs a name. */
-const titleOf = ({ title }: Series) => (title === '' ? 'a series without a title' : shown(title))
+const titleOf = ({ title }: Series) => (title === '' ? 'a series without a title' : shortened(title))
 
 /** Why a series was picked, and which series that is based on. Says only what is true. */
 export function explain(catalog: Catalog, picked: Picked): { reason: string; basedOn: string[] } {
@@ -40,13 +40,13 @@ export function explain(catalog: Catalog, picked: Picked): { reason: string; bas
   unspread(catalog, picked.index, own)
   const people = new Set(cause.authors)
   const person = one.authors.find((name) => people.has(name))
-  if (person !== undefined && byPeople >= PEOPLE_SHARE) return { reason: `More by ${shown(person)}, because ${did}`, basedOn }
+  if (person !== undefined && byPeople >= PEOPLE_SHARE) return { reason: `More by ${shortened(person)}, because ${did}`, basedOn }
   return { reason: `Because ${did}`, basedOn }
 }
 
 /** What the user did with the series that led to it. */
 function deedOf(cause: Series, state: Liking['state']): string {
-  const rated = cause.rating === null ? null : `you gave ${titleOf(cause)} ${shownRating(cause.rating)}`
+  const rated = cause.rating === null ? null : `you gave ${titleOf(cause)} ${ratingText(cause.rating)}`
   if (rated !== null && (cause.rating ?? 0) >= GOOD_RATING) return rated
   if (state === 'finished') return `you finished ${titleOf(cause)}`
   if (state === 'reading' && cause.bookCount > 0) return `you are reading ${titleOf(cause)}`
@@ -56,13 +56,13 @@ function deedOf(cause: Series, state: Liking['state']): string {
 /** For candidates without a cause in the user's taste: the reason in this library. */
 function meritReason({ series, countOf }: Catalog, one: Series): string {
   if (one.readers > 0) return `${one.readers} users of this server have started it`
-  if (one.communityRating !== null && one.communityRating >= GOOD_RATING) return `Rated ${shownRating(one.communityRating)} on average`
+  if (one.communityRating !== null && one.communityRating >= GOOD_RATING) return `Rated ${ratingText(one.communityRating)} on average`
   const named = [
     ...one.genres.map((name) => ({ name, count: countOf('genre', name) })),
     ...one.tags.map((name) => ({ name, count: countOf('tag', name) })),
   ]
   const popular = named.filter(({ count }) => count >= Math.max(2, series.length * POPULAR_SHARE)).sort((a, b) => b.count - a.count)
   if (popular.length === 0) return 'You have not read it yet'
-  const names = popular.slice(0, POPULAR_NAMES).map(({ name }) => shown(name))
+  const names = popular.slice(0, POPULAR_NAMES).map(({ name }) => shortened(name))
   return `Popular in this library: ${names.join(', ')}`
 }

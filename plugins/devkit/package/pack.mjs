@@ -4,7 +4,7 @@ import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { buildKit } from '../../../plugin-sdk/build.mjs'
+import { buildSdk } from '../../../plugin-sdk/build.mjs'
 import { buildTool } from './build.mjs'
 
 /**
@@ -17,7 +17,7 @@ import { buildTool } from './build.mjs'
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..', '..', '..')
 const NOT_COPIED = ['dist', 'create', 'node_modules']
 const PACKAGES = [
-  { folder: 'plugin-sdk', build: (/** @type {string} */ copy) => buildKit(path.join(copy, 'dist')) },
+  { folder: 'plugin-sdk', build: (/** @type {string} */ copy) => buildSdk(path.join(copy, 'dist')) },
   { folder: 'plugins/devkit/package', build: buildTool },
   { folder: 'plugin-sdk/create', build: null },
 ]

@@ -228,7 +228,7 @@
     given instanceof URLSearchParams || given instanceof FormData || given instanceof Stream || given instanceof Buffer || isView(given)
 
   /** The arguments of `ctx.fetch`: a URL or a Request, with options that override it. A plain text has no default Content-Type. */
-  function readAsked(input, init) {
+  function readArguments(input, init) {
     const beside = init ?? {}
     const from = isRequest(input) ? input : null
     if ((beside.redirect ?? from?.redirect ?? 'follow') !== 'follow')
@@ -343,5 +343,5 @@
     ['FormData', FormData],
   ])
     defineProperty(globalThis, name, { value, writable: true, configurable: true })
-  return freeze({ __proto__: null, readAsked, makeResponse })
+  return freeze({ __proto__: null, readArguments, makeResponse })
 })

@@ -49,7 +49,7 @@ export function frameOf(header, body = '') {
 export function createFrameReader(onFrame, isWanted = () => true, headerBytesMax = HEADER_BYTES_MAX) {
   /** @type {Buffer[]} */
   let chunks = []
-  let held = 0
+  let bytesHeld = 0
   /** What the next bytes are: the lengths, the header, the body, or an unwanted body. */
   let part = LENGTHS
   /** Length of this part in bytes. */
@@ -80,8 +80,8 @@ export function createFrameReader(onFrame, isWanted = () => true, headerBytesMax
 
   return (chunk) => {
     chunks.push(chunk)
-    held += chunk.length
-    if (held < needed && part !== UNWANTED) return
+    bytesHeld += chunk.length
+    if (bytesHeld < needed && part !== UNWANTED) return
     let bytes = chunks.length === 1 ? /** @type {Buffer} */ (chunks[0]) : Buffer.concat(chunks)
     // Each iteration ends a part or the loop: a frame has three parts, of which only the body may be empty.
     for (;;) {
@@ -95,6 +95,6 @@ export function createFrameReader(onFrame, isWanted = () => true, headerBytesMax
       take(whole)
     }
     chunks = bytes.length > 0 ? [bytes] : []
-    held = bytes.length
+    bytesHeld = bytes.length
   }
 }

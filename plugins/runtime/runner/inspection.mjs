@@ -14,7 +14,7 @@ const PARTED = NUDGED + PARTING.length
 /** An isolate reads its messages within milliseconds, unless it is inside an uninterruptible built-in function. */
 const SILENT_MS_MAX = 2_000
 const LEAVING_MS = 5
-/** A computing isolate may not run our probe in time; a session that was told to end has ended by then. */
+/** A computing isolate may not run our probe in time; a session that received the order to end has ended by then. */
 const VISIT_MS_MAX = 500
 
 /** @param {Promise<unknown>} work @param {number} ms @returns {Promise<boolean>} whether it was done in time */

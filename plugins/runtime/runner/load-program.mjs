@@ -13,7 +13,7 @@ import { readFileSync } from 'node:fs'
  * @property {number} loadWallMs
  * @property {boolean} isPlugin whether it gets the globals of plugins
  * @property {number} resultLength characters of a result as JSON
- * @property {Record<string, number>} requestLengths characters of a request to the server as JSON, by what is asked for
+ * @property {Record<string, number>} requestLengths characters of a request to the server as JSON, by kind
  * @property {string[]} methods paths of the functions that a plugin may define
  * @property {number} hostCalls requests of one call to the server
  * @property {number} inFlight of them at a time

@@ -243,10 +243,10 @@
     return names
   }
 
-  // ── What a plugin may ask of the server ──
+  // ── Host calls ──
 
-  const asked = create(null)
-  let lastAsked = 0
+  const pending = create(null)
+  let lastRequestId = 0
 
   const problem = (code, message, retryAfterSeconds) => {
     const error = new GuestError(message)
@@ -256,9 +256,9 @@
   }
 
   /** Adds the stack of the caller: the answer itself has none. */
-  function withStackOf(asker, error) {
+  function withStackOf(caller, error) {
     try {
-      const stack = textOr(asker.stack, '')
+      const stack = textOr(caller.stack, '')
       const at = apply(indexOf, stack, ['\n'])
       if (at !== -1) error.stack = `Error: ${error.message}${apply(slice, stack, [at])}`
     } catch {
@@ -284,7 +284,7 @@
       const lengthMax = requestLengths[kind]
       if (text.length > lengthMax)
         return reject(problem('invalid_argument', `The value sent to the server has ${text.length} characters; the limit is ${lengthMax}.`))
-      const entry = { kind, text, state, resolve, reject, next: null, asker: new GuestError() }
+      const entry = { kind, text, state, resolve, reject, next: null, caller: new GuestError() }
       if (state.running < inFlight) return start(entry)
       if (state.last === null) state.first = entry
       else state.last.next = entry
@@ -293,16 +293,16 @@
   }
 
   function start(entry) {
-    const id = ++lastAsked
+    const id = ++lastRequestId
     entry.state.running += 1
-    asked[id] = entry
+    pending[id] = entry
     post('host', id, entry.text, entry.state.id, entry.kind)
   }
 
   function reply(id, outcome, text) {
-    const entry = asked[id]
+    const entry = pending[id]
     if (entry === undefined) return
-    delete asked[id]
+    delete pending[id]
     const { state } = entry
     state.running -= 1
     current = state
@@ -314,7 +314,7 @@
     }
     const answer = parse(text)
     if (outcome === 'ok') entry.resolve(answer)
-    else entry.reject(withStackOf(entry.asker, problem(answer.code, answer.message)))
+    else entry.reject(withStackOf(entry.caller, problem(answer.code, answer.message)))
   }
 
   const oneWay = (state, kind, payload) => {
@@ -336,9 +336,9 @@
       oneWay(state, 'log', { level, message: line, data: more === undefined ? null : apply(slice, more, [0, 2_048]) })
     }
     const fetch = async (input, init) => {
-      const { signal, ...asked } = fetching.readAsked(input, init)
-      asked.headers = plainHeaders(asked.headers)
-      return fetching.makeResponse(await unlessGivenUp(signal, () => ask(state, 'fetch', asked)))
+      const { signal, ...request } = fetching.readArguments(input, init)
+      request.headers = plainHeaders(request.headers)
+      return fetching.makeResponse(await unlessGivenUp(signal, () => ask(state, 'fetch', request)))
     }
     const table = (members) => freeze({ __proto__: null, ...members })
     const context = {

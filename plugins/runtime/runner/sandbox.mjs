@@ -60,11 +60,11 @@ export class Sandbox {
   /** Answers that wait for the end of their entry: only then all its rejections are known. @type {{ kind: 'done' | 'fail', id: number, text: string, used: Budget }[]} */
   #answers = []
   /** Calls, running or with a waiting answer, of which a rejection was reported. @type {Set<number>} */
-  #told = new Set()
+  #reported = new Set()
   /** Running entries into the isolate: one promise for each. @type {Set<Promise<unknown>>} */
   #inside = new Set()
   /** Calls by the id of the host call for whose answer they wait. @type {Map<number, number>} */
-  #askedBy = new Map()
+  #callOf = new Map()
   /** @type {NodeJS.Timeout | undefined} */
   #checking
   /** @type {ivm.Reference<any> | null} */
@@ -118,8 +118,8 @@ export class Sandbox {
 
   /** Answers a host call of the guest. @param {number} id @param {'ok' | 'error'} outcome @param {string} text */
   reply(id, outcome, text) {
-    const call = this.#askedBy.get(id)
-    this.#askedBy.delete(id)
+    const call = this.#callOf.get(id)
+    this.#callOf.delete(id)
     this.#apply(['reply', id, outcome, text], REPLY_MS_MAX, call)
   }
 
@@ -178,7 +178,7 @@ export class Sandbox {
 
   #sendAnswers() {
     for (const { kind, id, text, used } of this.#answers.splice(0)) {
-      this.#told.delete(id)
+      this.#reported.delete(id)
       this.#listener.onAnswer(kind, id, text, used)
     }
   }
@@ -207,17 +207,17 @@ export class Sandbox {
       this.#rest()
     }
     entry.then(leave, (error) => {
-      if (call !== undefined) this.#tellUncaught(call, error)
+      if (call !== undefined) this.#reportUncaught(call, error)
       leave()
     })
     return entry
   }
 
   /** Reports the rejection of an entry, unless a limit caused it: a promise that was rejected in it. @param {number} call @param {unknown} error */
-  #tellUncaught(call, error) {
-    if (this.#ended || this.#told.has(call) || this.#limitOf(error) !== null) return
+  #reportUncaught(call, error) {
+    if (this.#ended || this.#reported.has(call) || this.#limitOf(error) !== null) return
     if (!this.#budgets.has(call) && !this.#answers.some(({ id }) => id === call)) return
-    this.#told.add(call)
+    this.#reported.add(call)
     const { onUncaught } = this.#listener
     if (error instanceof Error) onUncaught(call, error.message || error.name, String(error.stack))
     else
@@ -274,7 +274,7 @@ export class Sandbox {
         if (kind === 'log' || kind === 'progress') return this.#listener.onRequest(kind, id, text)
         if (kind === 'host') {
           if (typeof call !== 'number' || typeof wanted !== 'string') return
-          this.#askedBy.set(id, call)
+          this.#callOf.set(id, call)
           return this.#listener.onRequest(kind, id, text, { call, wanted })
         }
         if (kind === 'done' || kind === 'fail') this.#onAnswer(kind, id, text)

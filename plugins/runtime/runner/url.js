@@ -23,7 +23,7 @@
     serialize,
   } = parts
 
-  // ── What is looked for ──
+  // ── Query parameters ──
 
   const formQuote = (text) =>
     encode(text.toWellFormed())
@@ -46,12 +46,12 @@
   class URLSearchParams {
     #pairs = []
     /** Updates the URL that it belongs to. */
-    #tell = null
+    #onChange = null
 
     static {
-      connect = (params, pairs, tell) => {
+      connect = (params, pairs, onChange) => {
         params.#pairs = pairs
-        if (tell !== undefined) params.#tell = tell
+        if (onChange !== undefined) params.#onChange = onChange
       }
     }
 
@@ -73,13 +73,13 @@
 
     append(name, value) {
       this.#pairs.push([String(name).toWellFormed(), String(value).toWellFormed()])
-      this.#tell?.()
+      this.#onChange?.()
     }
 
     delete(name, value) {
       const wanted = String(name)
       this.#pairs = this.#pairs.filter(([one, other]) => one !== wanted || (value !== undefined && other !== String(value)))
-      this.#tell?.()
+      this.#onChange?.()
     }
 
     get(name) {
@@ -103,12 +103,12 @@
       if (first === undefined) return this.append(wanted, value)
       first[1] = String(value).toWellFormed()
       this.#pairs = this.#pairs.filter((pair) => pair === first || pair[0] !== wanted)
-      this.#tell?.()
+      this.#onChange?.()
     }
 
     sort() {
       this.#pairs.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-      this.#tell?.()
+      this.#onChange?.()
     }
 
     forEach(run, self) {

@@ -257,7 +257,7 @@
     return copyOf(value)
   }
 
-  // ── Giving up ──
+  // ── Abort signals ──
 
   /** Permits creating signals, which guests cannot do. */
   const token = {}

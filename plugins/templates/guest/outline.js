@@ -55,11 +55,11 @@
     return resolved
   }
 
-  function addPath(found, asked) {
-    found.length += asked.path.length
+  function addPath(found, field) {
+    found.length += field.path.length
     if (found.length > PATHS_LENGTH_MAX)
-      throw new TemplateError('invalid_template', `The names of the fields have more than ${PATHS_LENGTH_MAX} characters in total.`, asked)
-    found.paths.push(asked)
+      throw new TemplateError('invalid_template', `The names of the fields have more than ${PATHS_LENGTH_MAX} characters in total.`, field)
+    found.paths.push(field)
   }
 
   function resolve(node, scope) {

@@ -26,7 +26,7 @@
     return { line: before.length, column: before.at(-1).length }
   }
 
-  /** Describes the most common mistake better than the parser, which reports where it failed and not why. */
+  /** Describes the most common error better than the parser, which reports where it failed and not why. */
   function findUnclosed(template) {
     const lastOpen = template.lastIndexOf('{{')
     if (lastOpen > template.lastIndexOf('}}'))

@@ -165,7 +165,7 @@ t.test('a series has all data of AniList except spoilers', async (t) => {
   })
   t.same(asked[0]?.variables, { id: 30901 })
   t.match(way.asked[0], { method: 'POST', url: '/', headers: { 'content-type': 'application/json' } })
-  t.equal(way.asked[0]?.headers.authorization, undefined, 'it has nothing to say who asks')
+  t.equal(way.asked[0]?.headers.authorization, undefined, 'the request contains no user')
 })
 
 t.test('a minimal record gives minimal metadata', async (t) => {
@@ -244,7 +244,7 @@ t.test('search finds series by any title, page by page, without adult works', as
     [1, 1, 2, 1],
   )
   t.same(await search({ query: ' \n', limit: 5 }), { results: [], nextCursor: null })
-  t.equal(asked.length, 4, 'nothing is asked for nothing')
+  t.equal(asked.length, 4, 'an empty query sends no request')
 })
 
 t.test('search accepts the URL of an AniList page', async (t) => {
@@ -282,7 +282,7 @@ t.test('a series is matched by its titles, and by author and year among equal ti
   t.match(
     await match({ title: '木苺の記', authors: ['Ken Arai'] }),
     { match: { externalId: '30901' }, confidence: 0.75 },
-    'a manga and its novel: nobody can know, and the one that is read more comes first',
+    'a manga and its novel are indistinguishable: the more popular one comes first',
   )
   t.match(await match({ title: 'The Bramble War', authors: ['Jane Austen'] }), { match: { externalId: '30904' }, confidence: 0.95 })
   t.equal(asked.length, 4)
@@ -291,7 +291,7 @@ t.test('a series is matched by its titles, and by author and year among equal ti
   t.equal(asked.length, 6)
   const names = ['badger', 'weasel', 'Kiichigo no Ki']
   t.same(await match({ title: 'hedgehog', alternateTitles: names }), { match: null, confidence: 0, alternatives: [] })
-  t.equal(asked.length, 9, 'three are tried at most')
+  t.equal(asked.length, 9, 'at most three titles are searched')
 })
 
 t.test('missing entries and invalid responses have the right error code', async (t) => {
@@ -327,7 +327,7 @@ t.test('missing entries and invalid responses have the right error code', async 
       const rejects = { code: code === 'not_found' ? code : 'unavailable', details: { code }, message, ...wait }
       await t.rejects(get({ externalId: '1' }), rejects, `${said.status} ${said.body.slice(0, 60)}`)
     }
-    t.equal((await host.get(plugin.id)).state, 'enabled', 'and none of it is the fault of the plugin')
+    t.equal((await host.get(plugin.id)).state, 'enabled', 'none of this counts against the plugin')
   }
   const { get, asked } = await openMetadata(t)
   for (const externalId of ['', 'x', '0', '-1', '1.5', '1e3', '30901/../1', '99999999999', '2147483648'])
@@ -341,7 +341,7 @@ t.test('any description is parsed fast', async (t) => {
   }))
   const { search } = await openMetadata(t, { media: hostile })
   const began = performance.now()
-  t.equal(idsOf(await search({ query: 'hostile', limit: 50 })).length, hostile.length, 'within its 500 ms of computing')
+  t.equal(idsOf(await search({ query: 'hostile', limit: 50 })).length, hostile.length, 'within its 500 ms of CPU time')
   t.ok(performance.now() - began < 30_000)
 })
 
@@ -349,5 +349,5 @@ t.test('it passes the conformance checks', async (t) => {
   const folder = fileURLToPath(new URL('../../../plugins/bundled/anilist-metadata', import.meta.url))
   const { code, stdout, stderr } = await runTool(folder, ['test'])
   t.equal(code, 0, stdout + stderr)
-  t.notMatch(stdout, /save a call of it/, 'every function has a call')
+  t.notMatch(stdout, /save a call of it/, 'every function has a saved call')
 })

@@ -94,7 +94,7 @@ t.test('recommendations are ordered by votes and by the weight of the seed', asy
   t.match(by(found, 10), { reason: 'Because you read Series 1', basedOn: ['Series 1'] })
   t.match(by(found, 11), { reason: 'Because you read Series 1 and Series 2', basedOn: ['Series 1', 'Series 2'] })
   t.match(by(found, 13), { reason: 'Because you read Series 2', basedOn: ['Series 2'] })
-  t.equal(asked.length, 2, 'one request for what is recommended and one for what it is')
+  t.equal(asked.length, 2, 'one request for the recommendations and one for their data')
   t.same(ids(await refresh(2)), ['10', '11'])
 })
 
@@ -187,7 +187,7 @@ t.test('the AniList list of the user gives seeds with its scores, from all chunk
   const { refresh, asked } = await openPlugin(t, { media, list }, { auth: 'connected' })
   const found = await refresh()
   t.match(found, [{ externalId: '10', reason: 'Because you read Listed 1 and Listed 4', basedOn: ['Listed 1', 'Listed 4'] }])
-  t.equal(found.length, 1, 'nothing for what was disliked or dropped')
+  t.equal(found.length, 1, 'disliked and dropped works are no seeds')
   t.same(
     asked.map(({ variables }) => variables['chunk'] ?? variables['ids'] ?? null),
     [null, 1, 2, [1, 4], [10]],
@@ -219,7 +219,7 @@ t.test('a user without account and identifiers gets advice', async (t) => {
     t.equal(asked.length, 0)
   }
   const { refresh } = await openPlugin(t, {}, { library: [series(1)], auth: 'connected' })
-  t.same(await refresh(), [], 'whose list is empty has nothing to be told')
+  t.same(await refresh(), [], 'a user with an empty list gets no advice')
 })
 
 t.test('adult works are included only when administrator and user both allow them', async (t) => {
@@ -252,13 +252,13 @@ t.test('adult works are included only when administrator and user both allow the
 t.test('results are stored, and community recommendations are cached for a week', async (t) => {
   const media = [recommends(1, [[10, 40]]), work(10)]
   const { get, refresh, session, asked } = await openPlugin(t, { media }, { library: [series(1, read), series(7, read)] })
-  t.same(ids(await get()), ['10'], 'even before it was ever refreshed')
+  t.same(ids(await get()), ['10'], 'also before the first refresh')
   t.equal(asked.length, 2)
   session.restart()
   t.same(ids(await get()), ['10'])
   t.equal(asked.length, 2)
   t.same(ids(await refresh()), ['10'])
-  t.equal(asked.length, 3, 'only what it is; one that AniList does not know is not asked for every time either')
+  t.equal(asked.length, 3, 'requests only the data; a work that AniList does not have is not requested each time either')
   const kept = session.storage()['communities'] as Record<string, { at: number; votes: unknown }>
   t.same(Object.keys(kept), ['1', '7'])
 
@@ -341,7 +341,7 @@ t.test('every failure has the right error code', async (t) => {
     '{"data":{"Viewer":null,"Page":{"media":[null,{"id":"x"},{"id":1,"recommendations":{"nodes":[{}]}}]}}}',
   ]) {
     const { refresh } = await openPlugin(t, { instead: () => ({ status: 200, body }) }, { library: [series(1, read)], auth: 'connected' })
-    t.same(await refresh(), [], 'nothing is recommended by an answer that says nothing')
+    t.same(await refresh(), [], 'an empty response gives no recommendations')
   }
 })
 
@@ -374,7 +374,7 @@ t.test('two users of one server: each with their own sign-in and library, which 
     const { result } = await host.call({ pluginId: plugin.id, method: 'recommendations.refresh', input: { limit: 10 }, userId })
     return (result as { recommendations: Recommendation[] }).recommendations
   }
-  t.same(ids(await refresh(ravi.userId)), ['10'], 'nothing comes of what he may not see any more')
+  t.same(ids(await refresh(ravi.userId)), ['10'], 'series that he may no longer see are no seeds')
   t.ok(way.asked.every(({ headers }) => headers.authorization === undefined))
   const before = way.asked.length
   const forRita = await refresh(rita.userId)
@@ -392,5 +392,5 @@ t.test('two users of one server: each with their own sign-in and library, which 
 t.test('it passes the conformance checks', async (t) => {
   const { code: ended, stdout, stderr } = await runTool(fileURLToPath(FOLDER), ['test'])
   t.equal(ended, 0, stdout + stderr)
-  t.notMatch(stdout, /save a call of it/, 'every function has a call')
+  t.notMatch(stdout, /save a call of it/, 'every function has a saved call')
 })

@@ -71,7 +71,7 @@ t.test('it fails in the configured way and function', async (t) => {
   }
   t.equal((await host.get(id)).state, 'enabled')
   await configure({ fail: '' })
-  t.match(await search(), { results: [{ title: 'x' }] }, 'and it is well again')
+  t.match(await search(), { results: [{ title: 'x' }] }, 'it succeeds again')
 })
 
 t.test('it waits as long as configured', async (t) => {
@@ -116,7 +116,7 @@ t.test('it recommends the library without dismissed series, for each user separa
   t.equal((await titles({ limit: 2, exclude: [] }, rita)).length, 2)
   await call('recommendations.dismiss', { externalId: series.get('Two') }, rita.userId)
   t.same(await titles({ limit: 10 }, rita, 'refresh'), ['One', 'Three'], 'dismissed for her')
-  t.same(await titles({ limit: 10, exclude: [] }, ravi), ['One', 'Three', 'Two'], 'and not for him')
+  t.same(await titles({ limit: 10, exclude: [] }, ravi), ['One', 'Three', 'Two'], 'but not for him')
 
   const progress: [number, string | null][] = []
   await host.call({

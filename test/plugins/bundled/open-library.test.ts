@@ -68,7 +68,7 @@ t.test('search finds books by title, page by page', async (t) => {
     nextCursor: null,
   })
   t.same(await search({ query: 'no such book at all', limit: 5 }), { results: [], nextCursor: null })
-  t.same(await search({ query: '  ', limit: 5 }), { results: [], nextCursor: null }, 'nothing is asked for nothing')
+  t.same(await search({ query: '  ', limit: 5 }), { results: [], nextCursor: null }, 'an empty query sends no request')
   t.equal(way.asked.length, 2)
   t.match(way.asked[0]?.headers['user-agent'], /carrel\.open-library 1\.0\.0/)
   t.same(unmatched, [])
@@ -177,12 +177,12 @@ t.test('a work has its metadata in any form of its records', async (t) => {
     externalIds: { 'openlibrary.work': 'OL893415W' },
   })
   const messiah = { externalId: 'OL893526W', title: 'Dune Messiah', summary: 'The second book.', year: 1969, coverUrl: null }
-  t.match(await get({ externalId: 'OL893526W' }), { ...messiah, authors: [{ name: 'Frank Herbert' }] }, 'one of its authors is gone')
+  t.match(await get({ externalId: 'OL893526W' }), { ...messiah, authors: [{ name: 'Frank Herbert' }] }, 'one of its authors was deleted')
   t.match(await get({ externalId: 'OL1W' }), messiah, 'it was merged into another')
   t.match(
     await get({ externalId: 'OL6W' }),
     { externalId: 'OL6W', title: null, summary: null, subjects: ['Alone'], authors: [], externalLinks: [], coverUrl: null, year: null },
-    'nothing in it is what it should be',
+    'every member has a wrong type',
   )
   t.same(unmatched, [])
 })
@@ -204,7 +204,7 @@ t.test('missing entries and invalid responses have the right error code', async 
   ]
   for (const [externalId, code, message] of cases)
     await t.rejects(get({ externalId }), { code: code === 'not_found' ? code : 'unavailable', details: { code }, message }, externalId)
-  t.equal((await host.get(id)).state, 'enabled', 'and none of it is the fault of the plugin')
+  t.equal((await host.get(id)).state, 'enabled', 'none of this counts against the plugin')
 })
 
 t.test('a book is matched by ISBN, with less confidence when the title differs', async (t) => {
@@ -231,10 +231,14 @@ t.test('a book without an ISBN is matched by its title, its author and its year'
   t.match(
     await match({ title: 'Dune Messiah', year: 1965 }),
     { match: { externalId: 'OL893526W' }, confidence: 0.72 },
-    'before it was written',
+    'a year before the work appeared',
   )
   t.match(await match({ title: 'Something quite different' }), { match: null, confidence: 0, alternatives: [{ externalId: 'OL5523110W' }] })
-  t.match(await match({ title: 'Dune', authors: ['Jane Austen'] }), { match: null, confidence: 0 }, 'a book of this title by somebody else')
+  t.match(
+    await match({ title: 'Dune', authors: ['Jane Austen'] }),
+    { match: null, confidence: 0 },
+    'a book with this title by another author',
+  )
   t.same(await match({ title: ' ' }), { match: null, confidence: 0, alternatives: [] })
   t.same(unmatched, [])
 })

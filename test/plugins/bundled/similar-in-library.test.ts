@@ -137,7 +137,7 @@ t.test('every form of reason is true', async (t) => {
   t.equal(await reasonOf({ ...finished, rating: 66 }), 'Because you finished Series 2')
   t.equal(await reasonOf({ booksRead: 1, booksStarted: 2, lastReadAt: day(3) }), 'Because you are reading Series 2')
   t.equal(await reasonOf({ rating: 80 }), 'Because you gave Series 2 80 out of 100', 'read elsewhere')
-  t.equal(await reasonOf({ booksStarted: 3, bookCount: 0, lastReadAt: day(3) }), 'Because you read Series 2', 'its books are gone')
+  t.equal(await reasonOf({ booksStarted: 3, bookCount: 0, lastReadAt: day(3) }), 'Because you read Series 2', 'its books were deleted')
 
   const byOne = kinds((number) => (number === 3 || number === 8 ? { authors: ['Ada'], genres: [], tags: [], summary: null } : {}))
   const [first] = await of(byOne.map((entry, number) => (number === 3 ? { ...entry, ...finished } : entry)))
@@ -161,16 +161,16 @@ t.test('read, started, rated, empty, dismissed and excluded series are not recom
   const [first, second, third] = all as [string, string, string]
   t.same(ids(await get(1, [first])), [second], 'excluded')
   await Promise.all([dismiss(first), dismiss(second), dismiss(first)])
-  t.same(ids(await get(1)), [third], 'dismissed, and both at the same time')
+  t.same(ids(await get(1)), [third], 'two concurrent dismissals both count')
   t.notOk(
     ids(await refresh(100)).some((id) => id === first || id === second),
     'and computed afresh',
   )
   t.equal((await refresh(100)).length, 34)
   show([])
-  t.equal((await get(100)).length, 34, 'it remembers what it found, without the library')
+  t.equal((await get(100)).length, 34, 'stored recommendations need no library')
   t.same(await get(0), [])
-  t.same(await refresh(5), [], 'until there is nothing any more')
+  t.same(await refresh(5), [], 'no candidates are left')
 })
 
 t.test('bad ratings and abandoned series count against similar ones', async (t) => {
@@ -182,10 +182,10 @@ t.test('bad ratings and abandoned series count against similar ones', async (t) 
     return kindsOf(await of(library, 12)).filter((kind) => kind === 'Magic').length
   }
   const indifferent = await magicAmong({})
-  t.ok((await magicAmong({ ...finished, rating: 95 })) > indifferent, 'a good one speaks for it')
-  t.ok((await magicAmong({ ...finished, rating: 10 })) < indifferent, 'a bad one against it')
+  t.ok((await magicAmong({ ...finished, rating: 95 })) > indifferent, 'a good rating raises the score')
+  t.ok((await magicAmong({ ...finished, rating: 10 })) < indifferent, 'a bad rating lowers the score')
   const left = { booksStarted: 1, lastReadAt: day(-200) }
-  t.ok((await magicAmong(left)) < indifferent, 'begun, and left while others were read')
+  t.ok((await magicAmong(left)) < indifferent, 'an abandoned series lowers the score')
   t.ok((await magicAmong({ ...left, lastReadAt: day(9) })) > indifferent, 'begun lately')
 })
 
@@ -209,9 +209,9 @@ t.test('one author does not fill the list', async (t) => {
   }))
   const found = await of(library, 10)
   const byAda = found.filter(({ externalId }) => Number(externalId.slice(-3)) < 13)
-  t.equal(Number(found[0]?.externalId.slice(-3)) < 13, true, 'the nearest is one of hers')
+  t.equal(Number(found[0]?.externalId.slice(-3)) < 13, true, 'the most similar series is by the same author')
   t.ok(byAda.length >= 1 && byAda.length <= 4, `${byAda.length} of ten`)
-  t.equal((await of(library.slice(0, 13), 10)).length, 10, 'where there is nobody else, hers are all there is')
+  t.equal((await of(library.slice(0, 13), 10)).length, 10, 'without other candidates, all are by the same author')
 })
 
 t.test('without a history it recommends popular series, without personal reasons', async (t) => {
@@ -340,9 +340,9 @@ t.test('for any history, scores decrease from 1 to 0, without duplicates and wit
       const titles = new Set(library.filter(known).map(({ title }) => (title ?? '').replace(/\s+/g, ' ').trim()))
       for (const [at, { externalId, score, basedOn }] of found.entries()) {
         const one = byId.get(externalId)
-        if (one === undefined || known(one)) throw new Error('what is known was recommended')
+        if (one === undefined || known(one)) throw new Error('a known series was recommended')
         if (!(score >= 0 && score <= 1 && score <= (found[at - 1]?.score ?? 1))) throw new Error(`the score ${score} at ${at}`)
-        for (const title of basedOn ?? []) if (!titles.has(title)) throw new Error(`${title} is nothing that was read`)
+        for (const title of basedOn ?? []) if (!titles.has(title)) throw new Error(`${title} was not read`)
       }
     }),
     { numRuns: 150, seed: 42, interruptAfterTimeLimit: 40_000 },
@@ -379,7 +379,7 @@ t.test('two users get recommendations by their own taste and visibility', async 
   t.same(
     kindsOf(forRita),
     Array.from({ length: 5 }, () => 'Space'),
-    'even before it was ever refreshed',
+    'also before the first refresh',
   )
   t.equal(forRita[0]?.reason, 'Because you finished Series 0')
   t.same(

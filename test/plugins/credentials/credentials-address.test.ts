@@ -55,18 +55,18 @@ t.test('credentials go to the confirmed host, and to no other that is entered la
   t.notMatch(
     JSON.stringify([host.logs.calls(id), host.logs.lines(id, { limit: 100 }), await host.get(id), await database('plugin_failures')]),
     TOKEN,
-    'neither in logs, calls and failures nor in what is shown of the plugin',
+    'not in logs, calls and failures, and not in the view of the plugin',
   )
   t.notOk(Buffer.concat((await database('plugin_credentials')).map(({ sealed }) => sealed)).includes(TOKEN))
   t.same((await host.credentials.state({ pluginId: id, userId: null })).fields, ['token'])
 
   way.asked.length = 0
   await host.edit(id, { config: { baseUrl: 'https://second.example.net' } })
-  t.equal(await host.authStatus(await host.get(id), null), 'missing', 'nobody has given them for this address')
+  t.equal(await host.authStatus(await host.get(id), null), 'missing', 'no credentials were entered for this address')
   await t.rejects(search(), { message: /given for another address than https:\/\/second\.example\.net\. Enter them again/ })
   t.same(sent(), [])
   await host.edit(id, { config: { baseUrl: 'https://first.example.net/other/path' } })
-  t.match(await search(), /^\["connected"/, 'the host is what counts')
+  t.match(await search(), /^\["connected"/, 'only the host matters')
   way.asked.length = 0
   await host.edit(id, { config: { baseUrl: 'https://second.example.net' }, credentials: { token: TOKEN } })
   t.match(await search(), /^\["connected"/)
@@ -80,10 +80,10 @@ t.test('credentials go to the confirmed host, and to no other that is entered la
   t.equal(
     await host.credentials.bound({ pluginId: id, userId: null }, host.authOf(await host.get(id))),
     undefined,
-    'rows are not exchanged',
+    'an exchanged row does not decrypt',
   )
   await database('plugin_credentials').where('field', 'boundTo').delete()
-  t.equal(await host.authStatus(await host.get(id), null), 'missing', 'without it they go nowhere')
+  t.equal(await host.authStatus(await host.get(id), null), 'missing', 'without a host they are sent nowhere')
 })
 
 t.test('scheme and port are part of a private host', async (t) => {
@@ -210,7 +210,7 @@ t.test('validation of credentials in a manifest', (t) => {
   const stored = JSON.parse(
     '{"into":"query a","hostFromConfig":"baseUrl","tokenHost":null,"loginHost":null,"host":null,"type":"apiKey","scope":"server"}',
   )
-  t.same(permissionGrowth({ ...asked, auth: stored }, asked), [], 'in whatever order the database gives it back')
+  t.same(permissionGrowth({ ...asked, auth: stored }, asked), [], 'in any order of members')
   t.same(permissionGrowth(permissionsOf(read({ ...bindOf({}), bind: { ...other, header: 'A' } })), asked), [
     'uses credentials in another way',
   ])

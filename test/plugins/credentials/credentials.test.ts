@@ -49,11 +49,11 @@ t.test('credentials go only to their host, and the plugin never sees them', asyn
   t.notMatch(
     JSON.stringify([host.logs.calls(id), host.logs.lines(id, { limit: 100 }), await host.get(id)]),
     TOKEN,
-    'nor does anybody who looks',
+    'nor do administrators see it',
   )
   const rows = await database('plugin_credentials').where('field', 'token')
   t.equal(rows.length, 1)
-  t.notOk(rows[0].sealed.includes(TOKEN), 'the database holds it encrypted')
+  t.notOk(rows[0].sealed.includes(TOKEN), 'the database stores it encrypted')
   const wrong: Record<string, string>[] = [{ token: 'a\r\nb' }, { token: '' }, { password: 'x' }, { token: 'x'.repeat(10_001) }]
   for (const credentials of wrong) await t.rejects(host.edit(id, { credentials }), { code: 'invalid_value' })
   await host.edit(id, { credentials: {} })
@@ -71,15 +71,15 @@ t.test('exchanged rows do not decrypt, and keys can be rotated', async (t) => {
   t.match(await credentials.bound({ pluginId: id, userId: ben }, auth), { value: 'Bearer of ben' })
 
   const rotated = openCredentials(database, ['another-key-of-at-least-thirty-two-bytes', ...SECRETS])
-  t.same(await rotated.reveal({ pluginId: id, userId: anna }), { token: 'of anna' }, 'old keys still open')
+  t.same(await rotated.reveal({ pluginId: id, userId: anna }), { token: 'of anna' }, 'old keys still decrypt')
   t.same(await rotated.rotate(), { resealed: 4, lost: 0 })
   t.same(await rotated.rotate(), { resealed: 0, lost: 0 })
-  t.same(await credentials.reveal({ pluginId: id, userId: anna }), {}, 'the old key opens nothing any more')
+  t.same(await credentials.reveal({ pluginId: id, userId: anna }), {}, 'the old key no longer decrypts anything')
   t.same(await rotated.reveal({ pluginId: id, userId: anna }), { token: 'of anna' })
 
   const { sealed } = await database('plugin_credentials').where('user_id', anna).first('sealed')
   await database('plugin_credentials').where('user_id', ben).update({ sealed })
-  t.same(await rotated.reveal({ pluginId: id, userId: ben }), {}, 'a row in the place of another’s')
+  t.same(await rotated.reveal({ pluginId: id, userId: ben }), {}, 'a row that replaced the row of another user')
   t.equal(await rotated.bound({ pluginId: id, userId: ben }, auth), undefined)
   const third = openCredentials(database, ['a-third-key-of-at-least-thirty-two-bytes!'])
   t.same(await third.rotate(), { resealed: 0, lost: 4 })
@@ -89,13 +89,13 @@ t.test('encryption', async (t) => {
   const box = openCredentialBox(SECRETS)
   const sealed = box.seal('text', ['a', 'b'])
   t.equal(box.open(sealed, box.keyId, ['a', 'b']), 'text')
-  t.notSame(box.seal('text', ['a', 'b']), sealed, 'never the same twice')
+  t.notSame(box.seal('text', ['a', 'b']), sealed, 'each encryption gives another text')
   for (const belongsTo of [['a'], ['a', 'b', ''], ['ab'], ['b', 'a'], ['a,b'], ['["a"', '"b"]']])
     t.equal(box.open(sealed, box.keyId, belongsTo), null, belongsTo.join())
   for (let index = 0; index < sealed.length; index++) {
     const changed = Buffer.from(sealed)
     changed[index] = (changed[index] as number) ^ 1
-    if (box.open(changed, box.keyId, ['a', 'b']) !== null) t.fail(`byte ${index} may be changed`)
+    if (box.open(changed, box.keyId, ['a', 'b']) !== null) t.fail(`byte ${index} can be changed`)
   }
   t.equal(box.open(sealed.subarray(0, 20), box.keyId, ['a', 'b']), null)
   t.equal(box.open(sealed, 'another', ['a', 'b']), null)
@@ -119,7 +119,7 @@ t.test('basic, oauth2 and expiry', async (t) => {
     oauth2: { authorizeUrl: 'https://a.example.org/', tokenUrl: 'https://a.example.org/' },
   } as const
   await credentials.set(owner, oauth2, { accessToken: '$&', refreshToken: 'r' }, new Date(Date.now() + 60_000))
-  t.match(await credentials.bound(owner, oauth2), { value: 'Bearer $&' }, 'nothing of a token is read as a pattern')
+  t.match(await credentials.bound(owner, oauth2), { value: 'Bearer $&' }, 'the token is not used as a replacement pattern')
   t.equal(await credentials.status(owner, oauth2), 'connected')
   t.match(await credentials.state(owner), { fields: ['accessToken', 'refreshToken'], expiresAt: Date })
   await credentials.set(owner, oauth2, { accessToken: 'x' }, new Date(Date.now() - 1))

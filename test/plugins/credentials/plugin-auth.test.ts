@@ -26,9 +26,9 @@ t.test('credentials in requests, by kind of sign-in and place', (t) => {
   t.match(credentialOf(authOf('apiKey', {}, { ...address, origin: 'http://nas.lan:8080' }), { token: 'abc' }), {
     ...{ host: 'nas.lan', origin: 'http://nas.lan:8080' },
   })
-  t.equal(credentialOf(authOf('apiKey', {}, address), { token: 'abc' }), undefined, 'nobody has entered where')
+  t.equal(credentialOf(authOf('apiKey', {}, address), { token: 'abc' }), undefined, 'the configuration has no host')
   const incomplete: Record<string, string>[] = [{}, { username: 'ada' }, { password: 'x' }, { token: 'abc' }]
-  for (const fields of incomplete) t.equal(credentialOf(authOf('basic', { header: 'A' }), fields), undefined, 'not all fields are there')
+  for (const fields of incomplete) t.equal(credentialOf(authOf('basic', { header: 'A' }), fields), undefined, 'a field is missing')
   t.equal(credentialOf(undefined, { token: 'abc' }), undefined)
   t.end()
 })

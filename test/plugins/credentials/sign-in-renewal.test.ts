@@ -46,6 +46,6 @@ t.test('without renewal, callers do not wait', async (t) => {
   await give(-1)
   const begun = performance.now()
   for (let times = 0; times < 2; times++) await t.rejects(call(), { code: 'unavailable', details: { code: 'auth' } })
-  t.ok(performance.now() - begun < 10_000, 'as for one who is at it')
+  t.ok(performance.now() - begun < 10_000, 'it does not wait as for a renewal by another server')
   t.same([renewals(), way.asked.length], [0, 0])
 })

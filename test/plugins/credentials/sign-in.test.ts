@@ -26,7 +26,7 @@ t.test('a user who disconnects during the token request stays disconnected', asy
 
   meanwhile = async () => void (await rita('DELETE', `plugins/${id}`))
   await t.rejects(finish(await begin()), { name: 'SignInError', message: /Nothing was connected/ })
-  t.same(await host.credentials.reveal({ pluginId: id, userId }), {}, 'all that it had of the reader is gone, and stays so')
+  t.same(await host.credentials.reveal({ pluginId: id, userId }), {}, 'all data of the user stays deleted')
 
   await rita('POST', `plugins/${id}/enable`)
   meanwhile = async () => {}
@@ -37,5 +37,5 @@ t.test('a user who disconnects during the token request stays disconnected', asy
   meanwhile = async () => {
     await host.uninstall(id)
   }
-  await t.rejects(finish(held), { name: 'SignInError' }, 'as when the plugin is gone')
+  await t.rejects(finish(held), { name: 'SignInError' }, 'as for a removed plugin')
 })

@@ -3,7 +3,7 @@ import { scanBundle, splitTexts } from '#plugins/devkit/bundle-scan.ts'
 
 t.test('literals are separated from code, comments and regular expressions', async (t) => {
   const code =
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a template of the code that is looked at
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a template in the scanned code
     'const a="one",b=\'t\\x77o\',c=`three ${a+`four ${b}`} five`,d=/"not a text"[/"]/.test(a)?1/2/3:x/y,e={f:"six"};return/"nor this"/'
   const { literals, bare } = splitTexts(code)
   t.same(literals, ['one', 'two', 'three ', 'four ', '', ' five', 'six'])
@@ -25,7 +25,7 @@ t.test('only unbound names are global', async (t) => {
     ['process', 'fetch', 'setTimeout', 'Buffer', 'localStorage', 'console'],
   )
   t.same(
-    globals.map(({ name, asked, place }) => [name, asked, place?.line]),
+    globals.map(({ name, isTested, place }) => [name, isTested, place?.line]),
     [
       ['Buffer', true, 4],
       ['Buffer', false, 4],
@@ -34,7 +34,7 @@ t.test('only unbound names are global', async (t) => {
     ],
   )
   t.same(imports.sort(), ['node:dns', 'node:fs'])
-  t.ok(literals.includes('https://a.example.org/path'), 'texts that were only written apart are put together')
+  t.ok(literals.includes('https://a.example.org/path'), 'concatenated texts are joined')
   t.notOk(literals.some((text) => text.includes('comment')))
-  await t.rejects(scanBundle('this is no code', []), /Expected/)
+  await t.rejects(scanBundle('this is not code', []), /Expected/)
 })

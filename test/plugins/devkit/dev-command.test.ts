@@ -55,14 +55,14 @@ t.test('the page calls the plugin, and its storage survives every build', async 
   clear()
   await writeFile(path.join(folder, 'src/main.ts'), 'const const')
   await says(/✖ The bundler reports errors:\n {2}src\/main\.ts:1:7/)
-  t.match((await ask('call', get)).answer, { storage: { times: 3 } }, 'the last build that works goes on')
+  t.match((await ask('call', get)).answer, { storage: { times: 3 } }, 'the last successful build still runs')
 
   t.match(await ask('save', { name: 'one-more', call: get }), { status: 200, answer: { file: path.join('calls', 'one-more.json') } })
   t.same(JSON.parse(await readFile(path.join(folder, 'calls', 'one-more.json'), 'utf8')), get)
   t.match(await ask('save', { name: '../manifest', call: get }), { status: 400, answer: { message: /The name of a call/ } })
   t.match(await ask('call', { method: 'metadata.series.steal' }), { status: 400, answer: { message: /"method" must be one of/ } })
   t.equal(await end(), 0)
-  await t.rejects(fetch(url), 'the page is gone')
+  await t.rejects(fetch(url), 'the page is closed')
 })
 
 t.test('requests without the token get nothing', async (t) => {
@@ -72,7 +72,7 @@ t.test('requests without the token get nothing', async (t) => {
   for (const place of ['/', '/state', `/${wrong}/`, `/${wrong}/state`, `${new URL(url).pathname}nothing`])
     t.equal((await fetch(origin + place)).status, 404, place)
   const renamed = await fetch(`http://localhost:${port}${new URL(url).pathname}state`).catch(() => null)
-  t.ok(renamed === null || renamed.status === 404, 'another name of the address, as other pages may make one')
+  t.ok(renamed === null || renamed.status === 404, 'another host name for the address, as web pages can create')
   const form = await fetch(`${url}call`, { method: 'POST', headers: { 'content-type': 'text/plain' }, body: '{}' })
   t.equal(form.status, 400, 'a form of another page')
   t.equal((await fetch(`${url}call`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{' })).status, 400)

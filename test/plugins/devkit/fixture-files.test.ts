@@ -40,9 +40,9 @@ t.test('responses are recorded, written and replayed', async (t) => {
   ]
   const answers = []
   for (const request of requests) answers.push(await recorder.egress.fetch(request, policy, never))
-  t.equal(asked, 6, 'the service was asked, and followed where it led')
+  t.equal(asked, 6, 'every request reached the service, and redirects were followed')
   await t.rejects(recorder.egress.fetch({ url: 'https://api.example.org/late' }, policy, never), { own: 'timeout', message: 'late' })
-  t.equal(asked, 6, 'what somebody wrote by hand still answers')
+  t.equal(asked, 6, 'an exchange that was written by hand still answers')
   await t.rejects(recorder.egress.fetch({ url: 'https://other.example.org/' }, policy, never), {
     name: 'GuestError',
     message: /is not a host that|is not https/,
@@ -51,9 +51,9 @@ t.test('responses are recorded, written and replayed', async (t) => {
   const file = await writeFixtures(folder, 'recorded', recorder.exchanges)
   t.equal(file, path.join('fixtures', 'recorded.json'))
   const text = await readFile(path.join(folder, file), 'utf8')
-  t.notMatch(text, /session|today|old/, 'nothing of that day, nobody’s session, nothing that was replaced')
+  t.notMatch(text, /session|today|old/, 'no dates, no sessions, and no replaced responses')
   const read = await findFixtures(folder, 'recorded')
-  if (read === null) return t.fail('it was not written')
+  if (read === null) return t.fail('the file is missing')
   t.equal(read.exchanges.length, 5)
   t.match(read.exchanges[1], { request: { url: 'https://api.example.org/a' }, response: { json: { url: '/a' } } })
   const replayed = openReplayEgress(openReplay(read), () => t.fail('something is missing'))
@@ -71,7 +71,7 @@ t.test('responses are recorded, written and replayed', async (t) => {
     name: 'GuestError',
     message: /is not a host that|is not https/,
   })
-  t.same(unmatched, ['GET https://api.example.org/new'], 'what a server refuses is no missing fixture')
+  t.same(unmatched, ['GET https://api.example.org/new'], 'a request that a server refuses is not a missing fixture')
 })
 
 t.test('invalid files are refused with name and place', async (t) => {
@@ -118,7 +118,7 @@ t.test('credentials are not recorded in fixtures', async (t) => {
   t.same(
     recorder.exchanges.map(({ request }) => [request.url, request.body]),
     ['header', 'query', 'body'].map((place) => [`https://api.example.org/${place}?q=1`, '{"q":1}']),
-    'as the plugin has asked',
+    'as the plugin sent it',
   )
   t.notMatch(JSON.stringify(recorder.exchanges), TOKEN)
   t.match(JSON.stringify(recorder.exchanges), /\[credential\]/)

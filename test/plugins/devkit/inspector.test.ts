@@ -160,7 +160,7 @@ t.test('a breakpoint in the author’s source pauses a call beyond its time limi
   const paused = await waitFor('Debugger.paused')
   const [frame] = paused.callFrames as { callFrameId: string; functionName: string; location: { lineNumber: number } }[]
   t.match(frame, { functionName: 'search', location: { lineNumber: place.lineNumber } })
-  t.match(paused.hitBreakpoints, [set.result.breakpointId], 'set in one sandbox, it holds in the next')
+  t.match(paused.hitBreakpoints, [set.result.breakpointId], 'a breakpoint of one sandbox also applies to the next')
   await sleep(PAUSE_MS)
   const read = async (expression: string) =>
     (await ask('Debugger.evaluateOnCallFrame', { callFrameId: frame?.callFrameId, expression, returnByValue: true })).result.result
@@ -185,7 +185,7 @@ t.test('a breakpoint in the author’s source pauses a call beyond its time limi
   const second = call(SEARCH)
   await waitFor('Debugger.paused')
   socket.close()
-  t.match(await second, { answer: { results: [{ externalId: '2' }] } }, 'it goes on without a debugger')
+  t.match(await second, { answer: { results: [{ externalId: '2' }] } }, 'it continues without a debugger')
   t.equal(notices.filter(({ method }) => method === 'Debugger.paused').length, 0)
 })
 
@@ -194,7 +194,7 @@ t.test('time limits are suspended while a debugger is connected; the memory limi
   const get = (externalId: string) => call({ method: 'metadata.series.get', input: { externalId } })
   t.match(await get('spin'), { code: /^(cpu|timeout)$/ }, 'nobody debugs')
   // On a busy machine filling the memory may take longer than the time limit.
-  t.match(await get('bomb'), { code: /^(memory|cpu|timeout)$/ }, 'whichever limit it meets first')
+  t.match(await get('bomb'), { code: /^(memory|cpu|timeout)$/ }, 'any limit may come first')
 
   const { ask, waitFor, socket } = await openDebugger(t, url)
   await ask('Runtime.enable')
@@ -216,11 +216,11 @@ t.test('time limits are suspended while a debugger is connected; the memory limi
   t.match(
     await get('bomb'),
     { code: /^(memory|crash)$/ },
-    'V8 lets a debugger have more, and whoever needs that at once takes the process along',
+    'V8 allows a debugger more memory, and code that needs it at once ends the process',
   )
   t.match(await get('small bomb'), { code: /^(memory|crash)$/ })
   t.match(await get('1'), { answer: { externalId: '1' } })
-  t.comment('by the hand of the debugger')
+  t.comment('by an expression of the debugger')
   t.ok((await again.ask('Debugger.enable')).result.debuggerId)
   const bomb = await again.ask('Runtime.evaluate', {
     expression: 'for (const kept = []; ; ) kept.push(new Array(200_000).fill(kept.length))',
@@ -309,7 +309,7 @@ async function refused(t: Test, given: string[]) {
   const code = await runCommandLine(['dev', ...given], {
     cwd: await openFolder(t),
     out: { line() {}, paint: (_style, text) => text },
-    complain: (text) => {
+    printError: (text) => {
       stderr += text
     },
     stop: AbortSignal.timeout(PATIENCE_MS),
@@ -335,7 +335,7 @@ t.test('without the flag there is no endpoint', async (t) => {
     },
   })
   const { call, said } = await startDev(t, await openFolder(t), [])
-  t.equal(servers, 1, 'that of the page')
+  t.equal(servers, 1, 'the server of the page')
   t.notMatch(said(), /devtools:|ws:/)
   t.match(await call(SEARCH), { answer: { results: [{ title: 'echo-3' }] } })
   t.match(await call({ method: 'metadata.series.get', input: { externalId: 'spin' } }), { code: /^(cpu|timeout)$/ })

@@ -114,7 +114,7 @@ t.test('keys are never overwritten, are private, and sign packages and indexes',
   t.equal((await stat(path.join(folder, 'own.pem'))).mode & 0o777, 0o600)
   const before = await readFile(path.join(folder, 'own.pem'))
   t.match(await runTool(folder, ['sign', '--new-key', 'own.pem']), { code: 1, stderr: /already exists/ })
-  t.same(await readFile(path.join(folder, 'own.pem')), before, 'and never made anew')
+  t.same(await readFile(path.join(folder, 'own.pem')), before, 'the key is not replaced')
 
   await mkdir(path.join(folder, 'out'))
   const file = path.join('out', 'echo.plugin')
@@ -126,7 +126,7 @@ t.test('keys are never overwritten, are private, and sign packages and indexes',
   t.match(await runTool(folder, ['sign', file, '--new-key', 'other.pem']), { code: 0 })
   const { signedBy } = readPackage(await readFile(path.join(folder, file)))
   t.equal(signedBy.length, 2)
-  t.equal(signedBy[0], publicKey, 'a signature that was there stays')
+  t.equal(signedBy[0], publicKey, 'an existing signature stays')
   t.match(await runTool(folder, ['sign', file, '--key', 'README.md']), { code: 1, stderr: /contains no private Ed25519 key/ })
 
   t.match(await runTool(folder, ['index', 'out', '--key', 'own.pem']), { code: 1, stderr: /needs a name and a URL/ })
@@ -159,7 +159,7 @@ t.test('keys are never overwritten, are private, and sign packages and indexes',
     sequence: 2,
     plugins: [{ versions: [{ version: '1.1.0' }, { version: '1.0.0', yanked: 'It forgets' }] }],
   })
-  t.equal(second.plugins[0]?.versions[1]?.releasedAt, first?.versions[0]?.releasedAt, 'it was published when it was published')
+  t.equal(second.plugins[0]?.versions[1]?.releasedAt, first?.versions[0]?.releasedAt, 'the release date stays the same')
   t.match(await readFile(path.join(folder, 'out', 'index.html'), 'utf8'), /Own plugins/)
 
   t.equal((await runTool(folder, ['pack', '--out', path.join('out', 'echo-1.1.0.plugin')])).code, 0)

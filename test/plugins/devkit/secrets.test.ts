@@ -18,7 +18,7 @@ t.test('credentials are recognized by their form, and reported without revealing
     const [found, ...more] = findSecrets([`prefix ${text}`, `prefix ${text}`])
     t.match(found, { kind, certain: true }, kind)
     t.same(more, [], 'once')
-    t.notOk(found?.hint.includes(text.slice(0, 12)), 'the hint does not hold it')
+    t.notOk(found?.hint.includes(text.slice(0, 12)), 'the hint does not contain it')
   }
 })
 
@@ -28,7 +28,7 @@ t.test('random texts are reported, natural ones are not', async (t) => {
     // A text without a digit, or without a letter, is an ordinary word.
     if (/\d/.test(text) && /[a-z]/i.test(text)) t.match(findSecrets([text]), [{ certain: false }], text)
   }
-  const harmless = [
+  const sanitized = [
     'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/',
     'metadata.series.search is what it answers to, 32 letters and more',
     'https://api.example.org/v1/series/7?fields=title,year,cover,summary1',
@@ -36,5 +36,5 @@ t.test('random texts are reported, natural ones are not', async (t) => {
     'short1',
     '',
   ]
-  t.same(findSecrets(harmless), [])
+  t.same(findSecrets(sanitized), [])
 })

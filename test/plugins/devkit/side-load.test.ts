@@ -52,7 +52,7 @@ t.test('every successful build is installed on a running server', async (t) => {
   const ended = runCommandLine(['dev', '--server', server.url, '--token', key], {
     cwd: folder,
     out: { line: hear, paint: (_style, text) => text },
-    complain: hear,
+    printError: hear,
     stop: stop.signal,
   })
   const runs = async (word: string) => {

@@ -62,7 +62,7 @@ t.test('an author’s tests run in the sandbox, each with its own storage', asyn
   t.match(stdout, /^test\/main\.test\.ts\n {2}✔ is answered from fixtures[\s\S]*✔ 5 passed\n$/)
   t.notOk(
     (await readdir(folder)).some((name) => name.startsWith('.carrel-plugin')),
-    'nothing is left behind',
+    'no files are left',
   )
 })
 

@@ -27,7 +27,7 @@ t.test('a hint uses the tool’s file in a checkout, and its name only when it i
   t.equal(
     typed('pack', { env: { PATH: `${ofNpm}:${other}` }, cwd: '/a/b/c/d/e/f/g/h/i/j' }),
     byFile,
-    'npm adds its folder for scripts alone',
+    'npm adds its folder only for scripts',
   )
   t.equal(typed('pack', { env: {}, cwd: ROOT }), 'node plugins/devkit/carrel-plugin.mjs pack')
   t.equal(typedCreate(ROOT), 'node plugin-sdk/create/create-plugin.mjs my-plugin')

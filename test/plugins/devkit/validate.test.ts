@@ -152,7 +152,7 @@ t.test('every static problem is found', async (t) => {
     if (!allowed.has('error'))
       t.notOk(
         findings.some(({ level }) => level === 'error'),
-        `${name} is no error`,
+        `${name} is not an error`,
       )
   }
 })

@@ -78,22 +78,22 @@ t.test('failures, calls and logs name the author’s line', async (t) => {
   }
 
   await plugins.reset(plugin.id)
-  t.match(await call('rejection'), { result: { results: [{ title: 'fine' }] } }, 'its answer is kept from nobody')
+  t.match(await call('rejection'), { result: { results: [{ title: 'fine' }] } }, 'its answer is returned')
   const stray = { errorCode: 'unhandled', errorMessage: /nobody waits for me/, source: lineOf('rejection') }
   const { failure, call: recorded, line } = await shown()
   t.match(failure, stray)
   t.match(recorded, { code: 'ok', message: /nobody waits for me/, source: lineOf('rejection') })
   for (const text of [line, said.at(-1)]) t.ok(text?.includes('nobody waits for me') && lineOf('rejection').test(text), String(text))
-  t.equal(plugins.healthOf(await plugins.get(plugin.id)), 'healthy', 'and it counts for nothing')
+  t.equal(plugins.healthOf(await plugins.get(plugin.id)), 'healthy', 'and it does not count as a failure')
 
   const before = said.length
   t.match(await call('kit'), { failed: { code: 'not_found' } })
-  t.match((await shown()).failure, { errorCode: 'not_found', source: lineOf('kit') }, 'the line that has thrown it, and none of the kit')
+  t.match((await shown()).failure, { errorCode: 'not_found', source: lineOf('kit') }, 'the line that threw it, not a line of the SDK')
   t.match(await call('fetch'), { failed: {} })
-  t.match((await shown()).failure, { errorCode: 'permission', source: lineOf('fetch') }, 'what the server rejects with, too')
+  t.match((await shown()).failure, { errorCode: 'permission', source: lineOf('fetch') }, 'also for a rejection by the server')
   t.match(await call('missing'), { failed: {} })
-  t.match((await shown()).failure, { errorCode: 'not_found', source: lineOf('missing') }, 'and what it makes of an answer')
-  t.equal(said.length, before, 'what is no mistake is no line of the log')
+  t.match((await shown()).failure, { errorCode: 'not_found', source: lineOf('missing') }, 'also for an error from a response')
+  t.equal(said.length, before, 'failures that do not count are not logged')
 })
 
 t.test('a timeout mentions an earlier unhandled rejection', async (t) => {
@@ -130,7 +130,7 @@ t.test('with a damaged, hostile or missing map, messages name the line of main.j
   const maps: Record<string, string | null> = {
     missing: null,
     empty: '',
-    text: 'no map at all',
+    text: 'not a map',
     'a number': '5',
     'cut off': (good.map as string).slice(0, 200),
     deep: '['.repeat(100_000),

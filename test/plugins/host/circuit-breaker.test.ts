@@ -26,11 +26,11 @@ t.test('calls of a failing capability pause, longer each time, until a probe suc
   t.same(countFailure(breakers, forAll, 0), { own: false, shared: true })
   t.equal(admitCall(breakers, forAll, 1_000), BREAKER.firstMs - 1_000)
   t.ok(isPaused(breakers, 1_000))
-  t.equal(admitCall(breakers, { ...forAll, method: 'metadata.book.search' }, 1_000), 0, 'another capability is not')
+  t.equal(admitCall(breakers, { ...forAll, method: 'metadata.book.search' }, 1_000), 0, 'another capability is not paused')
 
   const probeAt = BREAKER.firstMs + 1
   t.equal(admitCall(breakers, forAll, probeAt), 0, 'the probe')
-  t.equal(admitCall(breakers, forAll, probeAt), BREAKER.firstMs, 'whoever comes while it runs waits')
+  t.equal(admitCall(breakers, forAll, probeAt), BREAKER.firstMs, 'calls during the probe wait')
   t.ok(countFailure(breakers, forAll, probeAt).shared)
   t.equal(admitCall(breakers, forAll, probeAt), 2 * BREAKER.firstMs)
 
@@ -48,7 +48,7 @@ t.test('calls that fail for one user pause for that user', async (t) => {
   t.ok(admitCall(breakers, forMira, 1) > 0)
   t.equal(admitCall(breakers, forRavi, 1), 0)
   t.notOk(isPaused(breakers, 1))
-  t.notOk(countSuccess(breakers, forRavi), 'success for another closes nothing')
+  t.notOk(countSuccess(breakers, forRavi), 'a success for another user closes no breaker')
 })
 
 t.test('any stored value is accepted', async (t) => {

@@ -13,10 +13,10 @@ t.test('lookups of lines delay other answers by at most one lookup', async (t) =
   const results = Array.from({ length: 20 }, (_, index) => ({ externalId: String(index), title: 'x'.repeat(5_000) }))
   const before = performance.now()
   t.match(await reader.readResult('metadata.book.search', JSON.stringify({ results })), { results: [{ externalId: '0' }] })
-  t.ok(performance.now() - before < 20_000, `it was read after ${Math.round(performance.now() - before)} ms`)
+  t.ok(performance.now() - before < 20_000, `the answer took ${Math.round(performance.now() - before)} ms`)
   const places = await found
   t.ok(places.includes('src/main.ts:1:1'))
-  t.ok(places.includes('main.js:1:200'), 'who waits too long has the place in the bundle')
+  t.ok(places.includes('main.js:1:200'), 'a call that waits too long gets the place in the bundle')
 })
 
 t.test('a map with more lines than any bundle is not parsed', (t) => {

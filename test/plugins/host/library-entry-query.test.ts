@@ -60,8 +60,8 @@ t.test('an entry has the metadata of the series and the progress of the user', a
     lastReadAt: '2026-01-04T00:00:00.000Z',
   })
   t.match(seen?.addedAt, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
-  t.match(seen, { readers: 0, communityRating: null }, 'two people could be told apart, so they are not counted')
-  t.match(await find(rosa.userId), { rating: null, booksRead: 0, booksStarted: 0, lastReadAt: null }, 'nothing of the others')
+  t.match(seen, { readers: 0, communityRating: null }, 'the count is hidden, because two users could identify each other')
+  t.match(await find(rosa.userId), { rating: null, booksRead: 0, booksStarted: 0, lastReadAt: null }, 'no data of other users')
 
   await read(rosa.userId, 2, false)
   await rate(rosa.userId, 30)
@@ -79,7 +79,7 @@ t.test('an entry has the metadata of the series and the progress of the user', a
   })
 
   await shareSeries(database, { seriesId: series_id, caller: rosa, mode: 'deny' })
-  t.same(await find(rosa.userId), undefined, 'what is hidden from a reader is not told')
+  t.same(await find(rosa.userId), undefined, 'a series that is hidden from the user is not listed')
 })
 
 t.test('20,000 series are listed page by page, each by one fast statement, without duplicates', async (t) => {

@@ -9,11 +9,11 @@ t.test('closes isolates that are idle for long, and the longest idle when there 
   const now = 60 * MINUTE_MS
   const at = (minutesAgo: number, calls = 0) => ({ calls, lastUsed: now - minutesAgo * MINUTE_MS })
   const [old, young, busy] = [at(11), at(9), at(30, 1)]
-  t.same(findSpare([young, busy, old], now), [old], 'a call that runs keeps its isolate')
+  t.same(findSpare([young, busy, old], now), [old], 'an isolate with a running call stays')
   t.same(findSpare([], now), [])
 
   const full = Array.from({ length: 64 }, (_, index) => at(1 + index / 64))
-  t.same(findSpare(full, now), [full[63]], 'one makes room for the next')
+  t.same(findSpare(full, now), [full[63]], 'one is closed for the next')
   t.same(findSpare(full.slice(0, 63), now), [], 'there is room')
   t.same(
     findSpare(
@@ -21,7 +21,7 @@ t.test('closes isolates that are idle for long, and the longest idle when there 
       now,
     ),
     [],
-    'none that runs is closed',
+    'none with a running call is closed',
   )
 })
 
@@ -55,7 +55,7 @@ t.test('one isolate for each plugin and user, until its version or configuration
   const first = await isolates.open(settingOf('a'))
   t.equal(await isolates.open(settingOf('a')), first)
   const own = await isolates.open(settingOf('a', { userId: 'mira' }))
-  t.not(own, first, 'nothing of one user is in the memory of another')
+  t.not(own, first, 'users do not share an isolate')
   t.same(closed, [])
 
   const updated = await isolates.open(settingOf('a', { versionId: 'two' }))
@@ -63,7 +63,7 @@ t.test('one isolate for each plugin and user, until its version or configuration
   await isolates.open(settingOf('a', { versionId: 'two', config: { key: 1 } }))
   t.same(closed, ['guest 1', 'guest 3'])
   isolates.drop(updated)
-  t.equal((await isolates.open(settingOf('a', { versionId: 'two', config: { key: 1 } }))).key, 'a/', 'what took over stays')
+  t.equal((await isolates.open(settingOf('a', { versionId: 'two', config: { key: 1 } }))).key, 'a/', 'the isolate of the new version stays')
 
   isolates.end('a', 'mira')
   t.ok(closed.includes('guest 2'))

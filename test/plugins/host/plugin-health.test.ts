@@ -53,7 +53,7 @@ t.test('a user’s configuration does not affect others', async (t) => {
 
   t.test('a configuration that is too large is refused, and a stored one fails only for its user', async (t) => {
     const fitting = await addReader({ words: Array(30).fill('"'.repeat(530)) })
-    t.match(await fitting(), { results: [{ title: '30' }] }, 'as large as it may be, however it is escaped')
+    t.match(await fitting(), { results: [{ title: '30' }] }, 'the maximum size, with any escapes')
     for (const words of [Array(9).fill('x'.repeat(10_000)), Array(99).fill('"'.repeat(9_999))]) {
       t.throws(() => readConfig(USER_CONFIG, { words }), { code: 'invalid_value', message: `the limit is ${CONFIG_LENGTH_MAX}` })
       const large = await addReader({ words })

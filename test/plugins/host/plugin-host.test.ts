@@ -41,13 +41,13 @@ t.test('a plugin is installed, granted permissions, called, disabled and deleted
   t.same(
     result,
     { results: [{ externalId: '1', title: '/dune', relevance: 1, coverUrl: null }], nextCursor: null },
-    'checked, clamped, and no more than is known',
+    'checked and clamped, without unknown members',
   )
   t.ok(wallMs > 0)
   t.match(way.asked, [{ url: '/dune', headers: { 'user-agent': 'Carrel (plugin org.example.echo 1.0.0)' } }])
   const { result: metadata } = await host.call({ ...search, method: 'metadata.series.get', input: { externalId: '1' } })
-  t.match(metadata, { title: 'dune', summary: /^x{40000}$/, status: 'ended' }, 'it remembers, and long texts are cut')
-  await t.rejects(host.call({ ...search, method: 'metadata.series.match' }), { code: 'invalid_value' }, 'what it does not offer')
+  t.match(metadata, { title: 'dune', summary: /^x{40000}$/, status: 'ended' }, 'the storage persists, and long texts are cut')
+  await t.rejects(host.call({ ...search, method: 'metadata.series.match' }), { code: 'invalid_value' }, 'a method that it does not offer')
 
   await host.setEnabled(plugin.id, false)
   await t.rejects(host.call(search), { code: 'conflict', message: /disabled/ })
@@ -90,7 +90,7 @@ t.test('updates: at once when they request no more permissions, else after conse
   }
   const { waitsFor } = await host.install(pluginOf(main('three'), wider, [keys]), { userId: null })
   t.same(waitsFor, ['connects to evil.example.com'])
-  t.equal(await title(), 'two', 'the old version goes on')
+  t.equal(await title(), 'two', 'the old version still runs')
   await t.rejects(host.install(pluginOf(main('x'), { version: '1.1.0' }, [keys]), { userId: null }), {
     code: 'conflict',
     message: /here already/,
@@ -103,7 +103,7 @@ t.test('updates: at once when they request no more permissions, else after conse
   await t.rejects(
     host.install(pluginOf(main('x'), { version: '9.0.0' }), { userId: null }),
     { code: 'conflict', message: /signed/ },
-    'a signature is not taken away',
+    'an update must keep the signature',
   )
   t.equal(await title(), 'two')
 })
@@ -120,7 +120,7 @@ t.test('invalid packages, and plugins that do not start or lack functions', asyn
     ['const a = []; for (;;) a.push(new Array(1000).fill(a.length)); export default {}', /does not start/],
   ] as const)
     await t.rejects(host.install(pluginOf(main), { userId: null }), { code: 'invalid_value', message }, main)
-  t.same(await host.list(), [], 'nothing of them is kept')
+  t.same(await host.list(), [], 'none of them is stored')
 })
 
 t.test('failures have codes, count, and lead to quarantine', async (t) => {
@@ -133,19 +133,23 @@ t.test('failures have codes, count, and lead to quarantine', async (t) => {
       if (query === 'rubbish') return { results: 'none' }
       if (query === 'loop') for (;;);
       return { results: [] } },
-    get() { throw new TypeError('my mistake') } } } }`)
+    get() { throw new TypeError('my bug') } } } }`)
   const search = async (query: string) => await call('metadata.series.search', { query, limit: 1 })
   t.same(await search('fine'), { results: [] })
   await t.rejects(search('missing'), { code: 'not_found' })
   await t.rejects(search('limited'), { code: 'unavailable', details: { code: 'rate_limited' } })
   await t.rejects(search('elsewhere'), { code: 'unavailable', details: { code: 'permission' } })
   await t.rejects(search('rubbish'), { code: 'unavailable', details: { code: 'invalid_result' }, message: /results/ })
-  await t.rejects(call('metadata.series.get', { externalId: 'x' }), { code: 'unavailable', message: /my mistake/ })
+  await t.rejects(call('metadata.series.get', { externalId: 'x' }), { code: 'unavailable', message: /my bug/ })
   t.same(await search('fine'), { results: [] })
   for (let times = 0; times < 2; times++) await t.rejects(search('loop'), { code: 'unavailable', details: { code: 'cpu' } })
   t.same(await search('fine'), { results: [] }, 'two are forgiven')
   await t.rejects(search('loop'), { code: 'unavailable' })
-  await t.rejects(search('fine'), { code: 'conflict', message: /quarantined/ }, 'three within ten minutes are not')
+  await t.rejects(
+    search('fine'),
+    { code: 'conflict', message: /quarantined/ },
+    'the plugin is quarantined after three failures within ten minutes',
+  )
   await t.rejects(host.setEnabled(id, true), { code: 'conflict', message: /reset/ })
   t.match(await host.reset(id), { state: 'disabled' })
   await host.setEnabled(id, true)
@@ -202,7 +206,7 @@ t.test('data of users is separate, and a plugin reads only the granted parts of 
   const members = ['alternateTitles', 'booksRead', 'booksStarted', 'lastReadAt', 'readers', 'seriesId', 'title']
   t.same(await ask(rita.userId), ['230', 1, null, members, false, 'invalid_argument'])
   t.same(await ask(rita.userId), ['230', 2, 'of 1', members, false, 'invalid_argument'])
-  t.same(await ask(ravi.userId), ['231', 1, null, members, true, 'invalid_argument'], 'an isolate and a storage of their own')
+  t.same(await ask(ravi.userId), ['231', 1, null, members, true, 'invalid_argument'], 'a separate isolate and storage')
   await t.rejects(call('recommendations.get', { limit: 5, exclude: [] }), { code: 'unavailable', message: /not for a user/ })
 })
 

@@ -41,10 +41,10 @@ t.test('manual rollback: to the previous version with its data', async (t) => {
   t.same(two.waitsFor, [])
   t.equal(await ask('b'), 'two "migrated from 1"')
   t.match(await host.rollBack(id), { version: '1.0.0', state: 'enabled', dataVersion: 1 })
-  t.equal(await ask('c'), 'one "a"', 'what the new version wrote is not what the old one reads')
+  t.equal(await ask('c'), 'one "a"', 'the old version does not read data of the new one')
   await t.rejects(host.rollBack(id, { sha256: two.sha256 }), { code: 'conflict', message: /not older/ })
   await host.consent(id, { sha256: two.sha256 })
-  t.equal(await ask('d'), 'two "migrated from 1"', 'it is migrated anew, from what is there now')
+  t.equal(await ask('d'), 'two "migrated from 1"', 'the current data is migrated again')
 })
 
 t.test('an update that cannot take over is deleted, and the previous version continues', async (t) => {
@@ -76,7 +76,7 @@ t.test('an update that cannot take over is deleted, and the previous version con
   t.same(
     (await host.install(pluginOf(away, { version: '2.0.0' }), { userId: null })).waitsFor,
     [],
-    'a service that is away says nothing about a version',
+    'an outage of a service does not reject a version',
   )
 })
 
@@ -92,13 +92,13 @@ t.test('a new version that fails on probation is rolled back', async (t) => {
     state: 'enabled',
     stateReason: /2.0.0 failed right after the update .*no good.* 1.0.0 runs again/,
   })
-  t.match(await ask('b'), /^one/, 'at once: the pause was for the other')
+  t.match(await ask('b'), /^one/, 'without a wait: the pause was for the other version')
 
   await host.install(pluginOf(saying('three'), { version: '3.0.0' }), { userId: null })
   for (let times = 0; times < 50; times++) await ask('a')
   t.match(await host.get(id), { probationCalls: 0 })
   for (let times = 0; times < 5; times++) await t.rejects(ask('bad'), { code: 'unavailable' })
-  t.match(await host.get(id), { version: '3.0.0' }, 'one that has proved itself stays')
+  t.match(await host.get(id), { version: '3.0.0' }, 'a trusted version stays')
   await t.rejects(ask('a'), { code: 'unavailable', message: /Its calls pause/ })
   t.equal(host.healthOf(await host.get(id)), 'degraded')
 })
@@ -122,7 +122,7 @@ t.test('a pause survives a restart, ends with a successful probe, and grows with
   }
   const first = await elapse()
   const { host: later } = await openHostOn(t, database)
-  await t.rejects(asker(later, id)('bad'), { code: 'unavailable', message: /no good/ }, 'one is let through')
+  await t.rejects(asker(later, id)('bad'), { code: 'unavailable', message: /no good/ }, 'one probe is allowed')
   await t.rejects(asker(later, id)('a'), { code: 'unavailable', message: /Its calls pause/ })
   t.equal((await elapse()).pauseMs, first.pauseMs * 2)
   const { host: latest } = await openHostOn(t, database)
@@ -207,7 +207,7 @@ t.test('of two concurrent first installations, the second is an update', async (
     await waiting(database, 2)
     await holder.rollback()
     const [refused, ...more] = (await both).flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
-    t.same(more, [], 'one of them is there')
+    t.same(more, [], 'there is one version')
     t.match(refused, { code: 'conflict' })
     if (message.test('here already')) t.match(refused, { message })
     t.equal((await host.list()).length, 1)
@@ -340,7 +340,7 @@ t.test('after a kill at any moment of an update or rollback, one complete versio
     })
     const [{ title }] = (result as { results: [{ title: string }] }).results
     seen.add(version)
-    t.same([state, JSON.parse(title)], ['enabled', [version, dataVersion === 2 ? null : dataVersion]], `${version} is whole`)
+    t.same([state, JSON.parse(title)], ['enabled', [version, dataVersion === 2 ? null : dataVersion]], `${version} is complete`)
   }
   t.ok(seen.size > 1, `${[...seen].join(', ')} were found`)
 })
@@ -355,5 +355,5 @@ t.test('a reset on one server applies to all', async (t) => {
   await other.reset(id)
   t.match(await ask('a'), /^one/)
   for (let times = 0; times < 4; times++) await t.rejects(ask('bad'), { message: /no good/ })
-  t.match(await ask('b'), /^one/, 'and are counted anew from there')
+  t.match(await ask('b'), /^one/, 'and the count starts again')
 })

@@ -38,7 +38,7 @@ t.test('percentiles cover the last measurements', async (t) => {
   for (let value = 100; value > 0; value -= 1) hundred.add(value)
   t.same(hundred.percentiles(), { p50: 50, p95: 95, p99: 99, max: 100 })
   for (const nonsense of [Number.NaN, -1, Number.POSITIVE_INFINITY]) hundred.add(nonsense)
-  t.equal(hundred.count(), 100, 'what is no time is not counted')
+  t.equal(hundred.count(), 100, 'invalid times are not counted')
   assertInTime(
     fc.property(fc.array(fc.double({ min: 0, max: 1e6, noNaN: true }), { minLength: 1, maxLength: MEASUREMENTS_KEPT * 3 }), (values) => {
       const measured = openMeasurements()

@@ -108,7 +108,7 @@ t.test('a flood is cut, with a line that says so', async (t) => {
   }
   t.equal(lines.count(), 2_000)
   for (let at = 0; at < 2_000; at += 1) kept -= lines.dropOldest()
-  t.equal(kept, 0, 'what lines add to is what is freed with them')
+  t.equal(kept, 0, 'adding and removing lines change the length by the same amount')
   t.equal(lines.dropOldest(), 0)
   clock = -1_000_000
   t.equal(lines.add(line('the clock was set back')) < 1_000, true)

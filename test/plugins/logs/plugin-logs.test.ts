@@ -21,7 +21,7 @@ t.test('a call from start to end', async (t) => {
   record.fetch('api.example.org', 429, 0, false, 120)
   record.fetch('api.example.org', 200, 900, true)
   t.match(logs.metrics('one'), [{ running: 1, calls: 0 }])
-  t.same(logs.calls('one'), [], 'one that runs is not among the last')
+  t.same(logs.calls('one'), [], 'a running call is not listed')
   clock += 5
   record.end({ ...ended, input: { query: 'dune', apiKey: 'k' }, result: { results: [{ title: 's3cr3t-value' }] } })
   record.end({ ...ended, code: 'timeout' })
@@ -73,7 +73,7 @@ t.test('a call from start to end', async (t) => {
   logs.forget('one')
   late.log('info', 'nobody hears it')
   late.end(ended)
-  t.same([logs.calls('one'), logs.metrics()], [[], []], 'a call that ends later brings nothing back')
+  t.same([logs.calls('one'), logs.metrics()], [[], []], 'a call that ends later restores nothing')
 })
 
 t.test('texts that look like secrets are hidden', async (t) => {
@@ -90,7 +90,7 @@ t.test('texts that look like secrets are hidden', async (t) => {
   t.match(callOf({ query: 'dune' }, 50), { input: { query: 'dune' }, isInputCut: false })
   t.match(callOf({ text: 'x'.repeat(3_000) }, 3_020), { input: { text: /^x{2000}…$/ }, isInputCut: true })
   const wrong = callOf(Array(90).fill('x'.repeat(1_000)), 5)
-  t.ok(JSON.stringify(wrong?.input).length < 9_000, 'a length that is not true')
+  t.ok(JSON.stringify(wrong?.input).length < 9_000, 'a false length')
   t.match(callOf(123_456, 6), { input: 123_456 })
 })
 
@@ -117,7 +117,7 @@ t.test('many plugins share the memory limit', async (t) => {
   let clock = 0
   const logs = openPluginLogs({ now: () => clock })
   const quiet = logs.begin(begun('quiet'))
-  quiet.log('info', 'the one line of a quiet plugin')
+  quiet.log('info', 'the only line of a quiet plugin')
   quiet.end(ended)
   const names = Array.from({ length: 12 }, (_, at) => `loud ${at}`)
   for (const name of names) {
@@ -131,18 +131,18 @@ t.test('many plugins share the memory limit', async (t) => {
   const kept = names.map((name) => logs.lines(name, { limit: 5_000 }).lines.length)
   const length = kept.reduce((sum, lines) => sum + lines, 0) * 2_048
   t.ok(length < 16 * 1024 * 1024, `${length} characters`)
-  t.ok(length > 14 * 1024 * 1024, 'and not much less')
-  t.ok(Math.max(...kept) - Math.min(...kept) <= 30, `all loud ones lose alike: ${kept.join()}`)
-  t.equal(logs.lines('quiet', { limit: 5 }).lines.length, 1, 'a quiet one loses nothing')
+  t.ok(length > 14 * 1024 * 1024, 'but most of the limit is used')
+  t.ok(Math.max(...kept) - Math.min(...kept) <= 30, `all loud plugins lose the same share: ${kept.join()}`)
+  t.equal(logs.lines('quiet', { limit: 5 }).lines.length, 1, 'a quiet plugin loses nothing')
 
   const running = logs.begin(begun('running'))
   for (let at = 0; at < 300; at += 1) logs.begin(begun(`short ${at}`)).end(ended)
   t.equal(logs.metrics().length, 128)
   t.equal(logs.metrics('quiet').length, 0, 'idle for longest')
-  t.equal(logs.metrics('running').length, 1, 'one that runs stays')
+  t.equal(logs.metrics('running').length, 1, 'a plugin with a running call stays')
   running.end(ended)
   for (let at = 0; at < 300; at += 1) logs.begin(begun(`never ends ${at}`))
-  t.equal(logs.metrics().length, 128, 'or goes when all of them run')
+  t.equal(logs.metrics().length, 128, 'or is evicted when all have running calls')
 })
 
 t.test('following lines', async (t) => {
@@ -163,7 +163,7 @@ t.test('following lines', async (t) => {
   t.same(
     seen.map(({ message }) => message),
     [...Array.from({ length: 250 }, (_, at) => `line ${at}`), 'last'],
-    'all that came after, in order, once',
+    'all later lines, in order, once',
   )
   stop.abort()
   await reading
@@ -175,8 +175,8 @@ t.test('following lines', async (t) => {
     }
     return lines
   }
-  t.same(await missedOf(seen[248]!.id, 2), ['line 249', 'last'], 'from where a reader was before')
-  t.same(await missedOf(Number.MAX_SAFE_INTEGER, 2), ['before', 'line 0'], 'an id of nobody knows which server')
+  t.same(await missedOf(seen[248]!.id, 2), ['line 249', 'last'], 'from the last line of a client')
+  t.same(await missedOf(Number.MAX_SAFE_INTEGER, 2), ['before', 'line 0'], 'an id of an unknown server')
   logs.forget('one')
 })
 
@@ -196,11 +196,11 @@ t.test('a slow client misses lines and is notified; nothing is buffered for it',
   t.match(told, { value: { level: 'warn', message: /^3000 lines are missing here/ } })
   const next = await lines.next()
   t.match(next, { value: { message: 'line 3001' } })
-  t.equal(next.value.id, told.value.id + 1, 'whoever comes back after being told is told nothing twice')
+  t.equal(next.value.id, told.value.id + 1, 'a client that reconnects gets no line twice')
   logs.forget('one')
   let rest = 0
   for (let one = await lines.next(); !one.done; one = await lines.next()) rest += 1
-  t.ok(rest >= 99 && rest <= 1_999, 'it ends when the plugin goes')
+  t.ok(rest >= 99 && rest <= 1_999, 'the stream ends when the plugin is evicted')
 })
 
 t.test('the number of followers is limited', async (t) => {
@@ -213,7 +213,7 @@ t.test('the number of followers is limited', async (t) => {
   })
   await sleep(5)
   t.throws(() => logs.follow('one', { signal }), { code: 'unavailable' })
-  t.same(logs.metrics(), [], 'to be looked at is to do nothing')
+  t.same(logs.metrics(), [], 'viewing is not activity')
   stop.abort()
   await Promise.all(reading)
   t.ok(logs.follow('one', { signal }), 'room again')

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { cutBytes, HIDDEN, harmless, hideSecrets, isSecretName, redact } from '#plugins/logs/text.ts'
+import { cutBytes, HIDDEN, hideSecrets, isSecretName, redact, sanitized } from '#plugins/logs/text.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
@@ -35,7 +35,7 @@ t.test('secrets in texts', async (t) => {
   ]
   for (const [text, shown] of cases) t.equal(hideSecrets(text), shown, text)
   t.equal(hideSecrets('it is s3cr3t-value, s3cr3t-value!', ['s3cr3t-value']), `it is ${HIDDEN}, ${HIDDEN}!`)
-  t.equal(hideSecrets('a cat', ['a']), 'a cat', 'what is too short to be one is in every word')
+  t.equal(hideSecrets('a cat', ['a']), 'a cat', 'a secret that is too short is not hidden, because it occurs in many words')
   const hostile = [
     'token:'.repeat(20_000),
     'a='.repeat(50_000),
@@ -58,19 +58,19 @@ t.test('secrets in texts', async (t) => {
 })
 
 t.test('untrusted texts as one line', async (t) => {
-  t.equal(harmless('a\u001b[31mred\u001b[0m\r\nb\tc\0'), 'a\\x1b[31mred\\x1b[0m\\r\\nb\\tc\\x00')
-  t.equal(harmless('\u009b2J \u202edrowssap \u2028 \ufeff \ud800'), '\\u009b2J \\u202edrowssap \\u2028 \\ufeff \ufffd')
-  t.equal(harmless('a\u061cb'), 'a\\u061cb')
-  t.equal(harmless('Été 夏 👪'), 'Été 夏 👪')
+  t.equal(sanitized('a\u001b[31mred\u001b[0m\r\nb\tc\0'), 'a\\x1b[31mred\\x1b[0m\\r\\nb\\tc\\x00')
+  t.equal(sanitized('\u009b2J \u202edrowssap \u2028 \ufeff \ud800'), '\\u009b2J \\u202edrowssap \\u2028 \\ufeff \ufffd')
+  t.equal(sanitized('a\u061cb'), 'a\\u061cb')
+  t.equal(sanitized('Été 夏 👪'), 'Été 夏 👪')
   assertInTime(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
-      const shown = harmless(text)
+      const shown = sanitized(text)
       return !/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/.test(shown) && shown.isWellFormed()
     }),
   )
   assertInTime(
     fc.property(fc.json(), (json) => {
-      const text = harmless(JSON.stringify(JSON.parse(json)))
+      const text = sanitized(JSON.stringify(JSON.parse(json)))
       return JSON.stringify(JSON.parse(text)) === JSON.stringify(JSON.parse(json))
     }),
   )
@@ -129,7 +129,7 @@ t.test('redacted values', async (t) => {
       )
   const line = [...Array(80).fill(1), 'pppp', ...Array(20).fill('\u0000\u0000')]
   t.ok(JSON.stringify(redact(line, { lengthMax: 2_000 }).value).length < 2_100)
-  t.same(redact([1, 2, 3], { lengthMax: 9 }), { value: [1, 2, 3], cut: false }, 'numbers are charged what they are long')
+  t.same(redact([1, 2, 3], { lengthMax: 9 }), { value: [1, 2, 3], cut: false }, 'numbers count with their length')
 
   assertInTime(
     fc.property(fc.jsonValue({ maxDepth: 6, stringUnit: 'binary' }), fc.integer({ min: 10, max: 600 }), (given, lengthMax) => {

@@ -110,7 +110,7 @@ t.test('responses that are larger than they look, or never end', async (t) => {
   t.equal((await get('members')).body, 'ab')
   t.match(await get('empty'), { status: 204, body: '' })
   t.match(await get('', { method: 'HEAD' }), { status: 200, body: '' })
-  t.ok(await closed(), 'no connection is left')
+  t.ok(await closed(), 'no connection is left open')
 })
 
 t.test('a request is retried once after Retry-After, if there is time', async (t) => {
@@ -158,7 +158,7 @@ t.test('a request is retried once after Retry-After, if there is time', async (t
     t.equal(found.times, 1, path)
     t.equal(found.retryAfterSeconds, retryAfterSeconds, path)
   }
-  t.match(await get('once/429/1', { timeoutMs: 1_200 }), { status: 429, times: 1, retryAfterSeconds: 1 }, 'it would be too late')
+  t.match(await get('once/429/1', { timeoutMs: 1_200 }), { status: 429, times: 1, retryAfterSeconds: 1 }, 'a retry would be too late')
   const byClock = await get('always/503/date', { timeoutMs: 900 })
   t.match(byClock, { status: 503, times: 1 })
   t.ok([1, 2].includes(byClock.retryAfterSeconds ?? 0), 'dates have no fractions')

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { EgressResponse } from '#plugins/network/answer.ts'
-import { cacheKeyOf, isCacheable, keepableSeconds, openResponseCache } from '#plugins/network/cache.ts'
+import { cacheableSeconds, cacheKeyOf, isCacheable, openResponseCache } from '#plugins/network/cache.ts'
 import type { EgressPolicy } from '#plugins/network/egress.ts'
 import type { Hop } from '#plugins/network/request.ts'
 import { openWayOut, POLICY, refusal } from '#test/support/egress.ts'
@@ -16,7 +16,7 @@ const hopOf = (change: Partial<Hop> = {}): Hop => ({
   strayed: false,
   ...change,
 })
-/** A hundred years stand for as long as anybody likes. */
+/** At least a hundred years count as without limit. */
 const UNSAID = 100 * 365 * 86_400
 
 const answerOf = (change: Partial<EgressResponse> = {}): EgressResponse => ({
@@ -24,7 +24,7 @@ const answerOf = (change: Partial<EgressResponse> = {}): EgressResponse => ({
   ...change,
 })
 
-t.test('what services say of how long their answers are good for', (t) => {
+t.test('cache headers of services', (t) => {
   const later = (seconds: number) => new Date(Date.now() + seconds * 1000).toUTCString()
   for (const [headers, seconds] of [
     [{}, UNSAID],
@@ -55,18 +55,18 @@ t.test('what services say of how long their answers are good for', (t) => {
     [{ vary: '*' }, 0],
     [{ 'set-cookie': ['a=b'], 'cache-control': 'max-age=60' }, 0],
   ] as const)
-    t.equal(Math.min(keepableSeconds(headers as Parameters<typeof keepableSeconds>[0]), UNSAID), seconds, JSON.stringify(headers))
+    t.equal(Math.min(cacheableSeconds(headers as Parameters<typeof cacheableSeconds>[0]), UNSAID), seconds, JSON.stringify(headers))
   t.end()
 })
 
-t.test('two requests are the same only where everything is', (t) => {
+t.test('two requests have the same key only if all their parts are equal', (t) => {
   const whole = { scope: 'plugin', hop: hopOf(), credential: undefined, rules: POLICY.rules, userAgent: 'Carrel' }
   const key = cacheKeyOf(whole)
   t.equal(cacheKeyOf({ ...whole, hop: hopOf() }), key)
   t.equal(
     cacheKeyOf({ ...whole, hop: hopOf({ headers: { a: '1', b: '2' } }) }),
     cacheKeyOf({ ...whole, hop: hopOf({ headers: { b: '2', a: '1' } }) }),
-    'in whichever order headers stand',
+    'headers in any order',
   )
   const credential = { host: 'api.example.org', place: 'header', name: 'Authorization', value: 'Bearer secret-of-a-reader' } as const
   const others = [
@@ -85,7 +85,7 @@ t.test('two requests are the same only where everything is', (t) => {
     { userAgent: 'Carrel of the next version' },
   ].map((change) => cacheKeyOf({ ...whole, ...change }))
   t.equal(new Set([key, ...others]).size, others.length + 1)
-  t.notMatch(others.join(' '), /secret|example|Bearer/, 'nothing of it can be read')
+  t.notMatch(others.join(' '), /secret|example|Bearer/, 'a key reveals none of its parts')
 
   t.ok(isCacheable(hopOf()))
   for (const method of ['HEAD', 'POST', 'PUT', 'DELETE']) t.notOk(isCacheable(hopOf({ method })), method)
@@ -94,11 +94,11 @@ t.test('two requests are the same only where everything is', (t) => {
   t.end()
 })
 
-t.test('what is kept: answers that are one, for the shorter time, and not more than there is room for', (t) => {
+t.test('valid responses are stored for the shorter time, up to the size limit', (t) => {
   let time = 0
   const cache = openResponseCache(() => time)
   const fits = (key: string, response: EgressResponse, seconds = 60, secondsMax = 60) => {
-    cache.keep(key, response, seconds)
+    cache.store(key, response, seconds)
     return cache.find(key, secondsMax)
   }
   t.match(fits('a', answerOf()), { body: 'an answer', cached: true })
@@ -112,31 +112,31 @@ t.test('what is kept: answers that are one, for the shorter time, and not more t
   const given = cache.find('a', 60) as EgressResponse
   given.headers[0] = ['x', 'changed']
   given.body = 'changed'
-  t.match(cache.find('a', 60), { body: 'an answer', headers: [['content-type', 'text/plain']] }, 'whoever gets it has a copy')
+  t.match(cache.find('a', 60), { body: 'an answer', headers: [['content-type', 'text/plain']] }, 'each caller gets a copy')
 
-  for (const status of [200, 404]) cache.keep(`kept ${status}`, answerOf({ status }), 86_400)
-  cache.keep('brief', answerOf(), 5)
+  for (const status of [200, 404]) cache.store(`kept ${status}`, answerOf({ status }), 86_400)
+  cache.store('brief', answerOf(), 5)
   time = 5_000
-  t.equal(cache.find('brief', 60), undefined, 'as long as the service lets it')
-  t.equal(cache.find('kept 200', 5), undefined, 'and as the function that asks wants it')
+  t.equal(cache.find('brief', 60), undefined, 'for the time that the service allows')
+  t.equal(cache.find('kept 200', 5), undefined, 'and for the maximum age of the caller')
   t.ok(cache.find('kept 200', 6))
   time = 3_600_000
-  t.equal(cache.find('kept 404', 86_400), undefined, 'what is not there may be there soon')
+  t.equal(cache.find('kept 404', 86_400), undefined, 'a missing entry is stored for a shorter time')
   t.ok(cache.find('kept 200', 86_400))
 
   const half = 'x'.repeat(500 * 1024)
   t.ok(fits('large', answerOf({ body: half })))
   t.equal(fits('too large', answerOf({ body: half + half })), undefined)
   t.equal(fits('too many headers', answerOf({ headers: Array.from({ length: 100 }, () => ['x', 'y'.repeat(8_000)]) })), undefined)
-  for (let n = 0; n < 40; n++) cache.keep(`large ${n}`, answerOf({ body: half }), 60)
-  t.equal(cache.find('large', 60), undefined, 'the oldest makes room')
+  for (let n = 0; n < 40; n++) cache.store(`large ${n}`, answerOf({ body: half }), 60)
+  t.equal(cache.find('large', 60), undefined, 'the oldest is evicted')
   t.equal(Array.from({ length: 40 }, (_, n) => cache.find(`large ${n}`, 60)).filter(Boolean).length, 32)
-  for (let n = 0; n < 6_000; n++) cache.keep(`small ${n}`, answerOf({ body: '' }), 60)
+  for (let n = 0; n < 6_000; n++) cache.store(`small ${n}`, answerOf({ body: '' }), 60)
   t.equal(Array.from({ length: 6_000 }, (_, n) => cache.find(`small ${n}`, 60)).filter(Boolean).length, 5_000)
   t.end()
 })
 
-t.test('answers are given again to whom they were given, and to nobody else', async (t) => {
+t.test('a cached response is returned only for an equal request', async (t) => {
   let count = 0
   const { way, fetch, closed } = await openWayOut(t, (request, response) => {
     const [path = '', query = ''] = (request.url ?? '').split('?')
@@ -147,13 +147,13 @@ t.test('answers are given again to whom they were given, and to nobody else', as
     if (path === '/moved-for-you') response.writeHead(302, { location: '/there', 'set-cookie': 'session=1' })
     if (path === '/absent') response.statusCode = 404
     if (path === '/error') response.statusCode = 500
-    // As a service does that has been told by a header what to answer others.
+    // As from a service whose response depends on a header of an earlier request.
     response.end(`${count} ${request.headers['x-poison'] ?? ''}`)
   })
   const base = { cacheSeconds: 60, cacheScope: 'plugin-one' }
   const get = (path: string, policy: Partial<EgressPolicy> = {}, more: Record<string, unknown> = {}) =>
     fetch({ url: `https://api.example.org${path}`, ...more }, { ...base, ...policy })
-  /** Whether the second answer is the first. */
+  /** Whether the second response is the first one from the cache. */
   const again = async (path: string, policy?: Partial<EgressPolicy>, more?: Record<string, unknown>) => {
     const [first, second] = [await get(path), await get(path, policy, more)]
     const isSame = first.body === second.body
@@ -179,10 +179,10 @@ t.test('answers are given again to whom they were given, and to nobody else', as
     ['/a?', {}],
   ] as const)
     t.not((await get(path, policy, more)).body, (await get('/a')).body, JSON.stringify([policy, more]))
-  t.match(await get('/a'), { cached: true, body: /^1 $/ }, 'and nobody has changed it meanwhile')
+  t.match(await get('/a'), { cached: true, body: /^1 $/ }, 'and the cached response is unchanged')
   await sleep(1_500)
   t.notOk(await again('/cookie'))
-  t.notOk(await again('/moved-for-you'), 'nor what lies behind what was for somebody')
+  t.notOk(await again('/moved-for-you'), 'nor the target of a personal redirect')
   t.notOk(await again('/error'))
   await sleep(1_500)
   t.notOk(await again('/store?private'))
@@ -192,7 +192,7 @@ t.test('answers are given again to whom they were given, and to nobody else', as
   const post = { method: 'POST', body: 'x' }
   t.not((await get('/post', {}, post)).body, (await get('/post', {}, post)).body)
   const asked = way.asked.length
-  t.equal((await refusal(get('/a', { rules: [] }))).own, 'permission', 'what is not allowed any more is not answered either')
+  t.equal((await refusal(get('/a', { rules: [] }))).own, 'permission', 'a request that is no longer allowed gets no cached response')
   const ended = AbortSignal.abort()
   t.equal((await refusal(fetch('https://api.example.org/a', base, ended))).own, 'closed')
   t.equal(way.asked.length, asked)

@@ -20,7 +20,7 @@ async function errorOf(bytes: string): Promise<unknown> {
   }
 }
 
-t.test('a service that is there is not called unreachable', async (t) => {
+t.test('an invalid response is not reported as an unreachable service', async (t) => {
   const told = async (bytes: string) => describeConnectionProblem('localhost', await errorOf(bytes))
   t.equal(await told('garbage\r\n\r\n'), 'localhost sent something that is not a valid HTTP response.')
   t.equal(await told(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(100_000)}\r\n\r\n`), 'localhost sent larger headers than are accepted.')

@@ -37,7 +37,7 @@ const NONE: Record<string, Buffer> = {
   'a sound in RIFF': latin('RIFF\x24\0\0\0WAVEfmt '),
   'another GIF': latin('GIF88a\0\0'),
   'a late PNG': latin(' \x89PNG\r\n\x1a\n'),
-  'PNG with ends of lines changed': latin('\x89PNG\n\x1a\n'),
+  'PNG with changed line ends': latin('\x89PNG\n\x1a\n'),
   heic: box('ftyp', 'heic', 'mif1', 'heic'),
   video: box('ftyp', 'isom', 'iso2', 'mp41'),
   'a version that reads avif': Buffer.concat([latin('\0\0\0\x10ftypmp41avif'), latin('avif')]),
@@ -62,16 +62,16 @@ async function openCovers(t: Test, answer: RequestListener, change: Record<strin
   return { way, get, refused }
 }
 
-t.test('pictures are known by their first bytes', (t) => {
+t.test('pictures are detected by their first bytes', (t) => {
   for (const [type, bytes] of Object.entries(PICTURES)) t.equal(pictureTypeOf(bytes), type)
   t.equal(pictureTypeOf(latin('GIF87a')), 'image/gif')
-  t.equal(pictureTypeOf(box('ftyp', 'mif1', 'miaf', 'avif')), 'image/avif', 'also where that is not said first')
+  t.equal(pictureTypeOf(box('ftyp', 'mif1', 'miaf', 'avif')), 'image/avif', 'also when it is not the major brand')
   t.equal(pictureTypeOf(box('ftyp', 'avis', 'msf1')), 'image/avif', 'of several pictures')
   for (const [what, bytes] of Object.entries(NONE)) t.equal(pictureTypeOf(bytes), null, what)
   t.end()
 })
 
-t.test('a cover is got as it is, from any public host, and nobody is told more than who asks', async (t) => {
+t.test('a cover is downloaded unchanged from any public host, and requests name only the plugin', async (t) => {
   const jpeg = Buffer.concat([PICTURES['image/jpeg'] as Buffer, Buffer.from(Array.from({ length: 256 }, (_, n) => n))])
   const { way, get } = await openCovers(t, (request, response) => {
     if (request.url === '/moved') response.writeHead(302, { location: 'https://img.other.example.net/cover', 'set-cookie': 'a=b' }).end()
@@ -81,7 +81,7 @@ t.test('a cover is got as it is, from any public host, and nobody is told more t
   for (const path of ['cover.jpg', 'moved', 'packed']) {
     const { bytes, contentType } = await get(`https://covers.example.com/${path}`)
     t.ok(bytes.equals(jpeg), `${path}: byte for byte`)
-    t.equal(contentType, 'image/jpeg', 'whatever the service calls it')
+    t.equal(contentType, 'image/jpeg', 'regardless of the Content-Type')
   }
   t.match(
     way.asked.map(({ method, url, host }) => [method, url, host.replace(/:\d+$/, '')]),
@@ -98,7 +98,7 @@ t.test('a cover is got as it is, from any public host, and nobody is told more t
   }
 })
 
-t.test('covers do not lead into the house', async (t) => {
+t.test('cover URLs cannot reach internal hosts', async (t) => {
   const { way, get, refused } = await openCovers(
     t,
     (request, response) => {
@@ -121,7 +121,7 @@ t.test('covers do not lead into the house', async (t) => {
   for (const url of astray) t.equal((await refused(get(url))).code, 'permission', url)
   t.same(way.asked, [])
   for (const [index, url] of astray.entries()) {
-    // Each from a host of its own, for they would have to wait for their turns.
+    // Each from another host, because requests to one host would wait for its rate limit.
     const { code } = await refused(get(`https://covers${index}.example${index}.com/?${encodeURIComponent(url)}`))
     t.equal(code, 'permission', `redirected to ${url}`)
   }
@@ -138,7 +138,7 @@ t.test('covers do not lead into the house', async (t) => {
   t.match(await refused(get('https://loop.example.com/loop')), { code: 'upstream', message: /redirects more than 5 times/ })
 })
 
-t.test('answers that are no cover', async (t) => {
+t.test('responses that are not covers', async (t) => {
   const { get, refused, way } = await openCovers(t, (request, response) => {
     const kind = decodeURIComponent((request.url ?? '').slice(1))
     const none = NONE[kind]
@@ -170,10 +170,10 @@ t.test('answers that are no cover', async (t) => {
   t.equal((await waiting).code, 'closed')
 })
 
-t.test('one plugin cannot have many names below one asked at any rate', async (t) => {
+t.test('subdomains of one domain share one rate limit', async (t) => {
   const { get, way } = await openCovers(t, (_request, response) => response.end(PICTURES['image/png']))
   const at = performance.now()
   await Promise.all(Array.from({ length: 13 }, (_, n) => get(`https://n${n}.victim.example.com/`)))
-  t.ok(performance.now() - at >= 400, 'ten at once, and five a second')
+  t.ok(performance.now() - at >= 400, 'ten at once, then five a second')
   t.equal(way.asked.length, 13)
 })

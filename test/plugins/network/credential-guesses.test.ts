@@ -25,7 +25,7 @@ t.test('masking of guesses reveals nothing beyond them', (t) => {
   t.equal(
     guessed(front, front.length + token.length, (text) => withoutCredential(text, formatted)),
     front,
-    'not from what the manifest puts in front',
+    'the prefix from the manifest reveals nothing',
   )
   const claims = 'eyJhdWQiOiIxMjM0NSIsImp0aSI6Ij'
   const head = 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9'
@@ -61,7 +61,7 @@ t.test('responses of a host without credentials confirm no guess', async (t) => 
   })
   t.equal((await fetch('https://other.example.org/', { credential })).body, 'wrong horse, correct horse')
   t.equal((await fetch(`https://${HOST}/`, { credential })).body, 'wrong horse, [credential]')
-  t.equal((await fetch(`https://${HOST}/away`, { credential })).body, 'wrong horse, [credential]', 'where they were sent on the way')
+  t.equal((await fetch(`https://${HOST}/away`, { credential })).body, 'wrong horse, [credential]', 'also after a redirect')
   t.ok(await closed())
 })
 

@@ -32,13 +32,13 @@ t.test('a query parameter: added by the server, only for its host, and never rev
   const asked = () => new URL(way.asked.at(-1)?.url ?? '', 'https://x').searchParams.getAll('api_key')
 
   const answer = await get(`${HOST}/search?q=a%20b&api_key=mine&page=2`)
-  t.same(asked(), [SECRET], 'in place of what the plugin has put there')
+  t.same(asked(), [SECRET], 'replaces the value of the plugin')
   t.match(way.asked.at(-1)?.url, /q=a\+b&page=2&api_key=/)
-  t.equal(answer.url, `https://${HOST}/search?q=a%20b&api_key=mine&page=2`, 'the plugin reads its own address')
+  t.equal(answer.url, `https://${HOST}/search?q=a%20b&api_key=mine&page=2`, 'the plugin sees the URL that it sent')
   t.notMatch(JSON.stringify(answer), /cret|%2Fof|%2Bthe/i)
   t.match(JSON.parse(answer.body).url, /page=2&\[credential\]$/)
   await get(`${HOST}/plain?q=a%20b`)
-  t.match(way.asked.at(-1)?.url, /^\/plain\?q=a%20b&api_key=/, 'the rest stays as it is')
+  t.match(way.asked.at(-1)?.url, /^\/plain\?q=a%20b&api_key=/, 'the rest is unchanged')
   await get(`${HOST}/none`)
   t.same(asked(), [SECRET])
   await get('other.example.org/search?q=1')
@@ -46,7 +46,7 @@ t.test('a query parameter: added by the server, only for its host, and never rev
   t.same(way.asked.at(-1)?.url, '/search?q=1')
 
   const moved = await get(`${HOST}/moved?q=1`)
-  t.same(asked(), [SECRET], 'once, though the service has repeated it')
+  t.same(asked(), [SECRET], 'once, although the service repeated it')
   t.notMatch(JSON.stringify(moved), /cret|%2Fof/i)
   t.match(moved.url, /\/there\?q=1&\[credential\]$/)
   await get(`${HOST}/away`)
@@ -54,7 +54,7 @@ t.test('a query parameter: added by the server, only for its host, and never rev
   way.asked.length = 0
   const astray = await refusal(get(`${HOST}/astray?q=1`))
   t.match(astray, { own: 'permission', message: /redirects to another host with the credentials in the address/ })
-  t.equal(way.asked.length, 1, 'another host is not asked')
+  t.equal(way.asked.length, 1, 'the other host gets no request')
   t.same((await refusal(get(`${HOST}/hang-up`))).message, `${HOST} closed the connection before its response was complete.`)
   t.notMatch((await refusal(get(`evil.com/?q=1`))).message, /cret|api_key/)
   t.ok(await closed())
@@ -91,7 +91,7 @@ t.test('a member of a form or of a JSON object', async (t) => {
   await post(JSON_TYPE, '{"q":1}', 'other.example.org')
   t.equal(bodies.at(-1), '{"q":1}', 'another host')
   await post({})
-  t.same(bodies.at(-1), '', 'what has no body has no place for it')
+  t.same(bodies.at(-1), '', 'a request without a body gets no credential')
   const before = bodies.length
   for (const [headers, body, why] of [
     [JSON_TYPE, '[1]', /must be a JSON object/],
@@ -105,7 +105,7 @@ t.test('a member of a form or of a JSON object', async (t) => {
     t.match(message, why)
     t.notMatch(message, /cret/)
   }
-  t.equal(bodies.length, before, 'nothing is sent then')
+  t.equal(bodies.length, before, 'no request is sent')
   t.ok(await closed())
 })
 

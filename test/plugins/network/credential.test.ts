@@ -37,7 +37,7 @@ t.test('credentials go only to their host, whatever the plugin sets', async (t) 
     t.equal((await refusal(fetch(url, { credential }))).own, 'permission', url)
   t.equal(way.asked.length, asked)
   await fetch('https://api.example.org/')
-  t.notMatch(JSON.stringify(way.asked.at(-1)), /secret|a=b/, 'nothing is remembered from one request to the next')
+  t.notMatch(JSON.stringify(way.asked.at(-1)), /secret|a=b/, 'no state remains from one request to the next')
 })
 
 t.test('credentials go only to their scheme and port', async (t) => {
@@ -45,12 +45,12 @@ t.test('credentials go only to their scheme and port', async (t) => {
   const origin = `http://api.example.org:${way.port}`
   const rules = [...POLICY.rules, { host: 'api.example.org', methods: ['GET'], origin, private: true }]
   await fetch(`${origin}/`, { credential, rules })
-  t.notMatch(JSON.stringify(way.asked.at(-1)), /secret/, 'the name alone is not enough where it is also one of the house')
+  t.notMatch(JSON.stringify(way.asked.at(-1)), /secret/, 'the host name alone is not enough for a private host')
   await fetch('https://api.example.org/', { credential, rules })
   t.equal(way.asked.at(-1)?.headers.authorization, credential.value)
   const housed = { ...credential, origin }
   await fetch(`${origin}/`, { credential: housed, rules })
-  t.equal(way.asked.at(-1)?.headers.authorization, credential.value, 'where they are for the house')
+  t.equal(way.asked.at(-1)?.headers.authorization, credential.value, 'at the granted origin')
   await fetch('https://api.example.org/', { credential: housed, rules })
   t.notMatch(JSON.stringify(way.asked.at(-1)), /secret/)
 
@@ -63,8 +63,8 @@ t.test('credentials go only to their scheme and port', async (t) => {
     'https://xapi.example.org/',
   ])
     t.notOk(isFor(credential, hop(url)), url)
-  t.notOk(isFor(credential, hop('https://api.example.org/', true)), 'nor after a redirect from elsewhere')
-  t.notOk(isFor({ ...credential, host: '*.example.org' }, hop('https://api.example.org/')), 'nor to all below a name')
+  t.notOk(isFor(credential, hop('https://api.example.org/', true)), 'nor after a redirect from another host')
+  t.notOk(isFor({ ...credential, host: '*.example.org' }, hop('https://api.example.org/')), 'nor to all subdomains')
   t.ok(await closed())
 })
 
@@ -94,14 +94,14 @@ t.test('plugins never see credentials: not in errors, echoed responses or cached
   t.notMatch(message, /token|Bearer/)
   const broken = { ...credential, value: 'Bearer secret\r\nx: y' }
   const asked = way.asked.length
-  t.equal((await refusal(get('/', { credential: broken }))).own, 'upstream', 'one that no header can hold')
+  t.equal((await refusal(get('/', { credential: broken }))).own, 'upstream', 'a credential that is not a valid header value')
   t.equal(way.asked.length, asked)
 
   const kept = { cacheScope: 'plugin/reader', cacheSeconds: 60 }
   t.notMatch(JSON.stringify(await get('/kept', kept)), /secret/)
   t.match(await get('/kept', kept), { cached: true })
   const other = await get('/kept', { ...kept, credential: { ...credential, value: 'Bearer another-reader' } })
-  t.equal(other.cached, undefined, 'though the scope were the same')
+  t.equal(other.cached, undefined, 'although the scope is the same')
   t.equal((await get('/kept', { ...kept, credential: undefined })).cached, undefined)
   t.ok(await closed())
 })
@@ -111,7 +111,7 @@ t.test('masking removes the credential, and no similar word', (t) => {
   t.equal(of('Bearer abcdefgh', 'abcdefgh Bearer abcdefgh! Bearer'), '[credential] [credential]! Bearer')
   t.equal(of('abcdefgh', 'xabcdefghx'), 'x[credential]x')
   t.equal(of('a+b/c=d&e', 'a%2Bb%2Fc%3Dd%26e'), '[credential]')
-  t.equal(of('$&$1$`x.*', '$&$1$`x.* and x'), '[credential] and x', 'as it stands there')
+  t.equal(of('$&$1$`x.*', '$&$1$`x.* and x'), '[credential] and x', 'literally, not as a pattern')
   t.equal(of('short', 'a short text'), 'a short text')
   t.equal(of('Token short', 'a short text, Token short'), 'a short text, [credential]')
   t.equal(of('', 'a text'), 'a text')
@@ -159,7 +159,7 @@ t.test('a secret is masked in any encoding, and block by block when it is cut', 
       const told = withoutCredential(left + written + right, bearer)
       t.match(told, '[credential]', name)
       t.ok(told.length <= left.length + right.length + '[credential]'.length + 12, `${name}: ${told}`)
-      t.ok(told.startsWith(left.slice(0, -1)) && told.endsWith(right), `${name}: what stands around it stays`)
+      t.ok(told.startsWith(left.slice(0, -1)) && told.endsWith(right), `${name}: the text around it stays`)
     }
 
   const long = { ...credential, value: `Bearer ${secret}${secret.split('').reverse().join('')}` }
@@ -179,10 +179,14 @@ t.test('a secret is masked in any encoding, and block by block when it is cut', 
   const pair = Buffer.from('ada@example.org:correct horse').toString('base64')
   const basic = { ...credential, value: `Basic ${pair}` }
   t.equal(withoutCredential(`sent ${pair}, that is ada@example.org:correct horse`, basic), 'sent [credential], that is [credential]')
-  t.equal(withoutCredential('ada@example.org knows "correct horse"', basic), 'ada@example.org knows "[credential]"', 'a name may be said')
+  t.equal(
+    withoutCredential('ada@example.org knows "correct horse"', basic),
+    'ada@example.org knows "[credential]"',
+    'a user name is not masked',
+  )
   const other = 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJvdGhlciJ9.c29tZXRoaW5nIGVsc2U'
   const signed = { ...credential, value: 'Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJtaW5lIn0.bXkgc2lnbmF0dXJlIGlz' }
-  t.equal(withoutCredential(other, signed), other, 'how another token begins')
+  t.equal(withoutCredential(other, signed), other, 'the common beginning of tokens is not masked')
   t.notMatch(withoutCredential(`a ${signed.value} b`, signed), /bXkgc2|bWluZSJ/)
   t.end()
 })

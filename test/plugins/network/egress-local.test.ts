@@ -33,14 +33,14 @@ const own = async (work: Promise<unknown>) => {
 /** The rule for a configured URL, as for plugins. */
 function ruleOf(address: string, local?: ReadonlySet<string>): EgressRule {
   const ruled = ruleOfAddress(address, { isPrivate: false, local })
-  if ('mistake' in ruled) throw new Error(ruled.mistake)
+  if ('error' in ruled) throw new Error(ruled.error)
   return ruled.rule
 }
 
 t.test('without the setting, no rule allows this machine', async (t) => {
   const { asked, port } = await openService(t, (_request, response) => response.end('fine'))
   for (const address of [`http://localhost:${port}`, `http://127.0.0.1:${port}`, `http://[::1]:${port}`])
-    for (const isPrivate of [false, true]) t.match(ruleOfAddress(address, { isPrivate }), { mistake: /this server itself/ }, address)
+    for (const isPrivate of [false, true]) t.match(ruleOfAddress(address, { isPrivate }), { error: /this server itself/ }, address)
   const origin = `http://127.0.0.1:${port}`
   const forged = { host: '127.0.0.1', methods: ['GET'], origin, private: true, local: true }
   t.equal(await own(openEgress().fetch({ url: `${origin}/` }, { ...POLICY, rules: [forged] }, forever())), 'permission')
@@ -71,7 +71,7 @@ t.test('with the setting, exactly the named host is allowed, if the configuratio
     t.equal(await own(get(url)), 'permission', url)
   t.equal(await own(get(`${base}/`, [...POLICY.rules])), 'permission', 'the setting alone grants a plugin nothing')
   for (const address of [`http://127.0.0.1:${port}`, `http://localhost:${other.port}`, 'http://192.168.1.20:80'])
-    t.match(ruleOfAddress(address, { isPrivate: false, local }), { mistake: String }, address)
+    t.match(ruleOfAddress(address, { isPrivate: false, local }), { error: String }, address)
   // A rule that nobody could have created, for the host of another service.
   const forged = { host: 'localhost', methods: ['GET'], origin: `http://localhost:${other.port}`, private: true, local: true }
   t.equal(await own(get(`http://localhost:${other.port}/`, [forged])), 'permission')
@@ -103,7 +103,7 @@ t.test('redirects may leave it by the same rules, and never lead to it', async (
   t.same(there.asked, [])
   t.notOk(service.asked.some((url) => url.endsWith('/secret')))
   const covers = { caller: 'x', userAgent: 'x', accept: '*/*', bytesMax: 100, deadlineMs: 5_000 }
-  t.equal(await own(egress.download({ ...covers, url: `${base}/` }, forever())), 'permission', 'nor the server itself')
+  t.equal(await own(egress.download({ ...covers, url: `${base}/` }, forever())), 'permission', 'nor does the server download from it')
   t.match(await egress.download({ ...covers, url: `${base}/`, mayBeLocal: true }, forever()), { status: 200 })
   t.equal(await own(egress.download({ ...covers, url: `${base}/beside`, mayBeLocal: true }, forever())), 'permission')
   t.equal(await own(egress.download({ ...covers, url: 'https://api.example.org/', mayBeLocal: true }, forever())), 'permission')
@@ -134,20 +134,16 @@ t.test('its name is not resolved, so DNS cannot redirect it', async (t) => {
     const base = `http://${host}:${port}`
     t.match(await get(`${base}/`, [ruleOf(base, local)]), { body: 'fine' }, host)
   }
-  t.same(looked, [], 'neither by name servers nor by what others say')
+  t.same(looked, [], 'no name server was queried')
   t.equal(asked.length, 2)
 
   const named = `http://rebound.example.org:${port}`
-  t.match(ruleOfAddress(named, { isPrivate: false, local }), { mistake: String }, 'a name is no place, whatever the set says')
+  t.match(ruleOfAddress(named, { isPrivate: false, local }), { error: String }, 'a name without a port is not an allowed host')
   const forged = { methods: ['GET'], private: true, local: true }
   t.equal(await own(get(named, [{ ...forged, host: 'rebound.example.org', origin: named }])), 'permission')
-  t.equal(await own(get('https://api.example.org/', [...POLICY.rules])), 'permission', 'a public name that leads here')
+  t.equal(await own(get('https://api.example.org/', [...POLICY.rules])), 'permission', 'a public name that resolves to this machine')
   for (const host of ['169.254.169.254', '100.100.100.200'])
-    t.equal(
-      await own(get(`http://${host}/`, [{ ...forged, host, origin: `http://${host}` }])),
-      'permission',
-      'where machines are told secrets',
-    )
+    t.equal(await own(get(`http://${host}/`, [{ ...forged, host, origin: `http://${host}` }])), 'permission', 'a metadata service')
   t.equal(asked.length, 2)
   t.same(looked, ['api.example.org'])
 })

@@ -6,14 +6,14 @@ import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
 
 t.setTimeout(240_000)
 
-t.test('the rate of a host is one for all, however its name is spelled, and shared evenly', async (t) => {
+t.test('all spellings of a host share one rate limit, and plugins share it evenly', async (t) => {
   const { way, fetch, closed } = await openWayOut(t)
   const done: string[] = []
   const ask = async (url: string, caller: string, timeoutMs = 15_000) => {
     await fetch({ url, timeoutMs }, { caller })
     done.push(caller)
   }
-  // Tokens come back, five a second, while a busy machine answers.
+  // Five tokens a second are refilled while a busy machine responds.
   const began = performance.now()
   const back = () => Math.min(10, Math.floor((performance.now() - began) / 200))
   const ten = ['api.example.org', 'API.example.org', 'api.example.org:443'].flatMap((host) =>
@@ -24,8 +24,8 @@ t.test('the rate of a host is one for all, however its name is spelled, and shar
   await Promise.all(ten)
   const { own } = await late
   const spare = back()
-  t.ok(own === 'rate_limited' || spare > 0, 'it could not come in time')
-  t.ok(way.asked.length >= 10 && way.asked.length <= 10 + spare, 'so many at once')
+  t.ok(own === 'rate_limited' || spare > 0, 'it could not be sent in time')
+  t.ok(way.asked.length >= 10 && way.asked.length <= 10 + spare, 'the burst')
 
   done.length = 0
   const at = performance.now()
@@ -33,7 +33,7 @@ t.test('the rate of a host is one for all, however its name is spelled, and shar
   await sleep(20)
   const modest = Promise.all([ask('https://api.example.org/', 'modest'), ask('https://api.example.org/', 'modest')])
   await modest
-  t.ok(done.filter((caller) => caller === 'greedy').length <= 4 + spare, `who asks much does not go first: ${done}`)
+  t.ok(done.filter((caller) => caller === 'greedy').length <= 4 + spare, `a plugin with many requests has no priority: ${done}`)
   await Promise.all(greedy)
   t.ok(performance.now() - at > ((14 - spare) / 5) * 1_000 - 400, 'five a second')
 
@@ -42,11 +42,11 @@ t.test('the rate of a host is one for all, however its name is spelled, and shar
     wide.fetch({ url: `https://n${n}.wide.example.org/`, timeoutMs: 300 }, { ...POLICY, caller: `c${n}` }, forever()),
   )
   const results = await Promise.allSettled(names)
-  t.equal(results.filter(({ status }) => status === 'fulfilled').length, 11, 'many names below one are one')
+  t.equal(results.filter(({ status }) => status === 'fulfilled').length, 11, 'subdomains of one domain are one host')
   t.ok(await closed())
 })
 
-t.test('lines for turns and slots: bounded, in order, left when the request ends', async (t) => {
+t.test('queues are bounded and in order, and an aborted request leaves its queue', async (t) => {
   const limiter = openHostRateLimiter()
   const take = (caller: string, deadlineMs: number, signal = forever(), host = 'h') =>
     limiter.take({ host, caller, deadline: performance.now() + deadlineMs, signal })
@@ -60,9 +60,9 @@ t.test('lines for turns and slots: bounded, in order, left when the request ends
   })
   leaving.abort()
   t.match(await left, { own: 'rate_limited' })
-  t.match(await refusal(take('a', 500)), { own: 'rate_limited' }, 'three wait before it')
+  t.match(await refusal(take('a', 500)), { own: 'rate_limited' }, 'three are queued before it')
   await Promise.all(lines)
-  t.same(order, ['a1', 'b1', 'a2', 'b2', 'a3'], 'turn and turn about, and nobody waits behind one who left')
+  t.same(order, ['a1', 'b1', 'a2', 'b2', 'a3'], 'plugins alternate, and no request waits for an aborted one')
   await t.rejects(take('a', 5_000, AbortSignal.abort()))
   for (let n = 0; n < 1_500; n++) await take('a', 0, forever(), `many${n}`)
   await sleep(2_100)
@@ -76,8 +76,8 @@ t.test('lines for turns and slots: bounded, in order, left when the request ends
       () => false,
     )
   while (more < 10 && (await isLetIn())) more++
-  // Five a second come back meanwhile; a host that was forgotten has ten at once.
-  t.ok(more < 10 && more <= 1 + (performance.now() - began) / 200, `others in numbers do not make a host forget: ${more} more`)
+  // Five a second are refilled meanwhile; a forgotten host would have ten at once.
+  t.ok(more < 10 && more <= 1 + (performance.now() - began) / 200, `many other hosts do not reset a host: ${more} more`)
 
   const semaphore = openCallerSemaphore()
   const inside = await Promise.all(Array.from({ length: 6 }, () => semaphore.enter('a', forever())))
@@ -89,7 +89,7 @@ t.test('lines for turns and slots: bounded, in order, left when the request ends
     entered.push(n)
     leave()
   })
-  t.match(await refusal(semaphore.enter('a', forever())), { own: 'rate_limited' }, 'so many wait and no more')
+  t.match(await refusal(semaphore.enter('a', forever())), { own: 'rate_limited' }, 'the queue is full')
   ;(await semaphore.enter('b', forever()))()
   gone.abort()
   t.match(await first, { own: 'rate_limited' })
@@ -106,7 +106,7 @@ t.test('lines for turns and slots: bounded, in order, left when the request ends
 })
 
 t.test('the lowest rate that any plugin states binds all of them, and none is raised', async (t) => {
-  // Held where it is counted what may be sent at once.
+  // The clock is fixed, so that only the burst counts.
   let held: number | null = performance.now()
   const now = () => held ?? performance.now()
   const limiter = openHostRateLimiter(now)
@@ -117,13 +117,13 @@ t.test('the lowest rate that any plugin states binds all of them, and none is ra
   }
   limiter.state('a', { 'slow.example.org': { perMinute: 30, burst: 2 }, '*.wide.example.org': { perMinute: 6 } })
   limiter.state('b', { 'slow.example.org': { perMinute: 60 }, 'fast.example.org': { perMinute: 300, burst: 10 } })
-  t.equal(await atOnce('b', 'slow.example.org'), 2, 'the burst that another states')
+  t.equal(await atOnce('b', 'slow.example.org'), 2, 'the burst that another plugin states')
   t.match(await refusal(take('b', 'slow.example.org', 1_500)), { own: 'rate_limited', message: /may be sent in 2 s/ })
-  t.equal(await atOnce('c', 'x.wide.example.org'), 1, 'of ten seconds, where no burst is stated')
+  t.equal(await atOnce('c', 'x.wide.example.org'), 1, 'the requests of ten seconds without a stated burst')
   t.equal(await atOnce('c', '*.wide.example.org'), 1)
-  t.equal(await atOnce('c', 'wide.example.org'), 10, 'which is not below itself')
+  t.equal(await atOnce('c', 'wide.example.org'), 10, 'a wildcard does not cover its own domain')
   t.equal(await atOnce('c', 'xwide.example.org'), 10)
-  t.equal(await atOnce('b', 'fast.example.org'), 10, 'no more than of any host')
+  t.equal(await atOnce('b', 'fast.example.org'), 10, 'no more than for any host')
 
   const at = performance.now()
   held = null
@@ -133,18 +133,18 @@ t.test('the lowest rate that any plugin states binds all of them, and none is ra
   t.match(await refusal(take('a', 'slow.example.org', 500)), { own: 'rate_limited', message: /in 1 s/ }, 'b still states one a second')
   limiter.state('b', {})
   await take('c', 'slow.example.org', 500)
-  t.ok(performance.now() - at < 4_000, 'who takes back what it stated, or states nothing, binds nobody')
+  t.ok(performance.now() - at < 4_000, 'a plugin without stated rates limits no other')
 
   limiter.state('a', { 'slow.example.org': { perMinute: 30, burst: 2 } })
   held = performance.now() + 3_500_000
   t.equal(await atOnce('b', 'slow.example.org'), 2)
   held += 200_000
-  t.equal(await atOnce('b', 'slow.example.org'), 2, 'what was earned until then was earned at that rate')
+  t.equal(await atOnce('b', 'slow.example.org'), 2, 'tokens until now count at the previous rate')
   held += 2_000
-  t.equal(await atOnce('b', 'slow.example.org'), 10, 'nor does one of which nothing is heard for an hour')
+  t.equal(await atOnce('b', 'slow.example.org'), 10, 'stated rates expire after an hour without requests')
 })
 
-t.test('as many under way as somebody states: others wait in turn, and places are handed on', async (t) => {
+t.test('maxParallel limits requests in flight: others wait in turn, and each end starts the next', async (t) => {
   const limiter = openHostRateLimiter()
   limiter.state('a', { h: { perMinute: 300, burst: 10, maxParallel: 2 } })
   const take = (caller: string, deadlineMs = 5_000, signal = forever()) =>
@@ -159,14 +159,14 @@ t.test('as many under way as somebody states: others wait in turn, and places ar
     return leave
   })
   await sleep(300)
-  t.same(order, [], 'though the rate would let them')
+  t.same(order, [], 'although the rate would allow it')
   gone.abort()
   t.match(await left, { own: 'rate_limited' })
   first()
   first()
   first()
   await sleep(20)
-  t.same(order, ['b1'], 'who leaves does so once')
+  t.same(order, ['b1'], 'releasing twice counts once')
   second()
   await sleep(20)
   t.same(order, ['b1', 'a1'], 'turn and turn about')
@@ -177,7 +177,7 @@ t.test('as many under way as somebody states: others wait in turn, and places ar
   t.equal((await Promise.all([take('a', 0), take('b', 0)])).length, 2, 'none was lost')
 })
 
-t.test('rates of one plugin slow another, and what fails, waits or is redirected gives its place back', async (t) => {
+t.test('rates of one plugin apply to others, and failed, retried and redirected requests release their place', async (t) => {
   const { way, fetch, closed } = await openWayOut(t, (request, response) => {
     if (request.url === '/broken') response.socket?.destroy()
     else if (request.url === '/away') response.writeHead(302, { location: '/' }).end()
@@ -200,11 +200,11 @@ t.test('rates of one plugin slow another, and what fails, waits or is redirected
     both.map(({ body }) => body),
     ['slow', 'slow'],
   )
-  t.ok(performance.now() - at >= 395, 'one after the other, though the second plugin stated nothing')
+  t.ok(performance.now() - at >= 395, 'one after another, although the second plugin states no rate')
   const wide = (name: string) => fetch({ url: `https://${name}.wide.example.org/slow`, timeoutMs: 5_000 }, { rates })
   const since = performance.now()
   await Promise.all([wide('a'), wide('b')])
-  t.ok(performance.now() - since >= 395, 'names below one are one host of that rate')
+  t.ok(performance.now() - since >= 395, 'subdomains are one host for the stated rate')
   t.equal(way.asked.length, 10)
   t.ok(await closed())
 })

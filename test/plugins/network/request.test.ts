@@ -29,7 +29,7 @@ t.test('hosts are compared in the normalized form of the request', async (t) => 
     lookedUp.length = 0
     await listening.fetch({ url }, POLICY, forever())
     t.same(lookedUp, [host], url)
-    t.match(way.asked.at(-1)?.host, new RegExp(`^${host.replaceAll('.', '\\.')}(:|$)`), 'and that is who is asked')
+    t.match(way.asked.at(-1)?.host, new RegExp(`^${host.replaceAll('.', '\\.')}(:|$)`), 'the request goes to that host')
   }
   const asked = way.asked.length
   for (const url of [
@@ -159,7 +159,7 @@ t.test('redirects are new requests under the same rules, and reveal nothing to o
   const back = `https://other.example.org/302?${encodeURIComponent('https://api.example.org/account/delete')}`
   await go(302, back, mine, { credential })
   t.equal(way.asked.length, 3)
-  t.notMatch(JSON.stringify(way.asked[2]), /secret/, 'a stranger does not choose what credentials are used for')
+  t.notMatch(JSON.stringify(way.asked[2]), /secret/, 'a redirect cannot use the credentials')
 
   const form = { method: 'POST', body: 'the form', headers: { 'content-type': 'text/plain' } }
   for (const status of [301, 302, 303]) {
@@ -181,7 +181,7 @@ t.test('redirects are new requests under the same rules, and reveal nothing to o
   }
   await go(302, '/there', { method: 'HEAD' })
   t.equal(way.asked[1]?.method, 'HEAD')
-  t.match(await go(304, '/there'), { status: 304, body: '' }, 'what is none is not followed')
+  t.match(await go(304, '/there'), { status: 304, body: '' }, 'a response that is not a redirect is not followed')
   t.ok(count > 20 && (await closed()))
 })
 

@@ -17,7 +17,7 @@ t.test('a wildcard covers subdomains, but not the domain itself', (t) => {
   t.end()
 })
 
-t.test('a configured URL makes a rule, or returns its mistake', (t) => {
+t.test('a configured URL makes a rule, or returns its error', (t) => {
   const of = (address: unknown, isPrivate: boolean) => ruleOfAddress(address, { isPrivate })
   t.same(of('https://API.example.org/base?x#y', false), {
     rule: { host: 'api.example.org', methods: ['GET', 'POST'], origin: 'https://api.example.org' },
@@ -34,7 +34,7 @@ t.test('a configured URL makes a rule, or returns its mistake', (t) => {
   ] as const) {
     t.same(of(address, true), { rule: { ...rule, methods: ['GET', 'POST'], private: true } }, address)
     const isPublic = address === 'https://nas.lan'
-    t.match(of(address, false), isPublic ? { rule: { host: 'nas.lan' } } : { mistake: /only for a host that is granted/ }, address)
+    t.match(of(address, false), isPublic ? { rule: { host: 'nas.lan' } } : { error: /only for a host that is granted/ }, address)
   }
   for (const isPrivate of [false, true])
     for (const address of [
@@ -51,7 +51,7 @@ t.test('a configured URL makes a rule, or returns its mistake', (t) => {
       ...['http://2130706433/', 'http://0/', 'http://[::1]/', 'http://[::ffff:127.0.0.1]/', 'http://169.254.169.254/', 'http://[fe80::1]/'],
       ...['http://100.100.100.200/', 'http://168.63.129.16/', 'http://[fd00:ec2::254]/', 'http://224.0.0.1/', 'http://255.255.255.255/'],
     ])
-      t.match(of(address, isPrivate), { mistake: /^.{20,200}$/ }, String(address).slice(0, 60))
+      t.match(of(address, isPrivate), { error: /^.{20,200}$/ }, String(address).slice(0, 60))
   t.end()
 })
 
@@ -70,10 +70,14 @@ t.test('a private host gets requests only at the granted origin', async (t) => {
     fetch({ url, method }, { rules: [...POLICY.rules, { ...nas, ...more }] })
   t.match(await get(`${origin}/books`), { status: 200, body: `nas.lan:${way.port}`, url: `${origin}/books` })
   t.match(await get(`${origin}/on`), { url: `${origin}/there` })
-  t.match(await get(`${origin}/away`), { url: 'https://api.example.org/there' }, 'it may send on to what is public')
+  t.match(await get(`${origin}/away`), { url: 'https://api.example.org/there' }, 'it may redirect to a public host')
   const literal = `http://127.0.0.1:${way.port}`
-  t.match(await get(`${literal}/`, { host: '127.0.0.1', origin: literal }), { body: `127.0.0.1:${way.port}` }, 'a number that was granted')
-  t.match(await get(`http://nas.lan:${way.port}/?@x`, { origin: `HTTP://NAS.LAN:${way.port}/path` }), { status: 200 }, 'as URLs compare')
+  t.match(await get(`${literal}/`, { host: '127.0.0.1', origin: literal }), { body: `127.0.0.1:${way.port}` }, 'a granted IP address')
+  t.match(
+    await get(`http://nas.lan:${way.port}/?@x`, { origin: `HTTP://NAS.LAN:${way.port}/path` }),
+    { status: 200 },
+    'URLs are compared in normalized form',
+  )
   const asked = way.asked.length
   for (const url of [
     ...['http://nas.lan/', 'https://nas.lan/', `https://nas.lan:${way.port}/`, 'http://nas.lan:1/', `http://nas.lan.:${way.port}/`],
@@ -86,13 +90,13 @@ t.test('a private host gets requests only at the granted origin', async (t) => {
     ],
   ])
     t.equal((await refusal(get(url))).own, 'permission', url)
-  t.equal((await refusal(get(`${origin}/`, {}, 'POST'))).own, 'permission', 'nor by another method')
+  t.equal((await refusal(get(`${origin}/`, {}, 'POST'))).own, 'permission', 'nor with another method')
   for (const without of [{ private: undefined }, { private: false }, { origin: undefined }, { origin: 'no address' }, { origin: 'null' }])
     t.equal((await refusal(get(`${origin}/`, without))).own, 'permission', JSON.stringify(without))
   t.equal(
     (await refusal(get('https://nas.lan/', { origin: 'https://nas.lan:444' }))).own,
     'permission',
-    'a grant of one port is none of another',
+    'a grant for one port does not cover another',
   )
   t.equal(way.asked.length, asked)
   t.equal((await refusal(get(`${origin}/other-port`))).own, 'permission')

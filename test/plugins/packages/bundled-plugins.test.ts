@@ -33,7 +33,7 @@ t.test('they compile with only the types of the SDK, without Node or server code
     .filter(
       (file) => !/^(node_modules\/.*\/lib\.[\w.]+\.d\.ts|plugin-sdk\/[\w-]+(\.d)?\.ts|plugins\/bundled\/([\w-]+\/)?[\w-]+\.ts)$/.test(file),
     )
-  t.same(others, [], 'written against the kit only')
+  t.same(others, [], 'they import only the SDK')
   t.ok(files.includes('open-library/main.ts'))
 })
 
@@ -73,7 +73,7 @@ t.test('they pass the conformance checks with their saved calls', async (t) => {
     const { code, stdout: said, stderr } = await runTool(path.join(BUNDLED_FOLDER, name), ['test'])
     t.same([code, stderr], [0, ''], said)
     const [, count = '0'] = /(\d+) passed/.exec(said) ?? []
-    t.ok(Number(count) >= passed, `${name}: ${count}, each with a call to make`)
+    t.ok(Number(count) >= passed, `${name}: ${count}, each with a saved call`)
     t.notMatch(said, /save a call/, name)
   }
 })

@@ -78,7 +78,7 @@ t.test('growth of permissions is reported in any order', async (t) => {
   const host = (name: string, methods?: string[]) => ({ host: name, reason: 'x', ...(methods && { methods }) })
   const some = ask({ permissions: { network: [host('a.example.org')], library: ['ratings'], storage: { quotaKB: 16 } } })
   t.same(permissionGrowth(some, some), [])
-  t.same(permissionGrowth(some, ask({ permissions: {} })), [], 'less is no growth')
+  t.same(permissionGrowth(some, ask({ permissions: {} })), [], 'fewer permissions are not growth')
   const cases: [Record<string, unknown>, RegExp][] = [
     [{ permissions: { network: [host('a.example.org', ['POST', 'GET'])] } }, /^sends POST to a\.example\.org$/],
     [{ permissions: { network: [host('*.example.org')] } }, /^connects to \*\.example\.org$/],

@@ -221,21 +221,21 @@ t.test('ambiguous and invalid JSON', async (t) => {
     ['an overlong slash', Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xc0, 0xaf]), Buffer.from('"}')]), /UTF-8/],
     ['two texts', `${whole}${whole}`, /not valid JSON/],
     ['a comment', whole.replace('{', '{/**/'), /not valid JSON/],
-    ['a comma too many', whole.replace(/}$/, ',}'), /not valid JSON/],
+    ['a trailing comma', whole.replace(/}$/, ',}'), /not valid JSON/],
     ['10 MB', Buffer.alloc(10 * 1024 * 1024, 32), new RegExp(`the limit is ${MANIFEST_BYTES_MAX}`)],
-    ['as deep as it may weigh, lists', `${'['.repeat(32_000)}${']'.repeat(32_000)}`, /deeper than/],
-    ['as deep as it may weigh, objects', `${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`, /deeper than/],
+    ['the deepest possible lists', `${'['.repeat(32_000)}${']'.repeat(32_000)}`, /deeper than/],
+    ['the deepest possible objects', `${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`, /deeper than/],
     ['open brackets', '['.repeat(60_000), /not valid JSON/],
-    ['what a terminal obeys', '\x1b]0;title\x07{', /^[ -~]+$/],
+    ['terminal escape codes', '\x1b]0;title\x07{', /^[ -~]+$/],
   ]
   for (const [name, bytes, message] of cases)
     t.throws(() => readManifest(Buffer.from(bytes as string)), { code: 'invalid_value', message }, name)
   t.throws(() => readWith('"id":"org.example.other"'), refused('', /"id" twice/))
-  t.throws(() => readWith('"\\u0069d":"org.example.other"'), refused('', /"id" twice/), 'spelled in another way')
-  t.throws(() => readWith('"x":[{"a":[{}],"b":"}","a":1}]'), refused('', /"a" twice/), 'far inside')
+  t.throws(() => readWith('"\\u0069d":"org.example.other"'), refused('', /"id" twice/), 'with an escape')
+  t.throws(() => readWith('"x":[{"a":[{}],"b":"}","a":1}]'), refused('', /"a" twice/), 'at depth')
   t.throws(() => readWith('"__proto__":{"capabilities":{}}'), refused('', /__proto__/))
   t.throws(() => readWith('"config":{"\\u005f_proto__":1}'), refused('', /__proto__/))
-  t.throws(() => readWith('"x":"\\u0000"'), refused('', /NUL/), 'the database could not keep it')
+  t.throws(() => readWith('"x":"\\u0000"'), refused('', /NUL/), 'the database cannot store it')
   t.throws(() => readWith('"x":["\\ud800"]'), refused('', /half a character/))
   t.throws(() => readWith('"\\udc00":1'), refused('', /half a character/))
   t.ok(
@@ -275,8 +275,8 @@ t.test('any manifest is accepted or refused fast, without exceptions', async (t)
       return true
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'invalid_value') return false
-      const faults = error.details as { message: string }[]
-      return faults.length <= 20 && faults.every(({ message }) => message.length < 1_000)
+      const errors = error.details as { message: string }[]
+      return errors.length <= 20 && errors.every(({ message }) => message.length < 1_000)
     }
   }
   assertInTime(

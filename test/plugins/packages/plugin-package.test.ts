@@ -194,7 +194,7 @@ t.test('one changed byte in any file, a file added or removed', async (t) => {
   }
   for (const name of ['LICENSE', 'icon.png', 'locales/de.json', 'main.js.map'])
     t.throws(() => readPackage(changed((files) => files.set(name, Buffer.from('x')))), refused(/does not list it/), name)
-  t.same(readPackage(changed((files) => files.delete(SIGNATURE))).signedBy, [], 'nobody signed what has no signature')
+  t.same(readPackage(changed((files) => files.delete(SIGNATURE))).signedBy, [], 'a package without signatures has no signers')
 })
 
 t.test('with any changed byte the archive is refused or has the same content', async (t) => {
@@ -227,18 +227,14 @@ t.test('incomplete, duplicate, false and invalid lists', async (t) => {
     const main = list.files.find(({ name }) => name === 'main.js')
     return { ...list, files: list.files.map((file) => (file.name === 'README.md' ? main : file)) }
   })
-  t.throws(() => readPackage(twice), refused(/"main\.js" twice/), 'one twice in the place of another')
+  t.throws(() => readPackage(twice), refused(/"main\.js" twice/), 'one file twice, and another missing')
   const changes: [string, (list: { files: Listed[] } & Record<string, unknown>) => unknown, RegExp][] = [
     ['a file left out', (list) => void list.files.pop(), /does not list it/],
     ['nothing', (list) => void list.files.splice(0), /does not list it/],
-    [
-      'a file that is not there',
-      (list) => void list.files.push({ name: 'LICENSE', size: 0, sha256: sha256(Buffer.alloc(0)) }),
-      /not in the package/,
-    ],
+    ['a missing file', (list) => void list.files.push({ name: 'LICENSE', size: 0, sha256: sha256(Buffer.alloc(0)) }), /not in the package/],
     ['itself', (list) => void list.files.push({ name: INTEGRITY, size: 0, sha256: '' }), /not in the package/],
     ['the signatures', (list) => void list.files.push({ name: SIGNATURE, size: 0, sha256: '' }), /not in the package/],
-    ['what every object has', (list) => void list.files.push({ name: 'constructor', size: 0, sha256: '' }), /not in the package/],
+    ['a name of Object.prototype', (list) => void list.files.push({ name: 'constructor', size: 0, sha256: '' }), /not in the package/],
     ['another size', (list) => void Object.assign(list.files[0] as Listed, { size: 0 }), /differs from its entry/],
     ['another hash', (list) => void Object.assign(list.files[0] as Listed, { sha256: sha256(Buffer.alloc(0)) }), /differs from its entry/],
     [
@@ -256,17 +252,17 @@ t.test('incomplete, duplicate, false and invalid lists', async (t) => {
     ['null among the files', (list) => ({ ...list, files: [null] }), /not a list/],
     ['files without name', (list) => ({ ...list, files: list.files.map(() => ({})) }), /not a list/],
     [
-      'names that cannot be said',
+      'names that cannot be printed',
       (list) => ({ ...list, files: list.files.map((file) => ({ ...file, name: { toString: 1 } })) }),
       /not a list/,
     ],
     ['sizes as texts', (list) => ({ ...list, files: list.files.map((file) => ({ ...file, size: String(file.size) })) }), /not a list/],
-    ['names that a terminal obeys', (list) => void list.files.push({ name: `\x1b[2J${'\u202e'}`, size: 0, sha256: '' }), /^[ -~]+$/],
+    ['names with terminal escape codes', (list) => void list.files.push({ name: `\x1b[2J${'\u202e'}`, size: 0, sha256: '' }), /^[ -~]+$/],
   ]
   for (const [name, change, message] of changes) t.throws(() => readPackage(listing(change)), refused(message), name)
   const texts: [string, (text: string) => string, RegExp][] = [
     ['a member twice', (text) => text.replace('{', '{"id":"org.example.other",'), /"id" twice/],
-    ['a mark in front', (text) => `\ufeff${text}`, /byte order mark/],
+    ['a byte order mark', (text) => `\ufeff${text}`, /byte order mark/],
     ['no JSON', (text) => text.slice(1), /not valid JSON/],
     ['deep', () => '['.repeat(15_000) + ']'.repeat(15_000), /nested deeper/],
     ['nothing', () => '', /not valid JSON/],
@@ -298,9 +294,9 @@ t.test('invalid signatures, and those that anybody can make', async (t) => {
     ['over the hash of the list', [{ publicKey, signature: other(createHash('sha512').update(listed).digest()) }], /is invalid/],
     ['over the list with a line behind', [{ publicKey, signature: other(`${listed}\n`) }], /is invalid/],
     ['by another key', [{ publicKey, signature: other(listed, STRANGER) }], /is invalid/],
-    ['said to be another’s', [{ publicKey: publicKeyText(STRANGER), signature }], /is invalid/],
+    ['with the key of another signer', [{ publicKey: publicKeyText(STRANGER), signature }], /is invalid/],
     [
-      'one that holds and one that does not',
+      'one valid and one invalid',
       [
         { publicKey, signature },
         { publicKey: publicKeyText(STRANGER), signature },
@@ -340,7 +336,7 @@ t.test('invalid signatures, and those that anybody can make', async (t) => {
       /not an Ed25519 key/,
     ],
     ['no key', [{ publicKey: '', signature }], /not an Ed25519 key/],
-    ['a point that is none', [{ publicKey: Buffer.alloc(32, 2).toString('base64'), signature }], /Ed25519 key|is invalid/],
+    ['a point that is not on the curve', [{ publicKey: Buffer.alloc(32, 2).toString('base64'), signature }], /Ed25519 key|is invalid/],
   ]
   for (const [name, value, message] of cases) t.throws(() => readPackage(withSignatures(value)), refused(message), name)
 })

@@ -20,7 +20,7 @@ function refusedFor(given: Upgrade): string | null {
   }
 }
 
-t.test('a later version takes the place of the one that runs', async (t) => {
+t.test('a newer version replaces the running one', async (t) => {
   for (const version of ['1.2.1', '1.10.0', '2.0.0-rc.1']) t.equal(refusedFor(upgrade(version)), null, version)
   for (const version of ['1.1.9', '1.2.0-rc.1', '0.10.0'])
     t.match(refusedFor(upgrade(version)), /^conflict: .* is older than 1\.2\.0/, version)
@@ -28,11 +28,11 @@ t.test('a later version takes the place of the one that runs', async (t) => {
   t.equal(
     refusedFor(upgrade('1.0.0', { before: { version: '1.2.0', signedBy: [], runningVersionId: null } })),
     null,
-    'an older one where none runs',
+    'an older version when none runs',
   )
 })
 
-t.test('what somebody else has signed needs a word of the administrator', async (t) => {
+t.test('a version with another signature needs the confirmation of an administrator', async (t) => {
   t.match(refusedFor(upgrade('1.3.0', { signedBy: ['other'] })), /^conflict: .* is not signed with the key of/)
   t.equal(refusedFor(upgrade('1.3.0', { signedBy: ['other'], trustNewKey: true })), null)
 })

@@ -124,16 +124,16 @@ t.test('bombs and false sizes take no more memory than the limit for unpacking',
   const piece = deflateRawSync(Buffer.alloc(MB), { level: 9, finishFlush: constants.Z_SYNC_FLUSH })
   const bomb = Buffer.concat([...Array.from({ length: 200 }, () => piece), deflateRawSync(Buffer.alloc(0))])
   const cases: [string, Buffer][] = [
-    ['200 MB that say so', forge([{ name: 'a', method: 8, packed: bomb, size: 200 * MB, crc: 0 }])],
-    ['200 MB that say 1 KB', forge([{ name: 'a', method: 8, packed: bomb, size: 1024, crc: 0 }])],
-    ['200 MB that say nothing', forge([{ name: 'a', method: 8, packed: bomb, size: 0, crc: 0 }])],
-    ['200 MB that say the most', forge([{ name: 'a', method: 8, packed: bomb, size: 20 * MB, crc: 0 }])],
+    ['200 MB, declared', forge([{ name: 'a', method: 8, packed: bomb, size: 200 * MB, crc: 0 }])],
+    ['200 MB, declared as 1 KB', forge([{ name: 'a', method: 8, packed: bomb, size: 1024, crc: 0 }])],
+    ['200 MB, declared as 0', forge([{ name: 'a', method: 8, packed: bomb, size: 0, crc: 0 }])],
+    ['200 MB, declared as the maximum', forge([{ name: 'a', method: 8, packed: bomb, size: 20 * MB, crc: 0 }])],
     [
-      '64 that are 19 MB each',
+      '64 entries of 19 MB each',
       forge(Array.from({ length: 64 }, (_, index) => ({ name: `f${index}`, method: 8, packed: bomb, size: 19 * MB, crc: 0 }))),
     ],
-    ['a few bytes that say 20 MB', forge([deflated('a', bytes('x'), { size: 20 * MB })])],
-    ['stored, and 20 MB are said', forge([{ name: 'a', size: 20 * MB }])],
+    ['a few bytes, declared as 20 MB', forge([deflated('a', bytes('x'), { size: 20 * MB })])],
+    ['stored, declared as 20 MB', forge([{ name: 'a', size: 20 * MB }])],
   ]
   for (const [name, archive] of cases) {
     const before = process.memoryUsage.rss()
@@ -218,7 +218,7 @@ t.test('names that leave the folder, or that systems interpret differently, are 
     readZip(forge([{ name: `\x1b[31m\u009b${'x'.repeat(5_000)}` }]), anything)
   } catch (error) {
     const { message } = error as Error
-    t.match(message, /^[ -~]{20,200}$/, 'what a terminal would obey is not in the message')
+    t.match(message, /^[ -~]{20,200}$/, 'the message has no terminal escape codes')
   }
 })
 
@@ -326,7 +326,7 @@ t.test('too many entries', async (t) => {
   const many = forge(Array.from({ length: 70_000 }, (_, index) => ({ name: `f${index}` })))
   for (const count of [70_000, 64, 1]) {
     for (const at of [8, 10]) many.writeUInt16LE(count & 0xffff, many.length - 22 + at)
-    t.throws(() => readZip(many, anything), ZipError, `${count} of 70 000 are said`)
+    t.throws(() => readZip(many, anything), ZipError, `${count} of 70,000 are declared`)
   }
   t.throws(() => readZip(forge([]), anything), /0 entries/)
 })

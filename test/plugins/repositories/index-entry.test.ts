@@ -45,7 +45,7 @@ t.test('the index entry of a package', async (t) => {
       versions: [versionEntry({ manifest: read({ permissions: {} }), sha256: 'b'.repeat(64) }, lies)],
     },
   ]
-  t.ok(signIndex(indexOf({ plugins }), newKey()), 'and such an index can be signed')
+  t.ok(signIndex(indexOf({ plugins }), newKey()), 'such an index can be signed')
 })
 
 t.test('a package must match its entry, in any order', async (t) => {

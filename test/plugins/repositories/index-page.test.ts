@@ -47,7 +47,7 @@ t.test('a publisher’s text never becomes markup', async (t) => {
         {
           ...entry,
           ...{ id: nasty, name: nasty, summary: nasty, author: { name: nasty } },
-          // One alone: what is no version cannot be sorted, and no index that is read has one.
+          // Only one version, because invalid versions cannot be sorted, and no valid index contains one.
           versions: entry.versions.slice(0, 1).map((one) => ({
             ...one,
             version: nasty,
@@ -63,7 +63,7 @@ t.test('a publisher’s text never becomes markup', async (t) => {
     keys: [publicKey],
   })
   t.notMatch(page, /<script|<img|<[a-z]+[^>]*\son/i)
-  t.match(page, /default-src &#39;none&#39;/, 'and nothing would run if it did')
+  t.match(page, /default-src &#39;none&#39;/, 'and the policy would block scripts')
   t.notMatch(page, /unsafe-eval|script-src/)
 })
 

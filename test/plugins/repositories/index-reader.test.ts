@@ -32,7 +32,7 @@ t.test('the largest index costs the main thread a small part of its reading', as
   t.ok(beside < direct / 2, 'of computing')
   t.match(read, { name: index.name, url: index.url, sequence: 1, plugins: 1_100, publicKey, revoked: [] })
   t.same(JSON.parse(read.text), index)
-  t.match(await readIndexBeside({ ...signed, publicKey: null }, never), { publicKey }, 'it says who has signed it')
+  t.match(await readIndexBeside({ ...signed, publicKey: null }, never), { publicKey }, 'it returns the signing key')
 })
 
 t.test('errors are the same in this thread and in another', async (t) => {

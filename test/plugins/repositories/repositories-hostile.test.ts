@@ -111,7 +111,7 @@ t.test('a hostile web server cannot forge an index', async (t) => {
       /another host by a redirect/,
     ],
     [
-      'a redirect into the house',
+      'a redirect to an internal host',
       { [INDEX]: (_, response) => redirect(response, 'https://127.0.0.1/index.json') },
       /another host by a redirect/,
     ],
@@ -131,12 +131,12 @@ t.test('a hostile web server cannot forge an index', async (t) => {
     t.same({ ...after, error: null }, good, `${name}: the last good index stays`)
     t.ok(
       opened.asked.slice(before).every(({ host }) => /^plugins\.example\.org/.test(host)),
-      `${name}: nobody else is asked`,
+      `${name}: no other host gets a request`,
     )
   }
   t.same(await repositories.listAvailable(), available)
   Object.assign(files, signed)
-  t.match(await repositories.refresh(id), { sequence: 5, error: null }, 'and all is well when the publisher is back')
+  t.match(await repositories.refresh(id), { sequence: 5, error: null }, 'the next valid index is accepted')
 })
 
 t.test('an index may be redirected within its host, and compressed', async (t) => {
@@ -149,7 +149,7 @@ t.test('an index may be redirected within its host, and compressed', async (t) =
   files['/real.json'] = (_, response) =>
     response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(INDEX_BYTES_MAX + 1, 32)))
   const [known] = await repositories.list()
-  t.match((await repositories.refresh(known?.id as string)).error, /exceeds/, 'what unpacks to too much is not taken')
+  t.match((await repositories.refresh(known?.id as string)).error, /exceeds/, 'an index that decompresses to too much is refused')
 })
 
 t.test('a download from a very slow server is aborted', async (t) => {
@@ -167,7 +167,7 @@ t.test('a download from a very slow server is aborted', async (t) => {
   files[INDEX] = index
   files['/carrel/packages/1.1.0.plugin'] = drip
   t.match(await refusal(repositories.install({ repositoryId: id, pluginId: 'org.example.echo', userId: null })), { code: 'unavailable' })
-  t.ok(performance.now() - started < 30_000, 'the server drips for ever')
+  t.ok(performance.now() - started < 30_000, 'the server would send forever')
 })
 
 t.test('the number of revoked ranges of a plugin is limited', async (t) => {

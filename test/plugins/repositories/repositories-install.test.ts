@@ -64,7 +64,7 @@ t.test('available plugins, and why some cannot be installed', async (t) => {
   t.match(await refusal(install('org.example.echo')), conflict(/is disabled/))
   await repositories.setEnabled(id, true)
   await database('plugin_repositories').update({ expires_at: new Date(Date.now() - 1_000) })
-  t.same(await repositories.listAvailable(), { plugins: [], total: 0 }, 'an index that has expired offers nothing')
+  t.same(await repositories.listAvailable(), { plugins: [], total: 0 }, 'an expired index offers nothing')
   t.match(await refusal(install('org.example.echo')), conflict(/has expired; refresh it first/))
 })
 
@@ -81,7 +81,7 @@ t.test('only the package in the index is installed', async (t) => {
     ['nothing', Buffer.alloc(0), conflict(/has 0 bytes, but the index lists/)],
     ['a hundred megabytes', (_, response) => endless(response, 100), { code: 'unavailable', message: /exceeds/ }],
     ['none', (_, response) => response.writeHead(404).end(), { code: 'unavailable', message: /answers 404/ }],
-    ['a redirect into the house', (_, response) => redirect(response, 'https://127.0.0.1/a'), { code: 'invalid_value' }],
+    ['a redirect to an internal host', (_, response) => redirect(response, 'https://127.0.0.1/a'), { code: 'invalid_value' }],
   ]
   for (const [name, file, refused] of attacks) {
     files[at] = file
@@ -94,7 +94,7 @@ t.test('only the package in the index is installed', async (t) => {
   files[at] = (_, response) => redirect(response, 'https://releases.example.net/far/away')
   t.match(await repositories.install(echo), { version: '1.1.0', plugin: { key: 'org.example.echo' } })
   t.equal((await repositories.listAvailable()).plugins[0]?.installedVersion, '1.1.0')
-  t.match(await repositories.install({ ...echo, version: '1.0.0' }), { version: '1.0.0' }, 'an older one by its number')
+  t.match(await repositories.install({ ...echo, version: '1.0.0' }), { version: '1.0.0' }, 'an older version by its number')
 
   const entry = entryOf([two])
   const promised = entry.versions[0] as (typeof entry.versions)[number]

@@ -37,7 +37,7 @@ async function open(t: Test) {
     t.teardown(() => child.kill('SIGKILL'))
     const until = Date.now() + PATIENCE_MS
     while (!(await point())) {
-      if (Date.now() > until || child.exitCode !== null) throw new Error('It did not come so far.')
+      if (Date.now() > until || child.exitCode !== null) throw new Error('The process did not reach this point.')
       await sleep(20)
     }
     child.kill('SIGKILL')
@@ -90,10 +90,10 @@ t.test('killed between a revocation and the stop of the revoked version', async 
   // As after the index, which was the last thing that the server stored.
   await addRevocations(database, id, [{ sha256: null, pluginKey: echo.key, versionRange: null, reason: 'It leaks' }])
   t.match(await repositories.refresh(id), { error: null })
-  t.same(revoked, [], 'the index brings nothing new')
+  t.same(revoked, [], 'the index has no new revocations')
   repositories.start()
   for (let times = 0; times < 100 && revoked.length === 0; times++) await sleep(20)
-  t.match(revoked, [[{ key: echo.key, running: true, reason: 'It leaks' }]], 'a server that starts looks at what runs')
+  t.match(revoked, [[{ key: echo.key, running: true, reason: 'It leaks' }]], 'a starting server checks running versions')
 })
 
 t.test('killed between the index and its revocations', async (t) => {

@@ -60,7 +60,7 @@ t.test('revocations', async (t) => {
   ]
   publish({ ...both, sequence: 2, revoked: others })
   await repositories.refresh(id)
-  t.same(revoked, [], 'others are none of its business')
+  t.same(revoked, [], 'revocations of other plugins have no effect')
   publish({ ...both, sequence: 3, revoked: [...others, { sha256: names.two.sha256, reason: 'It sends what people read' }] })
   await repositories.refresh(id)
   t.same(revoked, [[{ ...names.two, running: true, reason: 'It sends what people read' }]])
@@ -72,7 +72,7 @@ t.test('revocations', async (t) => {
   )
   t.equal(await findRevocation(database, { ...names.two, sha256: 'b'.repeat(64) }), null)
   await repositories.refresh(id)
-  t.equal(revoked.length, 1, 'it is told once')
+  t.equal(revoked.length, 1, 'it is reported once')
 
   publish({ ...both, sequence: 4, revoked: [{ id: 'org.example.echo', range: '<1.1.0', reason: 'Old' }] })
   await repositories.refresh(id)
@@ -82,7 +82,7 @@ t.test('revocations', async (t) => {
       ['1.0.0', false, 'Old'],
       ['1.1.0', true, 'It sends what people read'],
     ],
-    'the first stays, though the newest index does not name it any more',
+    'the first revocation stays, although the newest index no longer has it',
   )
   t.match(
     await findRevocation(database, { ...names.one, version: '1.1.0-rc.1', sha256: 'c'.repeat(64) }),
@@ -92,7 +92,7 @@ t.test('revocations', async (t) => {
   t.match(await refusal(repositories.install({ ...echo, version: '1.0.0' })), conflict(/It was revoked: Old/))
 
   await repositories.remove(id)
-  t.match(await findRevocation(database, names.one), { reason: 'Old' }, 'and all of them when the repository is gone')
+  t.match(await findRevocation(database, names.one), { reason: 'Old' }, 'all revocations stay after the repository is deleted')
   t.match(await findRevocation(database, names.two), { reason: /sends/ })
 })
 
@@ -111,7 +111,7 @@ t.test('indexes are refreshed periodically until close', async (t) => {
   const { id } = await add(repositories)
   publish({ ...both, sequence: 2 })
   await sleep(100)
-  t.equal((await repositories.get(id)).sequence, 1, 'not before it is started')
+  t.equal((await repositories.get(id)).sequence, 1, 'no refresh before the start')
   repositories.start()
   repositories.start()
   for (let times = 0; times < 3_000 && (await repositories.get(id)).sequence < 2; times++) await sleep(20)
@@ -120,12 +120,12 @@ t.test('indexes are refreshed periodically until close', async (t) => {
   await sleep(100)
   const before = asked.length
   await sleep(150)
-  t.equal(asked.length, before, 'what is disabled is not fetched')
+  t.equal(asked.length, before, 'a disabled repository is not fetched')
   await repositories.setEnabled(id, true)
   await repositories.close()
   const closed = asked.length
   await sleep(150)
-  t.equal(asked.length, closed, 'nothing is fetched after the end')
+  t.equal(asked.length, closed, 'nothing is fetched after close')
 })
 
 t.test('close cancels downloads', async (t) => {
@@ -137,7 +137,7 @@ t.test('close cancels downloads', async (t) => {
   const started = performance.now()
   await repositories.close()
   t.ok(performance.now() - started < 10_000, 'long before its deadline')
-  t.match(await refreshing, { sequence: 1, error: null }, 'which is no mistake of the repository')
+  t.match(await refreshing, { sequence: 1, error: null }, 'which is not an error of the repository')
 })
 
 t.test('limits of repositories and revocations', async (t) => {
@@ -155,10 +155,10 @@ t.test('limits of repositories and revocations', async (t) => {
   t.equal(
     await findRevocation(database, { key: 'org.example.echo', version: '1.0.0', sha256: 'b'.repeat(64) }),
     null,
-    'all of it is undone',
+    'the whole transaction is rolled back',
   )
   publish({ ...both, sequence: 4, revoked: revoked.slice(0, 1) })
-  t.match(await repositories.refresh(id), { sequence: 4, error: null }, 'those that are known cost nothing')
+  t.match(await repositories.refresh(id), { sequence: 4, error: null }, 'known revocations do not count again')
 
   for (let number = 1; number < 20; number++)
     t.type(await addRepository(database, { url: `https://${number}.example.org/`, name: 'x', publicKey, repositoriesMax: 20 }), 'string')
@@ -169,7 +169,7 @@ t.test('limits of repositories and revocations', async (t) => {
   t.match(await refusal(add(repositories)), conflict(/the limit of 20 repositories is reached/))
 })
 
-t.test('a repository that is added again begins with no older index', async (t) => {
+t.test('a repository that is added again refuses an older index', async (t) => {
   const { repositories, publish } = await openTestRepositories(t)
   const { id } = await add(repositories)
   publish({ ...both, sequence: 5 })

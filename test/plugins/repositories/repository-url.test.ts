@@ -5,10 +5,10 @@ t.test('a URL refers to a folder', async (t) => {
   const folder = 'https://plugins.example.org/carrel/'
   for (const given of ['', 'index.json', '../carrel', './', '../carrel/index.json']) t.equal(folderOf(folder + given), folder, given)
   t.equal(folderOf('https://PLUGINS.example.org/carrel'), folder)
-  t.equal(folderOf('https://plugins.example.org:443/carrel'), folder, 'the port that it has anyway')
+  t.equal(folderOf('https://plugins.example.org:443/carrel'), folder, 'the default port is dropped')
   t.equal(folderOf('https://plugins.example.org'), 'https://plugins.example.org/')
   t.equal(folderOf('https://bücher.example/a'), 'https://xn--bcher-kva.example/a/')
-  t.equal(folderOf('https://example.org/my-index.json'), 'https://example.org/my-index.json/', 'only a file of this name')
+  t.equal(folderOf('https://example.org/my-index.json'), 'https://example.org/my-index.json/', 'only index.json is dropped')
 })
 
 t.test('or it is refused, with the path in the request', async (t) => {

@@ -75,16 +75,16 @@ t.test('a compromised runner reaches neither the database nor the data folder no
   if (confinement.forks) {
     const found = standIn(confinement, cluster)
     for (const act of ['connect', 'superuser', 'guessed', 'password', 'list', 'environment', 'memory', 'descriptor', 'passwd'])
-      t.equal(found[act], 'ENOENT', `${act}: there is no such thing in its world`)
+      t.equal(found[act], 'ENOENT', `${act}: it does not exist in its namespaces`)
     t.equal(found['signal'], 'ESRCH')
     t.match(found['write'], /EROFS|EACCES/)
-  } else t.comment('this system has no namespaces for us')
+  } else t.comment('this system permits no namespaces')
 
   const bare = { words: ['/usr/bin/env', '-i'], stdin: 'ignore', forks: false } as const
   const found = standIn(bare, cluster)
-  t.equal(found['connect'], 'connected', 'as the same user without any wall it reaches the socket')
+  t.equal(found['connect'], 'connected', 'as the same user without confinement, it reaches the socket')
   t.equal(found['superuser'], '28000')
-  t.equal(found['guessed'], '28P01', 'and gets nowhere without the password')
+  t.equal(found['guessed'], '28P01', 'but cannot sign in without the password')
 })
 
 t.test('an unresponsive runner ends with the server, also by kill -9', async (t) => {

@@ -14,26 +14,23 @@ t.test('strict: one runner for each place', async (t) => {
   t.notOk(placement.isShared('one'))
 })
 
-t.test(
-  'grouped: plugins together, but not the programs of the server, those that want to be alone, and those under suspicion',
-  async (t) => {
-    const placement = createPlacement('grouped')
-    t.equal(placement.placeOf(one, 0), SHARED_PLACE)
-    t.equal(placement.placeOf(server, 0), 'templates')
-    t.equal(placement.placeOf({ ...one, alone: true }, 0), 'one')
-    placement.blame({ suspects: ['one', 'other'] }, 0)
-    t.equal(placement.placeOf(one, 1), 'one')
-    t.equal(placement.placeOf(other, 1), 'other')
-    t.equal(placement.clear(other), true, 'it was another')
-    t.equal(placement.clear(other), false)
-    t.equal(placement.placeOf(other, 1), SHARED_PLACE)
-    placement.blame({ culprit: 'one' }, 2)
-    t.equal(placement.clear(one), false, 'who is known to have done it stays alone whatever it answers')
-    t.equal(placement.placeOf(one, 60_000), 'one')
-    placement.tidy(601_000)
-    t.equal(placement.placeOf(one, 601_000), SHARED_PLACE, 'for ten minutes')
-  },
-)
+t.test('grouped: plugins share a runner; programs of the server, programs that run alone and suspected plugins do not', async (t) => {
+  const placement = createPlacement('grouped')
+  t.equal(placement.placeOf(one, 0), SHARED_PLACE)
+  t.equal(placement.placeOf(server, 0), 'templates')
+  t.equal(placement.placeOf({ ...one, alone: true }, 0), 'one')
+  placement.blame({ suspects: ['one', 'other'] }, 0)
+  t.equal(placement.placeOf(one, 1), 'one')
+  t.equal(placement.placeOf(other, 1), 'other')
+  t.equal(placement.clear(other), true, 'it was another')
+  t.equal(placement.clear(other), false)
+  t.equal(placement.placeOf(other, 1), SHARED_PLACE)
+  placement.blame({ culprit: 'one' }, 2)
+  t.equal(placement.clear(one), false, 'the known cause stays alone after any answer')
+  t.equal(placement.placeOf(one, 60_000), 'one')
+  placement.tidy(601_000)
+  t.equal(placement.placeOf(one, 601_000), SHARED_PLACE, 'for ten minutes')
+})
 
 t.test('a place that keeps killing its runner waits longer and longer, until a call succeeds', async (t) => {
   const placement = createPlacement('strict')

@@ -28,7 +28,7 @@ t.test('an idle runner ends, one for a single program soon after that program', 
   t.notOk(isIdle({ ...USE, isBusy: true }, 1e9, 60_000))
   t.ok(isIdle({ ...USE, isTemporary: true }, 2_001, 60_000))
   t.notOk(isIdle({ ...USE, isTemporary: true, sessions: 1 }, 2_001, 60_000))
-  t.ok(isIdle({ ...USE, isTemporary: true }, 501, 500), 'no later than any other')
+  t.ok(isIdle({ ...USE, isTemporary: true }, 501, 500), 'not later than any other')
 })
 
 t.test('memory has a soft and a hard limit', async (t) => {
@@ -51,9 +51,9 @@ t.test('one late answer of any length is not a violation', async (t) => {
 
 t.test('the known cause of an exit is to blame, or else the only running place', async (t) => {
   t.equal(culpritOf('a', ['b'], false), 'a')
-  t.equal(culpritOf('', ['b'], false), '', 'it was closed before: no place that is still there is to blame')
+  t.equal(culpritOf('', ['b'], false), '', 'the cause was closed before: no remaining place is to blame')
   t.equal(culpritOf(null, ['b'], false), 'b')
-  t.equal(culpritOf(null, ['b'], true), null, 'a runner that never was ready ran nothing')
+  t.equal(culpritOf(null, ['b'], true), null, 'a runner that was never ready ran nothing')
   t.equal(culpritOf(null, ['a', 'b'], false), null)
   t.equal(culpritOf(null, [], false), null)
 })

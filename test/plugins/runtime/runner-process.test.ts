@@ -32,7 +32,7 @@ t.test('a compromised runner costs only its calls, whatever it sends', async (t)
     t.equal(await other.call('echo', act, LONG), act)
     t.equal(await call('echo', act, LONG), act)
   }
-  t.equal(await call('act', { act: 'forges' }), 'first', 'answers to what was not asked, or asked of others, are nobody’s')
+  t.equal(await call('act', { act: 'forges' }), 'first', 'answers to unknown calls, or to calls of others, are ignored')
   t.equal(await call('echo', 'x'), 'x')
   t.equal(await other.call('echo', 'x'), 'x')
   const grownMb = (process.memoryUsage().rss - before) / 1e6
@@ -40,7 +40,7 @@ t.test('a compromised runner costs only its calls, whatever it sends', async (t)
 })
 
 t.test(
-  'nothing that a runner sends holds up this process: its header says what it is and how long, and is judged before the rest is read',
+  'no message of a runner blocks this process: kind and length are in the header, which is checked before the body is read',
   async (t) => {
     const { open } = openGuests(t, { runnerPath })
     const { call, fails } = open('act: 0', { concurrency: 1 })
@@ -93,7 +93,7 @@ t.test('a runner that stops reading or is suspended is killed, and its queued me
   const begun = performance.now()
   const lost = Array.from({ length: 10 }, () => fails('echo', large, LONG))
   for (const { code } of await Promise.all([deaf, ...lost])) t.match(code, /crash|timeout/)
-  t.ok(performance.now() - begun < 30_000, 'in seconds, not when its time is up')
+  t.ok(performance.now() - begun < 30_000, 'within seconds, not at its deadline')
   t.equal(await call('echo', 2, LONG), 2)
 
   // The busy runner and the spare: a call misses the first; the other is noticed by its silence.
@@ -110,7 +110,7 @@ t.test('all runners stuck at once: each is killed, and waiting calls are handled
   )
   const waiting = open('', { place: 'waiting' })
   const failures = stuck.map(({ fails }) => fails('indexOf', null, { cpuMs: 100, wallMs: 1_000 }))
-  await eventually(() => supervisor.state().runners >= 6, 'all to be there')
+  await eventually(() => supervisor.state().runners >= 6, 'all runners to start')
   t.equal(await waiting.call('echo', 'served', { cpuMs: 1_000, wallMs: 20_000 }), 'served')
   for (const { code } of await Promise.all(failures)) t.match(code, /cpu|timeout|crash/)
 })
@@ -124,7 +124,7 @@ t.test('an isolate closed inside an uninterruptible function does not keep a cor
   await sleep(100)
   stuck.guest.close()
   t.match(await closed, { code: 'closed' })
-  await eventually(() => !runnersOf().includes(runner as number), 'its runner to go')
+  await eventually(() => !runnersOf().includes(runner as number), 'its runner to end')
   t.equal(await other.call('echo', 2), 2)
 })
 
@@ -149,7 +149,7 @@ t.test('code that keeps crashing is not restarted in a loop', async (t) => {
   while (performance.now() < deadline) {
     tries += 1
     t.match(await fails('echo', null, LONG), { code: /cpu|timeout|crash|load/ })
-    t.equal(await other.call('echo', tries, LONG), tries, 'others do not wait for it')
+    t.equal(await other.call('echo', tries, LONG), tries, 'other plugins do not wait for it')
   }
   t.ok(tries <= 7, `${tries} tries in four seconds: each waits longer than the one before`)
 
@@ -173,12 +173,12 @@ t.test('a compromised runner has no privileges, no secrets and no network', asyn
   await call('echo', 1)
   process.kill(runnersOf('hostile-runner.mjs')[0] as number, 'SIGUSR1')
   const found = (await call('act', { act: 'explore', port: (door.address() as AddressInfo).port }, LONG)) as Record<string, unknown>
-  t.notMatch(said.join(), /Debugger|SIGUSR1/, 'no debugger listens, and nothing ends, whatever signal comes')
+  t.notMatch(said.join(), /Debugger|SIGUSR1/, 'no signal starts a debugger or ends the process')
   t.same(found['environment'], [])
   t.equal(found['words'], 2)
   for (const act of ['read', 'readOwnEnvironment', 'readServer', 'list', 'write', 'spawn', 'worker', 'inspector', 'wasi'])
     t.equal(found[act], 'ERR_ACCESS_DENIED', act)
-  t.same((found['descriptors'] as string[])[3], 'true', 'the one socket that it has')
+  t.same((found['descriptors'] as string[])[3], 'true', 'its only socket')
 
   const [pid] = runnersOf('hostile-runner.mjs') as [number]
   t.equal(readFileSync(`/proc/${pid}/environ`, 'latin1'), '')
@@ -190,9 +190,8 @@ t.test('a compromised runner has no privileges, no secrets and no network', asyn
   } else t.comment('this system has no setpriv')
   // Root sees the interfaces of any process; otherwise the attempt itself must show it.
   const interfaces = readFileSync(`/proc/${pid}/net/dev`, 'latin1').match(/^\s*\w+:/gm) ?? []
-  if (interfaces.length === 1)
-    t.match(String(found['connect']), /ECONNREFUSED|ENETUNREACH|EADDRNOTAVAIL/, 'there is nothing in its network')
-  else t.comment('this system lets nobody cut a process off from the network')
+  if (interfaces.length === 1) t.match(String(found['connect']), /ECONNREFUSED|ENETUNREACH|EADDRNOTAVAIL/, 'its network is empty')
+  else t.comment('this system cannot isolate a process from the network')
   const files = readdirSync(`/proc/${pid}/fd`).map(Number)
   t.ok(files.includes(3) && files.length < 30, `${files.length} descriptors: three of its own, the socket, and those of its event loop`)
 
@@ -219,29 +218,26 @@ t.test('a healthy runner enforces budgets while another is stuck', async (t) => 
   t.ok((times[25] as number) < 100, `half of the calls of another took less than ${Math.round(times[25] as number)} ms`)
 })
 
-t.test(
-  'a runner that was killed is taken off the list of processes by what started it, whatever the first process of the system does',
-  async (t) => {
-    const { open, supervisor } = openGuests(t)
-    await open('echo: (value) => value').call('echo', 1)
-    const [pid] = runnersOf() as [number]
-    const parentOf = () => {
-      try {
-        return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1])
-      } catch {
-        return null
-      }
+t.test('the parent of a killed runner reaps it, regardless of the first process of the system', async (t) => {
+  const { open, supervisor } = openGuests(t)
+  await open('echo: (value) => value').call('echo', 1)
+  const [pid] = runnersOf() as [number]
+  const parentOf = () => {
+    try {
+      return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1])
+    } catch {
+      return null
     }
-    const parent = parentOf()
-    const parents = new Set<number>()
-    const watch = setInterval(() => {
-      const now = parentOf()
-      if (now !== null) parents.add(now)
-    }, 1)
-    supervisor.close()
-    await eventually(() => parentOf() === null, 'the end of the runner')
-    clearInterval(watch)
-    parents.delete(parent as number)
-    t.same([...parents], [], 'it never was a child of anybody else')
-  },
-)
+  }
+  const parent = parentOf()
+  const parents = new Set<number>()
+  const watch = setInterval(() => {
+    const now = parentOf()
+    if (now !== null) parents.add(now)
+  }, 1)
+  supervisor.close()
+  await eventually(() => parentOf() === null, 'the end of the runner')
+  clearInterval(watch)
+  parents.delete(parent as number)
+  t.same([...parents], [], 'it was never a child of another process')
+})

@@ -144,7 +144,7 @@ async function explode(
     const tookMs = Math.round(performance.now() - begun)
     t.ok(ENDS.includes(error.code) && error.message.length <= 4_096, `${what}: ${error.code} after ${tookMs} ms`)
     t.ok(tookMs < budget.wallMs + 2_000, what)
-    t.equal(await bystander, n, 'another is served meanwhile')
+    t.equal(await bystander, n, 'another guest is served meanwhile')
     // Memory is checked periodically: remains of the bomb may kill the process of the same plugin once more.
     const next = () => call('echo', what, { cpuMs: 500, wallMs: 30_000 })
     t.equal(await next().catch((cause) => (cause.code === 'memory' ? next() : Promise.reject(cause))), what, 'and the next call')
@@ -206,7 +206,7 @@ t.test('a flood of log lines is limited', async (t) => {
     ['wide', 32],
   ] as const) {
     const said: unknown[] = []
-    t.equal(await call(name, null, { cpuMs: 2_000, wallMs: 30_000 }, { onSay: (_, payload) => said.push(payload) }), 'said')
+    t.equal(await call(name, null, { cpuMs: 2_000, wallMs: 30_000 }, { onOutput: (_, payload) => said.push(payload) }), 'said')
     t.equal(said.length, most)
     t.ok(JSON.stringify(said).length < 200_000)
   }
@@ -232,7 +232,7 @@ t.test('leaked memory is freed with its isolate, and the process does not grow',
   for (let before = -1; before < atFirst; before = atFirst, atFirst = supervisor.state().residentBytes) await sleep(1_000)
   // 64 MB, of which at most one or two isolates of 16 exist at a time.
   const calls = sizeOf('calls that leak', { main: 2_000, full: 4_000 })
-  t.ok((await run(calls)) <= 1_016, 'no isolate serves more than a thousand')
+  t.ok((await run(calls)) <= 1_016, 'no isolate serves more than a thousand calls')
   const grownMb = (supervisor.state().residentBytes - atFirst) / 1e6
   t.ok(grownMb < 40, `${Math.round(grownMb)} MB more after ${calls} calls`)
 })

@@ -13,7 +13,7 @@ const onRequest = async (kind: string, payload: unknown) => {
   if (kind === 'fetch') return { status: 200, url: 'https://example.org/', headers: [['content-type', 'text/plain']], body: '{"a":[1]}' }
   return kind === 'library.entries' ? { entries: [{ seriesId: 'x' }], nextCursor: null } : { any: ['thing'] }
 }
-const ASKING = { onRequest }
+const CALL_LIMITS = { onRequest }
 const LONG = { cpuMs: 5_000, wallMs: 20_000 }
 
 /** Every answer of a context, and every way in which it can fail. */
@@ -74,10 +74,10 @@ t.test('no reachable object leads out of the plugin’s realm', async (t) => {
     { memoryMbMax: 128 },
     COLLECT,
   )
-  const { count, strange } = (await call('scan', null, LONG, ASKING)) as { count: number; strange: unknown[] }
+  const { count, strange } = (await call('scan', null, LONG, CALL_LIMITS)) as { count: number; strange: unknown[] }
   t.ok(count > 500, `${count} objects were looked at`)
   t.same(strange, [])
-  const reached = (await call('functions', null, LONG, ASKING)) as string[]
+  const reached = (await call('functions', null, LONG, CALL_LIMITS)) as string[]
   t.same(
     reached.filter((one) => !['undefinedundefinedundefined', 'true', 'TypeError', 'SyntaxError', '[object Promise]'].includes(one)),
     [],
@@ -97,19 +97,19 @@ t.test('errors of the server reveal nothing', async (t) => {
     {},
     COLLECT,
   )
-  const failures = (await call('fail', null, LONG, ASKING)) as [string, string, string, string[], boolean][]
+  const failures = (await call('fail', null, LONG, CALL_LIMITS)) as [string, string, string, string[], boolean][]
   t.ok(failures.length >= 14, `${failures.length} of them`)
   for (const [code, message, stack, keys, hasNoCause] of failures) {
     t.match(code, /^(server|permission)$/)
     t.notMatch(`${message} ${stack}`, /ECONNREFUSED|10\.0|srv|token|node_modules|runner|sandbox\.mjs/)
-    t.notOk(`${message} ${stack}`.includes(process.cwd()), 'nor where the server lies')
+    t.notOk(`${message} ${stack}`.includes(process.cwd()), 'nor the path of the server')
     t.same([keys, hasNoCause], [['code'], true])
   }
-  const { frames } = (await call('stacks', null, LONG, ASKING)) as { frames: [boolean, boolean, string | null][] }
+  const { frames } = (await call('stacks', null, LONG, CALL_LIMITS)) as { frames: [boolean, boolean, string | null][] }
   for (const [, , file] of frames) t.match(file ?? 'test.js', /^(test|prelude|web|url)\.js$/, 'no file of this machine')
   t.ok(
     frames.every(([, isHidden, file]) => isHidden || file === 'test.js' || file === null),
-    'functions of the prelude are not handed out',
+    'functions of the prelude are not accessible',
   )
 })
 
@@ -146,15 +146,15 @@ t.test('whatever a plugin does to its own realm, its requests carry its own iden
   t.match(answer, /^(object|failed)$/)
   for (const one of asked) t.match(one, ['storage.get', Object])
   const said: unknown[] = []
-  t.equal(await call('log', null, BUDGET, { onSay: (kind, payload) => said.push([kind, payload]) }), 'said')
+  t.equal(await call('log', null, BUDGET, { onOutput: (kind, payload) => said.push([kind, payload]) }), 'said')
   for (const [kind, payload] of said as [string, object][]) {
     t.match(kind, /^(log|progress)$/)
     t.equal(Object.getPrototypeOf(payload), Object.prototype)
   }
   t.type((await guest.call('object', '1', BUDGET, { more: '{"callId":"x","plugin":{},"config":{},"userConfig":{}}' })).text, 'string')
   await t.rejects(call('throws'), { code: 'thrown' })
-  t.equal((await call('echo', 5)) as number, 5, 'and it goes on')
-  t.equal((Object.prototype as { reference?: unknown }).reference, undefined, 'nothing of it is here')
+  t.equal((await call('echo', 5)) as number, 5, 'and it still works')
+  t.equal((Object.prototype as { reference?: unknown }).reference, undefined, 'this process is unchanged')
 })
 
 t.test('outside, every value is text, and invalid JSON is refused', async (t) => {
@@ -203,7 +203,7 @@ t.test('outside, every value is text, and invalid JSON is refused', async (t) =>
   })
   t.equal(isFine, true)
   t.ok(asked.length > 5)
-  t.same(asked, JSON.parse(JSON.stringify(asked)), 'plain values all of them')
+  t.same(asked, JSON.parse(JSON.stringify(asked)), 'all are plain values')
   t.equal(({} as { a?: unknown }).a, undefined)
 })
 
@@ -238,7 +238,7 @@ t.test('anything can be thrown, and gives a short message', async (t) => {
       t.ok(error.message.length <= 4_096 && (error.own ?? '').length <= 64, `${error.message.length} characters`)
     }
   t.equal(await call('floats'), 1)
-  t.equal(await call('echo', 1), 1, 'a rejection that nobody looks at ends nothing')
+  t.equal(await call('echo', 1), 1, 'an unhandled rejection ends nothing')
   for (const code of [
     'throw { get message() { for (;;); } }',
     'throw { toString() { for (;;); } }',
@@ -325,6 +325,6 @@ t.test('the sandbox uses the tested versions of its dependencies', async (t) => 
     encoding: 'utf8',
     timeout: 20_000,
   })
-  t.equal(stdout, 'refused undefined', 'no code runs while an object is copied out')
-  t.equal(Number(process.versions.node.split('.')[0]), 24, 'its permission model, too, was tried with this one')
+  t.equal(stdout, 'refused undefined', 'no code runs while an object is copied')
+  t.equal(Number(process.versions.node.split('.')[0]), 24, 'its permission model was tested with this version')
 })

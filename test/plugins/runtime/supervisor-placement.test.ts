@@ -29,14 +29,14 @@ t.test('grouped plugins share one process, and the server’s own programs have 
   const { open, supervisor } = openGuests(t, { isolation: 'grouped' })
   const guests = Array.from({ length: 5 }, (_, n) => open('', { place: `plugin ${n}` }))
   for (const [n, { call }] of guests.entries()) t.equal(await call('echo', n), n)
-  await eventually(() => runnersOf().length === 2, 'one that serves and a spare')
+  await eventually(() => runnersOf().length === 2, 'the shared runner and a spare')
   const { plugin: _, ...own } = pluginProgram('', { place: 'own', sources: [{ name: 'own.js', code: 'register({ echo: (x) => x })' }] })
   t.equal((await supervisor.open(own).call('echo', '1', BUDGET)).text, '1')
   await eventually(() => runnersOf().length === 3, 'one more')
   const passing = open('', { place: 'passing', alone: true })
   t.equal(await passing.call('echo', 1), 1)
   passing.guest.close()
-  await eventually(() => runnersOf().length === 3, 'who is alone takes his process along')
+  await eventually(() => runnersOf().length === 3, 'the process of a single program ends with it')
 })
 
 t.test('a plugin that kills a shared process is identified, and calls of others are repeated', async (t) => {
@@ -47,11 +47,11 @@ t.test('a plugin that kills a shared process is identified, and calls of others 
   const [shared] = runnersOf()
   const { asked, onRequest } = waitForDeath(2)
   const waiting = [first, second].map(({ call }, n) => call('waits', n, LONG, { onRequest }))
-  await eventually(() => asked() === 2, 'both are at it')
+  await eventually(() => asked() === 2, 'both calls to run')
   t.match(await guilty.fails('kills'), { code: /cpu|timeout|crash/ })
   t.same(await Promise.all(waiting), [0, 1], 'nobody else notices')
-  t.equal(asked(), 4, 'each was asked for once more, and no more than that')
-  t.notOk(runnersOf().includes(shared as number), 'the process is gone')
+  t.equal(asked(), 4, 'each host call was repeated once, and only once')
+  t.notOk(runnersOf().includes(shared as number), 'the process has ended')
   await guilty.call('echo', 1)
   const innocent = await Promise.all([first, second].map(({ call }) => call('echo', 2)))
   t.same(innocent, [2, 2])
@@ -66,12 +66,12 @@ t.test('when the cause is unknown, each plugin runs alone: one is identified, an
   await eventually(() => runnersOf().length === 2, 'a spare')
   const { asked, onRequest } = waitForDeath(2)
   const waiting = guests.map(({ call }, n) => call('waits', n, LONG, { onRequest }))
-  await eventually(() => asked() === 2, 'both are at it')
+  await eventually(() => asked() === 2, 'both calls to run')
   process.kill(runnersOf()[0] as number, 'SIGKILL')
   t.same(await Promise.all(waiting), [0, 1])
-  t.equal(asked(), 4, 'both were done once more')
+  t.equal(asked(), 4, 'both were repeated once')
   t.same(await Promise.all(guests.map(({ call }) => call('echo', 3))), [3, 3])
-  await eventually(() => supervisor.state().runners === 2, 'one for both, and a spare')
+  await eventually(() => supervisor.state().runners === 2, 'one runner for both, and a spare')
 
   // Again; this time one of them crashes once more when it runs alone.
   const [bad, good] = guests as [(typeof guests)[0], (typeof guests)[0]]
@@ -79,14 +79,14 @@ t.test('when the cause is unknown, each plugin runs alone: one is identified, an
   const hanging = bad.fails('asksAndHangs', null, LONG, bads)
   const again = waitForDeath(1)
   const fine = good.call('waits', 'fine', LONG, again)
-  await eventually(() => again.asked() === 1 && bads.asked() === 1, 'both are at it')
+  await eventually(() => again.asked() === 1 && bads.asked() === 1, 'both calls to run')
   process.kill(runnersOf()[0] as number, 'SIGKILL')
   t.equal(await fine, 'fine')
-  await eventually(() => bads.asked() === 2, 'the other is at it again too')
+  await eventually(() => bads.asked() === 2, 'the other call runs again too')
   const alive = runnersOf()
   for (const pid of alive) process.kill(pid, 'SIGKILL')
-  t.match(await hanging, { code: 'crash' }, 'a second time is one too many')
-  await eventually(() => !runnersOf().some((pid) => alive.includes(pid)), 'all to be gone')
+  t.match(await hanging, { code: 'crash' }, 'a call is repeated only once')
+  await eventually(() => !runnersOf().some((pid) => alive.includes(pid)), 'all to end')
   await sleep(100)
   t.equal(await good.call('echo', 4), 4)
 })
@@ -121,7 +121,7 @@ t.test('old isolates are replaced without failing calls', async (t) => {
   for (let times = 0; times < 48; times++) await call('count')
   const slow = call('count', 'slowly', LONG, { onRequest })
   t.same(await call('count'), [1, 1], 'another serves already')
-  t.same(await slow, [49, 1], 'and what was under way ends where it had begun')
+  t.same(await slow, [49, 1], 'and a running call ends in its isolate')
   await Promise.all(
     Array.from({ length: 3 }, async () => {
       for (let times = 0; times < 60; times++) {
@@ -131,8 +131,8 @@ t.test('old isolates are replaced without failing calls', async (t) => {
       }
     }),
   )
-  t.ok(Math.max(...counts) <= 50, `none served more than ${Math.max(...counts)}`)
-  t.ok(counts.filter((count) => count === 1).length >= 3, 'three of them at least have begun anew')
+  t.ok(Math.max(...counts) <= 50, `no isolate served more than ${Math.max(...counts)}`)
+  t.ok(counts.filter((count) => count === 1).length >= 3, 'at least three isolates were replaced')
 
   const aged = openGuests(t, { renewal: { ageMsMax: 1_000 } }).open('count: () => ++count', {}, 'let count = 0')
   t.same([await aged.call('count'), await aged.call('count')], [1, 2])

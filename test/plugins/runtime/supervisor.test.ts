@@ -61,7 +61,7 @@ t.test('values are transferred in both directions', async (t) => {
   t.match(await fails('big'), { code: 'invalid_result', message: /100000/ })
   t.match(await fails('missing'), { code: 'not_implemented' })
   t.match(await call('echo', 'x'.repeat(10_000_000)).catch((error: unknown) => error), { code: 'invalid_argument' })
-  t.equal(await call('echo', 1), 1, 'none of it has ended the isolate')
+  t.equal(await call('echo', 1), 1, 'the isolate still works')
 })
 
 t.test('a runner that is killed, suspended or exceeds its memory costs one call', async (t) => {
@@ -83,7 +83,7 @@ t.test('a runner that is killed, suspended or exceeds its memory costs one call'
   const stopped = fails('hang', { cpuMs: 100, wallMs: 60_000 })
   await sleep(50)
   for (const pid of runnersOf()) process.kill(pid, 'SIGSTOP')
-  t.match(await stopped, { code: 'timeout' }, 'one that does not answer is ended')
+  t.match(await stopped, { code: 'timeout' }, 'an unresponsive runner is terminated')
   for (const pid of runnersOf()) process.kill(pid, 'SIGCONT')
   t.equal(await call('echo', 3), 3)
   t.match(await fails('swell', { cpuMs: 5_000, wallMs: 10_000 }), { code: /memory|crash/ })
@@ -119,9 +119,9 @@ t.test('a runner contains nothing valuable', async (t) => {
   const reached = (await call('reach')) as string[]
   for (const name of reached.slice(0, 7)) t.match(name, /Error$/, name)
   t.equal(await call('imports'), 'refused')
-  t.notMatch(String(await call('stack')), /runner|node_modules|work\//, 'no path of this machine in a stack')
+  t.notMatch(String(await call('stack')), /runner|node_modules|work\//, 'stacks contain no path of this machine')
   const [pid] = runnersOf()
-  t.equal(readFileSync(`/proc/${pid}/environ`, 'latin1'), '', 'an empty environment')
+  t.equal(readFileSync(`/proc/${pid}/environ`, 'latin1'), '', 'the environment is empty')
   const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1')
   t.match(command, /--permission\0--allow-addons/)
   t.notMatch(command, /allow-(child-process|worker|fs-write|net|inspector)/)
@@ -175,7 +175,7 @@ t.test('idle runners end, and close leaves none', async (t) => {
   await call('echo', 1)
   for (let tries = 0; tries < 100 && supervisor.state().runners > 0; tries++) await sleep(50)
   t.equal(supervisor.state().runners, 0)
-  t.equal(await call('echo', 2), 2, 'and come back when they are needed')
+  t.equal(await call('echo', 2), 2, 'a new runner starts when one is needed')
   supervisor.close()
   for (let tries = 0; tries < 100 && supervisor.state().runners > 0; tries++) await sleep(20)
   t.equal(supervisor.state().runners, 0)
@@ -189,7 +189,7 @@ t.test('code that continues after its answer is terminated', async (t) => {
   const next = () => guest.call('echo', '1', { cpuMs: 100, wallMs: 60_000 })
   // On a busy machine the code may still run, and take the next call with it.
   t.equal(JSON.parse((await next().catch(next)).text), 1)
-  t.ok(performance.now() - begun < 30_000, 'nobody waits for it')
+  t.ok(performance.now() - begun < 30_000, 'no call waits for it')
 })
 
 t.test('many places share few runners', async (t) => {

@@ -119,7 +119,7 @@ t.test('errors have a line and column', async (t) => {
   ]
   for (const [template, message, line, column] of table) {
     const read = await templates.read(template)
-    if (!('error' in read)) return t.fail(`${template.slice(0, 60)} was read as right`)
+    if (!('error' in read)) return t.fail(`${template.slice(0, 60)} was accepted`)
     t.match(read.error.message, message, template.slice(0, 60))
     if (line !== null) t.equal(read.error.line, line, `line of ${template.slice(0, 60)}`)
     if (column !== null) t.equal(read.error.column, column, `column of ${template.slice(0, 60)}`)
@@ -150,10 +150,10 @@ t.test('prototypes and constructors are not accessible', async (t) => {
   t.equal(
     await render('{{constructor.constructor}} {{toString}} {{hasOwnProperty}}', hostile),
     'own own own',
-    'own members are data like any other',
+    'own members are ordinary data',
   )
   t.equal(await render('{{metadata.title}}', hostile), 'T')
-  t.equal(await render('{{polluted}}{{metadata.polluted}}', {}), '', 'nothing has been left behind')
+  t.equal(await render('{{polluted}}{{metadata.polluted}}', {}), '', 'no prototype was changed')
   t.equal(await render('{{lookup this "constructor"}}', {}), '')
   // The parser would take an object instead of a text for its own syntax tree.
   for (const odd of [{ type: 'Program', body: [] }, ['x'], 7, null, undefined]) {
@@ -184,7 +184,7 @@ t.test('bombs are stopped within their budget, and the next template is rendered
     t.ok(tookMs < 1_500, `stopped after ${tookMs} ms`)
     t.equal(await render('{{metadata.title}}'), 'the long way home')
   }
-  t.equal((await render('{{padStart "x" 100000}}')).length, 1_000, 'a long text needs a long template')
+  t.equal((await render('{{padStart "x" 100000}}')).length, 1_000, 'a length argument is limited')
 })
 
 t.test('the used fields are reported by trace and by outline', async (t) => {
@@ -237,7 +237,7 @@ t.test('the used fields are reported by trace and by outline', async (t) => {
   t.equal(
     await render('{{#each metadata.genres}}{{lookup @root.externalIds.[plugin:anilist] "id"}}{{/each}}'),
     '47114711',
-    'what is asked for is there',
+    'the field exists',
   )
 })
 

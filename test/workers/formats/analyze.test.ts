@@ -174,7 +174,7 @@ t.test('bad input, each with its type and message', async (t) => {
     t.same(types(analysis), expected, label)
     t.match(analysis.problems[0]?.message, message, label)
     t.ok(processCpuMs() - started < 5_000, `${label}, in time`)
-    t.equal(analysis.file?.bytes, bytes.length, `${label}: the file's facts are there`)
+    t.equal(analysis.file?.bytes, bytes.length, `${label}: the facts of the file are present`)
     const fatal = expected.some((type) => type.endsWith('!'))
     if (!fatal) t.ok(analysis.cover, `${label}: another page is the cover`)
   }
@@ -270,7 +270,7 @@ t.test('a file that changes during analysis', async (t) => {
     change(path)
     const analysis = await running
     t.match(analysis.problems, [{ type: 'other' satisfies BookErrorType, fatal: true, message: /changed while/ }], label)
-    t.ok(analysis.file, 'its facts are those from before, so that the next scan sees the difference')
+    t.ok(analysis.file, 'its size and time are those from before, so that the next scan sees the difference')
   }
   const path = join(folder, 'vanishes')
   writeFileSync(path, bytes)

@@ -61,7 +61,7 @@ t.test('short and long entries, stored and deflated, plain and as gzip', async (
         const plain = await entry(`${name}.${kind}`)
         t.equal(plain.isGzip, false)
         t.equal(plain.bytes, data.length)
-        t.equal(plain.whole !== null, name !== 'long', 'only what is short is in memory')
+        t.equal(plain.whole !== null, name !== 'long', 'only short entries are in memory')
         t.ok((await all(plain)).equals(data), `${name} ${kind}`)
         for (const [start, end] of [
           [1, Math.min(10, data.length)],
@@ -144,7 +144,7 @@ t.test('entries are checked once for each version of their file', async (t) => {
   t.equal(checked.size, 1)
   writeFileSync(path, buildZip([{ name: 'long', data: Buffer.concat([Buffer.from('y'), LONG.subarray(1)]) }]))
   await new Promise((resolve) => setTimeout(resolve, 2_100))
-  t.match(await ask('long'), { problem: { message: /damaged/ } }, 'another version, another check')
+  t.match(await ask('long'), { problem: { message: /damaged/ } }, 'a new version is checked again')
 })
 
 t.test('a file that changes while it is read fails', async (t) => {

@@ -45,7 +45,7 @@ t.test('reads no more of an entry than necessary', async (t) => {
   const text = Buffer.alloc(500_000, 'no picture ')
   t.equal(measureEntry(text.length, reading(text)), null)
   t.same(reads.slice(0, 3), [2048, 2048, 65536])
-  t.equal(reads.at(-1), 2048, 'text is given up after the first look')
+  t.equal(reads.at(-1), 2048, 'text is refused after the first read')
 })
 
 t.test('other files are not pictures', async (t) => {

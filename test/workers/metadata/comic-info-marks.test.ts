@@ -23,6 +23,6 @@ t.test('a million marks in a ComicInfo delay neither the analysis nor the exit o
     const { stdout } = await promisify(execFile)(process.execPath, [child, path], { timeout: 90_000, killSignal: 'SIGKILL' })
     const { pageCount, problems } = JSON.parse(stdout) as { pageCount: number; problems: { type: string }[] }
     t.equal(pageCount, 2)
-    t.same([...new Set(problems.map(({ type }) => type))], ['metadata'], 'a remark, no fault of the file')
+    t.same([...new Set(problems.map(({ type }) => type))], ['metadata'], 'a remark, not a problem of the file')
   }
 })

@@ -32,10 +32,10 @@ t.test('lists as programs write them', async (t) => {
   }
   t.same(read(written), expected)
   t.same(read(written.replaceAll('\n', '\r\n')), expected, 'line ends of Windows')
-  t.same(read(`\ufeff${written}`), expected, 'a mark of the byte order')
+  t.same(read(`\ufeff${written}`), expected, 'a byte order mark')
   const utf16 = Buffer.from(`\ufeff${written.replace('utf-8', 'utf-16')}`, 'utf16le')
   t.same(read(utf16), expected, 'UTF-16')
-  t.same(read(Buffer.from(utf16).swap16()), expected, 'UTF-16 the other way round')
+  t.same(read(Buffer.from(utf16).swap16()), expected, 'UTF-16, big endian')
   t.same(
     read(written.replaceAll(/(<\/?)(ReadingList|Name|Books?)\b/g, (_, open, name: string) => open + name.toLowerCase())),
     expected,
@@ -51,7 +51,7 @@ t.test('entities and white space in text', async (t) => {
   t.match(first("Series='single \"quotes\"' Number=' 1A '"), { series: 'single "quotes"', number: '1A' }, 'no space around')
   t.match(first('Series="A & B"'), { series: 'A & B' }, 'a stray ampersand is forgiven')
   t.match(first('Series="Asterix – Čapek 本 😀"'), { series: 'Asterix – Čapek 本 😀' })
-  t.match(first('Number="1"'), { series: '', number: '1', volume: '', year: '' }, 'what is missing is empty')
+  t.match(first('Number="1"'), { series: '', number: '1', volume: '', year: '' }, 'missing attributes are empty')
   t.equal(first(`Series="${'x'.repeat(1_000)}"`)?.series.length, 500)
   const cut = first(`Series="${'x'.repeat(499)}😀"`)?.series ?? ''
   t.ok(cut.isWellFormed() && cut.length <= 500, 'no half of a character')
@@ -65,7 +65,7 @@ t.test('entities and white space in text', async (t) => {
 t.test('missing elements give an empty list', async (t) => {
   t.same(read('<ReadingList/>'), { name: '', entries: [] })
   t.same(read('<ReadingList><Name>None</Name></ReadingList>'), { name: 'None', entries: [] })
-  t.same(read('<ReadingList><Book Series="outside"/></ReadingList>').entries, [], 'books stand among Books')
+  t.same(read('<ReadingList><Book Series="outside"/></ReadingList>').entries, [], 'only books inside of Books count')
   t.equal(read('<ReadingList><Books><Book/></Books><Books><Book/></Books></ReadingList>').entries.length, 2)
 })
 
@@ -74,7 +74,7 @@ t.test('other files are refused with a message', async (t) => {
   for (const text of bad) t.type(refused(text), 'string', JSON.stringify(text))
   t.type(refused(Buffer.from([0x50, 0x4b, 3, 4, 0, 0, 0, 0])), 'string', 'a zip')
   t.match(refused('<ComicInfo/>'), /is <ComicInfo>, not <ReadingList>/)
-  t.ok(refused(`<${'x'.repeat(10_000)}/>`).length < 600, 'no megabyte is quoted')
+  t.ok(refused(`<${'x'.repeat(10_000)}/>`).length < 600, 'the message quotes only the beginning')
   t.type(refused('<a>'.repeat(1_000)), 'string', 'deep')
 })
 

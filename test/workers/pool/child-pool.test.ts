@@ -68,7 +68,7 @@ async function awaitGone(pids: number[]): Promise<boolean> {
 t.test('draws in a warm child, which ends when it is idle', async (t) => {
   const { pool, draw } = open(t)
   const path = save({ width: 300, height: 200, text: 'one' }, { width: 200, height: 300, text: 'two' })
-  t.same(pool.pids(), [], 'none is started before it is needed')
+  t.same(pool.pids(), [], 'no child starts before the first request')
   t.match(await draw(path), { width: 300, height: 200, incomplete: false })
   const [first] = pool.pids()
   t.match(await draw(path, 1), { width: 200, height: 300 })
@@ -77,14 +77,14 @@ t.test('draws in a warm child, which ends when it is idle', async (t) => {
   t.match(await draw(path, 2), { problem: { type: 'pdf_rendering', fatal: false } }, 'there is no third page')
   t.match(await draw('/nowhere.pdf'), { problem: { details: { code: 'ENOENT' } } })
   const environment = readFileSync(`/proc/${first}/environ`, 'latin1')
-  t.same(environment.split('\0').filter(Boolean), ['MALLOC_ARENA_MAX=2'], 'it has nothing of our environment')
+  t.same(environment.split('\0').filter(Boolean), ['MALLOC_ARENA_MAX=2'], 'it does not inherit the environment')
   t.match(readFileSync(`/proc/${first}/cmdline`, 'latin1'), /--disable-sigusr1/)
   t.equal(readFileSync(`/proc/${first}/oom_score_adj`, 'latin1').trim(), '1000')
   t.ok(pool.healthy())
 
   const idle = open(t, { idleMs: 500 })
   t.match(await idle.draw(path), { width: 300 })
-  t.ok(await awaitGone(idle.pool.pids()), 'it ends when nobody needs it')
+  t.ok(await awaitGone(idle.pool.pids()), 'it ends when it is idle')
   t.ok(idle.pool.healthy())
 })
 
@@ -93,14 +93,14 @@ t.test('a process that drew only covers ends soon, one that drew pages stays', a
   const path = save({ width: 300, height: 200, text: 'one' })
   const cover = () => pool.draw({ ...fileAt(path), index: 0, longestSide: 300, purpose: 'cover' })
   t.match(await cover(), { width: 300 })
-  t.ok(await awaitGone(pool.pids()), 'the scan is over')
+  t.ok(await awaitGone(pool.pids()), 'a child for covers ends soon')
   t.ok(pool.healthy())
 
   t.match(await draw(path), { width: 300 })
   const pages = pool.pids()
-  t.match(await cover(), { width: 300 }, 'a cover is drawn by whoever is there')
+  t.match(await cover(), { width: 300 }, 'an existing child draws a cover')
   await sleep(3_000)
-  for (const pid of pages) t.notMatch(findProcess(pid)?.state ?? 'Z', 'Z', 'whom a reader has, or may have next, stays')
+  for (const pid of pages) t.notMatch(findProcess(pid)?.state ?? 'Z', 'Z', 'children for pages, and the spare, stay')
   t.match(await draw(path), { width: 300 })
   t.ok(pool.pids().some((pid) => pages.includes(pid)))
 })
@@ -118,14 +118,17 @@ t.test('an endless page costs its process, and others are drawn meanwhile', asyn
   const outcomes = await Promise.all(stuck)
   for (const outcome of outcomes) {
     t.match(outcome, { problem: { type: 'pdf_rendering', fatal: false, details: { page: 1, stopped: 'deadline' } } })
-    t.notOk('problem' in outcome && outcome.problem.details?.['died'], 'a busy machine is slow too: nothing is counted against the file')
+    t.notOk(
+      'problem' in outcome && outcome.problem.details?.['died'],
+      'a deadline does not count against the file, because a busy machine is slow too',
+    )
   }
   t.ok(await awaitQuiet(pool), 'after the deadline no core is busy')
   const started = performance.now()
   t.match(await draw(hostile[0] as string), { problem: { details: { stopped: 'deadline' } } })
-  t.ok(performance.now() - started < deadlineMs, 'the same page is refused at once, not at the deadline')
-  t.match(await draw(hostile[0] as string, 1), { width: 232 }, 'and the next one of the same book is drawn')
-  t.ok(pool.healthy(), 'one file is not the health of the pool')
+  t.ok(performance.now() - started < deadlineMs, 'the same page is refused at once')
+  t.match(await draw(hostile[0] as string, 1), { width: 232 }, 'and the next page of the same book is drawn')
+  t.ok(pool.healthy(), 'one file does not affect the health of the pool')
 })
 
 t.test('a page that takes too much memory costs its process', async (t) => {
@@ -164,7 +167,7 @@ t.test('an aborted caller does not wait, and the child survives if possible', as
   stuck.abort()
   await t.rejects(endless, { name: 'AbortError' })
   t.match(await draw(save({ text: 'next' })), { width: 232 })
-  t.ok(await awaitQuiet(pool), 'what cannot stop is ended')
+  t.ok(await awaitQuiet(pool), 'a child that cannot stop is terminated')
 })
 
 t.test('close ends all children at once', async (t) => {
@@ -207,5 +210,5 @@ t.test('a child ends with its server in every case', async (t) => {
   t.ok(busy(), 'one is painting')
   server.kill('SIGKILL')
   await once(server, 'exit')
-  t.ok(await awaitGone(pids), 'and is gone with the server')
+  t.ok(await awaitGone(pids), 'and it ends with the server')
 })

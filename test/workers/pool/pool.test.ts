@@ -168,7 +168,7 @@ t.test('a replaced book is noticed, a missing one refused', async (t) => {
   renameSync(write(folder, 'new', buildZip([{ name: 'longer than before.png', data: numbered[2]!.data }, numbered[3]!])), path)
   const after = await pool.analyze({ ...fileAt(path), verifyPages: false })
   const outcome = await pool.readZipPage({ ...fileAt(path), index: 0, page: after.pages[0]! })
-  t.ok('bytes' in outcome && outcome.bytes.length === after.pages[0]!.bytes, 'although the old one was open')
+  t.ok('bytes' in outcome && outcome.bytes.length === after.pages[0]!.bytes, 'although the old file was open')
   rmSync(path)
   await sleep(2_100)
   t.match(await pool.readZipPage({ ...fileAt(path), index: 0, page: after.pages[0]! }), {
@@ -186,7 +186,7 @@ t.test('open files are limited, shared and closed', async (t) => {
   t.ok(files.size() <= 64 && count() - before <= 70, 'bounded')
   await files.withFile(fileAt(paths[0]!), async ({ fd }) => {
     await files.close()
-    t.ok(fd > 2, 'closing waits for those in use')
+    t.ok(fd > 2, 'close waits for files in use')
   })
   await files.close()
   t.equal(files.size(), 0)
@@ -225,7 +225,7 @@ t.test('unhandled rejections do not end a thread, and one file does not affect t
     t.ok(pool.healthy(), `round ${round}`)
   }
   const page = await pool.renderPdfPage({ ...fileAt(damaged), index: 1, longestSide: 100 })
-  t.match(page, { mediaType: 'image/jpeg' }, 'the pages that are whole can be read')
+  t.match(page, { mediaType: 'image/jpeg' }, 'intact pages are readable')
 })
 
 t.test('the time in which a cover is drawn does not count against the analysis, nor does its end', async (t) => {

@@ -48,7 +48,7 @@ const listOf = (value: unknown): string[] =>
   (Array.isArray(value) ? value : [value]).filter((text) => typeof text === 'string' && text.trim() !== '')
 
 /**
- * Prefers the document information, which programs show and people edit, and takes what it lacks from XMP. Its dates belong to
+ * Prefers the document information, which programs show and people edit, and takes missing values from XMP. Its dates belong to
  * the file and not to the book, so only XMP's publication date counts.
  */
 function embeddedOf({ info, xmp }: Written, remarks: Remarks): Embedded {

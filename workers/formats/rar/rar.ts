@@ -70,7 +70,7 @@ export function listRar(file: LibraryFile): Promise<RarListing> {
   })
 }
 
-/** Content of a wanted entry; incomplete when there is a fault. Returning false ends the pass. */
+/** Content of a wanted entry; incomplete when `fault` is set. Returning false ends the pass. */
 type OnRarEntry = (entry: RarEntry, content: Uint8Array, problem: BookProblem | null) => boolean
 
 const NOTHING = new Uint8Array(0)

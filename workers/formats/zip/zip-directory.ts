@@ -170,7 +170,7 @@ function parseEntries(directory: Buffer, place: DirectoryPlace): { entries: ZipE
     entries.push(entry)
     at = next
   }
-  // The count wraps in archives above 65,535 entries without zip64, so only too few entries are a fault.
+  // The count wraps in archives above 65,535 entries without zip64, so only too few entries are an error.
   if (entries.length < place.entriesDeclared) throw damagedDirectory('entries are missing', entries.length, place.entriesDeclared)
   const decoded = decodeNames(names)
   for (const [index, entry] of entries.entries()) entry.name = decoded[index]!
@@ -200,7 +200,7 @@ function widen(entry: ZipEntry, extra: Buffer): void {
   }
 }
 
-/** The offset of an entry's data, from its local header (`header` starts there and may be short), or a fault. */
+/** The offset of an entry's data, from its local header (`header` starts there and may be short), or its problem. */
 export function dataOffsetOf(entry: ZipEntry, header: Buffer): number {
   if (header.length < 30 || header.readUInt32LE(0) !== LOCAL_HEADER) {
     throw new BookProblem('page_extraction', `The data of "${entry.name}" is not where the archive says it is.`, {

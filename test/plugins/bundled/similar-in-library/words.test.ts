@@ -14,7 +14,7 @@ t.test('significant words are the same in any spelling', async (t) => {
     t.same(wordsOf(text), [dragon], text)
   t.not(wordsOf('wyvern')[0], dragon)
   t.same(wordsOf('glass'), wordsOf('Glass'))
-  t.not(wordsOf('glass')[0], wordsOf('glas')[0], 'what ends with ss is no plural')
+  t.not(wordsOf('glass')[0], wordsOf('glas')[0], 'a word that ends with ss is not a plural')
   for (const bucket of wordsOf('many different words stand here')) t.ok(bucket >= 0 && bucket < WORD_BUCKETS && Number.isInteger(bucket))
 })
 

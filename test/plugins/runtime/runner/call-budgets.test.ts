@@ -23,7 +23,7 @@ t.test('a call that exceeds its CPU or time budget is reported', async (t) => {
   compute(30)
   t.match(budgets.check(), { code: 'cpu', message: /20 ms/ })
   t.ok((budgets.finish(1)?.cpuMs ?? 0) >= 29)
-  t.equal(budgets.finish(1), null, 'it runs no more')
+  t.equal(budgets.finish(1), null, 'it is no longer running')
   t.equal(budgets.check(), null)
   budgets.begin(2, { cpuMs: 1_000, wallMs: 5 })
   await sleep(10)
@@ -55,7 +55,7 @@ t.test('waiting for a core does not count', async (t) => {
   const { isolate, budgets } = openBudgets()
   budgets.begin(1, { cpuMs: 200, wallMs: 60_000 })
   isolate.cpuTime += 1_000_000_000n
-  t.equal(budgets.check(), null, 'the process has computed for less')
+  t.equal(budgets.check(), null, 'the process has used less CPU time')
 })
 
 t.test('a disposed isolate is not queried', async (t) => {

@@ -25,7 +25,7 @@ t.test('frames are reassembled from any chunks', async () => {
 })
 
 t.test('invalid frames are refused at once', async (t) => {
-  const read = () => createFrameReader(() => t.fail('nothing may come through'))
+  const read = () => createFrameReader(() => t.fail('no frame may be reported'))
   const lengths = (head: number, body: number) => {
     const bytes = Buffer.alloc(8)
     bytes.writeUInt32LE(head, 0)

@@ -66,7 +66,7 @@ t.test('Headers, Request, Response and FormData behave as in Node', async (t) =>
   const here = (await new Function(`return (${LOOK})()`)()) as unknown[]
   const there = (await call('look', null, BUDGET)) as unknown[]
   t.equal(there.length, here.length)
-  for (const [index, expected] of JSON.parse(JSON.stringify(here)).entries()) t.same(there[index], expected, `look ${index}`)
+  for (const [index, expected] of JSON.parse(JSON.stringify(here)).entries()) t.same(there[index], expected, `expression ${index}`)
 })
 
 t.test('requests that the server cannot send are refused, and a body can be read twice', async (t) => {

@@ -124,7 +124,7 @@ t.test('URLs are parsed, changed and serialized as in Node', async (t) => {
     return JSON.stringify(expected) === JSON.stringify(described[index]) ? [] : [{ text, from, expected, found: described[index] }]
   })
   t.same(wrong, [])
-  t.ok(described.filter((one) => Array.isArray(one)).length > 1_000, 'many of them are addresses')
+  t.ok(described.filter((one) => Array.isArray(one)).length > 1_000, 'many of them are valid URLs')
 
   const starts = fc.constantFrom('https://u:p@host.example:81/a/b/c?q#f', 'foo://h/x/y', 'mailto:x', 'foo:/p', 'http://a')
   const setters = fc.constantFrom('href', 'protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search', 'hash')
@@ -252,14 +252,14 @@ t.test('timers are limited and end with their call', async (t) => {
   t.ok(tookMs >= 45, `${tookMs} ms`)
   t.equal(await call('cleared'), false)
   t.same(await call('many'), [16, 'RangeError'])
-  t.same(await call('many'), [16, 'RangeError'], 'those of the last call are gone')
+  t.same(await call('many'), [16, 'RangeError'], 'the timers of the last call have ended')
   t.equal(await call('leaves'), 'gone')
   t.match(await fails('left'), { code: 'thrown', message: /left is not defined/ }, 'it never ran')
   t.same(await call('order'), ['now', 'micro', 'timer'])
   const times = (await call('again')) as number
   t.ok(times > 5 && times <= 76, `${times} in 0.3 s: one that is due at once waits for four milliseconds`)
-  t.match(await fails('throws'), { code: 'thrown', message: /mine/ }, 'what a timer throws is thrown by its call')
-  t.equal(await call('handler'), 'TypeError', 'texts are not run')
+  t.match(await fails('throws'), { code: 'thrown', message: /mine/ }, 'an error in a timer fails its call')
+  t.equal(await call('handler'), 'TypeError', 'strings are not executed')
   t.match(await fails('loops', null, BUDGET), { code: /cpu|timeout/ })
   t.match(await fails('forever', null, { cpuMs: 100, wallMs: 300 }), { code: 'timeout' })
 

@@ -43,7 +43,7 @@ t.test('any names have one order, independent of the input order', async (t) => 
   t.same(
     twins.map(({ nth }) => nth),
     [1, 2],
-    'equal names stay as they came',
+    'equal names keep their order',
   )
   const many = Array.from({ length: 70_000 }, (_, index) => ({ name: `book/page ${(index * 7919) % 70_000}.jpg` }))
   const started = threadCpuMs()

@@ -117,7 +117,7 @@ t.test('a comic EPUB has pages in spine order, with their offsets', async (t) =>
     pictures.map(({ name, bytes }, index) => [`OPS/${name}`, 'image/jpeg', [60, 120, 70][index], 90, bytes.length]),
   )
   const [first] = book.pages
-  t.same(bytes.subarray(first?.zip?.offset, (first?.zip?.offset ?? 0) + (first?.bytes ?? 0)), pictures[0]?.bytes, 'the place is right')
+  t.same(bytes.subarray(first?.zip?.offset, (first?.zip?.offset ?? 0) + (first?.bytes ?? 0)), pictures[0]?.bytes, 'the offset is correct')
   t.equal(await colorOf(book.cover?.jpeg), 'red')
   t.same([book.cover?.width, book.cover?.height], [60, 90], 'never enlarged')
   t.same(book.problems, [])
@@ -154,7 +154,7 @@ t.test('books that are not comics', async (t) => {
     'a picture elsewhere': imagePage('http://example.org/a.jpg'),
     'a picture inside the page': imagePage('data:image/png;base64,AAAA'),
     'an SVG file': imagePage('a.svg'),
-    'no XML': '<html><body><img src="a.jpg"></body></html>',
+    'not XML': '<html><body><img src="a.jpg"></body></html>',
   }
   for (const [name, content] of Object.entries(cases)) {
     const book = await analyze(withPage(content))
@@ -166,7 +166,7 @@ t.test('a comic with missing and damaged pages keeps the others', async (t) => {
   const good = await picture('green')
   const book = await analyze(
     buildComicEpub([
-      { name: 'a.jpg', bytes: Buffer.from('no picture at all') },
+      { name: 'a.jpg', bytes: Buffer.from('not a picture at all') },
       { name: 'b.jpg', bytes: good },
     ]),
   )
@@ -186,7 +186,7 @@ t.test('a comic with missing and damaged pages keeps the others', async (t) => {
   ])
   const at = bytes.lastIndexOf(good)
   bytes[at + good.length - 10] = (bytes[at + good.length - 10] ?? 0) ^ 0xff
-  t.same((await analyze(bytes)).problems, [], 'only reading all of it shows a broken checksum')
+  t.same((await analyze(bytes)).problems, [], 'only a complete read detects a wrong checksum')
   t.same(faults(await analyze(bytes, true)), [['page_extraction', false]])
 })
 
@@ -235,7 +235,7 @@ t.test('covers by the rules of OPF', async (t) => {
   t.equal(
     await color({ manifest: all, metadata: `${title}<meta name="cover" content="nothing"/>` }),
     'none',
-    'a reference to nothing is no problem',
+    'a dangling reference is not a problem',
   )
 
   const green = await analyze(buildEpub({ manifest: page + item('green', 'properties="cover-image"'), files }))
@@ -248,7 +248,7 @@ t.test('covers by the rules of OPF', async (t) => {
       files: { 'red.jpg': 'no picture', 'blue.jpg': files['blue.jpg'] },
     }),
   )
-  t.equal(await colorOf(broken.cover?.jpeg), 'blue', 'the next candidate stands in')
+  t.equal(await colorOf(broken.cover?.jpeg), 'blue', 'the next candidate is used')
   const hopeless = await analyze(
     buildEpub({ manifest: page + item('red', 'properties="cover-image"'), files: { 'red.jpg': 'no picture' } }),
   )
@@ -269,7 +269,7 @@ t.test('an SVG cover is drawn, and reads nothing from the disk', async (t) => {
     .png()
     .toFile(secret)
   const leak = cover.replace('<rect', `<image width="60" height="90" href="file://${secret}"/><rect opacity="0"`)
-  t.equal(await colorOf((await analyze(withCover(leak))).cover?.jpeg), 'white', 'the file is not in the picture')
+  t.equal(await colorOf((await analyze(withCover(leak))).cover?.jpeg), 'white', 'the picture does not contain the file')
 })
 
 t.test('broken books have the right problem', async (t) => {
@@ -316,7 +316,7 @@ t.test('broken books have the right problem', async (t) => {
   }
 
   const half = await analyze(buildEpub({ spine: '<itemref idref="c1"/><itemref idref="nope"/>' }))
-  t.same(faults(half), [['page_extraction', false]], 'a part of it can be read')
+  t.same(faults(half), [['page_extraction', false]], 'part of it is readable')
   t.equal(half.embedded.title, 'A small book')
 })
 
@@ -326,7 +326,7 @@ t.test('entities of a DOCTYPE are neither expanded nor fetched', async (t) => {
   const bomb = await analyze(buildEpub({ prolog: `<!DOCTYPE package [${laughs}]>`, metadata: '<dc:title>&i;</dc:title>' }))
   t.equal(bomb.embedded.title, undefined)
   t.same(faults(bomb), [['metadata', false]])
-  t.equal(bomb.pageCount, 1, 'and the book can be read')
+  t.equal(bomb.pageCount, 1, 'and the book is readable')
 
   const outside = await analyze(
     buildEpub({

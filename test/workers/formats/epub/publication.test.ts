@@ -31,19 +31,19 @@ t.test('unzipper and our own reader list the same', async (t) => {
   const cases = {
     novel,
     'with a name beyond ASCII': buildEpub({ files: { 'Kapitel ü.xhtml': 'x' } }),
-    'with something before it': Buffer.concat([Buffer.from('junk before the archive'), novel]),
-    'with something behind it': buildZip([{ name: 'a', data: x }], { suffix: Buffer.alloc(3_000) }),
-    'with a comment that looks like an end': buildZip([{ name: 'a', data: x }], {
+    'with data before it': Buffer.concat([Buffer.from('junk before the archive'), novel]),
+    'with data after it': buildZip([{ name: 'a', data: x }], { suffix: Buffer.alloc(3_000) }),
+    'with a comment that looks like an end record': buildZip([{ name: 'a', data: x }], {
       comment: Buffer.concat([Buffer.from('PK\x05\x06'), Buffer.alloc(18)]),
     }),
-    'with offsets that know what is before it': buildZip([{ name: 'a', data: x }], { adjustedPrefix: Buffer.alloc(500) }),
+    'with adjusted offsets': buildZip([{ name: 'a', data: x }], { adjustedPrefix: Buffer.alloc(500) }),
     'with one name twice': buildZip([
       { name: 'a', data: x },
       { name: 'a', data: Buffer.from('another') },
     ]),
     'in 64 bits': buildZip([{ name: 'a', data: x, zip64: true, method: 8 }], { zip64: true }),
-    'in 64 bits, with something before it': buildZip([{ name: 'a', data: x, zip64: true }], { zip64: true, prefix: Buffer.alloc(77) }),
-    'with a name of its own in an extra field': buildZip([{ name: 'plain', data: x, unicodePath: 'schön' }]),
+    'in 64 bits, with data before it': buildZip([{ name: 'a', data: x, zip64: true }], { zip64: true, prefix: Buffer.alloc(77) }),
+    'with another name in an extra field': buildZip([{ name: 'plain', data: x, unicodePath: 'schön' }]),
     'with names in another code page': buildZip([{ name: Buffer.from([0x81, 0x41, 0x82]), data: x }]),
     'with names that lead elsewhere': buildZip(['../a', '/b', 'c\\d', 'e%2ff', ''].map((name) => ({ name, data: x }))),
     'with fewer records declared': buildZip(
@@ -51,12 +51,12 @@ t.test('unzipper and our own reader list the same', async (t) => {
       { entriesDeclared: 1 },
     ),
     'with a count that wraps': buildZip(Array.from({ length: 65_540 }, (_, index) => ({ name: `${index}`, data: x }))),
-    'encrypted, described behind, packed in an unknown way': buildZip([
+    'encrypted, with a data descriptor, with an unknown method': buildZip([
       { name: 'a', data: x, encrypted: true },
       { name: 'b', data: x, descriptor: true },
       { name: 'c', data: x, method: 93 },
     ]),
-    'with a record that lies elsewhere': buildZip([{ name: 'a', data: x, headerOffset: 0xffffff }]),
+    'with a record at a false offset': buildZip([{ name: 'a', data: x, headerOffset: 0xffffff }]),
     empty: buildZip([]),
   }
   for (const [name, bytes] of Object.entries(cases)) {
@@ -97,7 +97,7 @@ t.test('hostile contents', async (t) => {
   for (let at = (await read(nav(deep))).toc; at.length > 0; at = at[0]?.children ?? []) depth++
   t.equal(depth, 21, 'levels end')
   t.equal((await read(nav(many))).toc.length, 20_000, 'entries end')
-  t.same((await read(nav('<ol><li>'))).toc, [], 'what is no XML is no contents')
+  t.same((await read(nav('<ol><li>'))).toc, [], 'invalid XML gives an empty table of contents')
 })
 
 t.test('names cannot refer to files outside the archive', async (t) => {

@@ -54,7 +54,7 @@ const refusal = (outcome: PageOutcome) => ('problem' in outcome ? [outcome.probl
 
 t.afterEach(async () => {
   await closePdfs()
-  if (openFiles() > 0) throw new Error(`${openFiles()} files stay open`)
+  if (openFiles() > 0) throw new Error(`${openFiles()} files are still open`)
 })
 
 t.test('pages, their sizes at 150 dpi, title and cover', async (t) => {
@@ -85,8 +85,8 @@ t.test('pages, their sizes at 150 dpi, title and cover', async (t) => {
   t.same([book.cover?.width, book.cover?.height], [400, 200])
   t.same(await sizeOf({ bytes: book.cover?.jpeg ?? new Uint8Array(), mediaType: 'image/jpeg' }), [400, 200])
   t.same(book.problems, [])
-  t.same((await analyzePdf(fileAt(save(buildPdf({ pages: [{}], title: '  ' }))))).embedded, {}, 'a blank title is none')
-  t.same((await analyzePdf(fileAt(save(buildPdf({ pages: [{}] }))))).embedded, {}, 'nor is a missing one')
+  t.same((await analyzePdf(fileAt(save(buildPdf({ pages: [{}], title: '  ' }))))).embedded, {}, 'a blank title does not count')
+  t.same((await analyzePdf(fileAt(save(buildPdf({ pages: [{}] }))))).embedded, {}, 'nor does a missing one')
 })
 
 t.test('pages are drawn at the requested size', async (t) => {
@@ -115,14 +115,14 @@ t.test('pages are drawn at the requested size', async (t) => {
     [400, 400],
     'tiny pages are enlarged: they are drawings',
   )
-  t.same(await sizeOf(await renderPdfPage({ ...fileAt(path), index: 2, longestSide: 50_000 })), [5000, 5000], 'but only so far')
+  t.same(await sizeOf(await renderPdfPage({ ...fileAt(path), index: 2, longestSide: 50_000 })), [5000, 5000], 'but only up to a limit')
   t.same(refusal(await renderPdfPage({ ...fileAt(path), index: 3, longestSide: 400 })), ['pdf_rendering', false], 'there is no fourth page')
 })
 
 t.test('a document is opened once for many pages, and reopened when the file changes', async (t) => {
   const path = save(buildPdf({ pages: [{ width: 100, height: 200 }, {}] }))
   await renderPdfPage({ ...fileAt(path), index: 0, longestSide: 100 })
-  t.equal(openFiles(), 1, 'it is kept open')
+  t.equal(openFiles(), 1, 'the document stays open')
   const both = await Promise.all([0, 1].map((index) => renderPdfPage({ ...fileAt(path), index, longestSide: 100 })))
   t.ok(
     both.every((outcome) => 'bytes' in outcome),
@@ -149,7 +149,7 @@ t.test('encryption: an owner password does not matter, a user password does', as
   const readable = await analyzePdf(fileAt(open))
   t.equal(readable.embedded.title, 'Readable')
   t.same(readable.problems, [])
-  t.ok(((await sharp(readable.cover?.jpeg).stats()).channels[0]?.min ?? 255) < 100, 'its text is drawn, so it was decrypted')
+  t.ok(((await sharp(readable.cover?.jpeg).stats()).channels[0]?.min ?? 255) < 100, 'its text is drawn, so the file was decrypted')
 
   const locked = save(buildPdf({ pages, encrypt: { userPassword: 'foo', ownerPassword: 'boss' } }))
   const book = await analyzePdf(fileAt(locked))
@@ -160,7 +160,7 @@ t.test('encryption: an owner password does not matter, a user password does', as
   t.match(book.problems[0]?.message, /needs a password/)
   t.same([book.pageCount, book.pages, book.cover], [0, [], null])
   t.same(refusal(await renderPdfPage({ ...fileAt(locked), index: 0, longestSide: 100 })), ['parser', false])
-  t.equal(openFiles(), 0, 'a failed opening is not kept')
+  t.equal(openFiles(), 0, 'a document that failed to open is not cached')
 })
 
 t.test('broken files have a problem, never an exception', async (t) => {
@@ -244,7 +244,7 @@ t.test('pages that need too much', async (t) => {
   t.same(
     poster.problems.map((problem) => [problem.type, problem.fatal]),
     [['pdf_rendering', false]],
-    'a left-out picture is told',
+    'a missing picture is reported',
   )
 })
 
@@ -277,11 +277,11 @@ t.test('a file that shrinks while it is open fails without hanging', async (t) =
   await withPdf({ ...fileAt(path), bytes: 2, mtimeNs: 2n }, async (document) => {
     truncateSync(path, 2000)
     const outcome = await renderPage(document, 2, 100).catch((error: Error) => error)
-    t.ok('jpeg' in outcome || outcome instanceof BookProblem, 'it comes to an end, if only with a blank page')
+    t.ok('jpeg' in outcome || outcome instanceof BookProblem, 'it ends, at least with a blank page')
   })
   await closePdfs()
   rmSync(path)
-  await t.rejects(analyzePdf(fileAt(path)), { code: 'ENOENT' }, 'a missing file is not a bad file: that is for the caller to say')
+  await t.rejects(analyzePdf(fileAt(path)), { code: 'ENOENT' }, 'a missing file is an error for the caller, not a problem of the book')
   t.same(refusal(await renderPdfPage({ ...fileAt(path), index: 0, longestSide: 100 })), ['other', true])
 })
 

@@ -10,7 +10,7 @@ const read = (name: string) => readFileSync(require.resolve(`node-unrar-js/dist/
 // The types of Node leave it to those of browsers.
 const { validate: isModule } = (globalThis as unknown as { WebAssembly: { validate(bytes: Uint8Array): boolean } }).WebAssembly
 
-/** Where the memory section holds its maximum, in pages of 64 KiB, and how many; null where it names none. */
+/** The offset of the maximum in the memory section and its value, in pages of 64 KiB; null when there is no maximum. */
 function readMaximum(wasm: Buffer): number | null {
   const leb = (at: number): [value: number, next: number] => {
     let [value, shift, next] = [0, 0, at]
@@ -37,11 +37,11 @@ t.test('the engine is the one that its driver was written for', async (t) => {
       '3b75dc33931582f43f9a566c1c65fbc286aa620891c4cc6392d69eb1c93dca44',
       'c7d79f869196e3c79c053ba74a8f629116de8293a94f60cc851bbcd7977d0c2b',
     ],
-    'another one: read how it calls `extractor`, returns a failed `open` and adds listeners, see rar-engine.ts, and then change the sums',
+    'another version: check how it calls `extractor`, returns a failed `open` and adds listeners, see rar-engine.ts, then change the checksums',
   )
 })
 
-t.test('its memory ends where it is told to', async (t) => {
+t.test('the maximum of its memory can be lowered', async (t) => {
   const wasm = read('unrar.wasm')
   const pages = readMaximum(wasm) ?? 0
   t.ok(pages * 65_536 > 256 * 1024 * 1024, `${pages} pages before`)

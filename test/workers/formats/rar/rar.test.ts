@@ -52,7 +52,7 @@ t.test('lists and extracts in archive order, with odd names unchanged', async (t
   t.same(
     (await extractAll(path, [entries[1]!])).map(({ name }) => name),
     [parts[1]!.name],
-    'only what is wanted',
+    'only the wanted entries',
   )
 })
 
@@ -93,7 +93,7 @@ t.test('a truncated archive gives its complete entries', async (t) => {
     t.ok(found.filter(({ fault }) => fault === null).length < 3, `${quarter} quarters`)
     t.ok(
       found.some(({ fault }) => fault !== null),
-      `${quarter} quarters: the cut is told`,
+      `${quarter} quarters: the truncation is reported`,
     )
   }
   for (const rubbish of [Buffer.alloc(0), bytes.subarray(0, 3), Buffer.from('not a RAR at all')]) {
@@ -148,7 +148,7 @@ t.test('missing and damaged pages are outcomes', async (t) => {
       .filter((name) => /^\d$/.test(name))
       .sort(),
     ['0', '1'],
-    'entries of one name are different pages',
+    'entries with the same name are different pages',
   )
   t.match(await extractRarPages({ ...fileAt(path), pages: [gone], folder }), { fatal: true })
   t.match(await extractRarPages({ ...fileAt('/nowhere.rar'), pages, folder }), { type: 'parser', fatal: true })
@@ -177,7 +177,7 @@ t.test('sets of several volumes', { skip: !corpus }, async (t) => {
   t.ok(pageCount >= 2)
   mkdirSync(join(dirname(alone), 'emakimono.part2.rar'))
   const again = await analyze({ ...fileAt(alone), verifyPages: false })
-  t.same(again.problems, problems, 'a folder in the place of a volume is no volume')
+  t.same(again.problems, problems, 'a folder does not count as a volume')
 })
 
 t.test('compressed and solid pages have the same checksums as the same pages elsewhere', { skip: !corpus }, async (t) => {

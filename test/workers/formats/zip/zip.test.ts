@@ -195,7 +195,7 @@ t.test('bombs are refused', async (t) => {
     { message: /size/ },
   )
   t.ok(bomb.head(bomb.find('ratio')!, 2 * KIB).length <= MIB)
-  t.ok(process.memoryUsage().arrayBuffers - before < 16 * MIB, 'and little is unpacked')
+  t.ok(process.memoryUsage().arrayBuffers - before < 16 * MIB, 'and little is inflated')
 
   const shared = Array.from({ length: 50 }, (_, index) => ({ name: `${index}.png`, data: text('x'), headerOffset: 0 }))
   t.match(

@@ -6,6 +6,7 @@ import { openPlugins } from '#api/compose-plugins.ts'
 import type { Services } from '#api/http/services.ts'
 import { openAccounts } from '#core/account/accounts.ts'
 import { openEventAudience } from '#core/account/event-audience-query.ts'
+import type { PasswordCost } from '#core/account/password.ts'
 import { recordPageProblem } from '#core/catalog/book-error-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { tokenKey } from '#core/database/data-folder.ts'
@@ -45,6 +46,8 @@ interface CompositionDependencies {
   database: Knex
   /** Reserved connections for health checks and sign-in, so that they work while all others are busy; default: `database`. */
   reserved?: Knex
+  /** What new password hashes cost; by default what OWASP recommends. Tests take less. */
+  passwordCost?: PasswordCost
   /** How plugins send requests to the network; tests replace it. */
   egress?: ReturnType<typeof openEgress>
   /** The problem of the data folder, if it is watched. */
@@ -161,7 +164,7 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
   const key = settings.tokenKey ?? (await tokenKey(settings.dataFolder))
   const { pool, tasks, taskMetrics, scans, exports, supervisor, rules, close: closeWork } = await openWork(dependencies)
   const reserved = dependencies.reserved ?? database
-  const accounts = openAccounts({ database, reserved, settings, tokenKey: Buffer.from(key), log })
+  const accounts = openAccounts({ ...dependencies, reserved, tokenKey: Buffer.from(key) })
   const loopWatch = openLoopWatch({ log })
   const events = openEvents({ database, log, audience: openEventAudience(database), onAccessChange: () => accounts.callers.forget() })
   const plugins = await openPlugins({ ...dependencies, tasks, supervisor, rules, drawCover: pool.drawCover })

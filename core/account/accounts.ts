@@ -6,9 +6,10 @@ import { type Authenticator, openAuthenticator } from '#core/account/authenticat
 import type { Caller } from '#core/account/caller.ts'
 import { changePassword, type PasswordChange } from '#core/account/change-password.ts'
 import { createApiKey, editApiKey, getApiKey, removeApiKey } from '#core/account/edit-api-key.ts'
-import { createFirstAdmin, createUser, editUser, registerUser, removeUser } from '#core/account/edit-user.ts'
+import { createFirstAdmin, createUser, editUser, registerUser, removeUser, type UserDependencies } from '#core/account/edit-user.ts'
 import { type ClientDevice, type KnownDevices, openKnownDevices } from '#core/account/known-devices.ts'
 import { openLoginThrottle } from '#core/account/login-throttle.ts'
+import { PASSWORD_COST, type PasswordCost, Passwords } from '#core/account/password.ts'
 import { openRegistrationLimit } from '#core/account/registration.ts'
 import { readRegistration } from '#core/account/registration-query.ts'
 import { purgeSessions } from '#core/account/session-store.ts'
@@ -85,11 +86,13 @@ interface AccountsOptions {
   reserved?: Knex
   settings: Pick<Settings, 'accessTokenSeconds' | 'refreshTokenDays'>
   tokenKey: Uint8Array
+  passwordCost?: PasswordCost
   log: Log
 }
 
 /**
  * @param options.tokenKey HS256 key; at least 32 bytes
+ * @param options.passwordCost what new password hashes cost; {@link PASSWORD_COST} by default, and only tests take less
  * @param options.reserved connections for finding callers and signing in, which lists cannot use up; `database` by default
  */
 export function openAccounts(options: AccountsOptions): Accounts {
@@ -98,6 +101,7 @@ export function openAccounts(options: AccountsOptions): Accounts {
 
 class StoredAccounts implements Accounts {
   readonly #options: AccountsOptions
+  readonly #users: UserDependencies
   readonly #throttle = openLoginThrottle()
   readonly #registrations = openRegistrationLimit()
   readonly #devices: KnownDevices
@@ -108,15 +112,17 @@ class StoredAccounts implements Accounts {
   constructor(options: AccountsOptions) {
     this.#options = options
     const { reserved: database = options.database, tokenKey: key, settings, log } = options
+    const passwords = new Passwords(options.passwordCost ?? PASSWORD_COST)
+    this.#users = { database: options.database, passwords }
     const { accessTokenSeconds, refreshTokenDays } = settings
     const tokens = openTokens({ key, lifetimeSeconds: accessTokenSeconds })
     const appSessions = openAppSessions({ database, key, rememberedDays: refreshTokenDays })
     const throttle = this.#throttle
     const devices = openKnownDevices({ database, key })
     this.#devices = devices
-    this.callers = openAuthenticator({ database, tokens, throttle, devices, appSessions })
+    this.callers = openAuthenticator({ database, passwords, tokens, throttle, devices, appSessions })
     const { callers } = this
-    this.#signIn = openSignIn({ database, tokens, throttle, devices, callers, log, accessTokenSeconds, refreshTokenDays })
+    this.#signIn = openSignIn({ database, passwords, tokens, throttle, devices, callers, log, accessTokenSeconds, refreshTokenDays })
     this.#timers = [setInterval(() => this.#recordUses(), RECORD_USES_MS).unref(), setInterval(() => this.#purge(), PURGE_MS).unref()]
   }
 
@@ -165,7 +171,7 @@ class StoredAccounts implements Accounts {
   async initialize(request: NewUser): Promise<SignedIn> {
     // Checked before the costly hash; insertFirstUser checks again under a lock.
     if (await hasUsers(this.#options.database)) refuseSecondSetup()
-    const user = await createFirstAdmin(this.#options.database, request)
+    const user = await createFirstAdmin(this.#users, request)
     return this.#signIn.begin(user ?? refuseSecondSetup())
   }
 
@@ -173,14 +179,14 @@ class StoredAccounts implements Accounts {
     if (await hasUsers(this.#options.database)) return false
     // An address that receives no mail, at the reserved domain "localhost" (RFC 6761).
     const address = email ?? `${username.replace(/[^A-Za-z0-9._-]+/g, '-')}@carrel.localhost`
-    return (await createFirstAdmin(this.#options.database, { username, password, email: address })) !== null
+    return (await createFirstAdmin(this.#users, { username, password, email: address })) !== null
   }
 
   async register({ username, email, password }: Pick<NewUser, 'username' | 'email' | 'password'>, address: string): Promise<SignedIn> {
     if (!(await hasUsers(this.#options.database)))
       refuse('conflict', 'Carrel has not been set up yet; create its first administrator first.')
     this.#registrations.count(address)
-    return this.#signIn.begin(await registerUser(this.#options.database, { username, email, password }))
+    return this.#signIn.begin(await registerUser(this.#users, { username, email, password }))
   }
 
   async isRegistrationOpen(): Promise<boolean> {
@@ -189,7 +195,7 @@ class StoredAccounts implements Accounts {
 
   changePassword(by: Caller, change: PasswordChange, client: ClientDevice): Promise<EditedUser> {
     return this.#changing(
-      changePassword({ database: this.#options.database, throttle: this.#throttle, devices: this.#devices }, by.userId, change, client),
+      changePassword({ ...this.#users, throttle: this.#throttle, devices: this.#devices }, by.userId, change, client),
       ({ id }) => id,
     )
   }
@@ -209,11 +215,11 @@ class StoredAccounts implements Accounts {
   }
 
   createUser(request: NewUser, by: Caller | null): Promise<User> {
-    return createUser(this.#options.database, request, by)
+    return createUser(this.#users, request, by)
   }
 
   editUser(id: string, edit: UserEdit, by: Caller | null): Promise<EditedUser> {
-    return this.#changing(editUser(this.#options.database, id, edit, by), (user) => user.id)
+    return this.#changing(editUser(this.#users, id, edit, by), (user) => user.id)
   }
 
   async removeUser(id: string, by: Caller | null): Promise<void> {

@@ -7,7 +7,7 @@ import type { AppSession, AppSessions, SessionCredential } from '#core/account/a
 import type { Caller } from '#core/account/caller.ts'
 import type { ClientDevice, KnownDevices } from '#core/account/known-devices.ts'
 import type { LoginThrottle } from '#core/account/login-throttle.ts'
-import { verifyPassword } from '#core/account/password.ts'
+import type { Passwords } from '#core/account/password.ts'
 import type { Permission } from '#core/account/permission.ts'
 import { findSessionUser } from '#core/account/session-store.ts'
 import type { Tokens } from '#core/account/token.ts'
@@ -53,6 +53,7 @@ interface BasicProof {
 
 interface AuthenticatorOptions {
   database: Knex
+  passwords: Passwords
   tokens: Tokens
   throttle: LoginThrottle
   devices: KnownDevices
@@ -117,7 +118,7 @@ class CachedAuthenticator implements Authenticator {
     const known = await this.#options.devices.find(found?.user.id ?? null, client)
     const attempt = this.#options.throttle.begin({ account, address: client.address, known })
     try {
-      const isRight = await verifyPassword(password, found?.passwordHash ?? null)
+      const isRight = await this.#options.passwords.verify(password, found?.passwordHash ?? null)
       if (!found || !isRight || !found.user.isActive) {
         attempt.fail()
         return null

@@ -1,8 +1,6 @@
-import type { Knex } from 'knex'
-import { editUser } from '#core/account/edit-user.ts'
+import { editUser, type UserDependencies } from '#core/account/edit-user.ts'
 import type { ClientDevice, KnownDevices } from '#core/account/known-devices.ts'
 import type { LoginThrottle } from '#core/account/login-throttle.ts'
-import { verifyPassword } from '#core/account/password.ts'
 import type { EditedUser } from '#core/account/user.ts'
 import { findUserWithHash } from '#core/account/user-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -20,7 +18,7 @@ export interface PasswordChange {
  * @throws unauthorized (wrong password), rate_limit_exceeded, unavailable
  */
 export async function changePassword(
-  { database, throttle, devices }: { database: Knex; throttle: LoginThrottle; devices: KnownDevices },
+  { database, passwords, throttle, devices }: UserDependencies & { throttle: LoginThrottle; devices: KnownDevices },
   userId: string,
   { currentPassword, newPassword, revokeApiKeys }: PasswordChange,
   client: ClientDevice,
@@ -30,7 +28,7 @@ export async function changePassword(
   const attempt = throttle.begin({ account: `user ${userId}`, address: client.address, known: await devices.find(userId, client) })
   let isRight: boolean
   try {
-    isRight = await verifyPassword(currentPassword, found?.passwordHash ?? null)
+    isRight = await passwords.verify(currentPassword, found?.passwordHash ?? null)
   } catch (error) {
     attempt.abandon()
     throw error
@@ -41,5 +39,5 @@ export async function changePassword(
   }
   attempt.succeed()
   const edit = { password: newPassword, passwordHashBefore: found.passwordHash, ...(revokeApiKeys && { revokeApiKeys }) }
-  return await editUser(database, userId, edit, null)
+  return await editUser({ database, passwords }, userId, edit, null)
 }

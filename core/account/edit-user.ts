@@ -3,7 +3,7 @@ import { Check, Errors } from 'typebox/value'
 import { countValidApiKeys, revokeApiKeysOfUser } from '#core/account/api-key-store.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { forgetMarks } from '#core/account/known-device-store.ts'
-import { hashPassword } from '#core/account/password.ts'
+import type { Passwords } from '#core/account/password.ts'
 import { findPermission, PERMISSIONS, type Permission } from '#core/account/permission.ts'
 import { readRegistration } from '#core/account/registration-query.ts'
 import { revokeSessionsOfUser } from '#core/account/session-store.ts'
@@ -11,6 +11,12 @@ import { type EditedUser, NewUser, permissionsOf, type User, type UserEdit } fro
 import { deleteUser, insertAllowed, insertFirstUser, insertUser, type UserFields, updateUser } from '#core/account/user-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
+
+/** What changes of users need. */
+export interface UserDependencies {
+  database: Knex
+  passwords: Passwords
+}
 
 /** Parses permissions in any spelling. @throws invalid_value naming the first unknown one */
 export function readPermissions(texts: readonly string[]): Permission[] {
@@ -40,8 +46,8 @@ export function refuseBeyond(by: Caller | null, permissions: Iterable<Permission
  * @param by the caller; null: the operator at the command line
  * @throws invalid_value, conflict (name or address taken), forbidden (permissions that the caller does not have)
  */
-export async function createUser(database: Knex, request: NewUser, by: Caller | null): Promise<User> {
-  const fields = await readNewUser(request)
+export async function createUser({ database, passwords }: UserDependencies, request: NewUser, by: Caller | null): Promise<User> {
+  const fields = await readNewUser(passwords, request)
   refuseBeyond(by, permissionsOf(fields))
   return insertUser(database, fields)
 }
@@ -50,14 +56,17 @@ export async function createUser(database: Knex, request: NewUser, by: Caller | 
  * Creates an account for the person who requests it, with the sharing tags that the settings allow new accounts.
  * @throws forbidden where registration is closed, invalid_value, conflict (name or address taken)
  */
-export async function registerUser(database: Knex, request: Pick<NewUser, 'username' | 'email' | 'password'>): Promise<User> {
+export async function registerUser(
+  { database, passwords }: UserDependencies,
+  request: Pick<NewUser, 'username' | 'email' | 'password'>,
+): Promise<User> {
   // Checked before the costly hash, and again in the transaction.
   const check = async (place: Knex) => {
     const registration = await readRegistration(place)
     return registration.isOpen ? registration.tagIds : refuse('forbidden', registration.reason)
   }
   await check(database)
-  const fields = await readNewUser({ ...request, role: 'reader' })
+  const fields = await readNewUser(passwords, { ...request, role: 'reader' })
   return await database.transaction(async (trx) => {
     const tagIds = await check(trx)
     const user = await insertUser(trx, fields)
@@ -67,8 +76,8 @@ export async function registerUser(database: Knex, request: Pick<NewUser, 'usern
 }
 
 /** Creates the first user, an administrator; null when a user exists already. @throws invalid_value */
-export async function createFirstAdmin(database: Knex, request: NewUser): Promise<User | null> {
-  return insertFirstUser(database, { ...(await readNewUser(request)), role: 'admin' })
+export async function createFirstAdmin({ database, passwords }: UserDependencies, request: NewUser): Promise<User | null> {
+  return insertFirstUser(database, { ...(await readNewUser(passwords, request)), role: 'admin' })
 }
 
 /**
@@ -76,13 +85,13 @@ export async function createFirstAdmin(database: Knex, request: NewUser): Promis
  * @throws not_found, invalid_value, forbidden, conflict (name or address taken; last active administrator)
  */
 export async function editUser(
-  database: Knex,
+  { database, passwords }: UserDependencies,
   id: string,
   edit: UserEdit & { /** Refuses when the password has changed since this hash was read. */ passwordHashBefore?: string },
   by: Caller | null,
 ): Promise<EditedUser> {
   const permissions = edit.permissions === undefined ? undefined : readPermissions(edit.permissions ?? [])
-  const passwordHash = edit.password ? await hashPassword(edit.password) : undefined
+  const passwordHash = edit.password ? await passwords.hash(edit.password) : undefined
   const decide = (current: User, hash: string) => {
     if (edit.passwordHashBefore !== undefined && edit.passwordHashBefore !== hash)
       refuse('conflict', 'The password was changed in the meantime; sign in again.')
@@ -112,7 +121,7 @@ export async function removeUser(database: Knex, id: string, by: Caller | null):
   return await deleteUser(database, id, (current) => refuseBeyond(by, permissionsOf(current)))
 }
 
-async function readNewUser(request: NewUser): Promise<UserFields> {
+async function readNewUser(passwords: Passwords, request: NewUser): Promise<UserFields> {
   // Routes check requests before they come here; flags and environment variables are checked only here.
   if (!Check(NewUser, request)) {
     const details = Errors(NewUser, request).map(({ instancePath, message }) => ({ path: instancePath, message }))
@@ -123,7 +132,7 @@ async function readNewUser(request: NewUser): Promise<UserFields> {
   return {
     username: request.username,
     email: request.email,
-    passwordHash: await hashPassword(request.password),
+    passwordHash: await passwords.hash(request.password),
     role: request.role ?? 'reader',
     permissions,
     isActive: true,

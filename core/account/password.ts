@@ -6,8 +6,15 @@ import { Semaphore } from '#core/foundation/semaphore.ts'
 export const PASSWORD_LENGTH_MIN = 8
 /** Long enough for any phrase; short enough that its length does not dominate the cost of hashing. */
 export const PASSWORD_LENGTH_MAX = 1024
+/** What a new hash costs: KiB of memory, passes over it, lanes. */
+export interface PasswordCost {
+  readonly memory: number
+  readonly passes: number
+  readonly parallelism: number
+}
+
 /** OWASP's first choice for Argon2id: 19 MiB, two passes, one lane. */
-const COST = { memory: 19_456, passes: 2, parallelism: 1 }
+export const PASSWORD_COST: PasswordCost = { memory: 19_456, passes: 2, parallelism: 1 }
 const SALT_BYTES = 16
 const TAG_BYTES = 32
 /** Hashes come from our own table; still, a damaged row must not demand gigabytes or hours. */
@@ -23,31 +30,42 @@ const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9
 
 const running = new Semaphore(RUNNING_MAX)
 
-/** Hashes a password as Argon2id in PHC string form. @throws unavailable when too many wait already */
-export async function hashPassword(password: string): Promise<string> {
-  const salt = randomBytes(SALT_BYTES)
-  const tag = await derive(password, salt, TAG_BYTES, COST)
-  return `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${base64(salt)}$${base64(tag)}`
-}
+/** Hashes passwords as Argon2id, and checks them. */
+export class Passwords {
+  readonly #cost: PasswordCost
 
-/**
- * Whether the password has this hash. Null means "no such user" and costs as much as a wrong password.
- * @throws unavailable when too many wait already
- */
-export async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
-  const match = hash === null ? null : PHC.exec(hash)
-  if (match === null) {
-    await derive(password, Buffer.alloc(SALT_BYTES), TAG_BYTES, COST)
-    return false
+  /** @param cost of new hashes; the server always takes {@link PASSWORD_COST} */
+  constructor(cost: PasswordCost) {
+    this.#cost = cost
   }
-  const [, memory, passes, parallelism, salt = '', tag = ''] = match
-  const cost = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) }
-  if (cost.memory > MEMORY_KIB_MAX || cost.passes > PASSES_MAX) return false
-  const expected = Buffer.from(tag, 'base64')
-  return timingSafeEqual(await derive(password, Buffer.from(salt, 'base64'), expected.length, cost), expected)
+
+  /** The hash of a password in PHC string form. @throws unavailable when too many wait already */
+  async hash(password: string): Promise<string> {
+    const { memory, passes, parallelism } = this.#cost
+    const salt = randomBytes(SALT_BYTES)
+    const tag = await derive(password, salt, TAG_BYTES, this.#cost)
+    return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(tag)}`
+  }
+
+  /**
+   * Whether the password has this hash, whatever it costs. Null means "no such user" and costs as much as a wrong password.
+   * @throws unavailable when too many wait already
+   */
+  async verify(password: string, hash: string | null): Promise<boolean> {
+    const match = hash === null ? null : PHC.exec(hash)
+    if (match === null) {
+      await derive(password, Buffer.alloc(SALT_BYTES), TAG_BYTES, this.#cost)
+      return false
+    }
+    const [, memory, passes, parallelism, salt = '', tag = ''] = match
+    const cost = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) }
+    if (cost.memory > MEMORY_KIB_MAX || cost.passes > PASSES_MAX) return false
+    const expected = Buffer.from(tag, 'base64')
+    return timingSafeEqual(await derive(password, Buffer.from(salt, 'base64'), expected.length, cost), expected)
+  }
 }
 
-async function derive(password: string, nonce: Uint8Array, tagLength: number, cost: typeof COST): Promise<Buffer> {
+async function derive(password: string, nonce: Uint8Array, tagLength: number, cost: PasswordCost): Promise<Buffer> {
   if (running.waiting >= WAITING_MAX) {
     refuse('unavailable', 'Too many people are signing in at this moment; try again in some seconds.', {
       retryAfterSeconds: RETRY_AFTER_SECONDS,

@@ -6,7 +6,7 @@ import type { Authenticator } from '#core/account/authenticator.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { KnownDevices } from '#core/account/known-devices.ts'
 import type { LoginThrottle } from '#core/account/login-throttle.ts'
-import { verifyPassword } from '#core/account/password.ts'
+import type { Passwords } from '#core/account/password.ts'
 import { insertSession, revokeSession, rotateRefreshToken } from '#core/account/session-store.ts'
 import type { Tokens } from '#core/account/token.ts'
 import { type User, UserInfo, userInfo } from '#core/account/user.ts'
@@ -58,6 +58,7 @@ export interface SignIn {
 
 interface SignInOptions {
   database: Knex
+  passwords: Passwords
   tokens: Tokens
   throttle: LoginThrottle
   devices: KnownDevices
@@ -116,7 +117,7 @@ class SessionSignIn implements SignIn {
     const attempt = this.#options.throttle.begin({ account, address, known })
     let session: OpenedSession | null
     try {
-      const isRight = await verifyPassword(password, found?.passwordHash ?? null)
+      const isRight = await this.#options.passwords.verify(password, found?.passwordHash ?? null)
       // A disabled account costs no more than a wrong password.
       session = found?.user.isActive && isRight ? await this.#openSession(found.user, found.passwordHash) : null
     } catch (error) {

@@ -214,11 +214,23 @@ t.test('on a database of one’s own', async (t) => {
   const server = await startCarrel(t, data, [], { env })
   t.equal((await fetch(`${server.url}/health`)).status, 200)
   t.equal(await stat(path.join(data, 'postgres')).catch(() => null), null, 'none of ours is made')
+  const first = await fetch(`${server.url}/api/v1/setup/initialize`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...ADMIN, email: 'ada@example.org' }),
+  })
+  t.equal(first.status, 200)
   t.match(await run(['user', 'add', 'eve', '--password-file', 'word']), {
     code: 0,
     output: /Made reader eve/,
   })
-  t.same(await database('users').pluck('username'), ['eve'])
+  const users = await database('users').select('username', database.raw(`split_part(password_hash, '$', 4) AS cost`)).orderBy('username')
+  const cost = 'm=19456,t=2,p=1'
+  const both = [
+    { username: 'ada', cost },
+    { username: 'eve', cost },
+  ]
+  t.same(users, both, 'the server and its commands hash passwords at the full cost')
   t.match(await run(['doctor']), { code: 0, output: /PostgreSQL 18.*used by the running server/ })
   t.notMatch(server.output() + (await run(['doctor'])).output, /plugins may connect|Plugins: may/i)
   await stopCarrel(t, server, data)

@@ -25,7 +25,7 @@ import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { entryOf, filesOf, indexOf, newKey, openRepositoryServer, REPOSITORY_URL } from '#test/support/plugin-repository.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 import { findPromise, patternsOfOwn, promiseComplaints, routesOfTables } from '#test/support/promised-shapes.ts'
-import { ADMIN, testSettings } from '#test/support/server.ts'
+import { ADMIN, TEST_PASSWORD_COST, testSettings } from '#test/support/server.ts'
 import { GIF } from '#test/support/shelves.ts'
 
 /**
@@ -228,7 +228,7 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
   const index = filesOf(indexOf({ plugins: [entryOf([offered])] }), PUBLISHER, { '1.0.0': offered })
   const egress = openEgress((await openRepositoryServer(t, index)).way)
   const settings = testSettings({ dataFolder: folder })
-  const { services, close } = await openComposition({ settings, log: silentLog, database, egress })
+  const { services, close } = await openComposition({ settings, log: silentLog, database, passwordCost: TEST_PASSWORD_COST, egress })
   const server = openServer(services)
   const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(async () => {

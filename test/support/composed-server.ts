@@ -10,7 +10,7 @@ import type { Role } from '#core/account/permission.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { changeSettings } from '#core/settings/chosen-setting-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
-import { ADMIN, testSettings } from '#test/support/server.ts'
+import { ADMIN, TEST_PASSWORD_COST, testSettings } from '#test/support/server.ts'
 
 /** How a series is kept from somebody: its tag is denied to them, or they may see nothing but what carries another. */
 export interface Walker {
@@ -31,7 +31,12 @@ export async function openComposedServer(t: Test) {
 
 /** One node of a database and a data folder, listening on a free port; its tasks run when the caller starts them. */
 export async function openNode(t: Test, { database, folder }: { database: Knex; folder: string }) {
-  const { services, start, close } = await openComposition({ settings: testSettings({ dataFolder: folder }), log: silentLog, database })
+  const { services, start, close } = await openComposition({
+    settings: testSettings({ dataFolder: folder }),
+    log: silentLog,
+    database,
+    passwordCost: TEST_PASSWORD_COST,
+  })
   const server = openServer(services)
   const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(async () => {

@@ -9,7 +9,7 @@ import { openTestDatabase } from '#test/support/database.ts'
 import { buildEpub } from '#test/support/epub-builder.ts'
 import { numberedPages } from '#test/support/pictures.ts'
 import { ADMIN, awaitScan, type RunningServer, startServer } from '#test/support/running-server.ts'
-import { testSettings } from '#test/support/server.ts'
+import { TEST_PASSWORD_COST, testSettings } from '#test/support/server.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
 const comicInfo = (members: string) => ({
@@ -68,7 +68,12 @@ async function openWith(t: Test, folder: string, library: string | undefined): P
 async function openHere(t: Test, { dataFolder, library }: { dataFolder: string; library: string }): Promise<Caller> {
   mkdirSync(dataFolder)
   const { database } = await openTestDatabase(t, { poolMax: 10 })
-  const { services, start, close } = await openComposition({ settings: testSettings({ dataFolder }), log: silentLog, database })
+  const { services, start, close } = await openComposition({
+    settings: testSettings({ dataFolder }),
+    log: silentLog,
+    database,
+    passwordCost: TEST_PASSWORD_COST,
+  })
   const server = openServer(services)
   const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(async () => {

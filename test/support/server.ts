@@ -7,6 +7,7 @@ import type { Route } from '#api/http/endpoint.ts'
 import type { Services } from '#api/http/services.ts'
 import { openServer, type Server, type ServerOptions } from '#api/server.ts'
 import { type Accounts, openAccounts } from '#core/account/accounts.ts'
+import type { PasswordCost } from '#core/account/password.ts'
 import { type Log, silentLog } from '#core/foundation/log.ts'
 import { readSettings } from '#core/settings/read-settings.ts'
 import type { Settings } from '#core/settings/settings.ts'
@@ -15,6 +16,9 @@ import { openTestDatabase } from '#test/support/database.ts'
 import { findRules } from '#test/support/supervisor.ts'
 
 export const ADMIN = { username: 'ada', email: 'ada@example.org', password: 'correct horse 1' }
+
+/** The least that Argon2id takes. A hash at the cost of the server takes 40 ms of a core, and tests make thousands of users. */
+export const TEST_PASSWORD_COST: PasswordCost = { memory: 8, passes: 1, parallelism: 1 }
 
 const DEFAULTS = readSettings({ argv: [], env: {}, cwd: '/nonexistent' })
 
@@ -101,7 +105,7 @@ export async function openTestServer(
   const settings = testSettings(options.settings)
   // A response with status 500 hides its cause from the client; the test output must show it.
   const log = options.log ?? { ...silentLog, error: (fields: object, message: string) => t.comment(message, fields) }
-  const accounts = openAccounts({ database, settings, tokenKey: randomBytes(32), log })
+  const accounts = openAccounts({ database, settings, tokenKey: randomBytes(32), passwordCost: TEST_PASSWORD_COST, log })
   const given = {
     ...{ settings, log, database, accounts, rules: findRules(), ...WELL },
     ...options.services?.({ database, settings, accounts }),

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { openAccounts } from '#core/account/accounts.ts'
 import type { KnownParts } from '#core/account/known-devices.ts'
 import { openLoginThrottle } from '#core/account/login-throttle.ts'
-import { hashPassword, verifyPassword } from '#core/account/password.ts'
+import { PASSWORD_COST, Passwords } from '#core/account/password.ts'
 import { findPermission, PERMISSIONS } from '#core/account/permission.ts'
 import { purgeSessions } from '#core/account/session-store.ts'
 import { openTokens } from '#core/account/token.ts'
@@ -14,23 +14,25 @@ import { openFreshCache } from '#core/database/fresh-cache.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { until } from '#test/support/house.ts'
+import { TEST_PASSWORD_COST } from '#test/support/server.ts'
 
 const USER = '6f1c1a52-94a4-4c38-8a5f-0123456789ab'
 const SESSION = '7f1c1a52-94a4-4c38-8a5f-0123456789ab'
 
 t.test('passwords are Argon2id in PHC format, salted, with a limit on parallel work', async (t) => {
-  const hash = await hashPassword('pässwörd 🔑')
+  const passwords = new Passwords(PASSWORD_COST)
+  const hash = await passwords.hash('pässwörd 🔑')
   t.match(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
-  t.not(await hashPassword('pässwörd 🔑'), hash)
-  t.equal(await verifyPassword('pässwörd 🔑', hash), true)
-  t.equal(await verifyPassword('passwort', hash), false)
-  t.equal(await verifyPassword('', hash), false)
+  t.not(await passwords.hash('pässwörd 🔑'), hash)
+  t.equal(await passwords.verify('pässwörd 🔑', hash), true)
+  t.equal(await passwords.verify('passwort', hash), false)
+  t.equal(await passwords.verify('', hash), false)
   const nonce = randomBytes(8)
   const tag = argon2Sync('argon2id', { message: 'old', nonce, memory: 64, passes: 1, parallelism: 2, tagLength: 16 })
   const unpadded = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '')
   const cheap = `$argon2id$v=19$m=64,t=1,p=2$${unpadded(nonce)}$${unpadded(tag)}`
-  t.equal(await verifyPassword('old', cheap), true, 'other parameters')
-  t.equal(await verifyPassword('x', null), false, 'of no user')
+  t.equal(await passwords.verify('old', cheap), true, 'other parameters')
+  t.equal(await passwords.verify('x', null), false, 'of no user')
   for (const damaged of [
     '',
     'plain',
@@ -39,13 +41,13 @@ t.test('passwords are Argon2id in PHC format, salted, with a limit on parallel w
     hash.replace('m=19456', 'm=9999999'),
     hash.replace('t=2', 't=999'),
   ]) {
-    t.equal(await verifyPassword('pässwörd 🔑', damaged), false, damaged.slice(0, 30))
+    t.equal(await passwords.verify('pässwörd 🔑', damaged), false, damaged.slice(0, 30))
   }
-  const outcomes = await Promise.allSettled(Array.from({ length: 110 }, () => verifyPassword('x', cheap)))
+  const outcomes = await Promise.allSettled(Array.from({ length: 110 }, () => passwords.verify('x', cheap)))
   const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
   t.equal(refused.length, 8, 'two run, a hundred wait, the rest is refused')
   t.match(refused[0]?.status === 'rejected' && refused[0].reason, { code: 'unavailable', retryAfterSeconds: 2 })
-  t.equal(await verifyPassword('pässwörd 🔑', hash), true, 'and then there is room again')
+  t.equal(await passwords.verify('pässwörd 🔑', hash), true, 'and then there is room again')
 })
 
 t.test('tokens: only ours, unaltered and unexpired', async (t) => {
@@ -194,7 +196,13 @@ t.test('permissions in every spelling', async (t) => {
 
 t.test('ended sessions are purged, others are kept; two processes agree within seconds', async (t) => {
   const { database } = await openTestDatabase(t)
-  const options = { database, settings: { accessTokenSeconds: 3600, refreshTokenDays: 30 }, tokenKey: randomBytes(32), log: silentLog }
+  const options = {
+    database,
+    settings: { accessTokenSeconds: 3600, refreshTokenDays: 30 },
+    tokenKey: randomBytes(32),
+    passwordCost: TEST_PASSWORD_COST,
+    log: silentLog,
+  }
   const [here, there] = [openAccounts(options), openAccounts(options)]
   t.teardown(() => Promise.all([here.close(), there.close()]))
   const { accessToken, refreshToken } = await here.initialize({ username: 'ada', email: 'ada@example.org', password: 'long enough' })
@@ -217,7 +225,7 @@ t.test('ended sessions are purged, others are kept; two processes agree within s
 async function openTestAccounts(t: Test) {
   const { database } = await openTestDatabase(t, { poolMax: 10 })
   const settings = { accessTokenSeconds: 3600, refreshTokenDays: 30 }
-  const accounts = openAccounts({ database, settings, tokenKey: randomBytes(32), log: silentLog })
+  const accounts = openAccounts({ database, settings, tokenKey: randomBytes(32), passwordCost: TEST_PASSWORD_COST, log: silentLog })
   t.teardown(() => accounts.close())
   const signedIn = await accounts.initialize({ username: 'admin', email: 'ada@example.org', password: 'long enough' })
   return {
@@ -242,7 +250,7 @@ t.test('no session outlives the password it was opened with', async (t) => {
   const alive = async () => Number((await database('sessions').whereNull('revoked_at').count('* AS count').first())?.count)
 
   for (const [what, change] of [
-    ['the password', { password_hash: await hashPassword('changed meanwhile') }],
+    ['the password', { password_hash: await new Passwords(TEST_PASSWORD_COST).hash('changed meanwhile') }],
     ['the account', { is_active: false }],
   ] as const) {
     const before = await database('users').where({ id }).first('password_hash', 'is_active')

@@ -31,7 +31,7 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Whether the password has this hash. Null means "no such user" and costs as much as a wrong password.
+ * Whether the password has this hash. Null stands for "no such user" and costs as much as a wrong password.
  * @throws unavailable when too many wait already
  */
 export async function verifyPassword(password: string, hash: string | null): Promise<boolean> {

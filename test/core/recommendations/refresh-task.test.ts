@@ -40,7 +40,7 @@ t.test('one task at a time, which can be canceled', async (t) => {
   t.equal((await database('recommendations').first()).failures, 0)
 })
 
-t.test('a list is kept while no task runs, and an interrupted task runs again', async (t) => {
+t.test('a list stays while no task runs, and an interrupted task runs again', async (t) => {
   const { rita, get, renew, setAnswer, closeNode, openNode, services, pluginId, database } = await openTaste(t)
   await renew([item('1', 1)])
   setAnswer({ value: { recommendations: [item('2', 1)], sleepMs: 60_000 } })
@@ -157,7 +157,7 @@ t.test('the next server continues the task of a killed one', async (t) => {
   t.equal((await database('tasks').where('type', 'refresh_recommendations')).length, 1, 'as the same task')
 })
 
-t.test('text of a plugin that no column can store causes no error', async (t) => {
+t.test('text of a plugin that no column can store does no harm', async (t) => {
   const { rita, install, renew, database } = await openTaste(t)
   const odd = '\\u0000 \\ud800 \\u202e'
   const id = await install(

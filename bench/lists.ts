@@ -78,33 +78,33 @@ try {
     (filter: Parameters<typeof listBooks>[2]['filter'], page = 1) =>
     (database: Parameters<typeof listBooks>[0]) =>
       listBooks(database, caller, { filter, sort: null, offset: (page - 1) * PAGE, limit: PAGE })
-  const cases: { name: string; path: string; body?: unknown; ask: (database: Parameters<typeof listBooks>[0]) => Promise<unknown> }[] = [
-    { name: 'books, first page', path: '/api/v1/books', ask: books({}) },
-    { name: 'books, middle page', path: `/api/v1/books?page=${lastPage / 2}`, ask: books({}, lastPage / 2) },
-    { name: 'books, last page', path: `/api/v1/books?page=${lastPage}`, ask: books({}, lastPage) },
+  const cases: { name: string; path: string; body?: unknown; read: (database: Parameters<typeof listBooks>[0]) => Promise<unknown> }[] = [
+    { name: 'books, first page', path: '/api/v1/books', read: books({}) },
+    { name: 'books, middle page', path: `/api/v1/books?page=${lastPage / 2}`, read: books({}, lastPage / 2) },
+    { name: 'books, last page', path: `/api/v1/books?page=${lastPage}`, read: books({}, lastPage) },
     {
       name: 'condition of three levels',
       path: '/api/v1/books/list',
       body: { condition: CONDITION },
-      ask: books({ condition: compileFilter(CONDITION, 'books', caller) }),
+      read: books({ condition: compileFilter(CONDITION, 'books', caller) }),
     },
-    { name: 'search, common word', path: '/api/v1/books/list', body: { fullTextSearch: 'dragon' }, ask: books({ search: 'dragon' }) },
-    { name: 'search, rare word', path: '/api/v1/books/list', body: { fullTextSearch: 'quokka' }, ask: books({ search: 'quokka' }) },
+    { name: 'search, common word', path: '/api/v1/books/list', body: { fullTextSearch: 'dragon' }, read: books({ search: 'dragon' }) },
+    { name: 'search, rare word', path: '/api/v1/books/list', body: { fullTextSearch: 'quokka' }, read: books({ search: 'quokka' }) },
     {
       name: 'series, unread counts',
       path: '/api/v1/series',
-      ask: (database) => listSeries(database, caller, { filter: {}, sort: null, offset: 0, limit: PAGE }),
+      read: (database) => listSeries(database, caller, { filter: {}, sort: null, offset: 0, limit: PAGE }),
     },
   ]
 
   const database = openDatabase({ url, poolMax: 2, log: silentLog })
   const table: Record<string, Record<string, number>> = {}
   const plans: string[] = []
-  for (const { name, path, body, ask } of cases) {
+  for (const { name, path, body, read } of cases) {
     const statements: { sql: string; bindings: unknown[] }[] = []
     const listen = (query: { sql: string; bindings: unknown[] }) => statements.push(query)
     database.on('query', listen)
-    await ask(database)
+    await read(database)
     database.off('query', listen)
 
     const bare: number[] = []

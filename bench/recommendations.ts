@@ -38,13 +38,13 @@ const BARS = {
 /** The part of a context that the plugin uses, without a sandbox: for many users at once. */
 function contextOver(entries: readonly LibraryEntry[]): Context {
   const { answer } = openLibraryCalls(entries)
-  const ask = async (kind: string, payload: object) => (await answer(kind, payload)) as never
+  const call = async (kind: string, payload: object) => (await answer(kind, payload)) as never
   return {
     storage: {
-      get: async (key: string) => await ask('storage.get', { key }),
-      set: async (key: string, value: unknown) => await ask('storage.set', { key, value }),
+      get: async (key: string) => await call('storage.get', { key }),
+      set: async (key: string, value: unknown) => await call('storage.set', { key, value }),
     },
-    library: { entries: async (options = {}) => await ask('library.entries', options) },
+    library: { entries: async (options = {}) => await call('library.entries', options) },
     log: { debug() {}, info() {}, warn() {}, error() {} },
     progress() {},
   } as unknown as Context
@@ -165,19 +165,23 @@ console.table({
   [`${LARGE_SERIES} series in the sandbox`]: Object.fromEntries(Object.entries(large).map(([name, value]) => [name, Math.round(value)])),
 })
 
-verdict('recall to popularity', warm.plugin / warm.popularity, { atLeast: BARS.overPopularity })
-verdict('recall to chance', warm.plugin / warm.random, { atLeast: BARS.overRandom })
+verdict('recall, ratio to popularity', warm.plugin / warm.popularity, { atLeast: BARS.overPopularity })
+verdict('recall, ratio to chance', warm.plugin / warm.random, { atLeast: BARS.overRandom })
 for (const [read, bar] of Object.entries(BARS.coldOverPopularity)) {
   const { plugin: recall, popularity } = rows[`${read} read`]!
-  verdict(`recall to popularity with ${read} read`, recall / popularity, { atLeast: bar })
+  verdict(`recall, ratio to popularity with ${read} read`, recall / popularity, { atLeast: bar })
 }
-verdict('the part of the library that is shown to somebody', warm.coverage, { atLeast: BARS.coverage })
+verdict('part of the library that is recommended to any user', warm.coverage, { atLeast: BARS.coverage })
 verdict('different people in ten', warm.people, { atLeast: BARS.people })
-verdict('hits among the third with the highest scores to those with the lowest', warm.thirds[2]! / Math.max(warm.thirds[0]!, 1e-9), {
-  atLeast: 1.5,
-})
-verdict('computing of a refresh in ms', large.refreshCpuMs, { atMost: BARS.refreshCpuMs })
-verdict('computing of a get in ms', large.getCpuMs, { atMost: BARS.getCpuMs })
+verdict(
+  'hits in the third with the highest scores, ratio to the third with the lowest',
+  warm.thirds[2]! / Math.max(warm.thirds[0]!, 1e-9),
+  {
+    atLeast: 1.5,
+  },
+)
+verdict('computing time of a refresh in ms', large.refreshCpuMs, { atMost: BARS.refreshCpuMs })
+verdict('computing time of a get in ms', large.getCpuMs, { atMost: BARS.getCpuMs })
 
 function round(value: number, digits: number): number {
   return Math.round(value * 10 ** digits) / 10 ** digits

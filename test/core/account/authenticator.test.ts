@@ -15,7 +15,7 @@ async function openAccounts(t: Parameters<typeof openTestServer>[0]) {
   return { ...server, statements, basic, count: (part: string) => statements.filter((sql) => sql.includes(part)).length }
 }
 
-t.test('of many concurrent requests with one password, only one checks it', async (t) => {
+t.test('of many concurrent requests with one password, only one verifies it', async (t) => {
   const { basic, count } = await openAccounts(t)
   const found = await Promise.all(Array.from({ length: 30 }, () => basic(ADMIN.username, ADMIN.password)))
   t.ok(found.every((caller) => caller?.username === ADMIN.username))

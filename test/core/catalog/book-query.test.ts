@@ -165,7 +165,7 @@ t.test('lists are sorted, and no page repeats or misses a book', async (t) => {
   t.same([beyond.items.length, beyond.total], [0, 65])
 })
 
-t.test('filters and who sees what', async (t) => {
+t.test('filters and visibility', async (t) => {
   const { database } = await openTestDatabase(t)
   const caller = await addCaller(database)
   const library_id = await addLibrary(database)

@@ -3,7 +3,7 @@ import { LIVE_NODES, newNodeLock, openPresence, sendSignal } from '#core/cluster
 import { openTestDatabase } from '#test/support/database.ts'
 import { until } from '#test/support/task-queues.ts'
 
-t.test('a node is heard and lives as long as its connection, and again after a loss', async (t) => {
+t.test('a node receives signals and is alive while it is connected, and again after it reconnects', async (t) => {
   const { database } = await openTestDatabase(t)
   const live = async () => (await database.raw(LIVE_NODES)).rows.map((row: object) => Number(Object.values(row)[0]))
   const nodeLock = newNodeLock()

@@ -273,7 +273,7 @@ t.test('frequent events are announced together, after the last of them', async (
   follower.leave()
 })
 
-t.test('waiting events are announced in their order, even while earlier ones are still being announced', async (t) => {
+t.test('waiting events are announced in their order, even while earlier ones are being announced', async (t) => {
   const { database, events } = await openFollowed(t)
   const follower = await take(events, database)
   // The first announcement waits until later ones have long been due.

@@ -327,12 +327,12 @@ t.test('a scan that waits or walks can be canceled too', async (t) => {
   const second = await house.scans.start(house.libraryId)
   await until(async () => (await house.books()).size > 0)
   // Without waiting for cancel(): a client that reads only the status can rely on it as well.
-  const canceling = house.scans.cancel(house.libraryId)
+  const cancelling = house.scans.cancel(house.libraryId)
   await until(async () => (await house.scans.getStatus(house.libraryId)).status === 'cancelled')
   const count = (await house.books()).size
   t.ok(count < 6_000, `it had come to ${count} of 6000`)
   t.match(await house.scans.getStatus(house.libraryId), { status: 'cancelled', taskId: second.taskId })
-  await canceling
+  await cancelling
   await sleep(300)
   t.equal((await house.books()).size, count, 'and no further')
   const { rows } = await house.database.raw(

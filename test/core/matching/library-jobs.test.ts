@@ -81,7 +81,7 @@ t.test('a library is matched as one task, which tells how far it is and what cam
   t.equal(await yearOf(unknown), undefined)
 })
 
-t.test('a task that is canceled stops', async (t) => {
+t.test('a task that is cancelled stops', async (t) => {
   const { tasks, matchTasks, libraryId, pluginId, add, ended } = await openJobs(t)
   for (let index = 0; index < 80; index++) await add(`Known ${index} slow`)
   await tasks.start()

@@ -144,7 +144,7 @@ t.test('no empty folder remains', async (t) => {
   await again.close()
 })
 
-t.test('refusals and failures leave nothing', async (t) => {
+t.test('refusals and errors leave no files', async (t) => {
   const folder = await newFolder(t)
   const cache = await openPageCache({ folder, bytesMax: 1e6, log: silentLog })
   const key = { hash: HASH, name: '0-a' }

@@ -89,7 +89,7 @@ t.test('a file that changes while it is sent breaks the transfer and is logged',
   t.match(lines, [/A transfer was aborted/])
 })
 
-t.test('false declarations are problems, never files', async (t) => {
+t.test('false declarations are problems, and no file is sent', async (t) => {
   const { server, addFile } = await openReadingServer(t, readingRoutes)
   const text = Buffer.from('body { color: red }'.repeat(50))
   const chapter = Buffer.from('<html xmlns="http://www.w3.org/1999/xhtml"><body>x</body></html>')
@@ -137,7 +137,7 @@ t.test('false declarations are problems, never files', async (t) => {
   t.equal((await ask('twice.css')).bytes.toString(), 'new')
 })
 
-t.test('no path leads out of a book', async (t) => {
+t.test('no path leaves the archive of a book', async (t) => {
   const { server, addFile, database } = await openReadingServer(t, readingRoutes)
   const [open, hidden] = [await addFile('Open.epub', buildNovel()), await addFile('Hidden.epub', buildNovel())]
   const reader = await server.signUp({ username: 'rita' })

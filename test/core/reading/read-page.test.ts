@@ -261,7 +261,7 @@ t.test('pages are resized and converted, never enlarged', async (t) => {
   for (const format of ['avif', 'gif', '', 'JPEG']) t.throws(() => readPageFormat(format), { code: 'invalid_request' })
 })
 
-t.test('a picture that cannot be converted is served all the same, and does not count as damaged', async (t) => {
+t.test('a picture that cannot be converted is served unchanged, and does not count as damaged', async (t) => {
   const { reader, caller, database, folder } = await openReading(t)
   // The signature of JPEG XL, which the resizer does not support.
   const jxl = Buffer.from([0xff, 0x0a, ...Array(100).fill(7)])

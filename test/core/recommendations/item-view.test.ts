@@ -86,7 +86,7 @@ t.test('items of plugins become the documented shape', async (t) => {
   t.notOk('status' in (odd ?? {}) || 'summary' in (odd ?? {}))
 })
 
-t.test('the names under which an item is looked up', async (t) => {
+t.test('the identifiers by which an item is looked up', async (t) => {
   const given = { recommendations: [{ ...item('7', 1), externalIds: { taste: '8', 'plugin:taste': '8', other: '9', 'a\nb': 'c' } }] }
   const read = (readResult('recommendations.refresh', JSON.stringify(given)) as { recommendations: Item[] }).recommendations
   t.same(externalSeriesOf(read[0] as Item, 'taste'), [

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import t from 'tap'
 
-t.test('nothing is run that lies in the folder in which the server was started', (t) => {
+t.test('no file in the working folder is executed', (t) => {
   const folder = t.testdir({})
   const found = join(folder, 'found')
   const trap = `require('node:fs').writeFileSync(${JSON.stringify(found)}, ''); module.exports = {}`

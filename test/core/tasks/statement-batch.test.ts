@@ -3,7 +3,7 @@ import { StatementBatch } from '#core/tasks/statement-batch.ts'
 
 const refused = (code: string) => Object.assign(new Error('no'), { code })
 
-t.test('what comes while a statement is under way goes into the next, in order', async (t) => {
+t.test('items that are added during a statement go into the next one, in order', async (t) => {
   const statements: number[][] = []
   const batch = new StatementBatch<number, string>({
     run: async (items) => {
@@ -23,7 +23,7 @@ t.test('what comes while a statement is under way goes into the next, in order',
   ])
 })
 
-t.test('a database that is away is asked again, until nobody wants it any more', async (t) => {
+t.test('statements are retried while the database is unreachable, until the queue stops', async (t) => {
   let failures = 3
   let isWanted = true
   const batch = new StatementBatch<number, number>({
@@ -40,7 +40,7 @@ t.test('a database that is away is asked again, until nobody wants it any more',
   t.equal(await batch.add(4), 4, 'and what comes later is asked for')
 })
 
-t.test('a value that the database refuses fails alone', async (t) => {
+t.test('a value that the database rejects fails alone', async (t) => {
   const batch = new StatementBatch<number, number>({
     run: async (items) => {
       if (items.includes(2)) throw refused('22P05')

@@ -4,13 +4,13 @@ import { attemptOf, backoffSeconds, type Ending, judgeEnding, TRIES_MAX } from '
 
 const failed = (error: unknown, more: object = {}): Ending => ({ error, isCanceled: false, isStopping: false, ...more })
 
-t.test('which try it is, whatever was tried before a person wanted it once more', async (t) => {
+t.test('the number of a try, from 1 after a user retries the task', async (t) => {
   t.equal(attemptOf({ attempts: 1, maxAttempts: TRIES_MAX }), 1)
   t.equal(attemptOf({ attempts: 4, maxAttempts: TRIES_MAX }), 4)
   t.equal(attemptOf({ attempts: 5, maxAttempts: 4 + TRIES_MAX }), 1)
 })
 
-t.test('what becomes of a task whose run has ended', async (t) => {
+t.test('the state of a task after its run has ended', async (t) => {
   t.match(judgeEnding({ result: { pages: 3 } }, 1), { status: 'completed', result: { pages: 3 }, lastError: null })
   t.match(judgeEnding(failed(new Error('bad\0luck\ud800')), 1), {
     status: 'pending',
@@ -23,7 +23,7 @@ t.test('what becomes of a task whose run has ended', async (t) => {
   t.match(judgeEnding(failed(new Error('abort'), { isStopping: true, isCanceled: true }), 1), { isHandedBack: false }, 'canceled before')
 })
 
-t.test('how long the next try waits is as graphile-worker has it', async (t) => {
+t.test('the pause before a retry equals that of graphile-worker', async (t) => {
   t.same(
     [1, 2, 3].map((attempts) => Number(backoffSeconds(attempts).toFixed(1))),
     [2.7, 7.4, 20.1],

@@ -11,7 +11,7 @@ import { openQueues, task, until } from '#test/support/task-queues.ts'
 
 t.setTimeout(240_000)
 
-t.test('a database that is away for a while loses nothing', async (t) => {
+t.test('no task is lost while the database is unreachable', async (t) => {
   const postgres = await openOwnPostgres(t)
   const database = openDatabase({ url: postgres.url, poolMax: 6, log: silentLog })
   await migrate(database)
@@ -58,7 +58,7 @@ t.test('a database that is away for a while loses nothing', async (t) => {
   await closeDatabase(database)
 })
 
-t.test('a task runs outside of the request that has added it', async (t) => {
+t.test('a task runs outside of the context of the request that added it', async (t) => {
   const { database, queue } = await openQueues(t, 1)
   const request = new AbortController()
   const ended = Promise.withResolvers<unknown>()
@@ -73,7 +73,7 @@ t.test('a task runs outside of the request that has added it', async (t) => {
   t.pass('its statements are not those of the request')
 })
 
-t.test('what a stopped worker had taken and not begun waits for no try', async (t) => {
+t.test('jobs that a stopped worker had claimed but not begun run at once', async (t) => {
   const { database, queues } = await openQueues(t, 2)
   const [first, second] = queues as [(typeof queues)[0], (typeof queues)[0]]
   first.handle('analyze_book', { concurrency: 3 }, async (run) => {
@@ -95,7 +95,7 @@ t.test('what a stopped worker had taken and not begun waits for no try', async (
   t.ok(Date.now() - begun < 10_000)
 })
 
-t.test('workers that end because they could not tell what was done are replaced', async (t) => {
+t.test('workers that end because they could not report done jobs are replaced', async (t) => {
   const { database, queue } = await openQueues(t, 1)
   const runs: string[] = []
   queue.handle('analyze_library', { concurrency: 1 }, async (run) => {
@@ -118,7 +118,7 @@ t.test('workers that end because they could not tell what was done are replaced'
   t.same(runs, ['first', 'second'], 'what was done is not done again')
 })
 
-t.test('a job that graphile-worker takes back from a run of many hours is not begun twice', async (t) => {
+t.test('a job that graphile-worker reclaims from a run of many hours does not run twice', async (t) => {
   const { database, queue } = await openQueues(t, 1)
   let runs = 0
   const gate = Promise.withResolvers<void>()

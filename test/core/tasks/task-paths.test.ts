@@ -15,7 +15,7 @@ import { addScans } from '#test/support/server-scans.ts'
 
 t.setTimeout(240_000)
 
-t.test('whoever may not edit books reads no absolute path in what went wrong', async (t) => {
+t.test('users who may not edit books see no absolute paths in error messages', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-secret-'))
   const server = await openTestServer(t, { routes: [...apiKeyRoutes, ...libraryRoutes, ...taskRoutes] })
   const { database, adminToken, request } = server
@@ -44,7 +44,7 @@ t.test('whoever may not edit books reads no absolute path in what went wrong', a
   t.match(shown, /\\"Bob's Comics\\" is a file, not a folder/)
 })
 
-t.test('what is shown of a message', (t) => {
+t.test('messages hide the folders of paths', (t) => {
   const of = (text: string, permissions: 'books-read' | 'books-write' = 'books-read') =>
     visibleMessage({ permissions: new Set([permissions]) }, text)
   for (const [text, shown] of [

@@ -4,7 +4,7 @@ import { openQueues, task } from '#test/support/task-queues.ts'
 
 t.setTimeout(120_000)
 
-t.test('the same tasks are added by several at once, in whatever order', async (t) => {
+t.test('concurrent requests add the same tasks in any order without deadlock', async (t) => {
   const { queue } = await openQueues(t, 1)
   queue.handle('analyze_book', { concurrency: 1 }, async () => undefined)
   for (let round = 0; round < 10; round++) {
@@ -17,7 +17,7 @@ t.test('the same tasks are added by several at once, in whatever order', async (
   }
 })
 
-t.test('work that waits for a later time begins now when it is added for now', async (t) => {
+t.test('a task that waits for a later time begins now when it is added again for now', async (t) => {
   const { queue, database } = await openQueues(t, 1)
   const ran: string[] = []
   queue.handle('analyze_book', { concurrency: 1 }, async ({ id }) => void ran.push(id))

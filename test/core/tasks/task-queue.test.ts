@@ -12,7 +12,7 @@ import { hastenTries, openQueues, task, until } from '#test/support/task-queues.
 // Retries, a killed process and a connection that stays away: each waits some seconds.
 t.setTimeout(240_000)
 
-t.test('a backlog is worked off at once, by priority, with bounded concurrency', async (t) => {
+t.test('a backlog runs immediately, by priority, with bounded concurrency', async (t) => {
   const { database, queue } = await openQueues(t, 1)
   const seen: string[] = []
   let now = 0
@@ -41,7 +41,7 @@ t.test('a backlog is worked off at once, by priority, with bounded concurrency',
   t.pass('no job is left of what is done')
 })
 
-t.test('two waiting tasks of one key are one; one that runs is none', async (t) => {
+t.test('two waiting tasks with one key are one task; a running task is another one', async (t) => {
   const { queue } = await openQueues(t, 1)
   const gates = new Map<number, () => void>()
   let begun = 0
@@ -70,7 +70,7 @@ t.test('the id of a task can be chosen', async (t) => {
   await t.rejects(getTask(database, randomUUID()), { code: 'not_found' })
 })
 
-t.test('failures are tried again with back-off, then stay failed, and can be retried', async (t) => {
+t.test('failed tasks are retried with back-off, then stay failed until a user retries them', async (t) => {
   const { database, queue } = await openQueues(t, 1)
   const tries: { at: number; attempt: number }[] = []
   let works = false
@@ -108,7 +108,7 @@ t.test('failures are tried again with back-off, then stay failed, and can be ret
   t.equal(await queue.retry(randomUUID()), false)
 })
 
-t.test('a final failure is not tried again', async (t) => {
+t.test('a final failure is not retried', async (t) => {
   const { database, queue } = await openQueues(t, 1)
   let tries = 0
   queue.handle('analyze_library', { concurrency: 1 }, async () => {
@@ -162,7 +162,7 @@ t.test('canceling stops waiting and running tasks, on any node', async (t) => {
   await until(() => running.filter((run) => run.id === one.taskId).length === 2)
 })
 
-t.test('progress is seen while a task runs', async (t) => {
+t.test('the progress of a running task is visible', async (t) => {
   const { database, queue } = await openQueues(t, 1)
   let finish = () => {}
   const { taskId } = await queue.add({ type: 'analyze_library', dedupeKey: 'p' })
@@ -183,7 +183,7 @@ t.test('progress is seen while a task runs', async (t) => {
   finish()
 })
 
-t.test('stopping hands back what runs, and it does not count as a try', async (t) => {
+t.test('stopping returns running tasks, and their runs do not count as tries', async (t) => {
   const { database, queues } = await openQueues(t, 2)
   const [first, second] = queues as [TaskQueue, TaskQueue]
   let begun = false
@@ -213,7 +213,7 @@ t.test('stopping hands back what runs, and it does not count as a try', async (t
   )
 })
 
-t.test('what a killed process was doing is done again soon, what it had finished is not', { timeout: 240_000 }, async (t) => {
+t.test('the running tasks of a killed process run again soon, its finished ones do not', { timeout: 240_000 }, async (t) => {
   const { database, url, queue } = await openQueues(t, 1)
   await database.raw('CREATE TABLE done (name text, attempt int, pid int)')
   await queue.addMany(Array.from({ length: 30 }, (_, index) => task(`b${index}`, { params: { name: `b${index}` } })))
@@ -250,7 +250,7 @@ t.test('what a killed process was doing is done again soon, what it had finished
   t.equal((await database('done').where('attempt', '>', 1)).length, 0, 'and the kill is no try')
 })
 
-t.test('a task whose server was killed many times still has all its tries', async (t) => {
+t.test('a task whose server was killed many times has all of its tries left', async (t) => {
   const { database, queue } = await openQueues(t, 1)
   const attempts: number[] = []
   queue.handle('scan_library', { concurrency: 1 }, async (run) => {

@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import t from 'tap'
 import { findAmbiguity } from '#test/support/ambiguity.ts'
 import { readSources } from '#test/support/architecture.ts'
-import { findExpressions, recordMade } from '#test/support/regular-expressions.ts'
+import { findExpressions, recordCreated } from '#test/support/regular-expressions.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const FOLDERS = ['api', 'core', 'migrations', 'plugin-sdk', 'plugins', 'workers']
@@ -91,7 +91,7 @@ t.test('expressions that are put together are few, and linear as well', async (t
     if (!known) t.fail(`${path}:${line}: ${code.slice(0, 80)}: write it as a literal, or say here why what comes out is linear`)
   }
   for (const path of MADE_ONCE) {
-    const made = await recordMade(() => import(`${pathToFileURL(join(root, path)).href}?recorded`))
+    const made = await recordCreated(() => import(`${pathToFileURL(join(root, path)).href}?recorded`))
     t.ok(made.length > 0, path)
     for (const expression of made) t.equal(findAmbiguity(expression), null, `${path}: ${expression}`)
   }

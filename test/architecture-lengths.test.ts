@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { readSources, sourcePaths } from '#test/support/architecture.ts'
-import { findLongOnes } from '#test/support/lengths.ts'
+import { findTooLong } from '#test/support/lengths.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** Written by programs, see .gitattributes. */
@@ -11,12 +11,12 @@ t.test('no function is longer than a screen, no class longer than a few', async 
   // Migrations are tables, and tests and benches read from top to bottom.
   const paths = sourcePaths(root).filter((path) => !/^(test|bench|migrations)\//.test(path) && !GENERATED.test(path))
   t.ok(paths.length > 500, `${paths.length} files`)
-  t.same(readSources(root, paths).flatMap(findLongOnes), [])
+  t.same(readSources(root, paths).flatMap(findTooLong), [])
 })
 
 t.test('long ones are found wherever they stand', async (t) => {
   const lines = (count: number) => 'f()\n'.repeat(count)
-  const found = (text: string) => findLongOnes({ path: 'core/a.ts', text }).length
+  const found = (text: string) => findTooLong({ path: 'core/a.ts', text }).length
   t.equal(found(`function a(x: number): void {\n${lines(58)}}`), 0)
   t.equal(found(`function a(x: number): void {\n${lines(59)}}`), 1)
   t.equal(found(`const a = <T>(x: T) => {\n${lines(59)}}`), 1)

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { makeRoom } from '#test/support/carrel-process.ts'
-import { ask, askEverything, awaitHealed, isAnswer, type Reply } from '#test/support/fault-requests.ts'
+import { ask, awaitRecovery, isAnswer, type Reply, sendAll } from '#test/support/fault-requests.ts'
 import { openOwnPostgres } from '#test/support/own-postgres.ts'
 import { jpegPage } from '#test/support/pictures.ts'
 import { awaitScan, startServer } from '#test/support/running-server.ts'
@@ -59,7 +59,7 @@ function sendReaders(): { stop(): Promise<Reply[]> } {
   const replies: Reply[] = []
   const readers = Array.from({ length: 4 }, async () => {
     // Where refusals come at once they would do nothing but that.
-    for (; going; await sleep(100)) replies.push(...(await Promise.all(askEverything(server, book))))
+    for (; going; await sleep(100)) replies.push(...(await Promise.all(sendAll(server, book))))
   })
   return {
     stop: async () => {
@@ -86,16 +86,16 @@ for (const [how, awayMs] of [
   ['immediate', 3_000],
 ] as const) {
   t.test(`PostgreSQL is stopped (${how}) and comes back after ${awayMs / 1000} s`, async (t) => {
-    t.ok(await awaitHealed(server, book), 'all is well before')
+    t.ok(await awaitRecovery(server, book), 'all is well before')
     const readers = sendReaders()
     await sleep(500)
     await postgres.stop(how)
     t.match(await awaitIll(), /the database does not answer/, '/health says it')
     await sleep(awayMs)
     t.match(await ask(server, '/health'), { status: 503 })
-    for (const reply of await Promise.all(askEverything(server, book))) t.match(reply, { status: 503, retryAfter: /^[1-9]/ }, reply.address)
+    for (const reply of await Promise.all(sendAll(server, book))) t.match(reply, { status: 503, retryAfter: /^[1-9]/ }, reply.address)
     await postgres.start()
-    t.ok(await awaitHealed(server, book), 'it heals by itself')
+    t.ok(await awaitRecovery(server, book), 'it heals by itself')
     const replies = await readers.stop()
     checkAnswers(t, replies)
     t.ok(
@@ -112,7 +112,7 @@ t.test('all connections are ended again and again', async (t) => {
     await postgres.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'keeper'`)
   }
   checkAnswers(t, await readers.stop())
-  t.ok(await awaitHealed(server, book), 'it heals by itself')
+  t.ok(await awaitRecovery(server, book), 'it heals by itself')
 })
 
 t.test('others have taken all connections that there are', async (t) => {
@@ -135,20 +135,20 @@ t.test('others have taken all connections that there are', async (t) => {
   })()
   try {
     while (refusals === 0) await sleep(20)
-    checkAnswers(t, await Promise.all(askEverything(server, book)))
+    checkAnswers(t, await Promise.all(sendAll(server, book)))
     // The server may be the first to get one again, and we may get none.
     const end = () =>
       postgres
         .query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'keeper' AND application_name <> 'other'`)
         .catch(() => {})
     t.match(await awaitIll(end), /the database does not answer/, '/health says it')
-    checkAnswers(t, await Promise.all([...askEverything(server, book), ...askEverything(server, book)]))
+    checkAnswers(t, await Promise.all([...sendAll(server, book), ...sendAll(server, book)]))
   } finally {
     taking = false
     await grabbing
     await Promise.all(others.map((client) => client.end().catch(() => {})))
   }
-  t.ok(await awaitHealed(server, book), 'it heals by itself')
+  t.ok(await awaitRecovery(server, book), 'it heals by itself')
 })
 
 t.test('PostgreSQL is started anew during a scan, and the scan goes on', async (t) => {
@@ -173,7 +173,7 @@ t.test('PostgreSQL is started anew during a scan, and the scan goes on', async (
   }
   const before = await analyzed()
   t.ok(before < LATER_BOOKS + 3, `${before} of ${LATER_BOOKS + 3} books when it was back: in the middle`)
-  t.ok(await awaitHealed(server, book), 'it heals by itself')
+  t.ok(await awaitRecovery(server, book), 'it heals by itself')
   await awaitScan(server, libraryId, { analyzed: true, timeoutMs: SCAN_MS_MAX })
   t.equal(await analyzed(), LATER_BOOKS + 3, 'every book is there')
   t.match(await server.get('/api/v1/books/errors'), { totalBooksWithErrors: 0 }, 'and none is called broken')

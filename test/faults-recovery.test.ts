@@ -5,8 +5,8 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { findPostmaster } from '#core/database/postmaster.ts'
-import { ADMIN, awaitGone, makeRoom, root, spawnCarrel } from '#test/support/carrel-process.ts'
-import { ask, awaitHealed, isAnswer, type Reply, write } from '#test/support/fault-requests.ts'
+import { ADMIN, awaitExit, makeRoom, root, spawnCarrel } from '#test/support/carrel-process.ts'
+import { ask, awaitRecovery, isAnswer, type Reply, write } from '#test/support/fault-requests.ts'
 import { buildPdf, endlessPage } from '#test/support/pdf-builder.ts'
 import { jpegPage } from '#test/support/pictures.ts'
 import { childrenOf, commandOf } from '#test/support/processes.ts'
@@ -62,7 +62,7 @@ t.test('a full disk: what writes is refused within seconds, reading goes on, and
     await awaitScan(server, libraries.data[0]?.id as string, { analyzed: true, timeoutMs: 120_000 })
     const books = await server.get<{ data: { id: string }[] }>('/api/v1/books')
     const book = books.data[0]?.id as string
-    t.ok(await awaitHealed(server, book), 'all is well before')
+    t.ok(await awaitRecovery(server, book), 'all is well before')
     const ballast = path.join(disk, 'ballast')
     fill(ballast)
     // Health is asked at most once a second.
@@ -82,7 +82,7 @@ t.test('a full disk: what writes is refused within seconds, reading goes on, and
     const reads = ['/api/v1/books', '/api/v1/libraries', `/api/v1/books/${book}`, `/api/v1/books/${book}/pages/1`]
     for (const address of reads) t.match(await ask(server, address), { status: 200 }, address)
     rmSync(ballast)
-    t.ok(await awaitHealed(server, book), 'it heals by itself')
+    t.ok(await awaitRecovery(server, book), 'it heals by itself')
   } finally {
     t.equal(await server.stop(), 0)
   }
@@ -130,7 +130,7 @@ t.test('a main thread that stands still: ended, started anew, and the file that 
     const postmaster = await findPostmaster(path.join(data, 'postgres'))
     writeFileSync(freezeAt, '')
     await waitFor(running, `end ${turn}`, () => (running.output().match(/It restarts in/g) ?? []).length === turn)
-    t.ok(await awaitGone(postmaster?.pid as number), 'its PostgreSQL is gone')
+    t.ok(await awaitExit(postmaster?.pid as number), 'its PostgreSQL is gone')
   }
   const output = running.output()
   t.match(output, /was blocked for \d+ s, and its watchdog ended it/)

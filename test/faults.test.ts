@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { findPostmaster } from '#core/database/postmaster.ts'
 import { makeRoom } from '#test/support/carrel-process.ts'
-import { ask, askEverything, awaitHealed, isAnswer, type Reply } from '#test/support/fault-requests.ts'
+import { ask, awaitRecovery, isAnswer, type Reply, sendAll } from '#test/support/fault-requests.ts'
 import { buildPdf, endlessPage } from '#test/support/pdf-builder.ts'
 import { jpegPage } from '#test/support/pictures.ts'
 import { childrenOf, commandOf, signalAll, ticksOf } from '#test/support/processes.ts'
@@ -46,11 +46,11 @@ async function postgresPids(folder: string): Promise<number[]> {
 }
 
 t.test('a frozen PostgreSQL: every request gets an answer, and all heals', async (t) => {
-  t.ok(await awaitHealed(server, book), 'all is well before')
+  t.ok(await awaitRecovery(server, book), 'all is well before')
   const pids = await postgresPids(data)
   signalAll(pids, 'SIGSTOP')
   try {
-    const replies = askEverything(server, book)
+    const replies = sendAll(server, book)
     // Health is asked at most once a second.
     await sleep(1_500)
     const health = await ask(server, '/health')
@@ -63,7 +63,7 @@ t.test('a frozen PostgreSQL: every request gets an answer, and all heals', async
   } finally {
     signalAll(pids, 'SIGCONT')
   }
-  t.ok(await awaitHealed(server, book), 'it heals by itself')
+  t.ok(await awaitRecovery(server, book), 'it heals by itself')
 })
 
 for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
@@ -71,7 +71,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     let going = true
     const replies: Reply[] = []
     const readers = Array.from({ length: 4 }, async () => {
-      while (going) replies.push(...(await Promise.all(askEverything(server, book))))
+      while (going) replies.push(...(await Promise.all(sendAll(server, book))))
     })
     for (let turn = 0; turn < 4; turn++) {
       await sleep(400)
@@ -89,7 +89,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       'each is an answer or says when to come again',
     )
     t.ok(Math.max(...replies.map(({ ms }) => ms)) < ANSWER_MS_MAX)
-    t.ok(await awaitHealed(server, book), 'it heals by itself')
+    t.ok(await awaitRecovery(server, book), 'it heals by itself')
   })
 }
 

@@ -3,11 +3,11 @@ import t from 'tap'
 import { getTask } from '#core/tasks/task-query.ts'
 import { getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
 import { addWalker, openComposedServer, type Walker } from '#test/support/composed-server.ts'
-import { KNOWING, KNOWING_MANIFEST } from '#test/support/knowing-plugin.ts'
 import { someOf } from '#test/support/lane-size.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { METADATA_PLUGIN, METADATA_PLUGIN_MANIFEST } from '#test/support/metadata-plugin.ts'
 import { pluginOf } from '#test/support/plugins.ts'
-import { until } from '#test/support/reader-plugins.ts'
+import { until } from '#test/support/user-plugin-server.ts'
 
 /**
  * What tasks make for somebody from whom a series is kept tells nothing of it, though the server itself works on everything: exports,
@@ -55,7 +55,7 @@ t.test('what is made in the background tells nothing of what is hidden', { timeo
     await services.plugins.consent(plugin.id, { sha256 })
     return plugin
   }
-  const knowing = await install(pluginOf(KNOWING, KNOWING_MANIFEST))
+  const knowing = await install(pluginOf(METADATA_PLUGIN, METADATA_PLUGIN_MANIFEST))
   const similar = await install((await getBundledPlugin('similar-in-library')).bytes)
 
   const openReader = (token: string) => {

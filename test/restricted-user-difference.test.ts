@@ -5,13 +5,13 @@ import t from 'tap'
 import { routes } from '#api/routes.ts'
 import { addWalker, openComposedServer, type Walker } from '#test/support/composed-server.ts'
 import { textOf } from '#test/support/event-reading.ts'
-import { fill } from '#test/support/filled-request.ts'
-import { KNOWING, KNOWING_MANIFEST } from '#test/support/knowing-plugin.ts'
-import { KOMGA_NAMES, switchKomgaOn } from '#test/support/komga-switch.ts'
+import { enableKomga, KOMGA_NAMES } from '#test/support/komga-switch.ts'
 import { someOf } from '#test/support/lane-size.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { METADATA_PLUGIN, METADATA_PLUGIN_MANIFEST } from '#test/support/metadata-plugin.ts'
 import { pluginOf } from '#test/support/plugins.ts'
-import { plantRunningTask } from '#test/support/task-queues.ts'
+import { buildRequest } from '#test/support/request-builder.ts'
+import { addRunningTask } from '#test/support/task-queues.ts'
 import { unknownIds } from '#test/support/unknown-ids.ts'
 
 /**
@@ -69,14 +69,14 @@ interface OfLibrary {
 
 t.test('what is hidden changes no answer', { timeout: 240_000 }, async (t) => {
   const { folder, database, services, url } = await openComposedServer(t)
-  await switchKomgaOn(database)
+  await enableKomga(database)
   const libraryId = await addLibrary(database, { path: join(folder, 'library') })
   const tagIds = await namesOf(database, 'sharing_tags', ['open', 'kept away'])
   const walkers = await Promise.all(
     WALKERS.map((walker) => addWalker({ database, services }, { ...walker, tagId: tagIds[walker.mode === 'allow' ? 0 : 1] as string })),
   )
   const userIds = walkers.map(({ id }) => id)
-  const { plugin, sha256 } = await services.plugins.install(pluginOf(KNOWING, KNOWING_MANIFEST), { userId: null })
+  const { plugin, sha256 } = await services.plugins.install(pluginOf(METADATA_PLUGIN, METADATA_PLUGIN_MANIFEST), { userId: null })
   await services.plugins.consent(plugin.id, { sha256 })
   const config = { type: 'metadata_refresh', provider: plugin.key, skipRecentlySyncedWithinS: 60 }
   const lastRun = { last_run_status: 'completed', last_run_message: '1 looked at' }
@@ -128,7 +128,7 @@ t.test('what is hidden changes no answer', { timeout: 240_000 }, async (t) => {
   const scanId = randomUUID()
   await database('scans').insert({ ...scan, id: scanId, library_id: libraryId })
   const progress = { progress_current: 1, progress_total: 3 }
-  await plantRunningTask(database, { id: scanId, type: 'scan_library', library_id: libraryId, ...progress }, 'test')
+  await addRunningTask(database, { id: scanId, type: 'scan_library', library_id: libraryId, ...progress }, 'test')
   const before = await askAll(walkers)
   await addWorld(database, { ids: hidden, word: SECRET, shelves: open, carries: [0, 1], sharingTag: 1, ...shared })
   await database('scans').update({ files_total: 6, books_found: 6, series_found: 2, errors: JSON.stringify([`${SECRET} is bad`]) })
@@ -265,7 +265,7 @@ function* requests(things: { open: Ids; hidden: Ids; ofLibrary: OfLibrary }): Ge
     for (const route of routes) {
       if (route.method !== 'GET' || route.path in OF_THE_HOUSE) continue
       const pluginId = /\/(admin|user)\//.test(route.path) ? UNKNOWN.pluginId : things.ofLibrary.pluginId
-      const request = fill(route, { ...UNKNOWN, ...KOMGA_NAMES, ...ids, ...things.ofLibrary, pluginId, sharingTagId: ids.tagId })
+      const request = buildRequest(route, { ...UNKNOWN, ...KOMGA_NAMES, ...ids, ...things.ofLibrary, pluginId, sharingTagId: ids.tagId })
       if ('unknown' in request) throw new Error(`GET ${route.path}: nobody knows how to fill ${request.unknown}`)
       yield { method: 'GET', path: request.path }
       const query = Object.keys(((route.query as { properties?: object } | undefined)?.properties ?? {}) as object)

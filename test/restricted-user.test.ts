@@ -11,13 +11,13 @@ import { chosenCoverPath, coverPath } from '#core/metadata/cover.ts'
 import { complaintsOf } from '#test/support/answer-check.ts'
 import { addWalker, openComposedServer, type Walker } from '#test/support/composed-server.ts'
 import { textOf } from '#test/support/event-reading.ts'
-import { type Filled, fill, type Known } from '#test/support/filled-request.ts'
-import { comic } from '#test/support/house.ts'
-import { KNOWING, KNOWING_MANIFEST } from '#test/support/knowing-plugin.ts'
-import { KOMGA_NAMES, switchKomgaOn } from '#test/support/komga-switch.ts'
+import { enableKomga, KOMGA_NAMES } from '#test/support/komga-switch.ts'
 import { someOf } from '#test/support/lane-size.ts'
+import { comic } from '#test/support/library-fixture.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { METADATA_PLUGIN, METADATA_PLUGIN_MANIFEST } from '#test/support/metadata-plugin.ts'
 import { pluginOf } from '#test/support/plugins.ts'
+import { type BuiltRequest, buildRequest, type KnownValues } from '#test/support/request-builder.ts'
 import { unknownIds } from '#test/support/unknown-ids.ts'
 
 /**
@@ -106,7 +106,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
   await database('read_list_books').insert({ read_list_id: readList.id, book_id: bookId, position: 0 })
   const hidden = [bookId, seriesId, coverId, collection.id, readList.id, SECRET]
 
-  const { plugin, sha256 } = await services.plugins.install(pluginOf(KNOWING, KNOWING_MANIFEST), { userId: null })
+  const { plugin, sha256 } = await services.plugins.install(pluginOf(METADATA_PLUGIN, METADATA_PLUGIN_MANIFEST), { userId: null })
   await services.plugins.consent(plugin.id, { sha256 })
   // What the plugin recommends is the hidden series, and its metadata was applied to it and to its book.
   await database('series_external_ids').insert({ series_id: seriesId, source: 'plugin:known', external_id: '1' })
@@ -117,8 +117,8 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
   }
   hidden.push(applications.series, applications.book)
 
-  await switchKomgaOn(database)
-  const names: Known = {
+  await enableKomga(database)
+  const names: KnownValues = {
     ...KOMGA_NAMES,
     bookId,
     seriesId,
@@ -156,7 +156,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
     const job = { name: 'Refresh', type: 'metadata_refresh', config: { type: 'metadata_refresh', provider: plugin.key } }
     const told = { last_run_status: 'completed', last_run_message: `${SECRET} is bad` }
     names['jobId'] = (await database('library_jobs').insert({ library_id: libraryId, ...job, ...told }, 'id'))[0].id
-    const send = async (method: string, request: Filled) =>
+    const send = async (method: string, request: BuiltRequest) =>
       await fetch(url + request.path, {
         method,
         headers: { authorization: `Bearer ${accessToken}`, ...request.headers },
@@ -183,7 +183,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
       const label = `${route.method} ${route.path}`
       if (label in LEFT_OUT) continue
       const known = meant(route.path, names, applications)
-      const request = fill(route, known)
+      const request = buildRequest(route, known)
       if ('unknown' in request) {
         t.fail(`${label}: the walk does not know how to fill ${request.unknown}; give it a value by that name`)
         continue
@@ -208,16 +208,16 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
       } else t.same(shown, [], said)
       if (!request.echoes) continue
       // What is hidden is refused in the very words that are used for what has never been.
-      const unknown = await send(route.method, fill(route, { ...known, ...NEVER_WERE }) as Filled)
+      const unknown = await send(route.method, buildRequest(route, { ...known, ...NEVER_WERE }) as BuiltRequest)
       t.same(normal(answer.status, text), normal(unknown.status, await textOf(unknown)), `${label}: hidden or unknown is all the same`)
       // Beside one that may be seen, neither is anything done to that one.
       const beside = { besideBookId: openBookId, besideSeriesId: openSeriesId }
-      const mixed = fill(route, { ...known, ...beside }) as Filled
+      const mixed = buildRequest(route, { ...known, ...beside }) as BuiltRequest
       if (mixed.body === request.body || typeof mixed.body !== 'string') continue
       const before = await stateOf(database, openSeriesId)
       const both = await send(route.method, mixed)
       t.ok(both.status >= 400, `${label}: all or nothing`)
-      const other = await send(route.method, fill(route, { ...known, ...NEVER_WERE, ...beside }) as Filled)
+      const other = await send(route.method, buildRequest(route, { ...known, ...NEVER_WERE, ...beside }) as BuiltRequest)
       t.same(normal(both.status, await both.text()), normal(other.status, await other.text()), `${label}: nor beside another`)
       t.same(await stateOf(database, openSeriesId), before, `${label}: nothing was done`)
     }
@@ -246,12 +246,14 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
     }
   })
   t.test('the walk bites: an unknown parameter is told', async (t) => {
-    t.same(fill({ ...(routes[0] as Route<Services>), path: '/api/v1/things/:thingId' }, names), { unknown: 'the path parameter thingId' })
+    t.same(buildRequest({ ...(routes[0] as Route<Services>), path: '/api/v1/things/:thingId' }, names), {
+      unknown: 'the path parameter thingId',
+    })
   })
 })
 
 /** What the same name stands for on some routes only. */
-const meant = (path: string, names: Known, applications: { series: string; book: string }): Known => ({
+const meant = (path: string, names: KnownValues, applications: { series: string; book: string }): KnownValues => ({
   ...names,
   applicationId: applications[path.includes('/books/') ? 'book' : 'series'],
   ...(path.includes('/admin/') && { pluginId: names['unknownPluginId'] as string }),

@@ -9,7 +9,7 @@ import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
-import type { EgressWay } from '#plugins/network/egress.ts'
+import type { EgressNetwork } from '#plugins/network/egress.ts'
 import type { Repositories, Repository } from '#plugins/repositories/repositories.ts'
 
 /** A command that only reads decrypts nothing and creates no key. */
@@ -23,7 +23,7 @@ interface Opened {
 /** Opens what the commands need; a running server applies every change at the next call of a plugin. */
 async function withRepositories(
   input: CommandInput,
-  way: EgressWay | undefined,
+  way: EgressNetwork | undefined,
   use: DatabaseUse,
   work: (opened: Opened) => Promise<number>,
 ): Promise<number> {
@@ -106,7 +106,7 @@ async function addRepository(input: CommandInput, { repositories }: Opened): Pro
   return 0
 }
 
-const addCommand = (way: EgressWay | undefined): Command => ({
+const addCommand = (way: EgressNetwork | undefined): Command => ({
   name: 'plugin repository add',
   usage: '<address>',
   summary: 'adds a plugin repository, after you confirm its key',
@@ -129,7 +129,7 @@ async function listRepositories(input: CommandInput, { repositories }: Opened): 
   return 0
 }
 
-const listCommand = (way: EgressWay | undefined): Command => ({
+const listCommand = (way: EgressNetwork | undefined): Command => ({
   name: 'plugin repository list',
   usage: '',
   summary: 'lists the plugin repositories',
@@ -148,7 +148,7 @@ async function refreshRepository(input: CommandInput, { repositories }: Opened):
   return 0
 }
 
-const refreshCommand = (way: EgressWay | undefined): Command => ({
+const refreshCommand = (way: EgressNetwork | undefined): Command => ({
   name: 'plugin repository refresh',
   usage: '<address>',
   summary: 'fetches the index of a repository',
@@ -166,7 +166,7 @@ async function removeRepository(input: CommandInput, { repositories }: Opened): 
   return 0
 }
 
-const removeCommand = (way: EgressWay | undefined): Command => ({
+const removeCommand = (way: EgressNetwork | undefined): Command => ({
   name: 'plugin repository remove',
   usage: '<address>',
   summary: 'removes a plugin repository',
@@ -196,7 +196,7 @@ async function installPlugin(input: CommandInput, { host, repositories }: Opened
   return 0
 }
 
-const installCommand = (way: EgressWay | undefined): Command => ({
+const installCommand = (way: EgressNetwork | undefined): Command => ({
   name: 'plugin repository install',
   usage: '<address> <plugin> [version]',
   summary: 'installs or updates a plugin from a repository',
@@ -209,5 +209,5 @@ const installCommand = (way: EgressWay | undefined): Command => ({
 })
 
 /** @param way how requests are sent; tests replace it */
-export const pluginRepositoryCommands = (way?: EgressWay): readonly Command[] =>
+export const pluginRepositoryCommands = (way?: EgressNetwork): readonly Command[] =>
   [addCommand, listCommand, refreshCommand, removeCommand, installCommand].map((command) => command(way))

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { fittingList } from '#core/metadata/limits.ts'
-import type { Known } from '#test/support/filled-request.ts'
+import type { KnownValues } from '#test/support/request-builder.ts'
 
 interface Shape {
   type?: string
@@ -39,7 +39,7 @@ const fillerOf = (length: number): string => LETTERS.repeat(Math.ceil(length / L
  * @param room characters of JSON that it may have
  * @param known values by the name of a member; arrays for members that are lists
  */
-export function largestOf(shape: Shape, name: string, room: number, known: Known & Record<string, unknown>): unknown {
+export function largestOf(shape: Shape, name: string, room: number, known: KnownValues & Record<string, unknown>): unknown {
   const value = known[name]
   if (value !== undefined) return Array.isArray(value) ? value.slice(0, maxItemsOf(shape) ?? value.length) : value
   if (shape.enum) return shape.enum.at(-1)
@@ -61,7 +61,7 @@ export function largestOf(shape: Shape, name: string, room: number, known: Known
 const maxItemsOf = ({ maxItems, anyOf }: Shape): number | undefined =>
   maxItems ?? anyOf?.find((branch) => branch.maxItems !== undefined)?.maxItems
 
-function largestObject(shape: Shape, room: number, known: Known & Record<string, unknown>): unknown {
+function largestObject(shape: Shape, room: number, known: KnownValues & Record<string, unknown>): unknown {
   const members = Object.entries(shape.properties ?? {})
   const value: Record<string, unknown> = {}
   // The smallest first: the others use the remaining room.
@@ -77,7 +77,7 @@ function largestObject(shape: Shape, room: number, known: Known & Record<string,
   return value
 }
 
-function largestArray(shape: Shape, name: string, room: number, known: Known & Record<string, unknown>): unknown {
+function largestArray(shape: Shape, name: string, room: number, known: KnownValues & Record<string, unknown>): unknown {
   const one = largestOf(
     shape.items ?? {},
     name,

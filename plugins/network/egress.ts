@@ -30,7 +30,7 @@ export interface EgressPolicy {
 }
 
 /** The connection to the network; replaced in tests. */
-export interface EgressWay {
+export interface EgressNetwork {
   /** All addresses of a host, none when it does not exist. Stops when the signal aborts. */
   resolve(host: string, signal: AbortSignal): Promise<string[]>
   /** Whether an address is allowed, for everybody or (`isPrivate`) because an administrator has granted that host explicitly. */
@@ -87,7 +87,7 @@ const CONNECTION: https.RequestOptions & Pick<net.TcpSocketConnectOpts, 'autoSel
   maxHeaderSize: 64 * 1024,
 }
 
-const OUTSIDE: EgressWay = {
+const OUTSIDE: EgressNetwork = {
   resolve: (host, signal) => resolveName(host, signal),
   permits: (address, isPrivate) => (isPrivate ? isGrantableAddress(address) : isPublicAddress(address)) && !isOwnAddress(address),
   request: https.request,
@@ -131,18 +131,18 @@ interface Sending {
 const LOOPBACK = ['127.0.0.1', '::1']
 
 /** @param local hosts that are allowed besides the public internet, where a rule names them too */
-export function openEgress(way: EgressWay = OUTSIDE, local: LocalServices = NO_LOCAL_SERVICES): Egress & Downloads {
+export function openEgress(way: EgressNetwork = OUTSIDE, local: LocalServices = NO_LOCAL_SERVICES): Egress & Downloads {
   return new HttpsEgress(way, local)
 }
 
 class HttpsEgress implements Egress, Downloads {
   readonly local: LocalServices
-  readonly #way: EgressWay
+  readonly #way: EgressNetwork
   readonly #limiter = openHostRateLimiter()
   readonly #semaphore = openCallerSemaphore()
   readonly #cache = openResponseCache()
 
-  constructor(way: EgressWay, local: LocalServices) {
+  constructor(way: EgressNetwork, local: LocalServices) {
     this.#way = way
     this.local = local
   }

@@ -12,7 +12,7 @@ import { findRunningUrl } from '#core/database/embedded-postgres.ts'
 import { findPostmaster } from '#core/database/postmaster.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { coverPath } from '#core/metadata/cover.ts'
-import { ADMIN, awaitGone, makeRoom, type Running, root, spawnCarrel, startCarrel, stopCarrel } from '#test/support/carrel-process.ts'
+import { ADMIN, awaitExit, makeRoom, type Running, root, spawnCarrel, startCarrel, stopCarrel } from '#test/support/carrel-process.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
 // Each start is a process of its own with PostgreSQL beside it, next to other tests.
@@ -27,7 +27,7 @@ t.test('kill -9 stops no later start, which removes the covers that were left', 
   const { pid } = (await findPostmaster(path.join(data, 'postgres')))!
   first.child.kill('SIGKILL')
   await first.ended
-  t.ok(await awaitGone(pid), 'PostgreSQL ends without a start that finds it')
+  t.ok(await awaitExit(pid), 'PostgreSQL ends without a start that finds it')
   const second = await startCarrel(t, data)
   await second.said(/Admin +exists/)
   const { kept, gone } = await leaveCover()
@@ -160,7 +160,7 @@ t.test('under a launcher kill -9 of the server ends everything, and of both too'
     if (both) child.kill('SIGKILL')
     t.equal((await ended).signal, 'SIGKILL', 'the launcher ends as the server did')
     if (!both) t.equal(await findPostmaster(path.join(data, 'postgres')), null, 'and after PostgreSQL')
-    t.ok(await awaitGone(pid))
+    t.ok(await awaitExit(pid))
   }
 })
 
@@ -181,7 +181,7 @@ t.test('SIGTERM and SIGINT to npm end the server in order, and npm waits for it;
     const { code, output } = await npm.ended
     t.match(output, /Stopped\n/, signal)
     if (signal === 'SIGTERM' || signal === 'SIGINT') t.equal(code, 0, `${signal}: npm ends after the server, with its code`)
-    t.ok(await awaitGone(server), signal)
+    t.ok(await awaitExit(server), signal)
     t.equal(await findPostmaster(path.join(data, 'postgres')), null, signal)
   }
 })
@@ -192,7 +192,7 @@ t.test('closing the terminal ends the server in order', { skip: !hasScript && 't
   const server = await serverPid()
   // The kernel tells everybody at the terminal when its other end goes.
   terminal.child.kill('SIGKILL')
-  t.ok(await awaitGone(server))
+  t.ok(await awaitExit(server))
   t.equal(existsSync(path.join(data, 'carrel.lock')), false, 'it gave the folder free')
   t.equal(await findPostmaster(path.join(data, 'postgres')), null)
 })
@@ -219,7 +219,7 @@ t.test('a launcher that is killed outright takes the server with it, gently', as
   child.kill('SIGKILL')
   const { output } = await ended
   t.match(output, /Stopped/)
-  t.ok(await awaitGone(server))
+  t.ok(await awaitExit(server))
   t.equal(await findPostmaster(path.join(data, 'postgres')), null)
 })
 

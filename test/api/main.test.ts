@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { findPostmaster } from '#core/database/postmaster.ts'
 import { ADMIN, makeRoom, root, runCommand, spawnCarrel, startCarrel, stopCarrel } from '#test/support/carrel-process.ts'
-import { runHere } from '#test/support/command-here.ts'
+import { runInProcess } from '#test/support/command-in-process.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 
@@ -44,7 +44,7 @@ t.test('started, used by commands, refused twice, stopped', async (t) => {
   t.equal((await login(ADMIN.password)).status, 200)
   const word = path.join(room, 'word')
   await writeFile(word, 'another horse 2\n')
-  const run = async (...words: string[]) => await runHere([...words, '--data-dir', data])
+  const run = async (...words: string[]) => await runInProcess([...words, '--data-dir', data])
   t.match(await run('user', 'reset-password', 'ada', '--password-file', word), { code: 0 })
   t.equal((await login(ADMIN.password)).status, 401)
   t.equal((await login('another horse 2')).status, 200)
@@ -82,7 +82,7 @@ t.test('commands without a server, and a server that finds its port taken', asyn
     output: /Added the library "Mine"/,
   })
   t.match(await runCommand(['scan', '--data-dir', data]), { code: 0, output: /No server uses[\s\S]*1 found, 1 failed/ })
-  t.match(await runHere(['scan', 'Mein', '--data-dir', data]), { code: 1, output: /no library "Mein".*Did you mean Mine/ })
+  t.match(await runInProcess(['scan', 'Mein', '--data-dir', data]), { code: 1, output: /no library "Mein".*Did you mean Mine/ })
 
   const other = net.createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
@@ -126,7 +126,7 @@ t.test('looking makes nothing: no folder, no database, and no tables in one of o
   ]
   const word = path.join(room, 'word')
   await writeFile(word, 'a long password')
-  const run = async (words: readonly string[], env: Record<string, string> = {}) => await runHere(words, { env, cwd: root })
+  const run = async (words: readonly string[], env: Record<string, string> = {}) => await runInProcess(words, { env, cwd: root })
   for (const each of words) {
     const from = each[0] === 'user' ? ['--password-file', word] : []
     const typo = await run([...each, ...from, '--data-dir', absent])
@@ -210,7 +210,7 @@ t.test('on a database of one’s own', async (t) => {
   const data = path.join(room, 'data')
   await writeFile(path.join(room, 'word'), 'a long password')
   const env = { DATABASE_URL: url }
-  const run = async (words: readonly string[], given = env) => await runHere([...words, '--data-dir', data], { env: given, cwd: room })
+  const run = async (words: readonly string[], given = env) => await runInProcess([...words, '--data-dir', data], { env: given, cwd: room })
   const server = await startCarrel(t, data, [], { env })
   t.equal((await fetch(`${server.url}/health`)).status, 200)
   t.equal(await stat(path.join(data, 'postgres')).catch(() => null), null, 'none of ours is made')

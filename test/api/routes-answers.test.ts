@@ -16,15 +16,15 @@ import { publicKeyText } from '#plugins/packages/plugin-package.ts'
 import { complaintsOf } from '#test/support/answer-check.ts'
 import { openProtocols } from '#test/support/composed-server.ts'
 import { openTestDatabase } from '#test/support/database.ts'
-import { type Filled, fill, type Known } from '#test/support/filled-request.ts'
-import { comic } from '#test/support/house.ts'
+import { findExpectedShape, patternsOfOwn, routesOfTables, shapeComplaints } from '#test/support/expected-shapes.ts'
 import { findInterfaceReference, nameOfRoute, readType } from '#test/support/interface-reference.ts'
-import { KNOWING, KNOWING_MANIFEST } from '#test/support/knowing-plugin.ts'
-import { KOMGA_NAMES, switchKomgaOn } from '#test/support/komga-switch.ts'
+import { enableKomga, KOMGA_NAMES } from '#test/support/komga-switch.ts'
+import { comic } from '#test/support/library-fixture.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { METADATA_PLUGIN, METADATA_PLUGIN_MANIFEST } from '#test/support/metadata-plugin.ts'
 import { entryOf, filesOf, indexOf, newKey, openRepositoryServer, REPOSITORY_URL } from '#test/support/plugin-repository.ts'
 import { pluginOf } from '#test/support/plugins.ts'
-import { findPromise, patternsOfOwn, promiseComplaints, routesOfTables } from '#test/support/promised-shapes.ts'
+import { type BuiltRequest, buildRequest, type KnownValues } from '#test/support/request-builder.ts'
 import { ADMIN, TEST_PASSWORD_COST, testSettings } from '#test/support/server.ts'
 import { GIF } from '#test/support/shelves.ts'
 
@@ -40,7 +40,7 @@ const placeNow = () => ({
 })
 
 /** What a route needs in its body beyond what its schema tells. */
-const BODIES: Record<string, (names: Known) => object> = {
+const BODIES: Record<string, (names: KnownValues) => object> = {
   'POST /api/v1/auth/login': () => ({ username: ADMIN.username, password: ADMIN.password }),
   'POST /api/v1/auth/refresh': ({ refreshToken }) => ({ refreshToken }),
   'POST /api/v1/libraries': ({ otherFolder }) => ({ name: 'Other', path: otherFolder }),
@@ -77,7 +77,7 @@ const BODIES: Record<string, (names: Known) => object> = {
 }
 
 /** What a repository offers. */
-const OFFERED = { ...KNOWING_MANIFEST, id: 'org.example.offered' }
+const OFFERED = { ...METADATA_PLUGIN_MANIFEST, id: 'org.example.offered' }
 const PUBLISHER = newKey()
 
 /** A plugin for readers, who sign in at its service. */
@@ -157,7 +157,7 @@ const MAKES: Record<string, string> = {
 const TASK_MADE_BY = '/api/v1/books/:bookId/analyze'
 
 /** What the same name stands for on some routes only. */
-function meant(path: string, names: Known): Known {
+function meant(path: string, names: KnownValues): KnownValues {
   const of = (name: string) => names[name] as string
   return {
     ...names,
@@ -200,7 +200,7 @@ test('for every route it is known who has promised what of its answer', async (t
   for (const { method, path, kind, ...route } of routes) {
     const label = `${method} ${path}`
     if (kind === 'endpoint' && 'reply' in route && route.reply) {
-      const promised = findPromise(method, path, reference)
+      const promised = findExpectedShape(method, path, reference)
       t.not(promised.by, 'nobody', `${label}: map it to a shape of the contract, or list it among our own with a reason`)
       if (promised.by === 'others' && promised.type) t.ok(reference.check(promised.type, 0).length > 0, `${label}: ${promised.type} bites`)
     }
@@ -211,7 +211,7 @@ test('for every route it is known who has promised what of its answer', async (t
       [...names].some((name) => pattern.test(name)),
       `${pattern} meets a route`,
     )
-  const wrong = promiseComplaints({ method: 'GET', path: '/api/v1/series/:seriesId/genres', full: false, json: { genres: [{ id: 'x' }] } })
+  const wrong = shapeComplaints({ method: 'GET', path: '/api/v1/series/:seriesId/genres', full: false, json: { genres: [{ id: 'x' }] } })
   t.match(wrong.join(), /genres\/0 must have required property 'name'/, 'what is missing is told')
   t.throws(() => readType('{ name string }'), /: is wanted/)
   t.throws(() => readType('string string'), /is not expected/)
@@ -224,7 +224,7 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
   const folder = join(room, 'data')
   mkdirSync(folder)
   const { database } = await openTestDatabase(t, { poolMax: 10 })
-  const offered = pluginOf(KNOWING, OFFERED)
+  const offered = pluginOf(METADATA_PLUGIN, OFFERED)
   const index = filesOf(indexOf({ plugins: [entryOf([offered])] }), PUBLISHER, { '1.0.0': offered })
   const egress = openEgress((await openRepositoryServer(t, index)).way)
   const settings = testSettings({ dataFolder: folder })
@@ -275,7 +275,7 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
 
   // Two versions: one to go back to.
   for (const version of ['1.0.0', '1.1.0']) {
-    const installed = await services.plugins.install(pluginOf(KNOWING, { ...KNOWING_MANIFEST, version }), { userId: null })
+    const installed = await services.plugins.install(pluginOf(METADATA_PLUGIN, { ...METADATA_PLUGIN_MANIFEST, version }), { userId: null })
     await services.plugins.consent(installed.plugin.id, { sha256: installed.sha256 })
   }
   const [plugin] = await services.plugins.list()
@@ -309,9 +309,9 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
   const list = { plugin_id: reader.id, user_id: userId, items: JSON.stringify([item]), generated_at: new Date() }
   await database('recommendations').insert(list)
 
-  await switchKomgaOn(database)
+  await enableKomga(database)
   await database('chosen_settings').insert({ key: 'apiDocs.enabled', value: 'true' }).onConflict('key').merge()
-  const names: Known = {
+  const names: KnownValues = {
     ...KOMGA_NAMES,
     readerPluginId: reader.id,
     externalId: '1',
@@ -338,7 +338,7 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
   for (const route of ordered(routes)) {
     const label = `${route.method} ${route.path}`
     if (label === 'POST /api/v1/setup/initialize') continue
-    const request = fill(route, meant(route.path, names))
+    const request = buildRequest(route, meant(route.path, names))
     if ('unknown' in request) {
       t.fail(`${label}: the walk does not know how to fill ${request.unknown}`)
       continue
@@ -380,14 +380,14 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
     return routes.some(({ method, path }) => method === 'GET' && path.startsWith(`${list}/:`) && !path.slice(list.length + 2).includes('/'))
   }
 
-  function asked(route: Route<Services>, request: Filled): RequestInit {
+  function asked(route: Route<Services>, request: BuiltRequest): RequestInit {
     const label = `${route.method} ${route.path}`
     const body = BODIES[label]?.(names)
     const headers = { authorization: `Bearer ${token}`, ...request.headers }
     if (request.body instanceof FormData && /\/(cover|thumbnails)$/.test(route.path))
       request.body.set('file', new Blob([Uint8Array.from(GIF)]), 'x.gif')
     if (request.body instanceof FormData && route.path.endsWith('/plugins'))
-      request.body.set('file', new Blob([Uint8Array.from(pluginOf(KNOWING, { id: 'org.example.other' }))]), 'x.plugin')
+      request.body.set('file', new Blob([Uint8Array.from(pluginOf(METADATA_PLUGIN, { id: 'org.example.other' }))]), 'x.plugin')
     return {
       method: route.method,
       headers,

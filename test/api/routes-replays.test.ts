@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { addBook } from '#test/support/library-rows.ts'
 import { openMatchingServer } from '#test/support/matching-server.ts'
-import { PERSONAL, PICTURES, READING } from '#test/support/web-client-reader-requests.ts'
+import { PERSONAL, PICTURES, READING } from '#test/support/web-client-reading-requests.ts'
 import { FORMS, JOB, LIBRARIES, LINK, LINKS_AND_RATINGS, LISTS, PLUGINS, type Replay } from '#test/support/web-client-requests.ts'
 
 type Json = Record<string, unknown>

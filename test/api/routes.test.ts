@@ -3,7 +3,7 @@ import { routes } from '#api/routes.ts'
 import { ROLE_PERMISSIONS } from '#core/account/permission.ts'
 import { complaintsOf } from '#test/support/answer-check.ts'
 import { openProtocols } from '#test/support/composed-server.ts'
-import { switchKomgaOn } from '#test/support/komga-switch.ts'
+import { enableKomga } from '#test/support/komga-switch.ts'
 import { openTestServer } from '#test/support/server.ts'
 
 const ID = '00000000-0000-4000-8000-000000000000'
@@ -12,7 +12,7 @@ const addressOf = (path: string) => path.replace(':prefix', 'komga').replace(/:\
 
 t.test('every route but the public ones asks who is there, and for its permission', async (t) => {
   const server = await openTestServer(t)
-  await switchKomgaOn(server.database)
+  await enableKomga(server.database)
   await openProtocols(server.database)
   const reader = await server.signUp({ username: 'rita' })
   const mine = new Set<string>(ROLE_PERMISSIONS.reader)

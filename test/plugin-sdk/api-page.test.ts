@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
-import { compile, placeKit, ROOT, writeFiles } from '#test/support/plugin-kit.ts'
+import { compile, placeSdk, ROOT, writeFiles } from '#test/support/sdk-install.ts'
 import { declarationsOf, describeApi } from '../../plugin-sdk/api-page.mjs'
 
 t.setTimeout(240_000)
@@ -13,7 +13,7 @@ t.test('the page matches the declarations of the SDK', async (t) => {
 })
 
 t.test('the page has every published declaration, and each compiles for authors', async (t) => {
-  const folder = await placeKit(t)
+  const folder = await placeSdk(t)
   const dist = path.join(folder, 'node_modules', '@carrel', 'plugin-sdk', 'dist')
   const blocks = new Set([...page.matchAll(/^```ts\n([\s\S]*?)\n```$/gm)].map(([, code]) => code))
   let count = 0

@@ -8,8 +8,8 @@ import { packProject } from '#plugins/devkit/pack.ts'
 import { readProject } from '#plugins/devkit/project.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 import { someOf } from '#test/support/lane-size.ts'
-import { run, succeeds } from '#test/support/plugin-kit.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
+import { run, succeeds } from '#test/support/sdk-install.ts'
 import { buildSdk } from '../../plugin-sdk/build.mjs'
 
 t.setTimeout(300_000)

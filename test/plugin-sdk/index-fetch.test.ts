@@ -6,8 +6,8 @@ import { bundleProject } from '#plugins/devkit/bundle.ts'
 import { readProject } from '#plugins/devkit/project.ts'
 import { validateWith } from '#plugins/devkit/validate.ts'
 import { openTestHost } from '#test/support/plugin-hosts.ts'
-import { compile, filesOf, placeKit, writeFiles } from '#test/support/plugin-kit.ts'
 import { openPluginFolder } from '#test/support/plugin-projects.ts'
+import { compile, filesOf, placeSdk, writeFiles } from '#test/support/sdk-install.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
 
 t.setTimeout(240_000)
@@ -176,7 +176,7 @@ export async function findTitles(words: string, ctx: Context): Promise<string[]>
 `
 
 t.test('they compile with the types of the SDK', async (t) => {
-  const folder = await placeKit(t)
+  const folder = await placeSdk(t)
   for (const name of ['ky', 'ofetch']) await symlink(path.resolve('node_modules', name), path.join(folder, 'node_modules', name))
   await writeFiles(folder, [
     ['tsconfig.json', (await filesOf('plugin-sdk/README.md')).get('tsconfig.json') as string],

@@ -11,7 +11,7 @@ import { DEFAULT_LIMITS } from '#plugins/packages/permissions.ts'
 import { CONFIG_LENGTH_MAX } from '#plugins/packages/plugin-config.ts'
 import { PACKAGE_BYTES_MAX } from '#plugins/packages/zip.ts'
 import { JSON_BOUNDS, REQUESTED_LENGTH_MAX, requestLengthMax } from '#plugins/runtime/guest-text.ts'
-import { ROOT } from '#test/support/plugin-kit.ts'
+import { ROOT } from '#test/support/sdk-install.ts'
 
 /** The value of a named constant in a file; the constants are not exported. */
 async function numbersOf(file: string): Promise<(name: string) => number> {

@@ -11,7 +11,7 @@ import { openSupervisor } from '#plugins/runtime/supervisor.ts'
 import { spawnCarrel } from '#test/support/carrel-process.ts'
 import { freePort } from '#test/support/free-port.ts'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
-import { commandsOf, filesOf, placeKit, succeeds, writeFiles } from '#test/support/plugin-kit.ts'
+import { commandsOf, filesOf, placeSdk, succeeds, writeFiles } from '#test/support/sdk-install.ts'
 import { openTestServer } from '#test/support/server.ts'
 
 t.setTimeout(240_000)
@@ -24,7 +24,7 @@ t.test('the tutorial works with a local service and reloads every change', async
   const port = await freePort()
   // As in the README, with a free port.
   const here = (text: string) => text.replaceAll('8600', String(port))
-  const folder = await placeKit(t)
+  const folder = await placeSdk(t)
   const files = await filesOf(README)
   await writeFiles(
     folder,

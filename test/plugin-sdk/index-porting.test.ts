@@ -3,15 +3,15 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
 import { packPlugin, readPackage } from '#plugins/packages/plugin-package.ts'
-import { compile, filesOf, placeKit, ROOT, writeFiles } from '#test/support/plugin-kit.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
+import { compile, filesOf, placeSdk, ROOT, writeFiles } from '#test/support/sdk-install.ts'
 
 t.setTimeout(240_000)
 
 const PAGE = 'docs/plugin-porting.md'
 
 t.test('the final code of the page compiles and passes its tests in the sandbox', async (t) => {
-  const folder = await placeKit(t)
+  const folder = await placeSdk(t)
   const files = await filesOf(PAGE)
   t.same(
     [...files.keys()],

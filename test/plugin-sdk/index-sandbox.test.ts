@@ -3,8 +3,8 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
-import { bundle, compile, filesOf, KIT, placeKit, writeFiles } from '#test/support/plugin-kit.ts'
 import { pluginOf } from '#test/support/plugins.ts'
+import { bundle, compile, filesOf, placeSdk, SDK_FOLDER, writeFiles } from '#test/support/sdk-install.ts'
 
 t.setTimeout(240_000)
 
@@ -155,7 +155,7 @@ export default definePlugin({
 `
 
 t.test('declared globals behave in the sandbox as elsewhere, and the parsers run there within the limits', async (t) => {
-  const folder = await placeKit(t)
+  const folder = await placeSdk(t)
   await writeFiles(folder, [
     ['tsconfig.json', (await filesOf('plugin-sdk/README.md')).get('tsconfig.json') as string],
     ['src/look.ts', LOOK],
@@ -179,7 +179,7 @@ t.test('declared globals behave in the sandbox as elsewhere, and the parsers run
 })
 
 t.test('every declared name is used above', async (t) => {
-  const declared = await readFile(path.join(KIT, 'globals.d.ts'), 'utf8')
+  const declared = await readFile(path.join(SDK_FOLDER, 'globals.d.ts'), 'utf8')
   const names = [...declared.matchAll(/^declare (?:var|function) (\w+)/gm)].map(([, name = '']) => name)
   t.ok(names.length >= 12)
   for (const name of names) t.match(LOOK, new RegExp(`\\b${name}\\b`), name)

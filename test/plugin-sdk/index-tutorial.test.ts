@@ -6,9 +6,9 @@ import { silentLog } from '#core/foundation/log.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { openSupervisor } from '#plugins/runtime/supervisor.ts'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
-import { commandsOf, filesOf, installPrograms, placeKit, succeeds, writeFiles } from '#test/support/plugin-kit.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
 import { openLoopback } from '#test/support/plugins.ts'
+import { commandsOf, filesOf, installPrograms, placeSdk, succeeds, writeFiles } from '#test/support/sdk-install.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { bodyOf, openReplay, readFixtures } from '../../plugin-sdk/fixtures.ts'
 
@@ -19,7 +19,7 @@ const README = 'plugin-sdk/README.md'
 t.test(
   'following the README creates a plugin, installs it on a running server, grants its permissions, calls it and updates it',
   async (t) => {
-    const folder = await placeKit(t)
+    const folder = await placeSdk(t)
     const files = await filesOf(README)
     await writeFiles(folder, files)
     await installPrograms(folder)

@@ -5,17 +5,17 @@ import t from 'tap'
 import { describeManifest } from '#plugins/packages/manifest-schema.ts'
 import { packPlugin, readPackage } from '#plugins/packages/plugin-package.ts'
 import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
-import { bundle, compile, filesOf, installKit, KIT, run, TSC, writeFiles } from '#test/support/plugin-kit.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
 import { manifestOf } from '#test/support/plugins.ts'
+import { bundle, compile, filesOf, installSdk, run, SDK_FOLDER, TSC, writeFiles } from '#test/support/sdk-install.ts'
 import type { Fixtures } from '../../plugin-sdk/fixtures.ts'
 import type { Context } from '../../plugin-sdk/types.ts'
 
 t.setTimeout(240_000)
 
-let kit: Awaited<ReturnType<typeof installKit>>
+let kit: Awaited<ReturnType<typeof installSdk>>
 t.before(async () => {
-  kit = await installKit(t)
+  kit = await installSdk(t)
 })
 
 const README = 'plugin-sdk/README.md'
@@ -282,7 +282,7 @@ t.test('errors, configuration and context in the sandbox match the types', async
 })
 
 t.test('the published manifest schema is the one that the server uses', async (t) => {
-  const published = JSON.parse(await readFile(path.join(KIT, 'manifest.schema.json'), 'utf8'))
+  const published = JSON.parse(await readFile(path.join(SDK_FOLDER, 'manifest.schema.json'), 'utf8'))
   t.same(published, describeManifest(), 'plugin-sdk/manifest.schema.json is stale: run plugins/packages/manifest-schema-write.ts')
   const check = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(published)
   t.ok(check(JSON.parse((await tutorialFiles()).get('manifest.json') as string)), JSON.stringify(check.errors))

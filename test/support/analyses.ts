@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import type { Analysis, FileFacts } from '#core/metadata/analysis.ts'
 
 /** An invented analysis of a comic of one page, changed by `more`. */
-export const madeUpAnalysis = (more: Partial<Analysis> = {}): Analysis => ({
+export const fakeAnalysis = (more: Partial<Analysis> = {}): Analysis => ({
   file: null,
   format: 'cbz',
   pageCount: 1,

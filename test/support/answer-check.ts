@@ -7,7 +7,7 @@ import type { Services } from '#api/http/services.ts'
 import { routes } from '#api/routes.ts'
 import { ERRORS } from '#core/foundation/errors.ts'
 import { findContract } from '#test/support/contract.ts'
-import { promiseComplaints } from '#test/support/promised-shapes.ts'
+import { shapeComplaints } from '#test/support/expected-shapes.ts'
 
 /** How to recognize an answer, and the shape of the wire contract that it must then have. */
 const SHAPES: { shape: string; is: (value: Record<string, unknown>) => boolean }[] = [
@@ -49,7 +49,7 @@ export function complaintsOf(
   if (status >= 400) return refusalComplaints(status, json)
   const schema = route?.kind === 'endpoint' ? (route.reply as TSchema | undefined) : undefined
   const full = /[?&]full=true(&|$)/.test(path)
-  const promised = route ? promiseComplaints({ method, path: route.path, full, json }) : []
+  const promised = route ? shapeComplaints({ method, path: route.path, full, json }) : []
   // A foreign protocol has its own shapes, and some look like ours.
   const ours = route?.mount ? [] : [...promised, ...contractComplaints(json, '')]
   return [...(schema ? replyComplaints(schema, json) : []), ...ours]

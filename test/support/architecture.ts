@@ -94,7 +94,7 @@ const COMPOSITION = /^api\/(main|compose)\.ts$/
 const LAUNCHERS: Record<string, string> = { 'plugins/devkit/carrel-plugin.mjs': 'api/launch.mjs' }
 
 /** Code that the SDK and the server share is in the SDK, which imports nothing; one module of core imports each of these files. */
-const SHARED_WITH_KIT: Record<string, string> = {
+const SHARED_WITH_SDK: Record<string, string> = {
   'core/foundation/text.ts': 'plugin-sdk/normalize-text.ts',
   'core/matching/title-likeness.ts': 'plugin-sdk/text.ts',
 }
@@ -146,7 +146,7 @@ function violation({ from, specifier }: Import, typeOnly: boolean): string | nul
     if (targetFolder === folder) return outOfOrder(from, target)
     if (allowed.includes(targetFolder) && !(from.startsWith('plugins/bundled/') && targetFolder !== 'plugin-sdk')) return null
     if (!targetFolder.includes('.') && targetFolder === 'workers' && COMPOSITION.test(from)) return null
-    if (target === 'package.json' || target === LAUNCHERS[from] || target === SHARED_WITH_KIT[from]) return null
+    if (target === 'package.json' || target === LAUNCHERS[from] || target === SHARED_WITH_SDK[from]) return null
     return `${from} imports ${specifier}: ${folder}/ may import ${allowed.join(', ') || 'nothing of ours'}`
   }
   if (folder === 'test' || folder === 'bench') return null

@@ -93,7 +93,7 @@ export async function stopCarrel(t: Test, running: Omit<Running, 'url'>, dataFol
 }
 
 /** Whether a process has ended; a zombie counts as ended. */
-export async function awaitGone(pid: number): Promise<boolean> {
+export async function awaitExit(pid: number): Promise<boolean> {
   for (let tries = 0; tries < 1_000; tries++) {
     const state = /^.*\) (\S)/s.exec(await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''))?.[1]
     if (state === undefined || state === 'Z') return true

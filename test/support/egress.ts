@@ -33,7 +33,7 @@ export async function refusal(work: Promise<unknown>): Promise<{ own: string | n
   return { own: error.own, message: error.message }
 }
 
-export async function openWayOut(
+export async function openTestEgress(
   t: Test,
   answer: RequestListener = (_request, response) => response.end('fine'),
   change: Partial<Loopback> = {},

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { until } from '#test/support/house.ts'
+import { until } from '#test/support/library-fixture.ts'
 
 /** Time after the first id, which every stream sends at its start: immediate events have arrived by then. */
 const LISTEN_MS = 100

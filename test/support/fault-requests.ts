@@ -29,7 +29,7 @@ export function write(of: Asked, bookId: string, summary = `written at ${Date.no
 }
 
 /** Lists, a search, a page, a sign-in and a change, as clients send them. */
-export function askEverything(of: Asked, bookId: string): Promise<Reply>[] {
+export function sendAll(of: Asked, bookId: string): Promise<Reply>[] {
   return [
     ask(of, '/api/v1/books?pageSize=10'),
     ask(of, '/api/v1/libraries'),
@@ -41,11 +41,11 @@ export function askEverything(of: Asked, bookId: string): Promise<Reply>[] {
   ]
 }
 
-/** True as soon as /health and all requests of {@link askEverything} succeed; false after a minute. */
-export async function awaitHealed(of: Asked, bookId: string): Promise<boolean> {
+/** True as soon as /health and all requests of {@link sendAll} succeed; false after a minute. */
+export async function awaitRecovery(of: Asked, bookId: string): Promise<boolean> {
   for (const until = Date.now() + HEALED_MS_MAX; Date.now() < until; await sleep(250)) {
     if ((await ask(of, '/health')).status !== 200) continue
-    const replies = await Promise.all(askEverything(of, bookId))
+    const replies = await Promise.all(sendAll(of, bookId))
     if (replies.every(({ status }) => status < 300)) return true
   }
   return false

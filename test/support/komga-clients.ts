@@ -14,7 +14,7 @@ import {
 import type { Decoder } from '#test/support/komga-server.ts'
 
 /** The entities that the requests of apps refer to. */
-export interface Scene {
+export interface EntityIds {
   library: string
   series: string
   book: string
@@ -26,7 +26,7 @@ export interface Scene {
 }
 
 /** A request as an app sends it, and the members of the response that the app reads. */
-export interface Asked {
+export interface AppRequest {
   method?: string
   /** Path after the prefix. */
   path: string
@@ -41,7 +41,7 @@ export interface App {
   /** How it authenticates. */
   by: 'key' | 'basic' | 'cookie' | 'token'
   headers?: Record<string, string>
-  requests: (scene: Scene) => Asked[]
+  requests: (scene: EntityIds) => AppRequest[]
 }
 
 const locks = (...names: string[]): Decoder => Object.fromEntries(names.map((name) => [`${name}Lock`, 'flag']))
@@ -312,7 +312,7 @@ export const APPS: App[] = [
   {
     name: 'KOReader: hchsoon/komga.koplugin',
     by: 'key',
-    requests: ({ series, book, epub, chapter }): Asked[] => [
+    requests: ({ series, book, epub, chapter }): AppRequest[] => [
       { path: 'v2/users/me', needs: USER },
       { method: 'POST', path: 'v1/series/list?size=1000', body: { fullTextSearch: '' }, needs: pageOf(SERIES) },
       { method: 'POST', path: 'v1/books/list?size=1000', body: { condition: { allOf: [{ seriesId: is(series) }] } }, needs: pageOf(BOOK) },

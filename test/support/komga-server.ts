@@ -125,7 +125,7 @@ export async function openKomgaServer(t: Test, given: { library?: string } = {})
 }
 
 /** Changes settings of the running server. */
-export async function choose(
+export async function setSetting(
   { server }: Pick<KomgaServer, 'server'>,
   key: string,
   value: string,
@@ -173,15 +173,15 @@ const CHECKS: Record<Kind, (value: unknown) => boolean> = {
 }
 
 /** The problems that a strict decoder of an app would report: missing members (null is not missing) and members of another type. */
-export function stumbles(decoder: Decoder, value: unknown, at = ''): string[] {
+export function decoderErrors(decoder: Decoder, value: unknown, at = ''): string[] {
   if (typeof value !== 'object' || value === null) return [`${at || 'the response'} is not an object`]
   return Object.entries(decoder).flatMap(([name, kind]) => {
     const path = `${at}/${name}`
     if (!Object.hasOwn(value, name)) return [`${path} is missing`]
     const member = (value as Record<string, unknown>)[name]
     if (typeof kind === 'string') return CHECKS[kind](member) ? [] : [`${path} is ${JSON.stringify(member)}, not ${kind}`]
-    if (!Array.isArray(kind)) return stumbles(kind, member, path)
+    if (!Array.isArray(kind)) return decoderErrors(kind, member, path)
     if (!Array.isArray(member)) return [`${path} is not a list`]
-    return member.flatMap((entry, index) => stumbles(kind[0] as Decoder, entry, `${path}/${index}`))
+    return member.flatMap((entry, index) => decoderErrors(kind[0] as Decoder, entry, `${path}/${index}`))
   })
 }

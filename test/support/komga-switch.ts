@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 
 /** Enables the Komga API below `/komga`. Call it before the first request. */
-export async function switchKomgaOn(database: Knex): Promise<void> {
+export async function enableKomga(database: Knex): Promise<void> {
   await database('chosen_settings').insert({ key: 'compatibilityApi.enabled', value: 'true' }).onConflict('key').merge()
 }
 

@@ -15,7 +15,7 @@ const KINDS: Record<string, keyof typeof LENGTH_LIMITS> = {
 }
 
 /** Functions, methods and classes with more lines than a limit allows, nested ones included. Tables and schemas are neither. */
-export function findLongOnes(file: SourceFile): string[] {
+export function findTooLong(file: SourceFile): string[] {
   // Types are replaced by blanks, so line numbers stay the same.
   const code = file.path.endsWith('.ts') ? stripTypeScriptTypes(file.text, { mode: 'strip' }) : file.text
   const tree = parse(code, { ecmaVersion: 'latest', sourceType: 'module', locations: true, allowHashBang: true })

@@ -14,7 +14,7 @@ export async function addCaller(database: Knex, options: { role?: Role; username
 }
 
 /** Inserts a plugin with granted permissions and this name of its service; it cannot run. */
-export async function addKnownService(database: Knex, idSource: string): Promise<void> {
+export async function addServicePlugin(database: Knex, idSource: string): Promise<void> {
   const [plugin] = await database('plugins').insert({ key: `org.example.${idSource}` }, 'id')
   const manifest = JSON.stringify({ capabilities: { 'metadata.book': { methods: ['get'], idSource } } })
   const rows = database('plugin_versions').insert(
@@ -85,7 +85,7 @@ export async function shareSeries(
 }
 
 /** Entries in lists of people without a row, and rows without an entry; there must be none after any change of metadata. */
-export async function listStrayPeople(database: Knex): Promise<object[]> {
+export async function listOrphanedPeople(database: Knex): Promise<object[]> {
   const selects = ['book', 'series'].map(
     (kind) => `(
       WITH given AS (

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
 import type { TaskRecord } from '#core/tasks/task-query.ts'
 import { openComposedServer } from '#test/support/composed-server.ts'
-import { until } from '#test/support/house.ts'
+import { until } from '#test/support/library-fixture.ts'
 
 interface Answer<T> {
   status: number

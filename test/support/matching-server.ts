@@ -8,9 +8,9 @@ import { openEgress } from '#plugins/network/egress.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
-import { until } from '#test/support/reader-plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { findRules, findSupervisor } from '#test/support/supervisor.ts'
+import { until } from '#test/support/user-plugin-server.ts'
 
 /** Has one work, as a series and as a book, and finds it by any title that begins with its title. Other titles trigger other behavior. */
 export const PROVIDER = `

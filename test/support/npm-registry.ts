@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import type { Test } from 'tap'
-import { ROOT, succeeds } from './plugin-kit.ts'
+import { ROOT, succeeds } from './sdk-install.ts'
 
 interface Published {
   manifest: { name: string; version: string }

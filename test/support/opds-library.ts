@@ -10,7 +10,7 @@ import { addPagedBook, noisePicture } from '#test/support/paged-books.ts'
 export const HOSTILE = 'Tom & "Jerry" <b>\u0007\u001b]]>\ufffe 漫画 🐉'
 
 /** Two libraries with books of every format, and everything that links to books; some of it with hostile names. */
-export async function plantCatalog(database: Knex, folder: string, userId: string) {
+export async function addCatalog(database: Knex, folder: string, userId: string) {
   const comics = await addLibrary(database, { name: `Comics ${HOSTILE}`, path: join(folder, 'library') })
   mkdirSync(join(folder, 'library'), { recursive: true })
   const prose = await addLibrary(database, { name: 'Prose' })

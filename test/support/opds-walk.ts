@@ -64,7 +64,7 @@ export async function walkCatalog(
       continue
     }
     const { complaints, links } = status === 204 ? { complaints: [], links: [] } : examine(bytes, mediaType)
-    if (status === 200 && !isPromised(next, mediaType)) complaints.push(`is ${mediaType}, but a link of ${from} says ${next.type}`)
+    if (status === 200 && !matchesLink(next, mediaType)) complaints.push(`is ${mediaType}, but a link of ${from} says ${next.type}`)
     walked.push({ path, mediaType, text: /xml|json/.test(mediaType) ? bytes.toString() : '', complaints })
     for (const link of links) {
       const target = targetOf(link.href, url + path)
@@ -91,7 +91,7 @@ function targetOf(href: string, base: string): string {
 }
 
 /** Whether a response matches its link: the same type, with every named parameter. */
-function isPromised({ type, rel }: Link, mediaType: string): boolean {
+function matchesLink({ type, rel }: Link, mediaType: string): boolean {
   if (rel === PAGE_STREAM) return PICTURES.test(mediaType)
   const [wanted = '', ...parameters] = type.split(';')
   const [given, ...has] = mediaType.split(';')

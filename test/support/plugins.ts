@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
-import type { EgressWay } from '#plugins/network/egress.ts'
+import type { EgressNetwork } from '#plugins/network/egress.ts'
 import { packPlugin } from '#plugins/packages/plugin-package.ts'
 
 /** The manifest of a plugin for series metadata, with these members replaced. */
@@ -40,7 +40,7 @@ interface Asked {
 }
 
 /** A network of plugins that leads to a server of a test. */
-export interface Loopback extends EgressWay {
+export interface Loopback extends EgressNetwork {
   asked: Asked[]
   /** The number of open connections. */
   open(): number
@@ -73,7 +73,7 @@ export async function openLoopback(t: Test, answer: http.RequestListener, addres
     open: () => open,
     resolve: async (host) => addresses[host] ?? ['127.0.0.1'],
     permits: (address) => address === '127.0.0.1',
-    request: http.request as unknown as EgressWay['request'],
+    request: http.request as unknown as EgressNetwork['request'],
     port: (server.address() as AddressInfo).port,
   }
 }

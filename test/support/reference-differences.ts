@@ -1,7 +1,7 @@
 import type { SchemaObject } from 'ajv/dist/2020.js'
 import type { OpenApi } from '#api/docs/openapi.ts'
+import { LISTS_OF_SERIES } from '#test/support/expected-shapes.ts'
 import { type InterfaceReference, nameOfRoute, readType } from '#test/support/interface-reference.ts'
-import { LISTS_OF_SERIES } from '#test/support/promised-shapes.ts'
 
 /**
  * The differences between our OpenAPI document and the API reference, shape by shape: a missing operation, query parameter or member, an optional

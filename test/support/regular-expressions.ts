@@ -11,18 +11,18 @@ export interface Literal {
 }
 
 /** A place where a regular expression is created from a computed text. */
-export interface Made {
+export interface Created {
   path: string
   line: number
   code: string
 }
 
 /** All regular expressions of a file, including the patterns of schemas. A parser finds them, so strings and comments do not count. */
-export function findExpressions({ path, text }: SourceFile): { literals: Literal[]; made: Made[] } {
+export function findExpressions({ path, text }: SourceFile): { literals: Literal[]; made: Created[] } {
   const script = path.endsWith('.ts') ? stripTypeScriptTypes(text) : text
   const options = { ecmaVersion: 'latest', sourceType: 'module', locations: true, allowHashBang: true } as const
   const literals: Literal[] = []
-  const made: Made[] = []
+  const made: Created[] = []
   full(parse(script, options), (node) => {
     const line = node.loc?.start.line ?? 0
     const add = (pattern: string, flags: string) => literals.push({ path, line, expression: new RegExp(pattern, flags) })
@@ -38,7 +38,7 @@ export function findExpressions({ path, text }: SourceFile): { literals: Literal
 }
 
 /** Runs `load`, and returns every expression that `new RegExp` creates meanwhile. */
-export async function recordMade(load: () => Promise<unknown>): Promise<RegExp[]> {
+export async function recordCreated(load: () => Promise<unknown>): Promise<RegExp[]> {
   const Original = globalThis.RegExp
   const recorded: RegExp[] = []
   const record = (expression: RegExp) => {

@@ -2,16 +2,16 @@
 import http from 'node:http'
 import { openDatabase } from '#core/database/database.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { type EgressWay, openEgress } from '#plugins/network/egress.ts'
+import { type EgressNetwork, openEgress } from '#plugins/network/egress.ts'
 import { openDownload } from '#plugins/repositories/download.ts'
 import { openRepositories } from '#plugins/repositories/repositories.ts'
 
 const [url, port, id] = process.argv.slice(2) as [string, string, string]
 const database = openDatabase({ url, poolMax: 3, log: silentLog })
-const way: EgressWay = {
+const way: EgressNetwork = {
   resolve: async () => ['127.0.0.1'],
   permits: () => true,
-  request: http.request as unknown as EgressWay['request'],
+  request: http.request as unknown as EgressNetwork['request'],
   port: Number(port),
 }
 const repositories = openRepositories({

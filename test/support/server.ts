@@ -42,7 +42,7 @@ export function testSettings(change: Partial<Settings> = {}): Settings {
 }
 
 /** Health checks that succeed, for tests that do not test /health. */
-export const WELL = {
+export const HEALTHY = {
   databaseState: async () => 'ok',
   diskState: async () => 'ok',
   poolHealthy: () => true,
@@ -107,7 +107,7 @@ export async function openTestServer(
   const log = options.log ?? { ...silentLog, error: (fields: object, message: string) => t.comment(message, fields) }
   const accounts = openAccounts({ database, settings, tokenKey: randomBytes(32), passwordCost: TEST_PASSWORD_COST, log })
   const given = {
-    ...{ settings, log, database, accounts, rules: findRules(), ...WELL },
+    ...{ settings, log, database, accounts, rules: findRules(), ...HEALTHY },
     ...options.services?.({ database, settings, accounts }),
   }
   const services = new Proxy(given, {

@@ -6,7 +6,7 @@ const [folder = '', stallMs = '', how] = process.argv.slice(2)
 openWatchdog({ stallMs: Number(stallMs), folder, signal: 'SIGVTALRM' })
 
 const HOW: Record<string, () => void> = {
-  loop: function standsInALoop() {
+  loop: function runsInALoop() {
     for (;;);
   },
   // As in a query, a picture or a compression: no JavaScript runs, and nothing can interrupt it.

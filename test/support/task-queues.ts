@@ -43,7 +43,7 @@ export function hastenTries(t: Test, database: Knex): void {
 }
 
 /** Inserts a task that runs on a node; the node has ended, unless the caller passes its lock. */
-export async function plantRunningTask(
+export async function addRunningTask(
   database: Knex,
   task: { type: string } & Record<string, unknown>,
   nodeId = 'gone',

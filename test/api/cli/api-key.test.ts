@@ -3,7 +3,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { ADMIN, makeRoom, startCarrel } from '#test/support/carrel-process.ts'
-import { runHere } from '#test/support/command-here.ts'
+import { runInProcess } from '#test/support/command-in-process.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
 t.setTimeout(300_000)
@@ -15,7 +15,7 @@ t.test('users, keys, settings and libraries from the command line, beside a runn
   for (const name of ['books', 'moved']) await mkdir(path.join(room, name))
   const env = { DATABASE_URL: url }
   await writeFile(path.join(room, 'word'), 'a long password\n')
-  const run = async (line: string) => await runHere([...line.split(' '), '--data-dir', data], { env, cwd: room })
+  const run = async (line: string) => await runInProcess([...line.split(' '), '--data-dir', data], { env, cwd: room })
   const server = await startCarrel(t, data, [], {
     env: { ...env, CARREL_ADMIN_USERNAME: ADMIN.username, CARREL_ADMIN_PASSWORD: ADMIN.password },
   })

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { makeRoom, root } from '#test/support/carrel-process.ts'
-import { runHere } from '#test/support/command-here.ts'
+import { runInProcess } from '#test/support/command-in-process.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
 t.setTimeout(110_000)
@@ -31,7 +31,7 @@ t.test('the command makes no library of the data folder or a folder of the syste
     ['/dev/shm', /\/dev/],
   ]
   for (const [folder, problem] of bad) {
-    const { code, output } = await runHere(words(folder), { env: { DATABASE_URL: url } })
+    const { code, output } = await runInProcess(words(folder), { env: { DATABASE_URL: url } })
     t.equal(code, 1, folder)
     t.match(output, problem, folder)
   }
@@ -45,7 +45,7 @@ t.test('the command makes no library of the data folder or a folder of the syste
     t.match(`${stdout}${stderr}`, /data folder/, 'mounted elsewhere')
   }
   t.same(await database('libraries').select('path'), [])
-  t.match(await runHere(words(path.join(room, 'books')), { env: { DATABASE_URL: url } }), {
+  t.match(await runInProcess(words(path.join(room, 'books')), { env: { DATABASE_URL: url } }), {
     code: 0,
     output: /Added the library "books"/,
   })

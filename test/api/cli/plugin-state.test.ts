@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { ADMIN, makeRoom, startCarrel } from '#test/support/carrel-process.ts'
-import { runHere } from '#test/support/command-here.ts'
+import { runInProcess } from '#test/support/command-in-process.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 
@@ -21,7 +21,7 @@ t.test('plugins are agreed to, gone back, stopped and taken away, and a running 
     return path.join(room, name)
   }
   const env = { DATABASE_URL: url }
-  const run = async (...words: string[]) => await runHere([...words, '--data-dir', data], { env })
+  const run = async (...words: string[]) => await runInProcess([...words, '--data-dir', data], { env })
   const server = await startCarrel(t, data, [], {
     env: { ...env, CARREL_ADMIN_USERNAME: ADMIN.username, CARREL_ADMIN_PASSWORD: ADMIN.password },
   })

@@ -3,7 +3,7 @@ import path from 'node:path'
 import t from 'tap'
 import { describePermissions } from '#api/cli/plugin.ts'
 import { makeRoom } from '#test/support/carrel-process.ts'
-import { runHere } from '#test/support/command-here.ts'
+import { runInProcess } from '#test/support/command-in-process.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 
@@ -19,8 +19,8 @@ t.test('plugins from the command line', async (t) => {
   }
   const { url } = await openTestDatabase(t)
   const typed = (words: string[]) => ['plugin', ...words, '--data-dir', path.join(room, 'data')]
-  const run = async (...words: string[]) => await runHere(typed(words), { env: { DATABASE_URL: url } })
-  t.match(await runHere(typed(['list'])), { code: 1, output: /data does not exist/ })
+  const run = async (...words: string[]) => await runInProcess(typed(words), { env: { DATABASE_URL: url } })
+  t.match(await runInProcess(typed(['list'])), { code: 1, output: /data does not exist/ })
   const one = file('one.plugin', pluginOf(main))
   t.match(await run('install', one), { code: 0, output: /connects to api\.example\.org[\s\S]*waits for consent[\s\S]*--yes/ })
   t.match(await run('list'), { output: /org\.example\.echo 1\.0\.0 {2}waiting/ })

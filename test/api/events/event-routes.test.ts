@@ -6,7 +6,7 @@ import { Check } from 'typebox/value'
 import { EVENT_TYPES, type EventType, eventSchema } from '#core/events/event.ts'
 import { openComposedServer, openNode } from '#test/support/composed-server.ts'
 import { type EventReader, followEvents } from '#test/support/event-reading.ts'
-import { comic, until } from '#test/support/house.ts'
+import { comic, until } from '#test/support/library-fixture.ts'
 
 t.setTimeout(240_000)
 

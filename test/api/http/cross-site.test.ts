@@ -1,6 +1,6 @@
 import t from 'tap'
 import { isCrossSite } from '#api/http/cross-site.ts'
-import { switchKomgaOn } from '#test/support/komga-switch.ts'
+import { enableKomga } from '#test/support/komga-switch.ts'
 import { ADMIN, openTestServer } from '#test/support/server.ts'
 
 t.setTimeout(120_000)
@@ -47,7 +47,7 @@ t.test('which requests are of another site', (t) => {
 
 t.test('another site changes nothing, with a cookie, by Basic or signed out, whoever asks', async (t) => {
   const server = await openTestServer(t, { settings: { corsOrigins: ['https://friend.example'] } })
-  await switchKomgaOn(server.database)
+  await enableKomga(server.database)
   const basic = `Basic ${Buffer.from(`${ADMIN.username}:${ADMIN.password}`).toString('base64')}`
   const begun = await server.request('GET', '/komga/api/v1/users/me', { headers: { authorization: basic } })
   const [cookie = ''] = (begun.headers.get('set-cookie') ?? '').split(';')

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ACTIVITY, pageOf, SETTINGS, USER } from '#test/support/komga-decoders.ts'
-import { choose, openKomgaServer, stumbles } from '#test/support/komga-server.ts'
+import { decoderErrors, openKomgaServer, setSetting } from '#test/support/komga-server.ts'
 import { ADMIN } from '#test/support/running-server.ts'
 
 interface User {
@@ -20,7 +20,7 @@ t.setTimeout(300_000)
 t.test('what administrators do', { timeout: 300_000 }, async (t) => {
   const komga = await openKomgaServer(t)
   const { ask } = komga
-  await choose(komga, 'compatibilityApi.enabled', 'true')
+  await setSetting(komga, 'compatibilityApi.enabled', 'true')
   const basicOf = (name: string, password: string) => ({ authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}` })
   const password = 'a long enough password'
   const series = (await ask<{ content: { id: string; name: string }[] }>('GET', '/komga/api/v1/series')).json.content
@@ -45,7 +45,7 @@ t.test('what administrators do', { timeout: 300_000 }, async (t) => {
     t.equal(users.json.length, 1)
     const { status, json: kim } = await ask<User>('POST', '/komga/api/v2/users', { body: wanted })
     t.equal(status, 201)
-    t.same(stumbles(USER, kim), [])
+    t.same(decoderErrors(USER, kim), [])
     t.match(kim, { email: 'kim@example.org', roles: [...roles, 'USER'], labelsExclude: ['adults'], labelsAllow: [] })
     t.match((await ask('POST', '/komga/api/v2/users', { body: wanted })).status, 409)
     const headers = basicOf('kim@example.org', password)
@@ -99,12 +99,12 @@ t.test('what administrators do', { timeout: 300_000 }, async (t) => {
 
   await t.test('what apps ask for from time to time', async (t) => {
     const activity = await ask<object>('GET', '/komga/api/v2/users/me/authentication-activity?size=5')
-    t.same(stumbles(pageOf(ACTIVITY), activity.json), [])
+    t.same(decoderErrors(pageOf(ACTIVITY), activity.json), [])
     t.match(activity.json, { totalElements: 1, content: [{ success: true }] }, `${ADMIN.username} has signed in`)
     t.match((await ask('GET', '/komga/api/v2/users/authentication-activity')).json, { content: [], empty: true })
     const { json: me } = await ask<User>('GET', '/komga/api/v2/users/me')
-    t.same(stumbles(ACTIVITY, (await ask('GET', `/komga/api/v2/users/${me.id}/authentication-activity/latest`)).json), [])
-    t.same(stumbles(SETTINGS, (await ask('GET', '/komga/api/v1/settings')).json), [])
+    t.same(decoderErrors(ACTIVITY, (await ask('GET', `/komga/api/v2/users/${me.id}/authentication-activity/latest`)).json), [])
+    t.same(decoderErrors(SETTINGS, (await ask('GET', '/komga/api/v1/settings')).json), [])
     t.match((await ask<Refused>('PATCH', '/komga/api/v1/settings', { body: { thumbnailSize: 'LARGE' } })).json, {
       ...{ status: 400, message: /api\/v1\/admin\/settings/ },
     })

@@ -5,8 +5,8 @@ import t, { type Test } from 'tap'
 import { changeSettings } from '#core/settings/chosen-setting-store.ts'
 import { openComposedServer } from '#test/support/composed-server.ts'
 import { type EventReader, followEvents } from '#test/support/event-reading.ts'
-import { comic, until } from '#test/support/house.ts'
-import { type Decoder, stumbles } from '#test/support/komga-server.ts'
+import { type Decoder, decoderErrors } from '#test/support/komga-server.ts'
+import { comic, until } from '#test/support/library-fixture.ts'
 
 t.setTimeout(240_000)
 
@@ -34,7 +34,7 @@ const EVENTS: Record<string, Decoder> = {
 function decode(t: Test, { events }: EventReader): void {
   for (const { type, data } of events) {
     t.ok(Object.hasOwn(EVENTS, type), `${type} is an event of Komga`)
-    t.same(stumbles(EVENTS[type] as Decoder, data), [], `${type} ${JSON.stringify(data)}`)
+    t.same(decoderErrors(EVENTS[type] as Decoder, data), [], `${type} ${JSON.stringify(data)}`)
   }
 }
 

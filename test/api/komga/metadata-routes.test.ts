@@ -1,6 +1,6 @@
 import t from 'tap'
 import { BOOK, SERIES } from '#test/support/komga-decoders.ts'
-import { choose, openKomgaServer, stumbles } from '#test/support/komga-server.ts'
+import { decoderErrors, openKomgaServer, setSetting } from '#test/support/komga-server.ts'
 
 type Metadata = Record<string, unknown>
 interface Listed {
@@ -11,7 +11,7 @@ t.setTimeout(300_000)
 t.test('metadata that apps change', { timeout: 300_000 }, async (t) => {
   const komga = await openKomgaServer(t)
   const { server, ask } = komga
-  await choose(komga, 'compatibilityApi.enabled', 'true')
+  await setSetting(komga, 'compatibilityApi.enabled', 'true')
   const find = async (search: string) =>
     (await ask<Listed>('GET', `/komga/api/v1/books?search=${encodeURIComponent(search)}`)).json.content[0] as Listed['content'][0]
   const [{ id: book, seriesId: series, metadata: before }, { id: epub }] = [await find('Issue 1'), await find('Emma')]
@@ -39,7 +39,7 @@ t.test('metadata that apps change', { timeout: 300_000 }, async (t) => {
     }
     t.equal((await patch(`books/${book}/metadata`, body)).status, 204)
     const after = await ask<{ metadata: Metadata }>('GET', `/komga/api/v1/books/${book}`)
-    t.same(stumbles(BOOK, after.json), [])
+    t.same(decoderErrors(BOOK, after.json), [])
     t.match(after.json.metadata, {
       ...{
         title: 'The first',
@@ -101,7 +101,7 @@ t.test('metadata that apps change', { timeout: 300_000 }, async (t) => {
     }
     t.equal((await patch(`series/${series}/metadata`, body)).status, 204)
     const after = await ask<{ metadata: Metadata }>('GET', `/komga/api/v1/series/${series}`)
-    t.same(stumbles(SERIES, after.json), [])
+    t.same(decoderErrors(SERIES, after.json), [])
     t.match(after.json.metadata, {
       ...{
         title: 'Watchmen',

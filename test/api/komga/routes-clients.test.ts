@@ -1,8 +1,8 @@
 import t from 'tap'
 import { findCorpus } from '#test/support/corpus.ts'
-import { APPS, type App, type Scene } from '#test/support/komga-clients.ts'
+import { APPS, type App, type EntityIds } from '#test/support/komga-clients.ts'
 import { BOOK, PAGE, PUBLICATION, pageOf, SERIES } from '#test/support/komga-decoders.ts'
-import { choose, type Decoder, type KomgaServer, openKomgaServer, stumbles } from '#test/support/komga-server.ts'
+import { type Decoder, decoderErrors, type KomgaServer, openKomgaServer, setSetting } from '#test/support/komga-server.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 
 interface Listed {
@@ -13,8 +13,8 @@ interface Listed {
 t.setTimeout(600_000)
 
 const decode = (needs: Decoder | [Decoder], json: unknown): string[] => {
-  if (!Array.isArray(needs)) return stumbles(needs, json)
-  return Array.isArray(json) ? json.flatMap((one, index) => stumbles(needs[0], one, `/${index}`)) : ['the whole is no list']
+  if (!Array.isArray(needs)) return decoderErrors(needs, json)
+  return Array.isArray(json) ? json.flatMap((one, index) => decoderErrors(needs[0], one, `/${index}`)) : ['the whole is no list']
 }
 
 /** What an app shows with each request, after it has signed in as it does. */
@@ -29,7 +29,7 @@ async function proofOf({ ask, basic }: KomgaServer, by: App['by']): Promise<Reco
   return { cookie: (first.headers.getSetCookie()[0] ?? '').split(';')[0] as string }
 }
 
-async function sceneOf({ ask }: KomgaServer): Promise<Scene> {
+async function sceneOf({ ask }: KomgaServer): Promise<EntityIds> {
   const find = async (search: string) =>
     (await ask<Listed>('GET', `/komga/api/v1/books?search=${encodeURIComponent(search)}`)).json.content[0] as Listed['content'][0]
   const [book, next, epub] = [await find('Issue 1'), await find('Issue 2'), await find('Emma')]
@@ -45,7 +45,7 @@ async function sceneOf({ ask }: KomgaServer): Promise<Scene> {
 
 t.test('the requests of every app are answered with what its decoder needs', { timeout: 300_000 }, async (t) => {
   const komga = await openKomgaServer(t)
-  await choose(komga, 'compatibilityApi.enabled', 'true')
+  await setSetting(komga, 'compatibilityApi.enabled', 'true')
   const scene = await sceneOf(komga)
   for (const app of APPS) {
     await t.test(app.name, async (t) => {
@@ -64,12 +64,12 @@ const corpus = findCorpus()
 t.test('a library of real books is decoded whole', { timeout: 600_000, skip: corpus === null || onlyFull.skip }, async (t) => {
   const komga = await openKomgaServer(t, { library: corpus?.folder as string })
   const { ask } = komga
-  await choose(komga, 'compatibilityApi.enabled', 'true')
+  await setSetting(komga, 'compatibilityApi.enabled', 'true')
   const read = async (path: string, decoder: Decoder) => {
     const all: Listed['content'] = []
     for (let page = 0; ; page++) {
       const { json } = await ask<Listed>('POST', `/komga/api/v1/${path}?page=${page}&size=100`, { body: { condition: { allOf: [] } } })
-      t.same(stumbles(pageOf(decoder), json).slice(0, 5), [], `${path} ${page}`)
+      t.same(decoderErrors(pageOf(decoder), json).slice(0, 5), [], `${path} ${page}`)
       all.push(...json.content)
       if (json.content.length === 0) return { all, total: json.totalElements }
     }
@@ -83,10 +83,10 @@ t.test('a library of real books is decoded whole', { timeout: 600_000, skip: cor
     const at = `/komga/api/v1/books/${id}`
     const isRead = media.status === 'READY'
     const pages = await ask<unknown[]>('GET', `${at}/pages`)
-    if (isRead) t.same([pages.status, pages.json.flatMap((page) => stumbles(PAGE, page)).slice(0, 3)], [200, []], `${id} pages`)
+    if (isRead) t.same([pages.status, pages.json.flatMap((page) => decoderErrors(PAGE, page)).slice(0, 3)], [200, []], `${id} pages`)
     const manifest = await ask<object>('GET', `${at}/manifest`)
     t.ok(
-      manifest.status === 200 ? stumbles(PUBLICATION, manifest.json).length === 0 : manifest.status < 500 || manifest.status === 503,
+      manifest.status === 200 ? decoderErrors(PUBLICATION, manifest.json).length === 0 : manifest.status < 500 || manifest.status === 503,
       `${id} manifest`,
     )
     t.ok((await ask('GET', `${at}/progression`)).status === 204)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { choose, openKomgaServer } from '#test/support/komga-server.ts'
+import { openKomgaServer, setSetting } from '#test/support/komga-server.ts'
 
 interface Refused {
   status: number
@@ -15,7 +15,7 @@ t.setTimeout(300_000)
 t.test('bad input is answered in the dialect', { timeout: 300_000 }, async (t) => {
   const komga = await openKomgaServer(t)
   const { ask } = komga
-  await choose(komga, 'compatibilityApi.enabled', 'true')
+  await setSetting(komga, 'compatibilityApi.enabled', 'true')
 
   await t.test('wrong prefixes have nothing', async (t) => {
     for (const prefix of ['nothing', 'Komga', 'komga%2f', 'komga;x', '%6bomg', 'komga..', 'a'.repeat(3_000)]) {

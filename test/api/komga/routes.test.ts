@@ -1,6 +1,6 @@
 import t from 'tap'
 import { BOOK, COLLECTION, LIBRARY, PAGE, pageOf, READ_LIST, SERIES, USER } from '#test/support/komga-decoders.ts'
-import { choose, openKomgaServer, stumbles } from '#test/support/komga-server.ts'
+import { decoderErrors, openKomgaServer, setSetting } from '#test/support/komga-server.ts'
 
 interface Page<T> {
   content: T[]
@@ -45,17 +45,17 @@ t.test('the requests of reader apps', { timeout: 300_000 }, async (t) => {
 
   await t.test('the settings are checked', async (t) => {
     for (const prefix of ['api', 'opds', 'KOREADER', 'a/b', '', '.', '../x', 'ä', 'x'.repeat(65)])
-      t.equal((await choose(komga, 'compatibilityApi.prefix', prefix)).status, 422, prefix)
-    t.equal((await choose(komga, 'compatibilityApi.enabled', 'yes')).status, 422)
-    t.match(await choose(komga, 'compatibilityApi.enabled', 'true'), { status: 200 })
+      t.equal((await setSetting(komga, 'compatibilityApi.prefix', prefix)).status, 422, prefix)
+    t.equal((await setSetting(komga, 'compatibilityApi.enabled', 'yes')).status, 422)
+    t.match(await setSetting(komga, 'compatibilityApi.enabled', 'true'), { status: 200 })
   })
 
   await t.test('the prefix may be changed while the server runs', async (t) => {
     t.equal((await ask('GET', '/komga/api/v2/users/me')).status, 200)
-    t.match(await choose(komga, 'compatibilityApi.prefix', 'shelf'), { status: 200 })
+    t.match(await setSetting(komga, 'compatibilityApi.prefix', 'shelf'), { status: 200 })
     t.equal((await ask('GET', '/komga/api/v2/users/me')).status, 404)
     t.equal((await ask('GET', '/shelf/api/v2/users/me')).status, 200)
-    t.match(await choose(komga, 'compatibilityApi.prefix', 'komga'), { status: 200 })
+    t.match(await setSetting(komga, 'compatibilityApi.prefix', 'komga'), { status: 200 })
   })
 
   await t.test('refusals are in the dialect', async (t) => {
@@ -75,7 +75,7 @@ t.test('the requests of reader apps', { timeout: 300_000 }, async (t) => {
 
   await t.test('sessions', async (t) => {
     const first = await ask('GET', '/komga/api/v2/users/me?remember-me=true', { headers: { authorization: basic, 'x-auth-token': '' } })
-    t.same(stumbles(USER, first.json), [])
+    t.same(decoderErrors(USER, first.json), [])
     t.match(first.json, { roles: ['ADMIN', 'FILE_DOWNLOAD', 'PAGE_STREAMING', 'USER'] })
     const cookies = first.headers.getSetCookie()
     t.match(cookies, [/^KOMGA-SESSION=[^;]+; Path=\/komga; HttpOnly; SameSite=Strict$/, /^komga-remember-me=.*Max-Age=\d{6}/])
@@ -119,10 +119,10 @@ t.test('the requests of reader apps', { timeout: 300_000 }, async (t) => {
 
   await t.test('lists', async (t) => {
     t.same(
-      libraries.json.flatMap((library) => stumbles(LIBRARY, library)),
+      libraries.json.flatMap((library) => decoderErrors(LIBRARY, library)),
       [],
     )
-    t.same(stumbles(pageOf(SERIES), series.json), [])
+    t.same(decoderErrors(pageOf(SERIES), series.json), [])
     t.match(series.json, { totalElements: 3, numberOfElements: 3, first: true, last: true, size: 20, number: 0 })
     const list = await ask<Page<Series>>('POST', '/komga/api/v1/series/list?page=0&size=1000', { body: { fullTextSearch: '' } })
     t.match(list.json, { totalElements: 3, size: 1000 })
@@ -136,7 +136,7 @@ t.test('the requests of reader apps', { timeout: 300_000 }, async (t) => {
     t.match(past.json, { content: [], empty: true, totalElements: 3, number: 7, last: true })
     t.equal((await ask('GET', '/komga/api/v1/series?page=-1&size=0')).status, 200)
     for (const name of ['new', 'updated', 'latest'])
-      t.same(stumbles(pageOf(SERIES), (await ask('GET', `/komga/api/v1/series/${name}?deleted=false`)).json), [], name)
+      t.same(decoderErrors(pageOf(SERIES), (await ask('GET', `/komga/api/v1/series/${name}?deleted=false`)).json), [], name)
     const groups = await ask('POST', '/komga/api/v1/series/list/alphabetical-groups', { body: {} })
     t.match(groups.json, [{ group: 'u', count: 1 }, { group: 'w' }, { group: 'z' }])
   })
@@ -146,7 +146,7 @@ t.test('the requests of reader apps', { timeout: 300_000 }, async (t) => {
   const [one, two, three] = books.json.content as [Book, Book, Book]
 
   await t.test('books of a series', async (t) => {
-    t.same(stumbles(pageOf(BOOK), books.json), [])
+    t.same(decoderErrors(pageOf(BOOK), books.json), [])
     t.match(books.json, { totalElements: 3, pageable: { unpaged: true } })
     t.same(
       books.json.content.map(({ number, metadata }) => [number, metadata.number, metadata.numberSort]),
@@ -207,14 +207,14 @@ t.test('the requests of reader apps', { timeout: 300_000 }, async (t) => {
   })
 
   await t.test('one book, its pages and its cover', async (t) => {
-    t.same(stumbles(BOOK, (await ask('GET', `/komga/api/v1/books/${one.id}`)).json), [])
+    t.same(decoderErrors(BOOK, (await ask('GET', `/komga/api/v1/books/${one.id}`)).json), [])
     t.match((await ask('GET', `/komga/api/v1/books/${one.id}/next`)).json, { id: two.id })
     t.match((await ask('GET', `/komga/api/v1/books/${two.id}/previous`)).json, { id: one.id })
     t.equal((await ask('GET', `/komga/api/v1/books/${one.id}/previous`)).status, 404)
     t.equal((await ask('GET', `/komga/api/v1/books/${three.id}/next`)).status, 404)
     const pages = await ask<{ number: number }[]>('GET', `/komga/api/v1/books/${one.id}/pages`)
     t.same(
-      pages.json.flatMap((page) => stumbles(PAGE, page)),
+      pages.json.flatMap((page) => decoderErrors(PAGE, page)),
       [],
     )
     t.same(
@@ -285,7 +285,7 @@ t.test('the requests of reader apps', { timeout: 300_000 }, async (t) => {
     const made = await ask<{ id: string }>('POST', '/komga/api/v1/readlists', {
       body: { name: 'Next', summary: 'What comes', ordered: true, bookIds: [three.id, one.id] },
     })
-    t.same(stumbles(READ_LIST, made.json), [])
+    t.same(decoderErrors(READ_LIST, made.json), [])
     const list = `/komga/api/v1/readlists/${made.json.id}`
     const listed = await ask<Page<Book>>('GET', `${list}/books?unpaged=true&media_status=READY&deleted=false`)
     t.same(
@@ -300,7 +300,7 @@ t.test('the requests of reader apps', { timeout: 300_000 }, async (t) => {
     t.match((await ask('GET', `${list}/read-progress/tachiyomi`)).json, { booksReadCount: 2, lastReadContinuousIndex: 2 })
     t.equal((await ask('PATCH', list, { body: { name: 'Later', bookIds: [one.id] } })).status, 204)
     t.match((await ask('GET', list)).json, { name: 'Later', summary: 'What comes', bookIds: [one.id] })
-    t.same(stumbles(pageOf(READ_LIST), (await ask('GET', '/komga/api/v1/readlists?search=late')).json), [])
+    t.same(decoderErrors(pageOf(READ_LIST), (await ask('GET', '/komga/api/v1/readlists?search=late')).json), [])
     t.match((await ask('GET', `/komga/api/v1/books/${one.id}/readlists`)).json, [{ name: 'Later' }])
     t.equal((await ask('DELETE', list)).status, 204)
     t.equal((await ask('GET', list)).status, 404)
@@ -308,9 +308,9 @@ t.test('the requests of reader apps', { timeout: 300_000 }, async (t) => {
     const shelf = await ask<{ id: string }>('POST', '/komga/api/v1/collections', {
       body: { name: 'Best', ordered: false, seriesIds: [watch.id] },
     })
-    t.same(stumbles(COLLECTION, shelf.json), [])
+    t.same(decoderErrors(COLLECTION, shelf.json), [])
     const collection = `/komga/api/v1/collections/${shelf.json.id}`
-    t.same(stumbles(pageOf(COLLECTION), (await ask('GET', '/komga/api/v1/collections?unpaged=true')).json), [])
+    t.same(decoderErrors(pageOf(COLLECTION), (await ask('GET', '/komga/api/v1/collections?unpaged=true')).json), [])
     const inside = await ask<Page<Series>>('GET', `${collection}/series?page=0&size=500`)
     t.same(
       inside.json.content.map(({ id }) => id),

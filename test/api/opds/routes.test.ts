@@ -2,7 +2,7 @@ import t from 'tap'
 import { opdsRoutes } from '#api/opds/routes.ts'
 import { addWalker, openComposedServer } from '#test/support/composed-server.ts'
 import { ATOM, atomComplaints, attribute, opds2Complaints, withXml } from '#test/support/opds.ts'
-import { HOSTILE, plantCatalog } from '#test/support/opds-library.ts'
+import { addCatalog, HOSTILE } from '#test/support/opds-library.ts'
 import { complaintsOf, walkCatalog } from '#test/support/opds-walk.ts'
 import { ADMIN, get } from '#test/support/server.ts'
 
@@ -11,7 +11,7 @@ t.setTimeout(240_000)
 t.test('the feeds of a library', { timeout: 240_000 }, async (t) => {
   const { database, folder, services, url, adminToken } = await openComposedServer(t)
   const { id: userId } = await database('users').first('id')
-  const ids = await plantCatalog(database, folder, userId)
+  const ids = await addCatalog(database, folder, userId)
   const basic = { authorization: `Basic ${Buffer.from(`${ADMIN.username}:${ADMIN.password}`).toString('base64')}` }
   const bearer = { authorization: `Bearer ${adminToken}` }
   const ask = async (path: string, headers: Record<string, string> = basic, method = 'GET') => {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { writeCover } from '#core/metadata/cover-store.ts'
 import { PLACEHOLDER_COVER } from '#core/metadata/placeholder.ts'
 import { openComposedServer } from '#test/support/composed-server.ts'
-import { switchKomgaOn } from '#test/support/komga-switch.ts'
+import { enableKomga } from '#test/support/komga-switch.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { ADMIN, get } from '#test/support/server.ts'
@@ -11,7 +11,7 @@ t.setTimeout(240_000)
 
 t.test('what has no cover is shown as a placeholder in every interface, or refused', async (t) => {
   const { url, database, folder, adminToken } = await openComposedServer(t)
-  await switchKomgaOn(database)
+  await enableKomga(database)
   const library_id = await addLibrary(database)
   const series_id = await addSeries(database, { library_id, title: 'Bare' })
   const id = await addBook(database, { library_id, series_id, title: 'Bare 1', page_source: 'none', page_count: 0 })

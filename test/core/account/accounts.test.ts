@@ -13,7 +13,7 @@ import { findLogin } from '#core/account/user-store.ts'
 import { openFreshCache } from '#core/database/fresh-cache.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
-import { until } from '#test/support/house.ts'
+import { until } from '#test/support/library-fixture.ts'
 import { TEST_PASSWORD_COST } from '#test/support/server.ts'
 
 const USER = '6f1c1a52-94a4-4c38-8a5f-0123456789ab'

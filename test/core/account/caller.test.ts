@@ -3,7 +3,7 @@ import t from 'tap'
 import { type Caller, isAdministrator, progressUserId } from '#core/account/caller.ts'
 import { ROLE_PERMISSIONS } from '#core/account/permission.ts'
 import { openProtocols } from '#test/support/composed-server.ts'
-import { switchKomgaOn } from '#test/support/komga-switch.ts'
+import { enableKomga } from '#test/support/komga-switch.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { openTestServer } from '#test/support/server.ts'
 
@@ -27,7 +27,7 @@ t.test('who is an administrator, and whose read progress a caller sees', async (
 t.test('without progress-read no book counts as begun, in any protocol; without progress-write no progress changes', async (t) => {
   const server = await openTestServer(t)
   const { database } = server
-  await switchKomgaOn(database)
+  await enableKomga(database)
   await openProtocols(database)
   const library_id = await addLibrary(database)
   const series = await addSeries(database, { library_id, title: 'Run' })

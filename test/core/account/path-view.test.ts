@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { seesWholePaths, visibleFilePath, visibleLibraryPath } from '#core/account/path-view.ts'
-import { openOffice } from '#test/support/export-office.ts'
+import { openExportFixture } from '#test/support/export-fixture.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { openTestServer } from '#test/support/server.ts'
 
@@ -85,7 +85,7 @@ t.test('on every route, users see paths relative to the library, and users with 
 })
 
 t.test('exports show the same paths, and a user without books-write gets no export with absolute ones', { timeout: 120_000 }, async (t) => {
-  const { database, exports, caller, make, libraryId } = await openOffice(t)
+  const { database, exports, caller, make, libraryId } = await openExportFixture(t)
   const series_id = await addSeries(database, { library_id: libraryId, title: 'Saga', path: 'Saga' })
   await addBook(database, { library_id: libraryId, series_id, title: 'Saga 1', file_name: '1.cbz', path: '/comics/Saga/1.cbz' })
   const editor = await addCaller(database, { role: 'maintainer' })

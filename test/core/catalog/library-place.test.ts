@@ -5,7 +5,7 @@ import t from 'tap'
 import { findPlaceProblem } from '#core/catalog/library-place.ts'
 import { addLibrary } from '#core/ingest/add-library.ts'
 import { editLibrary } from '#core/ingest/edit-library.ts'
-import { openHouse } from '#test/support/house.ts'
+import { openLibraryFixture } from '#test/support/library-fixture.ts'
 import { findRules } from '#test/support/supervisor.ts'
 
 t.test('the data folder and system folders cannot be libraries, by any path', async (t) => {
@@ -46,21 +46,21 @@ t.test('the data folder and system folders cannot be libraries, by any path', as
 })
 
 t.test('such libraries are refused on creation, on changes, and at every scan', async (t) => {
-  const house = await openHouse(t, { files: ['Saga/1.cbz'] })
-  mkdirSync(join(house.dataFolder, 'postgres'), { recursive: true })
-  const parts = { database: house.database, scans: house.scans, rules: findRules(), settings: { dataFolder: house.dataFolder } }
+  const fixture = await openLibraryFixture(t, { files: ['Saga/1.cbz'] })
+  mkdirSync(join(fixture.dataFolder, 'postgres'), { recursive: true })
+  const parts = { database: fixture.database, scans: fixture.scans, rules: findRules(), settings: { dataFolder: fixture.dataFolder } }
   const refusal = { code: 'invalid_value', message: /data folder/, details: [{ path: '/path' }] }
-  await t.rejects(addLibrary(parts, { folder: join(house.dataFolder, 'postgres') }), refusal)
-  await t.rejects(editLibrary(parts, house.libraryId, { path: house.dataFolder }), refusal)
-  await t.rejects(editLibrary(parts, house.libraryId, { path: '/proc/self' }), { code: 'invalid_value', message: /\/proc/ })
+  await t.rejects(addLibrary(parts, { folder: join(fixture.dataFolder, 'postgres') }), refusal)
+  await t.rejects(editLibrary(parts, fixture.libraryId, { path: fixture.dataFolder }), refusal)
+  await t.rejects(editLibrary(parts, fixture.libraryId, { path: '/proc/self' }), { code: 'invalid_value', message: /\/proc/ })
 
-  t.match(await house.scan(), { status: 'completed', filesTotal: 1 })
-  renameSync(house.root, `${house.root}-away`)
-  symlinkSync(house.dataFolder, house.root)
-  t.match(await house.scan(), { status: 'failed', errors: [/data folder.*Nothing was changed/] })
-  const [book] = (await house.books()).values()
+  t.match(await fixture.scan(), { status: 'completed', filesTotal: 1 })
+  renameSync(fixture.root, `${fixture.root}-away`)
+  symlinkSync(fixture.dataFolder, fixture.root)
+  t.match(await fixture.scan(), { status: 'failed', errors: [/data folder.*Nothing was changed/] })
+  const [book] = (await fixture.books()).values()
   t.equal(book?.deleted_at, null)
-  rmSync(house.root)
-  renameSync(`${house.root}-away`, house.root)
-  t.match(await house.scan(), { status: 'completed', filesTotal: 1 }, 'and goes on when it is as it was')
+  rmSync(fixture.root)
+  renameSync(`${fixture.root}-away`, fixture.root)
+  t.match(await fixture.scan(), { status: 'completed', filesTotal: 1 }, 'and goes on when it is as it was')
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { applyRules, checkTitleRules, compileTitleRules, rewriteSome } from '#core/conditions/title-rewriting.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
-import { openHouse } from '#test/support/house.ts'
+import { openLibraryFixture } from '#test/support/library-fixture.ts'
 
 t.setTimeout(240_000)
 
@@ -87,13 +87,13 @@ t.test('no call exceeds the limit, and each makes progress', async (t) => {
 })
 
 t.test('new series get their titles from the rules of their library, and are sorted without articles', async (t) => {
-  const house = await openHouse(t)
-  await house.database('libraries').update({ title_preprocessing_rules: JSON.stringify([{ pattern: ' \\[.*\\]$', replacement: '' }]) })
-  house.put('The Boys [HQ]/1.cbz')
-  house.put('Saga/1.cbz')
-  await house.scan()
+  const fixture = await openLibraryFixture(t)
+  await fixture.database('libraries').update({ title_preprocessing_rules: JSON.stringify([{ pattern: ' \\[.*\\]$', replacement: '' }]) })
+  fixture.put('The Boys [HQ]/1.cbz')
+  fixture.put('Saga/1.cbz')
+  await fixture.scan()
   const titles = async () =>
-    (await house.database('series').orderBy('title').select('title', 'title_sort')).map((row) => [row.title, row.title_sort])
+    (await fixture.database('series').orderBy('title').select('title', 'title_sort')).map((row) => [row.title, row.title_sort])
   t.same(await titles(), [
     ['Saga', null],
     ['The Boys', 'Boys, The'],

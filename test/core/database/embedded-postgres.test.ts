@@ -12,7 +12,7 @@ import { type EmbeddedPostgres, findRunningUrl, openEmbeddedPostgres, socketUrl 
 import { findPostgresFolder, findPostgresRunner, NOBODY, reachableByNobody, readPostgresVersion } from '#core/database/postgres-binaries.ts'
 import { findPostmaster, readPostmasterFile, stopOrphan } from '#core/database/postmaster.ts'
 import { silentLog } from '#core/foundation/log.ts'
-import { awaitGone } from '#test/support/carrel-process.ts'
+import { awaitExit } from '#test/support/carrel-process.ts'
 
 // Creating a cluster takes a second on an idle machine, and several on a busy one.
 t.setTimeout(240_000)
@@ -110,7 +110,7 @@ t.test('kill -9 of the process that started PostgreSQL ends it', async (t) => {
     const { pid } = (await findPostmaster(cluster))!
     process.kill(whole ? -owner.pid! : owner.pid!, 'SIGKILL')
     await once(owner, 'exit')
-    t.ok(await awaitGone(pid), whole ? 'the whole group too' : 'the process alone')
+    t.ok(await awaitExit(pid), whole ? 'the whole group too' : 'the process alone')
     t.equal(await readPostmasterFile(cluster), null, 'it was shut down cleanly')
   }
 })
@@ -134,7 +134,7 @@ t.test('an orphan that nobody stopped is stopped first', async (t) => {
   t.ok(await findPostmaster(cluster), 'it still runs')
   const postgres = await open(t, shared)
   t.not(postgres.pid, pid)
-  t.ok(await awaitGone(pid))
+  t.ok(await awaitExit(pid))
 })
 
 /** Shells whose current directory is the cluster: those that wait for the end of its owner. */
@@ -153,7 +153,7 @@ t.test('no shell waits for an owner that has closed', async (t) => {
   const watchers = await listWatchers(cluster)
   t.equal(watchers.length, 1)
   await postgres.close()
-  for (const watcher of watchers) t.ok(await awaitGone(watcher))
+  for (const watcher of watchers) t.ok(await awaitExit(watcher))
 })
 
 t.test('another process with the pid in the pid file is left alone', async (t) => {

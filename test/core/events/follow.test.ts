@@ -11,7 +11,7 @@ import { type Delivery, type Events, type Followed, openEvents } from '#core/eve
 import { silentLog } from '#core/foundation/log.ts'
 import { deleteName } from '#core/metadata/taxonomy-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
-import { until } from '#test/support/house.ts'
+import { until } from '#test/support/library-fixture.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
 t.setTimeout(120_000)

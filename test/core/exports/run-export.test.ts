@@ -11,15 +11,15 @@ import { silentLog } from '#core/foundation/log.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { readCsv } from '#test/support/csv-reader.ts'
-import { addManySeries, openOffice } from '#test/support/export-office.ts'
-import { until } from '#test/support/house.ts'
+import { addManySeries, openExportFixture } from '#test/support/export-fixture.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
+import { until } from '#test/support/library-fixture.ts'
 import { hastenTries } from '#test/support/task-queues.ts'
 
 t.setTimeout(240_000)
 
 t.test('canceled and deleted while running', { timeout: 240_000 }, async (t) => {
-  const { database, exports, caller, wish, tasks, libraryId, files, ended } = await openOffice(t)
+  const { database, exports, caller, newExport, tasks, libraryId, files, ended } = await openExportFixture(t)
   await addManySeries(database, libraryId, 3_000)
   const all = { fields: Object.keys(SERIES_EXPORT_FIELDS) }
   const running = async (id: string) =>
@@ -27,7 +27,7 @@ t.test('canceled and deleted while running', { timeout: 240_000 }, async (t) => 
       const { progress } = await getTask(database, id)
       return files().length > 0 && progress !== undefined && progress.current > 0
     })
-  const { id, taskId } = await exports.create(caller, wish(all))
+  const { id, taskId } = await exports.create(caller, newExport(all))
   await running(taskId)
   t.match(await exports.get(caller, id), { status: 'running', rowCount: null, fileSizeBytes: null })
   await t.rejects(exports.findFile(caller, id), { code: 'conflict', message: /it is still running/ })
@@ -41,7 +41,7 @@ t.test('canceled and deleted while running', { timeout: 240_000 }, async (t) => 
   await until(() => files().length === 0)
   await t.rejects(exports.findFile(caller, id), { code: 'conflict', message: /canceled/ })
 
-  const second = await exports.create(caller, wish(all))
+  const second = await exports.create(caller, newExport(all))
   await running(second.taskId)
   await exports.remove(caller, second.id)
   await t.rejects(exports.get(caller, second.id), { code: 'not_found' })
@@ -50,9 +50,9 @@ t.test('canceled and deleted while running', { timeout: 240_000 }, async (t) => 
 })
 
 t.test('an export continues after a server stop; a failed one says so', { timeout: 240_000 }, async (t) => {
-  const { database, exports, caller, wish, tasks, libraryId, files, dataFolder, ended } = await openOffice(t)
+  const { database, exports, caller, newExport, tasks, libraryId, files, dataFolder, ended } = await openExportFixture(t)
   await addManySeries(database, libraryId, 3_000)
-  const { id } = await exports.create(caller, wish({ format: 'csv', fields: ['genres', 'progress'] }))
+  const { id } = await exports.create(caller, newExport({ format: 'csv', fields: ['genres', 'progress'] }))
   await until(() => files().length > 0)
   await tasks.stop()
   t.match(await exports.get(caller, id), { status: 'pending' })
@@ -71,7 +71,7 @@ t.test('an export continues after a server stop; a failed one says so', { timeou
   rmSync(join(dataFolder, 'exports'), { recursive: true })
   writeFileSync(join(dataFolder, 'exports'), '')
   hastenTries(t, database)
-  const broken = await again.create(caller, wish())
+  const broken = await again.create(caller, newExport())
   const failed = await ended(broken.id)
   t.match(failed, { status: 'failed', error: /The export failed/ })
   const task = await getTask(database, failed.taskId)
@@ -80,9 +80,11 @@ t.test('an export continues after a server stop; a failed one says so', { timeou
 })
 
 t.test('kill -9 in the middle', { timeout: 240_000, ...onlyFull }, async (t) => {
-  const { database, url, exports, caller, wish, tasks, libraryId, files, dataFolder, ended } = await openOffice(t, { manual: true })
+  const { database, url, exports, caller, newExport, tasks, libraryId, files, dataFolder, ended } = await openExportFixture(t, {
+    manual: true,
+  })
   await addManySeries(database, libraryId, 3_000)
-  const { id } = await exports.create(caller, wish({ format: 'csv', exportType: 'both', fields: Object.keys(SERIES_EXPORT_FIELDS) }))
+  const { id } = await exports.create(caller, newExport({ format: 'csv', exportType: 'both', fields: Object.keys(SERIES_EXPORT_FIELDS) }))
   const script = fileURLToPath(new URL('../../support/export-child.ts', import.meta.url))
   for (const left of ['once', 'twice']) {
     const child = spawn(process.execPath, [script, url, dataFolder], { stdio: 'ignore' })
@@ -114,8 +116,8 @@ t.test('kill -9 in the middle', { timeout: 240_000, ...onlyFull }, async (t) => 
 })
 
 t.test('an export without a task, and one whose task is gone', { timeout: 240_000 }, async (t) => {
-  const { database, exports, caller, wish } = await openOffice(t, { manual: true })
-  const { id } = await exports.create(caller, wish())
+  const { database, exports, caller, newExport } = await openExportFixture(t, { manual: true })
+  const { id } = await exports.create(caller, newExport())
   await database('tasks').delete()
   t.match(await exports.get(caller, id), { status: 'pending' }, 'its task may be on its way')
   await database('series_exports').update({ created_at: new Date(Date.now() - 61_000) })

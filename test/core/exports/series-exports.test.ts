@@ -9,7 +9,7 @@ import { silentLog } from '#core/foundation/log.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { readCsv } from '#test/support/csv-reader.ts'
-import { openOffice } from '#test/support/export-office.ts'
+import { openExportFixture } from '#test/support/export-fixture.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 
 t.setTimeout(240_000)
@@ -68,12 +68,12 @@ async function fillShelf(database: Knex, { libraryId, caller }: { libraryId: str
 }
 
 t.test('every field shows the data of the library, in each format', { timeout: 240_000 }, async (t) => {
-  const office = await openOffice(t)
-  const { saga, one, zed } = await fillShelf(office.database, office)
+  const fixture = await openExportFixture(t)
+  const { saga, one, zed } = await fillShelf(fixture.database, fixture)
   const fields = Object.keys(SERIES_EXPORT_FIELDS)
   const bookFields = Object.keys(BOOK_EXPORT_FIELDS)
 
-  const series = await office.make({ fields })
+  const series = await fixture.make({ fields })
   t.match(series, { rowCount: 2, exportType: 'series', fileSizeBytes: Buffer.byteLength(series.text), error: null, fields, bookFields: [] })
   const [first, second] = JSON.parse(series.text) as [Row, Row]
   t.same(Object.keys(first), fields, 'in the order that was asked for')
@@ -82,7 +82,7 @@ t.test('every field shows the data of the library, in each format', { timeout: 2
   t.same(told, {
     series_name: 'Saga',
     series_id: saga,
-    library_id: office.libraryId,
+    library_id: fixture.libraryId,
     library_name: 'Comics',
     path: 'Saga',
     title: 'Saga',
@@ -111,7 +111,7 @@ t.test('every field shows the data of the library, in each format', { timeout: 2
   })
   t.match(second, { series_id: zed, authors: [], genres: [], external_ratings: [], user_rating: null, progress: 0, unread_book_count: 1 })
 
-  const books = await office.make({ exportType: 'books', bookFields })
+  const books = await fixture.make({ exportType: 'books', bookFields })
   t.match(books, { rowCount: 4, fields: [], bookFields })
   const rows = JSON.parse(books.text) as Row[]
   t.same(
@@ -141,7 +141,7 @@ t.test('every field shows the data of the library, in each format', { timeout: 2
   t.match(rows[1], { progress: 30, completed: false, isbns: null, release_date: null, authors: [] })
   t.match(rows[2], { progress: null, current_page: null, completed: false, last_read_at: null, number: null }, 'nothing of other readers')
 
-  const both = await office.make({ exportType: 'both', format: 'csv', fields: ['year'], bookFields: ['number'] })
+  const both = await fixture.make({ exportType: 'both', format: 'csv', fields: ['year'], bookFields: ['number'] })
   t.same(readCsv(both.text.slice(1)), [
     ['record_type', 'series_name', 'year', 'book_name', 'book_number'],
     ['series', 'Saga', '2012', '', ''],
@@ -152,7 +152,7 @@ t.test('every field shows the data of the library, in each format', { timeout: 2
     ['book', 'The Zed', '', 'Zed 1', ''],
   ])
   t.equal(both.rowCount, 6)
-  const nested = JSON.parse((await office.make({ exportType: 'both' })).text) as { series_name: string; books: unknown[] }[]
+  const nested = JSON.parse((await fixture.make({ exportType: 'both' })).text) as { series_name: string; books: unknown[] }[]
   t.same(
     nested.map(({ series_name, books }) => [series_name, books.length]),
     [
@@ -160,12 +160,12 @@ t.test('every field shows the data of the library, in each format', { timeout: 2
       ['The Zed', 1],
     ],
   )
-  t.match((await office.make({ format: 'md', fields: ['summary'] })).text, '- **Summary:** Two soldiers.\\\n  One child.\n')
-  t.same(office.files().length, 5, 'and there is no other file')
+  t.match((await fixture.make({ format: 'md', fields: ['summary'] })).text, '- **Summary:** Two soldiers.\\\n  One child.\n')
+  t.same(fixture.files().length, 5, 'and there is no other file')
 })
 
 t.test('pages neither lose nor repeat records', { timeout: 240_000 }, async (t) => {
-  const { database, libraryId, make } = await openOffice(t)
+  const { database, libraryId, make } = await openExportFixture(t)
   // More series than a page, one of them with more books than a page, all with keys that tie.
   await database.raw(
     `INSERT INTO series (library_id, path, title) SELECT ?, 'p' || n, CASE WHEN n % 3 = 0 THEN 'Same' ELSE 'Title ' || n END FROM generate_series(1, 350) n`,
@@ -197,7 +197,7 @@ t.test('pages neither lose nor repeat records', { timeout: 240_000 }, async (t) 
 })
 
 t.test('a user sees only what they may, and no other user’s exports', { timeout: 240_000 }, async (t) => {
-  const { database, libraryId, make, exports, caller, wish } = await openOffice(t)
+  const { database, libraryId, make, exports, caller, newExport } = await openExportFixture(t)
   const shelf = await fillShelf(database, { libraryId, caller })
   const other = await addCaller(database)
   await shareSeries(database, { seriesId: shelf.saga, caller: other, mode: 'deny' })
@@ -217,34 +217,34 @@ t.test('a user sees only what they may, and no other user’s exports', { timeou
   }
   t.same(await exports.list(caller), [])
   const narrow: Caller = { ...caller, permissions: new Set(['series-read'] as const) }
-  await t.rejects(exports.create(narrow, wish({ exportType: 'both' })), { code: 'forbidden' }, 'a key that may not read books')
+  await t.rejects(exports.create(narrow, newExport({ exportType: 'both' })), { code: 'forbidden' }, 'a key that may not read books')
   const { id } = await make({ exportType: 'books' })
   await t.rejects(exports.findFile(narrow, id), { code: 'forbidden' })
 })
 
 t.test('invalid requests are refused with the reason', { timeout: 240_000 }, async (t) => {
-  const { exports, caller, wish } = await openOffice(t, { manual: true })
+  const { exports, caller, newExport } = await openExportFixture(t, { manual: true })
   const nowhere = '00000000-0000-4000-8000-000000000000'
-  await t.rejects(exports.create(caller, wish({ libraryIds: [nowhere] })), { code: 'not_found', message: /no library 0000/ })
-  await t.rejects(exports.create(caller, wish({ fields: ['titel'] })), {
+  await t.rejects(exports.create(caller, newExport({ libraryIds: [nowhere] })), { code: 'not_found', message: /no library 0000/ })
+  await t.rejects(exports.create(caller, newExport({ fields: ['titel'] })), {
     code: 'invalid_value',
     message: /"titel".*There are: series_name/,
   })
-  await t.rejects(exports.create(caller, wish({ bookFields: ['toString'] })), { code: 'invalid_value', message: /bookFields/ })
-  t.same((await exports.create(caller, wish({ fields: ['year', 'series_name', 'year'] }))).fields, ['series_name', 'year'])
+  await t.rejects(exports.create(caller, newExport({ bookFields: ['toString'] })), { code: 'invalid_value', message: /bookFields/ })
+  t.same((await exports.create(caller, newExport({ fields: ['year', 'series_name', 'year'] }))).fields, ['series_name', 'year'])
 })
 
 t.test('limits', { timeout: 240_000 }, async (t) => {
-  const { database, exports, caller, wish, make, tasks, ended, files } = await openOffice(t, {
+  const { database, exports, caller, newExport, make, tasks, ended, files } = await openExportFixture(t, {
     manual: true,
     limits: { keptMax: 4, bytesMax: 4_000 },
   })
   await t.test('three at the same time, also with concurrent requests', async (t) => {
-    const asked = await Promise.allSettled(Array.from({ length: 8 }, () => exports.create(caller, wish())))
+    const asked = await Promise.allSettled(Array.from({ length: 8 }, () => exports.create(caller, newExport())))
     const refused = asked.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
     t.equal(refused.length, 5)
     t.match(refused, Array(5).fill({ code: 'conflict', message: /3 of your exports are running/ }))
-    t.match(await exports.create(await addCaller(database), wish()), { status: 'pending' }, 'others are not in the way')
+    t.match(await exports.create(await addCaller(database), newExport()), { status: 'pending' }, 'others are not in the way')
     await tasks.start()
     for (const { id } of await exports.list(caller)) t.equal((await ended(id)).status, 'completed')
   })
@@ -265,20 +265,20 @@ t.test('limits', { timeout: 240_000 }, async (t) => {
     const seriesId = await addSeries(database, { library_id: libraryId, title: 'x'.repeat(3_000) })
     await addBook(database, { library_id: libraryId, series_id: seriesId, title: '1' })
     const kept = files()
-    const { id } = await exports.create(caller, wish({ libraryIds: [libraryId] }))
+    const { id } = await exports.create(caller, newExport({ libraryIds: [libraryId] }))
     const failed = await ended(id)
     t.match(failed, { status: 'failed', error: /would exceed the storage limit/, rowCount: null, fileSizeBytes: null })
     t.equal((await getTask(database, failed.taskId)).attempts, 1, 'another try would not help')
     t.equal(files().length, kept.length - 1, 'nothing of it is left, and the oldest has made way')
     await t.rejects(exports.findFile(caller, id), { code: 'conflict', message: /it failed/ })
     await database('series_exports').where({ status: 'completed' }).update({ file_bytes: 2_000 })
-    await t.rejects(exports.create(caller, wish()), { code: 'conflict', message: /storage limit/ })
+    await t.rejects(exports.create(caller, newExport()), { code: 'conflict', message: /storage limit/ })
     t.equal((await exports.list(caller)).length, 4, 'a refusal takes nothing away')
   })
 })
 
 t.test('expiry', { timeout: 240_000 }, async (t) => {
-  const { database, exports, caller, make, dataFolder, files, tasks } = await openOffice(t)
+  const { database, exports, caller, make, dataFolder, files, tasks } = await openExportFixture(t)
   const gone = await make()
   const kept = await make()
   await database('series_exports')

@@ -43,7 +43,7 @@ for (const how of ['loop', 'native', 'pattern']) {
       omitted: 0,
     })
     t.same(suspectsOf(stall!), { bookIds: [BOOK], taskIds: [] })
-    if (how === 'loop') t.match(stall!.stack[0], /standsInALoop .*stalling-child\.ts:\d+/, 'with the blocking function')
+    if (how === 'loop') t.match(stall!.stack[0], /runsInALoop .*stalling-child\.ts:\d+/, 'with the blocking function')
     t.match(describeStall(stall!), /Last work: file .* Also open: request GET/)
     t.equal(await takeStall(folder), null, 'it is reported once')
   })

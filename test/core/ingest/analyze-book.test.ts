@@ -12,17 +12,17 @@ import { chooseTitle } from '#core/metadata/book-title.ts'
 import { coverPath } from '#core/metadata/cover.ts'
 import { removeCovers, writeCover } from '#core/metadata/cover-store.ts'
 import { countTasks } from '#core/tasks/task-query.ts'
-import { factsOfFile, madeUpAnalysis } from '#test/support/analyses.ts'
+import { factsOfFile, fakeAnalysis } from '#test/support/analyses.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
-import { type House, openHouse, until } from '#test/support/house.ts'
+import { type LibraryFixture, openLibraryFixture, until } from '#test/support/library-fixture.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { findRules } from '#test/support/supervisor.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
 t.setTimeout(240_000)
 
-const errorsOf = async (house: House, fileName: string) => {
-  const rows = await house
+const errorsOf = async (fixture: LibraryFixture, fileName: string) => {
+  const rows = await fixture
     .database('book_errors')
     .join('books', 'books.id', 'book_errors.book_id')
     .where({ file_name: fileName })
@@ -34,18 +34,18 @@ const errorsOf = async (house: House, fileName: string) => {
 const problem = (type: Problem['type'], fatal = false): Problem => ({ type, message: `${type} went wrong`, fatal })
 
 t.test('everything that the analysis found is written', async (t) => {
-  const house = await openHouse(t)
+  const fixture = await openLibraryFixture(t)
   const page = await makePicture({ width: 600, height: 900 })
-  house.put(
+  fixture.put(
     'a/Book v02 c5.5.cbz',
     buildZip([
       { name: 'p10.jpg', data: page },
       { name: 'p2.jpg', data: page },
     ]),
   )
-  house.put('keep.cbz')
-  await house.scan()
-  const book = (await house.books()).get('a/Book v02 c5.5.cbz')
+  fixture.put('keep.cbz')
+  await fixture.scan()
+  const book = (await fixture.books()).get('a/Book v02 c5.5.cbz')
   t.match(book, {
     state: 'analyzed',
     page_count: 2,
@@ -59,115 +59,113 @@ t.test('everything that the analysis found is written', async (t) => {
     reader_hash: /^[0-9a-f]{32}$/,
     cover_hash: /^[0-9a-f]{64}$/,
   })
-  const { pages } = await house.database('book_pages').where('book_id', book?.id).first('pages')
+  const { pages } = await fixture.database('book_pages').where('book_id', book?.id).first('pages')
   t.match(pages, [
     { name: 'p2.jpg', width: 600, height: 900, mediaType: 'image/jpeg', bytes: page.length, zip: { method: 0 } },
     { name: 'p10.jpg' },
   ])
-  const cover = coverPath(house.dataFolder, book?.id as string)
+  const cover = coverPath(fixture.dataFolder, book?.id as string)
   t.equal(readFileSync(cover).subarray(0, 2).toString('hex'), 'ffd8')
   t.same(readdirSync(join(cover, '..')), [`${book?.id}.jpg`], 'no incomplete file is beside it')
 
-  unlinkSync(join(house.root, 'a/Book v02 c5.5.cbz'))
-  await house.scan()
-  t.equal(await purgeDeleted(house, house.libraryId), 1)
+  unlinkSync(join(fixture.root, 'a/Book v02 c5.5.cbz'))
+  await fixture.scan()
+  t.equal(await purgeDeleted(fixture, fixture.libraryId), 1)
   t.notOk(existsSync(cover), 'its cover goes with the book')
-  t.equal(await purgeDeleted(house, house.libraryId), 0)
+  t.equal(await purgeDeleted(fixture, fixture.libraryId), 0)
 })
 
 t.test('errors are added and removed with the steps they belong to', async (t) => {
-  let answer = madeUpAnalysis()
-  const house = await openHouse(t, { files: ['a.cbz'], analyze: async () => answer })
+  let answer = fakeAnalysis()
+  const fixture = await openLibraryFixture(t, { files: ['a.cbz'], analyze: async () => answer })
   const again = async (next: Analysis) => {
     answer = next
-    const { id } = (await house.books()).get('a.cbz') ?? { id: '' }
-    await queueAnalyses(house.tasks, house.libraryId, [id], { deep: false, force: true })
+    const { id } = (await fixture.books()).get('a.cbz') ?? { id: '' }
+    await queueAnalyses(fixture.tasks, fixture.libraryId, [id], { deep: false, force: true })
     await until(async () => {
-      const { pending, processing } = await countTasks(house.database)
+      const { pending, processing } = await countTasks(fixture.database)
       return pending + processing === 0
     })
-    return (await errorsOf(house, 'a.cbz')).map((row) => row.error_type)
+    return (await errorsOf(fixture, 'a.cbz')).map((row) => row.error_type)
   }
-  await house.scan()
-  t.same(await errorsOf(house, 'a.cbz'), [])
+  await fixture.scan()
+  t.same(await errorsOf(fixture, 'a.cbz'), [])
   t.same(
-    await again(madeUpAnalysis({ problems: [problem('metadata'), problem('thumbnail'), { ...problem('thumbnail'), message: 'twice' }] })),
+    await again(fakeAnalysis({ problems: [problem('metadata'), problem('thumbnail'), { ...problem('thumbnail'), message: 'twice' }] })),
     ['metadata', 'thumbnail'],
   )
-  t.equal((await house.books()).get('a.cbz')?.state, 'analyzed', 'readable all the same')
+  t.equal((await fixture.books()).get('a.cbz')?.state, 'analyzed', 'readable all the same')
   t.same(
-    await again(madeUpAnalysis({ problems: [problem('parser', true)] })),
+    await again(fakeAnalysis({ problems: [problem('parser', true)] })),
     ['metadata', 'parser', 'thumbnail'],
     'steps that were not tried say nothing new',
   )
-  t.equal((await house.books()).get('a.cbz')?.state, 'failed')
-  t.same(await again(madeUpAnalysis({ problems: [problem('thumbnail')] })), ['thumbnail'])
+  t.equal((await fixture.books()).get('a.cbz')?.state, 'failed')
+  t.same(await again(fakeAnalysis({ problems: [problem('thumbnail')] })), ['thumbnail'])
   t.same(
-    await again(
-      madeUpAnalysis({ problems: [{ ...problem('other'), message: 'a\0b \ud800', details: { name: 'x\0y', deep: ['\udfff'] } }] }),
-    ),
+    await again(fakeAnalysis({ problems: [{ ...problem('other'), message: 'a\0b \ud800', details: { name: 'x\0y', deep: ['\udfff'] } }] })),
     ['other'],
     'text that PostgreSQL would refuse',
   )
-  t.match(await errorsOf(house, 'a.cbz'), [{ message: 'a\uFFFDb \uFFFD', details: { name: 'x\uFFFDy', deep: ['\uFFFD'] } }])
-  t.same(await again(madeUpAnalysis()), [])
+  t.match(await errorsOf(fixture, 'a.cbz'), [{ message: 'a\uFFFDb \uFFFD', details: { name: 'x\uFFFDy', deep: ['\uFFFD'] } }])
+  t.same(await again(fakeAnalysis()), [])
   t.equal(storable('plain 📚'), 'plain 📚')
 })
 
 t.test('an unexpected error of the analysis is an error of the book, never of the queue', async (t) => {
-  const house = await openHouse(t, {
+  const fixture = await openLibraryFixture(t, {
     files: ['crash.cbz', 'fine.cbz'],
     analyze: async ({ path }) => {
       if (path.endsWith('crash.cbz')) throw new TypeError('undefined is not a function')
-      return madeUpAnalysis()
+      return fakeAnalysis()
     },
   })
-  await house.scan()
-  t.match(await errorsOf(house, 'crash.cbz'), [
+  await fixture.scan()
+  t.match(await errorsOf(fixture, 'crash.cbz'), [
     { error_type: 'other', fatal: true, message: /error in the server/, details: { reason: /not a function/ } },
   ])
-  t.equal((await house.books()).get('fine.cbz')?.state, 'analyzed')
-  t.match(await countTasks(house.database), { failed: 0, byType: { analyze_book: { completed: 2 } } })
+  t.equal((await fixture.books()).get('fine.cbz')?.state, 'analyzed')
+  t.match(await countTasks(fixture.database), { failed: 0, byType: { analyze_book: { completed: 2 } } })
 })
 
 t.test('a file that vanishes or changes during the analysis', async (t) => {
-  const house: House = await openHouse(t, {
+  const fixture: LibraryFixture = await openLibraryFixture(t, {
     files: ['vanishes.cbz', 'grows.cbz', 'never-ends.cbz', 'stays.cbz'],
     analyze: async ({ path }) => {
-      const times = house.analyzed.get(path.slice(house.root.length + 1)) ?? 0
+      const times = fixture.analyzed.get(path.slice(fixture.root.length + 1)) ?? 0
       if (path.endsWith('vanishes.cbz')) unlinkSync(path)
       if (path.endsWith('never-ends.cbz') || (path.endsWith('grows.cbz') && times === 1))
         writeFileSync(path, `longer ${'x'.repeat(times * 100)}`)
-      return madeUpAnalysis({ pageCount: times })
+      return fakeAnalysis({ pageCount: times })
     },
   })
-  await house.scan()
-  const books = await house.books()
+  await fixture.scan()
+  const books = await fixture.books()
   t.match(books.get('vanishes.cbz'), { state: 'pending', deleted_at: null }, 'only a scan decides whether it is missing')
-  t.same(await errorsOf(house, 'vanishes.cbz'), [])
+  t.same(await errorsOf(fixture, 'vanishes.cbz'), [])
   t.match(books.get('grows.cbz'), { state: 'analyzed', page_count: 2, deleted_at: null }, 'it was analyzed again')
-  t.equal(house.analyzed.get('never-ends.cbz'), 4, 'a bounded number of times')
-  t.match(await errorsOf(house, 'never-ends.cbz'), [{ error_type: 'other', message: /changed several times/ }])
+  t.equal(fixture.analyzed.get('never-ends.cbz'), 4, 'a bounded number of times')
+  t.match(await errorsOf(fixture, 'never-ends.cbz'), [{ error_type: 'other', message: /changed several times/ }])
   t.equal(books.get('stays.cbz')?.state, 'analyzed')
-  house.analyzed.clear()
-  writeFileSync(join(house.root, 'never-ends.cbz'), 'the end')
-  t.match(await house.scan(), { status: 'completed', filesTotal: 3 })
-  t.ok(house.analyzed.has('never-ends.cbz'), 'the next scan tries again')
-  t.ok((await house.books()).get('vanishes.cbz')?.deleted_at, 'and marks the other one as deleted')
+  fixture.analyzed.clear()
+  writeFileSync(join(fixture.root, 'never-ends.cbz'), 'the end')
+  t.match(await fixture.scan(), { status: 'completed', filesTotal: 3 })
+  t.ok(fixture.analyzed.has('never-ends.cbz'), 'the next scan tries again')
+  t.ok((await fixture.books()).get('vanishes.cbz')?.deleted_at, 'and marks the other one as deleted')
 })
 
 t.test('when the whole library goes missing, its books are not marked as deleted', async (t) => {
-  const house: House = await openHouse(t, {
+  const fixture: LibraryFixture = await openLibraryFixture(t, {
     files: ['a/1.cbz', 'a/2.cbz'],
     analyze: async () => {
       await sleep(50)
-      if (existsSync(house.root)) renameSync(house.root, `${house.root}-away`)
-      return madeUpAnalysis()
+      if (existsSync(fixture.root)) renameSync(fixture.root, `${fixture.root}-away`)
+      return fakeAnalysis()
     },
   })
-  await house.scan()
+  await fixture.scan()
   t.same(
-    [...(await house.books()).values()].map((row) => [row.state, row.deleted_at]),
+    [...(await fixture.books()).values()].map((row) => [row.state, row.deleted_at]),
     [
       ['pending', null],
       ['pending', null],
@@ -176,34 +174,35 @@ t.test('when the whole library goes missing, its books are not marked as deleted
 })
 
 t.test('an analyzed, unchanged file is not opened again', async (t) => {
-  const house = await openHouse(t, { files: ['a.cbz'] })
-  await house.scan()
-  const { id } = (await house.books()).get('a.cbz') ?? { id: '' }
+  const fixture = await openLibraryFixture(t, { files: ['a.cbz'] })
+  await fixture.scan()
+  const { id } = (await fixture.books()).get('a.cbz') ?? { id: '' }
   const settle = async () =>
     until(
       async () =>
-        (await countTasks(house.database)).byType.analyze_book?.completed === (await countTasks(house.database)).byType.analyze_book?.total,
+        (await countTasks(fixture.database)).byType.analyze_book?.completed ===
+        (await countTasks(fixture.database)).byType.analyze_book?.total,
     )
-  await queueAnalyses(house.tasks, house.libraryId, [id, '00000000-0000-4000-8000-000000000000'], { deep: false })
+  await queueAnalyses(fixture.tasks, fixture.libraryId, [id, '00000000-0000-4000-8000-000000000000'], { deep: false })
   await settle()
-  t.equal(house.analyzed.get('a.cbz'), 1)
-  utimesSync(join(house.root, 'a.cbz'), 5000, 5000)
-  await queueAnalyses(house.tasks, house.libraryId, [id], { deep: false })
+  t.equal(fixture.analyzed.get('a.cbz'), 1)
+  utimesSync(join(fixture.root, 'a.cbz'), 5000, 5000)
+  await queueAnalyses(fixture.tasks, fixture.libraryId, [id], { deep: false })
   await settle()
-  t.equal(house.analyzed.get('a.cbz'), 2)
+  t.equal(fixture.analyzed.get('a.cbz'), 2)
 })
 
 t.test('time spent waiting for a thread is no error of a book, and a stop writes nothing', async (t) => {
-  const house = await openHouse(t, { files: ['slow.cbz'], manual: true })
-  const library = await findScannedLibrary(house.database, house.libraryId)
+  const fixture = await openLibraryFixture(t, { files: ['slow.cbz'], manual: true })
+  const library = await findScannedLibrary(fixture.database, fixture.libraryId)
   if (!library) throw new Error('no library')
-  const [bookId] = await recordFiles(house.database, { library, deep: false, rules: findRules() }, [
+  const [bookId] = await recordFiles(fixture.database, { library, deep: false, rules: findRules() }, [
     { path: 'slow.cbz', bytes: 1, mtimeNs: 1n },
   ])
   const hanging: Analyze = (_, { signal } = {}) =>
     new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
   // A total deadline would be the caller's: an earlier version of the settings had one.
-  const parts = { database: house.database, analyze: hanging, dataFolder: house.dataFolder, log: silentLog, deadlineMs: 5 }
+  const parts = { database: fixture.database, analyze: hanging, dataFolder: fixture.dataFolder, log: silentLog, deadlineMs: 5 }
   const stop = new AbortController()
   const run = {
     id: 'x',
@@ -217,105 +216,105 @@ t.test('time spent waiting for a thread is no error of a book, and a stop writes
   const stopped = analyzeBook(parts)(run)
   stopped.catch(() => {})
   await sleep(100)
-  t.same(await errorsOf(house, 'slow.cbz'), [])
+  t.same(await errorsOf(fixture, 'slow.cbz'), [])
   stop.abort(new Error('the server stops'))
   await t.rejects(stopped, { message: 'the server stops' })
-  t.equal((await house.books()).get('slow.cbz')?.state, 'pending')
+  t.equal((await fixture.books()).get('slow.cbz')?.state, 'pending')
 })
 
 /** What the thread and the pool report about a file that they could not read at all. */
 const unread = (details: Record<string, unknown>): Analysis => ({
-  ...madeUpAnalysis({ format: null, pageCount: 0, pageSource: 'none' }),
+  ...fakeAnalysis({ format: null, pageCount: 0, pageSource: 'none' }),
   problems: [{ type: 'other', message: 'It could not be read.', details, fatal: true }],
 })
 
 t.test('after a temporary failure the book keeps its data, and is retried', async (t) => {
   let fault: Record<string, unknown> | null = null
   const jpeg = await makePicture({ width: 60, height: 90 })
-  const house: House = await openHouse(t, {
+  const fixture: LibraryFixture = await openLibraryFixture(t, {
     files: ['a/good.cbz', 'a/other.cbz'],
     analyze: async ({ path }) => {
       if (fault !== null && !path.endsWith('other.cbz')) return unread(fault)
-      return madeUpAnalysis({ file: factsOfFile(path), pageCount: 7, embedded: { title: 'Good' }, cover: { jpeg, width: 60, height: 90 } })
+      return fakeAnalysis({ file: factsOfFile(path), pageCount: 7, embedded: { title: 'Good' }, cover: { jpeg, width: 60, height: 90 } })
     },
   })
   const find = async (path: string) =>
-    (await house.books()).get(path) as unknown as { id: string; state: string; file_hash: string | null; cover_hash: string | null }
-  await house.scan()
+    (await fixture.books()).get(path) as unknown as { id: string; state: string; file_hash: string | null; cover_hash: string | null }
+  await fixture.scan()
   const good = await find('a/good.cbz')
   t.match(good, { state: 'analyzed', page_count: 7, title: 'Good', cover_hash: /./ })
 
   fault = { code: 'EACCES', syscall: 'open' }
-  await house.scan('deep')
+  await fixture.scan('deep')
   const kept = { ...good, updated_at: Date, retry_due: true }
   t.match(await find('a/good.cbz'), kept, 'its data stays')
-  t.ok(existsSync(coverPath(house.dataFolder, good.id)))
-  t.match(await errorsOf(house, 'good.cbz'), [{ error_type: 'other', fatal: false, message: 'It could not be read.' }])
+  t.ok(existsSync(coverPath(fixture.dataFolder, good.id)))
+  t.match(await errorsOf(fixture, 'good.cbz'), [{ error_type: 'other', fatal: false, message: 'It could not be read.' }])
 
-  house.put('a/new.cbz')
+  fixture.put('a/new.cbz')
   for (const round of ['first', 'second']) {
-    house.analyzed.clear()
-    await house.scan()
-    t.ok(house.analyzed.has('a/good.cbz'), `the ${round} scan after tries again`)
-    t.notOk(house.analyzed.has('a/other.cbz'))
+    fixture.analyzed.clear()
+    await fixture.scan()
+    t.ok(fixture.analyzed.has('a/good.cbz'), `the ${round} scan after tries again`)
+    t.notOk(fixture.analyzed.has('a/other.cbz'))
     t.match(await find('a/good.cbz'), kept, 'and still it is the book it was')
     t.match(await find('a/new.cbz'), { state: 'failed', file_hash: null })
   }
-  unlinkSync(join(house.root, 'a/new.cbz'))
-  await house.scan()
-  house.put('a/new.cbz')
+  unlinkSync(join(fixture.root, 'a/new.cbz'))
+  await fixture.scan()
+  fixture.put('a/new.cbz')
 
   fault = null
-  house.analyzed.clear()
-  await house.scan()
-  t.same([...house.analyzed.keys()].sort(), ['a/good.cbz', 'a/new.cbz'])
-  t.same(await errorsOf(house, 'good.cbz'), [])
+  fixture.analyzed.clear()
+  await fixture.scan()
+  t.same([...fixture.analyzed.keys()].sort(), ['a/good.cbz', 'a/new.cbz'])
+  t.same(await errorsOf(fixture, 'good.cbz'), [])
   t.match(await find('a/good.cbz'), { state: 'analyzed', page_count: 7, file_hash: good.file_hash })
   t.match(await find('a/new.cbz'), { state: 'analyzed' })
-  house.analyzed.clear()
-  await house.scan()
-  t.equal(house.analyzed.size, 0, 'and then there is peace')
+  fixture.analyzed.clear()
+  await fixture.scan()
+  t.equal(fixture.analyzed.size, 0, 'and then there is peace')
 
   // Time and memory: a retry would cost the same again.
   fault = { deadlineMs: 60_000 }
-  house.put('a/huge.cbz')
-  await house.scan()
+  fixture.put('a/huge.cbz')
+  await fixture.scan()
   t.match(await find('a/huge.cbz'), { state: 'failed' })
-  await house.scan('deep')
+  await fixture.scan('deep')
   t.match(await find('a/good.cbz'), { ...kept, retry_due: false })
-  house.analyzed.clear()
-  await house.scan()
-  t.equal(house.analyzed.size, 0)
+  fixture.analyzed.clear()
+  await fixture.scan()
+  t.equal(fixture.analyzed.size, 0)
 
   // Changed and unreadable: the recorded data belongs to other content.
   fault = { code: 'EACCES', syscall: 'open' }
-  house.put('a/good.cbz', 'longer than before, and something else')
-  await house.scan()
+  fixture.put('a/good.cbz', 'longer than before, and something else')
+  await fixture.scan()
   t.match(await find('a/good.cbz'), { state: 'failed', page_count: 0, cover_hash: null })
-  house.analyzed.clear()
-  await house.scan()
-  t.ok(house.analyzed.has('a/good.cbz'))
+  fixture.analyzed.clear()
+  await fixture.scan()
+  t.ok(fixture.analyzed.has('a/good.cbz'))
   t.match(await find('a/good.cbz'), { state: 'failed' })
 })
 
 t.test('a disk that fails for a moment is retried within seconds', async (t) => {
-  const house: House = await openHouse(t, {
+  const fixture: LibraryFixture = await openLibraryFixture(t, {
     files: ['a.cbz'],
     analyze: async ({ path }) =>
-      house.analyzed.get('a.cbz') === 1 ? unread({ code: 'EIO', syscall: 'read' }) : madeUpAnalysis({ file: factsOfFile(path) }),
+      fixture.analyzed.get('a.cbz') === 1 ? unread({ code: 'EIO', syscall: 'read' }) : fakeAnalysis({ file: factsOfFile(path) }),
   })
-  await house.scan()
-  t.match((await house.books()).get('a.cbz'), { state: 'analyzed' })
-  t.equal(house.analyzed.get('a.cbz'), 2)
-  t.same(await errorsOf(house, 'a.cbz'), [])
+  await fixture.scan()
+  t.match((await fixture.books()).get('a.cbz'), { state: 'analyzed' })
+  t.equal(fixture.analyzed.get('a.cbz'), 2)
+  t.same(await errorsOf(fixture, 'a.cbz'), [])
 
   const last = analyzeBook({
-    database: house.database,
+    database: fixture.database,
     analyze: async () => unread({ code: 'EIO', syscall: 'read' }),
-    dataFolder: house.dataFolder,
+    dataFolder: fixture.dataFolder,
     log: silentLog,
   })
-  const bookId = (await house.books()).get('a.cbz')?.id as string
+  const bookId = (await fixture.books()).get('a.cbz')?.id as string
   const run = {
     id: 'x',
     type: 'analyze_book' as const,
@@ -325,34 +324,34 @@ t.test('a disk that fails for a moment is retried within seconds', async (t) => 
     signal: new AbortController().signal,
   }
   await t.rejects(last({ ...run, attempt: 3 }), { message: 'It could not be read.' })
-  t.same(await errorsOf(house, 'a.cbz'), [])
+  t.same(await errorsOf(fixture, 'a.cbz'), [])
   await last({ ...run, attempt: 4 })
-  t.match(await errorsOf(house, 'a.cbz'), [{ error_type: 'other', fatal: false }], 'the last try writes it down')
+  t.match(await errorsOf(fixture, 'a.cbz'), [{ error_type: 'other', fatal: false }], 'the last try writes it down')
 })
 
 t.test('a moved book and its analysis are written together', async (t) => {
-  const house = await openHouse(t, { files: ['a/1.cbz', 'b/2.cbz'] })
-  await house.scan()
-  const { id } = (await house.books()).get('a/1.cbz') ?? { id: '' }
-  await house.database.raw(`
+  const fixture = await openLibraryFixture(t, { files: ['a/1.cbz', 'b/2.cbz'] })
+  await fixture.scan()
+  const { id } = (await fixture.books()).get('a/1.cbz') ?? { id: '' }
+  await fixture.database.raw(`
     CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not now'; END $$;
     CREATE TRIGGER refuse BEFORE UPDATE ON book_pages FOR EACH ROW EXECUTE FUNCTION refuse()`)
-  renameSync(join(house.root, 'a/1.cbz'), join(house.root, 'b/1.cbz'))
-  await house.scans.start(house.libraryId)
+  renameSync(join(fixture.root, 'a/1.cbz'), join(fixture.root, 'b/1.cbz'))
+  await fixture.scans.start(fixture.libraryId)
   await until(async () => {
-    const { rows } = await house.database.raw(
+    const { rows } = await fixture.database.raw(
       `SELECT 1 FROM tasks WHERE type = 'analyze_book' AND status = 'pending' AND last_error IS NOT NULL`,
     )
     return rows.length > 0
   })
   // The analysis may be faster than the end of the scan, which finds missing files.
-  await until(async () => (await house.books()).get('a/1.cbz')?.deleted_at != null)
-  const halfway = await house.books()
+  await until(async () => (await fixture.books()).get('a/1.cbz')?.deleted_at != null)
+  const halfway = await fixture.books()
   t.match(halfway.get('b/1.cbz'), { state: 'pending', file_hash: null }, 'the new row waits for the next try')
   t.equal(halfway.get('a/1.cbz')?.id, id, 'the old one is where it was')
-  await house.database.raw('DROP TRIGGER refuse ON book_pages')
-  await until(async () => (await house.books()).get('b/1.cbz')?.state === 'analyzed')
-  t.equal((await house.books()).get('b/1.cbz')?.id, id)
+  await fixture.database.raw('DROP TRIGGER refuse ON book_pages')
+  await until(async () => (await fixture.books()).get('b/1.cbz')?.state === 'analyzed')
+  t.equal((await fixture.books()).get('b/1.cbz')?.id, id)
 })
 
 t.test('covers', async (t) => {

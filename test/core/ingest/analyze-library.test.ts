@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { requestAnalysis } from '#core/ingest/library-work.ts'
 import { countQueuedAnalyses } from '#core/ingest/scans-store.ts'
 import { getTask } from '#core/tasks/task-query.ts'
-import { openHouse, until } from '#test/support/house.ts'
+import { openLibraryFixture, until } from '#test/support/library-fixture.ts'
 
 t.setTimeout(240_000)
 
@@ -11,8 +11,8 @@ const BOOKS = 12_000
 
 /** A library of many rows without files, whose analyses stay queued: there is no handler for them. */
 async function openLibrary(t: Test) {
-  const house = await openHouse(t, { manual: true })
-  const { database, libraryId, tasks } = house
+  const fixture = await openLibraryFixture(t, { manual: true })
+  const { database, libraryId, tasks } = fixture
   const [series] = await database('series').insert({ library_id: libraryId, path: 'A', title: 'A' }).returning('id')
   await database.raw(
     `INSERT INTO books (library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, title)
@@ -25,10 +25,10 @@ async function openLibrary(t: Test) {
   )
   await database.raw(`CREATE TRIGGER hold BEFORE INSERT ON tasks FOR EACH ROW WHEN (NEW.type = 'analyze_book') EXECUTE FUNCTION hold()`)
   await tasks.start()
-  const { taskId } = await requestAnalysis(house, libraryId, 'unanalyzed')
+  const { taskId } = await requestAnalysis(fixture, libraryId, 'unanalyzed')
   const queued = () => countQueuedAnalyses(database, libraryId)
   await until(async () => (await queued()) > 0)
-  return { ...house, taskId, queued }
+  return { ...fixture, taskId, queued }
 }
 
 t.test('canceling the work of a library leaves nothing queued', async (t) => {

@@ -5,7 +5,7 @@ import t from 'tap'
 import { previewScan } from '#core/ingest/preview-scan.ts'
 import { countHangingThreads, walk } from '#core/ingest/walk.ts'
 import { openTestDatabase } from '#test/support/database.ts'
-import { until } from '#test/support/house.ts'
+import { until } from '#test/support/library-fixture.ts'
 
 t.setTimeout(120_000)
 

@@ -5,8 +5,8 @@ import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/metadata/book-metad
 import { changeBookNames } from '#core/metadata/edit-book-metadata.ts'
 import type { Author, Field, MetadataRecord } from '#core/metadata/field.ts'
 import { readRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
-import { type House, openHouse } from '#test/support/house.ts'
-import { addCaller, addKnownService } from '#test/support/library-rows.ts'
+import { type LibraryFixture, openLibraryFixture } from '#test/support/library-fixture.ts'
+import { addCaller, addServicePlugin } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
@@ -24,8 +24,9 @@ function comicWith(page: Buffer, info: string | null): Buffer {
   return buildZip(info === null ? parts : [...parts, { name: 'ComicInfo.xml', data: Buffer.from(info) }])
 }
 
-const recordOf = async (house: House, id: string) => (await readRecords(house.database, 'book', [id])).get(id) as MetadataRecord
-const idOf = async (house: House, path: string) => (await house.books()).get(path)?.id as string
+const recordOf = async (fixture: LibraryFixture, id: string) =>
+  (await readRecords(fixture.database, 'book', [id])).get(id) as MetadataRecord
+const idOf = async (fixture: LibraryFixture, path: string) => (await fixture.books()).get(path)?.id as string
 
 /** First and second version of everything that files say of a book. */
 function version(which: 1 | 2): { comicInfo: Record<string, string>; opf: string; expected: Record<string, unknown> } {
@@ -115,21 +116,21 @@ const shown = ({ values }: MetadataRecord, { name, role }: Field) =>
   role ? (joinNames((values.authors as Author[] | undefined) ?? [], role) ?? undefined) : values[name]
 
 t.test('each of the 38 locks holds through a scan that changes everything', async (t) => {
-  const house = await openHouse(t)
+  const fixture = await openLibraryFixture(t)
   const [first, second] = await Promise.all([makePicture({ width: 40, height: 60 }), makePicture({ width: 60, height: 40 })])
   const put = (which: 1 | 2) => {
     const said = version(which)
     for (const lock of BOOK_LOCKS) {
-      house.put(`${lock}/Book c5.cbz`, comicWith(which === 1 ? first : second, comicInfo(said.comicInfo)))
-      house.put(`${lock}/Book c5.opf`, said.opf)
+      fixture.put(`${lock}/Book c5.cbz`, comicWith(which === 1 ? first : second, comicInfo(said.comicInfo)))
+      fixture.put(`${lock}/Book c5.opf`, said.opf)
     }
     return said.expected
   }
   const before: Record<string, unknown> = { ...put(1), ...UNSAID }
-  await house.scan()
-  const books = await house.books()
+  await fixture.scan()
+  const books = await fixture.books()
   t.equal(BOOK_LOCKS.length, 38)
-  await house.database.transaction(async (trx) => {
+  await fixture.database.transaction(async (trx) => {
     const records = await readRecords(
       trx,
       'book',
@@ -143,13 +144,13 @@ t.test('each of the 38 locks holds through a scan that changes everything', asyn
     })
     await storeRecords(trx, 'book', new Map(changed))
   })
-  const covers = new Map((await house.database('books').select('id', 'cover_hash')).map((row) => [row.id, row.cover_hash]))
+  const covers = new Map((await fixture.database('books').select('id', 'cover_hash')).map((row) => [row.id, row.cover_hash]))
   const after: Record<string, unknown> = { ...put(2), chapter: 5 }
-  await house.scan()
+  await fixture.scan()
   for (const lock of BOOK_LOCKS) {
     const id = books.get(`${lock}/Book c5.cbz`)?.id as string
-    const record = await recordOf(house, id)
-    const { cover_hash } = await house.database('books').where('id', id).first('cover_hash')
+    const record = await recordOf(fixture, id)
+    const { cover_hash } = await fixture.database('books').where('id', id).first('cover_hash')
     t.equal(cover_hash === covers.get(id), lock === 'cover', `${bookLockName(lock)}: cover`)
     for (const field of fields) {
       if (field.name === 'authors') continue
@@ -161,10 +162,10 @@ t.test('each of the 38 locks holds through a scan that changes everything', asyn
 })
 
 t.test('data of a file is added, changed and removed; data of a user stays', async (t) => {
-  const house = await openHouse(t)
+  const fixture = await openLibraryFixture(t)
   const page = await makePicture({ width: 40, height: 60 })
-  house.put('plain/A 1.cbz', comicWith(page, null))
-  house.put(
+  fixture.put('plain/A 1.cbz', comicWith(page, null))
+  fixture.put(
     's/Book 3.cbz',
     comicWith(
       page,
@@ -179,10 +180,10 @@ t.test('data of a file is added, changed and removed; data of a user stays', asy
       }),
     ),
   )
-  await house.scan()
-  t.same(await house.database('book_metadata').where('book_id', await idOf(house, 'plain/A 1.cbz')), [], 'nothing said, nothing kept')
-  const id = await idOf(house, 's/Book 3.cbz')
-  t.match(await recordOf(house, id), {
+  await fixture.scan()
+  t.same(await fixture.database('book_metadata').where('book_id', await idOf(fixture, 'plain/A 1.cbz')), [], 'nothing said, nothing kept')
+  const id = await idOf(fixture, 's/Book 3.cbz')
+  t.match(await recordOf(fixture, id), {
     values: {
       title: 'One',
       number: 7,
@@ -195,9 +196,9 @@ t.test('data of a file is added, changed and removed; data of a user stays', asy
     sources: { title: 'embedded', number: 'embedded', publisher: 'embedded', writer: 'embedded' },
   })
   const names = async (table: 'genre' | 'tag') =>
-    (await house.database(`book_${table}s`).join(`${table}s`, `${table}s.id`, `${table}_id`).where('book_id', id).orderBy('name_key')).map(
-      (row) => row.name,
-    )
+    (
+      await fixture.database(`book_${table}s`).join(`${table}s`, `${table}s.id`, `${table}_id`).where('book_id', id).orderBy('name_key')
+    ).map((row) => row.name)
   t.same(
     [await names('genre'), await names('tag')],
     [
@@ -205,89 +206,89 @@ t.test('data of a file is added, changed and removed; data of a user stays', asy
       ['kept', 'old'],
     ],
   )
-  t.match(await house.database('book_external_links').where('book_id', id), [{ source: 'comicinfo', url: 'https://a.example/1' }])
+  t.match(await fixture.database('book_external_links').where('book_id', id), [{ source: 'comicinfo', url: 'https://a.example/1' }])
 
   // A user sets one, clears another, and removes a tag.
-  await house.database.transaction(async (trx) => {
+  await fixture.database.transaction(async (trx) => {
     const record = (await readRecords(trx, 'book', [id])).get(id) as MetadataRecord
     const { next } = applyPatch(fields, record, { publisher: 'Mine' }, 'user')
     await storeRecords(trx, 'book', new Map([[id, { ...next, locks: new Set() }]]))
     await trx('book_tags').where('book_id', id).whereIn('tag_id', trx('tags').where('name', 'kept').select('id')).delete()
   })
-  house.put('s/Book 3.cbz', comicWith(page, comicInfo({ Writer: 'Cy', Genre: 'drama, War', Tags: 'kept, new', Publisher: 'Q' })))
-  await house.scan()
-  t.match(await recordOf(house, id), {
+  fixture.put('s/Book 3.cbz', comicWith(page, comicInfo({ Writer: 'Cy', Genre: 'drama, War', Tags: 'kept, new', Publisher: 'Q' })))
+  await fixture.scan()
+  t.match(await recordOf(fixture, id), {
     values: { title: 'Book 3', number: 3, publisher: 'Mine', authors: [{ name: 'Cy', role: 'writer' }] },
     sources: { title: 'file_name', number: 'file_name', publisher: 'user' },
   })
   t.same([await names('genre'), await names('tag')], [['Drama', 'War'], ['new']])
-  t.same(await house.database('book_external_links').where('book_id', id), [])
+  t.same(await fixture.database('book_external_links').where('book_id', id), [])
 
-  house.put('s/Book 3.cbz', comicWith(page, '<ComicInfo><Writer>cut'))
-  await house.scan()
-  t.match(await recordOf(house, id), { values: { authors: [{ name: 'Cy' }] } }, 'what cannot be read does not say that there is nothing')
-  t.match(await house.database('book_errors').where('book_id', id), [{ error_type: 'metadata', fatal: false }])
-  t.match((await house.books()).get('s/Book 3.cbz'), { state: 'analyzed', page_count: 1 }, 'and the book is readable')
+  fixture.put('s/Book 3.cbz', comicWith(page, '<ComicInfo><Writer>cut'))
+  await fixture.scan()
+  t.match(await recordOf(fixture, id), { values: { authors: [{ name: 'Cy' }] } }, 'what cannot be read does not say that there is nothing')
+  t.match(await fixture.database('book_errors').where('book_id', id), [{ error_type: 'metadata', fatal: false }])
+  t.match((await fixture.books()).get('s/Book 3.cbz'), { state: 'analyzed', page_count: 1 }, 'and the book is readable')
 
-  house.put('s/Book 3.cbz', comicWith(page, comicInfo({ Title: 'T', GTIN: '9780306406158', Year: '0', Month: '13' })))
-  await house.scan()
-  const [error] = await house.database('book_errors').where('book_id', id)
+  fixture.put('s/Book 3.cbz', comicWith(page, comicInfo({ Title: 'T', GTIN: '9780306406158', Year: '0', Month: '13' })))
+  await fixture.scan()
+  const [error] = await fixture.database('book_errors').where('book_id', id)
   t.match(error.message, /GTIN "9780306406158".*check digit/)
   t.match(error.message, /Month "13"/)
-  const { values } = await recordOf(house, id)
+  const { values } = await recordOf(fixture, id)
   t.same([values.title, values.isbns, values.year, values.month, values.authors], ['T', undefined, undefined, undefined, undefined])
 })
 
 t.test('identifiers of files have the keys of their services', async (t) => {
-  const house = await openHouse(t)
-  await addKnownService(house.database, 'goodreads')
+  const fixture = await openLibraryFixture(t)
+  await addServicePlugin(fixture.database, 'goodreads')
   const page = await makePicture({ width: 40, height: 60 })
   const opf = (ids: Record<string, string>) =>
     `<package xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata>${Object.entries(ids)
       .map(([scheme, id]) => `<dc:identifier>${scheme}:${id}</dc:identifier>`)
       .join('')}</metadata></package>`
-  house.put('s/A.cbz', comicWith(page, comicInfo({ GTIN: '9780306406157, urn:comicvine:4000-7, 761941341828' })))
-  house.put('s/B/B.cbz', comicWith(page, null))
-  house.put('s/B/B.opf', opf({ goodreads: '1', amazon: '2' }))
-  await house.scan()
+  fixture.put('s/A.cbz', comicWith(page, comicInfo({ GTIN: '9780306406157, urn:comicvine:4000-7, 761941341828' })))
+  fixture.put('s/B/B.cbz', comicWith(page, null))
+  fixture.put('s/B/B.opf', opf({ goodreads: '1', amazon: '2' }))
+  await fixture.scan()
   const ids = async (path: string) =>
     Object.fromEntries(
-      (await house.database('book_external_ids').where('book_id', await idOf(house, path))).map((row) => [row.source, row.external_id]),
+      (await fixture.database('book_external_ids').where('book_id', await idOf(fixture, path))).map((row) => [row.source, row.external_id]),
     )
   t.same(await ids('s/A.cbz'), { comicinfo: 'urn:comicvine:4000-7' })
-  t.equal((await recordOf(house, await idOf(house, 's/A.cbz'))).values.isbns, '9780306406157')
+  t.equal((await recordOf(fixture, await idOf(fixture, 's/A.cbz'))).values.isbns, '9780306406157')
   t.same(await ids('s/B/B.cbz'), { 'plugin:goodreads': '1', amazon: '2' })
-  house.put('s/B/B.cbz', comicWith(page, comicInfo({ Year: '2001' })))
-  house.put('s/B/B.opf', opf({ goodreads: '3' }))
-  await house.scan()
+  fixture.put('s/B/B.cbz', comicWith(page, comicInfo({ Year: '2001' })))
+  fixture.put('s/B/B.opf', opf({ goodreads: '3' }))
+  await fixture.scan()
   t.same(await ids('s/B/B.cbz'), { 'plugin:goodreads': '3' })
-  house.put('s/A.cbz', comicWith(page, comicInfo({ Title: 'A' })))
-  house.put('s/B/B.cbz', comicWith(page, comicInfo({ Year: '2002' })))
-  house.put('s/B/B.opf', opf({ kobo: '4' }))
-  await house.scan()
+  fixture.put('s/A.cbz', comicWith(page, comicInfo({ Title: 'A' })))
+  fixture.put('s/B/B.cbz', comicWith(page, comicInfo({ Year: '2002' })))
+  fixture.put('s/B/B.opf', opf({ kobo: '4' }))
+  await fixture.scan()
   t.same([await ids('s/A.cbz'), await ids('s/B/B.cbz')], [{}, { kobo: '4' }])
 })
 
 t.test('a moved book keeps its data, and takes the new name unless a better source gave one', async (t) => {
-  const house = await openHouse(t)
+  const fixture = await openLibraryFixture(t)
   const page = await makePicture({ width: 40, height: 60 })
   const bytes = comicWith(page, comicInfo({ Publisher: 'P' }))
-  const path = house.put('a/Old 1.cbz', bytes)
-  await house.scan()
-  const id = await idOf(house, 'a/Old 1.cbz')
-  await house.database.transaction(async (trx) => {
+  const path = fixture.put('a/Old 1.cbz', bytes)
+  await fixture.scan()
+  const id = await idOf(fixture, 'a/Old 1.cbz')
+  await fixture.database.transaction(async (trx) => {
     const record = (await readRecords(trx, 'book', [id])).get(id) as MetadataRecord
     await storeRecords(trx, 'book', new Map([[id, applyPatch(fields, record, { number: 42 }, 'user').next]]))
   })
   unlinkSync(path)
-  house.put('a/New 2.cbz', bytes)
-  await house.scan()
-  t.equal(await idOf(house, 'a/New 2.cbz'), id)
-  t.match(await recordOf(house, id), { values: { title: 'New 2', number: 42, publisher: 'P' }, sources: { number: 'user' } })
+  fixture.put('a/New 2.cbz', bytes)
+  await fixture.scan()
+  t.equal(await idOf(fixture, 'a/New 2.cbz'), id)
+  t.match(await recordOf(fixture, id), { values: { title: 'New 2', number: 42, publisher: 'P' }, sources: { number: 'user' } })
 })
 
 t.test('files beside the book', async (t) => {
-  const house = await openHouse(t)
+  const fixture = await openLibraryFixture(t)
   const page = await makePicture({ width: 40, height: 60 })
   const mylar = JSON.stringify({
     version: '1.0.2',
@@ -302,28 +303,28 @@ t.test('files beside the book', async (t) => {
       age_rating: '17+',
     },
   })
-  house.put('series.json', mylar)
-  house.put('Root.cbz', comicWith(page, null))
-  house.put('s/series.json', mylar)
-  house.put('s/metadata.opf', '<package><metadata><title>Not whose</title></metadata></package>')
-  house.put('s/A 1.cbz', comicWith(page, comicInfo({ Title: 'In', Publisher: 'In' })))
-  house.put('s/A 1.xml', comicInfo({ Title: 'Beside' }))
-  house.put('s/B 2.cbz', comicWith(page, null))
-  house.put('one/metadata.opf', '<package><metadata><title>Calibre</title><creator>Ann Able</creator></metadata></package>')
-  house.put('one/X.cbz', comicWith(page, null))
-  house.put('bad/metadata.opf', '<package><metadata>')
-  house.put('bad/series.json', '[1')
-  house.put('bad/X.cbz', comicWith(page, null))
-  await house.scan()
-  const of = async (path: string) => (await recordOf(house, await idOf(house, path))).values
+  fixture.put('series.json', mylar)
+  fixture.put('Root.cbz', comicWith(page, null))
+  fixture.put('s/series.json', mylar)
+  fixture.put('s/metadata.opf', '<package><metadata><title>Not whose</title></metadata></package>')
+  fixture.put('s/A 1.cbz', comicWith(page, comicInfo({ Title: 'In', Publisher: 'In' })))
+  fixture.put('s/A 1.xml', comicInfo({ Title: 'Beside' }))
+  fixture.put('s/B 2.cbz', comicWith(page, null))
+  fixture.put('one/metadata.opf', '<package><metadata><title>Calibre</title><creator>Ann Able</creator></metadata></package>')
+  fixture.put('one/X.cbz', comicWith(page, null))
+  fixture.put('bad/metadata.opf', '<package><metadata>')
+  fixture.put('bad/series.json', '[1')
+  fixture.put('bad/X.cbz', comicWith(page, null))
+  await fixture.scan()
+  const of = async (path: string) => (await recordOf(fixture, await idOf(fixture, path))).values
   t.match(await of('s/A 1.cbz'), { title: 'Beside', publisher: 'In' }, 'they win, member by member')
   t.match(await of('s/B 2.cbz'), { title: 'B 2' }, 'a file of the folder says nothing where several books lie in it')
   t.match(await of('one/X.cbz'), { title: 'Calibre', authors: [{ name: 'Ann Able', role: 'author' }] })
   const kept = async (path: string) =>
     (
-      await house
+      await fixture
         .database('book_metadata')
-        .where('book_id', await idOf(house, path))
+        .where('book_id', await idOf(fixture, path))
         .first('embedded')
     )?.embedded
   t.match(await kept('s/B 2.cbz'), {
@@ -333,8 +334,8 @@ t.test('files beside the book', async (t) => {
     },
   })
   const series = async (path: string) => {
-    const { series_id } = (await house.books()).get(path) ?? {}
-    return (await readRecords(house.database, 'series', [series_id as string])).get(series_id as string)
+    const { series_id } = (await fixture.books()).get(path) ?? {}
+    return (await readRecords(fixture.database, 'series', [series_id as string])).get(series_id as string)
   }
   t.match(await series('s/A 1.cbz'), {
     values: { title: 'S', publisher: 'Mylar', year: 1999, status: 'ongoing', totalVolumeCount: 12, ageRating: 17 },
@@ -342,18 +343,18 @@ t.test('files beside the book', async (t) => {
   })
   t.match((await series('one/X.cbz'))?.values, { authors: [{ name: 'Ann Able', role: 'author' }] }, 'books tell of their series')
   t.notOk((await kept('Root.cbz'))?.seriesSidecar, 'beside the library itself it would speak of every book there')
-  const [error] = await house.database('book_errors').where('book_id', await idOf(house, 'bad/X.cbz'))
+  const [error] = await fixture.database('book_errors').where('book_id', await idOf(fixture, 'bad/X.cbz'))
   t.match(error.message, /metadata\.opf beside the book cannot be read.*series\.json beside the book does not/)
 })
 
 t.test('what users gave stays when the file does not contain it any more, and a file changes none of their links', async (t) => {
-  const house = await openHouse(t)
+  const fixture = await openLibraryFixture(t)
   const page = await makePicture({ width: 40, height: 60 })
-  const put = (info: Record<string, string>) => house.put('Run/1.cbz', comicWith(page, comicInfo(info)))
+  const put = (info: Record<string, string>) => fixture.put('Run/1.cbz', comicWith(page, comicInfo(info)))
   put({ Tags: 'Kept, Going, Removed', Genre: 'Horror, Drama', Web: 'https://one.example.org/a' })
-  await house.scan()
-  const id = await idOf(house, 'Run/1.cbz')
-  const { database } = house
+  await fixture.scan()
+  const id = await idOf(fixture, 'Run/1.cbz')
+  const { database } = fixture
   const rowsOf = async (name: 'tag' | 'genre') => {
     const rows = await database(`book_${name}s AS j`).join(`${name}s AS n`, 'n.id', `j.${name}_id`).where('book_id', id)
     return Object.fromEntries(rows.map((row) => [row.name, row.given_by]))
@@ -367,12 +368,12 @@ t.test('what users gave stays when the file does not contain it any more, and a 
   await database('book_external_links').where('book_id', id).update({ url: 'https://one.example.org/mine', given_by: 'user' })
 
   put({ Tags: 'New', Genre: 'Drama', Web: 'https://one.example.org/b' })
-  await house.scan()
+  await fixture.scan()
   t.same(await rowsOf('tag'), { Kept: 'user', Mine: 'user', New: 'embedded' })
   t.same(await rowsOf('genre'), { Drama: 'embedded' })
   t.match(await linksOf(), [{ url: 'https://one.example.org/mine', given_by: 'user' }])
   put({ Tags: 'Removed' })
-  await house.scan()
+  await fixture.scan()
   t.same(await rowsOf('tag'), { Kept: 'user', Mine: 'user' }, 'what a person took away does not come back with another version of the file')
   t.match(await linksOf(), [{ url: 'https://one.example.org/mine' }])
 })

@@ -5,21 +5,21 @@ import type { Source } from '#core/metadata/field.ts'
 import { readRecords, storeRecords } from '#core/metadata/metadata-record-store.ts'
 import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 import { getTask } from '#core/tasks/task-query.ts'
-import { openHouse, until } from '#test/support/house.ts'
+import { openLibraryFixture, until } from '#test/support/library-fixture.ts'
 import { findRules } from '#test/support/supervisor.ts'
 
 t.setTimeout(240_000)
 
 t.test('titles follow the current rules, unless they are locked or given by a user', async (t) => {
-  const house = await openHouse(t, {
+  const fixture = await openLibraryFixture(t, {
     manual: true,
     files: ['The Boys [HQ]/1.cbz', 'Deep/Saga [HQ]/1.cbz', 'Alone [HQ].cbz', 'Plain/1.cbz'],
   })
-  const { database, tasks, libraryId } = house
+  const { database, tasks, libraryId } = fixture
   openReprocessing({ database, tasks, rules: findRules() })
   await tasks.start()
-  for (const name of ['Locked', 'Theirs', 'File']) house.put(`${name} [HQ]/1.cbz`)
-  await house.scan()
+  for (const name of ['Locked', 'Theirs', 'File']) fixture.put(`${name} [HQ]/1.cbz`)
+  await fixture.scan()
   const give = async (path: string, patch: Record<string, unknown>, source: Source, lock?: string) =>
     await database.transaction(async (trx) => {
       const { id } = await trx('series').where({ path }).first('id')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { markDeleted } from '#core/ingest/scan-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
-import { openHouse } from '#test/support/house.ts'
+import { openLibraryFixture } from '#test/support/library-fixture.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
 t.test('a book whose file was found elsewhere in the meantime is not marked as deleted', async (t) => {
@@ -23,15 +23,15 @@ t.test('a book whose file was found elsewhere in the meantime is not marked as d
 })
 
 t.test('a file from before 1970 is a file like any other', async (t) => {
-  const house = await openHouse(t, { files: ['a/old.cbz'] })
+  const fixture = await openLibraryFixture(t, { files: ['a/old.cbz'] })
   // As a Date: of a negative number Node makes the present.
   const before = new Date('1969-12-31T00:00:00Z')
-  utimesSync(join(house.root, 'a/old.cbz'), before, before)
-  await house.scan()
-  const [old] = await house.database('books').select('state', 'retry_due', house.database.raw('file_mtime_ns::text AS mtime'))
+  utimesSync(join(fixture.root, 'a/old.cbz'), before, before)
+  await fixture.scan()
+  const [old] = await fixture.database('books').select('state', 'retry_due', fixture.database.raw('file_mtime_ns::text AS mtime'))
   t.same(old, { state: 'analyzed', retry_due: false, mtime: '-86400000000000' })
-  house.analyzed.clear()
-  house.put('a/other.cbz')
-  await house.scan()
-  t.same([...house.analyzed.keys()], ['a/other.cbz'], 'its neighbor alone is new')
+  fixture.analyzed.clear()
+  fixture.put('a/other.cbz')
+  await fixture.scan()
+  t.same([...fixture.analyzed.keys()], ['a/other.cbz'], 'its neighbor alone is new')
 })

@@ -9,8 +9,8 @@ import type { Analyze } from '#core/metadata/analysis.ts'
 import { coverPath } from '#core/metadata/cover.ts'
 import { coverHashOf } from '#core/metadata/cover-store.ts'
 import type { TaskHandler, TaskQueue, TaskRun } from '#core/tasks/task.ts'
-import { factsOfFile, madeUpAnalysis } from '#test/support/analyses.ts'
-import { openHouse, until } from '#test/support/house.ts'
+import { factsOfFile, fakeAnalysis } from '#test/support/analyses.ts'
+import { openLibraryFixture, until } from '#test/support/library-fixture.ts'
 
 t.setTimeout(240_000)
 
@@ -28,12 +28,12 @@ function reading(seen: string[], during: () => Promise<void> = async () => {}) {
 }
 
 async function openShelf(t: Test) {
-  const analyze: Analyze = async ({ path }) => madeUpAnalysis(await reading([])(path))
-  const house = await openHouse(t, { analyze })
-  house.put('a.cbz', 'the first')
-  await house.scan()
-  const { database, dataFolder } = house
-  const { id } = (await house.books()).get('a.cbz') as { id: string }
+  const analyze: Analyze = async ({ path }) => fakeAnalysis(await reading([])(path))
+  const fixture = await openLibraryFixture(t, { analyze })
+  fixture.put('a.cbz', 'the first')
+  await fixture.scan()
+  const { database, dataFolder } = fixture
+  const { id } = (await fixture.books()).get('a.cbz') as { id: string }
   const run = (handler: TaskHandler, type: TaskRun['type'], params = {}) =>
     handler({
       ...{ id: randomUUID(), type, bookId: id, params, attempt: 1, progress: () => {} },
@@ -54,7 +54,7 @@ async function openShelf(t: Test) {
     const { cover_hash: hash } = await database('books').where({ id }).first('cover_hash')
     t.same([bytes.toString(), hash], [`cover of ${text}`, coverHashOf(bytes)], said)
   }
-  return { ...house, id, analyze, analyzes, draws, shows }
+  return { ...fixture, id, analyze, analyzes, draws, shows }
 }
 
 /** Locks the row of a book until another connection waits for it, does what is given in the meantime, and releases the lock. */
@@ -102,7 +102,7 @@ t.test('an analysis of an older version writes neither its cover nor its row', a
   put('a.cbz', 'the second file')
   const seen: string[] = []
   const read = reading(seen)
-  const analyzeAgain = analyzes(async ({ path }) => madeUpAnalysis(await read(path)))
+  const analyzeAgain = analyzes(async ({ path }) => fakeAnalysis(await read(path)))
   await whileWaitedFor(database, id, analyzeAgain, async () => {
     put('a.cbz', 'the third file, longer')
   })
@@ -116,7 +116,7 @@ t.test('an analysis of an older version writes neither its cover nor its row', a
     release = resolve
   })
   const slow = reading(seen, () => held)
-  const late = analyzes(async ({ path }) => madeUpAnalysis(await slow(path)))()
+  const late = analyzes(async ({ path }) => fakeAnalysis(await slow(path)))()
   await until(() => seen.includes('the fourth'))
   put('a.cbz', 'the fifth, which is the last')
   await analyzes(analyze)()

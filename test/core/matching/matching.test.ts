@@ -16,7 +16,7 @@ import { openProviderClient } from '#plugins/host/provider-client.ts'
 import { openCoverDownload } from '#plugins/network/cover-download.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { openTemplates } from '#plugins/templates/templates.ts'
-import { addBook, addCaller, addLibrary, addSeries, listStrayPeople } from '#test/support/library-rows.ts'
+import { addBook, addCaller, addLibrary, addSeries, listOrphanedPeople } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { fine, openTestHost } from '#test/support/plugin-hosts.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
@@ -147,7 +147,7 @@ t.test('preview says what apply does, locks and hand edits stay, and undo puts b
   const undone = await matching.undo(applied.applicationId as string)
   t.same(undone.left, [{ field: 'year', reason: 'It was locked since.' }])
   t.same(await values(series), { ...before, year: 1990 })
-  t.same(await listStrayPeople(database), [])
+  t.same(await listOrphanedPeople(database), [])
   const left = await readFacts(database, series.id)
   t.match(left.facts, { tags: [], alternateTitles: [], externalIds: {}, externalLinks: {}, externalRatings: {} })
   t.equal(left.hasChosenCover, false, 'the cover goes too')

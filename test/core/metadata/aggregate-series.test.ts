@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { queueAnalyses } from '#core/ingest/analyze-book.ts'
 import type { Analyze } from '#core/metadata/analysis.ts'
-import { comic, type House, openHouse } from '#test/support/house.ts'
-import { listStrayPeople } from '#test/support/library-rows.ts'
+import { comic, type LibraryFixture, openLibraryFixture } from '#test/support/library-fixture.ts'
+import { listOrphanedPeople } from '#test/support/library-rows.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 import { openPool } from '#workers/pool/pool.ts'
 
@@ -24,50 +24,50 @@ const described = (publisher: string, number: number) =>
   ])
 
 t.test('a series knows what all its books say, whichever of them is analyzed last', async (t) => {
-  const house = await openHouse(t)
-  for (let number = 1; number <= 12; number++) house.put(`Mixed/${number}.cbz`, described(number % 4 === 0 ? 'Guest' : 'House', number))
-  house.put('Mixed/13 plain.cbz', comic('plain'))
-  house.put('Mixed/14 broken.cbz', 'this is no archive')
-  await house.scan()
-  const seriesOf = async (path: string) => await house.database('series').where({ path }).first('id', 'aggregate_due')
+  const fixture = await openLibraryFixture(t)
+  for (let number = 1; number <= 12; number++) fixture.put(`Mixed/${number}.cbz`, described(number % 4 === 0 ? 'Guest' : 'House', number))
+  fixture.put('Mixed/13 plain.cbz', comic('plain'))
+  fixture.put('Mixed/14 broken.cbz', 'this is no archive')
+  await fixture.scan()
+  const seriesOf = async (path: string) => await fixture.database('series').where({ path }).first('id', 'aggregate_due')
   const publisherOf = async (path: string) => {
     const { id } = await seriesOf(path)
-    return (await house.database('series_metadata').where('series_id', id).first('publisher'))?.publisher ?? null
+    return (await fixture.database('series_metadata').where('series_id', id).first('publisher'))?.publisher ?? null
   }
   t.equal(await publisherOf('Mixed'), 'House', 'what most of them say')
   t.equal((await seriesOf('Mixed')).aggregate_due, false, 'nothing is left to do')
-  const people = house.database('series_people').join('people', 'people.id', 'person_id').pluck('name')
+  const people = fixture.database('series_people').join('people', 'people.id', 'person_id').pluck('name')
   t.same(await people, ['A House'], 'and its people')
-  t.same(await listStrayPeople(house.database), [])
+  t.same(await listOrphanedPeople(fixture.database), [])
 
   // As a kill -9 between the last book and the series leaves it.
   const { id } = await seriesOf('Mixed')
-  await house.database('series_metadata').where('series_id', id).update({ publisher: 'Guest' })
-  await house.database('series').where({ id }).update({ aggregate_due: true })
-  await house.scan()
+  await fixture.database('series_metadata').where('series_id', id).update({ publisher: 'Guest' })
+  await fixture.database('series').where({ id }).update({ aggregate_due: true })
+  await fixture.scan()
   t.equal(await publisherOf('Mixed'), 'House', 'the next scan does what was left over')
   t.equal((await seriesOf('Mixed')).aggregate_due, false)
 
-  house.put('Mixed/1.cbz', described('Guest', 1))
-  await house.scan()
+  fixture.put('Mixed/1.cbz', described('Guest', 1))
+  await fixture.scan()
   t.equal(await publisherOf('Mixed'), 'House', 'one changed book is heard at once and does not outvote the rest')
 
   // Books that leave take their word with them.
   for (const number of [2, 3, 5, 6, 7, 9, 10, 11]) {
-    house.put('Other/stays.cbz', comic('other'))
-    renameSync(join(house.root, `Mixed/${number}.cbz`), join(house.root, `Other/${number}.cbz`))
+    fixture.put('Other/stays.cbz', comic('other'))
+    renameSync(join(fixture.root, `Mixed/${number}.cbz`), join(fixture.root, `Other/${number}.cbz`))
   }
-  await house.scan()
+  await fixture.scan()
   t.equal(await publisherOf('Other'), 'House')
   t.equal(await publisherOf('Mixed'), 'Guest', 'the series they left says what those say that stayed')
-  t.same(await listStrayPeople(house.database), [])
+  t.same(await listOrphanedPeople(fixture.database), [])
 })
 
-async function publisherOf(house: House, path: string): Promise<string | null> {
-  const row = await house
+async function publisherOf(fixture: LibraryFixture, path: string): Promise<string | null> {
+  const row = await fixture
     .database('series')
     .join('series_metadata', 'series_metadata.series_id', 'series.id')
-    .where({ path, library_id: house.libraryId })
+    .where({ path, library_id: fixture.libraryId })
     .first('publisher')
   return row?.publisher ?? null
 }
@@ -93,15 +93,15 @@ function withMoment(t: Test, moment: (path: string) => Promise<void>): Analyze {
 
 t.test('two books that are finished at the same moment do not leave their series to each other', async (t) => {
   const gates = new Map(['plain a.cbz', 'plain b.cbz'].map((name) => [name, Promise.withResolvers<void>()]))
-  const house = await openHouse(t, {
+  const fixture = await openLibraryFixture(t, {
     analyze: withMoment(t, async (path) => await gates.get(basename(path))?.promise),
   })
-  const { database } = house
-  house.put('Run/1.cbz', described('Guest', 1))
-  for (const name of gates.keys()) house.put(`Run/${name}`, comic(name))
-  for (const number of [2, 3, 4, 5]) house.put(`Run/${number}.cbz`, described('House', number))
-  const scanned = house.scan()
-  const bookOf = async (name: string) => (await house.books()).get(`Run/${name}`)
+  const { database } = fixture
+  fixture.put('Run/1.cbz', described('Guest', 1))
+  for (const name of gates.keys()) fixture.put(`Run/${name}`, comic(name))
+  for (const number of [2, 3, 4, 5]) fixture.put(`Run/${number}.cbz`, described('House', number))
+  const scanned = fixture.scan()
+  const bookOf = async (name: string) => (await fixture.books()).get(`Run/${name}`)
   await until(async () => (await database('books').where('state', 'analyzed')).length === 5)
 
   // The one statement is stopped in its middle, where it has already seen the other book waiting.
@@ -116,36 +116,36 @@ t.test('two books that are finished at the same moment do not leave their series
   await until(async () => (await bookOf('plain b.cbz'))?.state === 'analyzed')
   await stop.rollback()
   await scanned
-  t.equal(await publisherOf(house, 'Run'), 'House')
+  t.equal(await publisherOf(fixture, 'Run'), 'House')
   t.equal((await database('series').first('aggregate_due')).aggregate_due, false, 'it does not wait for another scan')
 })
 
 t.test('the last book that was waited for is gone when it is looked at', async (t) => {
   const analyze = withMoment(t, async (path) => {
     if (!path.endsWith('gone.cbz')) return
-    await until(async () => (await house.database('books').where('state', 'pending')).length === 1)
+    await until(async () => (await fixture.database('books').where('state', 'pending')).length === 1)
     rmSync(path)
   })
-  const house = await openHouse(t, { analyze })
-  house.put('Run/1.cbz', described('Guest', 1))
-  for (const number of [2, 3]) house.put(`Run/${number}.cbz`, described('House', number))
-  house.put('Run/gone.cbz', described('Guest', 9))
-  await house.scan()
+  const fixture = await openLibraryFixture(t, { analyze })
+  fixture.put('Run/1.cbz', described('Guest', 1))
+  for (const number of [2, 3]) fixture.put(`Run/${number}.cbz`, described('House', number))
+  fixture.put('Run/gone.cbz', described('Guest', 9))
+  await fixture.scan()
   // Only a scan says that a book is gone.
-  await house.scan()
-  t.equal(await publisherOf(house, 'Run'), 'House')
-  t.equal((await house.database('series').first('aggregate_due')).aggregate_due, false)
+  await fixture.scan()
+  t.equal(await publisherOf(fixture, 'Run'), 'House')
+  t.equal((await fixture.database('series').first('aggregate_due')).aggregate_due, false)
 })
 
 t.test('a task that comes back after the server was killed does what was left over', async (t) => {
-  const house = await openHouse(t)
-  for (const number of [1, 2]) house.put(`Run/${number}.cbz`, described('House', number))
-  await house.scan()
-  const [book] = (await house.books()).values()
+  const fixture = await openLibraryFixture(t)
+  for (const number of [1, 2]) fixture.put(`Run/${number}.cbz`, described('House', number))
+  await fixture.scan()
+  const [book] = (await fixture.books()).values()
   // The book was written, its series not yet.
-  await house.database('series_metadata').update({ publisher: 'Guest' })
-  await house.database('series').update({ aggregate_due: true })
-  await queueAnalyses(house.tasks, house.libraryId, [book?.id as string], { deep: false })
-  await until(async () => (await publisherOf(house, 'Run')) === 'House')
-  t.equal((await house.database('series').first('aggregate_due')).aggregate_due, false, 'without another scan')
+  await fixture.database('series_metadata').update({ publisher: 'Guest' })
+  await fixture.database('series').update({ aggregate_due: true })
+  await queueAnalyses(fixture.tasks, fixture.libraryId, [book?.id as string], { deep: false })
+  await until(async () => (await publisherOf(fixture, 'Run')) === 'House')
+  t.equal((await fixture.database('series').first('aggregate_due')).aggregate_due, false, 'without another scan')
 })

@@ -8,7 +8,7 @@ import { removeOrphans } from '#core/metadata/orphans.ts'
 import { listPeople } from '#core/metadata/people-query.ts'
 import { deleteUnusedPeople, storePeople } from '#core/metadata/people-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
-import { addBook, addCaller, addLibrary, addPeople, addSeries, listStrayPeople, shareSeries } from '#test/support/library-rows.ts'
+import { addBook, addCaller, addLibrary, addPeople, addSeries, listOrphanedPeople, shareSeries } from '#test/support/library-rows.ts'
 
 const writer = (name: string): Author => ({ name, role: 'writer' })
 
@@ -34,21 +34,21 @@ t.test('rows follow the lists, and two spellings are one person', async (t) => {
   await change('book', first, [writer('Alan  Moore'), { name: 'Dave Gibbons', role: 'penciller', sortName: 'Gibbons, Dave' }])
   await change('book', second, [{ name: 'ALAN MOORE', role: 'editor' }, writer('alan moore')])
   await change('series', series_id, [writer('Dave Gibbons')])
-  t.same(await listStrayPeople(database), [])
+  t.same(await listOrphanedPeople(database), [])
   t.same(await names(), ['Alan Moore', 'Dave Gibbons'], 'as it was spelled first')
   t.match((await database('book_metadata').where('book_id', second).first('authors')).authors, [{ name: 'ALAN MOORE' }, {}])
 
   const { undo } = await change('book', first, [writer('Lynn Varley')])
-  t.same(await listStrayPeople(database), [])
+  t.same(await listOrphanedPeople(database), [])
   await undo()
-  t.same(await listStrayPeople(database), [], 'undone')
+  t.same(await listOrphanedPeople(database), [], 'undone')
   t.same(await names(), ['Alan Moore', 'Dave Gibbons', 'Lynn Varley'])
   t.equal(await deleteUnusedPeople(database), 1)
   t.same(await names(), ['Alan Moore', 'Dave Gibbons'])
 
   await change('book', first, null)
   await change('book', second, null)
-  t.same(await listStrayPeople(database), [], 'reset')
+  t.same(await listOrphanedPeople(database), [], 'reset')
   t.equal(await deleteUnusedPeople(database), 1)
   t.same(await names(), ['Dave Gibbons'], 'a person of a series stays')
   await database('series').delete()
@@ -64,9 +64,9 @@ t.test('the people of a file', async (t) => {
     database.transaction((trx) => recordEmbedded(trx, { ...file, embedded: authors.length > 0 ? { book: { authors } } : {} }))
   await read([writer('One'), writer('Two')])
   t.equal((await database('book_people')).length, 2)
-  t.same(await listStrayPeople(database), [])
+  t.same(await listOrphanedPeople(database), [])
   await read([writer('Two')])
-  t.same(await listStrayPeople(database), [], 'a changed file')
+  t.same(await listOrphanedPeople(database), [], 'a changed file')
   await read([])
   t.same(await database('book_people'), [], 'a file that names nobody any more')
 })

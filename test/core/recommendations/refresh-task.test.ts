@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { SECRETS } from '#test/support/plugin-hosts.ts'
-import { item, openTaste, until } from '#test/support/reader-plugins.ts'
+import { item, openRecommendationServer, until } from '#test/support/user-plugin-server.ts'
 
 t.setTimeout(240_000)
 
 t.test('one task at a time, which can be canceled', async (t) => {
-  const { rita, adminToken, get, setAnswer, request, settled, database, pluginId, signUp } = await openTaste(t)
+  const { rita, adminToken, get, setAnswer, request, settled, database, pluginId, signUp } = await openRecommendationServer(t)
   setAnswer({ value: { recommendations: [item('1', 1)], sleepMs: 60_000 } })
   const starts = await Promise.all(
     Array.from({ length: 6 }, () => rita<{ taskId: string; message: string }>('POST', 'recommendations/refresh')),
@@ -41,7 +41,7 @@ t.test('one task at a time, which can be canceled', async (t) => {
 })
 
 t.test('a list stays while no task runs, and an interrupted task runs again', async (t) => {
-  const { rita, get, renew, setAnswer, closeNode, openNode, services, pluginId, database } = await openTaste(t)
+  const { rita, get, renew, setAnswer, closeNode, openNode, services, pluginId, database } = await openRecommendationServer(t)
   await renew([item('1', 1)])
   setAnswer({ value: { recommendations: [item('2', 1)], sleepMs: 60_000 } })
   const { taskId } = (await rita<{ taskId: string }>('POST', 'recommendations/refresh')).json
@@ -87,7 +87,7 @@ t.test('a list stays while no task runs, and an interrupted task runs again', as
 })
 
 t.test('a plugin that its user must connect says so, and a service that rejects the credentials breaks the connection', async (t) => {
-  const { rita, install, get, settled, setAnswer, database, host } = await openTaste(t)
+  const { rita, install, get, settled, setAnswer, database, host } = await openRecommendationServer(t)
   const auth = { type: 'apiKey', scope: 'user', bind: { host: 'api.example.org', header: 'Authorization', format: 'Bearer {token}' } }
   const main = `export default { recommendations: { async refresh(_, ctx) {
     if ((await ctx.auth.status()) === 'missing') throw Object.assign(new Error('Connect me first.'), { code: 'auth' })
@@ -120,7 +120,7 @@ t.test('a plugin that its user must connect says so, and a service that rejects 
 })
 
 t.test('the next server continues the task of a killed one', async (t) => {
-  const { rita, install, get, closeNode, openNode, services, database } = await openTaste(t)
+  const { rita, install, get, closeNode, openNode, services, database } = await openRecommendationServer(t)
   await closeNode()
   const main = `export default { recommendations: { async refresh(_, ctx) {
     const times = (await ctx.storage.get('times') ?? 0) + 1
@@ -158,7 +158,7 @@ t.test('the next server continues the task of a killed one', async (t) => {
 })
 
 t.test('text of a plugin that no column can store does no harm', async (t) => {
-  const { rita, install, renew, database } = await openTaste(t)
+  const { rita, install, renew, database } = await openRecommendationServer(t)
   const odd = '\\u0000 \\ud800 \\u202e'
   const id = await install(
     { id: 'org.example.odd', name: 'Odd', capabilities: { recommendations: { methods: ['refresh'] } } },

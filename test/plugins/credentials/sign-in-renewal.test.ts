@@ -2,7 +2,7 @@ import t from 'tap'
 import { enableUserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { openTestHost } from '#test/support/plugin-hosts.ts'
-import { bodyOf, OAUTH, RECOMMENDER, RECOMMENDS, sendJson } from '#test/support/reader-plugins.ts'
+import { bodyOf, OAUTH, RECOMMENDER, RECOMMENDER_MANIFEST, sendJson } from '#test/support/user-plugin-server.ts'
 
 t.setTimeout(240_000)
 
@@ -17,7 +17,7 @@ async function openSignedIn(t: Parameters<typeof openTestHost>[0], seconds: numb
     renewals += 1
     sendJson(response, { access_token: `token-${renewals}`, expires_in: seconds })
   })
-  const { id: pluginId } = await run(RECOMMENDS, { ...RECOMMENDER, auth: OAUTH })
+  const { id: pluginId } = await run(RECOMMENDER, { ...RECOMMENDER_MANIFEST, auth: OAUTH })
   const { userId } = await addCaller(database)
   await enableUserPlugin(database, { pluginId, userId })
   const owner = { pluginId, userId }

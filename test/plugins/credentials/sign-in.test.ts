@@ -1,5 +1,5 @@
 import t from 'tap'
-import { bodyOf, OAUTH, openReaderServer, sendJson } from '#test/support/reader-plugins.ts'
+import { bodyOf, OAUTH, openUserPluginServer, sendJson } from '#test/support/user-plugin-server.ts'
 
 t.setTimeout(240_000)
 
@@ -7,7 +7,7 @@ const CLIENT = { clientId: 'carrel-of-a-test', clientSecret: 'a-client-secret-th
 
 t.test('a user who disconnects during the token request stays disconnected', async (t) => {
   let meanwhile = async () => {}
-  const { install, host, signUp, as, services } = await openReaderServer(t, async (request, response) => {
+  const { install, host, signUp, as, services } = await openUserPluginServer(t, async (request, response) => {
     await bodyOf(request)
     await meanwhile()
     sendJson(response, { access_token: 'too-late', refresh_token: 'too-late-as-well' })

@@ -6,7 +6,7 @@ import t from 'tap'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { openRegistry } from '#test/support/npm-registry.ts'
-import { ROOT, run } from '#test/support/plugin-kit.ts'
+import { ROOT, run } from '#test/support/sdk-install.ts'
 import { packPackages } from '../../../plugins/devkit/package/pack.mjs'
 
 t.setTimeout(300_000)

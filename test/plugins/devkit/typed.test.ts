@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t from 'tap'
 import { typed, typedCreate } from '#plugins/devkit/typed.ts'
-import { ROOT } from '#test/support/plugin-kit.ts'
+import { ROOT } from '#test/support/sdk-install.ts'
 
 const program = path.join(ROOT, 'plugins', 'devkit', 'carrel-plugin.mjs')
 

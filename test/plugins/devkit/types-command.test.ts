@@ -2,9 +2,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
 import { TYPES_FILE, typesOf } from '#plugins/devkit/types-command.ts'
-import { placeKit, run, TSC, writeFiles } from '#test/support/plugin-kit.ts'
 import { openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
 import { manifestOf } from '#test/support/plugins.ts'
+import { placeSdk, run, TSC, writeFiles } from '#test/support/sdk-install.ts'
 
 t.setTimeout(240_000)
 
@@ -75,7 +75,7 @@ t.test('the command writes them, and reports outdated ones', async (t) => {
 })
 
 t.test('the compiler checks a plugin against them', async (t) => {
-  const folder = await placeKit(t)
+  const folder = await placeSdk(t)
   await writeFiles(folder, [
     [TYPES_FILE, typesOf(manifestOf(MANIFEST) as Parameters<typeof typesOf>[0])],
     [

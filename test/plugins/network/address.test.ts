@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram'
 import t from 'tap'
 import { isGrantableAddress, isOwnAddress, isPublicAddress, resolveName } from '#plugins/network/address.ts'
 import { openEgress } from '#plugins/network/egress.ts'
-import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
+import { forever, openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 
 t.setTimeout(240_000)
 
@@ -186,7 +186,7 @@ t.test('name servers: all addresses of both families, without waiting for silent
   const waited = performance.now() - again
   t.ok(waited < 60_000, 'it does not wait forever without a signal')
   t.ok(gaveUp < waited / 2, `after ${Math.round(gaveUp)} ms, where it would have taken ${Math.round(waited)}`)
-  const { way } = await openWayOut(t)
+  const { way } = await openTestEgress(t)
   const egress = openEgress({ ...way, permits: isPublicAddress, resolve: (host, signal) => resolveName(host, signal, servers) })
   t.match(await refusal(egress.fetch({ url: 'https://api.example.org/' }, POLICY, forever())), { own: 'permission' }, 'mixed')
   const rules = [{ host: 'alias.example.org', methods: ['GET'] }]

@@ -1,7 +1,7 @@
 import zlib from 'node:zlib'
 import t from 'tap'
 import { openEgress } from '#plugins/network/egress.ts'
-import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
+import { forever, openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 
 t.setTimeout(240_000)
 
@@ -15,7 +15,7 @@ t.test('responses that are larger than they look, or never end', async (t) => {
     deflate: zlib.deflateSync(zeros),
   }
   const emptyMembers = Buffer.concat(Array.from({ length: 5_000 }, () => zlib.gzipSync('')))
-  const { fetch, closed } = await openWayOut(t, (request, response) => {
+  const { fetch, closed } = await openTestEgress(t, (request, response) => {
     const kind = (request.url ?? '').slice(1)
     const flood = (chunk: Buffer | string) => {
       const more = () => {
@@ -114,7 +114,7 @@ t.test('responses that are larger than they look, or never end', async (t) => {
 })
 
 t.test('a request is retried once after Retry-After, if there is time', async (t) => {
-  const { way, fetch, closed } = await openWayOut(t, (request, response) => {
+  const { way, fetch, closed } = await openTestEgress(t, (request, response) => {
     const [, path, status, after] = /^\/(\w+)\/(\d+)\/(.*)$/.exec(request.url ?? '') ?? []
     const times = way.asked.filter(({ url }) => url === request.url).length
     if (path === 'once' && times > 1) response.end('now')

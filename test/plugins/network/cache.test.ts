@@ -4,7 +4,7 @@ import type { EgressResponse } from '#plugins/network/answer.ts'
 import { cacheableSeconds, cacheKeyOf, isCacheable, openResponseCache } from '#plugins/network/cache.ts'
 import type { EgressPolicy } from '#plugins/network/egress.ts'
 import type { Hop } from '#plugins/network/request.ts'
-import { openWayOut, POLICY, refusal } from '#test/support/egress.ts'
+import { openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 
 t.setTimeout(240_000)
 
@@ -138,7 +138,7 @@ t.test('valid responses are stored for the shorter time, up to the size limit', 
 
 t.test('a cached response is returned only for an equal request', async (t) => {
   let count = 0
-  const { way, fetch, closed } = await openWayOut(t, (request, response) => {
+  const { way, fetch, closed } = await openTestEgress(t, (request, response) => {
     const [path = '', query = ''] = (request.url ?? '').split('?')
     count += 1
     if (path === '/cookie') response.setHeader('set-cookie', 'session=1')

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type Credential, withoutCredential } from '#plugins/network/credential.ts'
-import { openWayOut } from '#test/support/egress.ts'
+import { openTestEgress } from '#test/support/egress.ts'
 
 t.setTimeout(240_000)
 
@@ -55,7 +55,7 @@ t.test('responses of a host without credentials confirm no guess', async (t) => 
     ...{ host: HOST, place: 'header', name: 'Authorization', value: `Basic ${pair}` },
     secrets: [pair, password],
   }
-  const { fetch, closed } = await openWayOut(t, (request, response) => {
+  const { fetch, closed } = await openTestEgress(t, (request, response) => {
     if (request.url === '/away') response.writeHead(302, { location: 'https://other.example.org/' }).end()
     else response.end('wrong horse, correct horse')
   })

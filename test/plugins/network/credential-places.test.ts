@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import t from 'tap'
 import { type Credential, withCredential, withoutCredential } from '#plugins/network/credential.ts'
 import { readRequest } from '#plugins/network/request.ts'
-import { openWayOut, POLICY, refusal } from '#test/support/egress.ts'
+import { openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 
 t.setTimeout(240_000)
 
@@ -20,7 +20,7 @@ const bodyOf = async (request: IncomingMessage): Promise<string> => {
 }
 
 t.test('a query parameter: added by the server, only for its host, and never revealed', async (t) => {
-  const { way, fetch, closed } = await openWayOut(t, (request, response) => {
+  const { way, fetch, closed } = await openTestEgress(t, (request, response) => {
     if (request.url?.startsWith('/hang-up')) response.socket?.destroy()
     else if (request.url?.startsWith('/moved')) response.writeHead(302, { location: `/there?${request.url.split('?')[1]}` }).end()
     else if (request.url?.startsWith('/astray'))
@@ -62,7 +62,7 @@ t.test('a query parameter: added by the server, only for its host, and never rev
 
 t.test('a member of a form or of a JSON object', async (t) => {
   const bodies: string[] = []
-  const { way, fetch, closed } = await openWayOut(t, (request, response) => {
+  const { way, fetch, closed } = await openTestEgress(t, (request, response) => {
     bodyOf(request).then((body) => {
       bodies.push(body)
       response.end(request.url === '/again' ? '' : `You sent: ${body}`)
@@ -111,7 +111,7 @@ t.test('a member of a form or of a JSON object', async (t) => {
 
 t.test('a user name and a password as two fields', async (t) => {
   const username = { name: 'login', value: 'ada & co' }
-  const { way, fetch, closed } = await openWayOut(t, (request, response) => {
+  const { way, fetch, closed } = await openTestEgress(t, (request, response) => {
     bodyOf(request).then((body) => response.end(`You sent: ${request.url} ${body}`))
   })
   const send = async (place: 'query' | 'body', headers: Record<string, string>, body: string, host = HOST) => {

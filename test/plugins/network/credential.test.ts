@@ -2,14 +2,14 @@ import t from 'tap'
 import { bodyWithoutCredential, type Credential, isFor, withoutCredential } from '#plugins/network/credential.ts'
 import { type EgressPolicy, openEgress } from '#plugins/network/egress.ts'
 import { threadCpuMs, watchTurns } from '#test/support/cpu-time.ts'
-import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
+import { forever, openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 
 t.setTimeout(240_000)
 
 const credential: Credential = { host: 'api.example.org', place: 'header', name: 'Authorization', value: 'Bearer secret-of-a-reader' }
 
 t.test('credentials go only to their host, whatever the plugin sets', async (t) => {
-  const { way, fetch } = await openWayOut(t, (request, response) => response.setHeader('set-cookie', 'a=b').end(request.url))
+  const { way, fetch } = await openTestEgress(t, (request, response) => response.setHeader('set-cookie', 'a=b').end(request.url))
   const first = await fetch({ url: 'https://API.example.org:443/a', headers: { authorization: 'mine' } }, { credential })
   t.notOk(first.headers.some(([name]) => name === 'set-cookie'))
   t.equal(way.asked[0]?.headers.authorization, credential.value)
@@ -41,7 +41,7 @@ t.test('credentials go only to their host, whatever the plugin sets', async (t) 
 })
 
 t.test('credentials go only to their scheme and port', async (t) => {
-  const { way, fetch, closed } = await openWayOut(t)
+  const { way, fetch, closed } = await openTestEgress(t)
   const origin = `http://api.example.org:${way.port}`
   const rules = [...POLICY.rules, { host: 'api.example.org', methods: ['GET'], origin, private: true }]
   await fetch(`${origin}/`, { credential, rules })
@@ -69,7 +69,7 @@ t.test('credentials go only to their scheme and port', async (t) => {
 })
 
 t.test('plugins never see credentials: not in errors, echoed responses or cached responses', async (t) => {
-  const { way, fetch, closed } = await openWayOut(t, (request, response) => {
+  const { way, fetch, closed } = await openTestEgress(t, (request, response) => {
     const { authorization = 'nothing', 'x-key': key = 'nothing' } = request.headers
     if (request.url === '/hang-up') response.socket?.destroy()
     else if (request.url === '/redirect') response.writeHead(302, { location: `/?token=${encodeURIComponent(authorization)}` }).end()

@@ -4,14 +4,14 @@ import net, { type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { type EgressWay, openEgress } from '#plugins/network/egress.ts'
-import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
+import { type EgressNetwork, openEgress } from '#plugins/network/egress.ts'
+import { forever, openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 import { openLoopback } from '#test/support/plugins.ts'
 
 t.setTimeout(240_000)
 
 t.test('names that resolve to private addresses, to nothing, or never', async (t) => {
-  const { way, fetch, closed } = await openWayOut(t)
+  const { way, fetch, closed } = await openTestEgress(t)
   const answering = (addresses: string[]) =>
     openEgress({ ...way, resolve: async () => addresses }).fetch({ url: 'https://api.example.org/' }, POLICY, forever())
   for (const addresses of [['10.0.0.1'], ['::1'], ['127.0.0.1', '10.0.0.1'], ['10.0.0.1', '127.0.0.1'], ['127.0.0.1', 'rubbish'], ['']])
@@ -46,7 +46,7 @@ t.test('names that resolve to private addresses, to nothing, or never', async (t
 })
 
 t.test('a name is resolved once for each request, and the checked address is the one that is used', async (t) => {
-  const { way } = await openWayOut(t)
+  const { way } = await openTestEgress(t)
   let times = 0
   const looked: string[] = []
   const rebound = openEgress({
@@ -102,9 +102,9 @@ t.test('certificates must match the requested name and have a trusted signature'
   }
   const trusting = {
     ...way,
-    request: ((options: https.RequestOptions, done: never) => https.request({ ...options, ca: pem }, done)) as EgressWay['request'],
+    request: ((options: https.RequestOptions, done: never) => https.request({ ...options, ca: pem }, done)) as EgressNetwork['request'],
   }
-  const get = (through: EgressWay, url: string) => openEgress(through).fetch({ url }, POLICY, forever())
+  const get = (through: EgressNetwork, url: string) => openEgress(through).fetch({ url }, POLICY, forever())
   t.match(await get(trusting, 'https://api.example.org/'), { status: 200, body: `api.example.org:${way.port}` })
   t.same(names, ['api.example.org'])
   t.match(await refusal(get(trusting, 'https://other.example.org/')), { own: 'upstream' }, 'for another name')
@@ -117,7 +117,7 @@ t.test('certificates must match the requested name and have a trusted signature'
 })
 
 t.test('when the call ends, its requests are aborted', async (t) => {
-  const { way, fetch, closed } = await openWayOut(t, (request, response) => {
+  const { way, fetch, closed } = await openTestEgress(t, (request, response) => {
     if (request.url === '/drip') response.write('x')
     else if (request.url === '/later') response.writeHead(429, { 'retry-after': '5' }).end()
   })
@@ -143,7 +143,7 @@ t.test('proxies in the environment are ignored', async (t) => {
   const proxy = net.createServer((socket) => socket.on('data', (data) => proxied.push(data.toString('latin1'))).on('error', () => {}))
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
   t.teardown(() => proxy.close())
-  const { way, closed } = await openWayOut(t)
+  const { way, closed } = await openTestEgress(t)
   const address = `http://user:proxy-secret@127.0.0.1:${(proxy.address() as AddressInfo).port}`
   // A separate process, because the environment is read at its start; the plain request shows that it would use the proxy.
   const program = `

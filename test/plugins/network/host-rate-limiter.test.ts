@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openEgress } from '#plugins/network/egress.ts'
 import { openCallerSemaphore, openHostRateLimiter } from '#plugins/network/host-rate-limiter.ts'
-import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
+import { forever, openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 
 t.setTimeout(240_000)
 
 t.test('all spellings of a host share one rate limit, and plugins share it evenly', async (t) => {
-  const { way, fetch, closed } = await openWayOut(t)
+  const { way, fetch, closed } = await openTestEgress(t)
   const done: string[] = []
   const ask = async (url: string, caller: string, timeoutMs = 15_000) => {
     await fetch({ url, timeoutMs }, { caller })
@@ -178,7 +178,7 @@ t.test('maxParallel limits requests in flight: others wait in turn, and each end
 })
 
 t.test('rates of one plugin apply to others, and failed, retried and redirected requests release their place', async (t) => {
-  const { way, fetch, closed } = await openWayOut(t, (request, response) => {
+  const { way, fetch, closed } = await openTestEgress(t, (request, response) => {
     if (request.url === '/broken') response.socket?.destroy()
     else if (request.url === '/away') response.writeHead(302, { location: '/' }).end()
     else if (request.url === '/busy') response.writeHead(429, { 'retry-after': '0' }).end()

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { type EgressPolicy, openEgress } from '#plugins/network/egress.ts'
-import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
+import { forever, openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 
 t.setTimeout(240_000)
 
 t.test('hosts are compared in the normalized form of the request', async (t) => {
-  const { way, egress, fetch } = await openWayOut(t)
+  const { way, egress, fetch } = await openTestEgress(t)
   const lookedUp: string[] = []
   const listening = openEgress({
     ...way,
@@ -98,7 +98,7 @@ t.test('hosts are compared in the normalized form of the request', async (t) => 
 })
 
 t.test('IP addresses are refused in every spelling, even when a rule names them', async (t) => {
-  const { way, fetch } = await openWayOut(t)
+  const { way, fetch } = await openTestEgress(t)
   const rules = ['127.0.0.1', '[::1]', '*.0.0.1', '169.254.169.254', '8.8.8.8', '0.0.0.0'].map((host) => ({ host, methods: ['GET'] }))
   for (const host of [
     ...['127.0.0.1', '2130706433', '0x7f000001', '0x7f.1', '0177.0.0.1', '017700000001', '127.1', '127.0.1', '0', '0.0.0.0', '127.0.0.1.'],
@@ -112,7 +112,7 @@ t.test('IP addresses are refused in every spelling, even when a rule names them'
 
 t.test('redirects are new requests under the same rules, and reveal nothing to other hosts', async (t) => {
   const bodies: string[] = []
-  const { way, fetch, closed } = await openWayOut(t, (request, response) => {
+  const { way, fetch, closed } = await openTestEgress(t, (request, response) => {
     let body = ''
     request.setEncoding('utf8').on('data', (chunk: string) => {
       body += chunk
@@ -186,7 +186,7 @@ t.test('redirects are new requests under the same rules, and reveal nothing to o
 })
 
 t.test('methods, headers and bodies that are refused', async (t) => {
-  const { way, fetch } = await openWayOut(t)
+  const { way, fetch } = await openTestEgress(t)
   const url = 'https://api.example.org/'
   for (const method of ['CONNECT', 'TRACE', 'trace', 'OPTIONS', 'GET\r\nX: y', 'GET /', '', 'G ET', 7, null, 'x'.repeat(1_000)])
     t.equal(

@@ -3,7 +3,7 @@ import t from 'tap'
 import { openEgress } from '#plugins/network/egress.ts'
 import { checkAddress, covers, type EgressRule } from '#plugins/network/request.ts'
 import { ruleOfAddress } from '#plugins/network/rules.ts'
-import { forever, openWayOut, POLICY, refusal } from '#test/support/egress.ts'
+import { forever, openTestEgress, POLICY, refusal } from '#test/support/egress.ts'
 import { openLoopback } from '#test/support/plugins.ts'
 
 t.setTimeout(240_000)
@@ -56,7 +56,7 @@ t.test('a configured URL makes a rule, or returns its error', (t) => {
 })
 
 t.test('a private host gets requests only at the granted origin', async (t) => {
-  const { way, fetch, closed } = await openWayOut(t, (request, response) => {
+  const { way, fetch, closed } = await openTestEgress(t, (request, response) => {
     if (request.url === '/away') response.writeHead(302, { location: 'https://api.example.org/there' }).end()
     else if (request.url === '/on') response.writeHead(302, { location: '/there' }).end()
     else if (request.url === '/other-port') response.writeHead(302, { location: 'http://nas.lan:1/' }).end()

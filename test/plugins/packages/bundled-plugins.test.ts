@@ -5,8 +5,8 @@ import t from 'tap'
 import { bundledPlugins, getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
-import { ROOT, TSC } from '#test/support/plugin-kit.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
+import { ROOT, TSC } from '#test/support/sdk-install.ts'
 import { BUNDLED_FOLDER, buildBundled, listBundled } from '../../../plugins/bundled/build.mjs'
 
 t.setTimeout(240_000)

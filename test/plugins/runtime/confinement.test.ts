@@ -11,7 +11,7 @@ import { openEmbeddedPostgres } from '#core/database/embedded-postgres.ts'
 import { readPostmasterFile } from '#core/database/postmaster.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { type Confinement, findConfinement } from '#plugins/runtime/confinement.ts'
-import { awaitGone } from '#test/support/carrel-process.ts'
+import { awaitExit } from '#test/support/carrel-process.ts'
 import { eventually } from '#test/support/guests.ts'
 
 // Creating a cluster takes a second on an idle machine, and several on a busy one.
@@ -120,5 +120,5 @@ t.test('an unresponsive runner ends with the server, also by kill -9', async (t)
   const [, runner] = JSON.parse(said) as [number, number]
   server.kill('SIGKILL')
   await once(server, 'exit')
-  t.ok(await awaitGone(runner))
+  t.ok(await awaitExit(runner))
 })

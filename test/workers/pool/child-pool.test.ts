@@ -57,7 +57,7 @@ async function awaitQuiet(pool: { pids(): number[] }): Promise<boolean> {
   return false
 }
 
-async function awaitGone(pids: number[]): Promise<boolean> {
+async function awaitExit(pids: number[]): Promise<boolean> {
   for (let turn = 0; turn < 1_200; turn++) {
     if (pids.every((pid) => [undefined, 'Z'].includes(findProcess(pid)?.state))) return true
     await sleep(50)
@@ -84,7 +84,7 @@ t.test('draws in a warm child, which ends when it is idle', async (t) => {
 
   const idle = open(t, { idleMs: 500 })
   t.match(await idle.draw(path), { width: 300 })
-  t.ok(await awaitGone(idle.pool.pids()), 'it ends when it is idle')
+  t.ok(await awaitExit(idle.pool.pids()), 'it ends when it is idle')
   t.ok(idle.pool.healthy())
 })
 
@@ -93,7 +93,7 @@ t.test('a process that drew only covers ends soon, one that drew pages stays', a
   const path = save({ width: 300, height: 200, text: 'one' })
   const cover = () => pool.draw({ ...fileAt(path), index: 0, longestSide: 300, purpose: 'cover' })
   t.match(await cover(), { width: 300 })
-  t.ok(await awaitGone(pool.pids()), 'a child for covers ends soon')
+  t.ok(await awaitExit(pool.pids()), 'a child for covers ends soon')
   t.ok(pool.healthy())
 
   t.match(await draw(path), { width: 300 })
@@ -181,7 +181,7 @@ t.test('close ends all children at once', async (t) => {
   await pool.close()
   t.ok(performance.now() - started < 30_000, 'long before their deadline')
   await refused
-  t.ok(await awaitGone(pids))
+  t.ok(await awaitExit(pids))
   t.notOk(pool.healthy())
   await t.rejects(draw(save({})), { code: 'unavailable' })
 })
@@ -210,5 +210,5 @@ t.test('a child ends with its server in every case', async (t) => {
   t.ok(busy(), 'one is painting')
   server.kill('SIGKILL')
   await once(server, 'exit')
-  t.ok(await awaitGone(pids), 'and it ends with the server')
+  t.ok(await awaitExit(pids), 'and it ends with the server')
 })

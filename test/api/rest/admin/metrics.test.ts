@@ -1,7 +1,7 @@
 import t from 'tap'
 import { METRICS_KEPT_DAYS } from '#core/tasks/task-metrics.ts'
 import { addWalker } from '#test/support/composed-server.ts'
-import { comic } from '#test/support/house.ts'
+import { comic } from '#test/support/library-fixture.ts'
 import { openLibraryServer } from '#test/support/library-server.ts'
 
 interface Report {

@@ -5,9 +5,9 @@ import { routes } from '#api/routes.ts'
 import { NOT_STARTABLE, STARTABLE } from '#core/maintenance/start-task.ts'
 import type { TaskRecord } from '#core/tasks/task-query.ts'
 import { addWalker } from '#test/support/composed-server.ts'
-import { comic } from '#test/support/house.ts'
+import { comic } from '#test/support/library-fixture.ts'
 import { openLibraryServer } from '#test/support/library-server.ts'
-import { plantRunningTask } from '#test/support/task-queues.ts'
+import { addRunningTask } from '#test/support/task-queues.ts'
 
 t.test('what cannot be started by its type is refused with an operation that there is', async (t) => {
   const known = new Set(Object.keys(describeRoutes(routes).paths))
@@ -80,7 +80,7 @@ t.test('tasks are begun by their type, forgotten, taken back and canceled', { ti
     t.match(await ask('POST', `tasks/${waiting.json.taskId}/unlock`), { status: 200, json: { message: /nothing to unlock/ } })
     t.equal((await ask('POST', `tasks/${randomUUID()}/unlock`)).status, 404)
     const [{ node_lock }] = await database('task_workers').select(database.raw('node_lock::text AS node_lock')).limit(1)
-    const [{ id: taskId, worker }] = await plantRunningTask(database, { type: 'export_series' }, 'node-9', node_lock)
+    const [{ id: taskId, worker }] = await addRunningTask(database, { type: 'export_series' }, 'node-9', node_lock)
     t.match(await ask('POST', `tasks/${taskId}/unlock`), { status: 409, json: { message: /node-9, which is alive/ } })
     await database('task_workers').where({ worker }).update({ node_lock: 1 })
     // The server looks for such tasks itself.

@@ -3,9 +3,9 @@ import t from 'tap'
 import type { Caller } from '#core/account/caller.ts'
 import { listDuplicateIds } from '#core/catalog/duplicates.ts'
 import { addWalker } from '#test/support/composed-server.ts'
-import { comic } from '#test/support/house.ts'
+import { comic } from '#test/support/library-fixture.ts'
 import { openLibraryServer } from '#test/support/library-server.ts'
-import { plantRunningTask } from '#test/support/task-queues.ts'
+import { addRunningTask } from '#test/support/task-queues.ts'
 
 interface Duplicates {
   duplicates: { id: string; fileHash: string; bookIds: string[]; duplicateCount: number }[]
@@ -47,7 +47,7 @@ t.test('books that hold the same file', { timeout: 240_000 }, async (t) => {
   })
 
   await t.test('one at a time', async (t) => {
-    const [{ id }] = await plantRunningTask(database, { type: 'find_duplicates' })
+    const [{ id }] = await addRunningTask(database, { type: 'find_duplicates' })
     t.match(await ask('POST', 'duplicates/scan'), { status: 409 })
     await database('tasks').where({ id }).update({ status: 'failed', completed_at: new Date() })
   })

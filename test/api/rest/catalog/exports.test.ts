@@ -6,7 +6,7 @@ import { openExports } from '#core/exports/series-exports.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { readCsv } from '#test/support/csv-reader.ts'
-import { until } from '#test/support/house.ts'
+import { until } from '#test/support/library-fixture.ts'
 import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 import { get, openTestServer } from '#test/support/server.ts'
 

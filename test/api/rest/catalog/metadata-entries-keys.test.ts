@@ -7,7 +7,7 @@ interface Ids {
   externalIds: { id: string; source: string; externalId: string }[]
 }
 
-const KNOWING = `export default { metadata: { series: {
+const METADATA_PLUGIN = `export default { metadata: { series: {
   search: ({ query }) => ({ results: [{ externalId: 'z', title: query, relevance: 1 }] }),
   match: ({ externalIds }) => ({ match: { externalId: Object.keys(externalIds).sort().join(' '), title: 'Berserk' }, confidence: 1 }),
   get: ({ externalId }) => ({ externalId, title: 'Berserk', externalIds: { berserkdb: 'theirs', elsewhere: '5' }, rating: { score: 70 } }),
@@ -65,7 +65,7 @@ t.test('a plugin that comes later takes over what was kept under its name, and u
   t.same(await ids(path), { other: 'x9', 'plugin:berserkdb': 'b1' })
 
   const METADATA = { methods: ['search', 'get', 'match'], idSource: 'other' }
-  const otherId = await install(KNOWING, { id: 'org.example.other', capabilities: { 'metadata.series': METADATA } })
+  const otherId = await install(METADATA_PLUGIN, { id: 'org.example.other', capabilities: { 'metadata.series': METADATA } })
   t.same(await ids(path), { 'plugin:other': 'x9', 'plugin:berserkdb': 'b1' })
   t.same(await ids(`books/${bookId}`), { 'plugin:other': 'book' })
   t.match(await ask('POST', `${path}/metadata/applications/${applied.applicationId}/undo`), { status: 200, json: { skippedFields: [] } })

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openComposedServer } from '#test/support/composed-server.ts'
-import { until } from '#test/support/house.ts'
+import { until } from '#test/support/library-fixture.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
 t.setTimeout(240_000)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { comic } from '#test/support/house.ts'
+import { comic } from '#test/support/library-fixture.ts'
 import { openLibraryServer } from '#test/support/library-server.ts'
 
 t.setTimeout(240_000)

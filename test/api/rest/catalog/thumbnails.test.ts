@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, rmSync, statSync, utimesSync } from 'node:fs'
 import t from 'tap'
 import { coverPath } from '#core/metadata/cover.ts'
-import { comic } from '#test/support/house.ts'
+import { comic } from '#test/support/library-fixture.ts'
 import { openLibraryServer } from '#test/support/library-server.ts'
 
 t.setTimeout(240_000)

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { LibraryJob } from '#core/matching/library-job.ts'
 import { addLibrary, shareSeries } from '#test/support/library-rows.ts'
 import { NOWHERE, openMatchingServer, PROVIDER, PROVIDER_MANIFEST } from '#test/support/matching-server.ts'
-import { until } from '#test/support/reader-plugins.ts'
+import { until } from '#test/support/user-plugin-server.ts'
 
 t.setTimeout(240_000)
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openReaderServer, sendJson } from '#test/support/reader-plugins.ts'
+import { openUserPluginServer, sendJson } from '#test/support/user-plugin-server.ts'
 
 t.setTimeout(240_000)
 
@@ -29,7 +29,7 @@ interface Shown {
 }
 
 t.test('an administrator sees where credentials go, confirms that, and gives them again for another address', async (t) => {
-  const { install, request, adminToken, way, host } = await openReaderServer(t, (asked, response) =>
+  const { install, request, adminToken, way, host } = await openUserPluginServer(t, (asked, response) =>
     sendJson(response, { asked: asked.url }),
   )
   const id = await install(manifestOf('server'), MAIN)
@@ -64,7 +64,7 @@ t.test('an administrator sees where credentials go, confirms that, and gives the
 })
 
 t.test('a reader sees it too, and nothing that is shown of a call holds what was sent', async (t) => {
-  const { install, request, as, signUp, adminToken, way, host } = await openReaderServer(t, (asked, response) =>
+  const { install, request, as, signUp, adminToken, way, host } = await openUserPluginServer(t, (asked, response) =>
     sendJson(response, { asked: asked.url }),
   )
   const id = await install(manifestOf('user'), MAIN)

@@ -7,13 +7,13 @@ import { getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
 import { openDocumentedServer } from '#test/support/documented-commands.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { PROVIDER, PROVIDER_MANIFEST } from '#test/support/matching-server.ts'
-import { until } from '#test/support/reader-plugins.ts'
+import { until } from '#test/support/user-plugin-server.ts'
 
 t.setTimeout(240_000)
 
-const RECOMMENDS = `export default { recommendations: { get: () => ({ recommendations: [
+const RECOMMENDER = `export default { recommendations: { get: () => ({ recommendations: [
   { externalId: 'far', title: 'From far away', score: 0.5, reason: 'So.', basedOn: ['Berserk'] }] }) } }`
-const RECOMMENDER = {
+const RECOMMENDER_MANIFEST = {
   ...{ id: 'org.example.recommender', name: 'Recommender', permissions: {} },
   capabilities: { recommendations: { methods: ['get'] } },
   userConfig: { type: 'object', additionalProperties: false, properties: { maxRecommendations: { type: 'integer' } } },
@@ -33,7 +33,7 @@ t.test('every command of the page about recommendations, matching, jobs and expo
   const SERIES = await addSeries(database, { library_id: LIBRARY, title: 'Berserk' })
   await addBook(database, { library_id: LIBRARY, series_id: SERIES, title: 'Berserk 1' })
 
-  const recommender = await install(RECOMMENDS, RECOMMENDER)
+  const recommender = await install(RECOMMENDER, RECOMMENDER_MANIFEST)
   await type('Enabling a plugin', { KEY, PLUGIN: recommender }, [
     { enabled: [], available: [{ pluginId: recommender }] },
     { enabled: true, connected: true },

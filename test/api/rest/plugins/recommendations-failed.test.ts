@@ -1,6 +1,6 @@
 import t from 'tap'
 import { getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
-import { item, openTaste, type RecommendationList } from '#test/support/reader-plugins.ts'
+import { item, openRecommendationServer, type RecommendationList } from '#test/support/user-plugin-server.ts'
 
 t.setTimeout(240_000)
 
@@ -9,7 +9,7 @@ interface Answer extends RecommendationList {
 }
 
 t.test('a run that failed shows to its reader until one succeeds', async (t) => {
-  const { rita, settled, setAnswer, renew, get, database, pluginId } = await openTaste(t)
+  const { rita, settled, setAnswer, renew, get, database, pluginId } = await openRecommendationServer(t)
   const failed = async (): Promise<Answer> => {
     t.equal((await rita('POST', 'recommendations/refresh')).status, 202)
     return await settled()
@@ -48,7 +48,7 @@ t.test('a run that failed shows to its reader until one succeeds', async (t) => 
 })
 
 t.test('an item that does not fit is left out and logged, and the rest stays', async (t) => {
-  const { renew, settled, setAnswer, rita, get, request, adminToken, pluginId } = await openTaste(t)
+  const { renew, settled, setAnswer, rita, get, request, adminToken, pluginId } = await openRecommendationServer(t)
   const list = await renew([
     item('good', 0.9),
     item('no score', 0.8, { score: 'high' }),
@@ -86,7 +86,7 @@ t.test('an item that does not fit is left out and logged, and the rest stays', a
 })
 
 t.test('numbers may be any that the kit allows', async (t) => {
-  const { renew } = await openTaste(t)
+  const { renew } = await openRecommendationServer(t)
   const { recommendations } = await renew([
     item('1', 1, { startYear: 1999.6, totalVolumeCount: 12.4, totalChapterCount: 80.5, popularity: 3.7, rating: 81.5 }),
     item('2', 0.9, { startYear: 2e9, totalVolumeCount: -3, popularity: -1, rating: 1e3 }),
@@ -98,7 +98,7 @@ t.test('numbers may be any that the kit allows', async (t) => {
 })
 
 t.test('a test tool recommends only to those who name it', async (t) => {
-  const { host, rita, get, settled, pluginId } = await openTaste(t)
+  const { host, rita, get, settled, pluginId } = await openRecommendationServer(t)
   const { plugin, sha256 } = await host.install((await getBundledPlugin('echo')).bytes, { userId: null })
   await host.consent(plugin.id, { sha256 })
   t.equal((await rita('POST', `plugins/${plugin.id}/enable`)).status, 200)

@@ -1,12 +1,12 @@
 import t from 'tap'
 import { bundledPlugins } from '#plugins/packages/bundled-plugins.ts'
 import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
-import { item, openTaste, type RecommendationList, until } from '#test/support/reader-plugins.ts'
+import { item, openRecommendationServer, type RecommendationList, until } from '#test/support/user-plugin-server.ts'
 
 t.setTimeout(240_000)
 
 t.test('a list is answered at once, and a task makes the next one', async (t) => {
-  const { rita, pluginId, get, settled, asked, database, signUp, as, request, userId } = await openTaste(t)
+  const { rita, pluginId, get, settled, asked, database, signUp, as, request, userId } = await openRecommendationServer(t)
   const otto = as((await signUp({ username: 'otto' })).token)
   t.equal((await request('GET', '/api/v1/user/recommendations')).status, 401)
   for (const [method, path, body] of [
@@ -50,7 +50,7 @@ t.test('a list is answered at once, and a task makes the next one', async (t) =>
 })
 
 t.test('what plugins say is checked, bounded, and looked up', async (t) => {
-  const { renew, database, userId, rita, pluginId, setAnswer, settled, get } = await openTaste(t, {
+  const { renew, database, userId, rita, pluginId, setAnswer, settled, get } = await openRecommendationServer(t, {
     settings: { compatibility: { legacyNames: true } },
   })
   const library_id = await addLibrary(database)
@@ -126,7 +126,7 @@ t.test('what plugins say is checked, bounded, and looked up', async (t) => {
 })
 
 t.test('a provider that fails never makes an error of a request, and is left alone longer and longer', async (t) => {
-  const { rita, pluginId, get, settled, setAnswer, database, asked, host } = await openTaste(t)
+  const { rita, pluginId, get, settled, setAnswer, database, asked, host } = await openRecommendationServer(t)
   setAnswer({ status: 500, value: {} })
   t.type((await get()).taskId, 'string')
   t.match(await settled(), { recommendations: [], cached: false })
@@ -167,7 +167,7 @@ t.test('a provider that fails never makes an error of a request, and is left alo
 })
 
 t.test('what was dismissed never comes back', async (t) => {
-  const { rita, get, renew, database, asked, install, setAnswer } = await openTaste(t)
+  const { rita, get, renew, database, asked, install, setAnswer } = await openRecommendationServer(t)
   await renew([item('1', 1), item('a/b c?', 0.9), item('3', 0.8)])
   t.same((await rita('POST', `recommendations/${encodeURIComponent('a/b c?')}/dismiss`, { reason: 'already_read' })).json, {
     dismissed: true,
@@ -217,7 +217,7 @@ t.test('what was dismissed never comes back', async (t) => {
 })
 
 t.test('what is not in the list of a reader cannot be dismissed', async (t) => {
-  const { rita, renew, database, userId, setAnswer } = await openTaste(t)
+  const { rita, renew, database, userId, setAnswer } = await openRecommendationServer(t)
   const dismiss = async (id: string) =>
     await rita('POST', `recommendations/${encodeURIComponent(id)}/dismiss`, { reason: 'not_interested' })
   await renew([item('1', 1), item('2', 0.5)])
@@ -243,7 +243,7 @@ t.test('what is not in the list of a reader cannot be dismissed', async (t) => {
 })
 
 t.test('who may not see a series any more sees no trace of it', async (t) => {
-  const { rita, userId, database, host, get } = await openTaste(t)
+  const { rita, userId, database, host, get } = await openRecommendationServer(t)
   const similar = (await bundledPlugins()).find(({ id }) => id === 'similar-in-library')
   const { plugin, sha256 } = await host.install(similar?.bytes as Buffer, { userId: null })
   await host.consent(plugin.id, { sha256 })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { bodyOf, OAUTH, openReaderServer, sendJson } from '#test/support/reader-plugins.ts'
+import { bodyOf, OAUTH, openUserPluginServer, sendJson } from '#test/support/user-plugin-server.ts'
 
 t.setTimeout(240_000)
 
@@ -20,7 +20,7 @@ interface Given {
 }
 
 /** A service that gives tokens, and what it was asked for. */
-async function openOauth(t: Parameters<typeof openReaderServer>[0], change: Record<string, unknown> = {}, options = {}) {
+async function openOauth(t: Parameters<typeof openUserPluginServer>[0], change: Record<string, unknown> = {}, options = {}) {
   const asked: Record<string, string>[] = []
   let answer: (form: Record<string, string>) => Given | Promise<Given> = () => ({
     value: {
@@ -30,7 +30,7 @@ async function openOauth(t: Parameters<typeof openReaderServer>[0], change: Reco
       token_type: 'bearer',
     },
   })
-  const server = await openReaderServer(
+  const server = await openUserPluginServer(
     t,
     async (request, response) => {
       if (!request.url?.startsWith('/token')) return sendJson(response, { recommendations: [] })
@@ -257,7 +257,7 @@ t.test('a token endpoint inside the house is not asked', async (t) => {
 })
 
 t.test('addresses to sign in at are https', async (t) => {
-  const { install } = await openReaderServer(t, (_request, response) => sendJson(response, {}))
+  const { install } = await openUserPluginServer(t, (_request, response) => sendJson(response, {}))
   for (const bad of ['javascript:alert(1)//login.example.org', 'http://login.example.org/', 'data:text/html,x', 'https://10.0.0.1/'])
     for (const member of ['authorizeUrl', 'tokenUrl'])
       await t.rejects(install({ auth: { ...OAUTH, oauth2: { ...OAUTH.oauth2, [member]: bad } } }), { code: 'invalid_value' })

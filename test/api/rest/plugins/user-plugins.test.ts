@@ -1,6 +1,6 @@
 import t from 'tap'
 import { pluginOf } from '#test/support/plugins.ts'
-import { openReaderServer, sendJson } from '#test/support/reader-plugins.ts'
+import { openUserPluginServer, sendJson } from '#test/support/user-plugin-server.ts'
 
 t.setTimeout(240_000)
 
@@ -16,7 +16,7 @@ interface Own {
 }
 
 t.test('each reader has plugins of their own', async (t) => {
-  const { install, as, signUp, adminToken, host, database, request } = await openReaderServer(t, (_request, response) =>
+  const { install, as, signUp, adminToken, host, database, request } = await openUserPluginServer(t, (_request, response) =>
     sendJson(response, {}),
   )
   const member = { type: 'string', maxLength: 10 }

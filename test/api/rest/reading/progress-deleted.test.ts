@@ -2,8 +2,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openComposedServer } from '#test/support/composed-server.ts'
-import { until } from '#test/support/house.ts'
-import { switchKomgaOn } from '#test/support/komga-switch.ts'
+import { enableKomga } from '#test/support/komga-switch.ts'
+import { until } from '#test/support/library-fixture.ts'
 import { noisePicture } from '#test/support/paged-books.ts'
 import { addRead } from '#test/support/readable-books.ts'
 import { ADMIN } from '#test/support/server.ts'
@@ -16,7 +16,7 @@ const UNKNOWN = '00000000-0000-4000-8000-000000000000'
 async function openShelf(t: Test) {
   const composed = await openComposedServer(t)
   const { database, folder, services, url, adminToken } = composed
-  await switchKomgaOn(database)
+  await enableKomga(database)
   const root = join(folder, 'library')
   mkdirSync(root)
   const picture = await noisePicture({ width: 60, height: 90 })

@@ -8,11 +8,11 @@ import { type EXPORT_LIMITS, type NewExport, openExports } from '#core/exports/s
 import { silentLog } from '#core/foundation/log.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { openTestDatabase } from '#test/support/database.ts'
-import { until } from '#test/support/house.ts'
+import { until } from '#test/support/library-fixture.ts'
 import { addCaller, addLibrary } from '#test/support/library-rows.ts'
 
 /** Exports with their own queue and folder, an empty library, and a user who requests exports. */
-export async function openOffice(t: Test, options: { limits?: Partial<typeof EXPORT_LIMITS>; manual?: boolean } = {}) {
+export async function openExportFixture(t: Test, options: { limits?: Partial<typeof EXPORT_LIMITS>; manual?: boolean } = {}) {
   const { database, url } = await openTestDatabase(t)
   const dataFolder = mkdtempSync(join(tmpdir(), 'carrel-exports-'))
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
@@ -25,19 +25,19 @@ export async function openOffice(t: Test, options: { limits?: Partial<typeof EXP
   if (!options.manual) await tasks.start()
   const libraryId = await addLibrary(database, { name: 'Comics', path: '/comics' })
   const caller = await addCaller(database)
-  const wish = (more: Partial<NewExport> = {}): NewExport => ({ format: 'json', libraryIds: [libraryId], fields: [], ...more })
+  const newExport = (more: Partial<NewExport> = {}): NewExport => ({ format: 'json', libraryIds: [libraryId], fields: [], ...more })
   const ended = async (id: string, by = caller) =>
     await until(async () => {
       const found = await exports.get(by, id)
       return found.status === 'pending' || found.status === 'running' ? null : found
     }, 30_000)
   const make = async (more: Partial<NewExport> = {}, by: Caller = caller) => {
-    const made = await ended((await exports.create(by, wish(more))).id, by)
+    const made = await ended((await exports.create(by, newExport(more))).id, by)
     if (made.status !== 'completed') throw new Error(`${made.status}: ${made.error}`)
     return { ...made, text: readFileSync((await exports.findFile(by, made.id)).path, 'utf8') }
   }
   const files = () => (existsSync(join(dataFolder, 'exports')) ? readdirSync(join(dataFolder, 'exports')).sort() : [])
-  return { database, url, dataFolder, tasks, exports, libraryId, caller, wish, ended, make, files }
+  return { database, url, dataFolder, tasks, exports, libraryId, caller, newExport, ended, make, files }
 }
 
 /** Adds series with one book each. */

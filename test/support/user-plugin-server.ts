@@ -13,7 +13,7 @@ import { pluginOf } from '#test/support/plugins.ts'
 import { type Ask, openTestServer } from '#test/support/server.ts'
 
 /** A plugin that recommends the response of its service, and reports dismissals to it. */
-export const RECOMMENDS = `export default { recommendations: {
+export const RECOMMENDER = `export default { recommendations: {
   async refresh({ limit }, ctx) {
     ctx.progress(0.5, 'Half of it')
     const { sleepMs, ...answer } = await ctx.http.json('https://api.example.org/list?limit=' + limit)
@@ -24,7 +24,7 @@ export const RECOMMENDS = `export default { recommendations: {
 } }`
 
 /** Its manifest, with these members replaced. */
-export const RECOMMENDER = {
+export const RECOMMENDER_MANIFEST = {
   id: 'org.example.taste',
   name: 'Taste',
   capabilities: { recommendations: { methods: ['refresh', 'dismiss'], idSource: 'taste' } },
@@ -44,7 +44,7 @@ export const OAUTH = {
 }
 
 /** A server with plugins and tasks; a service of the test replaces every external host. */
-export async function openReaderServer(
+export async function openUserPluginServer(
   t: Test,
   answer: RequestListener,
   options: { settings?: Partial<Settings>; addresses?: Record<string, string[]> } = {},
@@ -71,8 +71,8 @@ export async function openReaderServer(
   await node.services.tasks.start()
 
   /** Installs a plugin and grants its permissions; returns its id. */
-  const install = async (manifest: Record<string, unknown> = {}, main = RECOMMENDS) => {
-    const { plugin, sha256 } = await host.install(pluginOf(main, { ...RECOMMENDER, ...manifest }), { userId: null })
+  const install = async (manifest: Record<string, unknown> = {}, main = RECOMMENDER) => {
+    const { plugin, sha256 } = await host.install(pluginOf(main, { ...RECOMMENDER_MANIFEST, ...manifest }), { userId: null })
     await host.consent(plugin.id, { sha256 })
     return plugin.id
   }
@@ -107,7 +107,7 @@ export async function until<Value>(ask: () => Promise<Value | null | undefined |
   }
 }
 
-export interface ShownRecommendation {
+export interface RecommendationView {
   externalId: string
   title: string
   score: number
@@ -117,7 +117,7 @@ export interface ShownRecommendation {
   codexSeriesId?: string
 }
 export interface RecommendationList {
-  recommendations: ShownRecommendation[]
+  recommendations: RecommendationView[]
   pluginId: string
   pluginName: string
   cached: boolean
@@ -136,10 +136,10 @@ export const item = (externalId: string, score: number, more: object = {}) => ({
 })
 
 /** A service whose response tests can change, and the requests that it received. */
-export async function openTaste(t: Test, options: Parameters<typeof openReaderServer>[2] = {}) {
+export async function openRecommendationServer(t: Test, options: Parameters<typeof openUserPluginServer>[2] = {}) {
   let answer: { status?: number; value: unknown; retryAfter?: number } = { value: { recommendations: [item('1', 0.5)] } }
   const asked: string[] = []
-  const server = await openReaderServer(
+  const server = await openUserPluginServer(
     t,
     (request, response) => {
       asked.push(request.url ?? '')

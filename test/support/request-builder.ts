@@ -4,10 +4,10 @@ import type { Endpoint, Route } from '#api/http/endpoint.ts'
 import type { Services } from '#api/http/services.ts'
 
 /** Values by parameter name, for parameters whose schema does not show their meaning. */
-export type Known = Record<string, string | number | boolean>
+export type KnownValues = Record<string, string | number | boolean>
 
 /** A request that a route accepts. */
-export interface Filled {
+export interface BuiltRequest {
   path: string
   headers: Record<string, string>
   body?: string | FormData
@@ -22,7 +22,7 @@ const HIDDEN_NAMES = /^(bookIds?|seriesIds?|coverId|collectionId|readListId|docu
  * Builds a request for a route, with a value for every required parameter, from its schemas; or returns the parameter without a known value.
  * @param known values by name; lists of ids begin with `besideBookId` or `besideSeriesId`
  */
-export function fill(route: Route<Services>, known: Known): Filled | { unknown: string } {
+export function buildRequest(route: Route<Services>, known: KnownValues): BuiltRequest | { unknown: string } {
   let echoes = false
   let path = route.path
   for (const [, name = ''] of route.path.matchAll(/:(\w+)/g)) {
@@ -72,7 +72,7 @@ const propertiesOf = (schema: unknown): Record<string, Shape> =>
 const requiredOf = (schema: unknown): string[] => ((schema as Shape | undefined)?.['required'] as string[]) ?? []
 
 /** A value for a schema. Names of ids get the ids of hidden entities. Undefined when no value is known. */
-function sampleOf(given: unknown, name: string, known: Known): unknown {
+function sampleOf(given: unknown, name: string, known: KnownValues): unknown {
   const schema = given as Shape
   if (name === 'bookIds') return [known['besideBookId'], known['bookId']].filter((id) => id !== undefined)
   if (name === 'seriesIds') return [known['besideSeriesId'], known['seriesId']].filter((id) => id !== undefined)

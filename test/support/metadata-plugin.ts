@@ -1,5 +1,5 @@
 /** A plugin that finds any title, returns a publisher for every record, and recommends one series. It sends no requests. */
-export const KNOWING = `
+export const METADATA_PLUGIN = `
 const search = ({ query }) => ({ results: [{ externalId: '1', title: query, relevance: 1 }] })
 const get = ({ externalId }) => ({ externalId, publisher: 'Known' })
 export default {
@@ -10,7 +10,7 @@ export default {
 const METADATA = { methods: ['search', 'get'], idSource: 'known' }
 
 /** Its manifest, as changes to the default manifest of tests. */
-export const KNOWING_MANIFEST = {
+export const METADATA_PLUGIN_MANIFEST = {
   capabilities: {
     'metadata.series': METADATA,
     'metadata.book': METADATA,

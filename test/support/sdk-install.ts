@@ -11,7 +11,7 @@ import { buildSdk } from '../../plugin-sdk/build.mjs'
 /** The SDK as plugin authors get it: built, packed and installed into their folder. */
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-export const KIT = path.join(ROOT, 'plugin-sdk')
+export const SDK_FOLDER = path.join(ROOT, 'plugin-sdk')
 // Not bin/tsc: the module hooks that tap loads into every process cannot load files without an extension.
 export const TSC = path.join(ROOT, 'node_modules', 'typescript', 'lib', 'tsc.js')
 /** The files of an author's folder before any installation. */
@@ -92,11 +92,11 @@ interface InstalledKit {
 }
 
 /** The SDK as from a registry: built in a copy, packed, and installed into an empty folder. */
-export async function installKit(t: Test): Promise<InstalledKit> {
+export async function installSdk(t: Test): Promise<InstalledKit> {
   const home = await mkdtemp(path.join(tmpdir(), 'carrel-sdk-'))
   t.teardown(() => rm(home, { recursive: true, force: true }))
   const copy = path.join(home, 'plugin-sdk')
-  await cp(KIT, copy, { recursive: true, filter: (from) => !['dist', 'create', 'node_modules'].includes(path.basename(from)) })
+  await cp(SDK_FOLDER, copy, { recursive: true, filter: (from) => !['dist', 'create', 'node_modules'].includes(path.basename(from)) })
   await cp(await findBuiltKit(), path.join(copy, 'dist'), { recursive: true })
   const report = JSON.parse(await succeeds('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', home], copy)) as {
     filename: string
@@ -123,14 +123,14 @@ export async function installKit(t: Test): Promise<InstalledKit> {
   }
 }
 
-/** A folder like that of {@link installKit}, with the checkout beside it, but made without npm: one test of npm's result is enough. */
-export async function placeKit(t: Test): Promise<string> {
+/** A folder like that of {@link installSdk}, with the checkout beside it, but made without npm: one test of npm's result is enough. */
+export async function placeSdk(t: Test): Promise<string> {
   const place = await mkdtemp(path.join(tmpdir(), 'carrel-sdk-'))
   t.teardown(() => rm(place, { recursive: true, force: true }))
   const folder = path.join(place, 'plugin')
   const installed = path.join(folder, 'node_modules', '@carrel', 'plugin-sdk')
   await cp(await findBuiltKit(), path.join(installed, 'dist'), { recursive: true })
-  for (const name of ['package.json', 'manifest.schema.json']) await copyFile(path.join(KIT, name), path.join(installed, name))
+  for (const name of ['package.json', 'manifest.schema.json']) await copyFile(path.join(SDK_FOLDER, name), path.join(installed, name))
   await writeFile(path.join(folder, 'package.json'), PACKAGE)
   await symlink(ROOT, path.join(place, 'carrel'))
   return folder

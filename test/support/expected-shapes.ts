@@ -70,12 +70,12 @@ const OWN: RegExp[] = [
 ]
 
 /** The requirements of the reference or the contract for the response of a route. */
-export type Promised =
+export type ExpectedShape =
   /** A type of the reference, the name of a shape of the contract, or both. Neither: the body is unspecified. */
   { by: 'others'; type: string | null; contract: string | null } | { by: 'us'; why: string } | { by: 'nobody' }
 
 /** @param path as the route declares it, with its parameters */
-export function findPromise(method: string, path: string, reference: InterfaceReference): Promised {
+export function findExpectedShape(method: string, path: string, reference: InterfaceReference): ExpectedShape {
   const name = nameOfRoute(method, path)
   const why = OTHERWISE[name]
   if (why) return { by: 'us', why }
@@ -96,9 +96,9 @@ export const patternsOfOwn = (): readonly RegExp[] => OWN
  * @param path as the route declares it
  * @param full whether the request wants the full form, which has its own shape
  */
-export function promiseComplaints(answer: { method: string; path: string; full: boolean; json: unknown }): string[] {
+export function shapeComplaints(answer: { method: string; path: string; full: boolean; json: unknown }): string[] {
   const reference = findInterfaceReference()
-  const promised = findPromise(answer.method, answer.path, reference)
+  const promised = findExpectedShape(answer.method, answer.path, reference)
   if (promised.by !== 'others') return []
   const { type, contract } = promised
   const ofContract = contract && !answer.full ? findContract(contract)(answer.json).map((said) => `${said} (contract ${contract})`) : []

@@ -16,7 +16,7 @@ const EXPECTED = [CommandProblem, SettingsRefused, StartProblem, FolderInUse, Ap
  * and standard input use `runCommand` of test/support/carrel-process.ts instead.
  * @param args the words and flags of a command line, without the program
  */
-export async function runHere(
+export async function runInProcess(
   args: readonly string[],
   { env = {}, cwd = '/' }: { env?: Record<string, string>; cwd?: string } = {},
 ): Promise<{ code: number; output: string }> {

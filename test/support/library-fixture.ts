@@ -44,7 +44,7 @@ export interface BookRow {
 }
 
 /** A library on disk with its database, scans, tasks and analyses, but without HTTP. */
-export interface House {
+export interface LibraryFixture {
   database: Knex
   url: string
   tasks: TaskQueue
@@ -64,8 +64,11 @@ export interface House {
 }
 
 /** @param options.analyze replaces the pool of this file */
-export async function openHouse(t: Test, options: { analyze?: Analyze; files?: string[]; manual?: boolean } = {}): Promise<House> {
-  const folder = mkdtempSync(join(tmpdir(), 'carrel-house-'))
+export async function openLibraryFixture(
+  t: Test,
+  options: { analyze?: Analyze; files?: string[]; manual?: boolean } = {},
+): Promise<LibraryFixture> {
+  const folder = mkdtempSync(join(tmpdir(), 'carrel-library-'))
   const root = join(folder, 'library')
   const dataFolder = join(folder, 'data')
   mkdirSync(root)
@@ -92,7 +95,7 @@ export async function openHouse(t: Test, options: { analyze?: Analyze; files?: s
   })
   const [library] = await database('libraries').insert({ name: 'Test', path: root }, ['id'])
   const libraryId = library.id as string
-  const house: House = {
+  const fixture: LibraryFixture = {
     database,
     url,
     tasks,
@@ -125,9 +128,9 @@ export async function openHouse(t: Test, options: { analyze?: Analyze; files?: s
       return new Map(rows.map((row) => [row.path.slice(root.length + 1), row]))
     },
   }
-  for (const file of options.files ?? []) house.put(file)
+  for (const file of options.files ?? []) fixture.put(file)
   if (!options.manual) await tasks.start()
-  return house
+  return fixture
 }
 
 /** Polls until there is a result. */

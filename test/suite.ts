@@ -29,7 +29,7 @@ t.setTimeout(0)
 t.jobs = Math.min(JOBS, entries.length)
 for (const [number, files] of entries.entries()) {
   const [first = ''] = files
-  const program = files.length > 1 ? [path.join('test', 'support', 'batch.ts'), String(number)] : [first]
+  const program = [path.join('test', 'support', 'start.ts'), String(number)]
   // tap adds its hooks to NODE_OPTIONS of every Node that it starts.
   const { subtest } = t.spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, '--disable-warning=ExperimentalWarning', ...program], {
     name: files.length > 1 ? `${first} and ${files.length - 1} more` : first,

@@ -82,19 +82,24 @@ function contractComplaints(value: unknown, at: string): string[] {
   return [...own, ...Object.entries(members).flatMap(([name, member]) => contractComplaints(member, `${at}/${name}`))]
 }
 
+const partsOfRoutes = new WeakMap<Route<Services>, string[]>()
+
+function partsOf(route: Route<Services>): string[] {
+  const parts = partsOfRoutes.get(route) ?? route.path.split('/')
+  partsOfRoutes.set(route, parts)
+  return parts
+}
+
 function findRoute(own: readonly Route<Services>[], method: string, path: string): Route<Services> | undefined {
   const parts = path.split('/')
   const fits = own.filter((route) => {
-    const wanted = route.path.split('/')
-    return (
-      route.method === method &&
-      wanted.length === parts.length &&
-      wanted.every((part, index) => part.startsWith(':') || part === parts[index])
-    )
+    if (route.method !== method) return false
+    const wanted = partsOf(route)
+    return wanted.length === parts.length && wanted.every((part, index) => part.startsWith(':') || part === parts[index])
   })
   // A literal segment of a path takes precedence over a parameter.
   return (
-    fits.find((route) => isDeepStrictEqual(route.path.split('/'), parts)) ??
+    fits.find((route) => isDeepStrictEqual(partsOf(route), parts)) ??
     fits.toSorted((a, b) => a.path.split(':').length - b.path.split(':').length)[0]
   )
 }

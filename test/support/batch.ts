@@ -1,5 +1,4 @@
-// Runs test files one after the other in this process: TEST_FILES='["test/…"]' node test/support/batch.ts NUMBER
-// tap names the folder of a test's fixtures by the arguments of its process: the number tells processes apart, and names of files would be too long.
+// Runs the test files of TEST_FILES one after the other in this process, which test/support/start.ts has started.
 import { ServerResponse } from 'node:http'
 import path from 'node:path'
 import t from 'tap'

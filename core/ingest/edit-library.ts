@@ -87,7 +87,7 @@ export async function removeLibrary(
 ): Promise<void> {
   const { database, scans, dataFolder, stopMsMax = STOP_MS_MAX } = parts
   const until = Date.now() + stopMsMax
-  // Each time again: a scan that is about to stop may have queued more analyses.
+  // Again: a scan that was about to stop may have queued more analyses. `cancel` itself waits some seconds for an active scan, so this loop is not busy.
   do await scans.cancel(libraryId)
   while (Date.now() < until && (await findActiveScan(database, libraryId)))
   if (await findActiveScan(database, libraryId)) refuseRemoval('its scan has not stopped yet')

@@ -78,14 +78,18 @@ interface ApplyOptions {
   signal?: AbortSignal | undefined
 }
 
+/** What applying a provider's record would change. */
+export interface ProposalPreview {
+  externalUrl: string | null
+  fields: FieldPreview[]
+  /** Failure of the provider. */
+  failure: ProviderFailure | null
+}
+
 /** Proposes the data of provider records for records of the library. */
 export interface Proposals {
   /** Previews what applying would change. If the provider fails, nothing is proposed and each field has the failure as its reason. @throws not_found */
-  preview(
-    target: Target,
-    from: From,
-    choice: Choice,
-  ): Promise<{ externalUrl: string | null; fields: FieldPreview[]; failure: ProviderFailure | null }>
+  preview(target: Target, from: From, choice: Choice): Promise<ProposalPreview>
   /** Gets the record from the provider and applies it, with its cover. @throws not_found */
   apply(target: Target, from: From, options: ApplyOptions): Promise<Answered<Applied>>
 }
@@ -150,11 +154,7 @@ class ProviderProposals implements Proposals {
     }
   }
 
-  async preview(
-    target: Target,
-    from: From,
-    choice: Choice,
-  ): Promise<{ externalUrl: string | null; fields: FieldPreview[]; failure: ProviderFailure | null }> {
+  async preview(target: Target, from: From, choice: Choice): Promise<ProposalPreview> {
     const found = await this.#propose(target, from, choice)
     if ('answer' in found) {
       const { proposal, externalUrl } = found.answer
@@ -302,10 +302,10 @@ function shownOf(
   const name = field as SetName
   const set: MetadataSet = state.sets[name] ?? emptySet()
   const { add = [], remove } = changeOf(proposal, new Set([name])).sets?.[name] ?? {}
-  const { next } = applySet(name as SetName, set, { add, ...(remove && { remove }) }, { kind, id: state.id, giver: 'plugin' })
+  const { next } = applySet(name, set, { add, ...(remove && { remove }) }, { kind, id: state.id, giver: 'plugin' })
   const shown = ({ entries }: MetadataSet) =>
     valueOfSet(
-      name as SetName,
+      name,
       [...entries].map(([key, { value }]) => [key, value] as const),
     )
   return { current: shown(set), given, proposed: shown(next) }

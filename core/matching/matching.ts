@@ -3,9 +3,9 @@ import type { Context } from '#core/conditions/context.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { type Application, listApplications } from '#core/matching/application-store.ts'
-import type { Applied, Proposals, Target } from '#core/matching/apply-proposal.ts'
+import type { Applied, ProposalPreview, Proposals, Target } from '#core/matching/apply-proposal.ts'
 import { openRecordFinder } from '#core/matching/find-record.ts'
-import { type Choice, type FieldPreview, proposable } from '#core/matching/proposal.ts'
+import { type Choice, proposable } from '#core/matching/proposal.ts'
 import type { SearchResult } from '#core/matching/provider-answers.ts'
 import { idKeyOf, type Provider, type ProviderClient, type ProviderFailure } from '#core/matching/provider-client.ts'
 import { CONFIDENCE_MIN } from '#core/matching/rank-results.ts'
@@ -36,14 +36,15 @@ export interface Matched extends Applied {
   retryAfterSeconds: number | null
 }
 
+interface ProviderPreview extends ProposalPreview {
+  provider: Provider
+}
+
 export interface Matching {
   /** @throws not_found */
   searchTitle(target: Target, pluginId: string): Promise<SearchTitle>
   /** Previews the changes. A failure of the provider is a reason, without a proposal. @throws not_found, conflict */
-  preview(
-    target: Target,
-    from: { pluginId: string; externalId: string },
-  ): Promise<{ provider: Provider; externalUrl: string | null; fields: FieldPreview[]; failure: ProviderFailure | null }>
+  preview(target: Target, from: { pluginId: string; externalId: string }): Promise<ProviderPreview>
   /** @throws not_found, conflict */
   apply(
     target: Target,
@@ -126,10 +127,7 @@ class ProviderMatching implements Matching {
     return await searchTitle(this.#parts, provider.matching, await this.#contextOf(target))
   }
 
-  async preview(
-    target: Target,
-    { pluginId, externalId }: { pluginId: string; externalId: string },
-  ): Promise<{ provider: Provider; externalUrl: string | null; fields: FieldPreview[]; failure: ProviderFailure | null }> {
+  async preview(target: Target, { pluginId, externalId }: { pluginId: string; externalId: string }): Promise<ProviderPreview> {
     const provider = await this.#getProvider(pluginId)
     return { provider, ...(await this.#parts.proposals.preview(target, { provider, externalId }, choiceOf(provider, { fields: null }))) }
   }

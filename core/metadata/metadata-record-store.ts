@@ -21,7 +21,8 @@ interface Tables {
   fields: readonly Field[]
 }
 
-const TABLES: Record<Kind, Tables> = {
+/** The tables and columns of each kind. */
+export const TABLES: Readonly<Record<Kind, Tables>> = {
   book: { record: 'books', metadata: 'book_metadata', key: 'book_id', fields: BOOK_FIELDS },
   series: { record: 'series', metadata: 'series_metadata', key: 'series_id', fields: SERIES_FIELDS },
 }

@@ -3,7 +3,7 @@ import type { Knex } from 'knex'
 import type { SetState } from '#core/metadata/apply-change.ts'
 import { isSameEntry } from '#core/metadata/apply-set.ts'
 import type { Giver } from '#core/metadata/field.ts'
-import { writeInStatements } from '#core/metadata/metadata-record-store.ts'
+import { TABLES, writeInStatements } from '#core/metadata/metadata-record-store.ts'
 import {
   type GivenEntry,
   isNames,
@@ -28,10 +28,6 @@ const ROWS: { readonly [Name in Exclude<SetName, 'genres' | 'tags'>]: { table: s
     externalRatings: { table: 'external_ratings', columns: { source: 'source', rating: 'rating', voteCount: 'vote_count' } },
   }
 type RowSet = keyof typeof ROWS
-const METADATA = {
-  book: { metadata: 'book_metadata', key: 'book_id' },
-  series: { metadata: 'series_metadata', key: 'series_id' },
-} as const
 /** What is stored of the edits of people, by set. */
 type SetEdits = { readonly [Name in SetName]?: Pick<MetadataSet, 'removed' | 'replacements'> }
 const columnsOf = (name: RowSet): [member: string, column: string][] => Object.entries(ROWS[name].columns)
@@ -79,7 +75,7 @@ export async function readSets(
       ?.get(set)
       ?.entries.set(key ?? keyOf(value), { value, giver, ...(id !== null && { id }) })
   }
-  const { metadata, key: owner } = METADATA[kind]
+  const { metadata, key: owner } = TABLES[kind]
   const edited = await trx(metadata)
     .whereRaw(`${owner} = ANY(CAST(? AS uuid[])) AND set_edits <> ?`, [[...ids], '{}'])
     .select(owner, 'set_edits')
@@ -191,7 +187,7 @@ async function storeRows(trx: Knex, kind: Kind, name: RowSet, differences: reado
 
 /** Inserts the row of metadata where there is none. Sets that were not read keep theirs. */
 async function storeEdits(trx: Knex, kind: Kind, changes: readonly SetsChange[]): Promise<void> {
-  const { metadata, key } = METADATA[kind]
+  const { metadata, key } = TABLES[kind]
   const rows = changes.flatMap(({ before, next }) => {
     const edited = (Object.entries(next.sets) as [SetName, MetadataSet][]).filter(([name, set]) => {
       const { removed = [], replacements = 0 }: Partial<MetadataSet> = before.sets[name] ?? {}

@@ -49,10 +49,10 @@ async function run(argv: readonly string[], around: Surroundings): Promise<numbe
 }
 
 async function start(command: Command, argv: readonly string[], { cwd, out, complain, stop }: Surroundings): Promise<number> {
-  const { values, words, mistakes } = splitFlags(argv, [...command.flags, FOLDER])
-  if (words.length > command.wordsMax) mistakes.push(`"${words[command.wordsMax]}" is too much.`)
-  if (words.length < command.wordsMin) mistakes.push(`An argument is missing. Usage: ${typed(`${command.name} ${command.usage}`)}`)
-  if (mistakes.length > 0) throw new ToolProblem([...mistakes, `More: ${typed(`${command.name} --help`)}`].join('\n'))
+  const { values, words, problems } = splitFlags(argv, [...command.flags, FOLDER])
+  if (words.length > command.wordsMax) problems.push(`"${words[command.wordsMax]}" is too much.`)
+  if (words.length < command.wordsMin) problems.push(`An argument is missing. Usage: ${typed(`${command.name} ${command.usage}`)}`)
+  if (problems.length > 0) throw new ToolProblem([...problems, `More: ${typed(`${command.name} --help`)}`].join('\n'))
   const trouble = (_fields: object, message: string) => complain(printable(message))
   /** Of the sandbox itself; what plugins say goes where each command shows it. */
   const log: Log = { debug() {}, info() {}, warn: trouble, error: trouble }

@@ -250,7 +250,7 @@ t.test("a cover that a user selected stays: while a plugin's cover is fetched, a
   const { fields } = await matching.apply(chosen, how)
   t.match(
     fields.find(({ field }) => field === 'cover'),
-    { status: 'not_provided', reason: /chosen meanwhile/ },
+    { status: 'not_provided', reason: /chosen in the meantime/ },
   )
   t.same(await coversOf(chosen), [{ source: 'custom', is_selected: true, given_by: 'user' }])
 

@@ -144,7 +144,7 @@ t.test('a dry run says what would be, to whoever asks', async (t) => {
   const { taskId } = (await ask<{ taskId: string }>('POST', `${path}/${job.id}/run-now`, undefined, mira.token)).json
   await tasks.start()
   t.match((await ended(taskId)).result, { series: { processed: 2 } })
-  t.match((await ask<LibraryJob>('GET', `${path}/${job.id}`)).json, { lastRunMessage: /2 looked at/ })
+  t.match((await ask<LibraryJob>('GET', `${path}/${job.id}`)).json, { lastRunMessage: /2 processed/ })
   for (const asked of [`${path}/${job.id}`, path, `tasks/${taskId}`]) {
     const { status, text } = await ask('GET', asked, undefined, mira.token)
     t.equal(status, 200)

@@ -35,24 +35,24 @@ function findUserFolder(): string {
 function prepare(command: Command, argv: readonly string[]): { settings: Settings; words: string[]; values: Map<string, string[]> } {
   const own = new Set(command.flags.map((flag) => flag.name))
   const split = splitFlags(argv, [...command.flags, ...settingFlags()])
-  const mistakes = [...split.mistakes]
+  const problems = [...split.problems]
   const words = split.words
   if (words.length > command.wordsMax)
-    mistakes.push(`Unexpected argument "${words[command.wordsMax]}". Usage: ${typed(`${command.name} ${command.usage}`)}`.trim())
+    problems.push(`Unexpected argument "${words[command.wordsMax]}". Usage: ${typed(`${command.name} ${command.usage}`)}`.trim())
   // After flags, a command name is not recognized.
   const lost = command.name === 'serve' ? words.find((word) => !isPath(word)) : undefined
   if (lost !== undefined)
-    mistakes.push(`"${lost}" is neither a flag nor a folder. Give commands first, and folders as --library ${lost} or ./${lost}`)
-  if (words.length < command.wordsMin) mistakes.push(`An argument is missing. Usage: ${typed(`${command.name} ${command.usage}`)}`)
+    problems.push(`"${lost}" is neither a flag nor a folder. Give commands first, and folders as --library ${lost} or ./${lost}`)
+  if (words.length < command.wordsMin) problems.push(`An argument is missing. Usage: ${typed(`${command.name} ${command.usage}`)}`)
   const rest = [...split.values].filter(([name]) => !own.has(name)).flatMap(([name, values]) => values.map((value) => `--${name}=${value}`))
   try {
     const settings = readSettings({ argv: rest, env: process.env, cwd: findUserFolder(), defaultsFrom: process.cwd() })
-    if (mistakes.length === 0) return { settings, words, values: split.values }
+    if (problems.length === 0) return { settings, words, values: split.values }
   } catch (error) {
     if (!(error instanceof SettingsRefused)) throw error
-    mistakes.push(...error.mistakes)
+    problems.push(...error.problems)
   }
-  throw new SettingsRefused(mistakes)
+  throw new SettingsRefused(problems)
 }
 
 async function run(argv: readonly string[]): Promise<number> {

@@ -133,7 +133,7 @@ t.test('what is hidden changes no answer', { timeout: 240_000 }, async (t) => {
   await addWorld(database, { ids: hidden, word: SECRET, shelves: open, carries: [0, 1], sharingTag: 1, ...shared })
   await database('scans').update({ files_total: 6, books_found: 6, series_found: 2, errors: JSON.stringify([`${SECRET} is bad`]) })
   await database('tasks').where({ id: scanId }).update({ progress_total: 6, progress_message: SECRET })
-  await database('library_jobs').update({ last_run_message: `2 looked at, ${SECRET}` })
+  await database('library_jobs').update({ last_run_message: `2 processed, ${SECRET}` })
   const after = await askAll(walkers)
   t.ok([...before.values()].filter((answer) => answer.startsWith('200 ')).length > before.size / 3, 'much was answered')
   const changed = [...before].filter(([asked, answer]) => after.get(asked) !== answer)

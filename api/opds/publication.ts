@@ -22,7 +22,7 @@ export async function publicationsOf({ database }: Needs<'database'>, books: rea
 /** The full publication of a book. @throws not_found */
 export async function getPublication({ database }: Needs<'database'>, caller: Caller, bookId: string): Promise<Publication> {
   const book = await getBook(database, caller, bookId)
-  const names = (taxonomy: 'genre' | 'tag') => listNamesOf(database, caller, { taxonomy, bearer: 'book', bearerIds: [book.id] })
+  const names = (taxonomy: 'genre' | 'tag') => listNamesOf(database, caller, { taxonomy, kind: 'book', ids: [book.id] })
   const [known, genres, tags] = await Promise.all([listPublicationMetadata(database, [book.id], WHOLE), names('genre'), names('tag')])
   const subjects = new Set([...(genres.get(book.id) ?? []), ...(tags.get(book.id) ?? [])].map(({ name }) => name))
   return { ...publicationOf(book, known.get(book.id) ?? null), subjects: [...subjects], isComplete: true }

@@ -348,8 +348,8 @@ export async function fullBooks(database: Knex, caller: Caller, books: readonly 
   const ids = books.map(({ id }) => id)
   const [stored, genres, tags] = await Promise.all([
     readRecords(database, 'book', ids),
-    listNamesOf(database, caller, { taxonomy: 'genre', bearer: 'book', bearerIds: ids }),
-    listNamesOf(database, caller, { taxonomy: 'tag', bearer: 'book', bearerIds: ids }),
+    listNamesOf(database, caller, { taxonomy: 'genre', kind: 'book', ids }),
+    listNamesOf(database, caller, { taxonomy: 'tag', kind: 'book', ids }),
   ])
   return books.map((book) => {
     const record = stored.get(book.id) ?? {

@@ -14,12 +14,12 @@ const MATCHED_LENGTH_MAX = 20_000
 const STEPS_MAX = 10_000
 /** The sum over all rules of pattern steps times matched characters: a quarter of a second. Ten long summaries need less. */
 const WORK_MAX = 2_000_000
-/** How much of a value an explanation shows. */
-const SHOWN_LENGTH_MAX = 200
-const SHOWN_ENTRIES_MAX = 20
-const SHOWN_DEPTH_MAX = 3
-/** How much of all values together, so that the response stays readable. */
-const SHOWN_LENGTH_TOTAL_MAX = 50_000
+/** How much of a value an explanation contains. */
+const EXCERPT_LENGTH_MAX = 200
+const EXCERPT_ENTRIES_MAX = 20
+const EXCERPT_DEPTH_MAX = 3
+/** How much of all values together an explanation contains, so that the response stays readable. */
+const EXCERPT_LENGTH_TOTAL_MAX = 50_000
 
 type Scalar = string | number | boolean | null
 interface Test {
@@ -72,7 +72,7 @@ export function compileCondition(given: unknown, path = ''): Condition {
     },
     explain: (context) => {
       checkWork(group, context, path)
-      const verdict = explain(group, context, { length: SHOWN_LENGTH_TOTAL_MAX })
+      const verdict = explain(group, context, { length: EXCERPT_LENGTH_TOTAL_MAX })
       return { passed: verdict.passed, rules: 'rules' in verdict ? verdict.rules : [] }
     },
   }
@@ -260,26 +260,26 @@ function passes(rule: CompiledRule | CompiledGroup, context: Context): boolean {
 
 function explain(rule: CompiledRule | CompiledGroup, context: Context, room: { length: number }): Verdict {
   if (!('rules' in rule)) {
-    const { test, ...said } = rule
+    const { test, ...rest } = rule
     const actual = readPath(context, rule.field)
-    return { ...said, actual: shownOf(actual, room, 0), passed: test(actual) }
+    return { ...rest, actual: excerptOf(actual, room, 0), passed: test(actual) }
   }
   const rules = rule.rules.map((one) => explain(one, context, room))
   const passed = rules.length === 0 || (rule.mode === 'all' ? rules.every((one) => one.passed) : rules.some((one) => one.passed))
   return { mode: rule.mode, passed, rules }
 }
 
-/** @param room how many characters of all values may still be shown */
-function shownOf(value: unknown, room: { length: number }, depth: number): unknown {
+/** @param room how many characters the explanation may still contain */
+function excerptOf(value: unknown, room: { length: number }, depth: number): unknown {
   if (value === undefined) return null
-  if (room.length <= 0 || (Array.isArray(value) && depth === SHOWN_DEPTH_MAX)) return '…'
-  if (Array.isArray(value)) return value.slice(0, SHOWN_ENTRIES_MAX).map((one) => shownOf(one, room, depth + 1))
+  if (room.length <= 0 || (Array.isArray(value) && depth === EXCERPT_DEPTH_MAX)) return '…'
+  if (Array.isArray(value)) return value.slice(0, EXCERPT_ENTRIES_MAX).map((one) => excerptOf(one, room, depth + 1))
   if (typeof value === 'string') {
-    room.length -= Math.min(value.length, SHOWN_LENGTH_MAX)
-    return value.length > SHOWN_LENGTH_MAX ? `${value.slice(0, SHOWN_LENGTH_MAX).toWellFormed()}…` : value
+    room.length -= Math.min(value.length, EXCERPT_LENGTH_MAX)
+    return value.length > EXCERPT_LENGTH_MAX ? `${value.slice(0, EXCERPT_LENGTH_MAX).toWellFormed()}…` : value
   }
   if (value === null || typeof value !== 'object') return value
   const { length } = JSON.stringify(value)
-  room.length -= Math.min(length, SHOWN_LENGTH_MAX * 5)
-  return length > SHOWN_LENGTH_MAX * 5 ? '{…}' : value
+  room.length -= Math.min(length, EXCERPT_LENGTH_MAX * 5)
+  return length > EXCERPT_LENGTH_MAX * 5 ? '{…}' : value
 }

@@ -6,7 +6,7 @@ import { Award, type Field } from '#core/metadata/field.ts'
 import { SERIES_FIELDS, SERIES_LOCKS } from '#core/metadata/series-metadata.ts'
 
 /**
- * What templates and conditions see of a book or a series: a public contract, derived from the lists of metadata fields. Every member
+ * The data of a book or a series for templates and conditions: a public contract, derived from the lists of metadata fields. Every member
  * of `metadata` is always present, null or empty if there is no value.
  */
 
@@ -14,13 +14,15 @@ import { SERIES_FIELDS, SERIES_LOCKS } from '#core/metadata/series-metadata.ts'
 const PEOPLE_STRING = 'translator'
 type BookField = (typeof BOOK_FIELDS)[number]
 type SeriesField = (typeof SERIES_FIELDS)[number]
-type ShownBookField = Exclude<BookField, { name: 'customMetadata' } | { role: string }> | Extract<BookField, { name: typeof PEOPLE_STRING }>
-type ShownSeriesField = Exclude<SeriesField, { name: 'customMetadata' }>
+type ContextBookField =
+  | Exclude<BookField, { name: 'customMetadata' } | { role: string }>
+  | Extract<BookField, { name: typeof PEOPLE_STRING }>
+type ContextSeriesField = Exclude<SeriesField, { name: 'customMetadata' }>
 /** Fields of `metadata`; custom metadata is beside it. */
 const bookFields = BOOK_FIELDS.filter(
-  (field): field is ShownBookField => field.name !== 'customMetadata' && (!('role' in field) || field.name === PEOPLE_STRING),
+  (field): field is ContextBookField => field.name !== 'customMetadata' && (!('role' in field) || field.name === PEOPLE_STRING),
 )
-const seriesFields = SERIES_FIELDS.filter((field): field is ShownSeriesField => field.name !== 'customMetadata')
+const seriesFields = SERIES_FIELDS.filter((field): field is ContextSeriesField => field.name !== 'customMetadata')
 /** Fields that are lists are empty without a value, never null. */
 const isList = ({ schema }: Field) => Type.IsArray(schema)
 
@@ -28,7 +30,7 @@ const bookLocks = BOOK_LOCKS.filter((name) => {
   const field = (BOOK_FIELDS as readonly Field[]).find((one) => one.name === name)
   return field?.role === undefined || name === PEOPLE_STRING
 }).map((name) => ({ name, member: bookLockName(name) }))
-/** The API has a lock for alternate titles that contexts do not show. */
+/** The API has a lock for alternate titles that contexts do not have. */
 const seriesLocks = SERIES_LOCKS.filter((name) => name !== 'alternateTitles').map((name) => ({
   name,
   member: name === 'authors' ? 'authorsJsonLock' : `${name}Lock`,

@@ -4,7 +4,7 @@ import { UNTRIMMED } from '#core/foundation/schema.ts'
 
 /** More rules than anybody maintains. */
 const RULES_MAX = 50
-/** A longer pattern was pasted by mistake; its compiled size grows with its length. */
+/** A longer pattern was probably pasted by accident; its compiled size grows with its length. */
 const PATTERN_LENGTH_MAX = 500
 const TitleRule = Type.Object(
   {

@@ -5,7 +5,7 @@ const DEADLINE_MS = 2_000
 
 /** Cancels statements over a connection of its own, because the statements to cancel may occupy the whole pool. */
 export interface Canceler {
-  /** Resolves when the server has signaled the process: statements that it begins afterwards are not canceled. @throws when that fails */
+  /** Resolves when the server has signaled the process: statements that begin afterwards are not canceled. @throws if that fails */
   cancel(processId: number): Promise<void>
   close(): Promise<void>
 }

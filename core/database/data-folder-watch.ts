@@ -6,9 +6,9 @@ import type { Log } from '#core/foundation/log.ts'
 const LOOK_EVERY_MS = 2_000
 /** A sleeping disk answers faster; a disconnected network file system never answers. */
 const ANSWER_MS = 10_000
-const SILENT = 'does not answer'
-/** Failed checks in a row: a process that was delayed itself mistakes its own delay for one of the folder, once. */
-const SILENCES = 2
+const NO_ANSWER = 'does not answer'
+/** Failed checks in a row: a process that was delayed itself may take its own delay for one of the folder, once. */
+const FAILED_CHECKS = 2
 
 interface DataFolderWatch {
   /** The problem with the folder, or null; at most some seconds old. */
@@ -25,14 +25,14 @@ export async function watchDataFolder(folder: string, log: Log, { lookEveryMs = 
     if (looking) return
     looking = true
     const answer = inspect(folder, { dev, ino })
-    let found: string | null = SILENT
-    for (let silences = 0; silences < SILENCES && found === SILENT; silences++)
-      found = await Promise.race([answer, sleep(ANSWER_MS, SILENT, { ref: false })])
+    let found: string | null = NO_ANSWER
+    for (let failed = 0; failed < FAILED_CHECKS && found === NO_ANSWER; failed++)
+      found = await Promise.race([answer, sleep(ANSWER_MS, NO_ANSWER, { ref: false })])
     looking = false
     if (found === problem) return
     problem = found
     if (found === null) log.warn({ folder }, `The data folder ${folder} is back`)
-    else if (found === SILENT)
+    else if (found === NO_ANSWER)
       log.error(
         { folder },
         `The data folder ${folder} ${found}: data that the server writes now may be lost. Check its disk; the server checks the folder again by itself.`,

@@ -141,7 +141,7 @@ export async function openDataFolder(folder: string, purpose: Purpose): Promise<
         writeFileSync(`${file}.new`, JSON.stringify({ ...holder, closing: true }), { mode: 0o600 })
         renameSync(`${file}.new`, file)
       } catch {
-        // The disk is full or the folder is gone: the next process to start is asked to try again.
+        // The disk is full or the folder was deleted: the next process to start then reports that it should be started again.
       }
     },
     async close() {

@@ -191,7 +191,7 @@ async function createCluster({ cluster, runner, log }: { cluster: string; runner
   const fixed = ['-D', half, '-U', 'postgres', '-A', 'reject', '-E', 'UTF8', '--no-instructions']
   // Same order and letters on every machine, with any locales; natural order comes from ICU collations by name.
   const builtin = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--lc-collate=C', '--lc-messages=C']
-  // Trigram search asks the C library which characters are letters; not every machine has C.UTF-8, and C covers ASCII only.
+  // In trigram search, the C library decides which characters are letters; not every machine has C.UTF-8, and C covers only ASCII.
   for (const letters of ['C.UTF-8', 'C']) {
     await rm(half, { recursive: true, force: true })
     await mkdir(half, { mode: 0o700 })

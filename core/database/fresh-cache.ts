@@ -25,7 +25,7 @@ export function openFreshCache<T extends object>(options: {
 }): FreshCache<T> {
   const entries = new LRUCache<string, { value: T; freshUntil: number }>(bounded(options.max))
   const loads = openSingleFlight()
-  // A load that began before something was forgotten may carry the old state: it is not remembered.
+  // A load that began before `clear` or `forget` may return the old state: it is not cached.
   let generation = 0
 
   async function load(key: string): Promise<T | null> {

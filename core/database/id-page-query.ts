@@ -3,15 +3,15 @@ import type { Knex } from 'knex'
 /** One term of an ORDER BY, such as `books.number ASC NULLS LAST`. The last of a list must be unique, so that no page repeats or misses a row. */
 export type OrderTerm = string
 
-/** A random order that stays the same for a day, so that the pages of a list fit together. @param id column of the ids */
+/** A random order that stays the same for a day, so that the pages of a list are consistent. @param id column of the ids */
 export const SHUFFLED = (id: string): string => `md5(${id}::text || to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD'))`
 
 /** The reversed order. */
-function turned(terms: readonly OrderTerm[]): OrderTerm[] {
+function reversed(terms: readonly OrderTerm[]): OrderTerm[] {
   return terms.map((term) => {
     const [, expression = term, direction = 'ASC', nulls] = /^(.*?)(?: (ASC|DESC))?(?: NULLS (FIRST|LAST))?$/s.exec(term) ?? []
-    const turnedNulls = nulls === undefined ? '' : ` NULLS ${nulls === 'LAST' ? 'FIRST' : 'LAST'}`
-    return `${expression} ${direction === 'DESC' ? 'ASC' : 'DESC'}${turnedNulls}`
+    const reversedNulls = nulls === undefined ? '' : ` NULLS ${nulls === 'LAST' ? 'FIRST' : 'LAST'}`
+    return `${expression} ${direction === 'DESC' ? 'ASC' : 'DESC'}${reversedNulls}`
   })
 }
 
@@ -29,7 +29,7 @@ export interface IdPage {
 }
 
 /**
- * One page of the ids of a list, and the total. A page behind the middle is read from the end, so that the last page costs what the first does.
+ * One page of the ids of a list, and the total. A page after the middle is read from the end, so that the last page costs as much as the first.
  * @param list.matching selects `id` of all matches, without an order
  * @param list.counting selects as many rows as `matching`, if that can be cheaper
  * @param list.order may depend on how many match
@@ -53,7 +53,7 @@ export async function pageOfIds(
   const order = typeof list.order === 'function' ? list.order(total) : list.order
   const backward = offset > total / 2
   const size = Math.min(limit, total - offset)
-  const terms = backward ? turned(order.terms) : order.terms
+  const terms = backward ? reversed(order.terms) : order.terms
   const found = (await matching
     .clone()
     .orderByRaw(terms.join(', '), [...(order.bindings ?? [])])

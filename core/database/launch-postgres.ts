@@ -5,7 +5,7 @@ import { type PostgresRunner, SEARCH_PATH } from '#core/database/postgres-binari
 
 /** A fast shutdown writes a checkpoint. After this time an immediate shutdown follows, after which the next start replays the log. */
 const ORPHAN_FAST_SHUTDOWN_S = 10
-/** For an immediate shutdown; a process that hangs longer waits for the disk, and no signal ends that. */
+/** For an immediate shutdown; a process that hangs longer waits for the disk, which no signal interrupts. */
 const ORPHAN_IMMEDIATE_SHUTDOWN_S = 10
 /** The descriptor whose other end only this process holds. */
 const LIFELINE_FD = 3

@@ -100,7 +100,7 @@ async function isRunning(pid: number): Promise<boolean> {
   return state !== undefined && state !== 'Z' && state !== 'X'
 }
 
-/** False when there is no such process (any more). */
+/** False if there is no such process. */
 function send(pid: number, signal: NodeJS.Signals): boolean {
   try {
     process.kill(pid, signal)

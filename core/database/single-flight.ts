@@ -7,7 +7,7 @@ interface SingleFlight {
    * no caller waits for it any more.
    */
   join<T>(key: string, signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T>
-  /** Nobody joins the work that is under way any more: the next who asks starts it afresh. Those who wait get their answer. */
+  /** No later caller joins the running work: the next call of `join` starts it again. Callers that already wait receive its result. */
   forget(): void
   /** Aborts everything that was not forgotten, and waits until it has ended. */
   close(): Promise<void>

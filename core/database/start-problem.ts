@@ -7,7 +7,7 @@ export class StartProblem extends Error {
 }
 
 /** A new database takes 40 MB; its log, and covers, come soon. */
-const ROOM_NEEDED = 'Free some space there (1 GB is a good beginning), or choose another --data-dir.'
+const ROOM_NEEDED = 'Free some space there (at least 1 GB), or choose another --data-dir.'
 
 export const describeFullDisk = (folder: string): string => `The disk of ${folder} is full. ${ROOM_NEEDED}`
 

@@ -28,7 +28,7 @@ export const STATEMENT_LIMITS: StatementLimits = {
   placesPerOwner: 3,
 }
 
-/** A canceled statement ends immediately; one that does not is in code that cannot be interrupted, or the server is blocked. */
+/** A canceled statement normally ends immediately, unless it runs code that cannot be interrupted, or the server is blocked. */
 const CANCEL_MS = 2_000
 
 /** The part of a pg connection that is used here. */

@@ -1,4 +1,4 @@
-/** Gives a place back; calling it again does nothing. */
+/** Releases a place; calling it again does nothing. */
 type Release = () => void
 
 /** A number of places with a limit per owner. The owner who waits longest comes first, except owners at their limit. */
@@ -19,24 +19,24 @@ export function openPlaces({ total, perOwner }: { total: number; perOwner: numbe
     if (left === 0 || own >= perOwner) return null
     left--
     taken.set(owner, own + 1)
-    let isGivenBack = false
+    let isReleased = false
     return () => {
-      if (isGivenBack) return
-      isGivenBack = true
-      giveBack(owner)
+      if (isReleased) return
+      isReleased = true
+      release(owner)
     }
   }
 
-  function giveBack(owner: string): void {
+  function release(owner: string): void {
     left++
     const own = (taken.get(owner) ?? 1) - 1
     if (own === 0) taken.delete(owner)
     else taken.set(owner, own)
     for (const next of waiting) {
-      const release = tryTake(next.owner)
-      if (release === null) continue
+      const place = tryTake(next.owner)
+      if (place === null) continue
       waiting.delete(next)
-      next.give(release)
+      next.give(place)
       return
     }
   }
@@ -44,8 +44,8 @@ export function openPlaces({ total, perOwner }: { total: number; perOwner: numbe
   return {
     tryTake,
     async take(owner, waitMs) {
-      const release = tryTake(owner)
-      if (release || waitMs <= 0) return release
+      const place = tryTake(owner)
+      if (place || waitMs <= 0) return place
       return await new Promise((resolve) => {
         const entry = {
           owner,

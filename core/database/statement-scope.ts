@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** For whom statements run. */
+/** The owner of statements. */
 interface StatementScope {
   /** Whose places they use: the id of a user, or the address of a client that is not signed in. */
   owner: string

@@ -7,7 +7,7 @@ export interface ExportField {
   label: string
   /** Has several values. */
   many?: true
-  /** Differs between users; `progress` shows what they have read. */
+  /** Differs between users; `progress` is what they have read. */
   own?: 'progress' | 'rating'
 }
 
@@ -93,7 +93,7 @@ export type BookExportField = keyof typeof BOOK_EXPORT_FIELDS
 export const SERIES_ANCHOR = 'series_name' satisfies SeriesExportField
 export const BOOK_ANCHOR = 'book_name' satisfies BookExportField
 
-/** What a language model, or a person, needs to choose the next read: audience, content and ratings; no ids and paths. */
+/** What a language model, or a person, needs to choose the next book: audience, content and ratings; no ids and paths. */
 export const CHOICE_OF_SERIES: readonly SeriesExportField[] = [
   ...(['series_name', 'summary', 'status', 'year', 'language', 'authors', 'genres', 'tags', 'actual_book_count'] as const),
   ...(['unread_book_count', 'progress', 'user_rating', 'user_notes', 'community_avg_rating', 'external_ratings'] as const),
@@ -116,7 +116,7 @@ export interface ExportColumns {
   bookFields: readonly BookExportField[]
 }
 
-/** The chosen fields that show what the owner of the export has read. */
+/** The chosen fields that contain what the owner of the export has read. */
 export const progressFields = (chosen: { fields: readonly SeriesExportField[]; bookFields: readonly BookExportField[] }): string[] => [
   ...chosen.fields.filter((name) => isProgress(SERIES_EXPORT_FIELDS[name])),
   ...chosen.bookFields.filter((name) => isProgress(BOOK_EXPORT_FIELDS[name])),

@@ -132,14 +132,14 @@ function markdownOf(value: unknown): string {
 
 const LINE_BREAKS = /[\r\n\v\f\u0085\u2028\u2029]+/g
 
-/** One line of text that renders literally in any place: no markup, no HTML, no link that was not one. */
+/** One line of text that renders literally in any place: without markup, HTML and new links. */
 export function escapeMarkdown(line: string): string {
   return (
     line
       .replaceAll(/[\s\p{Cc}]+/gu, ' ')
       .trim()
       .replaceAll(/[\\`*_{}[\]<>#|~$&]/g, '\\$&')
-      // Only at the beginning do these make a list, a line or a heading of the line above.
+      // At the beginning of a line these start a list or a rule, or turn the previous line into a heading.
       .replace(/^[-+=]/, '\\$&')
       .replace(/^(\d{1,9})([.)])/, '$1\\$2')
       // Renderers turn addresses into links automatically.

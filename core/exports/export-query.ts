@@ -4,7 +4,7 @@ import { visibleTo } from '#core/account/visibility.ts'
 import { BOOK_ANCHOR, type BookExportField, type ExportColumns, SERIES_ANCHOR, type SeriesExportField } from '#core/exports/export-field.ts'
 import type { ExportRecord, ExportRow } from '#core/exports/export-format.ts'
 
-/** Rows per statement: as many of the largest are some megabytes, read in 50 ms of the main thread; usually they are about 20 KB. */
+/** Rows per statement: with the largest records these are some megabytes, read in 50 ms of the main thread; usually about 20 KB. */
 const SERIES_PAGE = 25
 const BOOK_PAGE = 50
 
@@ -14,9 +14,9 @@ const SERIES_NAME = 'coalesce(series.title_sort, series.title) COLLATE carrel_na
 const PRESENT_BOOKS = 'FROM books WHERE books.library_id = series.library_id AND books.series_id = series.id AND books.deleted_at IS NULL'
 const READ = 'EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = books.id AND p.user_id = :userId AND p.completed)'
 
-const namesOf = (bearer: 'series' | 'book', taxonomy: 'genre' | 'tag', id: string) =>
-  `ARRAY(SELECT n.name FROM ${bearer}_${taxonomy}s j JOIN ${taxonomy}s n ON n.id = j.${taxonomy}_id
-     WHERE j.${bearer}_id = ${id} ORDER BY lower(n.name), n.name)`
+const namesOf = (kind: 'series' | 'book', taxonomy: 'genre' | 'tag', id: string) =>
+  `ARRAY(SELECT n.name FROM ${kind}_${taxonomy}s j JOIN ${taxonomy}s n ON n.id = j.${taxonomy}_id
+     WHERE j.${kind}_id = ${id} ORDER BY lower(n.name), n.name)`
 const entriesOf = (table: string, members: string) =>
   `(SELECT coalesce(jsonb_agg(jsonb_build_object(${members}) ORDER BY f.created_at, f.id), '[]') FROM ${table} f WHERE f.series_id = series.id)`
 const myRating = (column: 'rating' | 'notes') =>
@@ -109,7 +109,7 @@ const columnsOf = (kind: 'series' | 'books', { wholePaths }: ExportView): Record
 const selected = (columns: Record<string, string>, keys: Iterable<string>) =>
   [...new Set(keys)].map((key) => `${columns[key]} AS ${key}`).join(', ')
 
-/** For which user, and how paths are shown. */
+/** The user of an export, its libraries, and the form of its paths. */
 interface ExportView {
   userId: string
   libraryIds: readonly string[]
@@ -154,7 +154,7 @@ export async function* listRecords(snapshot: Knex, view: ExportView, columns: Ex
   for (;;) {
     const series: SeriesRow[] = await listSeriesPage(snapshot, view, { fields: type === 'books' ? [SERIES_ANCHOR] : fields, after })
     if (type === 'series') yield series.map((row) => ({ kind: 'series', row }))
-    else yield* withBooks(snapshot, view, { series, bookFields, tellsSeries: type === 'both' })
+    else yield* withBooks(snapshot, view, { series, bookFields, withSeries: type === 'both' })
     if (series.length < SERIES_PAGE) return
     after = series.at(-1) as SeriesRow
   }
@@ -163,7 +163,7 @@ export async function* listRecords(snapshot: Knex, view: ExportView, columns: Ex
 async function* withBooks(
   snapshot: Knex,
   view: ExportView,
-  page: { series: readonly SeriesRow[]; bookFields: readonly BookExportField[]; tellsSeries: boolean },
+  page: { series: readonly SeriesRow[]; bookFields: readonly BookExportField[]; withSeries: boolean },
 ): AsyncGenerator<ExportRecord[]> {
   const seriesIds = page.series.map(({ key_id }) => key_id)
   let done = 0
@@ -172,7 +172,7 @@ async function* withBooks(
     const books: BookRow[] = await listBookPage(snapshot, view, { seriesIds, fields: page.bookFields, after })
     const records: ExportRecord[] = []
     const writeSeriesUpTo = (position: number) => {
-      if (!page.tellsSeries) return
+      if (!page.withSeries) return
       for (const row of page.series.slice(done, position)) records.push({ kind: 'series', row })
       done = Math.max(done, position)
     }

@@ -34,7 +34,7 @@ import type { Log } from '#core/foundation/log.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 
 export const EXPORT_LIMITS = {
-  /** Running exports per user. Each reads a whole library; a user who waits for three has probably made a mistake. */
+  /** Running exports per user. Each reads a whole library; more than three are probably an accident. */
   atOnceMax: 3,
   /** Stored exports per user: as many as a list without pages shows, and old ones describe an outdated library. */
   keptMax: 10,
@@ -232,7 +232,7 @@ function checkPermission(caller: Caller, exportType: ExportType): void {
   if (!caller.permissions.has(needed)) refuse('forbidden', `This needs the permission ${needed}.`, { details: { permission: needed } })
 }
 
-/** Nor may it see the paths of files that another key of the same user exported. */
+/** An API key that may not see file paths may not read them in an export of another key of the same user. */
 function checkPaths(caller: Caller, row: ExportRecordRow): void {
   const includesPaths = row.whole_paths && [...row.fields, ...row.book_fields].some((field) => field === 'path')
   if (!includesPaths || seesWholePaths(caller)) return
@@ -240,7 +240,7 @@ function checkPaths(caller: Caller, row: ExportRecordRow): void {
   refuse('forbidden', why, { details: { permission: 'books-write' } })
 }
 
-/** Nor what its owner has read. */
+/** An API key that may not see the reading progress may not read it in an export either. */
 function checkProgress(caller: Caller, columns: Parameters<typeof progressFields>[0]): void {
   const fields = progressFields(columns)
   if (fields.length > 0 && progressUserId(caller) === null)

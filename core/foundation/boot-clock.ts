@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import os from 'node:os'
 
-/** A clock that runs since the machine booted and that nobody can set: the difference of two readings in one boot is the time that passed. */
+/** A clock that starts when the machine boots and that nobody can set: the difference of two readings within one boot is the elapsed time. */
 export interface BootClock {
-  /** Names the boot; null when the system does not give it. */
+  /** Identifies the boot; null if the system has no such id. */
   bootId: string | null
   bootSeconds: number
 }
@@ -13,7 +13,7 @@ export function readBootClock(): BootClock {
   try {
     bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
   } catch {
-    // Without it, the wall clock must do.
+    // Callers then use the wall clock.
   }
   return { bootId, bootSeconds: os.uptime() }
 }

@@ -1,17 +1,17 @@
 /**
- * Patterns of one library, compiled: whether the entry `name` of a folder is excluded. `prefix` is the folder's path from the root with a slash
- * behind, or empty. The walk does not enter excluded folders, so what is below them needs no asking.
+ * The compiled patterns of one library: whether the entry `name` of a folder is excluded. `prefix` is the folder's path from the root with a trailing
+ * slash, or empty. The walk does not enter excluded folders, so entries below them are never checked.
  */
 export type Excludes = (prefix: string, name: string) => boolean
 
 /** More than anyone writes by hand; each pattern costs a comparison per file. */
 const PATTERNS_MAX = 200
 const PATTERN_LENGTH_MAX = 1_000
-/** `{a,b}{c,d}` multiplies; a hundred variants of one pattern are a mistake. */
+/** `{a,b}{c,d}` multiplies; more than a hundred variants of one pattern are probably an error. */
 const VARIANTS_MAX = 100
 /** Each pair of braces is another pass over all variants. */
 const BRACES_MAX = 50
-/** Variants written out pair by pair, of all patterns together: empty choices make many that have no characters. */
+/** Variants written out pair by pair, of all patterns together: empty choices create many variants without characters. */
 const STEPS_MAX = 20_000
 /** Characters of all variants together: every name of the library is compared with all of them. */
 const EXPANDED_LENGTH_MAX = 100_000
@@ -21,12 +21,12 @@ type Token = { kind: 'text'; text: string } | { kind: 'any' } | { kind: 'star' }
 type Segment = Token[] | null
 
 /**
- * Own code, because libraries (picomatch, minimatch) make expressions that backtrack: `*a*a*b` takes 70 ms for one name of 255 characters, `*a*a*a*b` six
- * seconds, and a library has 100,000 names. Their look-aheads keep them out of engines that do not backtrack.
+ * Own code, because packages (picomatch, minimatch) create expressions that backtrack: `*a*a*b` takes 70 ms for one name of 255 characters, `*a*a*a*b` six
+ * seconds, and a library has 100,000 names. Engines without backtracking do not support their look-aheads.
  *
  * Compiles newline-separated globs: `*`, `?`, `[a-z]`, `{a,b}` and `**`, ignoring case. A pattern without `/` matches a name at any depth,
  * one with `/` a path from the root.
- * @throws Error with a sentence for people when a pattern cannot be understood
+ * @throws Error with a sentence for users if a pattern is invalid
  */
 export function compileExcludes(text: string | null): Excludes {
   const lines = (text ?? '')
@@ -102,7 +102,7 @@ function readTokens(segment: string): Token[] {
       try {
         tokens.push({ kind: 'class', test: new RegExp(`^[${inside}]$`, 'u') })
       } catch (error) {
-        throw new Error(`The exclusion pattern "${segment}" has a range that cannot be: [${inside}].`, { cause: error })
+        throw new Error(`The exclusion pattern "${segment}" has an invalid range: [${inside}].`, { cause: error })
       }
       at = close
     } else tokens.push({ kind: 'text', text: char })
@@ -110,7 +110,7 @@ function readTokens(segment: string): Token[] {
   return tokens
 }
 
-/** Greedy with one way back to the last star, so that no pattern takes more than length times length. */
+/** Greedy; backtracks only to the last star, so that no pattern takes more than length times length steps. */
 function matchesName(tokens: readonly Token[], name: string): boolean {
   return matchesSequence(tokens, [...name], {
     isStar: (token) => token.kind === 'star',

@@ -1,7 +1,7 @@
 import { takeLongestWork } from '#core/foundation/current-work.ts'
 import type { Log } from '#core/foundation/log.ts'
 
-/** A timer that is this late was delayed by work that a person would notice, since everybody had to wait. */
+/** A timer this late was delayed by work that users notice, because all requests had to wait. */
 const STALL_MS = 200
 /** How often to check; a check costs a microsecond. A stall shorter than the limit plus this interval may go unnoticed. */
 const LOOK_MS = 50

@@ -4,7 +4,7 @@ const MEMBER_BYTES = 8
 const STRING_BYTES = 24
 
 /**
- * Estimates how much memory a plain value takes, rather too much than too little: caches are limited by it. A character counts as two bytes, the size
+ * Estimates how much memory a plain value takes, rather too high than too low, because it limits caches. A character counts as two bytes, the size
  * of those beyond Latin-1. The value must be a tree that is no deeper than the stack.
  */
 export function memoryBytes(value: unknown): number {

@@ -3,8 +3,8 @@ const FORBIDDEN = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
 /** Everything but spaces and characters that fonts do not draw (Unicode: Default_Ignorable_Code_Point; U+2800 is a blank Braille cell). */
 const VISIBLE = /[^\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u
 
-/** Whether a text can be a name in lists and menus: one line with at least one visible character. The empty text is for `minLength` to judge. */
+/** Whether a text can be a name in lists and menus: one line with at least one visible character. Accepts the empty text, which `minLength` checks. */
 export const isNameText = (text: string): boolean => text === '' || (VISIBLE.test(text) && text.search(FORBIDDEN) === -1)
 
-/** The name of a file or folder as a name in lists: what users must not enter becomes a space, and a name without visible characters `Untitled`. */
+/** The name of a file or folder as a name in lists: a character that users may not enter becomes a space, a name without visible characters `Untitled`. */
 export const toNameText = (text: string): string => (VISIBLE.test(text) ? text.replace(FORBIDDEN, ' ') : 'Untitled')

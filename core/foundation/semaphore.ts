@@ -1,7 +1,7 @@
-/** Gives a place back; only the first call counts. */
+/** Releases a place; only the first call counts. */
 type Leave = () => void
 
-/** Lets a fixed number of things happen at a time; the rest wait in order of arrival. */
+/** Lets a fixed number of callers run at a time; the others wait in order of arrival. */
 export class Semaphore {
   #free: number
   readonly #waiting = new Set<() => void>()
@@ -10,12 +10,12 @@ export class Semaphore {
     this.#free = places
   }
 
-  /** How many wait for a place. */
+  /** How many callers wait for a place. */
   get waiting(): number {
     return this.#waiting.size
   }
 
-  /** Waits for a place. Rejects with the signal's reason when that aborts meanwhile. */
+  /** Waits for a place. Rejects with the signal's reason if the signal aborts in the meantime. */
   async enter(signal?: AbortSignal): Promise<Leave> {
     signal?.throwIfAborted()
     if (this.#free > 0) this.#free--
@@ -27,7 +27,7 @@ export class Semaphore {
     }
   }
 
-  /** Runs `work` when there is a place; it may call `leave` to give its place to the next before it has ended. Rejects as {@link enter}. */
+  /** Runs `work` when there is a place; `work` may call `leave` to release its place before it ends. Rejects like {@link enter}. */
   async run<Result>(work: (leave: Leave) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     const leave = await this.enter(signal)
     try {
@@ -52,7 +52,7 @@ export class Semaphore {
     })
   }
 
-  /** Hands the place to the next in line, so that nobody who comes later can take it, or sets it free. */
+  /** Passes the place to the caller that has waited longest, so that no later caller can take it; releases it if none waits. */
   #leave(): void {
     const [next] = this.#waiting
     if (next === undefined) {
@@ -64,7 +64,7 @@ export class Semaphore {
   }
 }
 
-/** A {@link Semaphore} for each key, such as a file or a plugin; kept as long as somebody is inside or waits. */
+/** A {@link Semaphore} for each key, such as a file or a plugin; kept as long as a caller runs or waits. */
 export class KeyedSemaphore {
   readonly #places: number
   readonly #byKey = new Map<string, { semaphore: Semaphore; users: number }>()
@@ -74,12 +74,12 @@ export class KeyedSemaphore {
     this.#places = places
   }
 
-  /** How many wait for a place of this key. */
+  /** How many callers wait for a place of this key. */
   waiting(key: string): number {
     return this.#byKey.get(key)?.semaphore.waiting ?? 0
   }
 
-  /** As {@link Semaphore.enter}, by key. */
+  /** Like {@link Semaphore.enter}, by key. */
   async enter(key: string, signal?: AbortSignal): Promise<Leave> {
     const one = this.#byKey.get(key) ?? { semaphore: new Semaphore(this.#places), users: 0 }
     this.#byKey.set(key, one)
@@ -97,7 +97,7 @@ export class KeyedSemaphore {
     }
   }
 
-  /** As {@link Semaphore.run}, by key. */
+  /** Like {@link Semaphore.run}, by key. */
   async run<Result>(key: string, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     const leave = await this.enter(key, signal)
     try {

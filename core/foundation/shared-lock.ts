@@ -1,4 +1,4 @@
-/** A lock that many may share or one may hold exclusively. Waiting callers are served in the order of arrival, so that none waits forever. */
+/** A lock that many callers may share or one may hold exclusively. Waiting callers are served in the order of arrival, so that none waits forever. */
 interface SharedLock {
   /** Runs `work` concurrently with other sharers. Rejects with the signal's reason when the signal aborts while waiting. */
   shared<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>

@@ -1,25 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Anybody may request it at any rate: a second is fresh enough for a load balancer and turns a flood into one check per second. */
+/** Clients may request it at any rate: a second is fresh enough for a load balancer and turns a flood into one check per second. */
 const SHARED_MS = 1_000
 
 /**
  * A check that many may request at the same time and that may hang: only one runs at a time, its result is cached for a second, and callers
  * receive `late` while it takes longer than the deadline.
- * @param options.ask must not throw
+ * @param options.check must not reject
  */
 export function openSharedProbe<T>(options: { check: () => Promise<T>; late: T; deadlineMs: number }): () => Promise<T> {
   // A hanging check must not be followed by more of them, each holding a connection or a thread.
   let running: Promise<T> | null = null
-  let known: { answer: T; goodUntil: number } | null = null
+  let cached: { answer: T; freshUntil: number } | null = null
 
   function settle(answer: T): T {
-    known = { answer, goodUntil: performance.now() + SHARED_MS }
+    cached = { answer, freshUntil: performance.now() + SHARED_MS }
     return answer
   }
 
   return async () => {
-    if (known && performance.now() < known.goodUntil) return known.answer
+    if (cached && performance.now() < cached.freshUntil) return cached.answer
     running ??= options.check().then((answer) => {
       running = null
       return settle(answer)

@@ -10,7 +10,7 @@ export interface Sort<Field extends string> {
 
 /**
  * Parses `<field>` or `<field>,<asc|desc>`; undefined or an empty text means the fallback.
- * @param names every accepted spelling and the field it stands for
+ * @param names every accepted spelling and its field
  * @throws invalid_request for an unknown field or direction: silently sorting by something else would be a wrong answer
  */
 export function readSort<Field extends string>(

@@ -1,10 +1,10 @@
-/** One Ctrl-C reaches a program from the terminal and again from npm and the launcher: what comes this soon is the same one. */
+/** One Ctrl-C reaches a program from the terminal and again from npm and the launcher: signals within this time count as one. */
 const SAME_SIGNAL_MS = 700
-/** 128 + SIGINT, as shells say it. */
+/** 128 + SIGINT, the exit code that shells use. */
 export const QUIT_AT_ONCE = 130
 
 /**
- * Aborts when a signal asks this process to stop, or when its launcher was killed. A second signal ends the process at once.
+ * Aborts when this process receives a signal to stop, or when its launcher was killed. A second signal ends the process at once.
  */
 export function openStopSignal(): AbortSignal {
   const stop = new AbortController()
@@ -18,7 +18,7 @@ export function openStopSignal(): AbortSignal {
   }
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, requestStop)
   process.on('disconnect', requestStop)
-  // A launcher that listens is no reason to stay.
+  // The channel to a launcher must not keep the process running.
   process.channel?.unref()
   return stop.signal
 }

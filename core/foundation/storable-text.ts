@@ -1,4 +1,4 @@
-/** A text that PostgreSQL can store: without the NUL character and halves of surrogate pairs, which names in archives do contain. */
+/** A text that PostgreSQL can store: without the NUL character and unpaired surrogates, which names in archives may contain. */
 export const storable = (text: string) => text.toWellFormed().replaceAll('\0', '\uFFFD')
 
 /** Makes the texts of a JSON value storable; for `JSON.stringify`. */

@@ -5,21 +5,21 @@ export interface Pace {
   burst: number
 }
 
-/** Tolerates floating-point error: a client that waited as long as it was asked to gets its token. */
+/** Tolerates floating-point error: a client that waited for the requested time gets its token. */
 const ROUNDING = 1e-9
 
-/** Tokens that come back with time: at most `burst` can be taken at once, and `perSecond` per second in the long run. */
+/** Tokens that refill over time: at most `burst` can be taken at once, and `perSecond` per second in the long run. */
 export class TokenBucket {
   #tokens: number
   #at: number
 
-  /** A full one. @param now seconds of a clock, the same in every call */
+  /** Creates a full bucket. @param now seconds of a clock, the same in every call */
   constructor({ burst }: Pace, now: number) {
     this.#tokens = burst
     this.#at = now
   }
 
-  /** Adds what has come since the last call, at this pace. */
+  /** Adds the tokens for the time since the last call, at this pace. */
   refill({ perSecond, burst }: Pace, now: number): void {
     this.#tokens = Math.min(burst, this.#tokens + Math.max(0, now - this.#at) * perSecond)
     this.#at = now
@@ -37,7 +37,7 @@ export class TokenBucket {
     return true
   }
 
-  /** Until so many are there, at this pace. */
+  /** Seconds until the bucket has `count` tokens, at this pace. */
   secondsUntil(count: number, { perSecond }: Pace): number {
     return Math.max(0, (count - this.#tokens) / perSecond)
   }

@@ -3,7 +3,7 @@
  * already; checksums follow the entries, because they are known only after reading the file. Sizes are known before, so the total length is known.
  */
 
-/** One entry, with what is known before it is written. */
+/** One entry, with the data that is known before it is written. */
 export interface ZipEntryPlan {
   name: Buffer
   bytes: number

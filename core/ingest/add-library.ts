@@ -16,16 +16,16 @@ const NAME_LENGTH_MAX = 200
  * @throws invalid_value, conflict like createLibrary
  */
 export async function addLibrary(
-  parts: { database: Knex; scans: Scans; rules: Rules; settings: Pick<Settings, 'dataFolder'> },
+  dependencies: { database: Knex; scans: Scans; rules: Rules; settings: Pick<Settings, 'dataFolder'> },
   wanted: { folder: string; name?: string },
 ): Promise<{ library: { id: string; name: string; path: string }; created: boolean }> {
   const folder = path.resolve(wanted.folder)
   const real = await realpath(folder).catch(() => folder)
-  for (const library of await listLibraryPaths(parts.database)) {
+  for (const library of await listLibraryPaths(dependencies.database)) {
     const there = library.path === folder ? real : await realpath(library.path).catch(() => library.path)
     if (there === real) return { library, created: false }
   }
   const name = wanted.name ?? path.basename(folder).slice(0, NAME_LENGTH_MAX)
-  const id = await createLibrary(parts, { name, path: folder })
+  const id = await createLibrary(dependencies, { name, path: folder })
   return { library: { id, name: name.trim(), path: folder }, created: true }
 }

@@ -13,8 +13,8 @@ export interface AnalyzableBook {
   deleted: boolean
 }
 
-/** How many ids a message names; a client that sent 500 wrong ones knows which list it used. */
-const IDS_TOLD_MAX = 5
+/** How many ids a message names; a client that sent 500 wrong ids knows which list it used. */
+const IDS_NAMED_MAX = 5
 
 const COLUMNS = ['books.id', 'books.library_id AS libraryId', 'books.file_name AS fileName', 'books.state'] as const
 
@@ -65,5 +65,5 @@ function refuseMissing(noun: 'book' | 'series', wanted: readonly string[], found
   const known = new Set(found.map(({ id }) => id))
   const missing = wanted.filter((id) => !known.has(id.toLowerCase()))
   if (missing.length === 0) return
-  refuse('not_found', `There is no ${noun} ${missing.slice(0, IDS_TOLD_MAX).join(', ')}, or you may not see it. Nothing was queued.`)
+  refuse('not_found', `There is no ${noun} ${missing.slice(0, IDS_NAMED_MAX).join(', ')}, or you may not see it. Nothing was queued.`)
 }

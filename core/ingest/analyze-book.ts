@@ -21,7 +21,7 @@ import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { openSharedLock } from '#core/foundation/shared-lock.ts'
 import { storable } from '#core/foundation/storable-text.ts'
-import { recordEmbedded, saysSomething } from '#core/ingest/record-embedded.ts'
+import { hasMetadata, recordEmbedded } from '#core/ingest/record-embedded.ts'
 import { listGoneDuplicates, relinkMoved } from '#core/ingest/relink-moved.ts'
 import { beginAlone, forgetSuspects, noteSuspects, recordRefused } from '#core/ingest/suspect-store.ts'
 import { aggregateAfter, aggregateSettled } from '#core/metadata/aggregate-series.ts'
@@ -39,7 +39,7 @@ const TRIES_MAX = 4
 /** A file that changes during analysis is analyzed again this many times; one that is still being copied is left to the next scan. */
 const CHANGES_MAX = 3
 
-interface Parts {
+interface Dependencies {
   database: Knex
   analyze: Analyze
   /** Absolute. */
@@ -76,31 +76,31 @@ export async function queueAnalyses(
 
 /** Registers the handler of `analyze_book` with the queue; call before its start(). */
 export function openBookAnalyses(
-  given: Omit<Parts, 'announcer' | 'dataFolder'> & {
+  given: Omit<Dependencies, 'announcer' | 'dataFolder'> & {
     tasks: TaskQueue
     /** Without it, no events are sent. */
     announcer?: Announcer
     settings: Pick<Settings, 'dataFolder' | 'workers'>
   },
 ): void {
-  const { tasks, settings, ...parts } = given
+  const { tasks, settings, ...dependencies } = given
   // More than there are threads: while threads analyze some books, others are read or written, which is mostly waiting for the disk.
-  tasks.handle('analyze_book', { concurrency: settings.workers * 2 + 4 }, analyzeBook({ ...parts, dataFolder: settings.dataFolder }))
+  tasks.handle('analyze_book', { concurrency: settings.workers * 2 + 4 }, analyzeBook({ ...dependencies, dataFolder: settings.dataFolder }))
 }
 
 /**
  * The handler of `analyze_book`: analyzes one file and writes the result. A bad file is a result, never a failed task; only a disk that does
  * not answer at the moment fails an attempt. A file suspected of having stopped the server or a thread is analyzed alone.
  */
-export function analyzeBook(given: Omit<Parts, 'announcer'> & { announcer?: Announcer }): TaskHandler {
-  const parts: Parts = { announcer: silentAnnouncer, ...given }
+export function analyzeBook(given: Omit<Dependencies, 'announcer'> & { announcer?: Announcer }): TaskHandler {
+  const dependencies: Dependencies = { announcer: silentAnnouncer, ...given }
   const lock = openSharedLock()
   return async (run) => {
     for (let alone = false; ; ) {
-      const analyze = () => analyzeOnce(parts, run, alone)
+      const analyze = () => analyzeOnce(dependencies, run, alone)
       const outcome: Outcome = await (alone ? lock.exclusive(analyze, run.signal) : lock.shared(analyze, run.signal))
       if (outcome === 'done') return
-      // Every turn adds to the suspicion against the file, or analyzes it alone, until it is refused.
+      // Every repetition increases the suspicion count of the file, or analyzes it alone, until the file is refused.
       alone = outcome === 'alone'
     }
   }
@@ -109,70 +109,73 @@ export function analyzeBook(given: Omit<Parts, 'announcer'> & { announcer?: Anno
 /** `alone`: it must not be analyzed concurrently with others; `again`: a thread died while analyzing it, which was recorded. */
 type Outcome = 'done' | 'alone' | 'again'
 
-async function analyzeOnce(parts: Parts, run: TaskRun, alone: boolean): Promise<Outcome> {
-  const book = await findBookToAnalyze(parts.database, run.bookId as string)
+async function analyzeOnce(dependencies: Dependencies, run: TaskRun, alone: boolean): Promise<Outcome> {
+  const book = await findBookToAnalyze(dependencies.database, run.bookId as string)
   if (!book) return 'done'
   // A deep scan forces too, but nobody requested this file in particular.
   const retry = run.params.force === true && run.params.verifyPages !== true
   const manner = mannerOf(book.suspicion, { taskId: run.id, retry })
   if (manner === 'alone' && !alone) return 'alone'
-  if (manner === 'alone') await beginAlone(parts.database, book.id, run.id)
-  return await duringWork('file', nameOfFile(book), () => analyzeFound(parts, run, { book, refused: manner === 'refused' }))
+  if (manner === 'alone') await beginAlone(dependencies.database, book.id, run.id)
+  return await duringWork('file', nameOfFile(book), () => analyzeFound(dependencies, run, { book, refused: manner === 'refused' }))
 }
 
 /** The name of a file in the report of a stall; long names lose their beginning, so the id comes last. */
 const nameOfFile = ({ path, id }: BookToAnalyze) => `${path} (book ${id})`
 
-async function analyzeFound(parts: Parts, run: TaskRun, { book, refused }: { book: BookToAnalyze; refused: boolean }): Promise<Outcome> {
-  const { database } = parts
+async function analyzeFound(
+  dependencies: Dependencies,
+  run: TaskRun,
+  { book, refused }: { book: BookToAnalyze; refused: boolean },
+): Promise<Outcome> {
   const known: FileVersion = { bytes: book.file_size, mtimeNs: book.file_mtime_ns }
   const before = book.deleted ? null : await readVersion(book.path, known)
-  if (before === null && !book.deleted) return await reportVanished(parts, book)
+  if (before === null && !book.deleted) return await reportVanished(dependencies, book)
   if (book.suspicion && refused) {
     // Its series is not aggregated here: the data of the file may have stopped the server, not the file itself.
-    await recordRefused(database, book.id, describeRefusal(book.suspicion))
-    parts.announcer.soon(announcementsOf(book, book.id, { seriesId: book.series_id, changed: ['analysisErrors'] }))
+    await recordRefused(dependencies.database, book.id, describeRefusal(book.suspicion))
+    dependencies.announcer.soon(announcementsOf(book, book.id, { seriesId: book.series_id, changed: ['analysisErrors'] }))
     return 'done'
   }
   const isFinished = before && run.params.force !== true && !book.retry_due && book.state !== 'pending' && isSameVersion(before, known)
-  if (before && !isFinished) return await analyzeUntilStill(parts, run, { book, known, before })
+  if (before && !isFinished) return await analyzeUntilStill(dependencies, run, { book, known, before })
   // Finished before a crash, or queued twice: a server that was killed may have written the book and not its series.
-  await aggregateSettled(database, book.series_id)
+  await aggregateSettled(dependencies.database, book.series_id)
   return 'done'
 }
 
 /** Analyzes the file until it does not change in between, and writes the result. */
 async function analyzeUntilStill(
-  parts: Parts,
+  dependencies: Dependencies,
   run: TaskRun,
   { book, known, before }: { book: BookToAnalyze; known: FileVersion; before: FileVersion },
 ): Promise<'done' | 'again'> {
-  const { database } = parts
   const verifyPages = run.params.verifyPages === true
   let facts = before
   for (let change = 0; ; change++) {
     run.signal.throwIfAborted()
-    const analysis = await analyzeOrDescribe(parts, { root: book.library_path, path: book.path, verifyPages }, run.signal)
+    const analysis = await analyzeOrDescribe(dependencies, { root: book.library_path, path: book.path, verifyPages }, run.signal)
     noteWork()
     const death = deathAmong(analysis.problems)
     if (death !== null) {
-      await noteSuspects(database, { bookIds: [book.id] }, death)
+      await noteSuspects(dependencies.database, { bookIds: [book.id] }, death)
       return 'again'
     }
     const after = await readVersion(book.path, known)
-    if (after === null) return await reportVanished(parts, book)
+    if (after === null) return await reportVanished(dependencies, book)
     const settled = isSameVersion(facts, after) && (analysis.file === null || analysis.file.mtimeNs === after.mtimeNs)
     if (settled) refuseToGiveUp(analysis, run.attempt)
-    if (!settled || !(await record(parts, book, { facts: after, known, analysis }))) {
+    if (!settled || !(await record(dependencies, book, { facts: after, known, analysis }))) {
       if (change < CHANGES_MAX) {
         facts = (await readVersion(book.path, known)) ?? after
         continue
       }
       const message =
         'The file changed several times while it was read, like a file that is still being copied. Scan again when it is complete.'
-      await record(parts, book, { facts: after, known, analysis: failedAnalysis({ type: 'other', message, fatal: true }), isStill: false })
+      const failed = failedAnalysis({ type: 'other', message, fatal: true })
+      await record(dependencies, book, { facts: after, known, analysis: failed, isStill: false })
     }
-    if (book.suspicion) await forgetSuspects(database, [book.id])
+    if (book.suspicion) await forgetSuspects(dependencies.database, [book.id])
     return 'done'
   }
 }
@@ -188,19 +191,19 @@ function refuseToGiveUp(analysis: Analysis, attempt: number): void {
  * Leaves a book whose file is missing to the next scan: only a scan of the whole library can distinguish a deleted file from a missing
  * disk, which affects thousands of files while thousands of analyses are queued.
  */
-async function reportVanished({ database }: Parts, book: BookToAnalyze): Promise<'done'> {
+async function reportVanished({ database }: Dependencies, book: BookToAnalyze): Promise<'done'> {
   await forgetFolder(database, book)
   return 'done'
 }
 
 /** @throws only when the task was canceled or the server stops; any other error becomes a problem of the book */
-async function analyzeOrDescribe(parts: Parts, request: AnalysisRequest, signal: AbortSignal): Promise<Analysis> {
+async function analyzeOrDescribe(dependencies: Dependencies, request: AnalysisRequest, signal: AbortSignal): Promise<Analysis> {
   try {
     // The pool applies the deadline and the memory limit, from the moment when a thread takes the file.
-    return await parts.analyze(request, { signal })
+    return await dependencies.analyze(request, { signal })
   } catch (error) {
     if (signal.aborted) throw error
-    parts.log.error({ err: error, path: request.path }, 'An analysis failed unexpectedly')
+    dependencies.log.error({ err: error, path: request.path }, 'An analysis failed unexpectedly')
     return failedAnalysis({
       type: 'other',
       message: 'The analysis of this file failed because of an error in the server.',
@@ -224,9 +227,9 @@ interface Done {
 class FileChanged extends Error {}
 
 /** @returns false when the file has changed since the analysis: nothing was written */
-async function record(parts: Parts, book: BookToAnalyze, done: Done): Promise<boolean> {
+async function record(dependencies: Dependencies, book: BookToAnalyze, done: Done): Promise<boolean> {
   try {
-    await recordStill(parts, book, done)
+    await recordStill(dependencies, book, done)
     return true
   } catch (error) {
     if (error instanceof FileChanged) return false
@@ -234,8 +237,8 @@ async function record(parts: Parts, book: BookToAnalyze, done: Done): Promise<bo
   }
 }
 
-async function recordStill(parts: Parts, book: BookToAnalyze, done: Done): Promise<void> {
-  const { database } = parts
+async function recordStill(dependencies: Dependencies, book: BookToAnalyze, done: Done): Promise<void> {
+  const { database } = dependencies
   const { facts, known, analysis } = done
   const { file } = analysis
   const problem = file === null ? analysis.problems.find(({ fatal }) => fatal) : undefined
@@ -243,12 +246,12 @@ async function recordStill(parts: Parts, book: BookToAnalyze, done: Done): Promi
   if (problem && isKnownContent(book, facts, known)) {
     // The file has not changed: its recorded data is worth more than what could not be read now.
     await recordUnreadable(database, { bookId: book.id, mtimeNs: facts.mtimeNs, retryDue, problem })
-    parts.announcer.soon(announcementsOf(book, book.id, { seriesId: book.series_id, changed: ['analysisErrors'] }))
+    dependencies.announcer.soon(announcementsOf(book, book.id, { seriesId: book.series_id, changed: ['analysisErrors'] }))
   } else {
     const { due, announcements } =
-      (await recordMoved(parts, book, done)) ?? (await write(parts, database, { ...done, book, bookId: book.id, retryDue }))
+      (await recordMoved(dependencies, book, done)) ?? (await write(dependencies, database, { ...done, book, bookId: book.id, retryDue }))
     // After the commit.
-    parts.announcer.soon(announcements)
+    dependencies.announcer.soon(announcements)
     for (const seriesId of due) await aggregateSettled(database, seriesId)
   }
   // After the row, so that a scan which records the folder in between still finds the retry there.
@@ -282,23 +285,19 @@ const isKnownContent = (book: BookToAnalyze, facts: FileVersion, known: FileVers
   book.file_hash !== null && book.state !== 'pending' && isSameVersion(facts, known)
 
 /** If the file is a book that was moved here, updates its row with the new path and the analysis, both or neither; otherwise null. */
-async function recordMoved(parts: Parts, book: BookToAnalyze, done: Done): Promise<Written | null> {
+async function recordMoved(dependencies: Dependencies, book: BookToAnalyze, done: Done): Promise<Written | null> {
   const { file } = done.analysis
   // Only a file that was never analyzed can be a moved one.
   if (book.file_hash !== null || file === null) return null
-  for (const duplicate of await listGoneDuplicates(parts.database, book, file.sha256)) {
-    const relinked = await parts.database.transaction(async (trx) => {
+  for (const duplicate of await listGoneDuplicates(dependencies.database, book, file.sha256)) {
+    const relinked = await dependencies.database.transaction(async (trx) => {
       const moved = await relinkMoved(trx, book, duplicate)
       if (!moved) return null
       // The book's data came with its row, and so did the locks.
       const known = await findBookToAnalyze(trx, duplicate.id)
       const { described = true, cover_locked = false } = known ?? {}
-      const written = await write(parts, trx, {
-        ...done,
-        book: { ...book, described, cover_locked },
-        bookId: duplicate.id,
-        retryDue: false,
-      })
+      const what = { ...done, book: { ...book, described, cover_locked }, bookId: duplicate.id, retryDue: false }
+      const written = await write(dependencies, trx, what)
       if (moved.leftSeriesId === null) return written
       // It no longer contributes to the series that it left.
       if (described) await aggregateAfter(trx, moved.leftSeriesId)
@@ -311,7 +310,7 @@ async function recordMoved(parts: Parts, book: BookToAnalyze, done: Done): Promi
 
 /** One transaction; it locks the row before writing the cover file, so that of two analyses the later one never has the cover of the other. */
 async function write(
-  parts: Parts,
+  dependencies: Dependencies,
   database: Knex,
   what: Done & { book: BookToAnalyze; bookId: string; retryDue: boolean },
 ): Promise<Written> {
@@ -323,19 +322,19 @@ async function write(
     if (!(await lockBook(trx, bookId))) return null
     const now = isStill ? await readVersion(book.path, known) : facts
     if (now === null || !isSameVersion(now, facts)) throw new FileChanged()
-    const row = await rowOf(parts, what)
+    const row = await rowOf(dependencies, what)
     const recorded = withMetadata ? await writeWithMetadata(trx, book, row, analysis.embedded) : await recordAnalyzed(trx, row)
-    if (row.coverHash === null) await removeCovers(parts.dataFolder, [bookId])
+    if (row.coverHash === null) await removeCovers(dependencies.dataFolder, [bookId])
     return recorded
   })
   if (written !== null)
     return { due: written.aggregateDue ? [written.seriesId] : [], announcements: announcementsOf(book, bookId, written) }
-  await removeCovers(parts.dataFolder, [bookId])
+  await removeCovers(dependencies.dataFolder, [bookId])
   return { due: [], announcements: [] }
 }
 
 /** The columns of an analysis; its cover is then in the data folder. */
-async function rowOf({ dataFolder, log }: Parts, what: Parameters<typeof write>[2]): Promise<AnalyzedBook> {
+async function rowOf({ dataFolder, log }: Dependencies, what: Parameters<typeof write>[2]): Promise<AnalyzedBook> {
   const { book, bookId, facts, analysis, retryDue } = what
   const problems = uniqueByType(analysis.problems)
   let coverHash: string | null = null
@@ -374,7 +373,7 @@ async function rowOf({ dataFolder, log }: Parts, what: Parameters<typeof write>[
  */
 function isToCompare(book: BookToAnalyze, { embedded, problems }: Analysis): boolean {
   if (problems.some(({ fatal }) => fatal)) return false
-  if (saysSomething(embedded, book.book_strategy)) return true
+  if (hasMetadata(embedded, book.book_strategy)) return true
   return book.described && !problems.some(({ type }) => type === 'metadata')
 }
 

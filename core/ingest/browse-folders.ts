@@ -39,22 +39,22 @@ export const BrowsedFolder = Type.Object(
 )
 export type BrowsedFolder = Static<typeof BrowsedFolder>
 
-interface Parts {
+interface Dependencies {
   database: Knex
   settings: Pick<Settings, 'dataFolder' | 'filesystemRoots'>
 }
 
 const isAtOrBelow = (path: string, folder: string) => path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`)
 
-/** Which folders may be browsed. */
-interface Jail {
+/** The folders that may be browsed. */
+interface AllowedFolders {
   /** As given, if they exist. */
   roots: string[]
   /** Whether a path without links may be browsed. */
   allows(realPath: string): boolean
 }
 
-async function openJail({ database, settings }: Parts): Promise<Jail> {
+async function readAllowedFolders({ database, settings }: Dependencies): Promise<AllowedFolders> {
   const usual = async () => [...(await listLibraryPaths(database)).map(({ path }) => path), os.homedir(), ...USUAL_ROOTS]
   const named = settings.filesystemRoots.length > 0 ? settings.filesystemRoots : await usual()
   const data = await realpath(settings.dataFolder).catch(() => resolve(settings.dataFolder))
@@ -73,8 +73,8 @@ async function realRoot(root: string): Promise<string | null> {
 }
 
 /** The folders where the search for a library begins. */
-export async function listRootFolders(parts: Parts): Promise<FileSystemEntry[]> {
-  const { roots } = await openJail(parts)
+export async function listRootFolders(dependencies: Dependencies): Promise<FileSystemEntry[]> {
+  const { roots } = await readAllowedFolders(dependencies)
   const entries = await Promise.all(
     roots.map(async (path) => ({ name: path, path, isDirectory: true, isReadable: await isReadable(path, true) })),
   )
@@ -86,21 +86,21 @@ export async function listRootFolders(parts: Parts): Promise<FileSystemEntry[]> 
  * @param wanted absolute; by default the home folder, or the first folder that may be browsed
  * @throws invalid_request for a path that is not absolute; forbidden outside of the roots; not_found; unavailable when it cannot be read
  */
-export async function browseFolder(parts: Parts, wanted: string | undefined): Promise<BrowsedFolder> {
-  const jail = await openJail(parts)
+export async function browseFolder(dependencies: Dependencies, wanted: string | undefined): Promise<BrowsedFolder> {
+  const allowed = await readAllowedFolders(dependencies)
   const home = os.homedir()
-  const path = resolve(wanted ?? (jail.allows(home) ? home : (jail.roots[0] ?? home)))
+  const path = resolve(wanted ?? (allowed.allows(home) ? home : (allowed.roots[0] ?? home)))
   if (wanted !== undefined && (!isAbsolute(wanted) || wanted.includes('\0')))
     refuse('invalid_request', 'The path must be absolute, such as /srv/media.', {
       details: [{ path: '/path', message: 'is not absolute' }],
     })
-  const isNamed = (one: string) => jail.allows(one) || jail.roots.some((root) => isAtOrBelow(one, root))
+  const isNamed = (one: string) => allowed.allows(one) || allowed.roots.some((root) => isAtOrBelow(one, root))
   // Before any access to the disk: a caller must not learn whether other paths exist.
   if (!isNamed(path))
-    refuse('forbidden', `"${path}" is outside of the folders that may be browsed: ${jail.roots.join(', ') || 'there are none'}.`)
-  const folder = await openFolderInside(path, jail.allows).catch((error: unknown) => refuseFolder(path, error))
+    refuse('forbidden', `"${path}" is outside of the folders that may be browsed: ${allowed.roots.join(', ') || 'there are none'}.`)
+  const folder = await openFolderInside(path, allowed.allows).catch((error: unknown) => refuseFolder(path, error))
   try {
-    const entries = await readEntries(folder.path, path, jail)
+    const entries = await readEntries(folder.path, path, allowed)
     const parent = dirname(path)
     return { currentPath: path, parentPath: parent !== path && isNamed(parent) ? parent : null, entries }
   } catch (error) {
@@ -127,7 +127,7 @@ function refuseFolder(path: string, error: unknown): never {
 }
 
 /** @param openPath the path of the open folder @param path its path for messages */
-async function readEntries(openPath: string, path: string, jail: Jail): Promise<FileSystemEntry[]> {
+async function readEntries(openPath: string, path: string, allowed: AllowedFolders): Promise<FileSystemEntry[]> {
   const folders: Dirent[] = []
   const others: Dirent[] = []
   let read = 0
@@ -141,7 +141,9 @@ async function readEntries(openPath: string, path: string, jail: Jail): Promise<
   const entries: FileSystemEntry[] = []
   for (let start = 0; start < listed.length; start += AT_ONCE) {
     const some = await Promise.all(
-      listed.slice(start, start + AT_ONCE).map((entry) => describeEntry(join(openPath, entry.name), join(path, entry.name), entry, jail)),
+      listed
+        .slice(start, start + AT_ONCE)
+        .map((entry) => describeEntry(join(openPath, entry.name), join(path, entry.name), entry, allowed)),
     )
     entries.push(...some.filter((entry) => entry !== null))
   }
@@ -149,9 +151,9 @@ async function readEntries(openPath: string, path: string, jail: Jail): Promise<
 }
 
 /** Null for entries that are not listed: a link to elsewhere or to nothing, and the data folder. */
-async function describeEntry(openPath: string, path: string, entry: Dirent, jail: Jail): Promise<FileSystemEntry | null> {
+async function describeEntry(openPath: string, path: string, entry: Dirent, allowed: AllowedFolders): Promise<FileSystemEntry | null> {
   const realPath = await realpath(openPath).catch(() => null)
-  if (realPath === null || !jail.allows(realPath)) return null
+  if (realPath === null || !allowed.allows(realPath)) return null
   const facts = entry.isSymbolicLink() ? await stat(realPath).catch(() => null) : entry
   if (facts === null || !(facts.isDirectory() || facts.isFile())) return null
   const isDirectory = facts.isDirectory()

@@ -27,12 +27,12 @@ import type { Settings } from '#core/settings/settings.ts'
  * @throws invalid_value when the folder cannot be a library or a value is invalid; conflict when it overlaps another library
  */
 export async function createLibrary(
-  parts: { database: Knex; scans: Scans; rules: Rules; settings: Pick<Settings, 'dataFolder'> },
+  dependencies: { database: Knex; scans: Scans; rules: Rules; settings: Pick<Settings, 'dataFolder'> },
   request: CreateLibraryRequest,
 ): Promise<string> {
-  const { database, scans } = parts
-  await checkRules(parts.rules, request)
-  const path = await checkFolder(request.path, parts.settings)
+  const { database, scans } = dependencies
+  await checkRules(dependencies.rules, request)
+  const path = await checkFolder(request.path, dependencies.settings)
   const change = changeOf(request)
   const { seriesStrategy } = request
   const libraryId = await withLibraryLock(database, async (trx) => {
@@ -82,12 +82,12 @@ const STOP_MS_MAX = 20_000
  * @throws not_found; unavailable when its scan does not stop in time, or other work uses its books
  */
 export async function removeLibrary(
-  parts: { database: Knex; scans: Scans; dataFolder: string; stopMsMax?: number },
+  dependencies: { database: Knex; scans: Scans; dataFolder: string; stopMsMax?: number },
   libraryId: string,
 ): Promise<void> {
-  const { database, scans, dataFolder, stopMsMax = STOP_MS_MAX } = parts
+  const { database, scans, dataFolder, stopMsMax = STOP_MS_MAX } = dependencies
   const until = Date.now() + stopMsMax
-  // Each time again: a scan that is about to stop may have queued more analyses.
+  // Again: a scan that was about to stop may have queued more analyses. `cancel` itself waits some seconds for an active scan, so this loop is not busy.
   do await scans.cancel(libraryId)
   while (Date.now() < until && (await findActiveScan(database, libraryId)))
   if (await findActiveScan(database, libraryId)) refuseRemoval('its scan has not stopped yet')

@@ -11,24 +11,29 @@ async function checkLibrary(database: Knex, libraryId: string): Promise<void> {
 
 /** Queues the analysis of a library's books; returns the task that does this. @throws not_found */
 export async function requestAnalysis(
-  parts: { database: Knex; tasks: TaskQueue },
+  dependencies: { database: Knex; tasks: TaskQueue },
   libraryId: string,
   scope: AnalysisScope,
 ): Promise<{ taskId: string }> {
-  await checkLibrary(parts.database, libraryId)
-  const { taskId } = await parts.tasks.add({ type: 'analyze_library', libraryId, dedupeKey: `${libraryId}:${scope}`, params: { scope } })
+  await checkLibrary(dependencies.database, libraryId)
+  const { taskId } = await dependencies.tasks.add({
+    type: 'analyze_library',
+    libraryId,
+    dedupeKey: `${libraryId}:${scope}`,
+    params: { scope },
+  })
   return { taskId }
 }
 
 /** Purges the deleted books of a library in a task. @throws not_found */
-export async function requestPurge(parts: { database: Knex; tasks: TaskQueue }, libraryId: string): Promise<{ taskId: string }> {
-  await checkLibrary(parts.database, libraryId)
-  const { taskId } = await parts.tasks.add({ type: 'purge_deleted', libraryId, dedupeKey: libraryId })
+export async function requestPurge(dependencies: { database: Knex; tasks: TaskQueue }, libraryId: string): Promise<{ taskId: string }> {
+  await checkLibrary(dependencies.database, libraryId)
+  const { taskId } = await dependencies.tasks.add({ type: 'purge_deleted', libraryId, dedupeKey: libraryId })
   return { taskId }
 }
 
 /** Purges the deleted books of a library immediately; returns how many. @throws not_found */
-export async function purgeDeletedOf(parts: { database: Knex; dataFolder: string }, libraryId: string): Promise<number> {
-  await checkLibrary(parts.database, libraryId)
-  return await purgeDeleted(parts, libraryId)
+export async function purgeDeletedOf(dependencies: { database: Knex; dataFolder: string }, libraryId: string): Promise<number> {
+  await checkLibrary(dependencies.database, libraryId)
+  return await purgeDeleted(dependencies, libraryId)
 }

@@ -13,7 +13,7 @@ import {
 } from '#core/ingest/scan-store.ts'
 import type { TaskRun } from '#core/tasks/task.ts'
 
-/** What the walk has seen, and what was recorded of the library before. */
+/** What the walk has found, and the state of the library before. */
 interface Walked {
   run: TaskRun
   library: ScannedLibrary

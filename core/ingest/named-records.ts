@@ -5,9 +5,9 @@ import { refuse } from '#core/foundation/errors.ts'
 import { listVisibleBookIds } from '#core/metadata/book-metadata-query.ts'
 import { listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
 
-/** Checks what a request for tasks names: one unknown or hidden id, and no task is added. */
+/** Checks the ids in a request for tasks: if one is unknown or hidden, no task is added. */
 
-/** The ids as the database writes them, in their order, each once. @throws not_found when one is unknown or hidden */
+/** The ids in the spelling of the database, sorted and without duplicates. @throws not_found if one is unknown or hidden */
 export async function getVisible(
   database: Knex,
   caller: Caller,

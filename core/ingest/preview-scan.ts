@@ -24,12 +24,12 @@ const RETRY_SECONDS = 10
 /** Running previews by user. */
 const running = new Map<string, number>()
 
-interface PreviewParts {
+interface PreviewDependencies {
   database: Knex
   settings: Pick<Settings, 'dataFolder'>
 }
 
-interface PreviewAsk {
+interface PreviewRequest {
   userId: string
   folder: string
 }
@@ -53,7 +53,11 @@ interface DetectedSeries {
  * What a scan of a folder would find, without storing anything.
  * @throws invalid_value when the folder cannot be a library; conflict when it overlaps one; rate_limit_exceeded and unavailable when too many run
  */
-export async function previewScan(parts: PreviewParts, { userId, folder }: PreviewAsk, signal: AbortSignal): Promise<Preview> {
+export async function previewScan(
+  dependencies: PreviewDependencies,
+  { userId, folder }: PreviewRequest,
+  signal: AbortSignal,
+): Promise<Preview> {
   const mine = running.get(userId) ?? 0
   const all = [...running.values()].reduce((sum, count) => sum + count, 0)
   if (mine >= PREVIEW_LIMITS.ofOneMax)
@@ -64,7 +68,7 @@ export async function previewScan(parts: PreviewParts, { userId, folder }: Previ
     refuse('unavailable', 'A disk of the server does not answer; previews are refused until it does. Check the network drives.')
   running.set(userId, mine + 1)
   try {
-    return await preview(parts, folder, signal)
+    return await preview(dependencies, folder, signal)
   } finally {
     const left = (running.get(userId) ?? 1) - 1
     if (left > 0) running.set(userId, left)
@@ -72,7 +76,7 @@ export async function previewScan(parts: PreviewParts, { userId, folder }: Previ
   }
 }
 
-async function preview({ database, settings }: PreviewParts, folder: string, signal: AbortSignal): Promise<Preview> {
+async function preview({ database, settings }: PreviewDependencies, folder: string, signal: AbortSignal): Promise<Preview> {
   const root = await checkFolder(folder, settings)
   await refuseOverlap(database, root, null)
   const found = new Map<string, DetectedSeries>()

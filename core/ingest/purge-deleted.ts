@@ -5,7 +5,7 @@ import { deleteMarkedBooks, type LongMissed } from '#core/catalog/library-store.
 import { clearCoverOrphans } from '#core/metadata/clear-cover-orphans.ts'
 import { checkSeries } from '#core/metadata/series-metadata-query.ts'
 
-interface Parts {
+interface Dependencies {
   database: Knex
   dataFolder: string
 }
@@ -16,7 +16,7 @@ interface Parts {
  * @param options.longMissed purges only books that two complete scans found missing; otherwise all of them, because a user requested it
  */
 export async function purgeDeleted(
-  { database, dataFolder }: Parts,
+  { database, dataFolder }: Dependencies,
   libraryId: string,
   signal?: AbortSignal,
   options: { longMissed?: LongMissed } = {},
@@ -28,7 +28,7 @@ export async function purgeDeleted(
 }
 
 /** The same for one series, at a user's request; returns how many books were purged. @throws not_found */
-export async function purgeDeletedOfSeries({ database, dataFolder }: Parts, caller: Caller, seriesId: string): Promise<number> {
+export async function purgeDeletedOfSeries({ database, dataFolder }: Dependencies, caller: Caller, seriesId: string): Promise<number> {
   const id = await checkSeries(database, caller, seriesId)
   const purged = await deleteAll(database, { seriesId: id }, {})
   if (purged > 0) await deleteSeriesWhenEmpty(database, id)

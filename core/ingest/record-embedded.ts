@@ -28,7 +28,7 @@ interface EmbeddedRecord {
 }
 
 /** Whether a file contains any metadata that is stored. */
-export const saysSomething = ({ title, ...more }: Embedded, bookStrategy: string): boolean =>
+export const hasMetadata = ({ title, ...more }: Embedded, bookStrategy: string): boolean =>
   Object.keys(more).length > 0 || embeddedTitle({ strategy: bookStrategy, embedded: title }) !== undefined
 
 /**

@@ -37,7 +37,7 @@ export async function listBooksWithContent(
  * rows has changed in the meantime.
  */
 export async function relinkBook(trx: Knex.Transaction, found: NewBook, duplicate: Duplicate): Promise<SeriesIds | null> {
-  // One move at a time in a library: several books of one renamed folder would wait for each other's rows in a circle.
+  // One move at a time in a library: several moves of books from one renamed folder would deadlock.
   await trx.raw('SELECT 1 FROM libraries WHERE id = ? FOR NO KEY UPDATE', [found.library_id])
   const { rows } = await trx.raw('SELECT id, path, series_id FROM books WHERE id = ANY(?::uuid[]) ORDER BY id FOR UPDATE', [
     [found.id, duplicate.id],
@@ -51,13 +51,13 @@ export async function relinkBook(trx: Knex.Transaction, found: NewBook, duplicat
     [fresh.id],
   )
   const { title, number, volume, chapter, ...place } = taken[0]
-  // Where metadata is kept it says by whom the title was given; the analysis compares it with the new name.
+  // Stored metadata has the source of the title, which the analysis compares with the new name.
   const described = await trx('book_metadata').where('book_id', old.id).first('book_id')
   const named = described ? {} : { title, number, volume, chapter }
   await trx('books')
     .where('id', old.id)
     .update({ ...place, ...named, deleted_at: null, updated_at: trx.fn.now() })
-  // Should the file come back to where it was, it must be looked at there.
+  // If the file returns to its old place, the next scan must compare it there.
   await trx('scanned_folders')
     .where({ library_id: found.library_id, path: folderOf(found.library_path, old.path) })
     .delete()

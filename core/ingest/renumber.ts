@@ -16,7 +16,7 @@ const STEP = 200
 const NUMBERS = ['number', 'volume', 'chapter']
 const FIRST = '00000000-0000-0000-0000-000000000000'
 
-interface Parts {
+interface Dependencies {
   database: Knex
   tasks: TaskQueue
 }
@@ -29,10 +29,10 @@ interface Tally {
 }
 
 /** Queues the renumbering of the books of a series from their file names. @throws not_found */
-export async function renumberSeries(parts: Parts, caller: Caller, seriesId: string): Promise<{ taskId: string }> {
-  const [id = ''] = await getVisible(parts.database, caller, { kind: 'series', ids: [seriesId] })
-  const [place] = await listPlaces(parts.database, [id])
-  const { taskId } = await parts.tasks.add({
+export async function renumberSeries(dependencies: Dependencies, caller: Caller, seriesId: string): Promise<{ taskId: string }> {
+  const [id = ''] = await getVisible(dependencies.database, caller, { kind: 'series', ids: [seriesId] })
+  const [place] = await listPlaces(dependencies.database, [id])
+  const { taskId } = await dependencies.tasks.add({
     type: 'renumber_series',
     ...(place && { libraryId: place.libraryId }),
     seriesId: id,
@@ -43,18 +43,18 @@ export async function renumberSeries(parts: Parts, caller: Caller, seriesId: str
 
 /** The same for many series; if one is unknown or hidden, none is queued. @throws not_found */
 export async function renumberManySeries(
-  parts: Parts,
+  dependencies: Dependencies,
   caller: Caller,
   seriesIds: readonly string[],
 ): Promise<{ taskId: string; message: string }> {
-  const ids = await getVisible(parts.database, caller, { kind: 'series', ids: seriesIds })
+  const ids = await getVisible(dependencies.database, caller, { kind: 'series', ids: seriesIds })
   const dedupeKey = createHash('sha256').update(ids.join()).digest('hex')
-  const { taskId } = await parts.tasks.add({ type: 'renumber_series_batch', dedupeKey, params: { seriesIds: ids } })
+  const { taskId } = await dependencies.tasks.add({ type: 'renumber_series_batch', dedupeKey, params: { seriesIds: ids } })
   return { taskId, message: `Renumbering of the books of ${ids.length} series is queued.` }
 }
 
 /** Registers the handlers with the queue; call before its start(). */
-export function openRenumbering({ database, tasks }: Parts): void {
+export function openRenumbering({ database, tasks }: Dependencies): void {
   const renumber = (idsOf: (run: TaskRun) => string[]): TaskHandler => {
     return async (run) => {
       const tally: Tally = { processed: 0, changed: 0, skipped: 0 }

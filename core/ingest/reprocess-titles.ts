@@ -22,7 +22,7 @@ const TASK_SERIES_MAX = 500
 /** Changes that a task lists; users look at some of them, and correct their rules. */
 const RESULTS_MAX = 100
 
-interface Parts {
+interface Dependencies {
   database: Knex
   tasks: TaskQueue
 }
@@ -60,16 +60,16 @@ interface Tally {
   results: TitleResult[]
 }
 
-/** Queues making the title of one series from its folder name again. @throws not_found */
+/** Queues a task that derives the title of one series from its folder name again. @throws not_found */
 export async function reprocessTitle(
-  parts: Parts,
+  dependencies: Dependencies,
   caller: Caller,
   request: ReprocessRequest & { seriesId: string },
 ): Promise<Reprocessing> {
-  const [seriesId] = await getVisible(parts.database, caller, { kind: 'series', ids: [request.seriesId] })
-  const [place] = await listPlaces(parts.database, [seriesId as string])
+  const [seriesId] = await getVisible(dependencies.database, caller, { kind: 'series', ids: [request.seriesId] })
+  const [place] = await listPlaces(dependencies.database, [seriesId as string])
   const dryRun = request.dryRun ?? false
-  const { taskId, created } = await parts.tasks.add({
+  const { taskId, created } = await dependencies.tasks.add({
     type: 'reprocess_series_title',
     ...(place && { libraryId: place.libraryId }),
     seriesId: seriesId as string,
@@ -80,11 +80,14 @@ export async function reprocessTitle(
 }
 
 /** The same for all series of a library. @throws not_found */
-export async function reprocessLibraryTitles(parts: Parts, request: ReprocessRequest & { libraryId: string }): Promise<Reprocessing> {
+export async function reprocessLibraryTitles(
+  dependencies: Dependencies,
+  request: ReprocessRequest & { libraryId: string },
+): Promise<Reprocessing> {
   const { libraryId, dryRun = false } = request
-  const library = await getLibraryRow(parts.database, libraryId)
+  const library = await getLibraryRow(dependencies.database, libraryId)
   const task = { type: 'reprocess_series_titles', libraryId: library.id, dedupeKey: `${library.id}:${dryRun}`, params: { dryRun } } as const
-  return describe([await parts.tasks.add(task)], null)
+  return describe([await dependencies.tasks.add(task)], null)
 }
 
 /**
@@ -92,18 +95,18 @@ export async function reprocessLibraryTitles(parts: Parts, request: ReprocessReq
  * @throws not_found, all or nothing; invalid_request when neither is given
  */
 export async function reprocessTitles(
-  parts: Parts,
+  dependencies: Dependencies,
   caller: Caller,
   request: { seriesIds?: readonly string[] | null | undefined; libraryId?: string | null | undefined },
 ): Promise<Reprocessing> {
   const { seriesIds, libraryId } = request
   if (!seriesIds && !libraryId) refuse('invalid_request', 'Give the series in seriesIds, or their library in libraryId.')
-  const library = libraryId ? await getLibraryRow(parts.database, libraryId) : null
+  const library = libraryId ? await getLibraryRow(dependencies.database, libraryId) : null
   const ids = seriesIds
-    ? await getVisible(parts.database, caller, { kind: 'series', ids: seriesIds })
-    : await listVisibleSeriesOfLibrary(parts.database, caller, library?.id as string)
+    ? await getVisible(dependencies.database, caller, { kind: 'series', ids: seriesIds })
+    : await listVisibleSeriesOfLibrary(dependencies.database, caller, library?.id as string)
   if (seriesIds && library) {
-    const places = await listPlaces(parts.database, ids)
+    const places = await listPlaces(dependencies.database, ids)
     const stranger = places.find((place) => place.libraryId !== library.id)
     if (stranger) refuse('not_found', `The series ${stranger.id} is not in the library "${library.name}". Nothing was queued.`)
   }
@@ -111,13 +114,13 @@ export async function reprocessTitles(
   for (let start = 0; start < ids.length; start += TASK_SERIES_MAX) {
     const some = ids.slice(start, start + TASK_SERIES_MAX)
     const dedupeKey = createHash('sha256').update(some.join()).digest('hex')
-    added.push(await parts.tasks.add({ type: 'reprocess_series_titles', dedupeKey, params: { seriesIds: some } }))
+    added.push(await dependencies.tasks.add({ type: 'reprocess_series_titles', dedupeKey, params: { seriesIds: some } }))
   }
   return describe(added, ids.length)
 }
 
 /** Registers the handlers with the queue; call before its start(). */
-export function openReprocessing({ database, tasks, rules }: Parts & { rules: Rules }): void {
+export function openReprocessing({ database, tasks, rules }: Dependencies & { rules: Rules }): void {
   const reprocess = reprocessWith(database, rules)
   const one: TaskHandler = async (run) => {
     const tally = newTally(run.params)
@@ -145,13 +148,13 @@ const newTally = (params: Record<string, unknown>): Tally => ({
 })
 
 /** Gives series the titles that a scan with the current rules would give them, unless they have a better one or a lock forbids it. */
-const reprocessWith = (database: Knex, rules: Rules) => async (ids: readonly string[], tally: Tally, tell: { all: boolean }) => {
+const reprocessWith = (database: Knex, rules: Rules) => async (ids: readonly string[], tally: Tally, list: { all: boolean }) => {
   const titles = await titlesOf(rules, await listPlaces(database, ids))
   // Counted after writing: what a transaction rolls back must not count.
-  const told = tally.dryRun
-    ? changesOf(await readStates(database, 'series', ids, []), titles).told
+  const results = tally.dryRun
+    ? changesOf(await readStates(database, 'series', ids, []), titles).results
     : await database.transaction(async (trx) => {
-        const { changed, told } = changesOf(await loadStates(trx, 'series', ids, []), titles)
+        const { changed, results } = changesOf(await loadStates(trx, 'series', ids, []), titles)
         await storeFolderTitles(trx, titles)
         await storeStates(trx, 'series', changed)
         await announceSeries(
@@ -159,24 +162,24 @@ const reprocessWith = (database: Knex, rules: Rules) => async (ids: readonly str
           changed.map(({ next }) => next.id),
           ['title', 'titleSort'],
         )
-        return told
+        return results
       })
-  for (const result of told) {
+  for (const result of results) {
     tally.processed++
     if (result.changed) tally.changed++
     if (result.skipped) tally.skipped++
-    if ((tell.all || result.changed) && tally.results.length < RESULTS_MAX) tally.results.push(result)
+    if ((list.all || result.changed) && tally.results.length < RESULTS_MAX) tally.results.push(result)
   }
 }
 
-/** Updates the titles that come from folder names to the current rules, for series that give up their present title. Hidden ones are not changed. */
+/** Updates the stored titles from folder names to the current rules, for series whose title is about to be reset. Hidden series are not changed. */
 export async function refreshFolderTitles(
   { database, rules }: { database: Knex; rules: Rules },
   caller: Caller,
   seriesIds: readonly string[],
 ): Promise<void> {
   const visible = await listVisibleSeriesIds(database, caller, seriesIds)
-  // The change that follows is refused as a whole.
+  // One of the series is hidden or unknown, so the change that follows is refused completely.
   if (visible.size < new Set(seriesIds).size) return
   const titles = await titlesOf(rules, await listPlaces(database, [...visible]))
   // Locked in one order before writing, as everywhere.
@@ -198,7 +201,7 @@ async function titlesOf(rules: Rules, places: readonly TitledPlace[]): Promise<M
 
 function changesOf(states: ReadonlyMap<string, MetadataState>, titles: ReadonlyMap<string, string>) {
   const changed: { before: MetadataState; next: MetadataState }[] = []
-  const told: TitleResult[] = []
+  const results: TitleResult[] = []
   for (const [seriesId, before] of states) {
     const title = titles.get(seriesId)
     if (title === undefined) continue
@@ -207,10 +210,10 @@ function changesOf(states: ReadonlyMap<string, MetadataState>, titles: ReadonlyM
     if (!isSameContent('series', before, sorted)) changed.push({ before, next: sorted })
     const result = outcomes[0]?.result
     const skipped = result === 'locked' || result === 'outranked'
-    const shown = { originalTitle: before.values.title as string, newTitle: sorted.values.title as string }
-    told.push({ seriesId, ...shown, changed: result === 'set', skipped, skipReason: skipped ? result : null })
+    const named = { originalTitle: before.values.title as string, newTitle: sorted.values.title as string }
+    results.push({ seriesId, ...named, changed: result === 'set', skipped, skipReason: skipped ? result : null })
   }
-  return { changed, told }
+  return { changed, results }
 }
 
 function describe(added: readonly { taskId: string; created: boolean }[], series: number | null): Reprocessing {

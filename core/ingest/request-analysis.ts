@@ -17,12 +17,12 @@ import type { TaskQueue } from '#core/tasks/task.ts'
 export const BULK_BOOKS_MAX = 500
 export const BULK_SERIES_MAX = 100
 
-interface Parts {
+interface Dependencies {
   database: Knex
   tasks: TaskQueue
 }
 
-/** How many books were newly queued, a sentence about it, and the task that ends when all of them are done. */
+/** How many books were newly queued, a message about it, and the task that ends when all of them are done. */
 interface Enqueued {
   taskId: string
   message: string
@@ -34,7 +34,7 @@ type Choice = 'all' | 'unanalyzed'
 
 /** Queues one book and returns its task. @throws not_found; invalid_request when there is nothing to analyze */
 export async function requestBookAnalysis(
-  { database, tasks }: Parts,
+  { database, tasks }: Dependencies,
   caller: Caller,
   request: { bookId: string; choice: Choice },
 ): Promise<{ taskId: string }> {
@@ -55,50 +55,53 @@ export async function requestBookAnalysis(
 
 /** All or nothing: if one id is unknown or hidden, no book is queued. @throws not_found */
 export async function requestAnalysesOfBooks(
-  parts: Parts,
+  dependencies: Dependencies,
   caller: Caller,
   request: { bookIds: readonly string[]; choice: Choice },
 ): Promise<Enqueued> {
-  return await enqueue(parts, choose(await getAnalyzableBooks(parts.database, caller, request.bookIds), request.choice))
+  return await enqueue(dependencies, choose(await getAnalyzableBooks(dependencies.database, caller, request.bookIds), request.choice))
 }
 
 /** The same for all books of some series. @throws not_found */
 export async function requestAnalysesOfSeries(
-  parts: Parts,
+  dependencies: Dependencies,
   caller: Caller,
   request: { seriesIds: readonly string[]; choice: Choice },
 ): Promise<Enqueued> {
-  return await enqueue(parts, choose(await getAnalyzableBooksOfSeries(parts.database, caller, request.seriesIds), request.choice))
+  return await enqueue(
+    dependencies,
+    choose(await getAnalyzableBooksOfSeries(dependencies.database, caller, request.seriesIds), request.choice),
+  )
 }
 
 /** Analyzes a book with errors again, which may clear them. @throws not_found; invalid_request without such errors */
 export async function retryBook(
-  parts: Parts,
+  dependencies: Dependencies,
   caller: Caller,
   request: { bookId: string; errorTypes?: readonly BookErrorType[] | null | undefined },
 ): Promise<Enqueued> {
-  const books = await getAnalyzableBooks(parts.database, caller, [request.bookId])
-  const types = await listErrorTypes(parts.database, request.bookId)
+  const books = await getAnalyzableBooks(dependencies.database, caller, [request.bookId])
+  const types = await listErrorTypes(dependencies.database, request.bookId)
   const meant = request.errorTypes?.length ? types.filter((type) => request.errorTypes?.includes(type)) : types
   const [book] = books
   if (meant.length === 0) refuse('invalid_request', `"${book?.fileName}" has no such errors to retry.`)
   if (book?.deleted) refuse('invalid_request', `The file "${book.fileName}" is missing: put it back and scan its library.`)
-  return await enqueue(parts, books)
+  return await enqueue(dependencies, books)
 }
 
 /** Analyzes every book with errors that the caller may see again. */
 export async function retryBooks(
-  parts: Parts,
+  dependencies: Dependencies,
   caller: Caller,
   filter: { errorType?: BookErrorType | null | undefined; libraryId?: string | null | undefined },
 ): Promise<Enqueued> {
-  return await enqueue(parts, await listBooksToRetry(parts.database, caller, filter))
+  return await enqueue(dependencies, await listBooksToRetry(dependencies.database, caller, filter))
 }
 
 const choose = (books: readonly AnalyzableBook[], choice: Choice) =>
   books.filter((book) => !book.deleted && (choice === 'all' || book.state !== 'analyzed'))
 
-async function enqueue({ tasks }: Parts, books: readonly Pick<AnalyzableBook, 'id' | 'libraryId'>[]): Promise<Enqueued> {
+async function enqueue({ tasks }: Dependencies, books: readonly Pick<AnalyzableBook, 'id' | 'libraryId'>[]): Promise<Enqueued> {
   const byLibrary = Map.groupBy(books, ({ libraryId }) => libraryId)
   const parentId = randomUUID()
   let tasksEnqueued = 0

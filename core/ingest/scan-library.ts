@@ -37,7 +37,7 @@ const PATH_BYTES_MAX = 2_500
 /** The interval of progress updates, which are for people. */
 const COUNTS_MS = 300
 
-export interface ScanParts {
+export interface ScanDependencies {
   database: Knex
   tasks: TaskQueue
   rules: Rules
@@ -70,15 +70,15 @@ interface Scan {
 }
 
 /** The handler of `scan_library`: walks the library's folder and brings its rows up to date. */
-export function scanLibrary(parts: ScanParts): TaskHandler {
+export function scanLibrary(dependencies: ScanDependencies): TaskHandler {
   return async (run) => {
-    const begun = await beginScan(parts.database, run.id, readBootClock())
+    const begun = await beginScan(dependencies.database, run.id, readBootClock())
     // Canceled before it began, or its library was deleted.
     if (!begun) return { skipped: true }
     try {
-      const library = await findScannedLibrary(parts.database, begun.libraryId)
+      const library = await findScannedLibrary(dependencies.database, begun.libraryId)
       if (!library) return { skipped: true }
-      return await scan(parts, run, {
+      return await scan(dependencies, run, {
         library,
         deep: begun.mode === 'deep',
         startedAt: begun.startedAt,
@@ -87,20 +87,20 @@ export function scanLibrary(parts: ScanParts): TaskHandler {
     } catch (error) {
       if (run.signal.aborted) {
         // If the server stops, the task runs again, and the row is continued.
-        if (await isCancelRequested(parts.database, run.id)) {
-          await parts.tasks.cancelAll({ type: 'analyze_book', libraryId: begun.libraryId })
+        if (await isCancelRequested(dependencies.database, run.id)) {
+          await dependencies.tasks.cancelAll({ type: 'analyze_book', libraryId: begun.libraryId })
           // Last, because clients may rely on it that nothing more is written.
-          await endScan(parts.database, run.id, { status: 'cancelled' })
+          await endScan(dependencies.database, run.id, { status: 'cancelled' })
         }
         throw error
       }
-      parts.log.warn({ err: error, libraryId: begun.libraryId }, 'A scan failed')
+      dependencies.log.warn({ err: error, libraryId: begun.libraryId }, 'A scan failed')
       // Other errors mention statements and addresses, which belong in the log.
       const message =
         error instanceof FinalFailure
           ? error.message
           : 'The scan failed because of an error in the server; see its log. Start the scan again.'
-      await endScan(parts.database, run.id, { status: 'failed', errors: [message] })
+      await endScan(dependencies.database, run.id, { status: 'failed', errors: [message] })
       throw new FinalFailure(message, { cause: error })
     }
   }
@@ -108,11 +108,11 @@ export function scanLibrary(parts: ScanParts): TaskHandler {
 
 type Begun = Pick<Scan, 'library' | 'deep' | 'startedAt' | 'confirmedRoot'>
 
-async function scan(parts: ScanParts, run: TaskRun, begun: Begun): Promise<unknown> {
-  const { database } = parts
+async function scan(dependencies: ScanDependencies, run: TaskRun, begun: Begun): Promise<unknown> {
+  const { database } = dependencies
   const { library } = begun
   const [root, known, knownBooks] = await Promise.all([
-    checkPlacedRoot(library.path, parts.dataFolder),
+    checkPlacedRoot(library.path, dependencies.dataFolder),
     listFolderDigests(database, library.id),
     countKnownBooks(database, library.id),
   ])
@@ -131,17 +131,21 @@ async function scan(parts: ScanParts, run: TaskRun, begun: Begun): Promise<unkno
   }
   const options = { root: library.path, excludedPatterns: library.excluded_patterns, allowedFormats: library.allowed_formats }
   const compare = begun.deep ? new Map<string, string>() : known
-  for await (const batch of walk({ ...options, known: compare }, run.signal)) await recordBatch(parts, state, batch)
+  for await (const batch of walk({ ...options, known: compare }, run.signal)) await recordBatch(dependencies, state, batch)
   run.signal.throwIfAborted()
 
   if (state.unreadable.has('')) throw new FinalFailure(`${state.counts.errors[0]}. No book was marked as deleted.`)
-  const after = await checkPlacedRoot(library.path, parts.dataFolder)
+  const after = await checkPlacedRoot(library.path, dependencies.dataFolder)
   if (rootKey(after) !== rootKey(root)) {
     throw new FinalFailure(
       `"${library.path}" was replaced by another folder during the scan. Is its disk mounted? No book was marked as deleted.`,
     )
   }
-  const { missing, guard } = await markMissing(parts, { ...state, known: knownBooks, confirmed: begun.confirmedRoot === rootKey(root) })
+  const { missing, guard } = await markMissing(dependencies, {
+    ...state,
+    known: knownBooks,
+    confirmed: begun.confirmedRoot === rootKey(root),
+  })
   // A folder recorded without its missing books would look complete.
   if (guard) await forgetFolders(database, library.id)
   else {
@@ -149,13 +153,13 @@ async function scan(parts: ScanParts, run: TaskRun, begun: Begun): Promise<unkno
     if (gone.length > 0) await forgetFolders(database, library.id, gone)
     await acceptFound(database, library.id)
   }
-  await queuePending(parts, state)
+  await queuePending(dependencies, state)
   run.signal.throwIfAborted()
-  return await finish(parts, state, { missing, guard })
+  return await finish(dependencies, state, { missing, guard })
 }
 
 /** Queues books that need analysis but have no task. */
-async function queuePending({ database, tasks }: ScanParts, state: Scan): Promise<void> {
+async function queuePending({ database, tasks }: ScanDependencies, state: Scan): Promise<void> {
   const { library } = state
   const unread = await listRetryPaths(database, library.id)
   if (unread.length > 0) {
@@ -170,14 +174,18 @@ async function queuePending({ database, tasks }: ScanParts, state: Scan): Promis
 }
 
 /** Purges if allowed, and reports the result of the scan. @throws FinalFailure when a mass deletion was withheld: a user must check it */
-async function finish(parts: ScanParts, state: Scan, { missing, guard }: { missing: number; guard: Guard | null }): Promise<unknown> {
-  const { database } = parts
+async function finish(
+  dependencies: ScanDependencies,
+  state: Scan,
+  { missing, guard }: { missing: number; guard: Guard | null },
+): Promise<unknown> {
+  const { database } = dependencies
   const { library, run } = state
   // A book that is missing elsewhere may have been moved to an unreadable place.
   const complete = !guard && state.unreadable.size === 0
   if (complete) await noteMissed(database, library.id, run.id)
   // Before the scan ends, so that no other one adds books in between.
-  const purged = complete && library.scanning_config?.purgeDeletedOnScan ? await purgeSettled(parts, state) : 0
+  const purged = complete && library.scanning_config?.purgeDeletedOnScan ? await purgeSettled(dependencies, state) : 0
   await aggregateDue(database, library.id, run.signal)
   const counts = withErrorCount(state)
   if (guard) {
@@ -194,8 +202,8 @@ async function finish(parts: ScanParts, state: Scan, { missing, guard }: { missi
  * Purges books that two complete scans, long enough apart, have found missing. A missing book may have been moved: only when every new file is
  * analyzed is it known which of them are old books, and until then none is purged. Nor is most of a library ever purged automatically.
  */
-async function purgeSettled(parts: ScanParts, state: Scan): Promise<number> {
-  const { database, log } = parts
+async function purgeSettled(dependencies: ScanDependencies, state: Scan): Promise<number> {
+  const { database, log } = dependencies
   const { library, run } = state
   if (await hasUnhashedBooks(database, library.id)) {
     log.info(
@@ -204,14 +212,14 @@ async function purgeSettled(parts: ScanParts, state: Scan): Promise<number> {
     )
     return 0
   }
-  const longMissed = { scanId: run.id, secondsApart: parts.purgeAfterSeconds }
+  const longMissed = { scanId: run.id, secondsApart: dependencies.purgeAfterSeconds }
   const loss = await countLongMissed(database, library.id, longMissed)
   if (isMassLoss(loss)) {
     state.errorCount += 1
     state.counts.errors.unshift(describeUnpurged(loss, library.id))
     return 0
   }
-  return await purgeDeleted(parts, library.id, run.signal, { longMissed })
+  return await purgeDeleted(dependencies, library.id, run.signal, { longMissed })
 }
 
 /** The identity of a folder, independent of its name. */
@@ -242,8 +250,8 @@ async function checkRoot(path: string): Promise<{ dev: number; ino: number }> {
   }
 }
 
-async function recordBatch(parts: ScanParts, state: Scan, batch: WalkBatch): Promise<void> {
-  const { database, tasks } = parts
+async function recordBatch(dependencies: ScanDependencies, state: Scan, batch: WalkBatch): Promise<void> {
+  const { database, tasks } = dependencies
   const { library, deep, counts, run } = state
   const files: SeenFile[] = []
   const folders: { path: string; digest: string; files: number }[] = []
@@ -276,7 +284,8 @@ async function recordBatch(parts: ScanParts, state: Scan, batch: WalkBatch): Pro
   counts.seriesFound += batch.unchanged.length
   if (batch.unchangedRootFiles > 0) counts.seriesFound += batch.unchangedRootFiles - 1
 
-  const ids = files.length > 0 ? await recordFiles(database, { library, deep, provisional: state.hadBooks, rules: parts.rules }, files) : []
+  const ids =
+    files.length > 0 ? await recordFiles(database, { library, deep, provisional: state.hadBooks, rules: dependencies.rules }, files) : []
   // After the rows, never before: a digest says that they exist. The last part of a folder may have no files, only the digest.
   await recordFolders(database, library.id, folders)
   run.signal.throwIfAborted()

@@ -9,7 +9,7 @@ import { hasSharingGrants } from '#core/account/user-store.ts'
 import { describeReplaced } from '#core/catalog/library.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
-import { rootKey, type ScanParts, scanLibrary } from '#core/ingest/scan-library.ts'
+import { rootKey, type ScanDependencies, scanLibrary } from '#core/ingest/scan-library.ts'
 import {
   countPendingBooks,
   countQueuedAnalyses,
@@ -112,40 +112,40 @@ export interface Scans {
 }
 
 /** Registers the handler of scans with the queue; call before its start(). */
-export async function openScans(parts: ScanParts): Promise<Scans> {
-  return await new QueuedScans(parts).open()
+export async function openScans(dependencies: ScanDependencies): Promise<Scans> {
+  return await new QueuedScans(dependencies).open()
 }
 
 class QueuedScans implements Scans {
-  readonly #parts: ScanParts
+  readonly #dependencies: ScanDependencies
 
-  constructor(parts: ScanParts) {
-    this.#parts = parts
+  constructor(dependencies: ScanDependencies) {
+    this.#dependencies = dependencies
     // Two: one that waits for a slow disk need not delay another.
-    parts.tasks.handle('scan_library', { concurrency: 2 }, scanLibrary(parts))
+    dependencies.tasks.handle('scan_library', { concurrency: 2 }, scanLibrary(dependencies))
   }
 
   async open(): Promise<this> {
-    await endLostScans(this.#parts.database)
+    await endLostScans(this.#dependencies.database)
     return this
   }
 
   async #getLibrary(libraryId: string): Promise<LibraryState> {
-    return (await findLibraryState(this.#parts.database, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
+    return (await findLibraryState(this.#dependencies.database, libraryId)) ?? refuse('not_found', `There is no library ${libraryId}.`)
   }
 
   async #isRestricted(by: Caller | null): Promise<boolean> {
-    return by !== null && (await hasSharingGrants(this.#parts.database, by.userId))
+    return by !== null && (await hasSharingGrants(this.#dependencies.database, by.userId))
   }
 
   async #describe(row: ScanRow, by: Caller | null): Promise<ScanStatus & { taskId: string }> {
     const count = row.mode === 'deep' ? countQueuedAnalyses : countPendingBooks
     const restricted = await this.#isRestricted(by)
-    const tellsPaths = by === null || (by.permissions.has('libraries-write') && !restricted)
-    const unrelated = tellsPaths
-      ? describeUnrelated(await listUnrelatedFolders(this.#parts.database, row.library_id, WARNINGS_MAX + 1))
+    const seesPaths = by === null || (by.permissions.has('libraries-write') && !restricted)
+    const unrelated = seesPaths
+      ? describeUnrelated(await listUnrelatedFolders(this.#dependencies.database, row.library_id, WARNINGS_MAX + 1))
       : []
-    const strategies = await findStrategies(this.#parts.database, row.library_id)
+    const strategies = await findStrategies(this.#dependencies.database, row.library_id)
     const warnings = [...(strategies ? describeReplaced(strategies) : []), ...unrelated]
     return {
       libraryId: row.library_id,
@@ -155,10 +155,10 @@ class QueuedScans implements Scans {
       ...(restricted
         ? { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0 }
         : { filesTotal: row.files_total, filesProcessed: row.files_processed, booksFound: row.books_found, seriesFound: row.series_found }),
-      pendingAnalysis: await count(this.#parts.database, row.library_id, restricted ? by : null),
+      pendingAnalysis: await count(this.#dependencies.database, row.library_id, restricted ? by : null),
       // They name paths of any series, without their ids: a caller who might not see one of them gets none.
       guard: restricted ? null : row.guard,
-      errors: tellsPaths ? row.errors.map((error) => (by === null ? error : visibleMessage(by, error))) : [],
+      errors: seesPaths ? row.errors.map((error) => (by === null ? error : visibleMessage(by, error))) : [],
       ...(warnings.length > 0 && { warnings }),
       startedAt: row.started_at.toISOString(),
       completedAt: row.completed_at?.toISOString() ?? null,
@@ -167,11 +167,11 @@ class QueuedScans implements Scans {
 
   /** Requests that the scan stops and waits until it has; false when it had ended. */
   async #stop(scanId: string): Promise<boolean> {
-    if (!(await requestCancel(this.#parts.database, scanId))) return false
-    await this.#parts.tasks.cancel(scanId)
+    if (!(await requestCancel(this.#dependencies.database, scanId))) return false
+    await this.#dependencies.tasks.cancel(scanId)
     for (const until = Date.now() + CANCEL_WAIT_MS; Date.now() < until; await sleep(CANCEL_LOOK_MS)) {
-      await endLostScans(this.#parts.database)
-      const scan = await findScan(this.#parts.database, scanId)
+      await endLostScans(this.#dependencies.database)
+      const scan = await findScan(this.#dependencies.database, scanId)
       if (!scan || (scan.status !== 'pending' && scan.status !== 'processing')) break
     }
     return true
@@ -189,26 +189,26 @@ class QueuedScans implements Scans {
     // Nobody can confirm a folder that does not exist now: the scan will report it.
     const confirmedRoot = confirm ? await stat(library.path).then(rootKey, () => null) : null
     const scan = { id, libraryId, mode, confirmedRoot }
-    if (!(await insertScan(this.#parts.database, scan))) {
-      const lost = await endLostScans(this.#parts.database)
-      if (lost === 0 || !(await insertScan(this.#parts.database, scan))) refuse('scan_running')
+    if (!(await insertScan(this.#dependencies.database, scan))) {
+      const lost = await endLostScans(this.#dependencies.database)
+      if (lost === 0 || !(await insertScan(this.#dependencies.database, scan))) refuse('scan_running')
     }
     try {
-      await this.#parts.tasks.add({ id, type: 'scan_library', libraryId, dedupeKey: id, params: { mode } })
+      await this.#dependencies.tasks.add({ id, type: 'scan_library', libraryId, dedupeKey: id, params: { mode } })
     } catch (error) {
-      await endScan(this.#parts.database, id, { status: 'failed', errors: ['The scan could not be queued.'] })
+      await endScan(this.#dependencies.database, id, { status: 'failed', errors: ['The scan could not be queued.'] })
       throw error
     }
-    const row = await findScan(this.#parts.database, id)
+    const row = await findScan(this.#dependencies.database, id)
     return row ? await this.#describe(row, by) : refuse('not_found', `The library ${libraryId} was deleted in the meantime.`)
   }
 
   async getStatus(libraryId: string, by: Caller | null = null): Promise<ScanStatus> {
     const library = await this.#getLibrary(libraryId)
-    let row = await findLatestScan(this.#parts.database, libraryId)
+    let row = await findLatestScan(this.#dependencies.database, libraryId)
     // The process that ran it may have died while stopping.
-    if (row?.cancel_requested && row.status !== 'cancelled' && (await endLostScans(this.#parts.database)) > 0)
-      row = await findLatestScan(this.#parts.database, libraryId)
+    if (row?.cancel_requested && row.status !== 'cancelled' && (await endLostScans(this.#dependencies.database)) > 0)
+      row = await findLatestScan(this.#dependencies.database, libraryId)
     if (row) return await this.#describe(row, by)
     const none = { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, pendingAnalysis: 0, errors: [] }
     return { libraryId, taskId: null, status: 'idle', ...none, startedAt: library.created_at.toISOString(), completedAt: null }
@@ -216,21 +216,21 @@ class QueuedScans implements Scans {
 
   async cancel(libraryId: string): Promise<void> {
     await this.#getLibrary(libraryId)
-    const active = await findActiveScan(this.#parts.database, libraryId)
+    const active = await findActiveScan(this.#dependencies.database, libraryId)
     if (active) await this.#stop(active.id)
-    await this.#parts.tasks.cancelAll({ type: 'analyze_library', libraryId })
-    await this.#parts.tasks.cancelAll({ type: 'analyze_book', libraryId })
+    await this.#dependencies.tasks.cancelAll({ type: 'analyze_library', libraryId })
+    await this.#dependencies.tasks.cancelAll({ type: 'analyze_book', libraryId })
   }
 
   async cancelOne(scanId: string): Promise<boolean> {
-    const scan = await findScan(this.#parts.database, scanId)
+    const scan = await findScan(this.#dependencies.database, scanId)
     const stopped = await this.#stop(scanId)
-    if (scan && stopped) await this.#parts.tasks.cancelAll({ type: 'analyze_book', libraryId: scan.library_id })
+    if (scan && stopped) await this.#dependencies.tasks.cancelAll({ type: 'analyze_book', libraryId: scan.library_id })
     return stopped
   }
 
   async listActive(by: Caller | null = null): Promise<ScanStatus[]> {
-    const rows = await listActiveScans(this.#parts.database)
+    const rows = await listActiveScans(this.#dependencies.database)
     return await Promise.all(rows.map((row) => this.#describe(row, by)))
   }
 }

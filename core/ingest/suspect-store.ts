@@ -12,13 +12,13 @@ interface Suspects {
 
 /**
  * Counts that these files were being analyzed when something went wrong; returns how many books were named. Name only files that were actually being
- * analyzed, not tasks that wait for their turn: the work register names each file with the id of its book.
+ * analyzed, not queued tasks: the work register names each file with the id of its book.
  *
  * Callers:
  * - the server when it starts, with what its watchdog recorded before it ended the process (`server_stalled`). All files that were being analyzed are
  *   named, because nobody knows which one was the cause. A process that was killed from outside recorded nothing, and nothing is counted;
  * - the task that analyzes a book, when a problem in its answer carries `details.died` (see `deathProblem`). The pool only has to mark the
- *   problem with this, whether it is fatal or not; it does not call this itself, or the death would count twice.
+ *   problem with this, whether it is fatal or not; it does not call this itself, otherwise the death would count twice.
  *
  * Consequences: a file that was named twice is analyzed once more, alone. If that succeeds, all is deleted.
  * If it fails in the same way, that becomes an error of the book, which is not analyzed again until its file changes or a user requests a retry.
@@ -41,8 +41,6 @@ export async function noteSuspects(database: Knex, suspects: Suspects, reason: S
   )
   return rowCount
 }
-
-/** A dying process may have written only part of a record. */
 
 /** Records that the task analyzes the file alone: whatever is counted from now on was caused by this file. */
 export async function beginAlone(database: Knex, bookId: string, taskId: string): Promise<void> {

@@ -91,7 +91,7 @@ export function* walkFolders(options: WalkOptions): Generator<WalkStep> {
         continue
       }
       const below = yield* walkFolder({ folder, at: opened.path, entries }, choice)
-      // The stack returns the last one first.
+      // The stack returns the last folder first.
       if (below.length > 1) below.sort(compareNames).reverse()
       stack.push(...below)
     } finally {
@@ -148,7 +148,7 @@ function* walkFolder({ folder, at, entries }: Place, choice: Choice): Generator<
       yield { kind: 'unreadable', path: prefix + name, message: reasonOf(error, name) }
     }
   }
-  if (books.names.length > 0) yield* tellFolder({ folder, at, known: known.get(folder) }, volumes ? dropLaterVolumes(books) : books)
+  if (books.names.length > 0) yield* reportFolder({ folder, at, known: known.get(folder) }, volumes ? dropLaterVolumes(books) : books)
   return below
 }
 
@@ -193,7 +193,7 @@ function dropLaterVolumes({ names, sizes, mtimesMs }: Listing): Listing {
   }
 }
 
-function* tellFolder(place: { folder: string; at: string; known: string | undefined }, listing: Listing): Generator<WalkStep> {
+function* reportFolder(place: { folder: string; at: string; known: string | undefined }, listing: Listing): Generator<WalkStep> {
   const { folder, at } = place
   // Names in the order of the file system, which stays the same while nothing changes; otherwise the folder is merely compared in full.
   const digest = digestOf(listing)

@@ -33,7 +33,7 @@ export async function addApplication(
   const [row] = await trx('metadata_applications').insert(
     {
       [owner]: recordId,
-      // The order in which applications hold the lock on the record, which the times at which their transactions began may not be.
+      // The time of holding the lock on the record gives the order of applications; the start times of their transactions may not.
       created_at: trx.raw('clock_timestamp()'),
       ...{ plugin_id: pluginId, plugin_key: pluginKey, external_id: externalId, applied_by: appliedBy, changes: JSON.stringify(changes) },
     },
@@ -112,7 +112,7 @@ export async function recordUndone(trx: Knex, id: string): Promise<void> {
   await trx('metadata_applications').where({ id }).update({ undone_at: trx.fn.now() })
 }
 
-/** Adds the cover to an application: it is fetched after the other changes. False if the application was undone meanwhile. */
+/** Adds the cover to an application: it is fetched after the other changes. False if the application was undone in the meantime. */
 export async function recordCover(database: Knex, id: string, coverId: string): Promise<boolean> {
   const changed = await database('metadata_applications')
     .where({ id, undone_at: null })

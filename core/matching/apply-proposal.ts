@@ -78,14 +78,18 @@ interface ApplyOptions {
   signal?: AbortSignal | undefined
 }
 
+/** What applying a provider's record would change. */
+export interface ProposalPreview {
+  externalUrl: string | null
+  fields: FieldPreview[]
+  /** Failure of the provider. */
+  failure: ProviderFailure | null
+}
+
 /** Proposes the data of provider records for records of the library. */
 export interface Proposals {
   /** Previews what applying would change. If the provider fails, nothing is proposed and each field has the failure as its reason. @throws not_found */
-  preview(
-    target: Target,
-    from: From,
-    choice: Choice,
-  ): Promise<{ externalUrl: string | null; fields: FieldPreview[]; failure: ProviderFailure | null }>
+  preview(target: Target, from: From, choice: Choice): Promise<ProposalPreview>
   /** Gets the record from the provider and applies it, with its cover. @throws not_found */
   apply(target: Target, from: From, options: ApplyOptions): Promise<Answered<Applied>>
 }
@@ -99,8 +103,8 @@ interface ProposalDependencies {
   log: Log
 }
 
-export function openProposals(parts: ProposalDependencies): Proposals {
-  return new ProviderProposals(parts)
+export function openProposals(dependencies: ProposalDependencies): Proposals {
+  return new ProviderProposals(dependencies)
 }
 
 interface Found {
@@ -111,16 +115,16 @@ interface Found {
 const NOTHING: Proposal = { values: {}, sets: {}, coverUrl: null }
 
 class ProviderProposals implements Proposals {
-  readonly #parts: ProposalDependencies
+  readonly #dependencies: ProposalDependencies
 
-  constructor(parts: ProposalDependencies) {
-    this.#parts = parts
+  constructor(dependencies: ProposalDependencies) {
+    this.#dependencies = dependencies
   }
 
   async #propose({ kind }: Target, { provider, externalId }: From, choice: Choice, signal?: AbortSignal): Promise<Answered<Found>> {
-    const got = await this.#parts.providers.get(provider.id, kind, externalId, signal)
+    const got = await this.#dependencies.providers.get(provider.id, kind, externalId, signal)
     if ('failure' in got) return got
-    const idNames = await listIdNames(this.#parts.database)
+    const idNames = await listIdNames(this.#dependencies.database)
     const idKey = idKeyOf(provider, kind)
     const proposal = withinTargets(proposalOf(kind, got.answer, { idKey, pluginKey: provider.key, idNames }), choice, idKey)
     return { answer: { proposal, externalUrl: got.answer.externalUrl ?? null } }
@@ -129,38 +133,34 @@ class ProviderProposals implements Proposals {
   /** Fetches the proposed cover; if that fails, the other changes stay. */
   async #fetchCover(target: Target, provider: Provider, url: string, applicationId: string, signal: AbortSignal): Promise<string | null> {
     const failed = (code: string, message: string): string => {
-      this.#parts.log.warn({ plugin: provider.key, code, target }, `Could not fetch a cover: ${message}`)
+      this.#dependencies.log.warn({ plugin: provider.key, code, target }, `Could not fetch a cover: ${message}`)
       return message
     }
     try {
-      const picture = await this.#parts.downloadCover({ url, caller: provider.key, signal })
+      const picture = await this.#dependencies.downloadCover({ url, caller: provider.key, signal })
       if ('failure' in picture) return failed(picture.failure.code, picture.failure.message)
-      const { id } = await keepCover(this.#parts, {
+      const { id } = await keepCover(this.#dependencies, {
         owner: target,
         bytes: picture.bytes,
         source: `plugin:${provider.key}`,
         giver: 'plugin',
       })
-      if (await recordCover(this.#parts.database, applicationId, id)) return null
-      await dropCover(this.#parts, { owner: target, coverId: id, by: 'user' })
-      return 'All of this was undone before the cover came.'
+      if (await recordCover(this.#dependencies.database, applicationId, id)) return null
+      await dropCover(this.#dependencies, { owner: target, coverId: id, by: 'user' })
+      return 'The application was undone before the cover was fetched.'
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       return failed(error.code, error.message)
     }
   }
 
-  async preview(
-    target: Target,
-    from: From,
-    choice: Choice,
-  ): Promise<{ externalUrl: string | null; fields: FieldPreview[]; failure: ProviderFailure | null }> {
+  async preview(target: Target, from: From, choice: Choice): Promise<ProposalPreview> {
     const found = await this.#propose(target, from, choice)
     if ('answer' in found) {
       const { proposal, externalUrl } = found.answer
-      return { externalUrl, fields: await previewOn(this.#parts.database, target, proposal, choice), failure: null }
+      return { externalUrl, fields: await previewOn(this.#dependencies.database, target, proposal, choice), failure: null }
     }
-    const fields = await previewOn(this.#parts.database, target, NOTHING, choice)
+    const fields = await previewOn(this.#dependencies.database, target, NOTHING, choice)
     const { failure } = found
     return { externalUrl: null, fields: fields.map((field) => ({ ...field, reason: failure.message })), failure }
   }
@@ -173,16 +173,16 @@ class ProviderProposals implements Proposals {
   async #applyFound(target: Target, { provider, externalId }: From, { proposal, externalUrl }: Found, how: ApplyOptions): Promise<Applied> {
     const origin = { pluginId: provider.id, pluginKey: provider.key, idKey: idKeyOf(provider, target.kind), externalId, userId: how.userId }
     if (how.dryRun) {
-      const fields = await previewOn(this.#parts.database, target, proposal, how.choice)
+      const fields = await previewOn(this.#dependencies.database, target, proposal, how.choice)
       return { success: true, message: 'Nothing was changed: this was a dry run.', fields, applicationId: null, externalUrl, failure: null }
     }
-    const { fields, applicationId: id } = await applyProposal(this.#parts.database, target, proposal, { choice: how.choice, origin })
+    const { fields, applicationId: id } = await applyProposal(this.#dependencies.database, target, proposal, { choice: how.choice, origin })
     let applicationId = id
     const cover = fields.find(({ field, status }) => field === 'cover' && status === 'will_apply')
     if (cover && applicationId !== null && proposal.coverUrl !== null) {
       const problem = await this.#fetchCover(target, provider, proposal.coverUrl, applicationId, how.signal ?? new AbortController().signal)
       if (problem !== null) Object.assign(cover, { status: 'not_provided', reason: problem })
-      if (problem !== null && (await forgetIfEmpty(this.#parts.database, applicationId))) applicationId = null
+      if (problem !== null && (await forgetIfEmpty(this.#dependencies.database, applicationId))) applicationId = null
     }
     const count = fields.filter(({ status }) => status === 'will_apply').length
     const message =
@@ -240,14 +240,14 @@ async function applyProposal(
   })
 }
 
-/** How a record stands before a proposal is applied. */
-interface Standing {
+/** A record before a proposal is applied. */
+interface CurrentRecord {
   state: MetadataState
-  /** Whether somebody has chosen a cover, or a plugin's is there already. */
+  /** Whether a user has selected a cover, or a plugin has added one. */
   hasChosenCover: boolean
 }
 
-/** What a provider says of some fields and sets. It gives all genres and tags there are, so that those that machines gave before go; the rest is added to. */
+/** The change for some fields and sets of a proposal. Genres and tags replace those that machines gave before; entries of other sets are added. */
 function changeOf(proposal: Proposal, fields: ReadonlySet<string>): MetadataChange {
   const isChosen = ([name]: [string, unknown]) => fields.has(name)
   const setChange = ([name, add]: [string, unknown]) => [name, { add, ...(isNames(name as SetName) && { remove: 'others' }) }]
@@ -264,32 +264,37 @@ const isNothing = (value: unknown): boolean =>
   (Array.isArray(value) && value.length === 0) ||
   (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
 
-/** What a proposal would change, every field with its reason. Pure: applying does exactly what this says. */
-function previewProposal(kind: Kind, { state, hasChosenCover }: Standing, proposal: Proposal, choice: Choice): FieldPreview[] {
+/** What a proposal would change, every field with its reason. Pure: applying does exactly what this returns. */
+function previewProposal(kind: Kind, { state, hasChosenCover }: CurrentRecord, proposal: Proposal, choice: Choice): FieldPreview[] {
   return proposable(kind).map((field) => {
-    const { current, given, proposed } = shownOf(kind, state, proposal, field)
-    const show = (status: FieldStatus, reason: string | null = null, currentValue = current, proposedValue = proposed): FieldPreview => ({
+    const { current, given, proposed } = valuesOfField(kind, state, proposal, field)
+    const preview = (
+      status: FieldStatus,
+      reason: string | null = null,
+      currentValue = current,
+      proposedValue = proposed,
+    ): FieldPreview => ({
       ...{ field, status, reason },
       currentValue: currentValue ?? null,
       proposedValue: proposedValue ?? null,
     })
-    if (isNothing(given)) return show('not_provided', 'The provider has no value for it.', current, null)
-    if (!isTarget(choice, field)) return show('no_permission', 'This provider is not used for this field.')
-    if (choice.fields !== null && !choice.fields.includes(field)) return show('no_permission', 'It was not chosen.')
+    if (isNothing(given)) return preview('not_provided', 'The provider has no value for it.', current, null)
+    if (!isTarget(choice, field)) return preview('no_permission', 'This provider is not used for this field.')
+    if (choice.fields !== null && !choice.fields.includes(field)) return preview('no_permission', 'It was not chosen.')
     if (choice.gapsOnly && (field === COVER ? hasChosenCover : !isNothing(current) && !isFromName(state, field)))
-      return show('unchanged', 'It has a value already.')
+      return preview('unchanged', 'It has a value already.')
     const lock = field in SET_RULES ? SET_RULES[field as SetName].lock[kind] : field
-    if (lock !== null && state.locks.has(lock)) return show('locked', 'It is locked.')
-    if (field === COVER) return hasChosenCover ? show('locked', 'A cover has been chosen.') : show('will_apply')
+    if (lock !== null && state.locks.has(lock)) return preview('locked', 'It is locked.')
+    if (field === COVER) return hasChosenCover ? preview('locked', 'A cover has been chosen.') : preview('will_apply')
     const [outcome] = applyChange(kind, state, changeOf(proposal, new Set([field])), 'plugin').outcomes
-    if (outcome?.result === 'outranked') return show('locked', BY_USER)
-    if (outcome?.result === 'locked') return show('locked', 'It is locked.')
-    return show(outcome?.result === 'unchanged' ? 'unchanged' : 'will_apply')
+    if (outcome?.result === 'outranked') return preview('locked', BY_USER)
+    if (outcome?.result === 'locked') return preview('locked', 'It is locked.')
+    return preview(outcome?.result === 'unchanged' ? 'unchanged' : 'will_apply')
   })
 }
 
-/** A field as it is, as the provider says it, and as it would be. */
-function shownOf(
+/** The current value of a field, the provider's value, and the value after applying it. */
+function valuesOfField(
   kind: Kind,
   state: MetadataState,
   proposal: Proposal,
@@ -302,15 +307,15 @@ function shownOf(
   const name = field as SetName
   const set: MetadataSet = state.sets[name] ?? emptySet()
   const { add = [], remove } = changeOf(proposal, new Set([name])).sets?.[name] ?? {}
-  const { next } = applySet(name as SetName, set, { add, ...(remove && { remove }) }, { kind, id: state.id, giver: 'plugin' })
-  const shown = ({ entries }: MetadataSet) =>
+  const { next } = applySet(name, set, { add, ...(remove && { remove }) }, { kind, id: state.id, giver: 'plugin' })
+  const listed = ({ entries }: MetadataSet) =>
     valueOfSet(
-      name as SetName,
+      name,
       [...entries].map(([key, { value }]) => [key, value] as const),
     )
-  return { current: shown(set), given, proposed: shown(next) }
+  return { current: listed(set), given, proposed: listed(next) }
 }
 
 const BY_USER = 'A user has entered another value.'
-/** A title that is only the name of a folder or file is as good as none. */
+/** A title that is only the name of a folder or file counts as missing. */
 const isFromName = ({ sources }: MetadataState, field: string): boolean => sources[field] === 'file_name'

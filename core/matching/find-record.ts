@@ -21,14 +21,19 @@ interface RecordFinder {
 /** Search results that a task requests. */
 const SEARCH_LIMIT = 10
 /** How much the relevance of a provider may add to the score computed here. */
-const BELIEVED = 0.25
+const CONFIDENCE_BONUS_MAX = 0.25
 
-export function openRecordFinder(parts: { database: Knex; providers: ProviderClient; render: RenderTemplate; rules: Rules }): RecordFinder {
-  const { providers } = parts
+export function openRecordFinder(dependencies: {
+  database: Knex
+  providers: ProviderClient
+  render: RenderTemplate
+  rules: Rules
+}): RecordFinder {
+  const { providers } = dependencies
 
   return {
     async find(kind, provider, context, how) {
-      const { searchTitle: title } = how.query ? { searchTitle: how.query } : await searchTitle(parts, provider.matching, context)
+      const { searchTitle: title } = how.query ? { searchTitle: how.query } : await searchTitle(dependencies, provider.matching, context)
       const wanted = wantedOf(context, title)
       const { alternateTitles, year, authors, isbn } = wanted
       if (provider.methods.includes(`metadata.${kind}.match`) && !how.query) {
@@ -39,7 +44,7 @@ export function openRecordFinder(parts: { database: Knex; providers: ProviderCli
         const { match, confidence } = matched.answer
         const [own] = match === null ? [] : await rankResults(wanted, [match])
         // The provider's confidence counts only up to a limit above the score computed here.
-        return { answer: own ? { ...own, confidence: Math.min(confidence, own.confidence + BELIEVED) } : null }
+        return { answer: own ? { ...own, confidence: Math.min(confidence, own.confidence + CONFIDENCE_BONUS_MAX) } : null }
       }
       const query = {
         query: title,

@@ -83,25 +83,25 @@ const MINUTES_APART_MIN = 15
 
 /**
  * The next time of a schedule.
- * @param cron five fields, in the time zone; a time that a clock change skips runs later, and one that occurs twice runs once
+ * @param cron five fields, in the time zone; a run at a time that a clock change skips is later, and one at a time that occurs twice runs once
  * @throws invalid_value for an invalid schedule
  */
 export function nextRun(cron: string | null, timezone: string, after: Date): Date | null {
   if (cron === null) return null
   const wrong = (path: string, message: string): never =>
     refuse('invalid_value', `${path.slice(1)}: ${message}`, { details: [{ path, message }] })
-  if (!isTimezone(timezone)) wrong('/timezone', `"${timezone.slice(0, 60)}" is no time zone such as Europe/Berlin.`)
-  if (cron.trim().split(/\s+/).length !== 5) wrong('/cronSchedule', 'a timetable has five fields: minute, hour, day, month and weekday.')
+  if (!isTimezone(timezone)) wrong('/timezone', `"${timezone.slice(0, 60)}" is not a time zone such as Europe/Berlin.`)
+  if (cron.trim().split(/\s+/).length !== 5) wrong('/cronSchedule', 'a schedule has five fields: minute, hour, day, month and weekday.')
   try {
     const times = CronExpressionParser.parse(cron, { currentDate: after, tz: timezone })
     const { minute, hour } = times.fields
     const isNumber = (value: unknown): value is number => typeof value === 'number'
     if (minutesApart(minute.values.filter(isNumber), hour.values.filter(isNumber)) < MINUTES_APART_MIN)
-      wrong('/cronSchedule', `a job runs every ${MINUTES_APART_MIN} minutes at most.`)
+      wrong('/cronSchedule', `a job may run at most every ${MINUTES_APART_MIN} minutes.`)
     return times.next().toDate()
   } catch (error) {
     if (error instanceof Error && error.name === 'AppError') throw error
-    return wrong('/cronSchedule', `it is no timetable: ${(error as Error).message}.`)
+    return wrong('/cronSchedule', `it is not a schedule: ${(error as Error).message}.`)
   }
 }
 
@@ -125,9 +125,9 @@ function isTimezone(name: string): boolean {
 /** The fields of series or books that a job may change; null for all. @throws invalid_value for an unknown field */
 export function fieldsOf(config: JobConfig, kind: 'series' | 'book' = 'series'): string[] | null {
   for (const member of ['extraFields', 'bookExtraFields'] as const) {
-    const stranger = config[member]?.find((field) => !FIELDS.includes(field))
-    if (stranger !== undefined)
-      refuse('invalid_value', `"${stranger}" is no field of metadata.`, {
+    const unknown = config[member]?.find((field) => !FIELDS.includes(field))
+    if (unknown !== undefined)
+      refuse('invalid_value', `"${unknown}" is not a metadata field.`, {
         details: [{ path: `/config/${member}`, message: `There are: ${FIELDS.join(', ')}.` }],
       })
   }

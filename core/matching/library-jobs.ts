@@ -22,7 +22,8 @@ import { countIdentified, countPass, type Pass, samplePass } from '#core/matchin
 import { FinalFailure, type TaskQueue, type TaskRun, taskErrorMessage } from '#core/tasks/task.ts'
 import { getTask, type TaskStatus } from '#core/tasks/task-query.ts'
 
-interface JobWish {
+/** The members of a job that a request gives; absent members stay, or have defaults. */
+interface JobRequest {
   name?: string | null | undefined
   enabled?: boolean | undefined
   cronSchedule?: string | null | undefined
@@ -54,9 +55,9 @@ export interface LibraryJobs {
   /** @param by as in `list`. @throws not_found, also for a job of another library */
   get(libraryId: string, jobId: string, by: Caller): Promise<LibraryJob>
   /** @throws invalid_value, conflict if the library has too many jobs */
-  add(libraryId: string, wish: JobWish & { config: JobConfig }): Promise<LibraryJob>
+  add(libraryId: string, request: JobRequest & { config: JobConfig }): Promise<LibraryJob>
   /** @throws not_found, invalid_value */
-  edit(libraryId: string, jobId: string, wish: JobWish, by: Caller): Promise<LibraryJob>
+  edit(libraryId: string, jobId: string, request: JobRequest, by: Caller): Promise<LibraryJob>
   remove(libraryId: string, jobId: string): Promise<void>
   /** @throws conflict if it is waiting or running */
   runNow(libraryId: string, jobId: string): Promise<string>
@@ -81,7 +82,7 @@ const JOBS_MAX = 20
 /** Schedules have a resolution of minutes, so half a minute is enough. */
 const LOOK_EVERY_MS = 30_000
 
-interface LibraryJobParts {
+interface LibraryJobDependencies {
   database: Knex
   tasks: TaskQueue
   providers: ProviderClient
@@ -90,46 +91,46 @@ interface LibraryJobParts {
   log: Log
 }
 
-export function openLibraryJobs(parts: LibraryJobParts): LibraryJobs {
-  return new ScheduledLibraryJobs(parts)
+export function openLibraryJobs(dependencies: LibraryJobDependencies): LibraryJobs {
+  return new ScheduledLibraryJobs(dependencies)
 }
 
 class ScheduledLibraryJobs implements LibraryJobs {
-  readonly #parts: LibraryJobParts
+  readonly #dependencies: LibraryJobDependencies
   #timer: NodeJS.Timeout | undefined
 
-  constructor(parts: LibraryJobParts) {
-    this.#parts = parts
-    parts.tasks.handle('library_job', { concurrency: 1 }, (run) => this.#run(run))
+  constructor(dependencies: LibraryJobDependencies) {
+    this.#dependencies = dependencies
+    dependencies.tasks.handle('library_job', { concurrency: 1 }, (run) => this.#run(run))
   }
 
   async #run(run: TaskRun): Promise<object> {
     const jobId = String(run.params['jobId'])
-    const job = (await findJob(this.#parts.database, jobId)) ?? stop('The job was deleted.')
+    const job = (await findJob(this.#dependencies.database, jobId)) ?? stop('The job was deleted.')
     const provider = await this.#providerOf(job.config)
     if ('failure' in provider) {
-      await recordRun(this.#parts.database, job.id, { status: 'failed', message: provider.failure })
+      await recordRun(this.#dependencies.database, job.id, { status: 'failed', message: provider.failure })
       return stop(provider.failure)
     }
-    await recordRun(this.#parts.database, job.id, { status: 'running', message: null, taskId: run.id })
+    await recordRun(this.#dependencies.database, job.id, { status: 'running', message: null, taskId: run.id })
     try {
       const tallies: Partial<Record<Pass['kind'], MatchTally>> = {}
       for (const kind of kindsOf(job.config.scope))
-        tallies[kind] = await this.#parts.matchTasks.matchAll(
+        tallies[kind] = await this.#dependencies.matchTasks.matchAll(
           passOf(job.libraryId, kind, provider, job.config),
-          wishOf(provider, kind, job.config),
+          optionsOf(provider, kind, job.config),
           run,
         )
       const sum = (name: 'processed' | 'matched' | 'fieldsApplied') =>
         Object.values(tallies).reduce((total, tally) => total + tally[name], 0)
-      const message = `${sum('processed')} looked at, ${sum('matched')} found, ${sum('fieldsApplied')} fields changed.`
-      await recordRun(this.#parts.database, job.id, { status: 'completed', message })
+      const message = `${sum('processed')} processed, ${sum('matched')} matched, ${sum('fieldsApplied')} fields changed.`
+      await recordRun(this.#dependencies.database, job.id, { status: 'completed', message })
       return { message, ...tallies }
     } catch (error) {
       // When the server stops, the task returns to the queue, and the next server continues it.
-      if (!run.signal.aborted) await recordRun(this.#parts.database, job.id, { status: 'failed', message: taskErrorMessage(error) })
+      if (!run.signal.aborted) await recordRun(this.#dependencies.database, job.id, { status: 'failed', message: taskErrorMessage(error) })
       else if ((await this.#statusOf(run.id)) === 'cancelled')
-        await recordRun(this.#parts.database, job.id, { status: 'cancelled', message: 'The task was canceled.' })
+        await recordRun(this.#dependencies.database, job.id, { status: 'cancelled', message: 'The task was canceled.' })
       throw error
     }
   }
@@ -143,12 +144,12 @@ class ScheduledLibraryJobs implements LibraryJobs {
       status === 'cancelled'
         ? ({ status, message: 'The task was canceled.' } as const)
         : ({ status: 'failed', message: 'The server stopped while it ran.' } as const)
-    await settleRun(this.#parts.database, job, end)
-    return (await findJob(this.#parts.database, job.id)) ?? job
+    await settleRun(this.#dependencies.database, job, end)
+    return (await findJob(this.#dependencies.database, job.id)) ?? job
   }
 
   async #get(libraryId: string, jobId: string): Promise<LibraryJob> {
-    const job = await findJob(this.#parts.database, jobId)
+    const job = await findJob(this.#dependencies.database, jobId)
     return job !== null && job.libraryId === libraryId.toLowerCase()
       ? job
       : refuse('not_found', `There is no job ${jobId} of this library.`)
@@ -156,7 +157,7 @@ class ScheduledLibraryJobs implements LibraryJobs {
 
   /** The provider of a job, or why it cannot be used. */
   async #providerOf({ provider: wanted, scope = 'series_only' }: JobConfig): Promise<Provider | { failure: string }> {
-    const provider = (await this.#parts.providers.list()).find(({ id, key }) => key === wanted || id === wanted)
+    const provider = (await this.#dependencies.providers.list()).find(({ id, key }) => key === wanted || id === wanted)
     if (provider === undefined) return { failure: `There is no plugin "${wanted}".` }
     if (provider.state !== 'enabled') return { failure: `${provider.name} is ${provider.state}.` }
     const missing = kindsOf(scope).find((kind) => !provider.methods.includes(`metadata.${kind}.get`))
@@ -164,28 +165,28 @@ class ScheduledLibraryJobs implements LibraryJobs {
   }
 
   #enqueue({ id, libraryId }: LibraryJob) {
-    return this.#parts.tasks.add({ type: 'library_job', libraryId, params: { jobId: id }, dedupeKey: id })
+    return this.#dependencies.tasks.add({ type: 'library_job', libraryId, params: { jobId: id }, dedupeKey: id })
   }
 
   async runDue(): Promise<void> {
-    for (const job of await listDueJobs(this.#parts.database)) {
+    for (const job of await listDueJobs(this.#dependencies.database)) {
       const next = nextOf(job)
       if (next instanceof AppError) {
         // Otherwise it would stay due forever and block all jobs after it.
-        if (await advanceJob(this.#parts.database, job, null))
-          await recordRun(this.#parts.database, job.id, { status: 'failed', message: next.message })
+        if (await advanceJob(this.#dependencies.database, job, null))
+          await recordRun(this.#dependencies.database, job.id, { status: 'failed', message: next.message })
         continue
       }
       // Queues first: after a crash in between, the job is due again, and a waiting task with its key is the same one.
       const { taskId } = await this.#enqueue(job)
-      if (await advanceJob(this.#parts.database, job, next))
-        this.#parts.log.info({ job: job.name, libraryId: job.libraryId, taskId }, `The job "${job.name}" was queued`)
+      if (await advanceJob(this.#dependencies.database, job, next))
+        this.#dependencies.log.info({ job: job.name, libraryId: job.libraryId, taskId }, `The job "${job.name}" was queued`)
     }
   }
 
   /** Null for tasks that were deleted some time after their end. */
   async #statusOf(taskId: string): Promise<TaskStatus | null> {
-    return await getTask(this.#parts.database, taskId).then(
+    return await getTask(this.#dependencies.database, taskId).then(
       ({ status }) => status,
       () => null,
     )
@@ -195,26 +196,29 @@ class ScheduledLibraryJobs implements LibraryJobs {
     return ['pending', 'processing'].includes(String(await this.#statusOf(taskId)))
   }
 
-  /** The counts of a run cover the whole library, and its errors may name any record. */
-  async #toldTo(by: Caller, jobs: LibraryJob[]): Promise<LibraryJob[]> {
-    return (await hasSharingGrants(this.#parts.database, by.userId)) ? jobs.map((job) => ({ ...job, lastRunMessage: null })) : jobs
+  /** The jobs as the caller may see them: the counts of a run cover the whole library, and its errors may name any record. */
+  async #viewsFor(by: Caller, jobs: LibraryJob[]): Promise<LibraryJob[]> {
+    return (await hasSharingGrants(this.#dependencies.database, by.userId)) ? jobs.map((job) => ({ ...job, lastRunMessage: null })) : jobs
   }
 
-  async #oneToldTo(by: Caller, job: LibraryJob): Promise<LibraryJob> {
-    return (await this.#toldTo(by, [job]))[0] ?? job
+  async #viewFor(by: Caller, job: LibraryJob): Promise<LibraryJob> {
+    return (await this.#viewsFor(by, [job]))[0] ?? job
   }
 
   async get(libraryId: string, jobId: string, by: Caller): Promise<LibraryJob> {
-    return await this.#oneToldTo(by, await this.#settled(await this.#get(libraryId, jobId)))
+    return await this.#viewFor(by, await this.#settled(await this.#get(libraryId, jobId)))
   }
 
   async list(libraryId: string, by: Caller): Promise<LibraryJob[]> {
-    return await this.#toldTo(by, await Promise.all((await listJobs(this.#parts.database, libraryId)).map((job) => this.#settled(job))))
+    return await this.#viewsFor(
+      by,
+      await Promise.all((await listJobs(this.#dependencies.database, libraryId)).map((job) => this.#settled(job))),
+    )
   }
 
   async add(
     libraryId: string,
-    { name, enabled = true, cronSchedule = null, timezone, config }: JobWish & { config: JobConfig },
+    { name, enabled = true, cronSchedule = null, timezone, config }: JobRequest & { config: JobConfig },
   ): Promise<LibraryJob> {
     fieldsOf(config)
     const zone = timezone ?? 'UTC'
@@ -229,31 +233,31 @@ class ScheduledLibraryJobs implements LibraryJobs {
       nextRunAt,
     }
     return (
-      (await addJob(this.#parts.database, given, JOBS_MAX)) ??
+      (await addJob(this.#dependencies.database, given, JOBS_MAX)) ??
       refuse('conflict', `A library has ${JOBS_MAX} jobs at most; delete one first.`)
     )
   }
 
-  async edit(libraryId: string, jobId: string, wish: JobWish, by: Caller): Promise<LibraryJob> {
+  async edit(libraryId: string, jobId: string, request: JobRequest, by: Caller): Promise<LibraryJob> {
     const job = await this.#get(libraryId, jobId)
-    if (wish.config !== undefined) fieldsOf(wish.config)
-    const changed = await updateJob(this.#parts.database, job.id, (before) => {
-      const cron = wish.cronSchedule === undefined ? before.cronSchedule : wish.cronSchedule
-      const timezone = wish.timezone ?? before.timezone
+    if (request.config !== undefined) fieldsOf(request.config)
+    const changed = await updateJob(this.#dependencies.database, job.id, (before) => {
+      const cron = request.cronSchedule === undefined ? before.cronSchedule : request.cronSchedule
+      const timezone = request.timezone ?? before.timezone
       return {
-        ...(wish.name && { name: wish.name }),
-        ...(wish.enabled !== undefined && { enabled: wish.enabled }),
-        ...(wish.config !== undefined && { config: wish.config }),
+        ...(request.name && { name: request.name }),
+        ...(request.enabled !== undefined && { enabled: request.enabled }),
+        ...(request.config !== undefined && { config: request.config }),
         ...{ cron, timezone, nextRunAt: nextRun(cron, timezone, new Date()) },
       }
     })
-    return await this.#oneToldTo(by, changed ?? refuse('not_found', `There is no job ${jobId} of this library.`))
+    return await this.#viewFor(by, changed ?? refuse('not_found', `There is no job ${jobId} of this library.`))
   }
 
   async remove(libraryId: string, jobId: string): Promise<void> {
     const job = await this.#get(libraryId, jobId)
-    if (job.taskId !== null) await this.#parts.tasks.cancel(job.taskId)
-    await deleteJob(this.#parts.database, job.id)
+    if (job.taskId !== null) await this.#dependencies.tasks.cancel(job.taskId)
+    await deleteJob(this.#dependencies.database, job.id)
   }
 
   async runNow(libraryId: string, jobId: string): Promise<string> {
@@ -261,7 +265,7 @@ class ScheduledLibraryJobs implements LibraryJobs {
     if (job.lastRunStatus === 'running' && job.taskId !== null && (await this.#isActive(job.taskId)))
       refuse('conflict', `"${job.name}" is running.`)
     const { taskId, created } = await this.#enqueue(job)
-    if (!created) refuse('conflict', `"${job.name}" waits for its turn already.`)
+    if (!created) refuse('conflict', `"${job.name}" is already queued.`)
     return taskId
   }
 
@@ -279,17 +283,18 @@ class ScheduledLibraryJobs implements LibraryJobs {
     const pass: Pass = { ...passOf(job.libraryId, 'series', provider, config), by }
     const everything: Pass = { kind: 'series', libraryId: job.libraryId, by }
     const [eligible, all, identified, sample] = await Promise.all([
-      countPass(this.#parts.database, pass),
-      countPass(this.#parts.database, everything),
-      countIdentified(this.#parts.database, everything, idKeyOf(provider, 'series')),
-      samplePass(this.#parts.database, pass, sampleSize),
+      countPass(this.#dependencies.database, pass),
+      countPass(this.#dependencies.database, everything),
+      countIdentified(this.#dependencies.database, everything, idKeyOf(provider, 'series')),
+      samplePass(this.#dependencies.database, pass, sampleSize),
     ])
     const how = {
       ...{ pluginId: provider.id, userId: null, fields, existingIdsOnly: config.existingSourceIdsOnly ?? false, dryRun: true },
       ...(signal && { signal }),
     }
     const deltas: JobDelta[] = []
-    for (const series of sample) deltas.push(deltaOf(series, await this.#parts.matching.autoMatch({ kind: 'series', id: series.id }, how)))
+    for (const series of sample)
+      deltas.push(deltaOf(series, await this.#dependencies.matching.autoMatch({ kind: 'series', id: series.id }, how)))
     return {
       ...{ sample: deltas, totalEligible: eligible, estSkippedRecentlySynced: all - eligible, planFailure: null },
       estSkippedNoId: config.existingSourceIdsOnly ? all - identified : 0,
@@ -298,7 +303,7 @@ class ScheduledLibraryJobs implements LibraryJobs {
 
   start(): void {
     this.#timer ??= setInterval(() => {
-      this.runDue().catch((error: unknown) => this.#parts.log.error({ err: error }, 'The timetable of jobs could not be looked at'))
+      this.runDue().catch((error: unknown) => this.#dependencies.log.error({ err: error }, 'Could not check which library jobs are due'))
     }, LOOK_EVERY_MS)
     this.#timer.unref()
   }
@@ -322,7 +327,7 @@ function passOf(libraryId: string, kind: Pass['kind'], provider: Provider, { ski
   }
 }
 
-function wishOf(provider: Provider, kind: Pass['kind'], config: JobConfig) {
+function optionsOf(provider: Provider, kind: Pass['kind'], config: JobConfig) {
   return {
     pluginIds: [provider.id],
     fields: fieldsOf(config, kind),

@@ -7,7 +7,7 @@ import type { Kind } from '#core/metadata/metadata-record-store.ts'
 import { FinalFailure, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
 
 /** Options of matching in the background. */
-interface MatchWish {
+interface MatchOptions {
   /** In this order: each provider fills in what is still missing. */
   pluginIds: string[]
   /** Fields that may change; null for all. */
@@ -38,10 +38,10 @@ export interface MatchTally {
 
 export interface MatchTasks {
   /** Returns the ids of the tasks. */
-  enqueue(kind: Kind, ids: readonly string[], wish: MatchWish): Promise<string[]>
-  enqueueLibrary(libraryId: string, wish: MatchWish): Promise<string>
+  enqueue(kind: Kind, ids: readonly string[], options: MatchOptions): Promise<string[]>
+  enqueueLibrary(libraryId: string, options: MatchOptions): Promise<string>
   /** Matches many records one after the other, as the work of a task; also used by other tasks. */
-  matchAll(pass: Pass, wish: MatchWish, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchTally>
+  matchAll(pass: Pass, options: MatchOptions, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchTally>
 }
 
 /** After this many waits in a row, the provider counts as unavailable. */
@@ -54,38 +54,38 @@ const RESULTS_MAX = 100
 /** After this many failures in a row, continuing would only fill the log. */
 const FAILURES_MAX = 20
 
-interface MatchTasksOptions {
+interface MatchTaskDependencies {
   database: Knex
   tasks: TaskQueue
   matching: Matching
 }
 
-export function openMatchTasks(options: MatchTasksOptions): MatchTasks {
-  return new QueuedMatchTasks(options)
+export function openMatchTasks(dependencies: MatchTaskDependencies): MatchTasks {
+  return new QueuedMatchTasks(dependencies)
 }
 
 class QueuedMatchTasks implements MatchTasks {
-  readonly #options: MatchTasksOptions
+  readonly #dependencies: MatchTaskDependencies
 
-  constructor(options: MatchTasksOptions) {
-    this.#options = options
+  constructor(dependencies: MatchTaskDependencies) {
+    this.#dependencies = dependencies
     for (const kind of ['series', 'book'] as const)
-      options.tasks.handle(`auto_match_${kind}`, { concurrency: 2 }, async (run) => {
+      dependencies.tasks.handle(`auto_match_${kind}`, { concurrency: 2 }, async (run) => {
         const id = (kind === 'series' ? run.seriesId : run.bookId) as string
-        const one = await this.#matchOne({ kind, id }, wishOf(run), run)
+        const one = await this.#matchOne({ kind, id }, optionsOf(run), run)
         // Retrying cannot find what does not exist, but a failing provider may recover.
         if (one.outcome === 'provider_failed') throw new Error(one.message)
         return one
       })
-    options.tasks.handle('auto_match_library', { concurrency: 1 }, (run) =>
-      this.matchAll({ kind: 'series', libraryId: run.libraryId as string }, wishOf(run), run),
+    dependencies.tasks.handle('auto_match_library', { concurrency: 1 }, (run) =>
+      this.matchAll({ kind: 'series', libraryId: run.libraryId as string }, optionsOf(run), run),
     )
   }
 
   /** Waits as long as the provider requests, and retries. */
   async #patiently(target: Target, how: AutoMatch, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<Matched> {
     for (let waits = 0; ; waits++) {
-      const matched = await this.#options.matching.autoMatch(target, how)
+      const matched = await this.#dependencies.matching.autoMatch(target, how)
       if (matched.retryAfterSeconds === null) return matched
       // Other records wait too, since the provider would refuse them as well.
       if (waits >= WAITS_MAX) throw new FinalFailure(matched.message)
@@ -94,15 +94,15 @@ class QueuedMatchTasks implements MatchTasks {
   }
 
   /** Uses one provider after the other. */
-  async #matchOne(target: Target, wish: MatchWish, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchOutcome> {
+  async #matchOne(target: Target, options: MatchOptions, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchOutcome> {
     const applied = new Set<string>()
     const messages: string[] = []
     let outcome: string = 'no_matching_targets'
-    for (const [index, pluginId] of wish.pluginIds.entries()) {
+    for (const [index, pluginId] of options.pluginIds.entries()) {
       run.signal.throwIfAborted()
       const how: AutoMatch = {
         ...{ pluginId, userId: null, gapsOnly: index > 0 && outcome === 'matched', signal: run.signal },
-        ...{ fields: wish.fields ?? null, existingIdsOnly: wish.existingIdsOnly ?? false },
+        ...{ fields: options.fields ?? null, existingIdsOnly: options.existingIdsOnly ?? false },
       }
       const matched = await this.#patiently(target, how, run)
       messages.push(matched.message)
@@ -113,17 +113,17 @@ class QueuedMatchTasks implements MatchTasks {
     return { recordId: target.id, outcome, message: messages.join(' '), appliedFields: [...applied] }
   }
 
-  async matchAll(pass: Pass, wish: MatchWish, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchTally> {
-    const total = await countPass(this.#options.database, pass)
+  async matchAll(pass: Pass, options: MatchOptions, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<MatchTally> {
+    const total = await countPass(this.#dependencies.database, pass)
     const tally: MatchTally = { processed: 0, matched: 0, skipped: {}, fieldsApplied: 0, results: [] }
     let failures = 0
     let after: string | null = null
     for (;;) {
-      // Records that leave the pass meanwhile are before the last id already.
-      const ids: string[] = await listPassIds(this.#options.database, pass, after, PAGE)
+      // Records that leave the pass in the meantime have ids before the last one.
+      const ids: string[] = await listPassIds(this.#dependencies.database, pass, after, PAGE)
       for (const id of ids) {
         run.signal.throwIfAborted()
-        const one = await this.#matchOne({ kind: pass.kind, id }, wish, run)
+        const one = await this.#matchOne({ kind: pass.kind, id }, options, run)
         tally.processed += 1
         if (one.outcome === 'matched') tally.matched += 1
         else tally.skipped[one.outcome] = (tally.skipped[one.outcome] ?? 0) + 1
@@ -131,7 +131,7 @@ class QueuedMatchTasks implements MatchTasks {
         if (tally.results.length < RESULTS_MAX && (one.appliedFields.length > 0 || one.outcome === 'provider_failed'))
           tally.results.push(one)
         failures = one.outcome === 'provider_failed' ? failures + 1 : 0
-        if (failures >= FAILURES_MAX) throw new FinalFailure(`${failures} in a row failed, the last one so: ${one.message}`)
+        if (failures >= FAILURES_MAX) throw new FinalFailure(`${failures} in a row failed; the last one: ${one.message}`)
         run.progress(tally.processed, Math.max(total, tally.processed), `${tally.matched} matched`)
       }
       if (ids.length < PAGE) return tally
@@ -139,21 +139,21 @@ class QueuedMatchTasks implements MatchTasks {
     }
   }
 
-  async enqueue(kind: Kind, ids: readonly string[], wish: MatchWish): Promise<string[]> {
+  async enqueue(kind: Kind, ids: readonly string[], options: MatchOptions): Promise<string[]> {
     const taskIds: string[] = []
     for (const id of ids) {
       const reference = kind === 'series' ? { seriesId: id } : { bookId: id }
-      const dedupeKey = `${id} ${JSON.stringify(wish)}`
-      const task = { id: randomUUID(), type: `auto_match_${kind}` as const, ...reference, params: { ...wish }, dedupeKey }
-      taskIds.push((await this.#options.tasks.add(task)).taskId)
+      const dedupeKey = `${id} ${JSON.stringify(options)}`
+      const task = { id: randomUUID(), type: `auto_match_${kind}` as const, ...reference, params: { ...options }, dedupeKey }
+      taskIds.push((await this.#dependencies.tasks.add(task)).taskId)
     }
     return taskIds
   }
 
-  async enqueueLibrary(libraryId: string, wish: MatchWish): Promise<string> {
-    const dedupeKey = `${libraryId} ${JSON.stringify(wish)}`
-    return (await this.#options.tasks.add({ type: 'auto_match_library', libraryId, params: { ...wish }, dedupeKey })).taskId
+  async enqueueLibrary(libraryId: string, options: MatchOptions): Promise<string> {
+    const dedupeKey = `${libraryId} ${JSON.stringify(options)}`
+    return (await this.#dependencies.tasks.add({ type: 'auto_match_library', libraryId, params: { ...options }, dedupeKey })).taskId
   }
 }
 
-const wishOf = ({ params }: TaskRun): MatchWish => params as unknown as MatchWish
+const optionsOf = ({ params }: TaskRun): MatchOptions => params as unknown as MatchOptions

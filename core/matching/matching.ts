@@ -3,9 +3,9 @@ import type { Context } from '#core/conditions/context.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { type Application, listApplications } from '#core/matching/application-store.ts'
-import type { Applied, Proposals, Target } from '#core/matching/apply-proposal.ts'
+import type { Applied, ProposalPreview, Proposals, Target } from '#core/matching/apply-proposal.ts'
 import { openRecordFinder } from '#core/matching/find-record.ts'
-import { type Choice, type FieldPreview, proposable } from '#core/matching/proposal.ts'
+import { type Choice, proposable } from '#core/matching/proposal.ts'
 import type { SearchResult } from '#core/matching/provider-answers.ts'
 import { idKeyOf, type Provider, type ProviderClient, type ProviderFailure } from '#core/matching/provider-client.ts'
 import { CONFIDENCE_MIN } from '#core/matching/rank-results.ts'
@@ -36,14 +36,15 @@ export interface Matched extends Applied {
   retryAfterSeconds: number | null
 }
 
+interface ProviderPreview extends ProposalPreview {
+  provider: Provider
+}
+
 export interface Matching {
   /** @throws not_found */
   searchTitle(target: Target, pluginId: string): Promise<SearchTitle>
   /** Previews the changes. A failure of the provider is a reason, without a proposal. @throws not_found, conflict */
-  preview(
-    target: Target,
-    from: { pluginId: string; externalId: string },
-  ): Promise<{ provider: Provider; externalUrl: string | null; fields: FieldPreview[]; failure: ProviderFailure | null }>
+  preview(target: Target, from: { pluginId: string; externalId: string }): Promise<ProviderPreview>
   /** @throws not_found, conflict */
   apply(
     target: Target,
@@ -75,7 +76,7 @@ export interface AutoMatch {
   signal?: AbortSignal
 }
 
-interface MatchingParts {
+interface MatchingDependencies {
   database: Knex
   providers: ProviderClient
   proposals: Proposals
@@ -84,54 +85,54 @@ interface MatchingParts {
   rules: Rules
 }
 
-export function openMatching(parts: MatchingParts): Matching {
-  return new ProviderMatching(parts)
+export function openMatching(dependencies: MatchingDependencies): Matching {
+  return new ProviderMatching(dependencies)
 }
 
 class ProviderMatching implements Matching {
-  readonly #parts: MatchingParts
+  readonly #dependencies: MatchingDependencies
   readonly #records
 
-  constructor(parts: MatchingParts) {
-    this.#parts = parts
-    this.#records = openRecordFinder(parts)
+  constructor(dependencies: MatchingDependencies) {
+    this.#dependencies = dependencies
+    this.#records = openRecordFinder(dependencies)
   }
 
   async #getProvider(id: string): Promise<Provider> {
-    return (await this.#parts.providers.find(id)) ?? refuse('not_found', `There is no plugin ${id}.`)
+    return (await this.#dependencies.providers.find(id)) ?? refuse('not_found', `There is no plugin ${id}.`)
   }
 
   async #contextOf({ kind, id }: Target): Promise<Context> {
     const contexts: Map<string, Context> =
       kind === 'series'
-        ? await listSeriesContexts(this.#parts.database, null, [id])
-        : await listBookContexts(this.#parts.database, null, [id])
+        ? await listSeriesContexts(this.#dependencies.database, null, [id])
+        : await listBookContexts(this.#dependencies.database, null, [id])
     return contexts.get(id) ?? refuse('not_found', `There is no ${kind} ${id}.`)
   }
 
   /** Why a provider does not match this record automatically; null if it does. */
   async #objection(target: Target, provider: Provider, context: Context): Promise<MatchSkip | null> {
-    const library = await findTargetLibrary(this.#parts.database, target.kind, target.id)
+    const library = await findTargetLibrary(this.#dependencies.database, target.kind, target.id)
     const { libraryIds = [], autoMatchConditions } = provider.matching
     if (library === null) return 'no_matching_targets'
     if (libraryIds.length > 0 && !libraryIds.includes(library.libraryId)) return 'no_matching_targets'
-    if (library.autoMatchConditions && !(await this.#parts.rules.passes(library.autoMatchConditions, context)))
+    if (library.autoMatchConditions && !(await this.#dependencies.rules.passes(library.autoMatchConditions, context)))
       return 'library_conditions_not_met'
-    if (autoMatchConditions && !(await this.#parts.rules.passes(autoMatchConditions, context))) return 'plugin_conditions_not_met'
+    if (autoMatchConditions && !(await this.#dependencies.rules.passes(autoMatchConditions, context))) return 'plugin_conditions_not_met'
     return null
   }
 
   async searchTitle(target: Target, pluginId: string): Promise<SearchTitle> {
     const provider = await this.#getProvider(pluginId)
-    return await searchTitle(this.#parts, provider.matching, await this.#contextOf(target))
+    return await searchTitle(this.#dependencies, provider.matching, await this.#contextOf(target))
   }
 
-  async preview(
-    target: Target,
-    { pluginId, externalId }: { pluginId: string; externalId: string },
-  ): Promise<{ provider: Provider; externalUrl: string | null; fields: FieldPreview[]; failure: ProviderFailure | null }> {
+  async preview(target: Target, { pluginId, externalId }: { pluginId: string; externalId: string }): Promise<ProviderPreview> {
     const provider = await this.#getProvider(pluginId)
-    return { provider, ...(await this.#parts.proposals.preview(target, { provider, externalId }, choiceOf(provider, { fields: null }))) }
+    return {
+      provider,
+      ...(await this.#dependencies.proposals.preview(target, { provider, externalId }, choiceOf(provider, { fields: null }))),
+    }
   }
 
   async apply(
@@ -145,21 +146,21 @@ class ProviderMatching implements Matching {
     }: { pluginId: string; externalId: string; fields: readonly string[] | null; dryRun: boolean; userId: string | null },
   ): Promise<Applied> {
     const provider = await this.#getProvider(pluginId)
-    const stranger = fields?.find((field) => !proposable(target.kind).includes(field))
-    if (stranger !== undefined)
+    const unknown = fields?.find((field) => !proposable(target.kind).includes(field))
+    if (unknown !== undefined)
       refuse(
         'invalid_value',
-        `"${stranger.slice(0, 60)}" is no field that can be applied. There are: ${proposable(target.kind).join(', ')}.`,
+        `"${unknown.slice(0, 60)}" is not a field that can be applied. There are: ${proposable(target.kind).join(', ')}.`,
       )
     const choice = choiceOf(provider, { fields })
-    const applied = await this.#parts.proposals.apply(target, { provider, externalId }, { choice, userId, dryRun })
+    const applied = await this.#dependencies.proposals.apply(target, { provider, externalId }, { choice, userId, dryRun })
     if ('answer' in applied) return applied.answer
     const { failure } = applied
     return { success: false, message: failure.message, fields: [], applicationId: null, externalUrl: null, failure }
   }
 
   async autoMatch(target: Target, how: AutoMatch): Promise<Matched> {
-    const provider = await this.#parts.providers.find(how.pluginId)
+    const provider = await this.#dependencies.providers.find(how.pluginId)
     if (provider === null) return skip('plugin_not_found', `There is no plugin ${how.pluginId}.`)
     const { name, state, methods } = provider
     if (state !== 'enabled') return skip('plugin_disabled', `${name} is ${state}.`)
@@ -167,10 +168,11 @@ class ProviderMatching implements Matching {
       return skip('no_matching_targets', `${name} has no metadata of ${target.kind === 'book' ? 'books' : 'series'}.`)
     const context = await this.#contextOf(target)
     const reason = how.query ? null : await this.#objection(target, provider, context)
-    if (reason !== null) return skip(reason, `${titleOf(context)} is not matched by itself: ${reason.replaceAll('_', ' ')}.`)
+    if (reason !== null) return skip(reason, `${titleOf(context)} is not matched automatically: ${reason.replaceAll('_', ' ')}.`)
     const choice = choiceOf(provider, { fields: how.fields ?? null, gapsOnly: how.gapsOnly ?? false })
     const { userId, dryRun, signal } = how
-    const apply = (externalId: string) => this.#parts.proposals.apply(target, { provider, externalId }, { choice, userId, dryRun, signal })
+    const apply = (externalId: string) =>
+      this.#dependencies.proposals.apply(target, { provider, externalId }, { choice, userId, dryRun, signal })
     const known = context.externalIds[idKeyOf(provider, target.kind)]
     if (!how.query && provider.matching.useExistingExternalId !== false && known) {
       const applied = await apply(known.id)
@@ -181,12 +183,12 @@ class ProviderMatching implements Matching {
     if (how.existingIdsOnly) return skip('no_match', `No identifier of ${name} is known.`)
     const best = await this.#records.find(target.kind, provider, context, how)
     if ('failure' in best) return failed(best.failure)
-    if (best.answer === null) return skip('no_match', `${name} knows nothing like it.`)
+    if (best.answer === null) return skip('no_match', `${name} has no similar record.`)
     const { result: match, confidence } = best.answer
     if (confidence < CONFIDENCE_MIN)
       return skip(
         'low_confidence',
-        `"${match.title}" may be it, but that is not certain enough (${confidence.toFixed(2)} of ${CONFIDENCE_MIN}).`,
+        `"${match.title}" may be the record, but the confidence is too low (${confidence.toFixed(2)} of ${CONFIDENCE_MIN}).`,
         { match, confidence },
       )
     const applied = await apply(match.externalId)
@@ -195,11 +197,11 @@ class ProviderMatching implements Matching {
   }
 
   applications({ kind, id }: Target): Promise<Application[]> {
-    return listApplications(this.#parts.database, kind, id)
+    return listApplications(this.#dependencies.database, kind, id)
   }
 
   undo(applicationId: string): ReturnType<typeof undoApplication> {
-    return undoApplication(this.#parts, applicationId)
+    return undoApplication(this.#dependencies, applicationId)
   }
 }
 

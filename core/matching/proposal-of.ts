@@ -162,7 +162,7 @@ export function proposalOf(kind: Kind, answer: SeriesAnswer | BookAnswer, { idKe
 }
 
 const SERVICE = /^(?:plugin:)?[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/
-/** Identifiers of this server and of comic files are not a plugin's to give; a manifest may not name them either. */
+/** A plugin may not give identifiers of this server and of comic files; a manifest may not name them either. */
 const OWN_KEYS: ReadonlySet<string> = new Set([OWN_SOURCE, COMIC_INFO_KEY])
 
 /** Identifiers at other services, by service name or key. */

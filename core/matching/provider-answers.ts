@@ -78,7 +78,7 @@ const described = {
   externalIds: Type.Optional(Ids),
 }
 
-/** Members for all fields that are taken from one, and further members. */
+/** Members for all fields that providers can give, and further members. */
 type Members<Proposed extends string> = Record<Proposed, TSchema> & Record<string, TSchema>
 
 export const SeriesAnswer = Type.Object({
@@ -103,7 +103,7 @@ export const BookAnswer = Type.Object({
   volume: Optional(Whole),
   isbns: Optional(text(1_000)),
   language: Optional(text(35)),
-  // Without bounds, to which a number would be clamped: what is no month or day is dropped from the proposal.
+  // Without bounds, which would clamp a number: a proposal drops an invalid month or day.
   month: Optional(Type.Integer()),
   day: Optional(Type.Integer()),
   pageCount: Optional(Whole),

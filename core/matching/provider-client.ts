@@ -21,10 +21,10 @@ export interface Provider {
   isTestTool: boolean
 }
 
-/** Under which key identifiers of a provider are kept. */
+/** The key of a provider's identifiers. */
 export const idKeyOf = ({ idSources }: Provider, kind: Kind): string => pluginKey(idSources[kind])
 
-/** Why a provider gave no answer, where neither the caller nor this server is the reason. */
+/** Why a provider gave no answer, if the reason is neither the caller nor this server. */
 export interface ProviderFailure {
   /** Error code, such as `rate_limited`, `auth` or `not_found`. */
   code: string
@@ -86,15 +86,15 @@ export interface ProviderClient {
   /** Those that the user has enabled and that can be used now, by name. */
   listRecommenders(userId: string): Promise<Recommender[]>
   /** Whether the user has enabled it, in any state. */
-  isEnabledFor(reader: PluginUser): Promise<boolean>
+  isEnabledFor(user: PluginUser): Promise<boolean>
   /** @param wanted.exclude identifiers of dismissed items, for providers with a list of their own */
   recommend(
-    reader: PluginUser,
+    user: PluginUser,
     wanted: { limit: number; exclude: readonly string[] },
     run: { onProgress: (fraction: number, text: string | null) => void; signal: AbortSignal },
   ): Promise<Answered<readonly Recommendation[]>>
   /** Notifies the provider of a dismissed item, if it accepts that. */
-  dismiss(reader: PluginUser, dismissed: { externalId: string; reason: string | null }, signal: AbortSignal): Promise<Answered<null>>
+  dismiss(user: PluginUser, dismissed: { externalId: string; reason: string | null }, signal: AbortSignal): Promise<Answered<null>>
 }
 
 /** Fetches a picture from the address of a provider; the failure text is for people. */

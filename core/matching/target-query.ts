@@ -69,7 +69,7 @@ export async function samplePass(database: Knex, pass: Pass, size: number): Prom
   return await ofPass(database, pass).orderByRaw('md5(r.id::text)').limit(size).select('r.id', 'r.title')
 }
 
-/** Records that a provider was requested for a record now. */
+/** Records that the data of a record was requested from a provider now. */
 export async function recordSynced(trx: Knex, kind: Kind, id: string, source: string): Promise<void> {
   await trx(`${kind}_external_ids`)
     .where({ [`${kind}_id`]: id, source })

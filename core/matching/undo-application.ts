@@ -49,14 +49,14 @@ export async function undoApplication(
  */
 async function undoMetadata(database: Knex, id: string): Promise<Undone> {
   return await database.transaction(async (trx) => {
-    const unknown = (): never => refuse('not_found', `There is no application ${id} of metadata.`)
+    const unknown = (): never => refuse('not_found', `There is no metadata application ${id}.`)
     const target = (await findApplicationTarget(trx, id)) ?? unknown()
     const { kind, id: recordId } = target
-    // The record first, as every change does.
+    // Locks the record first, like every change.
     const before =
       (await loadStates(trx, kind, [recordId], SETS[kind])).get(recordId) ?? refuse('not_found', `There is no ${kind} ${recordId}.`)
     const application = (await claimApplication(trx, id)) ?? unknown()
-    if (application.undoneAt !== null) refuse('conflict', 'This was undone already.')
+    if (application.undoneAt !== null) refuse('conflict', 'This application was already undone.')
     const later = await listLaterApplications(trx, application)
     const { next, undone, left, ...rest } = undoDifference(
       kind,
@@ -65,7 +65,7 @@ async function undoMetadata(database: Knex, id: string): Promise<Undone> {
       later.map(({ changes: { values, sets, replacements } }) => ({ values, sets, ...(replacements && { replacements }) })),
     )
     await storeStates(trx, kind, [{ before, next: kind === 'book' ? await reapplyEmbedded(trx, { ...before, ...next }, undone) : next }])
-    // What came from the books may be another thing by now.
+    // The metadata that comes from the books may have changed since.
     if (kind === 'series') await aggregateSeries(trx, [recordId])
     for (const [index, { id: laterId }] of later.entries()) await storeDifference(trx, laterId, rest.later[index] as Difference)
     await recordUndone(trx, id)

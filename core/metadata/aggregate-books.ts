@@ -10,7 +10,8 @@ const UNRELATED_MIN = 3
 
 /** The metadata that the books of a series share. */
 interface Aggregate {
-  said: SeriesHints
+  /** Values for the series. */
+  hints: SeriesHints
   /** The folder contains many unrelated titles. */
   unrelated: boolean
 }
@@ -21,11 +22,11 @@ const isMost = (count: number, total: number): boolean => count * 2 > total
 /**
  * Aggregates the metadata of books. A sidecar file for the series has priority. Otherwise a value counts if more than half of all books that could have
  * one agree; a book without a series name counts against those with one. If books name series, but no name has a majority, the folder has
- * unrelated titles and nothing is aggregated. Fields that differ between books by nature (summary, year, genres, tags, alternate titles,
- * links) are aggregated from all books that belong together: most name one series or, if none names any, most share a person. For other
- * books only the values of a majority count.
+ * unrelated titles and nothing is aggregated. Fields that naturally differ between books (summary, year, genres, tags, alternate titles,
+ * links) are aggregated from all books that belong together: most name one series or, if no book names a series, most share a person. From
+ * other books, only the values of a majority count.
  * @param books those with metadata, in reading order
- * @param total all books that exist and can be read, or are still to be read
+ * @param total all books that exist and can be read, or have not been analyzed yet
  */
 export function aggregateBooks(books: readonly BookHints[], total: number): Aggregate {
   const sidecar = books.map(({ embedded }) => embedded?.seriesSidecar).find((hint) => hint !== undefined)
@@ -34,17 +35,17 @@ export function aggregateBooks(books: readonly BookHints[], total: number): Aggr
   const authors = commonAuthors(books, total)
   const agrees = total === 1 || (named ? isMost(named.count, total) : authors.length > 0)
   if (named && !isMost(named.count, total))
-    return { said: sidecar ? { ...NOTHING_SAID, ...sidecar } : NOTHING_SAID, unrelated: !sidecar && total >= UNRELATED_MIN }
+    return { hints: sidecar ? { ...NO_HINTS, ...sidecar } : NO_HINTS, unrelated: !sidecar && total >= UNRELATED_MIN }
   const havePeople = isMost(books.filter((book) => book.authors && book.authors.length > 0).length, total)
   return {
-    said: sayTogether(books, { total, agrees: agrees || sidecar !== undefined, sidecar, title: named?.value, authors }),
+    hints: mergeHints(books, { total, agrees: agrees || sidecar !== undefined, sidecar, title: named?.value, authors }),
     unrelated: !sidecar && !agrees && havePeople && total >= UNRELATED_MIN,
   }
 }
 
-const NOTHING_SAID: SeriesHints = { fields: {}, genres: [], tags: [], alternateTitles: [], links: [] }
+const NO_HINTS: SeriesHints = { fields: {}, genres: [], tags: [], alternateTitles: [], links: [] }
 
-interface Together {
+interface Agreement {
   total: number
   /** Whether the books belong together. */
   agrees: boolean
@@ -53,7 +54,7 @@ interface Together {
   authors: Author[]
 }
 
-function sayTogether(books: readonly BookHints[], { total, agrees, sidecar, title, authors }: Together): SeriesHints {
+function mergeHints(books: readonly BookHints[], { total, agrees, sidecar, title, authors }: Agreement): SeriesHints {
   const hints = books.flatMap(({ embedded }) => embedded?.series ?? [])
   const own = <Name extends 'publisher' | 'imprint' | 'languageIso' | 'summary' | 'year'>(name: Name) =>
     books.filter(({ sources }) => sources[name] === 'embedded').flatMap((book) => book[name] ?? [])
@@ -63,7 +64,7 @@ function sayTogether(books: readonly BookHints[], { total, agrees, sidecar, titl
   }
   const hinted = fields.map(({ name }) => [name, agreed(hints.flatMap((hint) => hint.fields?.[name as keyof typeof hint.fields] ?? []))])
   const years = own('year')
-  const told = {
+  const agreedFields = {
     publisher: agreed(own('publisher')),
     imprint: agreed(own('imprint')),
     language: agreed(own('languageIso')),
@@ -73,10 +74,10 @@ function sayTogether(books: readonly BookHints[], { total, agrees, sidecar, titl
     authors: authors.length > 0 ? authors : undefined,
   }
   const known = (values: object) => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
-  /** All entries of books that belong together; of other books those of a majority. */
+  /** All entries of books that belong together; from other books, only the entries of a majority. */
   const listed = <Entry>(listOf: (book: BookHints) => readonly Entry[], keyOf: (entry: Entry) => string): Entry[] => {
     const lists = books.map(listOf)
-    return agrees ? lists.flat() : saidByMost(lists, keyOf, total)
+    return agrees ? lists.flat() : entriesOfMost(lists, keyOf, total)
   }
   const namesOf = (what: 'genres' | 'tags') =>
     uniqueNames([
@@ -87,7 +88,7 @@ function sayTogether(books: readonly BookHints[], { total, agrees, sidecar, titl
   const linkKey = ({ source }: { source: string }) => source
   return {
     // The most frequent spelling of each name.
-    fields: { ...known(told), ...known(Object.fromEntries(hinted)), ...known({ title }), ...sidecar?.fields },
+    fields: { ...known(agreedFields), ...known(Object.fromEntries(hinted)), ...known({ title }), ...sidecar?.fields },
     genres: namesOf('genres'),
     tags: namesOf('tags'),
     alternateTitles: firstOf(
@@ -98,7 +99,7 @@ function sayTogether(books: readonly BookHints[], { total, agrees, sidecar, titl
   }
 }
 
-function saidByMost<Entry>(lists: readonly (readonly Entry[])[], keyOf: (entry: Entry) => string, total: number): Entry[] {
+function entriesOfMost<Entry>(lists: readonly (readonly Entry[])[], keyOf: (entry: Entry) => string, total: number): Entry[] {
   const counts = new Map<string, number>()
   for (const list of lists) for (const key of new Set(list.map(keyOf))) counts.set(key, (counts.get(key) ?? 0) + 1)
   return lists.flat().filter((entry) => isMost(counts.get(keyOf(entry)) ?? 0, total))
@@ -107,7 +108,7 @@ function saidByMost<Entry>(lists: readonly (readonly Entry[])[], keyOf: (entry: 
 const uniqueNames = (names: readonly string[]): string[] =>
   [...new Set(names)].slice(0, NAMES_MAX).filter((name) => name.length <= NAME_LENGTH_MAX)
 
-/** The most frequent value with its count, on ties the first; in its most frequent spelling. */
+/** The most frequent value with its count; the first one if several are equally frequent. In its most frequent spelling. */
 function mostCommon<Value>(values: readonly Value[], keyOf: (value: Value) => string): { value: Value; count: number } | null {
   const groups = [...Map.groupBy(values, keyOf).values()].sort((a, b) => b.length - a.length)
   const [group] = groups

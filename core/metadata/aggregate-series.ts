@@ -20,13 +20,13 @@ import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 import { withSortTitle } from '#core/metadata/sort-title.ts'
 
 const fields: readonly Field[] = SERIES_FIELDS
-/** Fields that books can provide; a value that no book provides any more is cleared, if it came from a book. */
+/** Fields that books can provide; a value that came from a book is cleared when no book provides it any more. */
 const NOTHING = Object.fromEntries(fields.map(({ name }) => [name, null]))
 const SETS_OF_BOOKS = ['genres', 'tags', 'alternateTitles', 'externalLinks'] as const
 
 /**
- * Aggregates the files of its books into each series, and removes what they no longer contain, except where a lock or a stronger source forbids it.
- * Idempotent; within the transaction that wrote the books.
+ * Aggregates the metadata of each series from the files of its books, and removes what the files no longer contain, except where a lock or a stronger
+ * source forbids it. Idempotent; runs within the transaction that wrote the books.
  */
 export async function aggregateSeries(trx: Knex.Transaction, seriesIds: readonly string[]): Promise<void> {
   const ids = [...new Set(seriesIds)].sort()
@@ -34,14 +34,14 @@ export async function aggregateSeries(trx: Knex.Transaction, seriesIds: readonly
   const hints = Map.groupBy(await listHints(trx, ids, READING_ORDER), ({ seriesId }) => seriesId)
   const aggregates = await listAggregateStates(trx, ids)
   const changes: { before: StoredState; next: StoredState }[] = []
-  const told = new Map<string, string[]>()
+  const changedNames = new Map<string, string[]>()
   for (const [id, before] of known) {
     const { aggregated, books, pending, folderTitle } = aggregates.get(id) as AggregateState
-    // All its files are gone, perhaps with a disk: what they said stays for when they come back.
+    // All its files are missing, perhaps with their disk: their metadata stays, because the files may come back.
     if (books === 0) continue
-    const { said, unrelated } = aggregateBooks(hints.get(id) ?? [], books)
-    const entries: AggregatedEntries = aggregatedOf(said)
-    const change = { values: { ...NOTHING, ...said.fields }, sets: diffAggregated(entries, aggregated) }
+    const { hints: found, unrelated } = aggregateBooks(hints.get(id) ?? [], books)
+    const entries: AggregatedEntries = aggregatedOf(found)
+    const change = { values: { ...NOTHING, ...found.fields }, sets: diffAggregated(entries, aggregated) }
     const applied = applyChange('series', before, change, 'embedded')
     const next = withSortTitle(withTitle(applied.next, folderTitle))
     changes.push({ before, next })
@@ -49,23 +49,23 @@ export async function aggregateSeries(trx: Knex.Transaction, seriesIds: readonly
     if (remembered !== null) await storeAggregated(trx, id, remembered)
     await markUnrelated(trx, id, unrelated && !pending)
     const names = changedMembers(before, next)
-    if (names.length > 0) told.set(id, names)
+    if (names.length > 0) changedNames.set(id, names)
   }
   await storeStates(trx, 'series', changes)
-  await announceSeries(trx, [...told.keys()], told)
+  await announceSeries(trx, [...changedNames.keys()], changedNames)
   await markAggregateDue(trx, ids, false)
 }
 
-/** A series that lost its title from books gets the name of its folder. */
+/** A series whose books no longer provide its title gets the name of its folder. */
 function withTitle<State extends MetadataState>(state: State, folderTitle: string | null): State {
   if (state.values.title !== undefined || folderTitle === null) return state
   return applyChange('series', state, { values: { title: folderTitle } }, 'file_name').next
 }
 
 /**
- * Aggregates a series of which a book says something new. The first one counts at once, so that nobody looks at an empty series of one book; while others wait for
- * their analysis the rest is done with the last of them, since each time costs a look at all that were read. True when something is left to do:
- * then {@link aggregateSettled} belongs after the transaction.
+ * Aggregates a series after the metadata of one of its books has changed. The first analyzed book counts at once, so that a user does not see a series without
+ * metadata. While other books wait for their analysis, aggregation waits for the last of them, because each aggregation reads all analyzed books.
+ * @returns true if aggregation is still due; then call {@link aggregateSettled} after the transaction
  */
 export async function aggregateAfter(trx: Knex.Transaction, seriesId: string): Promise<boolean> {
   const { pending, due } = await findAggregation(trx, seriesId)
@@ -75,15 +75,15 @@ export async function aggregateAfter(trx: Knex.Transaction, seriesId: string): P
 }
 
 /**
- * Aggregates a series for which something was left to do and none of whose books is waited for any more. Only after the commit: of two books that
- * are written at the same moment each sees the other waiting, but the later one sees both when it looks again.
+ * Aggregates a series if aggregation is due and none of its books waits for analysis. Call it after the commit: two transactions that write two books
+ * at the same time each see the other book waiting, but after its commit the later one sees both.
  */
 export async function aggregateSettled(database: Knex, seriesId: string): Promise<void> {
   const { pending, due } = await findAggregation(database, seriesId)
   if (due && !pending) await database.transaction((trx) => aggregateSeries(trx, [seriesId]))
 }
 
-/** Aggregates what was not in a library, one series at a time. */
+/** Aggregates the series of a library whose aggregation is due, one at a time. */
 export async function aggregateDue(database: Knex, libraryId: string, signal: AbortSignal): Promise<void> {
   for (const id of await listAggregatesDue(database, libraryId)) {
     signal.throwIfAborted()

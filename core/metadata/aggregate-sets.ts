@@ -7,9 +7,9 @@ import { keyedEntries, type MetadataSet, type MetadataSets, SET_RULES, type SetE
 /** The sets that books can contribute to a series. */
 type AggregatedName = 'genres' | 'tags' | 'alternateTitles' | 'externalLinks'
 
-/** What books have contributed before, by keys. */
+/** Keys of the entries that books contributed before. */
 export type Aggregated = { readonly [Name in AggregatedName]?: readonly string[] }
-/** What books contribute now. */
+/** The entries that books contribute now. */
 export type AggregatedEntries = { readonly [Name in AggregatedName]: readonly SetEntries[Name][] }
 
 const NAMES = ['genres', 'tags', 'alternateTitles', 'externalLinks'] as const
@@ -20,13 +20,13 @@ export const aggregatedOf = ({ genres = [], tags = [], alternateTitles = [], lin
 })
 
 /**
- * What books give for the first time, and what they have given and say no more. A person who took something away, from the series or everywhere, is not
- * asked again.
+ * Adds entries that books contribute for the first time, and removes those that they no longer contribute. An entry that a person removed, from the series or
+ * everywhere, is not added again.
  */
-export function diffAggregated(said: AggregatedEntries, aggregated: Aggregated): SetChanges {
+export function diffAggregated(hints: AggregatedEntries, aggregated: Aggregated): SetChanges {
   const changeOf = <Name extends AggregatedName>(name: Name): SetChange<Name> => {
     const old = new Set(aggregated[name])
-    const entries = keyedEntries(name, said[name] as readonly SetEntries[Name][])
+    const entries = keyedEntries(name, hints[name] as readonly SetEntries[Name][])
     return {
       add: [...entries].filter(([key]) => !old.has(key)).map(([, entry]) => entry),
       remove: [...old].filter((key) => !entries.has(key)),
@@ -36,11 +36,11 @@ export function diffAggregated(said: AggregatedEntries, aggregated: Aggregated):
 }
 
 /**
- * What books have given then; null when that is what it was. What was taken back is forgotten, so that it may come again, and what a lock kept out may come
- * when it is gone.
+ * The keys to store after a change; null if they are the same as before. Entries that the change removed are forgotten, so that books can contribute them
+ * again; entries that a lock kept out are not stored, so that they are added when the lock is gone.
  */
 export function rememberAggregated(
-  said: AggregatedEntries,
+  hints: AggregatedEntries,
   how: { aggregated: Aggregated; before: MetadataSets; after: MetadataSets; locks: ReadonlySet<string> },
 ): Aggregated | null {
   const { aggregated, before, after, locks } = how
@@ -49,7 +49,7 @@ export function rememberAggregated(
     const lock = SET_RULES[name].lock.series
     if (lock !== null && locks.has(lock)) continue
     const [was, is] = [before[name] as MetadataSet | undefined, after[name] as MetadataSet | undefined]
-    const keys = keyedEntries(name, said[name] as never).keys()
+    const keys = keyedEntries(name, hints[name] as never).keys()
     const kept = (aggregated[name] ?? []).filter((key) => !(was?.entries.has(key) && !is?.entries.has(key)))
     const all = [...new Set([...kept, ...keys])]
     if (all.length > 0 || aggregated[name]) remembered[name] = all

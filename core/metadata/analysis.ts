@@ -1,7 +1,7 @@
 /**
- * The contract across the worker thread: what analysis is asked, and the plain value that comes back.
- * A bad file is a value too (`problems`), because an Error loses its class on the way out of a thread;
- * a throw out of a worker is a bug, a deadline or a lack of memory.
+ * The contract with the worker threads: the request for an analysis, and the plain value that a thread returns.
+ * A bad file is a value too (`problems`), because an Error loses its class when it leaves a thread;
+ * an exception from a worker is a bug, a deadline or a lack of memory.
  */
 
 import type { Embedded } from '#core/metadata/embedded.ts'
@@ -11,7 +11,7 @@ export type { Embedded } from '#core/metadata/embedded.ts'
 export const BOOK_FORMATS = ['cbz', 'cbr', 'epub', 'pdf'] as const
 export type BookFormat = (typeof BOOK_FORMATS)[number]
 
-/** The eight error types, with the label a person reads. */
+/** The eight error types, with labels for users. */
 export const BOOK_ERROR_LABELS = {
   format_detection: 'Format Detection',
   parser: 'Parser Error',
@@ -25,19 +25,19 @@ export const BOOK_ERROR_LABELS = {
 export type BookErrorType = keyof typeof BOOK_ERROR_LABELS
 export const BOOK_ERROR_TYPES = Object.keys(BOOK_ERROR_LABELS) as BookErrorType[]
 
-/** What went wrong with a file, in words a person understands; `details` is JSON for the curious. */
+/** What went wrong with a file. `message` is for users; `details` is JSON with more information. */
 export interface Problem {
   type: BookErrorType
   message: string
   details?: Record<string, unknown>
-  /** True when the book cannot be read because of it; false when the book is readable all the same. */
+  /** True if the problem makes the book unreadable. */
   fatal: boolean
 }
 
 /**
- * One page as analysis found it. `name` is the archive path (or "page 12" of a PDF), `bytes` its uncompressed size
- * (0 for PDF pages, which have none). Width and height are pixels as shown (EXIF orientation applied), of a PDF page in
- * pixels at 150 dpi; null when the picture could not be measured.
+ * One page as the analysis found it. `name` is the archive path (or "page 12" of a PDF), `bytes` its uncompressed size
+ * (0 for PDF pages, which have none). Width and height are in pixels after applying the EXIF orientation, of a PDF page
+ * in pixels at 150 dpi; null if the picture could not be measured.
  */
 export interface Page {
   name: string
@@ -45,7 +45,7 @@ export interface Page {
   width: number | null
   height: number | null
   bytes: number
-  /** Where a zip keeps the page, so that serving is one positional read. Absent for RAR and PDF. */
+  /** The location of the page in a zip, so that serving it takes one positional read. Absent for RAR and PDF. */
   zip?: ZipLocation
 }
 
@@ -58,14 +58,14 @@ export interface ZipLocation {
 }
 
 /**
- * How the pages of a book are had.
- * `zip`: from `Page.zip`. `rar`: by entry name. `rar_solid`: only by extracting everything once. `pdf`: rendered. `none`: no page images (a text EPUB).
+ * How the server reads the pages of a book.
+ * `zip`: from `Page.zip`. `rar`: by entry name. `rar_solid`: only by extracting all pages once. `pdf`: rendered. `none`: no page images (a text EPUB).
  */
 export type PageSource = 'zip' | 'rar' | 'rar_solid' | 'pdf' | 'none'
 
-/** A file of a library, as everything that opens it gets to know it. */
+/** A file of a library, for all code that opens it. */
 export interface LibraryFile {
-  /** The library's folder. What does not really lie inside it is not opened, by whatever links the path leads there. */
+  /** The library's folder. A file outside of it is never opened, even if links lead there. */
   root: string
   path: string
 }
@@ -75,10 +75,10 @@ export interface AnalysisRequest extends LibraryFile {
   verifyPages: boolean
 }
 
-/** Facts of the file itself; null in {@link Analysis} only when the file could not be read at all. */
+/** Properties of the file itself; null in {@link Analysis} only if the file could not be read at all. */
 export interface FileFacts {
   bytes: number
-  /** Nanoseconds since the epoch, as a decimal string: it does not fit a double. */
+  /** Nanoseconds since the epoch, as a decimal string, because a double cannot hold it. */
   mtimeNs: string
   /** Lower-case hex of the whole file. */
   sha256: string
@@ -94,7 +94,7 @@ export interface Cover {
 
 export interface Analysis {
   file: FileFacts | null
-  /** By content; null when the content is none of the four. */
+  /** By content; null if the content has none of the four formats. */
   format: BookFormat | null
   /** Pages of a comic or PDF, Readium positions or spine items of an EPUB. */
   pageCount: number
@@ -106,30 +106,30 @@ export interface Analysis {
   problems: Problem[]
 }
 
-/** The analysis of a file of which nothing but its problem is known. */
+/** The analysis of a file that could not be analyzed because of a problem. */
 export function failedAnalysis(problem: Problem, file: FileFacts | null = null, format: BookFormat | null = null): Analysis {
   return { file, format, pageCount: 0, pageSource: 'none', pages: [], embedded: {}, cover: null, problems: [problem] }
 }
 
-/** Analyses one file off the main thread. Never rejects for a bad file; rejects with AbortError when aborted. */
+/** Analyzes one file off the main thread. Never rejects for a bad file; rejects with AbortError when aborted. */
 export type Analyze = (request: AnalysisRequest, options?: { signal?: AbortSignal }) => Promise<Analysis>
 
-/** The cover that an analysis would find in a file, and why it is none or another one than one would think. */
+/** The cover that an analysis would find in a file, and the problem if there is none or another picture had to be used. */
 export interface CoverOutcome {
   cover: Cover | null
   problem: Problem | null
 }
 
-/** Draws the cover of one file off the main thread and learns nothing else of it. Never rejects for a bad file; rejects with AbortError when aborted. */
+/** Only draws the cover of one file, off the main thread. Never rejects for a bad file; rejects with AbortError when aborted. */
 export type DrawBookCover = (request: LibraryFile, options?: { signal?: AbortSignal }) => Promise<CoverOutcome>
 
-/** Bytes of one page as the file holds them, or as rendered. */
+/** The bytes of one page as stored in the file, or as rendered. */
 export interface PageImage {
   bytes: Uint8Array
   mediaType: string
 }
 
-/** Why a page could not be had: `problem` goes into the book's errors. */
+/** Why a page could not be read: `problem` is added to the book's errors. */
 export interface PageRefusal {
   problem: Problem
 }
@@ -146,7 +146,7 @@ export interface PageRequest extends LibraryFile {
 export type ReadZipPage = (request: PageRequest) => Promise<PageOutcome>
 /** One entry of a non-solid RAR, in the pool. */
 export type ReadRarPage = (request: PageRequest, options?: { signal?: AbortSignal }) => Promise<PageOutcome>
-/** All pages of a solid RAR into `folder` as files named by 0-based index ("0", "1", …), in the pool; answers the problem or null. */
+/** Extracts all pages of a solid RAR into `folder`, as files named by 0-based index ("0", "1", …), in the pool; returns the problem or null. */
 export type ExtractRar = (
   request: LibraryFile & { pages: Page[]; folder: string },
   options?: { signal?: AbortSignal },

@@ -45,7 +45,10 @@ export function applyChange<One extends Kind, State extends MetadataState>(
   return { next, outcomes: [...patched.outcomes, ...outcomes] }
 }
 
-/** Fields by {@link applyPatch}. Of a date that does not exist a machine's parts are left out, the day first; a person's are refused before they are stored. */
+/**
+ * Fields by {@link applyPatch}. If a machine gives a date that does not exist, its members are left out, the day first; such a date from a person is refused
+ * before it is stored.
+ */
 function applyValues(
   kind: Kind,
   state: MetadataState,
@@ -85,8 +88,8 @@ export function applySets<State extends SetState>(
       outcomes.push({ field: name, result: 'locked' })
       continue
     }
-    // A form sends back what it was shown, which changes nothing.
-    if (giver === 'user' && isAsItStands(name, current, change)) {
+    // A form sends all values back; an unchanged set must not count as edited.
+    if (giver === 'user' && isUnchanged(name, current, change)) {
       outcomes.push({ field: name, result: 'unchanged' })
       continue
     }
@@ -98,8 +101,8 @@ export function applySets<State extends SetState>(
   return { next: { ...state, sets: sets as MetadataSets, locks }, outcomes }
 }
 
-/** Whether a set already has exactly these entries, however names are spelled. */
-function isAsItStands(name: SetName, { entries }: MetadataSet, { add = [], remove }: SetChange): boolean {
+/** Whether a set already has exactly these entries, in any spelling of the names. */
+function isUnchanged(name: SetName, { entries }: MetadataSet, { add = [], remove }: SetChange): boolean {
   if (remove !== 'others') return false
   const keyOf = SET_RULES[name].keyOf as (entry: unknown) => string
   const given = new Map(add.map((entry) => [keyOf(entry), entry]))

@@ -9,18 +9,21 @@ import { fittingList, LIST_LENGTH_MAX, NAME_LENGTH_MAX } from '#core/metadata/li
 export interface Outcome {
   field: string
   /**
-   * `set`, `cleared`: changed. `unchanged`: had the value already. `locked`: a lock kept a machine out. `outranked`: a stronger source gave the
-   * value that stands.
+   * `set`, `cleared`: changed. `unchanged`: had the value already. `locked`: a lock prevented a change by a machine. `outranked`: a stronger source
+   * gave the current value.
    */
   result: 'set' | 'cleared' | 'unchanged' | 'locked' | 'outranked'
 }
 
 /**
- * The one rule for every change of metadata, by person or machine. Absent members stay. A person sets and thereby locks, and clears without
- * touching the lock; what a person has cleared is anybody's to fill again unless it is locked. What a person sends as it stands changes nothing, neither
- * value nor source nor lock. A machine changes only what is unlocked and was not given by a stronger source, and clears only what its own kind has given.
+ * The one rule for every change of metadata, by a person or a machine. Absent members stay.
+ * - A person who sets a field also locks it. Clearing a field does not change its lock; any source may fill a cleared field again unless it is locked. A
+ *   member that equals the current value changes nothing: neither value nor source nor lock.
+ * - A machine changes only fields that are unlocked and were not given by a stronger source, and clears only values that its own kind of source gave.
+ *
  * Patch members are values of the fields' schemas, or null. `authors` and the people strings are views of one list, whose roles each have
- * their own source and lock; the lock of `authors` holds them all. Beside a list of people, a string that names somebody says more, and an empty one nothing.
+ * their own source and lock; the lock of `authors` applies to all of them. If a patch has both the list and a people string, a string with names overrides the
+ * list for its role, and an empty string is ignored.
  */
 export function applyPatch(
   fields: readonly Field[],
@@ -34,7 +37,7 @@ export function applyPatch(
     patch = Object.fromEntries(Object.entries(patch).map(([name, value]) => [name, Array.isArray(value) ? fittingList(value) : value]))
   const given = source === 'user' ? changesOf(fields, draft, patch) : patch
   for (const field of fields) {
-    // `authors` first: a role named beside it says more.
+    // `authors` first: a people string overrides it for its role.
     if (!(field.name in patch) || field.role !== undefined) continue
     if (!(field.name in given)) {
       outcomes.push({ field: field.name, result: 'unchanged' })
@@ -56,10 +59,10 @@ export function applyPatch(
 }
 
 /**
- * Gives up the title that somebody has given, its source and its lock with it. A record is never without a title: what machines know of it stands at once.
- * @param found by source, the strongest first
+ * Clears the title with its source and its lock. A record always has a title: the title that machines know replaces it at once.
+ * @param found titles by source, the strongest first
  */
-export function giveUpTitle(
+export function resetTitle(
   fields: readonly Field[],
   record: MetadataRecord,
   found: Partial<Record<'embedded' | 'file_name', string | null | undefined>>,
@@ -72,13 +75,13 @@ export function giveUpTitle(
     const given = found[from]
     if (given) next = applyPatch(fields, next, { title: given }, from).next
   }
-  // Of a record from before names were kept nothing better is known.
+  // A record from before these titles were stored keeps its title.
   if (next.values.title === undefined) next = { ...next, values: { ...values, title }, sources: { ...sources, title: 'file_name' } }
   const isSame = next.values.title === title && next.sources.title === source && next.locks.size === record.locks.size
   return { next, outcome: { field: 'title', result: isSame ? 'unchanged' : 'cleared' } }
 }
 
-/** Keeps what a change has made of lists within what a record holds. @throws invalid_value where a person would lose entries of a list */
+/** Limits changed lists to what a record can hold. @throws invalid_value if a person's list would lose entries */
 function boundLists(draft: Draft, current: MetadataRecord, source: Source): void {
   for (const [name, value] of Object.entries(draft.values)) {
     if (!Array.isArray(value) || value === current.values[name]) continue
@@ -110,13 +113,13 @@ function changesOf(fields: readonly Field[], draft: Draft, patch: Readonly<Recor
   const changed = fields.filter((field) => {
     if (!(field.name in patch)) return false
     const value = patch[field.name]
-    return !(isBesideList && field.role !== undefined && isEmpty(value)) && !isAsItStands(draft, field, value)
+    return !(isBesideList && field.role !== undefined && isEmpty(value)) && !isUnchanged(draft, field, value)
   })
   return Object.fromEntries(changed.map(({ name }) => [name, patch[name]]))
 }
 
-function isAsItStands(draft: Draft, { name, role, asSent }: Field, value: unknown): boolean {
-  const standing = draft.values[name]
+function isUnchanged(draft: Draft, { name, role, asSent }: Field, value: unknown): boolean {
+  const existing = draft.values[name]
   if (role !== undefined) {
     const known = authorsOf(draft)
     return isDeepStrictEqual(
@@ -124,9 +127,9 @@ function isAsItStands(draft: Draft, { name, role, asSent }: Field, value: unknow
       known.filter((author) => author.role === role),
     )
   }
-  if (isEmpty(value)) return isEmpty(standing)
-  if (asSent) return isSameText(standing, value)
-  return isDeepStrictEqual(bare(standing), bare(name === 'authors' ? uniqueAuthors(value as Author[]) : value))
+  if (isEmpty(value)) return isEmpty(existing)
+  if (asSent) return isSameText(existing, value)
+  return isDeepStrictEqual(bare(existing), bare(name === 'authors' ? uniqueAuthors(value as Author[]) : value))
 }
 
 /** A value without the differences that forms introduce: line ends, surrounding white space, null members in list entries. */
@@ -142,9 +145,9 @@ function bare(value: unknown): unknown {
 function objection(draft: Draft, name: string, source: Source, clears: boolean): 'locked' | 'outranked' | null {
   if (source === 'user') return null
   if (draft.locks.has(name)) return 'locked'
-  const standing = draft.sources[name]
-  if (rank(standing) < rank(source)) return 'outranked'
-  return clears && standing !== undefined && standing !== source ? 'outranked' : null
+  const existing = draft.sources[name]
+  if (rank(existing) < rank(source)) return 'outranked'
+  return clears && existing !== undefined && existing !== source ? 'outranked' : null
 }
 
 function setValue(draft: Draft, { name, asSent }: Field, value: unknown, source: Source): Outcome['result'] {
@@ -166,7 +169,7 @@ function authorsOf(draft: Draft): Author[] {
   return (draft.values.authors as Author[] | undefined) ?? []
 }
 
-/** Roles by the field under whose name their source and lock stand: each its own string, the rest together `authors`. */
+/** Roles by the field that has their source and lock: a role with a people string has its own, all others share `authors`. */
 function roleUnits(fields: readonly Field[]): Map<string, Set<AuthorRole>> {
   const units = new Map<string, Set<AuthorRole>>()
   for (const role of AUTHOR_ROLES) {
@@ -176,7 +179,7 @@ function roleUnits(fields: readonly Field[]): Map<string, Set<AuthorRole>> {
   return units
 }
 
-/** The list of a patch, in which a role named beside it stands as named. */
+/** The list of people of a patch, with the roles that people strings override. */
 function givenAuthors(fields: readonly Field[], patch: Readonly<Record<string, unknown>>): Author[] {
   let authors = (patch.authors as Author[] | null) ?? []
   for (const { name, role } of fields) {
@@ -187,8 +190,8 @@ function givenAuthors(fields: readonly Field[], patch: Readonly<Record<string, u
 }
 
 /**
- * The people of a comma-separated string; who is known in that role keeps a sort name. The string as it is shown means the people as they are, and a known
- * "King, Jr." stays one person when somebody adds a name.
+ * The people of a comma-separated string; a person who already has that role keeps the sort name. The string that the API returned stands for the current people
+ * unchanged, and a known "King, Jr." stays one person when a user adds a name.
  */
 function namedAuthors(known: readonly Author[], role: AuthorRole, value: unknown): Author[] {
   if (value === joinNames(known, role)) return known.filter((author) => author.role === role)
@@ -232,7 +235,7 @@ function setRole(draft: Draft, field: Field, value: unknown, source: Source): Ou
   return given.length === 0 ? 'cleared' : 'set'
 }
 
-/** The list with the entries of one role replaced, in their place or at the end. */
+/** The list with the entries of one role replaced, at the position of the first one or at the end. */
 function withRole(authors: readonly Author[], role: AuthorRole, entries: readonly Author[]): Author[] {
   const first = authors.findIndex((author) => author.role === role)
   const before = first === -1 ? authors : authors.slice(0, first)
@@ -256,8 +259,8 @@ function uniqueAuthors(authors: readonly Author[]): Author[] {
 }
 
 /**
- * "Moore, Gibbons" are two people; the API joins names like this.
- * @param known names with commas that count as one where they stand whole
+ * Splits "Moore, Gibbons" into two names; the API joins names in the same way.
+ * @param known names that contain commas: each counts as one name where it occurs completely
  */
 export function splitNames(text: string, known: readonly string[] = []): string[] {
   const names: string[] = []
@@ -275,7 +278,7 @@ export function splitNames(text: string, known: readonly string[] = []): string[
   return names.filter((name) => name !== '')
 }
 
-/** Names of one role, joined as in the API; null if there is none. */
+/** Names of one role, joined as in the API; null if there are none. */
 export function joinNames(authors: readonly Author[], role: AuthorRole): string | null {
   const names = authors.filter((author) => author.role === role).map((author) => author.name)
   return names.length === 0 ? null : names.join(', ')

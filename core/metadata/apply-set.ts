@@ -20,7 +20,7 @@ export interface SetChange<Name extends SetName = SetName> {
   remove?: readonly string[] | 'others'
   /** An entry that replaces another one and keeps its id. */
   edit?: { key: string; value: SetEntries[Name] }
-  /** What remains is all that the person wants, as with `others`. */
+  /** The person has set all entries at once, as with `others`. */
   isWhole?: boolean
 }
 
@@ -32,17 +32,19 @@ interface SetChanger {
   giver: Giver
 }
 
-/** Remembered keys that people removed from one set: more than twice the maximum number of entries. */
+/** Stored keys of entries that people removed from one set: more than twice the maximum number of entries. */
 const REMOVED_MAX = 500
 
 const rank = (giver: Giver): number => GIVERS.indexOf(giver)
 
 /**
- * The one rule for every change of a set, by person or machine. A person adds and removes whatever they like, and what they add is theirs, even where a
- * machine gave it before. A machine adds, changes and removes only what machines gave: never what a stronger one gave, nor what a person took away; by
- * its key it removes only what its own kind gave. What a person removed or corrected is remembered until a person gives it again. What a set has no room for is left out, and for names of people those of machines make room. Locks are
- * looked at before.
- * @throws invalid_value where a person would give more than a set holds
+ * The one rule for every change of a set, by a person or a machine. The caller checks locks.
+ * - A person may add and remove any entry, and becomes the source of every added entry, even if a machine gave it before. The set stores the keys of entries
+ *   that a person removed or corrected, until a person adds them again.
+ * - A machine adds, changes and removes only entries of machines: never those of a stronger source, and never an entry that a person removed. By
+ *   its key it removes only an entry that its own kind of source gave.
+ * - Entries of a machine that exceed the maximum are left out. Genres and tags of a person replace those of machines if the set is full.
+ * @throws invalid_value if a person would exceed the maximum
  */
 export function applySet<Name extends SetName>(
   name: Name,
@@ -79,19 +81,19 @@ function removeEntries<Name extends SetName>(
   const isOthers = remove === 'others'
   const keys = isOthers ? [...draft.entries.keys()].filter((key) => !given.has(key)) : remove
   return keys.flatMap((key) => {
-    const standing = draft.entries.get(key)
-    if (!standing) return []
-    const may = isOthers ? rank(standing.giver) >= rank(by.giver) : standing.giver === by.giver
-    return (by.giver === 'user' || may) && draft.entries.delete(key) ? [standing.value] : []
+    const existing = draft.entries.get(key)
+    if (!existing) return []
+    const may = isOthers ? rank(existing.giver) >= rank(by.giver) : existing.giver === by.giver
+    return (by.giver === 'user' || may) && draft.entries.delete(key) ? [existing.value] : []
   })
 }
 
-/** Remembers what a person removed or replaced, and forgets what the set has now. */
+/** Stores the keys of entries that a person removed or replaced, and drops those that the set contains now. */
 function rememberRemoved<Name extends SetName>(name: Name, draft: Draft<Name>, gone: readonly SetEntries[Name][]): void {
   const keyOf = SET_RULES[name].removedKeyOf as (entry: SetEntries[Name]) => string
-  const standing = new Set([...draft.entries.values()].map(({ value }) => keyOf(value)))
+  const existing = new Set([...draft.entries.values()].map(({ value }) => keyOf(value)))
   const removed = new Set([...gone.map(keyOf), ...draft.removed])
-  draft.removed = [...removed].filter((key) => !standing.has(key)).slice(0, REMOVED_MAX)
+  draft.removed = [...removed].filter((key) => !existing.has(key)).slice(0, REMOVED_MAX)
 }
 
 /** A person may change everything. Returns the values that were there before. */
@@ -100,17 +102,17 @@ function addByPerson<Name extends SetName>(name: Name, draft: Draft<Name>, given
   makeRoom(name, draft, given, by)
   const replaced: SetEntries[Name][] = []
   for (const [key, value] of given) {
-    const standing = draft.entries.get(key)
-    if (standing) replaced.push(standing.value)
+    const existing = draft.entries.get(key)
+    if (existing) replaced.push(existing.value)
     draft.entries.set(
       key,
-      standing ? { ...standing, value: isNames(name) ? standing.value : value, giver: 'user' } : { value, giver: 'user' },
+      existing ? { ...existing, value: isNames(name) ? existing.value : value, giver: 'user' } : { value, giver: 'user' },
     )
   }
   return replaced
 }
 
-/** Takes away of the names that machines gave as many as stand in the way of a person, what files gave first. @throws invalid_value */
+/** Removes as many names of machines as a person's names need room, those from files first. @throws invalid_value if that is not enough */
 function makeRoom<Name extends SetName>(name: Name, draft: Draft<Name>, given: Given<Name>, { kind, id }: SetChanger): void {
   const { most, what } = SET_RULES[name]
   const others = [...draft.entries].filter(([key]) => !given.has(key))
@@ -123,7 +125,7 @@ function makeRoom<Name extends SetName>(name: Name, draft: Draft<Name>, given: G
   if (ofPeople > 0 && ofPeople + given.size > most)
     refuse(
       'invalid_value',
-      `A ${kind} has at most ${most} ${what}, and ${id} has ${ofPeople} others from people already. Take some away first. Nothing was changed.`,
+      `A ${kind} has at most ${most} ${what}, and ${id} already has ${ofPeople} others that people added. Remove some first. Nothing was changed.`,
     )
   const spare = others.filter(([, { giver }]) => giver !== 'user').sort(([, one], [, other]) => rank(other.giver) - rank(one.giver))
   for (const [key] of spare.slice(0, Math.max(0, others.length + given.size - most))) draft.entries.delete(key)
@@ -137,17 +139,17 @@ function addByMachine<Name extends SetName>(name: Name, draft: Draft<Name>, give
   const titles = new Set(name === 'alternateTitles' ? [...draft.entries.values()].map(titleKey) : [])
   let isRefused = false
   for (const [key, value] of given) {
-    const standing = draft.entries.get(key)
+    const existing = draft.entries.get(key)
     if (removed.has(removedKeyOf(value))) isRefused = true
-    else if (standing && rank(standing.giver) < rank(giver)) isRefused ||= !says(standing.value, value)
-    else if (standing) draft.entries.set(key, { ...standing, value: merged(standing.value, value), giver })
+    else if (existing && rank(existing.giver) < rank(giver)) isRefused ||= !hasValues(existing.value, value)
+    else if (existing) draft.entries.set(key, { ...existing, value: merged(existing.value, value), giver })
     else if (draft.entries.size < most && !titles.has(titleKey({ value }))) draft.entries.set(key, { value, giver })
     if (name === 'alternateTitles') titles.add(titleKey({ value }))
   }
   return isRefused
 }
 
-/** By which a title is the same under another label; of no title nothing that a set of titles could hold. */
+/** Equal for equal titles with different labels; an empty text for entries of other sets. */
 const titleKey = ({ value }: { value: SetEntries[SetName] }): string =>
   typeof value === 'object' && 'title' in value ? nameKey(value.title) : ''
 
@@ -157,23 +159,23 @@ function editEntry<Name extends SetName>(
   draft: Draft<Name>,
   { key, value }: { key: string; value: SetEntries[Name] },
 ): SetEntries[Name][] {
-  const standing = draft.entries.get(key)
-  if (!standing) return []
+  const existing = draft.entries.get(key)
+  if (!existing) return []
   const next = SET_RULES[name].keyOf(value)
-  // What it becomes may be there already: then there is one of them.
+  // If the set already has an entry with the new key, the two become one.
   draft.entries = new Map(
     [...draft.entries]
       .filter(([one]) => one === key || one !== next)
-      .map((one) => (one[0] === key ? [next, { ...standing, value, giver: 'user' }] : one)),
+      .map((one) => (one[0] === key ? [next, { ...existing, value, giver: 'user' }] : one)),
   )
-  return [standing.value]
+  return [existing.value]
 }
 
 /** Merges new values into an entry; a name keeps its first spelling. */
-const merged = <Value>(standing: Value, given: Value): Value => (typeof standing === 'object' ? { ...standing, ...given } : standing)
+const merged = <Value>(existing: Value, given: Value): Value => (typeof existing === 'object' ? { ...existing, ...given } : existing)
 
 /** Whether an entry already has all given values. */
-export const says = <Value>(standing: Value, given: Value): boolean => isSameEntry(merged(standing, given), standing)
+export const hasValues = <Value>(existing: Value, given: Value): boolean => isSameEntry(merged(existing, given), existing)
 
 const bare = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value).filter(([, member]) => member != null)) : value

@@ -5,7 +5,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import { readRecords, type StoredRecord } from '#core/metadata/metadata-record-store.ts'
 import type { ValuesOf } from '#core/metadata/record-kind.ts'
 
-/** Those of the ids that are books the caller may see. */
+/** Those of the ids that belong to books which the caller may see. */
 export async function listVisibleBookIds(database: Knex, caller: Caller, ids: readonly string[]): Promise<Set<string>> {
   const rows = await database('books')
     .whereRaw('books.id = ANY(CAST(? AS uuid[]))', [[...ids]])
@@ -14,7 +14,7 @@ export async function listVisibleBookIds(database: Knex, caller: Caller, ids: re
   return new Set(rows)
 }
 
-/** The id as the database writes it. @throws not_found for a hidden or unknown book */
+/** The id in the spelling of the database. @throws not_found for a hidden or unknown book */
 export async function checkBook(database: Knex, caller: Caller, bookId: string): Promise<string> {
   const [id] = await listVisibleBookIds(database, caller, [bookId])
   return id ?? refuse('not_found', `There is no book ${bookId}, or you may not see it.`)

@@ -4,12 +4,13 @@ import { LENIENT, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundatio
 import { joinNames } from '#core/metadata/apply-patch.ts'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/metadata/book-metadata.ts'
 import { type AuthorRole, type MetadataRecord, SOURCES } from '#core/metadata/field.ts'
-import { fieldMembers, shownValues } from '#core/metadata/field-members.ts'
+import { fieldMembers, fieldValues } from '#core/metadata/field-members.ts'
 import type { StoredRecord } from '#core/metadata/metadata-record-store.ts'
 import type { ValuesOf } from '#core/metadata/record-kind.ts'
 import { dayOf, issuedOf } from '#core/metadata/release-date.ts'
 
-const TITLE_GIVEN_UP = 'Null gives up the one that was given, its source and its lock: the title in the file, or its name, stands at once.'
+const NULL_TITLE =
+  'Null clears the title with its source and its lock; the title in the file, or else the name of the file, replaces it at once.'
 
 type BookField = (typeof BOOK_FIELDS)[number]
 type OfRecord = Extract<BookField, { ofRecordPatch: true }>
@@ -21,9 +22,9 @@ type Stored = StoredRecord<ValuesOf['book']>
 /** Body of PATCH and PUT: absent members stay (PATCH) or are cleared (PUT), null clears, a value is set and locked. */
 export const BookMetadataPatch = Type.Object(members, { additionalProperties: false, title: 'BookMetadataPatch' })
 
-/** Body of `PATCH /books/{bookId}`: what stands in the book's record. */
+/** Body of `PATCH /books/{bookId}`: the fields that are stored in the book's record. */
 export const BookPatch = Type.Object(
-  fieldMembers(ofRecord, ({ name, about }) => (name === 'title' ? `${about} ${TITLE_GIVEN_UP}` : about)),
+  fieldMembers(ofRecord, ({ name, about }) => (name === 'title' ? `${about} ${NULL_TITLE}` : about)),
   { additionalProperties: false, title: 'BookPatch' },
 )
 
@@ -36,13 +37,13 @@ export const BookLocks = Noun('BookMetadataLocks')(Object.fromEntries(lockNames.
 export const BookLocksPatch = Type.Object(Object.fromEntries(lockNames.map((name) => [name, Type.Optional(Nullable(Type.Boolean()))])), {
   ...LENIENT,
   description:
-    'Takes `summary` for `summaryLock`, and `authors` or `authorsJson` for `authorsJsonLock`, too. What is no lock is left alone.',
+    'Also accepts `summary` for `summaryLock`, and `authors` or `authorsJson` for `authorsJsonLock`. Ignores members that are not locks.',
   title: 'BookMetadataLocksPatch',
 })
 
-const Sources = Type.Record(Type.String(), OneOf(SOURCES), { description: 'Who gave each field that has a value.' })
+const Sources = Type.Record(Type.String(), OneOf(SOURCES), { description: 'The source of each field that has a value.' })
 
-/** Metadata of a book by itself (BookMetadataResponse). */
+/** The metadata of a book on its own (BookMetadataResponse). */
 export const BookMetadata = Noun('BookMetadata')({
   bookId: Uuid,
   ...members,
@@ -51,7 +52,7 @@ export const BookMetadata = Noun('BookMetadata')({
   updatedAt: Timestamp,
 })
 
-/** Roles that the full book shows as lists too. */
+/** Roles that the full book also has as lists. */
 const ROLE_LISTS = {
   colorists: 'colorist',
   coverArtists: 'cover_artist',
@@ -69,7 +70,7 @@ export const FullBookMetadata = Noun('FullBookMetadata')({
   ...(Object.fromEntries(Object.keys(ROLE_LISTS).map((name) => [name, Type.Array(Type.String())])) as RoleLists<TArray<TString>>),
   title: Type.Optional(Nullable(Type.String())),
   titleSort: Type.Optional(Nullable(Type.String())),
-  number: Type.Optional(Nullable(Type.String({ description: 'As text, for it may be fractional.' }))),
+  number: Type.Optional(Nullable(Type.String({ description: 'As text, because it may be fractional.' }))),
   releaseDate: Type.Optional(Nullable(Timestamp)),
   locks: BookLocks,
   createdAt: Timestamp,
@@ -78,7 +79,7 @@ export const FullBookMetadata = Noun('FullBookMetadata')({
 
 export type FullBookMetadata = Static<typeof FullBookMetadata>
 
-/** Metadata beside a book by itself: as inside a full one, with the ids that name its book, its series and pages, and with authors among the writers. */
+/** Metadata beside a single book: as inside a full one, with the id of the book, its series and its number of pages, and with authors among the writers. */
 export const BookDetailMetadata = Type.Object({
   ...{ id: Uuid, bookId: Uuid, series: Type.String(), pageCount: Type.Integer({ minimum: 0 }) },
   ...FullBookMetadata.properties,
@@ -87,24 +88,24 @@ export type BookDetailMetadata = Static<typeof BookDetailMetadata>
 
 type BookMetadataAnswer = Static<typeof BookMetadata>
 
-/** What the wire shows of each field: null where nothing is known. */
-function shownFields({ values }: Pick<Stored, 'values'>) {
+/** The values of the fields in the API; null if there is no value. */
+function bookFieldsOf({ values }: Pick<Stored, 'values'>) {
   const stored: Readonly<Record<string, unknown>> = values
-  return shownValues(patchable, ({ name, role }) =>
+  return fieldValues(patchable, ({ name, role }) =>
     role ? joinNames(values.authors ?? [], role) : (stored[name] ?? (name === 'authors' || name === 'awards' ? [] : null)),
   )
 }
 
-export function shownLocks(record: Pick<MetadataRecord, 'locks'>): Record<string, boolean> {
+export function bookLocksOf(record: Pick<MetadataRecord, 'locks'>): Record<string, boolean> {
   return Object.fromEntries(BOOK_LOCKS.map((name) => [bookLockName(name), record.locks.has(name)]))
 }
 
-/** @param sources also tells who gave each field */
+/** @param sources whether to include the source of each field */
 export function bookMetadataOf(bookId: string, stored: Stored, sources: boolean): BookMetadataAnswer {
   return {
     bookId,
-    ...shownFields(stored),
-    locks: shownLocks(stored),
+    ...bookFieldsOf(stored),
+    locks: bookLocksOf(stored),
     ...(sources && { sources: stored.sources }),
     updatedAt: stored.updatedAt,
   }
@@ -115,19 +116,22 @@ export function fullBookMetadataOf(stored: Stored): FullBookMetadata {
   const authors = values.authors ?? []
   const namesOf = (role: AuthorRole) => authors.filter((author) => author.role === role).map((author) => author.name)
   return {
-    ...shownFields(stored),
+    ...bookFieldsOf(stored),
     ...(Object.fromEntries(Object.entries(ROLE_LISTS).map(([name, role]) => [name, namesOf(role)])) as RoleLists<string[]>),
     title: values.title ?? null,
     titleSort: values.titleSort ?? null,
     number: values.number === undefined ? null : String(values.number),
     releaseDate: releaseDateOf(values),
-    locks: shownLocks(stored),
+    locks: bookLocksOf(stored),
     createdAt: stored.createdAt,
     updatedAt: stored.updatedAt,
   }
 }
 
-/** The metadata has no id but the book's. Comics have writers and other books authors: a client that reads one list of them finds both, each name once. */
+/**
+ * The metadata has no id of its own: it has the book's. Comics have writers and other books have authors: `writers` contains both, each name once, for clients
+ * that read one list.
+ */
 export function bookDetailMetadataOf(book: { id: string; seriesName: string; pageCount: number }, stored: Stored): BookDetailMetadata {
   const authors = stored.values.authors ?? []
   const writers = authors.filter(({ role }) => role === 'writer' || role === 'author').map(({ name }) => name)
@@ -135,7 +139,7 @@ export function bookDetailMetadataOf(book: { id: string; seriesName: string; pag
   return { ...fullBookMetadataOf(stored), ...{ id, bookId: id, series, pageCount, writers: [...new Set(writers)] } }
 }
 
-/** The first instant of the day, month or year in which a book came out; null when the year is unknown. */
+/** The first instant of the day, month or year of publication; null if the year is unknown. */
 function releaseDateOf({ year = null, month = null, day = null }: Readonly<Record<string, unknown>>): string | null {
   const issued = issuedOf({ year, month, day } as Parameters<typeof issuedOf>[0])
   return issued === null ? null : `${dayOf(issued)}T00:00:00.000Z`

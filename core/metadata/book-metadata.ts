@@ -211,7 +211,7 @@ export const BOOK_FIELDS = [
     proposed: null,
     schema: Text,
   },
-  { name: 'genre', about: 'Genres as its file spells them, as one text.', column: 'genre', exported: null, proposed: null, schema: Text },
+  { name: 'genre', about: 'Genres as spelled in the file, as one text.', column: 'genre', exported: null, proposed: null, schema: Text },
   { name: 'imprint', about: 'Imprint of the publisher.', column: 'imprint', exported: 'imprint', proposed: null, schema: Text },
   { name: 'isbns', about: 'ISBNs, separated by commas.', column: 'isbns', exported: 'isbns', proposed: 'isbns', schema: Text },
   {
@@ -270,10 +270,10 @@ export const BOOK_FIELDS = [
   { name: 'year', about: 'Year of publication.', column: 'year', exported: 'release_date', proposed: 'year', schema: Year },
 ] as const satisfies readonly Field[]
 
-/** What can be locked: every field, and the cover. The wire name of each is in {@link bookLockName}. */
+/** All locks: every field, and the cover. {@link bookLockName} gives their names in the API. */
 export const BOOK_LOCKS = [...BOOK_FIELDS.map(({ name }) => name), 'cover'] as const
 
-/** `writer` is locked by `writerLock`, the lists of people and awards by `authorsJsonLock` and `awardsJsonLock`. */
+/** The lock of `writer` is `writerLock`; those of the lists of people and awards are `authorsJsonLock` and `awardsJsonLock`. */
 export function bookLockName(name: string): string {
   return name === 'authors' || name === 'awards' ? `${name}JsonLock` : `${name}Lock`
 }

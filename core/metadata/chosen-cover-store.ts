@@ -22,7 +22,7 @@ const COLUMNS = ['id', 'source', 'hash', 'width', 'height', 'is_selected', 'give
 const ownerColumn = (owner: CoverOwner) => (owner.kind === 'book' ? 'book_id' : 'series_id')
 const coversOf = (database: Knex, owner: CoverOwner) => database('covers').where(ownerColumn(owner), owner.id)
 
-/** @throws not_found when the book or series does not exist or is hidden */
+/** @throws not_found if the book or series does not exist or is hidden */
 export async function checkOwner(database: Knex, caller: Caller, owner: CoverOwner): Promise<void> {
   const query =
     owner.kind === 'book'
@@ -31,13 +31,13 @@ export async function checkOwner(database: Knex, caller: Caller, owner: CoverOwn
   if (!(await query.first('id'))) refuse('not_found', `There is no ${owner.kind} ${owner.id}, or you may not see it.`)
 }
 
-/** Locks the owner until the transaction ends: two people choosing at once would both be the one chosen. @throws not_found */
+/** Locks the owner until the transaction ends: otherwise two users who select covers at the same time could both succeed. @throws not_found */
 async function lockOwner(trx: Knex, owner: CoverOwner): Promise<void> {
   const row = await trx(owner.kind === 'book' ? 'books' : 'series')
     .where('id', owner.id)
     .forNoKeyUpdate()
     .first('id')
-  if (!row) refuse('not_found', `There is no ${owner.kind} ${owner.id} any more.`)
+  if (!row) refuse('not_found', `The ${owner.kind} ${owner.id} does not exist any more.`)
 }
 
 /** Oldest first. */
@@ -52,8 +52,8 @@ export async function findCoverRow(database: Knex, owner: CoverOwner, which: { i
 }
 
 /**
- * Says before its files are written that a cover may come, so that they do not stay should the server be killed before {@link addCover} has
- * made a row for them.
+ * Records a cover before its files are written, so that a later cleanup finds the files if the server is killed before {@link addCover} has
+ * inserted their row.
  */
 export async function announceCover(database: Knex, owner: CoverOwner, coverId: string): Promise<void> {
   const due = database.raw("now() + interval '1 hour'")
@@ -61,8 +61,8 @@ export async function announceCover(database: Knex, owner: CoverOwner, coverId: 
 }
 
 /**
- * Adds a cover whose files are written, and makes it the selected one.
- * @throws conflict when the owner has as many as it may, or when a plugin gives it and a lock or a chosen cover stands against it
+ * Adds a cover whose files exist, and selects it.
+ * @throws conflict if the owner has the maximum number of covers, or if a plugin gives the cover and a lock or a selected cover prevents it
  */
 export async function addCover(
   database: Knex,
@@ -74,7 +74,7 @@ export async function addCover(
     if (cover.given_by !== 'user') await checkMachineMayChoose(trx, owner)
     const { count } = (await coversOf(trx, owner).count({ count: '*' }).first()) as unknown as { count: string }
     if (Number(count) >= COVERS_PER_OWNER_MAX) {
-      refuse('conflict', `There are ${count} covers of this ${owner.kind}, the most that are kept; delete one first.`)
+      refuse('conflict', `This ${owner.kind} has ${count} covers, the maximum; delete one first.`)
     }
     await coversOf(trx, owner).where('is_selected', true).update({ is_selected: false })
     await trx('cover_orphans').where('cover_id', cover.id).delete()
@@ -84,20 +84,20 @@ export async function addCover(
   })
 }
 
-/** Clients that keep copies compare the time of the book or series. */
+/** Changes the time of the book or series, which clients compare with their copies. */
 async function recordChange(trx: Knex.Transaction, owner: CoverOwner): Promise<void> {
   await touchRecords(trx, owner.kind, [owner.id])
   await announceCoverChange(trx, owner)
 }
 
-/** A person may have spoken while a plugin's picture was fetched. @throws conflict */
+/** A user may have locked or selected a cover while the plugin's picture was fetched. @throws conflict */
 async function checkMachineMayChoose(trx: Knex, owner: CoverOwner): Promise<void> {
   const locks = (await readLocks(trx, owner.kind, [owner.id])).get(owner.id)
-  if (locks?.has('cover')) refuse('conflict', 'The cover was locked meanwhile.')
-  if (await findCoverRow(trx, owner, 'selected')) refuse('conflict', 'A cover was chosen meanwhile.')
+  if (locks?.has('cover')) refuse('conflict', 'The cover was locked in the meantime.')
+  if (await findCoverRow(trx, owner, 'selected')) refuse('conflict', 'A cover was chosen in the meantime.')
 }
 
-/** Shows this cover by the word of a person, or with null the one the file brings. @throws not_found when the owner has no such cover */
+/** Selects this cover for a user, or with null the one from the file. @throws not_found if the owner has no such cover */
 export async function selectCover(database: Knex, owner: CoverOwner, coverId: string | null): Promise<void> {
   await database.transaction(async (trx) => {
     await lockOwner(trx, owner)
@@ -112,9 +112,9 @@ export async function selectCover(database: Knex, owner: CoverOwner, coverId: st
 }
 
 /**
- * Its files are left over then.
- * @param by a machine removes only what a machine gave and nobody has chosen since
- * @throws not_found when the owner has no such cover; conflict when it is a person's
+ * Deletes the row of a cover; a cleanup deletes its files.
+ * @param by a machine removes only a cover that a machine gave and that no user has selected since
+ * @throws not_found if the owner has no such cover; conflict if it is a user's
  */
 export async function removeCoverRow(
   database: Knex,
@@ -124,7 +124,7 @@ export async function removeCoverRow(
   await database.transaction(async (trx) => {
     await lockOwner(trx, owner)
     const cover = (await findCoverRow(trx, owner, { id: coverId })) ?? refuse('not_found', `The ${owner.kind} has no cover ${coverId}.`)
-    if (by !== 'user' && cover.given_by === 'user') refuse('conflict', 'Somebody has chosen this cover since.')
+    if (by !== 'user' && cover.given_by === 'user') refuse('conflict', 'A user has chosen this cover since.')
     await coversOf(trx, owner).where('id', coverId).delete()
     await trx('cover_orphans').insert({ kind: owner.kind, owner_id: owner.id, cover_id: coverId })
     await recordChange(trx, owner)

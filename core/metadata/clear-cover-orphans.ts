@@ -3,12 +3,13 @@ import { removeCoverFiles, removeCoverFolder } from '#core/metadata/cover-file.t
 import { type CoverOrphan, forgetCoverOrphans, listCoverOrphans } from '#core/metadata/cover-orphan-store.ts'
 import { removeCovers } from '#core/metadata/cover-store.ts'
 
-/** Covers between two looks at the database: after a kill at most so many are removed twice, which is no harm. */
+/** Covers per step: if the server is killed, at most this many are removed twice, which is harmless. */
 const STEP = 500
 
 /**
- * Removes the files of covers that nothing needs any more; answers of how many owners and covers. What cannot be removed is left for the next
- * time. Only what the database says that it has ended is touched, never what it merely does not know: it may have been restored, or be another.
+ * Removes the files of covers that nothing needs any more; returns the number of removed owners and covers. Files that cannot be removed are left for the
+ * next run. Removes only files that the database lists as orphans, never files that it merely does not know: the database may have been restored from a backup,
+ * or be another one.
  */
 export async function clearCoverOrphans(
   { database, dataFolder }: { database: Knex; dataFolder: string },
@@ -30,7 +31,7 @@ export async function clearCoverOrphans(
   }
 }
 
-/** False when the disk refuses. */
+/** False if the files cannot be removed. */
 async function remove(dataFolder: string, { owner, coverId }: CoverOrphan): Promise<boolean> {
   try {
     if (coverId !== null) await removeCoverFiles(dataFolder, owner, coverId)

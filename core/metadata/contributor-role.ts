@@ -1,6 +1,6 @@
 import type { AuthorRole } from '#core/metadata/field.ts'
 
-/** The members of Readium's web publications for each role; roles without one are contributors, with their MARC relator where there is one. */
+/** The member of Readium's web publications for each role; roles without one are contributors, with a MARC relator if there is one. */
 export const CONTRIBUTOR_OF_ROLE: Readonly<Record<AuthorRole, { member: string; relator?: string }>> = {
   author: { member: 'author' },
   co_author: { member: 'author' },

@@ -1,7 +1,7 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { type CoverOwner, chosenCoverPath, coversFolder, type DrawnCover } from '#core/metadata/cover.ts'
 
-/** Writes a cover in its sizes so that nobody ever reads half of one. */
+/** Writes a cover in both sizes, each under a temporary name first, so that no request reads an incomplete file. */
 export async function writeCoverFiles(
   dataFolder: string,
   owner: CoverOwner,
@@ -23,7 +23,7 @@ export async function removeCoverFiles(dataFolder: string, { kind, id }: CoverOw
   }
 }
 
-/** Removes the files of all covers of a book or series that is gone. */
+/** Removes the files of all covers of a deleted book or series. */
 export async function removeCoverFolder(dataFolder: string, owner: CoverOwner): Promise<void> {
   await rm(coversFolder(dataFolder, owner), { recursive: true, force: true })
 }

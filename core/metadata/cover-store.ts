@@ -3,16 +3,16 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { coverPath } from '#core/metadata/cover.ts'
 
-/** One name per book: what a killed server left half-written is replaced by the next writing. */
+/** One name per book: the next write replaces an incomplete file that a killed server left. */
 const halfPath = (path: string) => `${path}.tmp`
 
-/** The last of the writings of a cover that are under way: two analyses of one book would spoil each other's half. */
+/** The last running write of each cover: two analyses of one book write the same temporary file, so they must run one after the other. */
 const writing = new Map<string, Promise<void>>()
 
-/** By which a cover is known: it is its ETag. */
+/** The identity of a cover, used as its ETag. */
 export const coverHashOf = (jpeg: Uint8Array): string => createHash('sha256').update(jpeg).digest('hex')
 
-/** Writes a book's cover so that nobody ever reads half of one; answers its hash. */
+/** Writes a book's cover under a temporary name first, so that no request reads an incomplete file; returns its hash. */
 export async function writeCover(dataFolder: string, bookId: string, jpeg: Uint8Array): Promise<string> {
   const path = coverPath(dataFolder, bookId)
   const before = writing.get(path)
@@ -41,12 +41,12 @@ export async function writeCover(dataFolder: string, bookId: string, jpeg: Uint8
   }
 }
 
-/** Removes the covers of these books, where there are any, and half-written ones. */
+/** Removes the covers of these books, if they have any, and incomplete files. */
 export async function removeCovers(dataFolder: string, bookIds: readonly string[]): Promise<void> {
   for (const bookId of bookIds) {
     const path = coverPath(dataFolder, bookId)
     await rm(path, { force: true })
-    // Not one that is being written at this moment, of a book that came back.
+    // Except a file that is being written now, for a book that was restored.
     if (!writing.has(path)) await rm(halfPath(path), { force: true })
   }
 }

@@ -4,14 +4,14 @@ import Type from 'typebox'
 import { Timestamp, Uuid } from '#core/foundation/schema.ts'
 import type { Cover as Picture } from '#core/metadata/analysis.ts'
 
-/** What a cover may be uploaded as: an uncompressed scan of a page is larger, but nobody's cover is. */
+/** Maximum size of an uploaded cover: only an uncompressed scan of a page is larger. */
 export const COVER_BYTES_MAX = 20 * 1_048_576
-/** Each is two files on the disk; and a person chooses among them by eye. */
+/** Each is two files on the disk, and a user chooses among them by eye. */
 export const COVERS_PER_OWNER_MAX = 50
 
 const members = {
   id: Uuid,
-  /** `custom`: given by a person; `book:<id>`: taken from a book; `plugin:<name>`: found by a plugin. */
+  /** `custom`: uploaded by a user; `book:<id>`: taken from a book; `plugin:<name>`: found by a plugin. */
   source: Type.String(),
   /** Address of the picture. */
   path: Type.String(),
@@ -22,7 +22,7 @@ const members = {
   updatedAt: Timestamp,
 }
 
-/** A cover of a book besides the one its file brings. */
+/** A cover of a book besides the one in its file. */
 export const BookCover = Type.Object({ bookId: Uuid, ...members }, { title: 'BookCover' })
 export type BookCover = Static<typeof BookCover>
 
@@ -30,30 +30,30 @@ export type BookCover = Static<typeof BookCover>
 export const SeriesCover = Type.Object({ seriesId: Uuid, ...members }, { title: 'SeriesCover' })
 export type SeriesCover = Static<typeof SeriesCover>
 
-/** Who gave a cover: a person uploaded or chose it, or a plugin found it and nobody has chosen it since. */
+/** Who gave a cover: a user uploaded or selected it, or a plugin found it and no user has selected it since. */
 export type CoverGiver = 'user' | 'plugin'
 
-/** Whose cover. */
+/** The book or series that a cover belongs to. */
 export interface CoverOwner {
   kind: 'book' | 'series'
   id: string
 }
 
-/** A cover in its two sizes; or why it cannot be one: of no kind that is taken, or not to be decoded. */
+/** A cover in its two sizes; or why it was refused: its format is not accepted, or it cannot be decoded. */
 export type DrawnCover = { large: Picture; small: Picture } | { refused: 'kind' | 'damaged' }
 export type DrawCover = (bytes: Uint8Array) => Promise<DrawnCover>
 
-/** Where the cover that the file of a book brings is kept: two digits of its id spread the files over 256 folders. */
+/** The path of the cover from a book's file: two digits of its id spread the files over 256 folders. */
 export function coverPath(dataFolder: string, bookId: string): string {
   return join(dataFolder, 'thumbnails', 'books', bookId.slice(0, 2), `${bookId}.jpg`)
 }
 
-/** The folder with all covers of one owner. */
+/** The folder of all covers of one owner. */
 export function coversFolder(dataFolder: string, owner: CoverOwner): string {
   return join(dataFolder, 'covers', owner.kind, owner.id.slice(0, 2), owner.id)
 }
 
-/** Where one size of a cover is kept. */
+/** The path of one size of a cover. */
 export function chosenCoverPath(dataFolder: string, owner: CoverOwner, cover: { id: string; size: 'large' | 'small' }): string {
   return join(coversFolder(dataFolder, owner), `${cover.id}-${cover.size}.jpg`)
 }

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { applyChange, type MetadataState } from '#core/metadata/apply-change.ts'
-import { giveUpTitle, type Outcome } from '#core/metadata/apply-patch.ts'
+import { type Outcome, resetTitle } from '#core/metadata/apply-patch.ts'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/metadata/book-metadata.ts'
 import { listVisibleBookIds } from '#core/metadata/book-metadata-query.ts'
 import { embeddedTitle } from '#core/metadata/book-title.ts'
@@ -17,7 +17,7 @@ import type { Taxonomy } from '#core/metadata/taxonomy-store.ts'
 const fields: readonly Field[] = BOOK_FIELDS
 
 /**
- * Applies a person's change to one or many books: all of them or, if one is unknown or hidden, none.
+ * Applies a user's change to one or many books: to all of them or, if one is unknown or hidden, to none.
  * @throws not_found, invalid_value
  */
 export async function patchBooks(
@@ -35,7 +35,7 @@ export async function patchBooks(
     return await changeBooks(trx, caller, change.bookIds, (state) => {
       const { strategy = '', fileName = '', embedded } = names.get(state.id) ?? {}
       const found = { embedded: embeddedTitle({ strategy, embedded: embedded ?? undefined }), file_name: readFileName(fileName).title }
-      const given = giveUpTitle(fields, state, found)
+      const given = resetTitle(fields, state, found)
       const { next, outcomes } = patched({ ...state, ...given.next }, rest)
       return { next, outcomes: [given.outcome, ...outcomes] }
     })
@@ -54,7 +54,7 @@ export async function listUnknownTitles(database: Knex, bookIds: readonly string
   return [...titles].filter(([, { embedded }]) => embedded === undefined).map(([id, { libraryId }]) => ({ id, libraryId }))
 }
 
-/** As a patch with null for every absent member; a list of people replaces the strings. */
+/** Like a patch with null for every absent member; a list of people replaces the people strings. */
 export async function replaceBook(database: Knex, caller: Caller, change: { bookId: string; metadata: PatchOf['book'] }): Promise<void> {
   const { metadata } = change
   const named = fields.filter(({ ofRecordPatch, role }) => !ofRecordPatch && !(role && metadata.authors))
@@ -83,7 +83,7 @@ async function changeBooks(
   return await editRecords(database, { ...booksOf(caller, ids), change })
 }
 
-/** The books of a change, of those that the caller may see. */
+/** The books of a change; only those that the caller may see count. */
 const booksOf = (caller: Caller, bookIds: readonly string[]) => ({
   kind: 'book' as const,
   ids: bookIds,
@@ -91,8 +91,8 @@ const booksOf = (caller: Caller, bookIds: readonly string[]) => ({
 })
 
 /**
- * Adds and removes genres or tags of many books; answers how many changed. Genres are locked with the field `genre`, for a person has spoken; tags have no
- * lock, and machines leave those that a person has given or taken away.
+ * Adds and removes genres or tags of many books; returns how many changed. Genres are then locked with the field `genre`, like every edit by a user; tags have
+ * no lock, but machines do not change those that a user has added or removed.
  * @throws not_found, invalid_value
  */
 export async function changeBookNames(

@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import { announceRecords } from '#core/events/event-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { applySets, changedSets, type SetChanges } from '#core/metadata/apply-change.ts'
-import { type SetChange, says } from '#core/metadata/apply-set.ts'
+import { hasValues, type SetChange } from '#core/metadata/apply-set.ts'
 import { lockRecords, touchRecords } from '#core/metadata/metadata-record-store.ts'
 import { type GivenEntry, keyedEntries, type MetadataSet, SET_RULES, type SetEntries, type SetName } from '#core/metadata/metadata-set.ts'
 import { readSets, storeSets } from '#core/metadata/metadata-set-store.ts'
@@ -49,7 +49,7 @@ export async function editEntry<Name extends EntrySet>(
   })
 }
 
-/** @param which an id, or the key of an entry. False if there is none */
+/** @param which the id or the key of an entry. @returns false if there is no such entry */
 export async function removeEntry(database: Knex, owner: EntryOwner, which: { id: string } | { key: string }): Promise<boolean> {
   return await database.transaction(async (trx) => {
     const { before, after } = await changeEntries(trx, owner, (set) => ({ remove: [findEntry(set, which)?.[0] ?? ''] }))
@@ -67,8 +67,8 @@ export async function replaceEntries<Name extends EntrySet>(
     await changeEntries(trx, owner, ({ entries }) => {
       const keyed = keyedEntries(owner.set, values)
       const isThere = (key: string, value: SetEntries[Name]) => {
-        const standing = entries.get(key)
-        return standing !== undefined && says(standing.value, value)
+        const existing = entries.get(key)
+        return existing !== undefined && hasValues(existing.value, value)
       }
       return {
         add: [...keyed].filter(([key, value]) => !isThere(key, value)).map(([, value]) => value),

@@ -16,10 +16,9 @@ export interface RecordOutcome {
   outcomes: Outcome[]
 }
 
-/** Records changed at a time: each may have a quarter of a megabyte, so five hundred would need a hundred megabytes. */
+/** Records per step: each may have a quarter of a megabyte, so five hundred at once would need a hundred megabytes. */
 const EDITED_AT_ONCE = 20
 
-/** For comparing values that may differ in the order of their members only. */
 export const isChanged = ({ result }: Outcome): boolean => result === 'set' || result === 'cleared'
 
 interface Edit {
@@ -29,10 +28,10 @@ interface Edit {
 }
 
 /**
- * Changes the metadata of many records in one transaction: all of them or, when one is unknown or hidden, none.
- * @param edit.listVisible those of the ids that the caller may see
- * @param edit.sets those that the change is about
- * @throws not_found with the first that is missing
+ * Changes the metadata of many records in one transaction: of all of them or, if one is unknown or hidden, of none.
+ * @param edit.listVisible returns those of the ids that the caller may see
+ * @param edit.sets the sets to read for the change
+ * @throws not_found with the first missing id
  */
 export async function editRecords(
   database: Knex,
@@ -45,7 +44,7 @@ export async function editRecords(
     for (const id of ids) {
       const before = states.get(id) ?? refuseMissing(kind, id)
       done.push({ before, ...change(before) })
-      // The people of one alone may be five hundred names to compare.
+      // A single record may have five hundred people to compare.
       await nextTurn()
     }
     await storeStates(trx, kind, done)
@@ -94,21 +93,21 @@ async function inSlices(
   return await database.transaction(async (trx) => {
     await lockVisible(trx, edit, ids)
     const outcomes: RecordOutcome[] = []
-    const told = new Map<string, string[]>()
+    const changedNames = new Map<string, string[]>()
     for (let start = 0; start < ids.length; start += EDITED_AT_ONCE) {
       for (const { before, next, outcomes: members } of await change(trx, ids.slice(start, start + EDITED_AT_ONCE))) {
         outcomes.push({ id: next.id, outcomes: members })
         const isNewlyLocked = Object.keys(next.sets).length > 0 && !isSameLocks(before, next)
         const names = [...members.filter(isChanged).map(({ field }) => field), ...(isNewlyLocked ? ['locks'] : [])]
-        if (names.length > 0) told.set(next.id, names)
+        if (names.length > 0) changedNames.set(next.id, names)
       }
     }
-    await announceRecords(trx, edit.kind, [...told.keys()], told)
+    await announceRecords(trx, edit.kind, [...changedNames.keys()], changedNames)
     return outcomes
   })
 }
 
-/** Locks the records for the transaction, in one order and all before the first change. @throws not_found */
+/** Locks the records for the transaction, all before the first change and always in the same order. @throws not_found */
 async function lockVisible(trx: Knex, { kind, listVisible }: Pick<Edit, 'kind' | 'listVisible'>, ids: readonly string[]): Promise<void> {
   const visible = await listVisible(trx, ids)
   for (const id of ids) if (!visible.has(id)) refuseMissing(kind, id)
@@ -116,8 +115,8 @@ async function lockVisible(trx: Knex, { kind, listVisible }: Pick<Edit, 'kind' |
 }
 
 /**
- * Changes the locks of many records, as {@link editRecords}; what is locked is not read.
- * @param edit.change answers the locks that a record has from now on
+ * Changes the locks of many records, like {@link editRecords}; does not read the locked values.
+ * @param edit.change returns the new locks of a record
  */
 export async function editLocks(
   database: Knex,
@@ -143,13 +142,13 @@ export async function editLocks(
   })
 }
 
-/** Every name by which clients call a lock: of `summary` that and `summaryLock`, of a list of records (`authors`) `authorsJson` and `authorsJsonLock` too. */
+/** Every name that clients use for a lock: for `summary` also `summaryLock`, for a list of objects (`authors`) also `authorsJson` and `authorsJsonLock`. */
 const lockSpellings = (name: string): string[] => [`${name}Lock`, name, `${name}JsonLock`, `${name}Json`]
 
 /**
- * Locks after some were set and unset.
- * @param changes by the names that `lockName` gives, or other spellings of them, which count where those are absent; what is absent or null stays, and
- * so does what is no lock
+ * Applies changes to locks; returns the new ones.
+ * @param changes by the names that `lockName` returns, or by other spellings, which count if that name is absent. Locks that are absent or null stay; members
+ * that are not locks are ignored
  */
 export function changedLocks(
   locks: ReadonlySet<string>,

@@ -4,7 +4,7 @@ import { clearSeriesTags } from '#core/account/sharing-store.ts'
 import { announceSeries } from '#core/events/event-store.ts'
 import { aggregateSeries } from '#core/metadata/aggregate-series.ts'
 import { applyChange, type MetadataState } from '#core/metadata/apply-change.ts'
-import { giveUpTitle, type Outcome } from '#core/metadata/apply-patch.ts'
+import { type Outcome, resetTitle } from '#core/metadata/apply-patch.ts'
 import { changedLocks, editLocks, editRecords, editSets, isChanged, type RecordOutcome } from '#core/metadata/edit-records.ts'
 import type { Field } from '#core/metadata/field.ts'
 import { emptySet, SETS } from '#core/metadata/metadata-set.ts'
@@ -23,7 +23,7 @@ interface Change {
   seriesIds: readonly string[]
 }
 
-/** Applies a person's change to one or many series: all of them or none; a null title is given up. @throws not_found, invalid_value */
+/** Applies a user's change to one or many series: to all of them or to none; a null title is reset. @throws not_found, invalid_value */
 export async function patchSeries(database: Knex, caller: Caller, change: Change & { patch: PatchOf['series'] }): Promise<RecordOutcome[]> {
   const { title, ...rest } = checkPatchRules(change.patch)
   const patch = title === undefined || title === null ? rest : { ...rest, title }
@@ -41,12 +41,12 @@ export async function patchSeries(database: Knex, caller: Caller, change: Change
   return await database.transaction(async (trx) => {
     const names = await listFolderTitles(trx, change.seriesIds)
     const done = await changeSeries(trx, caller, change.seriesIds, (state) => {
-      const given = giveUpTitle(fields, state, { file_name: names.get(state.id) })
+      const given = resetTitle(fields, state, { file_name: names.get(state.id) })
       const { next, outcomes } = patched({ ...state, ...given.next })
       const all = [given.outcome, ...outcomes]
       return { next: sorted(next, all), outcomes: all }
     })
-    // If most of its books name the series, that name is set at once.
+    // If most of its books name the series, aggregation sets that name at once.
     await aggregateSeries(
       trx,
       done.map(({ id }) => id),
@@ -55,7 +55,7 @@ export async function patchSeries(database: Knex, caller: Caller, change: Change
   })
 }
 
-/** As a patch with null for every absent member; an absent title stays. */
+/** Like a patch with null for every absent member; an absent title stays. */
 export async function replaceSeries(
   database: Knex,
   caller: Caller,
@@ -78,8 +78,8 @@ export async function lockSeries(
 }
 
 /**
- * Forgets everything that people and machines gave series: fields, title, sets, locks, and what people removed. Then the title is that of the folder, and the
- * books' files give again what they know. Covers stay. Sharing tags go where the caller may give them.
+ * Deletes all metadata of series that people and machines gave: fields, title, sets, locks, and the stored keys of removed entries. Then the title is that of
+ * the folder, and the metadata of the books' files is aggregated again. Covers stay. Deletes sharing tags too, if the caller may change them.
  */
 export async function resetSeries(database: Knex, caller: Caller, change: Change): Promise<RecordOutcome[]> {
   return await database.transaction(async (trx) => {
@@ -88,8 +88,8 @@ export async function resetSeries(database: Knex, caller: Caller, change: Change
       ...seriesOf(caller, change),
       sets: SETS.series,
       change: (state) => {
-        const { title } = giveUpTitle(fields, state, { file_name: names.get(state.id) }).next.values
-        // An undo of what was applied before brings nothing back.
+        const { title } = resetTitle(fields, state, { file_name: names.get(state.id) }).next.values
+        // The undo of an earlier application must not restore anything.
         const sets = Object.fromEntries(
           SETS.series.map((name) => [name, { ...emptySet(), replacements: (state.sets[name]?.replacements ?? 0) + 1 }]),
         )
@@ -98,7 +98,7 @@ export async function resetSeries(database: Knex, caller: Caller, change: Change
       },
     })
     const ids = done.map(({ id }) => id)
-    // Visibility is decided only by those who may change sharing tags.
+    // Sharing tags decide who sees a series: only callers who may change them may delete them.
     if (caller.permissions.has('system-admin')) await clearSeriesTags(trx, ids)
     await forgetAggregated(trx, ids)
     await aggregateSeries(trx, ids)
@@ -108,7 +108,7 @@ export async function resetSeries(database: Knex, caller: Caller, change: Change
 }
 
 /**
- * Adds and removes genres or tags of many series; the field is locked, for a person has spoken.
+ * Adds and removes genres or tags of many series; locks the field, like every edit by a user.
  * @returns how many series changed
  */
 export async function changeSeriesNames(
@@ -140,7 +140,7 @@ async function changeSeries(
   return await editRecords(database, { ...seriesOf(caller, { seriesIds: ids }), change })
 }
 
-/** The series of a change, of those that the caller may see. */
+/** The series of a change; only those that the caller may see count. */
 const seriesOf = (caller: Caller, { seriesIds }: Change) => ({
   kind: 'series' as const,
   ids: seriesIds,

@@ -8,8 +8,8 @@ export const EMBEDDED_SETS = ['genres', 'tags', 'externalLinks', 'externalIds'] 
 type EmbeddedSet = (typeof EMBEDDED_SETS)[number]
 
 /**
- * The entries that a file provides, as far as they fit. Identifiers have the keys of their services.
- * @param idNames the names of services that installed plugins use
+ * The entries that a file provides, within the limits. Identifiers have the keys of their services.
+ * @param idNames the names that installed plugins use for their services
  */
 export function embeddedEntries(
   { genres, tags, links = [], externalIds = {} }: KeptEmbedded,
@@ -23,5 +23,5 @@ export function embeddedEntries(
   }
 }
 
-/** Sentences are not genres, and a list of keywords beyond the limit is cut. */
+/** Drops names that are too long to be genres, and cuts the list at the limit. */
 const namesThatFit = (names: readonly string[] = []): string[] => names.filter((name) => name.length <= NAME_LENGTH_MAX).slice(0, NAMES_MAX)

@@ -1,19 +1,19 @@
 import type { Knex } from 'knex'
 import type { KeptEmbedded } from '#core/metadata/embedded.ts'
 
-/** What the last analysis kept beside the fields of a book; null when it kept nothing. */
+/** The metadata that the last analysis found in the file of a book; null if it found none. */
 export async function findKeptEmbedded(trx: Knex, bookId: string): Promise<KeptEmbedded | null> {
   const row = await trx('book_metadata').where('book_id', bookId).first('embedded')
   return row?.embedded ?? null
 }
 
-/** What the file of a book and its name can say of its title. */
+/** What determines the title of a book if no user or plugin gave one. */
 interface FileTitle {
   libraryId: string
   fileName: string
-  /** Of the library; says whether the title in the file counts. */
+  /** The setting of the library: whether the title in the file counts. */
   strategy: string
-  /** Undefined where nobody has looked since it is kept, null where the file says none. */
+  /** Undefined if the analysis did not store it (an older version), null if the file has none. */
   embedded: string | null | undefined
 }
 

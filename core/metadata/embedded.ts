@@ -6,7 +6,7 @@ interface EmbeddedLink {
   url: string
 }
 
-/** What a file says of the series it belongs to. Every member has passed the limits of its field. */
+/** The metadata of a series in the file of a book. Every member is within the limits of its field. */
 export interface SeriesHints {
   /** Values by the names of SERIES_FIELDS. */
   fields?: ValuesOf['series']
@@ -16,25 +16,25 @@ export interface SeriesHints {
   links?: EmbeddedLink[]
 }
 
-/** What metadata in a file, and in files beside it, says. Members without a value are absent. */
+/** The metadata in a file, and in files beside it. Members without a value are absent. */
 export interface Embedded {
   title?: string
-  /** Values by the names of BOOK_FIELDS but title; people as `authors`. Every member has passed the limits of its field. */
+  /** Values by the names of BOOK_FIELDS except title; people as `authors`. Every member is within the limits of its field. */
   book?: ValuesOf['book']
   genres?: string[]
   tags?: string[]
   storyArcs?: { name: string; number?: string }[]
   links?: EmbeddedLink[]
-  /** Identifiers at other services by their name, such as goodreads. */
+  /** Identifiers at other services, by the name of the service, such as goodreads. */
   externalIds?: Record<string, string>
-  /** What the file of this one book says of its series. */
+  /** Metadata of its series in the file of this one book. */
   series?: SeriesHints
-  /** What a file beside the books (series.json) says of their series as such; it knows better than the books. */
+  /** Metadata of the series in a file beside the books (series.json); overrides `series`. */
   seriesSidecar?: SeriesHints
 }
 
 /**
- * What of {@link Embedded} is kept in `book_metadata.embedded`: for the series, which is aggregated from it; and the title (null where the file has none) and
- * the fields, for when what hides them is given up or undone.
+ * The part of {@link Embedded} that is stored in `book_metadata.embedded`: series are aggregated from it; and the title (null if the file has none) and
+ * the fields are restored from it when a stronger value is cleared or undone.
  */
 export type KeptEmbedded = Omit<Embedded, 'title'> & { title?: string | null }

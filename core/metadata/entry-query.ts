@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 
-/** The sets whose entries have rows of their own, with their ids and times. */
+/** Tables of the sets whose entries have rows of their own, with ids and times. */
 export type EntryTable =
   | 'series_alternate_titles'
   | 'series_external_ids'
@@ -11,7 +11,7 @@ export type EntryTable =
 
 const ownerColumn = (table: EntryTable) => (table.startsWith('book') ? 'book_id' : 'series_id')
 
-/** The entries of many books or series, oldest first, with the names of the API. */
+/** The entries of many books or series, oldest first, with the member names of the API. */
 export async function listEntries<Entry>(
   database: Knex,
   table: EntryTable,
@@ -25,7 +25,7 @@ export async function listEntries<Entry>(
   return rows.map((row) => ({ ...(entryOf(row) as Entry), ownerId: row[owner] as string }))
 }
 
-/** A row with the names of the API; times as ISO 8601. */
+/** A row with the member names of the API; times as ISO 8601. */
 export function entryOf({ given_by: _, ...row }: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(row).map(([column, value]) => [

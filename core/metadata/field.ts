@@ -14,8 +14,8 @@ export const GIVERS = ['user', 'plugin', 'embedded'] as const
 export type Giver = (typeof GIVERS)[number]
 
 /**
- * One metadata field of a book or a series: the lists of these drive storage, requests, answers, locks and contexts. A new field is an entry of one of
- * the lists and a migration; the compiler names what else does not know it yet, and `test/core/metadata/field.test.ts` what the database and the
+ * One metadata field of a book or a series: the lists of these define storage, requests, responses, locks and contexts. A new field is an entry of one of
+ * the lists and a migration; the compiler reports other code that must handle it, and `test/core/metadata/field.test.ts` reports what the database and the
  * documents lack.
  */
 export interface Field {
@@ -37,7 +37,7 @@ export interface Field {
   role?: AuthorRole
   /** Its column in exports; null if exports do not include it. */
   exported: string | null
-  /** The member of a plugin's answer that provides it; null if plugins do not. */
+  /** The member of a plugin's answer that provides it; null if plugins do not provide it. */
   proposed: string | null
   /** Not part of the metadata patch; it is changed through the record (`PATCH /books/{id}`). */
   ofRecordPatch?: true
@@ -98,7 +98,7 @@ export type Award = Static<typeof Award>
 
 export const Authors = Type.Array(Author, { maxItems: AUTHORS_MAX })
 export const CustomMetadata = {
-  ...FreeObject({ description: 'Free-form JSON, kept as it is sent: names, order of members, digits of numbers.' }),
+  ...FreeObject({ description: 'Free-form JSON, stored as sent: names, order of members, digits of numbers.' }),
   title: 'CustomMetadata',
   'x-as-sent': CUSTOM_BYTES_MAX,
 }

@@ -1,6 +1,6 @@
 import { toNameText } from '#core/foundation/name-text.ts'
 
-/** What the name of a file says about the book in it. */
+/** The metadata of a book in the name of its file. */
 interface NamedBook {
   title: string
   /** Place in the series; may be fractional. */
@@ -9,14 +9,14 @@ interface NamedBook {
   chapter: number | null
 }
 
-// A marker word counts where a word begins, and a chapter also right behind its volume (v01c002).
+// A marker word counts at the beginning of a word; that of a chapter also directly after its volume (v01c002).
 const START = '(?<=^|[\\s_\\-\\[(,.])'
 const DIGITS = '(\\d{1,7}(?:\\.\\d{1,4})?)(?![\\d])'
 const marker = (words: string, start = START) => new RegExp(`${start}(?:${words})[.:]?[\\s_]*${DIGITS}`, 'i')
 
 const VOLUME = marker('v|vol|volume')
 const CHAPTER = marker('c|ch|chap|chapter', '(?:(?<=^|[\\s_\\-\\[(,.])|(?<=(?:^|[\\s_\\-\\[(])v(?:ol)?\\.?\\d{1,4}))')
-/** How a number is written, the surest way first. */
+/** The ways to write a number, the most reliable first. */
 const NUMBER_FORMS = [
   /#[\s_]*(-?\d{1,7}(?:\.\d{1,4})?)(?!\d)/,
   VOLUME,
@@ -25,10 +25,10 @@ const NUMBER_FORMS = [
   marker('ep|episode'),
   new RegExp(`[([][\\s_]*${DIGITS}[\\s_]*[)\\]]`, 'g'),
 ]
-/** "(2019) (Digital) [Group]" behind the name proper. */
+/** "(2019) (Digital) [Group]" after the actual name. */
 const TRAILING_BRACKETS = /(?:[\s_]*(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\}))+[\s_]*$/
 const TRAILING_NUMBER = /(?<=^|[\s_\-.])(\d{1,7}(?:\.\d{1,4})?)$/
-/** Where a number stands when nothing else says so: `T05`, then ` - 01 - ` between two names, then `01. ` or `01 - ` before one. */
+/** Used if no other form matches: `T05`, then ` - 01 - ` between two names, then `01. ` or `01 - ` before a name. */
 const LAST_RESORTS = [
   new RegExp(`${START}t(?:ome[\\s_.]*)?${DIGITS}(?=$|[\\s_\\-.,)\\]])`, 'i'),
   new RegExp(`(?<=[^\\s_][\\s_]{1,4}[-–—][\\s_]{1,4})${DIGITS}(?=[\\s_]+[-–—][\\s_]+[^\\s_])`),
@@ -36,19 +36,19 @@ const LAST_RESORTS = [
 ]
 /** "1 of 6" is the first, not the sixth. */
 const OF_HOW_MANY = /(?<=\d)[\s_]{1,4}of[\s_]{1,4}\d{1,7}(?![\d.])/gi
-/** "001-006": one file with several in it. */
+/** "001-006": one file that contains several issues. */
 const RANGE = /(?<=^|[\s_#([])(\d{1,7}(?:\.\d{1,4})?)[-–](\d{1,7})(?=$|[\s_)\].])/g
 
 /** A file's name without its extension. */
 const stemOf = (fileName: string) => fileName.replace(/(?<=.)\.[^.\s]{1,5}$/s, '')
 
-/** The title that a file's name gives, as users may enter it; never empty. */
+/** The title from a file's name: a text that users may enter too; never empty. */
 export const titleOfFileName = (fileName: string): string => toNameText(stemOf(fileName))
 
 /**
  * Reads title, number, volume and chapter from a file name with its extension. Numbers are found, in this order, as `#N`, `v N`, `c N`,
- * `part N`, `ep N`, `(N)`, last in the name, `TN`, ` - N - ` in the middle and first in the name (`N. `, `N - `). Of `N of M` and the range
- * `N-M` it is N; a year such as (2019) is no number.
+ * `part N`, `ep N`, `(N)`, last in the name, `TN`, ` - N - ` in the middle and first in the name (`N. `, `N - `). In `N of M` and the range
+ * `N-M` the number is N; a year such as (2019) is not a number.
  */
 export function readFileName(fileName: string): NamedBook {
   const stem = stemOf(fileName)
@@ -78,7 +78,7 @@ function findNumber(given: string): number | null {
 }
 
 function firstNumber(form: RegExp, name: string): number | null {
-  // Only the bracket form looks on: behind "(2019)" a "(3)" may follow.
+  // Only the bracket form has several matches: a "(3)" may follow "(2019)".
   const matches = form.global ? name.matchAll(form) : [form.exec(name)]
   for (const match of matches) {
     const text = match?.[1]
@@ -88,7 +88,7 @@ function firstNumber(form: RegExp, name: string): number | null {
   return null
 }
 
-/** Without a word that says what the number is, so that it may be a year. */
+/** Forms without a marker word: their number may be a year. */
 const isBare = (form: RegExp) => form.global || form === TRAILING_NUMBER || LAST_RESORTS.includes(form)
 
 const isYear = (text: string) => /^(?:19|20)\d\d$/.test(text)

@@ -1,8 +1,8 @@
-/** What a text of comma-separated ISBNs holds. */
+/** The ISBNs in a comma-separated text. */
 interface Isbns {
   /** Without hyphens and spaces, X in upper case, each once, in the order given. */
   valid: string[]
-  /** As given: a wrong length, a strange character or a wrong check digit. */
+  /** As given; their length, a character or the check digit is wrong. */
   invalid: string[]
 }
 

@@ -1,22 +1,22 @@
-/** The longest real names and titles have some hundred characters; lists of contributors in one string some thousand. */
+/** The longest real names and titles have a few hundred characters; lists of contributors in one string a few thousand. */
 export const NAME_LENGTH_MAX = 500
 export const TEXT_LENGTH_MAX = 4_000
-/** Summaries are paragraphs; ten pages of them are somebody's mistake. */
+/** Summaries are paragraphs; ten pages of text are probably an error. */
 export const SUMMARY_LENGTH_MAX = 40_000
-/** The largest anthologies name some two hundred people. */
+/** The largest anthologies name about two hundred people. */
 export const AUTHORS_MAX = 500
 export const LIST_MAX = 500
 /** Characters of JSON of one list (people, awards, subjects): two hundred entries of the usual length, five hundred short ones. */
 export const LIST_LENGTH_MAX = 32 * 1024
-/** More than a series has in all languages of the world; they stand in what each of its books is found by. */
+/** More titles than a series has in all languages of the world; the search text of each of its books contains them. */
 export const ALTERNATE_TITLES_MAX = 50
-/** JSON text of `customMetadata`: a page of facts, not a file. */
+/** JSON text of `customMetadata`: about a page of text, not a file. */
 export const CUSTOM_BYTES_MAX = 64 * 1024
 
-/** Full records that are read and shown at once: each may have a quarter of a megabyte, and ten of those are a matter of some ten milliseconds. */
+/** Full records that are read and sent at once: each may have a quarter of a megabyte, and ten of those take tens of milliseconds. */
 export const FULL_AT_ONCE = 10
 
-/** The first entries of a list, as many as a record holds. */
+/** The first entries of a list, as many as a record can hold. */
 export function fittingList<Entry>(list: readonly Entry[]): Entry[] {
   let length = '[]'.length
   const end = list.findIndex((entry) => {

@@ -7,7 +7,7 @@ import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 
 export type { Kind } from '#core/metadata/record-kind.ts'
 
-/** A record as it lies in the database. Times are ISO 8601: of the metadata, or of the record where it has none. */
+/** A record as stored in the database. Times are ISO 8601: of the metadata, or of the record if it has no metadata. */
 export interface StoredRecord<Values extends Readonly<Record<string, unknown>> = Readonly<Record<string, unknown>>>
   extends MetadataRecord<Values> {
   createdAt: string
@@ -21,7 +21,8 @@ interface Tables {
   fields: readonly Field[]
 }
 
-const TABLES: Record<Kind, Tables> = {
+/** The tables and columns of each kind. */
+export const TABLES: Readonly<Record<Kind, Tables>> = {
   book: { record: 'books', metadata: 'book_metadata', key: 'book_id', fields: BOOK_FIELDS },
   series: { record: 'series', metadata: 'series_metadata', key: 'series_id', fields: SERIES_FIELDS },
 }
@@ -31,7 +32,7 @@ function storedFields({ fields }: Tables, ofRecord: boolean): (Field & { column:
   return fields.filter((field): field is Field & { column: string } => field.column !== null && (field.ofRecord ?? false) === ofRecord)
 }
 
-/** The locks alone: a quarter of a megabyte of metadata each does not travel for them. */
+/** Reads only the locks, without the metadata, which may be a quarter of a megabyte per record. */
 export async function readLocks(trx: Knex, kind: Kind, ids: readonly string[]): Promise<Map<string, Set<string>>> {
   const { record, metadata, key } = TABLES[kind]
   const { rows } = await trx.raw(
@@ -42,21 +43,21 @@ export async function readLocks(trx: Knex, kind: Kind, ids: readonly string[]): 
 }
 
 /**
- * Locks records until the transaction ends, in the order of their ids, so that two changes never wait for each other. Read them after that, with
- * another statement: a statement that waits for a lock and reads at once sees the new record with the metadata from before the wait, and the other
- * change would be lost.
+ * Locks records until the transaction ends, in the order of their ids, so that two changes never deadlock. Read them afterwards, with another
+ * statement: a single statement that waits for the lock and reads would see the new record with the metadata from before the wait, and would undo
+ * the other change.
  */
 export async function lockRecords(trx: Knex, kind: Kind, ids: readonly string[]): Promise<void> {
   await trx.raw(`SELECT id FROM ${TABLES[kind].record} WHERE id = ANY(CAST(? AS uuid[])) ORDER BY id FOR NO KEY UPDATE`, [[...ids]])
 }
 
-/** What belongs to the records and stands in other tables has changed: clients that keep copies look at the time of the record alone. */
+/** Updates the time of records whose data in other tables has changed: clients compare only this time with their copies. */
 export async function touchRecords(trx: Knex, kind: Kind, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await trx.raw(`UPDATE ${TABLES[kind].record} SET updated_at = now() WHERE id = ANY(CAST(? AS uuid[]))`, [[...ids]])
 }
 
-/** The metadata of each record. Ids that do not exist are missing from the answer. A change calls {@link lockRecords} first. */
+/** The metadata of each record. The result omits ids that do not exist. A change calls {@link lockRecords} first. */
 export async function readRecords<One extends Kind>(
   database: Knex,
   kind: One,
@@ -74,7 +75,7 @@ export async function readRecords<One extends Kind>(
      WHERE r.id = ANY(CAST(? AS uuid[])) ORDER BY r.id`,
     [[...ids]],
   )
-  // The columns have the types of the fields, which a test compares with the database.
+  // The columns have the types of the fields: a test compares them with the database.
   return new Map((rows as Record<string, unknown>[]).map((row) => [row.id as string, recordOf(tables, row) as StoredRecord<ValuesOf[One]>]))
 }
 
@@ -85,7 +86,7 @@ function recordOf(tables: Tables, row: Record<string, unknown>): StoredRecord {
     const value = field.column === null ? null : row[field.column]
     if (value === null || value === undefined) continue
     values[field.name] = field.asSent ? readExactJson(value as string) : value
-    // What the scan has written beside the metadata it knew from the name.
+    // A value without a source was written by the scan, from the name of the file.
     if (field.ofRecord) sources[field.name] ??= 'file_name'
   }
   return {
@@ -97,10 +98,10 @@ function recordOf(tables: Tables, row: Record<string, unknown>): StoredRecord {
   }
 }
 
-/** Each has its search words compared by the database, which reads a quarter of a megabyte for that where records are the largest. */
+/** Records per statement: for each, the database compares the search words, and reads up to a quarter of a megabyte for that. */
 const LOCKED_AT_ONCE = 50
 
-/** Writes locks alone: large metadata does not travel for them. */
+/** Writes only the locks, without the metadata. */
 export async function storeLocks(trx: Knex, kind: Kind, changed: ReadonlyMap<string, { locks: ReadonlySet<string> }>): Promise<void> {
   const { record, metadata, key } = TABLES[kind]
   const rows = [...changed].map(([id, { locks }]) => ({ [key]: id, locks: [...locks].sort() }))
@@ -114,10 +115,10 @@ export async function storeLocks(trx: Knex, kind: Kind, changed: ReadonlyMap<str
     )
 }
 
-/** Of the JSON of one statement: few statements for small records, and no text that takes longer to write and to send than others can wait. */
+/** Characters of JSON per statement: few statements for small records, but no text that blocks other work for long while it is built and sent. */
 const STATEMENT_LENGTH = 1024 * 1024
 
-/** Writes changed records: few statements, however many they are. A record never loses its title: where its metadata has none, the old one stays. */
+/** Writes changed records in few statements. A record never loses its title: if the new values have none, the old title stays. */
 export async function storeRecords(trx: Knex, kind: Kind, changed: ReadonlyMap<string, MetadataRecord>): Promise<void> {
   const tables = TABLES[kind]
   const { record, metadata, key } = tables
@@ -149,12 +150,12 @@ export async function storeRecords(trx: Knex, kind: Kind, changed: ReadonlyMap<s
   )
 }
 
-/** One after the other: five hundred records at once are a hundred megabytes. */
+/** Lazily: five hundred records at once would take a hundred megabytes. */
 function* rowsOf(changed: ReadonlyMap<string, MetadataRecord>, rowOf: (id: string, next: MetadataRecord) => object): Generator<object> {
   for (const [id, next] of changed) yield rowOf(id, next)
 }
 
-/** Writes rows as lists of JSON, each no longer than one statement takes. */
+/** Passes rows to `write` as JSON lists, each within the limit of one statement. */
 export async function writeInStatements(rows: Iterable<object>, write: (rows: string) => PromiseLike<unknown>): Promise<void> {
   let texts: string[] = []
   let length = 0

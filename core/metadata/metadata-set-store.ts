@@ -3,7 +3,7 @@ import type { Knex } from 'knex'
 import type { SetState } from '#core/metadata/apply-change.ts'
 import { isSameEntry } from '#core/metadata/apply-set.ts'
 import type { Giver } from '#core/metadata/field.ts'
-import { writeInStatements } from '#core/metadata/metadata-record-store.ts'
+import { TABLES, writeInStatements } from '#core/metadata/metadata-record-store.ts'
 import {
   type GivenEntry,
   isNames,
@@ -16,7 +16,7 @@ import {
 import type { Kind } from '#core/metadata/record-kind.ts'
 import { ensureNames } from '#core/metadata/taxonomy-store.ts'
 
-/** The sets whose entries have rows of their own: the table behind the kind, and its columns by the members of an entry. */
+/** The sets whose entries have rows of their own: the table name after the kind, and its columns by the members of an entry. */
 const ROWS: { readonly [Name in Exclude<SetName, 'genres' | 'tags'>]: { table: string; columns: Record<keyof SetEntries[Name], string> } } =
   {
     alternateTitles: { table: 'alternate_titles', columns: { label: 'label', title: 'title' } },
@@ -28,11 +28,7 @@ const ROWS: { readonly [Name in Exclude<SetName, 'genres' | 'tags'>]: { table: s
     externalRatings: { table: 'external_ratings', columns: { source: 'source', rating: 'rating', voteCount: 'vote_count' } },
   }
 type RowSet = keyof typeof ROWS
-const METADATA = {
-  book: { metadata: 'book_metadata', key: 'book_id' },
-  series: { metadata: 'series_metadata', key: 'series_id' },
-} as const
-/** What is stored of the edits of people, by set. */
+/** The stored edits of people, by set. */
 type SetEdits = { readonly [Name in SetName]?: Pick<MetadataSet, 'removed' | 'replacements'> }
 const columnsOf = (name: RowSet): [member: string, column: string][] => Object.entries(ROWS[name].columns)
 const tableOf = (kind: Kind, name: RowSet): string => `${kind}_${ROWS[name].table}`
@@ -59,7 +55,7 @@ interface EntryRow {
   id: string | null
 }
 
-/** Some sets of each book or series, by one statement. For a change the caller holds locks on the records. */
+/** Some sets of each book or series, with one statement. For a change, the caller must hold locks on the records. */
 export async function readSets(
   trx: Knex,
   kind: Kind,
@@ -79,7 +75,7 @@ export async function readSets(
       ?.get(set)
       ?.entries.set(key ?? keyOf(value), { value, giver, ...(id !== null && { id }) })
   }
-  const { metadata, key: owner } = METADATA[kind]
+  const { metadata, key: owner } = TABLES[kind]
   const edited = await trx(metadata)
     .whereRaw(`${owner} = ANY(CAST(? AS uuid[])) AND set_edits <> ?`, [[...ids], '{}'])
     .select(owner, 'set_edits')
@@ -92,13 +88,13 @@ export async function readSets(
   return new Map([...found].map(([id, sets]) => [id, Object.fromEntries(sets) as MetadataSets]))
 }
 
-/** How a set was and is. */
+/** The sets of one record before and after a change. */
 interface SetsChange {
   before: Pick<SetState, 'id' | 'sets'>
   next: Pick<SetState, 'id' | 'sets'>
 }
 
-/** Writes what differs in the sets of books or series: few statements, however many they are. The caller holds locks on the records. */
+/** Writes the differences between sets of books or series in few statements. The caller must hold locks on the records. */
 export async function storeSets(trx: Knex, kind: Kind, changes: readonly SetsChange[]): Promise<void> {
   const names = new Set(changes.flatMap(({ next }) => Object.keys(next.sets) as SetName[]))
   for (const name of names) {
@@ -158,11 +154,11 @@ async function storeNames(trx: Knex, kind: Kind, name: 'genres' | 'tags', differ
   )
 }
 
-/** One statement for all of a kind: each change of titles rebuilds what the series and its books are found by. */
+/** One statement per kind of change, because each statement that changes titles rebuilds the search text of the series and its books. */
 async function storeRows(trx: Knex, kind: Kind, name: RowSet, differences: readonly SetDifference[]): Promise<void> {
   const table = tableOf(kind, name)
   const columns = columnsOf(name)
-  // A rating is as old as the last time that somebody gave it.
+  // The age of a rating counts from the last time that a source gave it.
   const now = name === 'externalRatings' ? ['fetched_at', 'updated_at'] : ['updated_at']
   const rowsOf = (what: 'gone' | 'changed' | 'added') =>
     differences.flatMap(({ owner, [what]: entries }) =>
@@ -189,9 +185,9 @@ async function storeRows(trx: Knex, kind: Kind, name: RowSet, differences: reado
   )
 }
 
-/** Inserts the row of metadata where there is none. Sets that were not read keep theirs. */
+/** Writes the stored edits; inserts the row of metadata if there is none. Sets that were not read keep theirs. */
 async function storeEdits(trx: Knex, kind: Kind, changes: readonly SetsChange[]): Promise<void> {
-  const { metadata, key } = METADATA[kind]
+  const { metadata, key } = TABLES[kind]
   const rows = changes.flatMap(({ before, next }) => {
     const edited = (Object.entries(next.sets) as [SetName, MetadataSet][]).filter(([name, set]) => {
       const { removed = [], replacements = 0 }: Partial<MetadataSet> = before.sets[name] ?? {}

@@ -25,9 +25,9 @@ export interface GivenEntry<Name extends SetName = SetName> {
 /** All entries of a set of one book or series, by their keys. */
 export interface MetadataSet<Name extends SetName = SetName> {
   entries: ReadonlyMap<string, GivenEntry<Name>>
-  /** What a person removed or corrected, which machines must not add again, by `removedKeyOf`; latest first. */
+  /** Keys (`removedKeyOf`) of entries that a person removed or corrected, which machines must not add again; latest first. */
   removed: readonly string[]
-  /** How often a person has set all entries at once: the undo of an earlier change adds nothing to that. */
+  /** How often a person has set all entries at once: after that, the undo of an earlier change does not change the set. */
   replacements?: number
 }
 
@@ -43,8 +43,8 @@ export const SETS = {
 interface SetRule<Name extends SetName> {
   keyOf: (entry: SetEntries[Name]) => string
   /**
-   * By which an entry that a person removed is recognized when a machine gives it again: a title under any label, a link or rating of the same service. Of an
-   * identifier also its value, for another one of the same service may be the right one.
+   * The key that identifies a removed entry when a machine gives it again: a title under any label, a link or rating of the same service. For an
+   * identifier it includes the value, because another identifier of the same service may be the right one.
    */
   removedKeyOf: (entry: SetEntries[Name]) => string
   /** Maximum number of entries. */
@@ -64,7 +64,7 @@ export const SET_RULES: { readonly [Name in SetName]: SetRule<Name> } = {
   genres: { keyOf: nameKey, removedKeyOf: nameKey, most: NAMES_MAX, lock: { book: 'genre', series: 'genres' }, what: 'genres' },
   tags: { keyOf: nameKey, removedKeyOf: nameKey, most: NAMES_MAX, lock: { book: null, series: 'tags' }, what: 'tags' },
   alternateTitles: {
-    // JSON, since a text of the database holds no NUL that could part the two.
+    // JSON, because a text in the database cannot contain NUL as a separator.
     keyOf: ({ label, title }) => JSON.stringify([label, title]),
     removedKeyOf: ({ title }) => nameKey(title),
     most: ALTERNATE_TITLES_MAX,
@@ -82,12 +82,12 @@ export const SET_RULES: { readonly [Name in SetName]: SetRule<Name> } = {
   externalRatings: { keyOf: bySource, removedKeyOf: bySource, most: SERVICES_MAX, lock: NO_LOCK, what: 'ratings at other services' },
 }
 
-/** Sets of names: a person who changes them is done with them, so that a lock is set where there is one, and a plugin gives all of them at once. */
+/** Sets of names: an edit by a person locks them, if they have a lock, and a plugin always gives all of them at once. */
 export const isNames = (name: SetName): name is 'genres' | 'tags' => name === 'genres' || name === 'tags'
 
 export const emptySet = <Name extends SetName>(): MetadataSet<Name> => ({ entries: new Map(), removed: [] })
 
-/** The entries by key; of equal keys the first counts. */
+/** The entries by key; the first entry of a key counts. */
 export function keyedEntries<Name extends SetName>(name: Name, entries: readonly SetEntries[Name][]): Map<string, SetEntries[Name]> {
   const keyed = new Map<string, SetEntries[Name]>()
   for (const entry of entries) {
@@ -97,17 +97,17 @@ export function keyedEntries<Name extends SetName>(name: Name, entries: readonly
   return keyed
 }
 
-/** A set as proposals show it: names in their order, titles as a list, the rest by the names of services. */
+/** A set in the form of proposals: names in their order, titles as a list, all others by the names of services. */
 export function valueOfSet<Name extends SetName>(name: Name, entries: Iterable<readonly [string, SetEntries[Name]]>): unknown {
   const all = [...entries]
   if (isNames(name)) return all.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value)
   if (name === 'alternateTitles')
     return (all as unknown as [string, SetEntries['alternateTitles']][]).map(([, { label, title }]) => ({ label, title }))
-  const shown = SHOWN_OF_SERVICE[name as keyof typeof SHOWN_OF_SERVICE] as (value: SetEntries[Name]) => unknown
-  return Object.fromEntries(all.map(([source, value]) => [source, shown(value)]))
+  const publicValue = SERVICE_VALUES[name as keyof typeof SERVICE_VALUES] as (value: SetEntries[Name]) => unknown
+  return Object.fromEntries(all.map(([source, value]) => [source, publicValue(value)]))
 }
 
-const SHOWN_OF_SERVICE = {
+const SERVICE_VALUES = {
   externalIds: ({ externalId, externalUrl = null }: SetEntries['externalIds']) => ({ externalId, externalUrl }),
   externalLinks: ({ url }: SetEntries['externalLinks']) => url,
   externalRatings: ({ rating, voteCount = null }: SetEntries['externalRatings']) => ({ rating, voteCount }),

@@ -18,8 +18,8 @@ import type { Kind, ValuesOf } from '#core/metadata/record-kind.ts'
 export type StoredState<One extends Kind = Kind> = SetState & StoredRecord<ValuesOf[One]>
 
 /**
- * Books or series with some of their sets, for a change: locked as by {@link lockRecords} until the transaction ends. Ids that do not exist are missing from
- * the answer.
+ * Reads books or series with some of their sets for a change, after {@link lockRecords} has locked them until the transaction ends. The result omits ids that
+ * do not exist.
  */
 export async function loadStates<One extends Kind>(
   trx: Knex,
@@ -31,7 +31,7 @@ export async function loadStates<One extends Kind>(
   return await readStates(trx, kind, ids, sets)
 }
 
-/** As {@link loadStates}, for reading only. */
+/** Like {@link loadStates}, but without locks. */
 export async function readStates<One extends Kind>(
   database: Knex,
   kind: One,
@@ -43,7 +43,7 @@ export async function readStates<One extends Kind>(
   return new Map([...records].map(([id, record]) => [id, { ...record, id, sets: found.get(id) ?? {} }]))
 }
 
-/** Writes what differs: few statements, however many they are. What is as it was keeps its time of change. */
+/** Writes the differences in few statements. Unchanged records keep their time of change. */
 export async function storeStates(
   trx: Knex,
   kind: Kind,

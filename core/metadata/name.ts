@@ -2,29 +2,29 @@ import { normalizeText } from '#core/foundation/text.ts'
 import { TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
 import { refuseMember } from '#core/metadata/patch-rules.ts'
 
-/** Longer than any genre; a sentence is no tag. */
+/** Longer than any genre; a sentence is not a tag. */
 export const NAME_LENGTH_MAX = 100
-/** A series with more than this has a keyword list, not tags. */
+/** A longer list contains keywords, not tags. */
 export const NAMES_MAX = 200
 
-/** The name as it is shown: spaces at the ends gone, those inside single. Of what is longer than any stored text, only the beginning. */
+/** The name for display: trimmed, with single spaces inside. A text longer than any stored one is cut. */
 export function cleanName(name: string): string {
   return normalizeText(name, TEXT_LENGTH_MAX).trim().replaceAll(/\s+/g, ' ')
 }
 
-/** What makes two names one: case does not count, nor how spaces were typed. */
+/** The key of a name: two names with one key are equal. Case and the number of spaces do not count. */
 export function nameKey(name: string): string {
   return cleanName(name).toLowerCase()
 }
 
-/** The key of a part of a name, whose spaces at the ends count. */
+/** The key of a part of a name, in which leading and trailing spaces count. */
 export function nameKeyPart(part: string): string {
   return normalizeText(part, TEXT_LENGTH_MAX).replaceAll(/\s+/g, ' ').toLowerCase()
 }
 
 /**
- * Names of a request, each once, the first spelling standing.
- * @param path of the list, for the refusal
+ * The names of a request without duplicates, in their first spelling.
+ * @param path of the list, for the error
  * @throws invalid_value for an empty or overlong name
  */
 export function readNames(names: readonly string[], path: string): string[] {

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { CoverOwner } from '#core/metadata/cover.ts'
 
-/** Those of the ids that are books or series, deleted ones included. */
+/** Those of the ids that belong to books or series, including deleted ones. */
 export async function listKnownOwners(database: Knex, kind: CoverOwner['kind'], ids: readonly string[]): Promise<Set<string>> {
   const rows = await database(kind === 'book' ? 'books' : 'series')
     .whereRaw('id = ANY(CAST(? AS uuid[]))', [[...ids]])
@@ -9,7 +9,7 @@ export async function listKnownOwners(database: Knex, kind: CoverOwner['kind'], 
   return new Set(rows)
 }
 
-/** Those of the ids that are covers which a book or series has, or is about to have. */
+/** Those of the ids that belong to existing covers, or to covers that are being added. */
 export async function listKnownCovers(database: Knex, ids: readonly string[]): Promise<Set<string>> {
   const { rows } = await database.raw(
     `SELECT id FROM covers WHERE id = ANY(CAST(:ids AS uuid[]))

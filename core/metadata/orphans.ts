@@ -6,17 +6,17 @@ import { listKnownCovers, listKnownOwners } from '#core/metadata/orphan-query.ts
 import { deleteUnusedPeople } from '#core/metadata/people-store.ts'
 import type { TaskQueue, TaskRun } from '#core/tasks/task.ts'
 
-/** Files that are asked about with one statement. */
+/** Files per statement. */
 const STEP = 500
-/** What is younger may be a cover that is being written at this moment. */
+/** A younger file may be a cover that is being written now. */
 const YOUNG_MS = 3_600_000
-/** Files that are told one by one: people look at some. */
-const TOLD_MAX = 1_000
-/** Messages about files that could not be removed; more say the same. */
+/** Files that a report lists: users look at some of them. */
+const LISTED_MAX = 1_000
+/** Messages about files that could not be removed; further ones would say the same. */
 const ERRORS_MAX = 20
 const TYPE = 'cleanup_orphaned_files'
 
-/** By two digits of an id each: see coverPath and coversFolder. */
+/** The folders are named by two digits of an id: see coverPath and coversFolder. */
 const PREFIXES = Array.from({ length: 256 }, (_, index) => index.toString(16).padStart(2, '0'))
 const THUMBNAIL = new RegExp(`^(${UUID_PATTERN})\\.jpg(?:\\.tmp)?$`)
 const OWNER = new RegExp(`^${UUID_PATTERN}$`)
@@ -32,23 +32,23 @@ interface OrphanedFile {
   kind: 'thumbnail' | 'cover'
   /** Absolute. */
   path: string
-  /** Of the book or series that it was made for. */
+  /** The id of its book or series. */
   ownerId: string
   bytes: number
 }
 
-/** `errors` name no more than some of the failures. */
+/** `errors` describes only the first failures. */
 interface OrphanCleanup {
   thumbnails: number
   covers: number
-  /** Of whom no book and no series is left. */
+  /** Removed people without books and series. */
   people: number
   bytes: number
   failures: number
   errors: string[]
 }
 
-/** Counts them; the first are told one by one. Paths are relative to the data folder. */
+/** Counts orphaned files, and lists the first ones. Paths are relative to the data folder. */
 export async function countOrphans(
   dependencies: Dependencies,
   signal: AbortSignal,
@@ -58,13 +58,13 @@ export async function countOrphans(
     for (const orphan of orphans) {
       found[orphan.kind === 'cover' ? 'covers' : 'thumbnails']++
       found.bytes += orphan.bytes
-      if (found.files.length < TOLD_MAX) found.files.push({ ...orphan, path: relative(dependencies.dataFolder, orphan.path) })
+      if (found.files.length < LISTED_MAX) found.files.push({ ...orphan, path: relative(dependencies.dataFolder, orphan.path) })
     }
   }
   return found
 }
 
-/** Removes them, and people without books and series, on a person's word. What was just written stays. */
+/** Removes orphaned files, and people without books and series, at a user's request. Recently written files stay. */
 export async function removeOrphans(dependencies: Dependencies, run: Pick<TaskRun, 'signal' | 'progress'>): Promise<OrphanCleanup> {
   const done: OrphanCleanup = { thumbnails: 0, covers: 0, people: 0, bytes: 0, failures: 0, errors: [] }
   for await (const { orphans, at, of } of findOrphans(dependencies, run.signal)) {
@@ -73,7 +73,7 @@ export async function removeOrphans(dependencies: Dependencies, run: Pick<TaskRu
         await rm(orphan.path, { force: true })
         done[orphan.kind === 'cover' ? 'covers' : 'thumbnails']++
         done.bytes += orphan.bytes
-        // The folder of an owner goes with its last cover.
+        // The folder of an owner is removed with its last cover.
         if (orphan.kind === 'cover') await rmdir(dirname(orphan.path)).catch(() => {})
       } catch (error) {
         done.failures++
@@ -88,15 +88,15 @@ export async function removeOrphans(dependencies: Dependencies, run: Pick<TaskRu
   return done
 }
 
-/** Registers the handler at the queue; call before its start(). */
+/** Registers the handler with the queue; call before its start(). */
 export function openOrphanCleanup({ database, dataFolder, tasks }: Dependencies & { tasks: TaskQueue }): void {
   tasks.handle(TYPE, { concurrency: 1 }, (run) => removeOrphans({ database, dataFolder }, run))
 }
 
-/** Removes them by a task. */
+/** Queues the task that removes orphaned files. */
 export async function requestOrphanCleanup({ tasks }: { tasks: TaskQueue }): Promise<{ taskId: string; message: string }> {
   const { taskId, created } = await tasks.add({ type: TYPE, dedupeKey: TYPE })
-  return { taskId, message: created ? 'Orphaned files are removed by a task.' : 'A task that removes orphaned files waits already.' }
+  return { taskId, message: created ? 'A task will remove orphaned files.' : 'A task that removes orphaned files is already queued.' }
 }
 
 interface Found {
@@ -105,7 +105,7 @@ interface Found {
   coverId: string | null
 }
 
-/** Looks through the folders of thumbnails and covers; `at` of `of` folders have been looked through. */
+/** Searches the folders of thumbnails and covers; `at` of `of` folders are done. */
 async function* findOrphans(
   { database, dataFolder }: Dependencies,
   signal: AbortSignal,
@@ -138,14 +138,14 @@ async function withoutKnown(database: Knex, of: 'book' | 'series', files: readon
   return files.filter(({ ownerId, coverId }) => (coverId === null ? !owners.has(ownerId) : !covers.has(coverId)))
 }
 
-/** Null for what is no file, gone, or young. */
+/** Null if it is not a file, does not exist any more, or is too young. */
 async function describe({ path, ownerId, coverId }: Found): Promise<OrphanedFile | null> {
   const facts = await stat(path).catch(() => null)
   if (!facts?.isFile() || Date.now() - facts.mtimeMs < YOUNG_MS) return null
   return { kind: coverId === null ? 'thumbnail' : 'cover', path, ownerId, bytes: facts.size }
 }
 
-/** Files that are called as thumbnails are; what else lies there is somebody's own. */
+/** Files with names of thumbnails; other files may be a user's own. */
 async function* listThumbnails(folder: string): AsyncGenerator<Found> {
   for await (const name of namesIn(folder)) {
     const ownerId = THUMBNAIL.exec(name)?.[1]
@@ -163,7 +163,7 @@ async function* listCovers(folder: string): AsyncGenerator<Found> {
   }
 }
 
-/** Nothing where there is no such folder. */
+/** Yields nothing if there is no such folder. */
 async function* namesIn(folder: string): AsyncGenerator<string> {
   const open = await opendir(folder).catch(() => null)
   if (open) for await (const { name } of open) yield name

@@ -8,7 +8,7 @@ import { isPossibleDate } from '#core/metadata/release-date.ts'
 
 /** Deeper than any value that a user writes, and safe for recursive code. */
 const CUSTOM_DEPTH_MAX = 16
-/** A BCP 47 tag: a language of two or three letters, then script, region and the rest. */
+/** A BCP 47 tag: a language of two or three letters, then script, region and other subtags. */
 export const LANGUAGE = /^[a-z]{2,3}(-[a-z0-9]{1,8})*$/i
 /** Strings of several people; a series has none. */
 const PEOPLE = (BOOK_FIELDS as readonly Field[]).filter(({ role }) => role !== undefined).map(({ name }) => name)
@@ -22,7 +22,7 @@ export function checkPatchRules<Patch extends Readonly<Record<string, unknown>>>
   let checked = patch
   if (typeof patch.isbns === 'string') {
     const { valid, invalid } = readIsbns(patch.isbns)
-    if (invalid.length > 0) refuseMember(`${at}/isbns`, `holds ${invalid.slice(0, 3).join(', ')}, whose length or check digit is wrong`)
+    if (invalid.length > 0) refuseMember(`${at}/isbns`, `contains ${invalid.slice(0, 3).join(', ')}, whose length or check digit is wrong`)
     checked = { ...checked, isbns: valid.join(',') }
   }
   checkNames(patch, at)
@@ -63,7 +63,7 @@ export function refuseMember(path: string, message: string): never {
   refuse('invalid_value', `The member ${path.slice(1)} ${message}.`, { details: [{ path, message }] })
 }
 
-/** Whitespace is no name, and what a string of people may hold is what the list of them may. */
+/** A blank text is not a name, and a people string has the same limits as the list of people. */
 function checkNames(patch: Readonly<Record<string, unknown>>, at: string): void {
   const blank = (value: unknown) => typeof value === 'string' && value.trim() === ''
   if (blank(patch.title)) refuseMember(`${at}/title`, 'must not be blank')
@@ -77,7 +77,7 @@ function checkNames(patch: Readonly<Record<string, unknown>>, at: string): void 
     const names = splitNames((patch[member] as string | null | undefined) ?? '')
     if (names.length > AUTHORS_MAX) refuseMember(`${at}/${member}`, `must not name more than ${AUTHORS_MAX} people`)
     if (names.some((name) => name.length > NAME_LENGTH_MAX))
-      refuseMember(`${at}/${member}`, `holds a name longer than ${NAME_LENGTH_MAX} characters; separate people by commas`)
+      refuseMember(`${at}/${member}`, `contains a name longer than ${NAME_LENGTH_MAX} characters; separate people by commas`)
   }
 }
 

@@ -7,9 +7,9 @@ import { type VocabularyPlace, visibleSeries } from '#core/metadata/vocabulary-q
 interface PeopleList extends VocabularyPlace {
   /** Part of the name, in any case. */
   search?: string | undefined
-  /** As renamed. */
+  /** By its name in the list. */
   role?: string | undefined
-  /** Roles that have another name in the list. */
+  /** Names of roles that differ in the list. */
   renamed: Readonly<Record<string, string>>
   offset: number
   limit: number
@@ -32,7 +32,7 @@ export async function listPeople(database: Knex, caller: Caller, list: PeopleLis
       .orderByRaw('p.name COLLATE carrel_natural, r.role')
       .offset(list.offset)
       .limit(list.limit) as Promise<ListedPerson[]>,
-    // All at once: a look at each person by itself takes several times as long.
+    // In one pass: counting person by person takes several times as long.
     database
       .from(rolesOf(database, caller, list, false).as('r'))
       .join('people AS p', 'p.id', 'r.person_id')
@@ -49,7 +49,7 @@ const matchesName =
     if (search) query.whereRaw('p.name_key LIKE ?', [`%${nameKeyPart(search).replace(/[\\%_]/g, '\\$&')}%`])
   }
 
-/** The people with their roles, as renamed; `ofEach`: those of the person `p` of the statement around it. */
+/** The people with their roles, as renamed; `ofEach`: the roles of the person `p` of the outer statement. */
 function rolesOf(database: Knex, caller: Caller, list: PeopleList, ofEach: boolean): Knex.QueryBuilder {
   const rows = (from: string, seriesId: string) => {
     const query = database

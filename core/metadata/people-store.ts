@@ -12,7 +12,7 @@ interface PeopleOf {
   authors: readonly Author[]
 }
 
-/** The columns of a row: normalizing may lengthen a name, and an index takes some 2,700 bytes. */
+/** The columns of a row: normalizing may lengthen a name, and an index entry holds about 2,700 bytes. */
 const personOf = ({ name }: Author) => ({
   name: cutText(cleanName(name), NAME_LENGTH_MAX),
   name_key: cutText(nameKey(name), NAME_LENGTH_MAX),
@@ -21,8 +21,8 @@ const personOf = ({ name }: Author) => ({
 const ROWS = 'jsonb_to_recordset(CAST(? AS jsonb)) AS r (owner uuid, position smallint, name text, name_key text, role text)'
 
 /**
- * Replaces the rows of people of books or series: few statements, however many they are. The caller holds locks on the records, and writes their lists
- * in the same transaction.
+ * Replaces the rows of people of books or series in few statements. The caller must hold locks on the records, and write their lists in the same
+ * transaction.
  */
 export async function storePeople(trx: Knex, kind: Kind, changed: readonly PeopleOf[]): Promise<void> {
   if (changed.length === 0) return
@@ -32,10 +32,10 @@ export async function storePeople(trx: Knex, kind: Kind, changed: readonly Peopl
   const rows = changed
     .flatMap(({ id, authors }) => authors.map((author, position) => ({ owner: id, position, role: author.role, ...personOf(author) })))
     .filter(({ name_key }) => name_key !== '')
-  // In one order, so that two transactions never wait for each other's new people in a circle.
+  // Always in the same order, so that two transactions that add people never deadlock.
   rows.sort((a, b) => (a.name_key < b.name_key ? -1 : a.name_key > b.name_key ? 1 : 0))
   await writeInStatements(rows, async (text) => {
-    // Another statement than the next, which sees the people that another transaction has added in between.
+    // A separate statement: the next one then sees people that another transaction has added in the meantime.
     await trx.raw(
       `INSERT INTO people (name, name_key) SELECT DISTINCT ON (name_key) name, name_key FROM ${ROWS} ORDER BY name_key
        ON CONFLICT (name_key) DO NOTHING`,
@@ -50,8 +50,8 @@ export async function storePeople(trx: Knex, kind: Kind, changed: readonly Peopl
 }
 
 /**
- * Deletes people of whom no book and no series is left; returns how many. Transactions that add people end first, and others wait: one of them would
- * find a person whom this deletes.
+ * Deletes people without books and series; returns how many. The lock waits for transactions that add people, and makes new ones wait: otherwise one of them
+ * could use a person that this deletes.
  */
 export async function deleteUnusedPeople(database: Knex): Promise<number> {
   return await database.transaction(async (trx): Promise<number> => {

@@ -1,6 +1,6 @@
 /**
- * Shown where a book or series has no cover: a blank one with the outline of a picture, 267 by 400 pixels, JPEG. It has no text, so that it says the same
- * in every language; and it is kept as bytes, so that showing it needs neither fonts nor a worker.
+ * The cover of books and series without one: blank with the outline of a picture, 267 by 400 pixels, JPEG. It has no text, so that it fits every
+ * language; and it is stored as bytes, so that sending it needs neither fonts nor a worker.
  */
 export const PLACEHOLDER_COVER: Uint8Array = Buffer.from(
   [

@@ -1,4 +1,4 @@
-/** The natural order of titles; spelled exactly as the index books_title, or it would not be used. */
+/** The natural order of titles; spelled exactly like the index books_title, otherwise PostgreSQL would not use the index. */
 export const TITLE_ORDER = 'coalesce(books.title_sort, books.title) COLLATE carrel_natural'
 
 /** Reading order inside a series: number, then title, then file name. */

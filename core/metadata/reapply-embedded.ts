@@ -9,21 +9,21 @@ import { keyedEntries, type MetadataSet, type SetName } from '#core/metadata/met
 import type { StoredState } from '#core/metadata/metadata-state-store.ts'
 
 /**
- * A book of which some members were put back, with what its file says of them now: the file may have changed while something stronger hid it. What came from
- * the file and is no longer in it goes.
+ * Updates restored members of a book with the metadata of its file: the file may have changed while a stronger value hid its own. Removes values that came from
+ * the file and are no longer in it.
  */
 export async function reapplyEmbedded(trx: Knex, state: StoredState, members: readonly string[]): Promise<StoredState> {
   const kept = await findKeptEmbedded(trx, state.id)
   const { strategy = '', fileName = '', embedded } = (await listFileTitles(trx, [state.id])).get(state.id) ?? {}
   const title = embeddedTitle({ strategy, embedded: embedded ?? undefined }) ?? null
   const ofMembers = (values: Readonly<Record<string, unknown>>) => Object.fromEntries(members.map((name) => [name, values[name] ?? null]))
-  // An analysis of before fields were kept says nothing of them.
+  // An analysis by an older version did not store fields.
   const values = kept !== null && kept.book === undefined ? {} : ofMembers({ ...kept?.book, title })
   const entries = embeddedEntries(kept ?? {}, await listIdNames(trx))
   const sets = EMBEDDED_SETS.filter((name) => members.includes(name)).map((name) => {
-    const said = keyedEntries<SetName>(name, entries[name])
-    const standing = (state.sets[name] as MetadataSet | undefined)?.entries ?? new Map()
-    return [name, { remove: [...standing.keys()].filter((key) => !said.has(key)) }]
+    const found = keyedEntries<SetName>(name, entries[name])
+    const existing = (state.sets[name] as MetadataSet | undefined)?.entries ?? new Map()
+    return [name, { remove: [...existing.keys()].filter((key) => !found.has(key)) }]
   })
   const { next } = applyChange('book', state, { values, sets: Object.fromEntries(sets) }, 'embedded')
   const named = Object.fromEntries(Object.entries(readFileName(fileName)).filter(([name]) => members.includes(name)))

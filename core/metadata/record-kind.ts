@@ -7,16 +7,16 @@ export type Kind = 'book' | 'series'
 
 /** The values of fields as they are stored: strings of people are views of `authors`. */
 type StoredValues<One extends Field> = { readonly [Each in Exclude<One, { role: AuthorRole }> as Each['name']]?: Static<Each['schema']> }
-/** The values of fields as a change says them: null clears. */
+/** The values of fields in a change: null clears. */
 type PatchValues<One extends Field> = { readonly [Each in One as Each['name']]?: Static<Each['schema']> | null }
 
-/** What is known of a book or series, by its fields. */
+/** The values of a book or series, by its fields. */
 export interface ValuesOf {
   book: StoredValues<(typeof BOOK_FIELDS)[number]>
   series: StoredValues<(typeof SERIES_FIELDS)[number]>
 }
 
-/** What a change says of a book or series, by its fields; what is absent stays. */
+/** A change of a book or series, by its fields; absent fields stay. */
 export interface PatchOf {
   book: PatchValues<(typeof BOOK_FIELDS)[number]>
   series: PatchValues<(typeof SERIES_FIELDS)[number]>

@@ -3,7 +3,7 @@ import type { Aggregated } from '#core/metadata/aggregate-sets.ts'
 import type { KeptEmbedded } from '#core/metadata/embedded.ts'
 import type { Author } from '#core/metadata/field.ts'
 
-/** Hints of one book for its series: only what its file gave, for what a person entered for one book says nothing of the others. */
+/** Hints of one book for its series: only from its file, because a value that a person entered for one book does not apply to the others. */
 export interface BookHints {
   seriesId: string
   sources: Record<string, string>
@@ -17,7 +17,7 @@ export interface BookHints {
   embedded: KeptEmbedded | null
 }
 
-/** Whether books of a series wait for their analysis, and whether it knows less than those which do not. */
+/** Whether books of a series wait for their analysis (`pending`), and whether analyzed books have not been aggregated yet (`due`). */
 export async function findAggregation(trx: Knex, seriesId: string): Promise<{ pending: boolean; due: boolean }> {
   const { rows } = await trx.raw(
     `SELECT aggregate_due AS due, EXISTS (
@@ -35,7 +35,7 @@ export async function markAggregateDue(trx: Knex, seriesIds: readonly string[], 
     .update({ aggregate_due: due })
 }
 
-/** Series of a library that should have been aggregated: their last book failed, vanished, or was written when the server was killed. */
+/** Series of a library that are due: their last book failed, vanished, or was written when the server was killed. */
 export async function listAggregatesDue(database: Knex, libraryId: string): Promise<string[]> {
   const rows = await database('series')
     .where({ library_id: libraryId, aggregate_due: true })
@@ -44,7 +44,7 @@ export async function listAggregatesDue(database: Knex, libraryId: string): Prom
   return rows.map(({ id }) => id)
 }
 
-/** The books of each series that say anything, in reading order. */
+/** The hints of all books with metadata of each series, in reading order. */
 export async function listHints(trx: Knex, seriesIds: readonly string[], readingOrder: string): Promise<BookHints[]> {
   const { rows } = await trx.raw(
     `SELECT books.series_id AS "seriesId", m.sources, m.publisher, m.imprint, m.language_iso AS "languageIso", m.summary, m.year, m.manga,
@@ -56,14 +56,14 @@ export async function listHints(trx: Knex, seriesIds: readonly string[], reading
   return rows
 }
 
-/** What a series is asked about when its books have said something. */
+/** The state of a series that its aggregation needs. */
 export interface AggregateState {
   aggregated: Aggregated
-  /** Books that could say something: those that are there, but for files that cannot be read. */
+  /** Books that can have hints: all existing ones except those whose files cannot be read. */
   books: number
   /** Whether some of them wait for their analysis. */
   pending: boolean
-  /** The title by the name of its folder; null where nobody has looked. */
+  /** The title from the name of its folder; null if it was never computed. */
   folderTitle: string | null
 }
 
@@ -79,12 +79,12 @@ export async function listAggregateStates(trx: Knex, seriesIds: readonly string[
   return new Map((rows as (AggregateState & { id: string })[]).map(({ id, ...state }) => [id, state]))
 }
 
-/** Notes that the folder of a series holds many unrelated titles, or does not any more. */
+/** Records whether the folder of a series contains many unrelated titles. */
 export async function markUnrelated(trx: Knex, seriesId: string, unrelated: boolean): Promise<void> {
   await trx('series').where({ id: seriesId, unrelated: !unrelated }).update({ unrelated })
 }
 
-/** The titles that series have by the names of their folders. */
+/** The titles of series from the names of their folders. */
 export async function listFolderTitles(trx: Knex, seriesIds: readonly string[]): Promise<Map<string, string | null>> {
   const rows = await trx('series')
     .whereIn('id', [...seriesIds])
@@ -101,8 +101,8 @@ export async function storeFolderTitles(trx: Knex, titles: ReadonlyMap<string, s
 }
 
 /**
- * Books have come into these series, or gone from them: what most say may be something else. Only those that have taken anything from their books
- * or might have, for the others nothing changes; in one order, so that two never wait for each other in a circle.
+ * Marks the series of these books as due after books were added or removed, because the majority may have changed. Skips series whose books have no
+ * metadata. Always locks in the same order, so that two transactions never deadlock.
  */
 export async function markBooksChanged(database: Knex, bookIds: readonly string[]): Promise<void> {
   if (bookIds.length === 0) return
@@ -122,7 +122,7 @@ export async function storeAggregated(trx: Knex, seriesId: string, aggregated: A
     .merge(['aggregated'])
 }
 
-/** Has books give series again what was taken from them. */
+/** Forgets what books have contributed, so that they contribute it again. */
 export async function forgetAggregated(trx: Knex, seriesIds: readonly string[]): Promise<void> {
   await trx('series_metadata')
     .whereIn('series_id', [...seriesIds])

@@ -5,10 +5,10 @@ import { refuse } from '#core/foundation/errors.ts'
 import { type EntryTable, listEntries } from '#core/metadata/entry-query.ts'
 import { readRecords, type StoredRecord } from '#core/metadata/metadata-record-store.ts'
 import type { ValuesOf } from '#core/metadata/record-kind.ts'
-import { type SeriesFields, type SeriesSets, shownSeriesFields, shownSeriesLocks } from '#core/metadata/series-metadata-record.ts'
+import { type SeriesFields, type SeriesSets, seriesFieldsOf, seriesLocksOf } from '#core/metadata/series-metadata-record.ts'
 import { listNamesOf } from '#core/metadata/taxonomy-query.ts'
 
-/** Those of the ids that are series the caller may see. */
+/** Those of the ids that belong to series which the caller may see. */
 export async function listVisibleSeriesIds(database: Knex, caller: Caller, ids: readonly string[]): Promise<Set<string>> {
   const rows = await database('series')
     .whereRaw('series.id = ANY(CAST(? AS uuid[]))', [[...ids]])
@@ -17,7 +17,7 @@ export async function listVisibleSeriesIds(database: Knex, caller: Caller, ids: 
   return new Set(rows)
 }
 
-/** The id as the database writes it. @throws not_found for a hidden or unknown series */
+/** The id in the spelling of the database. @throws not_found for a hidden or unknown series */
 export async function checkSeries(database: Knex, caller: Caller, seriesId: string): Promise<string> {
   const [id] = await listVisibleSeriesIds(database, caller, [seriesId])
   return id ?? refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
@@ -38,7 +38,7 @@ export async function listFullSeriesMetadata(
   caller: Caller,
   ids: readonly string[],
 ): Promise<Map<string, { fields: SeriesFields; sets: SeriesSets }>> {
-  const names = (taxonomy: 'genre' | 'tag') => listNamesOf(database, caller, { taxonomy, bearer: 'series', bearerIds: ids })
+  const names = (taxonomy: 'genre' | 'tag') => listNamesOf(database, caller, { taxonomy, kind: 'series', ids })
   const entriesOf = async <Name extends keyof SeriesSets>(_set: Name, table: EntryTable) =>
     Map.groupBy(await listEntries<SeriesSets[Name][number]>(database, table, ids), ({ ownerId }) => ownerId)
   const [stored, genres, tags, titles, externalIds, links, ratings] = await Promise.all([
@@ -55,18 +55,18 @@ export async function listFullSeriesMetadata(
       id,
       {
         fields: {
-          ...shownSeriesFields(record),
-          locks: shownSeriesLocks(record),
+          ...seriesFieldsOf(record),
+          locks: seriesLocksOf(record),
           createdAt: record.createdAt,
           updatedAt: record.updatedAt,
         },
         sets: {
           genres: genres.get(id) ?? [],
           tags: tags.get(id) ?? [],
-          alternateTitles: shownEntries(titles, id),
-          externalIds: shownEntries(externalIds, id),
-          externalLinks: shownEntries(links, id),
-          externalRatings: shownEntries(ratings, id),
+          alternateTitles: entriesOfSeries(titles, id),
+          externalIds: entriesOfSeries(externalIds, id),
+          externalLinks: entriesOfSeries(links, id),
+          externalRatings: entriesOfSeries(ratings, id),
         },
       },
     ]),
@@ -74,5 +74,5 @@ export async function listFullSeriesMetadata(
 }
 
 /** The schema of an entry names its owner `seriesId`; `ownerId` is the same. */
-const shownEntries = <Entry>(found: ReadonlyMap<string, (Entry & { ownerId: string })[]>, id: string): Entry[] =>
+const entriesOfSeries = <Entry>(found: ReadonlyMap<string, (Entry & { ownerId: string })[]>, id: string): Entry[] =>
   (found.get(id) ?? []).map(({ ownerId: _, ...entry }) => entry as Entry)

@@ -1,17 +1,17 @@
 import Type, { type Static } from 'typebox'
 import { LENIENT, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { type MetadataRecord, SOURCES } from '#core/metadata/field.ts'
-import { fieldMembers, shownValues } from '#core/metadata/field-members.ts'
+import { fieldMembers, fieldValues } from '#core/metadata/field-members.ts'
 import type { StoredRecord } from '#core/metadata/metadata-record-store.ts'
 import type { ValuesOf } from '#core/metadata/record-kind.ts'
 import { SERIES_FIELDS, SERIES_LOCKS, seriesLockName } from '#core/metadata/series-metadata.ts'
 
-const TITLE_GIVEN_UP =
-  'Null gives up the one that was given, its source and its lock: the title that most of its books name, or that of its folder, stands at once.'
+const NULL_TITLE =
+  'Null clears the title with its source and its lock; the title that most of its books name, or else that of its folder, replaces it at once.'
 
-const members = fieldMembers(SERIES_FIELDS, ({ name, about }) => (name === 'title' ? `${about} ${TITLE_GIVEN_UP}` : about))
+const members = fieldMembers(SERIES_FIELDS, ({ name, about }) => (name === 'title' ? `${about} ${NULL_TITLE}` : about))
 
-/** Body of PATCH and PUT. A series always has a title: null gives up the one that was given. */
+/** Body of PATCH and PUT. A series always has a title: null resets it. */
 export const SeriesMetadataPatch = Type.Object(members, { additionalProperties: false, title: 'SeriesMetadataPatch' })
 
 const lockNames = SERIES_LOCKS.map(seriesLockName)
@@ -19,11 +19,11 @@ export const SeriesLocks = Noun('SeriesMetadataLocks')(Object.fromEntries(lockNa
 export const SeriesLocksPatch = Type.Object(Object.fromEntries(lockNames.map((name) => [name, Type.Optional(Nullable(Type.Boolean()))])), {
   ...LENIENT,
   description:
-    'Takes `summaryLock` for `summary`, and `authors` or `authorsJson` for `authorsJsonLock`, too. What is no lock is left alone.',
+    'Also accepts `summaryLock` for `summary`, and `authors` or `authorsJson` for `authorsJsonLock`. Ignores members that are not locks.',
   title: 'SeriesMetadataLocksPatch',
 })
 
-/** Metadata of a series by itself. */
+/** The metadata of a series on its own. */
 export const SeriesMetadata = Noun('SeriesMetadata')({
   id: Uuid,
   ...members,
@@ -31,9 +31,9 @@ export const SeriesMetadata = Noun('SeriesMetadata')({
   updatedAt: Timestamp,
 })
 
-const Sources = Type.Record(Type.String(), OneOf(SOURCES), { description: 'Who gave each field that has a value.' })
+const Sources = Type.Record(Type.String(), OneOf(SOURCES), { description: 'The source of each field that has a value.' })
 
-/** A further title of a series, such as the one in its own language. */
+/** An alternate title of a series, such as the one in its original language. */
 export const AlternateTitle = Noun('AlternateTitle')({
   id: Uuid,
   seriesId: Uuid,
@@ -115,16 +115,16 @@ export const FullSeriesMetadata = Noun('FullSeriesMetadata')({
   ...SeriesSets.properties,
 })
 
-export function shownSeriesFields({ values }: Pick<StoredRecord<ValuesOf['series']>, 'values'>) {
+export function seriesFieldsOf({ values }: Pick<StoredRecord<ValuesOf['series']>, 'values'>) {
   const stored: Readonly<Record<string, unknown>> = values
-  // A series has a title; its column takes no null.
-  return { ...shownValues(SERIES_FIELDS, ({ name }) => stored[name] ?? (name === 'authors' ? [] : null)), title: values.title ?? '' }
+  // A series always has a title: the column is not null.
+  return { ...fieldValues(SERIES_FIELDS, ({ name }) => stored[name] ?? (name === 'authors' ? [] : null)), title: values.title ?? '' }
 }
 
-export function shownSeriesLocks({ locks }: Pick<MetadataRecord, 'locks'>): Record<string, boolean> {
+export function seriesLocksOf({ locks }: Pick<MetadataRecord, 'locks'>): Record<string, boolean> {
   return Object.fromEntries(SERIES_LOCKS.map((name) => [seriesLockName(name), locks.has(name)]))
 }
 
 export function seriesMetadataOf(id: string, stored: StoredRecord<ValuesOf['series']>) {
-  return { id, ...shownSeriesFields(stored), updatedAt: stored.updatedAt }
+  return { id, ...seriesFieldsOf(stored), updatedAt: stored.updatedAt }
 }

@@ -89,7 +89,7 @@ export const SERIES_FIELDS = [
   { name: 'year', about: 'Year of first publication.', column: 'year', exported: 'year', proposed: 'year', schema: Year },
 ] as const satisfies readonly Field[]
 
-/** What can be locked on a series; the wire uses these names, save `authors`, which is `authorsJsonLock`. */
+/** All locks of a series; the API uses these names, except for `authors`, which is `authorsJsonLock`. */
 export const SERIES_LOCKS = [...SERIES_FIELDS.map(({ name }) => name), 'alternateTitles', 'cover', 'genres', 'tags'] as const
 
 export function seriesLockName(name: string): string {

@@ -2,8 +2,8 @@ import type { MetadataRecord } from '#core/metadata/field.ts'
 import { NAME_LENGTH_MAX } from '#core/metadata/limits.ts'
 
 /**
- * Articles that a title of this language is not looked for under. Only those that stand at the beginning of titles as a word of their own, or
- * end with an apostrophe; where one is a common word of its own too ("Die" in English), it counts in its language alone.
+ * Articles that sorting ignores at the beginning of a title, by language: only separate words, or those that end with an apostrophe. An article that is a
+ * common word in another language ("Die" in English) counts only in its own.
  */
 const ARTICLES: Readonly<Record<string, readonly string[]>> = {
   en: ['the', 'a', 'an'],
@@ -43,15 +43,15 @@ const SAME_LANGUAGE: Readonly<Record<string, string>> = {
 }
 
 /**
- * What a title is sorted by, "Sandman, The" for "The Sandman"; null when that is the title itself.
- * @param language BCP 47; English where it is unknown, the language that most file names and most foreign editions use
+ * The text by which a title is sorted, "Sandman, The" for "The Sandman"; null if that is the title itself.
+ * @param language BCP 47; English if it is unknown, because most file names and most foreign editions use it
  */
 export function sortTitleOf(title: string, language: string | null | undefined): string | null {
   const code = (language ?? 'en').toLowerCase().split(/[-_]/, 1)[0] as string
   const articles = ARTICLES[SAME_LANGUAGE[code] ?? code] ?? []
-  // Quotes, brackets and dots before the first letter are no reason to stand elsewhere.
+  // Quotes, brackets and dots before the first letter do not count.
   const bare = title.replace(/^[^\p{L}\p{N}'’]+/u, '')
-  // An apostrophe may begin an article (’t); otherwise it is such a sign too.
+  // An apostrophe may begin an article (’t); otherwise it does not count either.
   const unquoted = bare.replace(/^['’][^\p{L}\p{N}]*/u, '')
   for (const text of new Set([bare, unquoted])) {
     const sorted = withoutArticle(text, articles)
@@ -60,23 +60,23 @@ export function sortTitleOf(title: string, language: string | null | undefined):
   return unquoted === title || unquoted === '' ? null : unquoted
 }
 
-/** "Sandman, The"; null where no article stands first. */
+/** "Sandman, The"; null if the title does not begin with an article. */
 function withoutArticle(title: string, articles: readonly string[]): string | null {
   const lower = title.toLowerCase()
   for (const article of articles) {
     const elided = /['’]$/.test(article)
     if (!lower.startsWith(elided ? article : `${article} `)) continue
     const rest = title.slice(article.length).trimStart()
-    // "A" or "The" alone, or before nothing but a sign, is the whole title.
+    // If no letter or digit follows "A" or "The", the article is the whole title.
     if (!/[\p{L}\p{N}]/u.test(rest)) continue
     const sorted = `${rest}, ${title.slice(0, article.length)}`
-    // The longest titles have no room for the comma.
+    // In the longest titles there is no room for the article at the end.
     return sorted.length > NAME_LENGTH_MAX ? rest : sorted
   }
   return null
 }
 
-/** A series whose sort title follows its title and language, where neither a lock nor somebody's own sort title stands against it. */
+/** Derives the sort title of a series from its title and language, unless it is locked or a source gave another one. */
 export function withSortTitle<Record extends MetadataRecord>(record: Record): Record {
   const { values, sources, locks } = record
   const isOwn = values.titleSort !== undefined && sources.titleSort !== 'file_name'

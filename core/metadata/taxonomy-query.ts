@@ -1,7 +1,8 @@
 import type { Knex } from 'knex'
 import { type Caller, isAdministrator } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
-import type { Bearer, Taxonomy } from '#core/metadata/taxonomy-store.ts'
+import type { Kind } from '#core/metadata/record-kind.ts'
+import type { Taxonomy } from '#core/metadata/taxonomy-store.ts'
 
 /** A genre or tag; `seriesCount` is how many series that the caller may see have it. */
 export interface Named {
@@ -33,7 +34,7 @@ function countSeries(database: Knex, caller: Caller, taxonomy: Taxonomy): Knex.Q
     .as('series_count')
 }
 
-/** Genres or tags that something the caller may see carries, by name; administrators also see those that nothing carries. */
+/** Genres or tags of books and series that the caller may see, by name; administrators also see unused ones. */
 export async function listNames(
   database: Knex,
   caller: Caller,
@@ -42,7 +43,7 @@ export async function listNames(
   const { taxonomy } = list
   const matching = database(`${taxonomy}s AS n`)
   if (!isAdministrator(caller)) {
-    // A name that only hidden things carry would tell of them.
+    // A name that only hidden books or series have would reveal them.
     matching.where((either) =>
       either
         .whereExists(
@@ -72,36 +73,36 @@ export async function listNames(
   return { items: rows.map(namedOf), total: Number(counted.total) }
 }
 
-/** The genres or tags of bearers, by name. The caller of this has already decided that those are visible. */
+/** The genres or tags of books or series, by name. The calling function has checked that they are visible. */
 export async function listNamesOf(
   database: Knex,
   caller: Caller,
-  of: { taxonomy: Taxonomy; bearer: Bearer; bearerIds: readonly string[] },
+  of: { taxonomy: Taxonomy; kind: Kind; ids: readonly string[] },
 ): Promise<Map<string, Named[]>> {
-  const { taxonomy, bearer } = of
-  const carried = () => database(`${bearer}_${taxonomy}s AS j`).whereRaw(`j.${bearer}_id = ANY(CAST(? AS uuid[]))`, [[...of.bearerIds]])
-  // Each name once, however many carry it: five hundred series with the same five hundred tags are not counted a quarter of a million times.
+  const { taxonomy, kind } = of
+  const carried = () => database(`${kind}_${taxonomy}s AS j`).whereRaw(`j.${kind}_id = ANY(CAST(? AS uuid[]))`, [[...of.ids]])
+  // Each name once: five hundred series with the same five hundred tags must not be counted a quarter of a million times.
   const names = (await database(`${taxonomy}s AS n`)
     .whereIn('n.id', carried().select(`j.${taxonomy}_id`))
     .select('n.id', 'n.name', 'n.created_at', countSeries(database, caller, taxonomy))
     .orderByRaw('n.name COLLATE carrel_natural, n.id')) as NamedRow[]
   if (names.length === 0) return new Map()
   const places = new Map(names.map(({ id }, place) => [id, place]))
-  const shown = names.map(namedOf)
+  const named = names.map(namedOf)
   const rows = (await carried()
-    .groupBy(`j.${bearer}_id`)
-    .select(`j.${bearer}_id AS bearer_id`, database.raw(`array_agg(j.${taxonomy}_id) AS names`))) as {
-    bearer_id: string
+    .groupBy(`j.${kind}_id`)
+    .select(`j.${kind}_id AS record_id`, database.raw(`array_agg(j.${taxonomy}_id) AS names`))) as {
+    record_id: string
     names: string[]
   }[]
   return new Map(
-    rows.map(({ bearer_id, names }) => [
-      bearer_id,
-      // A name that has come in between is for the next look.
+    rows.map(({ record_id, names }) => [
+      record_id,
+      // A name that was added between the two statements is left out.
       names
         .flatMap((id) => places.get(id) ?? [])
         .sort((a, b) => a - b)
-        .flatMap((place) => shown[place] ?? []),
+        .flatMap((place) => named[place] ?? []),
     ]),
   )
 }

@@ -18,7 +18,7 @@ export interface Difference {
   values: Record<string, { before: unknown; after: unknown; sources: Record<string, Source | null> }>
   /** Entries that differ, also in their source only. */
   sets: { [Name in SetName]?: EntryDifference[] }
-  /** How often people had set all entries of these sets, where they had. */
+  /** How often people had set all entries of these sets; only counts above 0. */
   replacements?: { [Name in SetName]?: number }
 }
 
@@ -59,18 +59,18 @@ const isSameGiven = (one: EntryDifference['before'], other: EntryDifference['bef
 /** The result of an undo. */
 interface Undone {
   next: MetadataState
-  /** The fields that were put back. */
+  /** The restored fields. */
   undone: string[]
-  /** The fields that stay, or a part of them, with the reason. */
+  /** The fields that stay, completely or in part, with the reason. */
   left: { field: string; reason: string }[]
-  /** The later changes as if this one had never been. */
+  /** The later changes, as if this one had not been made. */
   later: Difference[]
 }
 
 /**
- * Puts back what a change made of a book or series: every field and every entry that nobody has changed or locked since. What people have given, removed or
- * set as a whole since stays so. Where a later change replaced what this one gave, that one takes over what was there before: undone in any order, changes
- * leave the record as it was without them.
+ * Undoes a change of a book or series: restores every field and every entry that was not changed or locked since. Entries that people have added, removed or
+ * set as a whole since stay. If a later change replaced a value of this one, the later change takes over the value before this one, so that changes can be
+ * undone in any order, and the record is then as if they had not been made.
  * @param later changes of the same record after this one that are not undone, the oldest first
  */
 export function undoDifference(kind: Kind, state: MetadataState, change: Difference, later: readonly Difference[] = []): Undone {
@@ -102,19 +102,19 @@ export function undoDifference(kind: Kind, state: MetadataState, change: Differe
 
 const LOCKED = 'It was locked since.'
 const CHANGED = 'It was changed since.'
-const PARTLY_CHANGED = 'Some of it was changed since; the rest was put back.'
+const PARTLY_CHANGED = 'Some of it was changed since; the rest was restored.'
 const REPLACED = 'Metadata that was applied later replaced it.'
 
 type ValueDifference = Difference['values'][string]
 
-/** Why a value stays; null if it may be put back. */
+/** Why a value stays; null if it may be restored. */
 function objection(state: MetadataState, field: string, { after, sources }: Pick<ValueDifference, 'after' | 'sources'>): string | null {
   if (state.locks.has(field)) return LOCKED
   const isOfPerson = Object.entries(sources).some(([name, source]) => source !== 'user' && state.sources[name] === 'user')
   return isOfPerson || !isDeepStrictEqual(state.values[field] ?? null, after) ? CHANGED : null
 }
 
-/** Whether a later change gave the field another value. That one then knows the value before this change, unless somebody changed it between the two. */
+/** Whether a later change gave the field another value. That change then stores the value from before this one, unless the field was changed in between. */
 function replaceEarlierValue(later: readonly Difference[], { values }: Difference, field: string): boolean {
   const change = values[field] as ValueDifference
   const next = later.find((one) => field in one.values)
@@ -154,7 +154,7 @@ interface EarlierEntry {
   replacements: number
 }
 
-/** As {@link replaceEarlierValue}, for an entry of a set. */
+/** Like {@link replaceEarlierValue}, for an entry of a set. */
 function replaceEarlierEntry(later: readonly Difference[], { name, entry, replacements }: EarlierEntry): boolean {
   const next = later.find(({ sets }) => sets[name]?.some(({ key }) => key === entry.key))
   const entries = next?.sets[name]

@@ -29,7 +29,7 @@ export async function deleteUserRating(database: Knex, userId: string, seriesId:
   await database('series_user_ratings').where({ user_id: userId, series_id: seriesId }).delete()
 }
 
-/** @param seriesId without it: all ratings of the user */
+/** @param seriesId if absent: all ratings of the user */
 export async function listUserRatings(database: Knex, userId: string, seriesId?: string): Promise<UserRating[]> {
   const query = database('series_user_ratings').where({ user_id: userId }).orderBy('updated_at', 'desc').orderBy('id')
   if (seriesId !== undefined) query.where({ series_id: seriesId })

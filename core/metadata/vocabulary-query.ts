@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import { type Caller, isAdministrator } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 
-/** What the words are taken from: of everything, or of what stands in one of these. */
+/** Where the words come from: from everything, or only from one of these. */
 export interface VocabularyPlace {
   libraryIds?: readonly string[] | undefined
   collectionId?: string | undefined
@@ -20,7 +20,7 @@ const ofBooks = (table: string, column: string) =>
   `SELECT n.name AS word FROM visible v ${BOOKS} JOIN book_${table} x ON x.book_id = b.id JOIN ${table} n ON n.id = x.${column}`
 const ofMetadata = (expression: string) => `SELECT ${expression}::text AS word FROM visible v JOIN series_metadata m ON m.series_id = v.id`
 
-/** Where the words of each kind stand. `sharingTag` is for administrators alone. */
+/** The statements for the words of each kind. `sharingTag` is only for administrators. */
 const WORDS = {
   genre: `${ofSeries('genres', 'genre_id')} UNION ${ofBooks('genres', 'genre_id')}`,
   tag: `${ofSeries('tags', 'tag_id')} UNION ${ofBooks('tags', 'tag_id')}`,
@@ -30,12 +30,12 @@ const WORDS = {
   publisher: ofMetadata('m.publisher'),
   language: ofMetadata('m.language'),
   ageRating: ofMetadata('m.age_rating'),
-  // Of a series, the year of its first book.
+  // The year of a series is that of its first book.
   releaseYear: `SELECT min(m.year)::text AS word FROM visible v ${BOOKS} JOIN book_metadata m ON m.book_id = b.id GROUP BY v.id`,
 } as const
 export type VocabularyKind = keyof typeof WORDS
 
-/** Series that the caller may see, with a book that is there. */
+/** Series that the caller may see and that have an existing book. */
 export function visibleSeries(
   database: Knex,
   caller: Caller,
@@ -56,7 +56,7 @@ export function visibleSeries(
   return query
 }
 
-/** The words that are used in what the caller may see, each once, in order. */
+/** The words that are used in books and series which the caller may see, each once, in order. */
 export async function listVocabulary(database: Knex, caller: Caller, kind: VocabularyKind, place: VocabularyPlace = {}): Promise<string[]> {
   if (kind === 'sharingTag' && !isAdministrator(caller)) return []
   const rows: { word: string }[] = await database

@@ -54,7 +54,7 @@ export const CHOSEN_SETTINGS: readonly ChosenSetting[] = [
   {
     key: 'application.name',
     category: 'application',
-    about: 'Name of the library, shown in pages and feeds.',
+    about: 'Name of the library in pages and feeds.',
     fallback: 'Carrel',
     isPublic: true,
     kind: 'text',
@@ -63,7 +63,7 @@ export const CHOSEN_SETTINGS: readonly ChosenSetting[] = [
   {
     key: 'display.custom_metadata_template',
     category: 'display',
-    about: 'How custom metadata is shown on the page of a book or a series: a template over its context, which writes Markdown.',
+    about: 'Template for custom metadata on the page of a book or a series: it uses the context of the book or series and writes Markdown.',
     fallback: '{{#each customMetadata}}- **{{@key}}**: {{this}}\n{{/each}}',
     isPublic: true,
     kind: 'template',
@@ -72,7 +72,7 @@ export const CHOSEN_SETTINGS: readonly ChosenSetting[] = [
   {
     key: 'apiDocs.enabled',
     category: 'documentation',
-    about: 'Serves the documentation of the API as interactive pages, at /api/docs, to everybody who can reach the server.',
+    about: 'Serves the API documentation as interactive pages at /api/docs, to everybody who can reach the server.',
     fallback: 'false',
     isPublic: true,
     kind: 'switch',

@@ -35,47 +35,47 @@ interface SplitFlags {
   values: Map<string, string[]>
   /** Arguments that belong to no flag. */
   words: string[]
-  mistakes: string[]
+  problems: string[]
 }
 
 const ON = /^(?:on|true|yes|1)$/i
 const isOnOff = (word: string | undefined): word is string => word !== undefined && (ON.test(word) || /^(?:off|false|no|0)$/i.test(word))
 
 /**
- * Parses a command line: `--flag value`, `--flag=value`; everything after `--` is a word. Collects all mistakes.
+ * Parses a command line: `--flag value`, `--flag=value`; everything after `--` is a word. Collects all problems.
  * @param flags the first of a name counts
  */
 export function splitFlags(argv: readonly string[], flags: readonly Flag[]): SplitFlags {
   const byName = new Map(flags.toReversed().map((flag) => [flag.name, flag]))
-  const { joined, mistakes } = joinValues(argv, byName)
+  const { joined, problems } = joinValues(argv, byName)
   const values = new Map<string, string[]>()
   const parser = new Command().helpOption(false)
   for (const flag of byName.values()) {
     const option = parser.createOption(`--${flag.name} <value>`)
-    // Collects what the parser would throw at the first mistake.
+    // Collects what the parser would throw at the first problem.
     option.argParser((value: string) => {
       const before = values.get(flag.name) ?? []
-      if (before.length > 0 && !flag.repeatable) mistakes.push(`--${flag.name} is given twice; give it once.`)
+      if (before.length > 0 && !flag.repeatable) problems.push(`--${flag.name} is given twice; give it once.`)
       if (flag.isSwitch && !isOnOff(value) && !flag.takesWord && !flag.takesValue)
-        mistakes.push(`--${flag.name} must be on or off, not "${value}".`)
+        problems.push(`--${flag.name} must be on or off, not "${value}".`)
       values.set(flag.name, [...before, flag.isSwitch && isOnOff(value) ? String(ON.test(value)) : value])
     })
     parser.addOption(option)
   }
   const { operands, unknown } = parser.parseOptions(joined)
-  return { values, words: [...operands, ...wordsOf(unknown, [...byName.values()], mistakes)], mistakes }
+  return { values, words: [...operands, ...wordsOf(unknown, [...byName.values()], problems)], problems }
 }
 
 /**
  * Joins flags and values: `--flag value` becomes `--flag=value`, and switches become on or off. The parser alone would take the word after a switch
  * as its value, and also a flag after a flag whose value is missing.
  */
-function joinValues(argv: readonly string[], byName: ReadonlyMap<string, Flag>): { joined: string[]; mistakes: string[] } {
+function joinValues(argv: readonly string[], byName: ReadonlyMap<string, Flag>): { joined: string[]; problems: string[] } {
   const joined: string[] = []
-  const mistakes: string[] = []
+  const problems: string[] = []
   for (let at = 0; at < argv.length; at++) {
     const word = argv[at]!
-    if (word === '--') return { joined: [...joined, ...argv.slice(at)], mistakes }
+    if (word === '--') return { joined: [...joined, ...argv.slice(at)], problems }
     const equals = word.indexOf('=')
     const name = word.slice(2, equals === -1 ? undefined : equals)
     const flag = word.startsWith('--') ? byName.get(name) : undefined
@@ -83,7 +83,7 @@ function joinValues(argv: readonly string[], byName: ReadonlyMap<string, Flag>):
     const next = argv[at + 1]
     if (flag === undefined && negated?.isSwitch) {
       if (equals === -1) joined.push(`--${negated.name}=false`)
-      else mistakes.push(`--${name} takes no value.`)
+      else problems.push(`--${name} takes no value.`)
     } else if (flag === undefined || equals !== -1) joined.push(word)
     else if (flag.isSwitch) {
       const takesNext = flag.takesWord === true && isOnOff(next)
@@ -92,13 +92,13 @@ function joinValues(argv: readonly string[], byName: ReadonlyMap<string, Flag>):
     } else if (next !== undefined && !next.startsWith('--')) {
       joined.push(`--${name}=${next}`)
       at += 1
-    } else mistakes.push(`--${name} needs a value.`)
+    } else problems.push(`--${name} needs a value.`)
   }
-  return { joined, mistakes }
+  return { joined, problems }
 }
 
-/** The words among the arguments that the parser has left from the first unknown flag on. Reports the flags as mistakes. */
-function wordsOf(unknown: readonly string[], flags: readonly Flag[], mistakes: string[]): string[] {
+/** The words among the arguments that the parser has left from the first unknown flag on. Reports the flags as problems. */
+function wordsOf(unknown: readonly string[], flags: readonly Flag[], problems: string[]): string[] {
   const names = flags.flatMap((flag) => (flag.isSwitch ? [flag.name, `no-${flag.name}`] : [flag.name]))
   const words: string[] = []
   for (let at = 0; at < unknown.length; at++) {
@@ -109,7 +109,7 @@ function wordsOf(unknown: readonly string[], flags: readonly Flag[], mistakes: s
       continue
     }
     const [given = ''] = word.split('=')
-    mistakes.push(`There is no flag ${given}.${didYouMean(given.replace(/^--?/, ''), names, '--')}`)
+    problems.push(`There is no flag ${given}.${didYouMean(given.replace(/^--?/, ''), names, '--')}`)
     // The word after an unknown flag is most likely its value; taking it as a command would only add a second error.
     const next = unknown[at + 1]
     if (given === word && next !== undefined && !next.startsWith('-')) at += 1

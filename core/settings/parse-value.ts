@@ -36,8 +36,8 @@ function isOrigin(text: string): boolean {
   return text === '*' || (/^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text)
 }
 
-/** Checks one value; `mistake` completes a sentence that begins with its source. */
-export function parseValue(setting: Setting, given: Given): { value: Value } | { mistake: string } {
+/** Checks one value; `problem` completes a sentence that begins with its source. */
+export function parseValue(setting: Setting, given: Given): { value: Value } | { problem: string } {
   const { kind } = setting
   const { value } = given
   const quotedValue = setting.secret ? 'the given value' : JSON.stringify(value)
@@ -45,11 +45,11 @@ export function parseValue(setting: Setting, given: Given): { value: Value } | {
     case 'text':
       return typeof value === 'string' && value.trim() !== ''
         ? { value }
-        : { mistake: `must be text that is not empty, not ${quotedValue}.` }
+        : { problem: `must be text that is not empty, not ${quotedValue}.` }
     case 'folder':
       return typeof value === 'string' && value !== ''
         ? { value: absolutePath(value, given.from) }
-        : { mistake: `must be the path of a folder, not ${quotedValue}.` }
+        : { problem: `must be the path of a folder, not ${quotedValue}.` }
     case 'folders':
     case 'addresses':
     case 'origins':
@@ -57,7 +57,7 @@ export function parseValue(setting: Setting, given: Given): { value: Value } | {
       const list: unknown[] = Array.isArray(value) ? value : [value]
       const { isGood, what } = LISTS[kind.type]
       const bad = list.find((each) => typeof each !== 'string' || each === '' || !isGood(each))
-      if (bad !== undefined) return { mistake: `must be ${what}, not ${JSON.stringify(bad)}.` }
+      if (bad !== undefined) return { problem: `must be ${what}, not ${JSON.stringify(bad)}.` }
       const texts = list as string[]
       const read = { folders: (each: string) => absolutePath(each, given.from), places: (each: string) => readLocalPlace(each) as string }
       const each = kind.type === 'folders' || kind.type === 'places' ? read[kind.type] : (one: string) => one
@@ -66,19 +66,19 @@ export function parseValue(setting: Setting, given: Given): { value: Value } | {
     case 'integer': {
       const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value
       if (typeof number !== 'number' || !Number.isInteger(number) || number < kind.min || number > kind.max)
-        return { mistake: `must be a whole number from ${kind.min} to ${kind.max}, not ${quotedValue}.` }
+        return { problem: `must be a whole number from ${kind.min} to ${kind.max}, not ${quotedValue}.` }
       return { value: number }
     }
     case 'choice':
       if (typeof value === 'string' && kind.choices.includes(value)) return { value }
       return {
-        mistake: `must be one of ${kind.choices.join(', ')}, not ${quotedValue}.${typeof value === 'string' ? didYouMean(value, kind.choices) : ''}`,
+        problem: `must be one of ${kind.choices.join(', ')}, not ${quotedValue}.${typeof value === 'string' ? didYouMean(value, kind.choices) : ''}`,
       }
     case 'boolean': {
       const text = String(value).toLowerCase()
       if (['true', 'on', 'yes', '1'].includes(text)) return { value: true }
       if (['false', 'off', 'no', '0'].includes(text)) return { value: false }
-      return { mistake: `must be on or off, not ${quotedValue}.` }
+      return { problem: `must be on or off, not ${quotedValue}.` }
     }
   }
 }

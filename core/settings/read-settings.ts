@@ -8,7 +8,7 @@ import {
   CONFIG_ENV,
   CONFIG_FLAG,
   CONFIG_NAME,
-  hasFileTwin,
+  hasFileVariable,
   listVariables,
   SETTINGS,
   type Setting,
@@ -16,18 +16,18 @@ import {
 } from '#core/settings/setting-table.ts'
 import { composeSettings, type Settings } from '#core/settings/settings.ts'
 
-/** The settings are invalid; `mistakes` lists all problems, each in a sentence that says what to change. */
+/** The settings are invalid; each of the `problems` says in a sentence what to change. */
 export class SettingsRefused extends Error {
-  readonly mistakes: readonly string[]
+  readonly problems: readonly string[]
 
-  constructor(mistakes: readonly string[]) {
+  constructor(problems: readonly string[]) {
     super(
-      mistakes.length === 1
-        ? mistakes[0]
-        : `There are ${mistakes.length} mistakes in the settings:\n${mistakes.map((mistake) => `  - ${mistake}`).join('\n')}`,
+      problems.length === 1
+        ? problems[0]
+        : `There are ${problems.length} problems in the settings:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
     )
     this.name = 'SettingsRefused'
-    this.mistakes = mistakes
+    this.problems = problems
   }
 }
 
@@ -56,15 +56,15 @@ export function settingFlags(): Flag[] {
 
 /**
  * Reads flags, environment and the config file, in that precedence, checks everything and freezes the result.
- * @throws SettingsRefused with all mistakes at once
+ * @throws SettingsRefused with all problems at once
  */
 export function readSettings(input: SettingsInput): Settings {
   const readFile = input.readFile ?? ((file: string) => readFileSync(file, 'utf8'))
-  const { values: flags, words, mistakes } = splitFlags(input.argv, settingFlags())
-  for (const word of words) mistakes.push(`The argument "${word}" belongs to no flag.`)
+  const { values: flags, words, problems } = splitFlags(input.argv, settingFlags())
+  for (const word of words) problems.push(`The argument "${word}" belongs to no flag.`)
   for (const name of Object.keys(input.env))
     if (name.startsWith('CARREL_') && !listVariables().includes(name))
-      mistakes.push(`There is no environment variable ${name}.${didYouMean(name, listVariables())}`)
+      problems.push(`There is no environment variable ${name}.${didYouMean(name, listVariables())}`)
 
   const fromFlags = (setting: Setting): Given | null => {
     const given = setting.flag === null ? undefined : flags.get(setting.flag)
@@ -73,8 +73,8 @@ export function readSettings(input: SettingsInput): Settings {
   }
   const fromEnv = (setting: Setting): Given | null => {
     const plain = input.env[setting.env]
-    const filePath = hasFileTwin(setting) ? input.env[`${setting.env}_FILE`] : undefined
-    if (plain && filePath) mistakes.push(`${setting.env} and ${setting.env}_FILE are both set; set one.`)
+    const filePath = hasFileVariable(setting) ? input.env[`${setting.env}_FILE`] : undefined
+    if (plain && filePath) problems.push(`${setting.env} and ${setting.env}_FILE are both set; set one.`)
     if (plain) return { source: setting.env, value: splitList(setting, plain), from: input.cwd }
     if (!filePath) return null
     const file = absolutePath(filePath, input.cwd)
@@ -82,13 +82,13 @@ export function readSettings(input: SettingsInput): Settings {
       // The final newline comes from the editor and is not part of the secret.
       return { source: `${setting.env}_FILE`, value: readFile(file).replace(/\r?\n$/, ''), from: input.cwd }
     } catch (error) {
-      mistakes.push(`${setting.env}_FILE names ${file}, which cannot be read (${codeOf(error)}).`)
+      problems.push(`${setting.env}_FILE names ${file}, which cannot be read (${codeOf(error)}).`)
       return null
     }
   }
 
   const dataFolder = read(settingOf('dataDir'), [fromFlags, fromEnv], input.defaultsFrom ?? input.cwd, [])
-  const config = readConfig({ flags, env: input.env, cwd: input.cwd, dataFolder: dataFolder as string | undefined, readFile, mistakes })
+  const config = readConfig({ flags, env: input.env, cwd: input.cwd, dataFolder: dataFolder as string | undefined, readFile, problems })
   const fromConfig = (setting: Setting): Given | null => {
     const value = config.values.get(setting.key)
     return value === undefined ? null : { source: `${setting.key} in ${config.file}`, value, from: path.dirname(config.file) }
@@ -96,11 +96,11 @@ export function readSettings(input: SettingsInput): Settings {
 
   const values = new Map<string, Value | undefined>()
   for (const setting of SETTINGS as readonly Setting[]) {
-    const value = read(setting, [fromFlags, fromEnv, fromConfig], input.defaultsFrom ?? input.cwd, mistakes)
+    const value = read(setting, [fromFlags, fromEnv, fromConfig], input.defaultsFrom ?? input.cwd, problems)
     values.set(setting.key, value)
   }
-  const settings = composeSettings(values, mistakes)
-  if (mistakes.length > 0) throw new SettingsRefused(mistakes)
+  const settings = composeSettings(values, problems)
+  if (problems.length > 0) throw new SettingsRefused(problems)
   return freeze(settings)
 }
 
@@ -113,14 +113,14 @@ function read(
   setting: Setting,
   sources: readonly ((setting: Setting) => Given | null)[],
   defaultsFrom: string,
-  mistakes: string[],
+  problems: string[],
 ): Value | undefined {
   for (const source of sources) {
     const given = source(setting)
     if (given === null) continue
     const outcome = parseValue(setting, given)
-    if ('mistake' in outcome) {
-      mistakes.push(`${given.source} ${outcome.mistake}`)
+    if ('problem' in outcome) {
+      problems.push(`${given.source} ${outcome.problem}`)
       return undefined
     }
     return outcome.value
@@ -135,7 +135,7 @@ function readConfig(input: {
   cwd: string
   dataFolder: string | undefined
   readFile: (file: string) => string
-  mistakes: string[]
+  problems: string[]
 }): { file: string; values: Map<string, unknown> } {
   const named = input.flags.get(CONFIG_FLAG)?.at(-1) ?? input.env[CONFIG_ENV]
   const places = named
@@ -150,16 +150,16 @@ function readConfig(input: {
       const folder = path.dirname(file)
       if (!named && isClosed(file)) {
         // If this is the data folder, the start itself reports what to do.
-        if (folder !== input.dataFolder) input.mistakes.push(`The folder ${folder} is closed to this user (${codeOf(error)}).`)
+        if (folder !== input.dataFolder) input.problems.push(`The folder ${folder} is closed to this user (${codeOf(error)}).`)
         continue
       }
-      input.mistakes.push(`The config file ${file} cannot be read (${codeOf(error)}).`)
+      input.problems.push(`The config file ${file} cannot be read (${codeOf(error)}).`)
       break
     }
     try {
-      return { file, values: flatten(JSON.parse(text), file, input.mistakes) }
+      return { file, values: flatten(JSON.parse(text), file, input.problems) }
     } catch (error) {
-      input.mistakes.push(`The config file ${file} is not JSON: ${(error as Error).message}.`)
+      input.problems.push(`The config file ${file} is not JSON: ${(error as Error).message}.`)
       break
     }
   }
@@ -167,19 +167,19 @@ function readConfig(input: {
 }
 
 /** Flattens nested objects to dotted keys; both spellings are accepted. Unknown keys are refused. */
-function flatten(content: unknown, file: string, mistakes: string[]): Map<string, unknown> {
+function flatten(content: unknown, file: string, problems: string[]): Map<string, unknown> {
   const keys: string[] = SETTINGS.map((setting) => setting.key)
   const found = new Map<string, unknown>()
   const walk = (value: unknown, prefix: string) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      mistakes.push(`${prefix ? `${prefix} in ${file}` : `The config file ${file}`} must be a JSON object.`)
+      problems.push(`${prefix ? `${prefix} in ${file}` : `The config file ${file}`} must be a JSON object.`)
       return
     }
     for (const [name, inner] of Object.entries(value)) {
       const key = prefix ? `${prefix}.${name}` : name
       if (keys.includes(key)) found.set(key, inner)
       else if (keys.some((each) => each.startsWith(`${key}.`))) walk(inner, key)
-      else mistakes.push(`There is no setting ${key} (in ${file}).${didYouMean(key, keys)}`)
+      else problems.push(`There is no setting ${key} (in ${file}).${didYouMean(key, keys)}`)
     }
   }
   walk(content, '')

@@ -19,16 +19,16 @@ export interface Setting {
   key: string
   /** Without the dashes; null if a command line would show a secret to everybody on the machine. */
   flag: string | null
-  /** Environment variable. Secrets have a twin with _FILE that names a file holding the value. */
+  /** Environment variable. Secrets have a second one with the suffix _FILE, for a file that contains the value. */
   env: string
   kind: SettingKind
-  /** What holds when nothing is given; undefined = nothing. */
+  /** The value if none is given; undefined = none. */
   fallback?: string | number | boolean | readonly string[]
-  /** The fallback in words, where the value depends on the machine. */
+  /** A description of the fallback, if its value depends on the machine. */
   fallbackText?: string
   about: string
   secret?: boolean
-  /** Has a _FILE twin though it is not secret itself. */
+  /** Has a _FILE variable although it is not a secret itself. */
   file?: boolean
 }
 
@@ -329,7 +329,7 @@ export const CONFIG_ENV = 'CARREL_CONFIG'
 /** Searched in the data folder, then in the working directory. */
 export const CONFIG_NAME = 'carrel.json'
 
-export function hasFileTwin(setting: Setting): boolean {
+export function hasFileVariable(setting: Setting): boolean {
   return setting.secret === true || setting.file === true
 }
 
@@ -337,7 +337,9 @@ export function hasFileTwin(setting: Setting): boolean {
 export function listVariables(): string[] {
   return [
     CONFIG_ENV,
-    ...(SETTINGS as readonly Setting[]).flatMap((setting) => (hasFileTwin(setting) ? [setting.env, `${setting.env}_FILE`] : [setting.env])),
+    ...(SETTINGS as readonly Setting[]).flatMap((setting) =>
+      hasFileVariable(setting) ? [setting.env, `${setting.env}_FILE`] : [setting.env],
+    ),
   ]
 }
 

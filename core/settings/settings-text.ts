@@ -1,4 +1,4 @@
-import { CONFIG_FLAG, CONFIG_NAME, hasFileTwin, SETTINGS, type Setting } from '#core/settings/setting-table.ts'
+import { CONFIG_FLAG, CONFIG_NAME, hasFileVariable, SETTINGS, type Setting } from '#core/settings/setting-table.ts'
 
 function describeKind(kind: Setting['kind']): string {
   switch (kind.type) {
@@ -30,7 +30,7 @@ export function renderSettingsTable(): string {
   const lines = ['| Flag | Environment | Config file | Default | Allowed | What it does |', '|---|---|---|---|---|---|']
   for (const setting of SETTINGS as readonly Setting[]) {
     const flag = setting.flag === null ? '' : `\`--${setting.flag}\``
-    const env = hasFileTwin(setting) ? `\`${setting.env}\`, \`${setting.env}_FILE\`` : `\`${setting.env}\``
+    const env = hasFileVariable(setting) ? `\`${setting.env}\`, \`${setting.env}_FILE\`` : `\`${setting.env}\``
     lines.push(
       `| ${flag} | ${env} | \`${setting.key}\` | ${describeFallback(setting)} | ${describeKind(setting.kind)} | ${setting.about} |`,
     )

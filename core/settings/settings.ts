@@ -17,12 +17,12 @@ type ValueOf<Row extends Setting> = ValueOfKind<Row['kind']> | (Row extends { fa
 type Get = <Key extends SettingKey>(key: Key) => ValueOf<Extract<SettingRow, { key: Key }>>
 
 /**
- * Builds the settings of the server from the flat table, and checks rules that concern two settings. Its result is the type of the settings: read
- * once at startup, validated, frozen and passed down.
+ * Builds the settings of the server from the flat table, and checks rules that concern two settings. The type of its result is the type of the settings,
+ * which are read once at startup, validated, frozen and passed down.
  */
-export function composeSettings(values: ReadonlyMap<string, Value | undefined>, mistakes: string[]) {
+export function composeSettings(values: ReadonlyMap<string, Value | undefined>, problems: string[]) {
   const get: Get = (key) => values.get(key) as never
-  const checked = checkedValues(get, mistakes)
+  const checked = checkedValues(get, problems)
   return {
     /** Absolute path of the folder for everything the server writes. */
     dataFolder: get('dataDir'),
@@ -85,22 +85,22 @@ const composePluginSettings = (get: Get) => ({
 })
 
 /** The values that have rules of their own, beyond their kind. */
-function checkedValues(get: Get, mistakes: string[]) {
+function checkedValues(get: Get, problems: string[]) {
   const username = get('admin.username')
   const password = get('admin.password')
   if ((username === undefined) !== (password === undefined))
-    mistakes.push('The first admin needs both CARREL_ADMIN_USERNAME and CARREL_ADMIN_PASSWORD (or their _FILE twins).')
+    problems.push('The first admin needs both CARREL_ADMIN_USERNAME and CARREL_ADMIN_PASSWORD (or their _FILE variables).')
   const tokenKey = get('tokenKey')
-  if (tokenKey !== undefined && Buffer.byteLength(tokenKey) < 32) mistakes.push('CARREL_TOKEN_KEY must have at least 32 bytes.')
+  if (tokenKey !== undefined && Buffer.byteLength(tokenKey) < 32) problems.push('CARREL_TOKEN_KEY must have at least 32 bytes.')
   const secretKeys: readonly string[] = (get('plugins.secretKey') ?? '').split(/\s+/).filter((key) => key !== '')
-  if (secretKeys.some((key) => Buffer.byteLength(key) < 32)) mistakes.push('Every key of CARREL_SECRET_KEY must have at least 32 bytes.')
+  if (secretKeys.some((key) => Buffer.byteLength(key) < 32)) problems.push('Every key of CARREL_SECRET_KEY must have at least 32 bytes.')
   // A value that its kind refuses is missing here, whatever its type says.
   for (const place of get('plugins.allowLocal') ?? [])
     if (isOwnPlace(place, { host: get('host'), port: get('port') }))
-      mistakes.push(`--plugin-allow-local names this server itself, ${place}: plugins never reach it.`)
+      problems.push(`--plugin-allow-local names this server itself, ${place}: plugins never reach it.`)
   const databaseUrl = get('databaseUrl')
   if (databaseUrl !== undefined && !/^postgres(ql)?:\/\//.test(databaseUrl))
-    mistakes.push('DATABASE_URL must begin with postgresql://, like postgresql://user:password@host:5432/database.')
+    problems.push('DATABASE_URL must begin with postgresql://, like postgresql://user:password@host:5432/database.')
   return {
     firstAdmin: username !== undefined && password !== undefined ? { username, password } : null,
     tokenKey: tokenKey ?? null,

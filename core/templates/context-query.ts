@@ -17,8 +17,8 @@ const columns = (kind: 'book' | 'series', record: string) =>
     ...contextColumns(kind, false).map((column) => `m.${column}`),
   ].join(', ')
 
-/** The rows of a book or a series in related tables, collected once for each. */
-const beside = (kind: 'book' | 'series') => `
+/** The rows of a book or a series in related tables, aggregated per record. */
+const relatedColumns = (kind: 'book' | 'series') => `
   (SELECT jsonb_object_agg(e.source, jsonb_build_object('id', e.external_id, 'url', e.external_url, 'hash', e.metadata_hash))
      FROM ${kind}_external_ids e WHERE e.${kind}_id = r.id) AS external_ids,
   (SELECT jsonb_agg(jsonb_build_object('source', l.source, 'url', l.url, 'externalId', l.external_id) ORDER BY l.source)
@@ -27,7 +27,7 @@ const beside = (kind: 'book' | 'series') => `
   (SELECT jsonb_agg(g.name ORDER BY g.name_key) FROM ${kind}_tags j JOIN tags g ON g.id = j.tag_id WHERE j.${kind}_id = r.id) AS tags`
 
 const SERIES_ROWS = `
-  SELECT r.id, m.locks, ${columns('series', 'r')}, ${beside('series')},
+  SELECT r.id, m.locks, ${columns('series', 'r')}, ${relatedColumns('series')},
     (SELECT jsonb_agg(jsonb_build_object('label', a.label, 'title', a.title) ORDER BY a.created_at, a.id)
        FROM series_alternate_titles a WHERE a.series_id = r.id) AS alternate_titles,
     (SELECT jsonb_agg(jsonb_build_object('source', e.source, 'rating', e.rating, 'votes', e.vote_count) ORDER BY e.source)
@@ -36,7 +36,7 @@ const SERIES_ROWS = `
   FROM series r LEFT JOIN series_metadata m ON m.series_id = r.id`
 
 const BOOK_ROWS = `
-  SELECT r.id, r.series_id, r.library_id, r.file_format, r.file_size, r.page_count, m.locks, ${columns('book', 'r')}, ${beside('book')}
+  SELECT r.id, r.series_id, r.library_id, r.file_format, r.file_size, r.page_count, m.locks, ${columns('book', 'r')}, ${relatedColumns('book')}
   FROM books r LEFT JOIN book_metadata m ON m.book_id = r.id`
 
 /**

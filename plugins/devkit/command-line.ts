@@ -49,10 +49,10 @@ async function run(argv: readonly string[], environment: CommandEnvironment): Pr
 }
 
 async function start(command: Command, argv: readonly string[], { cwd, out, printError, stop }: CommandEnvironment): Promise<number> {
-  const { values, words, mistakes } = splitFlags(argv, [...command.flags, FOLDER])
-  if (words.length > command.wordsMax) mistakes.push(`Unexpected argument "${words[command.wordsMax]}".`)
-  if (words.length < command.wordsMin) mistakes.push(`An argument is missing. Usage: ${typed(`${command.name} ${command.usage}`)}`)
-  if (mistakes.length > 0) throw new ToolProblem([...mistakes, `More: ${typed(`${command.name} --help`)}`].join('\n'))
+  const { values, words, problems } = splitFlags(argv, [...command.flags, FOLDER])
+  if (words.length > command.wordsMax) problems.push(`Unexpected argument "${words[command.wordsMax]}".`)
+  if (words.length < command.wordsMin) problems.push(`An argument is missing. Usage: ${typed(`${command.name} ${command.usage}`)}`)
+  if (problems.length > 0) throw new ToolProblem([...problems, `More: ${typed(`${command.name} --help`)}`].join('\n'))
   const print = (_fields: object, message: string) => printError(printable(message))
   /** The log of the sandbox itself; each command shows the log lines of plugins in its own way. */
   const log: Log = { debug() {}, info() {}, warn: print, error: print }

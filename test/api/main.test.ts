@@ -152,7 +152,7 @@ t.test('starts that cannot work say why', async (t) => {
   const data = path.join(room, 'data')
   const bad = await runCommand(['--prot', '1', '--workers', 'many', '--data-dir', data])
   t.equal(bad.code, 1)
-  t.match(bad.output, /2 mistakes[\s\S]*--prot\. Did you mean --port\?[\s\S]*--workers must be a whole number/)
+  t.match(bad.output, /2 problems[\s\S]*--prot\. Did you mean --port\?[\s\S]*--workers must be a whole number/)
   t.equal(await stat(data).catch(() => null), null, 'nothing was made')
   t.match(await runCommand(['serv']), { code: 1, output: /Did you mean npm run carrel -- serve\?/ })
 

@@ -25,8 +25,8 @@ export async function runInProcess(
   try {
     const { command, rest } = findCommand(args)
     if (command === null || !('run' in command)) throw new CommandProblem(`${args.join(' ')} is a request for help.`)
-    const { values, words, mistakes } = splitFlags(rest, [...command.flags, ...settingFlags()])
-    if (mistakes.length > 0) throw new SettingsRefused(mistakes)
+    const { values, words, problems } = splitFlags(rest, [...command.flags, ...settingFlags()])
+    if (problems.length > 0) throw new SettingsRefused(problems)
     if (words.length < command.wordsMin || words.length > command.wordsMax)
       throw new CommandProblem(`It is ${command.name} ${command.usage}`)
     const own = new Set(command.flags.map(({ name }) => name))

@@ -12,8 +12,8 @@ import {
   BookMetadata,
   BookMetadataPatch,
   BookPatch,
+  bookLocksOf,
   bookMetadataOf,
-  shownLocks,
 } from '#core/metadata/book-metadata-record.ts'
 import { listUnknownTitles, lockBooks, patchBooks, replaceBook } from '#core/metadata/edit-book-metadata.ts'
 
@@ -39,7 +39,7 @@ export const bookMetadataRoutes = [
     lock: ({ services, caller }, bookIds, locks: Locks) => lockBooks(services.database, caller, { bookIds, locks }),
     read: async (call, bookId, sources) => bookMetadataOf(bookId, await recordOf(call, bookId), sources),
     readChanged: async (call, bookId) => bookMetadataOf(bookId, await recordOf(call, bookId), false),
-    readLocks: async (call, bookId) => shownLocks(await recordOf(call, bookId)),
+    readLocks: async (call, bookId) => bookLocksOf(await recordOf(call, bookId)),
   }),
   endpoint({
     method: 'PATCH',

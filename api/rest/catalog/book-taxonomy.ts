@@ -21,7 +21,7 @@ async function namesOf(call: Call<Services>, taxonomy: Taxonomy, bookId: string)
   const { database } = call.services
   const caller = call.caller
   const id = await checkBook(database, caller, bookId)
-  return (await listNamesOf(database, caller, { taxonomy, bearer: 'book', bearerIds: [id] })).get(id) ?? []
+  return (await listNamesOf(database, caller, { taxonomy, kind: 'book', ids: [id] })).get(id) ?? []
 }
 
 const wordsOf = (taxonomy: Taxonomy) => ({

@@ -16,8 +16,8 @@ import {
   SeriesLocksPatch,
   SeriesMetadata,
   SeriesMetadataPatch,
+  seriesLocksOf,
   seriesMetadataOf,
-  shownSeriesLocks,
 } from '#core/metadata/series-metadata-record.ts'
 
 type Services = Needs<'database' | 'rules' | 'settings'>
@@ -64,7 +64,7 @@ export const seriesMetadataRoutes = [
     lock: ({ services, caller }, seriesIds, locks: Locks) => lockSeries(services.database, caller, { seriesIds, locks }),
     read: full,
     readChanged: async (call, seriesId) => seriesMetadataOf(seriesId, await recordOf(call, seriesId)),
-    readLocks: async (call, seriesId) => shownSeriesLocks(await recordOf(call, seriesId)),
+    readLocks: async (call, seriesId) => seriesLocksOf(await recordOf(call, seriesId)),
   }),
   endpoint({
     method: 'POST',

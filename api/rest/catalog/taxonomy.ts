@@ -28,7 +28,7 @@ type Call = { caller: Caller; services: Services }
 async function namesOf(call: Call, taxonomy: Taxonomy, seriesId: string): Promise<Named[]> {
   const caller = call.caller
   const id = await checkSeries(call.services.database, caller, seriesId)
-  const found = await listNamesOf(call.services.database, caller, { taxonomy, bearer: 'series', bearerIds: [id] })
+  const found = await listNamesOf(call.services.database, caller, { taxonomy, kind: 'series', ids: [id] })
   return found.get(id) ?? []
 }
 

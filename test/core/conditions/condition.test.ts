@@ -151,7 +151,7 @@ t.test('groups, and their explanations', async (t) => {
   for (const empty of [{}, { mode: 'any' }, { mode: 'all', rules: [] }]) t.same(of(empty), { passed: true, rules: [] })
 })
 
-t.test('a mistake is reported with its path', async (t) => {
+t.test('an error is reported with its path', async (t) => {
   const rule = { field: 'a', operator: 'equals', value: 1 }
   let deep: unknown = rule
   for (let depth = 0; depth < DEPTH_MAX; depth++) deep = { rules: [deep] }

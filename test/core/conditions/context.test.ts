@@ -168,7 +168,7 @@ t.test('contexts have every documented name and no other, empty or full', async 
   t.same(
     [...(await listSeriesContexts(database, null, [series_id, bare_series])).keys()].toSorted(),
     [series_id, bare_series].toSorted(),
-    'the server itself sees all',
+    'the server itself sees all books',
   )
 })
 

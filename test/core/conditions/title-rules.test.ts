@@ -34,7 +34,7 @@ t.test('rules change titles one after the other', async (t) => {
   t.ok(threadCpuMs() - begun < 2_000, 'no pattern backtracks: otherwise this would take a hundred million steps')
 })
 
-t.test('mistakes in rules are reported with their position', async (t) => {
+t.test('errors in rules are reported with their position', async (t) => {
   const places: [pattern: string, place: number][] = [
     ['(a', 3],
     ['(a(b)', 6],

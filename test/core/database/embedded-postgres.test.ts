@@ -124,7 +124,7 @@ function killIfThere(pid: number): void {
   }
 }
 
-t.test('an orphan that nobody stopped is stopped first', async (t) => {
+t.test('an orphaned PostgreSQL is stopped first', async (t) => {
   const cluster = path.join(shared, 'postgres')
   const owner = await spawnOwner(shared)
   const { pid } = (await findPostmaster(cluster))!

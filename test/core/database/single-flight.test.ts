@@ -12,7 +12,7 @@ function countedWork() {
   }
 }
 
-t.test('the work of one key runs once for all who ask meanwhile', async (t) => {
+t.test('the work of one key runs once for all concurrent callers', async (t) => {
   const flights = openSingleFlight()
   const work = countedWork()
   t.same(await Promise.all([flights.join('a', undefined, work), flights.join('a', undefined, work)]), [1, 1])
@@ -23,7 +23,7 @@ t.test('the work of one key runs once for all who ask meanwhile', async (t) => {
   t.equal(await flights.join('a', undefined, work), 5, 'what failed is not kept')
 })
 
-t.test('work is aborted when the last who waits has left', async (t) => {
+t.test('work is aborted when the last waiting caller has left', async (t) => {
   const flights = openSingleFlight()
   let signal: AbortSignal | undefined
   const work = async (given: AbortSignal) => {
@@ -44,7 +44,7 @@ t.test('work is aborted when the last who waits has left', async (t) => {
   t.equal(signal?.aborted, true)
 })
 
-t.test('forgotten work is answered to those who wait, and joined by nobody', async (t) => {
+t.test('waiting callers receive the result of forgotten work, and no caller joins it', async (t) => {
   const flights = openSingleFlight()
   const work = countedWork()
   const before = flights.join('a', undefined, work)
@@ -54,7 +54,7 @@ t.test('forgotten work is answered to those who wait, and joined by nobody', asy
   t.same(await Promise.all([before, after, joined]), [1, 2, 2], 'its end does not take the new one away')
 })
 
-t.test('closing aborts what is under way and waits for it', async (t) => {
+t.test('closing aborts running work and waits for its end', async (t) => {
   const flights = openSingleFlight()
   let ended = false
   const work = flights.join('a', undefined, async (signal) => {

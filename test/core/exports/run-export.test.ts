@@ -34,7 +34,7 @@ t.test('canceled and deleted while running', { timeout: 240_000 }, async (t) => 
   t.same(
     files().filter((name) => !name.endsWith('.part')),
     [],
-    'what is half-written has no name of its own',
+    'an incomplete file does not have its final name',
   )
   t.ok(await tasks.cancel(taskId))
   t.match(await ended(id), { status: 'cancelled', error: null })
@@ -99,10 +99,10 @@ t.test('kill -9 in the middle', { timeout: 240_000, ...onlyFull }, async (t) => 
     }
     await gone
     t.match(await exports.get(caller, id), { status: 'running' }, `killed ${left}`)
-    t.ok(files().length > 0, 'it has left something')
-    t.notOk(files().includes(`${id}.csv`), 'but no file that anybody is given')
+    t.ok(files().length > 0, 'it has left a file')
+    t.notOk(files().includes(`${id}.csv`), 'but no file that a user can download')
     await t.rejects(exports.findFile(caller, id), { code: 'conflict' })
-    // As at each start.
+    // As every start does.
     await removeHalfFiles(dataFolder)
     t.same(files(), [])
   }
@@ -119,7 +119,7 @@ t.test('an export without a task, and one whose task is gone', { timeout: 240_00
   const { database, exports, caller, newExport } = await openExportFixture(t, { manual: true })
   const { id } = await exports.create(caller, newExport())
   await database('tasks').delete()
-  t.match(await exports.get(caller, id), { status: 'pending' }, 'its task may be on its way')
+  t.match(await exports.get(caller, id), { status: 'pending' }, 'its task may be about to be added')
   await database('series_exports').update({ created_at: new Date(Date.now() - 61_000) })
   t.match(await exports.get(caller, id), { status: 'failed', error: /Create it again/ })
 })

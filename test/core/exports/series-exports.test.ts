@@ -76,7 +76,7 @@ t.test('every field shows the data of the library, in each format', { timeout: 2
   const series = await fixture.make({ fields })
   t.match(series, { rowCount: 2, exportType: 'series', fileSizeBytes: Buffer.byteLength(series.text), error: null, fields, bookFields: [] })
   const [first, second] = JSON.parse(series.text) as [Row, Row]
-  t.same(Object.keys(first), fields, 'in the order that was asked for')
+  t.same(Object.keys(first), fields, 'in the requested order')
   const { created_at, updated_at, ...told } = first
   t.ok(Date.parse(String(created_at)) > 0 && Date.parse(String(updated_at)) > 0)
   t.same(told, {
@@ -117,7 +117,7 @@ t.test('every field shows the data of the library, in each format', { timeout: 2
   t.same(
     rows.map(({ book_name }) => book_name),
     ['Saga 1', 'Saga 2', 'Saga Extra', 'Zed 1'],
-    'in the order they are read in',
+    'in reading order',
   )
   t.match(rows[0], {
     book_id: one,
@@ -139,7 +139,7 @@ t.test('every field shows the data of the library, in each format', { timeout: 2
     completed: true,
   })
   t.match(rows[1], { progress: 30, completed: false, isbns: null, release_date: null, authors: [] })
-  t.match(rows[2], { progress: null, current_page: null, completed: false, last_read_at: null, number: null }, 'nothing of other readers')
+  t.match(rows[2], { progress: null, current_page: null, completed: false, last_read_at: null, number: null }, 'no data of other users')
 
   const both = await fixture.make({ exportType: 'both', format: 'csv', fields: ['year'], bookFields: ['number'] })
   t.same(readCsv(both.text.slice(1)), [
@@ -244,7 +244,7 @@ t.test('limits', { timeout: 240_000 }, async (t) => {
     const refused = asked.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
     t.equal(refused.length, 5)
     t.match(refused, Array(5).fill({ code: 'conflict', message: /3 of your exports are running/ }))
-    t.match(await exports.create(await addCaller(database), newExport()), { status: 'pending' }, 'others are not in the way')
+    t.match(await exports.create(await addCaller(database), newExport()), { status: 'pending' }, 'those of other users do not count')
     await tasks.start()
     for (const { id } of await exports.list(caller)) t.equal((await ended(id)).status, 'completed')
   })
@@ -268,12 +268,12 @@ t.test('limits', { timeout: 240_000 }, async (t) => {
     const { id } = await exports.create(caller, newExport({ libraryIds: [libraryId] }))
     const failed = await ended(id)
     t.match(failed, { status: 'failed', error: /would exceed the storage limit/, rowCount: null, fileSizeBytes: null })
-    t.equal((await getTask(database, failed.taskId)).attempts, 1, 'another try would not help')
-    t.equal(files().length, kept.length - 1, 'nothing of it is left, and the oldest has made way')
+    t.equal((await getTask(database, failed.taskId)).attempts, 1, 'a retry would not help')
+    t.equal(files().length, kept.length - 1, 'nothing of it is left, and the oldest was deleted')
     await t.rejects(exports.findFile(caller, id), { code: 'conflict', message: /it failed/ })
     await database('series_exports').where({ status: 'completed' }).update({ file_bytes: 2_000 })
     await t.rejects(exports.create(caller, newExport()), { code: 'conflict', message: /storage limit/ })
-    t.equal((await exports.list(caller)).length, 4, 'a refusal takes nothing away')
+    t.equal((await exports.list(caller)).length, 4, 'a refused request deletes nothing')
   })
 })
 

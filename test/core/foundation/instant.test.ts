@@ -27,7 +27,7 @@ t.test('valid times, however unusual', async (t) => {
   for (const [text, utc] of cases) t.equal(iso(text), utc, text)
 })
 
-t.test('texts that are no time of the years 1 to 9999', async (t) => {
+t.test('texts that are not a time in the years 1 to 9999', async (t) => {
   const cases = [
     '',
     'now',

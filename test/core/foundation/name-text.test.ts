@@ -12,13 +12,13 @@ t.test('names of every script are names', async (t) => {
   }
 })
 
-t.test('control characters, line ends and overrides of the direction are in no name', async (t) => {
+t.test('names contain no control characters, line ends and direction overrides', async (t) => {
   for (const bad of ['\n', '\r', '\t', '\u001b', '\u007f', '\u0085', '\u2028', '\u2029', '\u202e', '\u2066']) {
     t.equal(isNameText(`a${bad}b`), false, codesOf(bad))
   }
 })
 
-t.test('invisible characters alone are no name', async (t) => {
+t.test('invisible characters alone are not a name', async (t) => {
   for (const bad of ['\u200b', '\u200d\u2060', '\ufeff', '\u00ad', '\u3164', '\ufe0f', '\u2800', ' \u200b ', '\u00a0']) {
     t.equal(isNameText(bad), false, codesOf(bad))
   }

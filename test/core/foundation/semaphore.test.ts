@@ -32,7 +32,7 @@ t.test('a semaphore lets in as many as it has places, in order', async (t) => {
   t.equal(semaphore.waiting, 0)
 })
 
-t.test('a place is given back once, before the end of the work or with it', async (t) => {
+t.test('a place is released once, before the end of the work or at its end', async (t) => {
   const semaphore = new Semaphore(1)
   const order: string[] = []
   const first = semaphore.run(async (leave) => {

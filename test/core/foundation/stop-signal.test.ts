@@ -20,7 +20,7 @@ async function start(kind: string): Promise<{ child: ChildProcess; line: () => P
   return { child, line }
 }
 
-t.test('a signal asks to stop, and the program ends when it has', async (t) => {
+t.test('a signal requests a stop, and the program ends when its work has ended', async (t) => {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     const { child, line } = await start('quick')
     const ended = once(child, 'exit')
@@ -31,7 +31,7 @@ t.test('a signal asks to stop, and the program ends when it has', async (t) => {
   }
 })
 
-t.test('a launcher that is gone asks to stop', async (t) => {
+t.test('the end of the launcher requests a stop', async (t) => {
   const { child, line } = await start('quick')
   const ended = once(child, 'exit')
   const said = line()
@@ -40,7 +40,7 @@ t.test('a launcher that is gone asks to stop', async (t) => {
   t.same(await ended, [0, null])
 })
 
-t.test('the same Ctrl-C twice is one, a later one ends at once', async (t) => {
+t.test('two signals from one Ctrl-C count as one, a later one ends the process at once', async (t) => {
   const { child, line } = await start('slow')
   const ended = once(child, 'exit')
   const said = line()

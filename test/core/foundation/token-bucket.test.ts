@@ -23,7 +23,7 @@ t.test('a bucket starts full, is emptied at once and fills with time', async (t)
   t.equal(bucket.refilledAt, 50)
 })
 
-t.test('who waits as long as told gets a token, and nobody gets more than the pace', async (t) => {
+t.test('a client that waits for the requested time gets a token, and no client exceeds the pace', async (t) => {
   fc.assert(
     fc.property(
       fc.double({ min: 0.01, max: 1_000, noNaN: true }),

@@ -192,7 +192,7 @@ t.test('an analyzed, unchanged file is not opened again', async (t) => {
   t.equal(fixture.analyzed.get('a.cbz'), 2)
 })
 
-t.test('time spent waiting for a thread is no error of a book, and a stop writes nothing', async (t) => {
+t.test('time spent waiting for a thread is not an error of a book, and a stop writes nothing', async (t) => {
   const fixture = await openLibraryFixture(t, { files: ['slow.cbz'], manual: true })
   const library = await findScannedLibrary(fixture.database, fixture.libraryId)
   if (!library) throw new Error('no library')

@@ -12,7 +12,7 @@ import { findRules } from '#test/support/supervisor.ts'
 
 t.setTimeout(120_000)
 
-t.test('a library whose scan has not stopped is not deleted, and the answer says what was canceled', async (t) => {
+t.test('a library whose scan has not stopped is not deleted, and the response says what was canceled', async (t) => {
   const { database } = await openTestDatabase(t)
   const room = await realpath(await mkdtemp(path.join(os.tmpdir(), 'carrel-edit-library-test-')))
   t.teardown(() => rm(room, { recursive: true, force: true }))

@@ -2,7 +2,7 @@ import t from 'tap'
 import { FIELD_GROUPS, fieldsOf, nextRun } from '#core/matching/library-job.ts'
 import { proposable } from '#core/matching/proposal.ts'
 
-t.test('timetables of five fields, in a time zone, through changes of the clock', async (t) => {
+t.test('schedules of five fields, in a time zone, across clock changes', async (t) => {
   const after = (text: string) => new Date(text)
   const cases: [cron: string, zone: string, after: string, next: string][] = [
     ['30 3 * * *', 'UTC', '2026-01-01T00:00:00Z', '2026-01-01T03:30:00Z'],
@@ -15,7 +15,7 @@ t.test('timetables of five fields, in a time zone, through changes of the clock'
     t.equal(nextRun(cron, zone, after(from))?.toISOString(), after(next).toISOString(), `${cron} ${zone} ${from}`)
   t.ok(
     (nextRun('30 2 * * *', 'Europe/Berlin', after('2026-03-28T12:00:00Z')) as Date) < after('2026-03-30T00:00:00Z'),
-    'an hour that is left out',
+    'an hour that a clock change skips',
   )
   t.equal(nextRun(null, 'UTC', new Date()), null)
   for (const cron of ['', '* * * *', '0 0 3 * * *', '61 * * * *', 'every day', '@daily', '*/5 * * * *', '* * * * *'])
@@ -23,7 +23,7 @@ t.test('timetables of five fields, in a time zone, through changes of the clock'
   t.throws(() => nextRun('0 3 * * *', 'Mars/Olympus', new Date()), { code: 'invalid_value', details: [{ path: '/timezone' }] })
 })
 
-t.test('how often a job runs does not depend on when somebody looks', async (t) => {
+t.test('how often a job runs does not depend on the current time', async (t) => {
   const refused = { code: 'invalid_value', message: /15 minutes/ }
   for (const at of ['2026-05-04T03:58:30Z', '2026-05-04T03:02:00Z', '2026-05-04T10:00:00Z', '2026-05-04T23:59:00Z']) {
     const now = new Date(at)
@@ -34,7 +34,7 @@ t.test('how often a job runs does not depend on when somebody looks', async (t) 
   }
 })
 
-t.test('groups hold fields that can be proposed, and all of them together everything', async (t) => {
+t.test('groups contain only fields that can be proposed, and together contain all of them', async (t) => {
   const all = new Set([...proposable('series'), ...proposable('book')])
   for (const { id, fields } of FIELD_GROUPS) for (const field of fields) t.ok(all.has(field), `${id}: ${field}`)
   const config = { type: 'metadata_refresh', provider: 'x' } as const
@@ -43,7 +43,7 @@ t.test('groups hold fields that can be proposed, and all of them together everyt
   t.throws(() => fieldsOf({ ...config, extraFields: ['passwords'] }), { code: 'invalid_value' })
   const both = { ...config, fieldGroups: ['genres' as const], bookFieldGroups: ['tags' as const], bookExtraFields: ['summary'] }
   t.same([fieldsOf(both), fieldsOf(both, 'book')], [['genres'], ['tags', 'subjects', 'summary']], 'books may have fields of their own')
-  t.same(fieldsOf({ ...config, fieldGroups: ['genres'], bookFieldGroups: [] }, 'book'), ['genres'], 'else those of series')
+  t.same(fieldsOf({ ...config, fieldGroups: ['genres'], bookFieldGroups: [] }, 'book'), ['genres'], 'otherwise those of series')
   t.throws(() => fieldsOf({ ...config, bookExtraFields: ['passwords'] }), {
     code: 'invalid_value',
     details: [{ path: '/config/bookExtraFields' }],

@@ -19,7 +19,7 @@ import { findRules, findSupervisor } from '#test/support/supervisor.ts'
 
 t.setTimeout(240_000)
 
-/** Knows every series whose title begins with "Known"; asks to wait the first time, and takes its time for those called slow. */
+/** Knows every series whose title begins with "Known"; requests a wait the first time, and is slow for series called slow. */
 const PROVIDER = `
 let asked = 0
 export default { metadata: { series: {
@@ -71,7 +71,7 @@ async function openJobs(t: Test) {
   return { database, host, pluginId, tasks, matchTasks, jobs, libraryId, add, ended, yearOf, caller }
 }
 
-t.test('a library is matched as one task, which tells how far it is and what came of it', async (t) => {
+t.test('a library is matched as one task, which reports its progress and its result', async (t) => {
   const { tasks, matchTasks, libraryId, pluginId, add, ended, yearOf } = await openJobs(t)
   const [known, unknown] = [await add('Known one'), await add('Nobody')]
   await tasks.start()
@@ -81,7 +81,7 @@ t.test('a library is matched as one task, which tells how far it is and what cam
   t.equal(await yearOf(unknown), undefined)
 })
 
-t.test('a task that is cancelled stops', async (t) => {
+t.test('a canceled task stops', async (t) => {
   const { tasks, matchTasks, libraryId, pluginId, add, ended } = await openJobs(t)
   for (let index = 0; index < 80; index++) await add(`Known ${index} slow`)
   await tasks.start()
@@ -90,10 +90,10 @@ t.test('a task that is cancelled stops', async (t) => {
   t.equal(await tasks.cancel(taskId), true)
   const begun = performance.now()
   t.match(await ended(taskId), { status: 'cancelled' })
-  t.ok(performance.now() - begun < 20_000, 'soon, not when all is done, which takes a minute')
+  t.ok(performance.now() - begun < 20_000, 'soon, not at the end of the task, which takes a minute')
 })
 
-t.test('a job runs when its time has come, once, and says what it did', async (t) => {
+t.test('a job runs once when it is due, and reports what it did', async (t) => {
   const { database, jobs, tasks, libraryId, add, ended, yearOf, caller } = await openJobs(t)
   const series = await add('Known one')
   const config = { type: 'metadata_refresh', provider: 'org.example.echo', fieldGroups: ['status'] } as const
@@ -104,20 +104,20 @@ t.test('a job runs when its time has come, once, and says what it did', async (t
   await database('library_jobs').update({ next_run_at: new Date(Date.now() - 1_000) })
   await Promise.all([jobs.runDue(), jobs.runDue()])
   const waiting = await database('tasks').where('type', 'library_job')
-  t.equal(waiting.length, 1, 'two who look at once add one')
+  t.equal(waiting.length, 1, 'two concurrent checks add one task')
   await tasks.start()
   await ended(waiting[0].id)
   t.match(await jobs.get(libraryId, job.id, caller), {
     lastRunStatus: 'completed',
-    lastRunMessage: /1 looked at, 1 found/,
+    lastRunMessage: /1 processed, 1 matched/,
     nextRunAt: /T03:00:00/,
   })
   t.equal(await yearOf(series), 2001)
   const genres = await database('series_genres')
-  t.same(genres, [], 'only the group that was wished for')
+  t.same(genres, [], 'only the requested group')
 })
 
-t.test('a dry run over a sample changes nothing, and tells who would be left out', async (t) => {
+t.test('a dry run over a sample changes nothing, and counts the skipped series', async (t) => {
   const { database, jobs, libraryId, add, yearOf, host, pluginId, caller } = await openJobs(t)
   const known = await add('Known one')
   await add('Nobody')
@@ -141,7 +141,7 @@ t.test('a dry run over a sample changes nothing, and tells who would be left out
     sampleSize: 5,
     config: { ...job.config, existingSourceIdsOnly: true },
   })
-  t.match(apart, { totalEligible: 1, estSkippedNoId: 1 }, 'what somebody may not see is not counted for them')
+  t.match(apart, { totalEligible: 1, estSkippedNoId: 1 }, 'hidden series are not counted')
   t.notMatch(JSON.stringify(apart), /Known/)
   await database('library_jobs').update({ last_run_message: '2 looked at' })
   const [told] = await jobs.list(libraryId, caller)
@@ -151,7 +151,7 @@ t.test('a dry run over a sample changes nothing, and tells who would be left out
   t.match(await jobs.dryRun(libraryId, job.id, { by: caller, sampleSize: 5 }), { planFailure: /disabled/, sample: [] })
 })
 
-t.test('run now, never twice at once; jobs of other libraries are none', async (t) => {
+t.test('a job can be run now, but not twice at the same time; jobs of other libraries are not found', async (t) => {
   const { database, jobs, libraryId, pluginId, caller } = await openJobs(t)
   const job = await jobs.add(libraryId, { config: { type: 'metadata_refresh', provider: pluginId } })
   await jobs.runNow(libraryId, job.id)
@@ -163,7 +163,7 @@ t.test('run now, never twice at once; jobs of other libraries are none', async (
   t.same(await jobs.list(libraryId, caller), [])
 })
 
-t.test('two who change different things of a job at once both have their way', async (t) => {
+t.test('concurrent changes of different members of a job are both stored', async (t) => {
   const { jobs, libraryId, pluginId, caller } = await openJobs(t)
   const { id } = await jobs.add(libraryId, { cronSchedule: '0 3 * * *', config: { type: 'metadata_refresh', provider: pluginId } })
   for (const [at, hour] of [4, 5, 6, 7, 8].entries()) {
@@ -177,7 +177,7 @@ t.test('two who change different things of a job at once both have their way', a
   }
 })
 
-t.test('what the database says is not told to people', async (t) => {
+t.test('messages of the database are not sent to users', async (t) => {
   const { database, jobs, tasks, libraryId, add, pluginId, caller } = await openJobs(t)
   await add('Known one')
   const { id } = await jobs.add(libraryId, { config: { type: 'metadata_refresh', provider: pluginId } })
@@ -192,12 +192,12 @@ t.test('what the database says is not told to people', async (t) => {
   const { lastRunStatus, lastRunMessage } = await jobs.get(libraryId, id, caller)
   t.equal(lastRunStatus, 'failed')
   for (const told of [lastRunMessage, lastError]) {
-    t.match(told, /log/, 'but where it stands')
+    t.match(told, /log/, 'but where the log has it')
     t.notMatch(told, /metadata_applications|insert|select/i)
   }
 })
 
-t.test('a run that ended without a word does not go on for ever', async (t) => {
+t.test('a run whose task ended without a result does not stay running', async (t) => {
   const { database, jobs, tasks, libraryId, pluginId, caller } = await openJobs(t)
   const { id } = await jobs.add(libraryId, { config: { type: 'metadata_refresh', provider: pluginId } })
   const taskId = await jobs.runNow(libraryId, id)
@@ -211,12 +211,12 @@ t.test('a run that ended without a word does not go on for ever', async (t) => {
   t.match(await jobs.list(libraryId, caller), [{ lastRunStatus: 'failed', lastRunMessage: /stopped/ }])
 })
 
-t.test('a job whose time cannot be told keeps no other one waiting', async (t) => {
+t.test('a job with an invalid schedule does not block other jobs', async (t) => {
   const { database, jobs, libraryId, pluginId, caller } = await openJobs(t)
   const config = { type: 'metadata_refresh', provider: pluginId } as const
   const lost = await jobs.add(libraryId, { cronSchedule: '0 3 * * *', config })
   const good = await jobs.add(libraryId, { cronSchedule: '0 4 * * *', config })
-  // As where the list of time zones has changed.
+  // As if the list of time zones had changed.
   await database('library_jobs')
     .where('id', lost.id)
     .update({ timezone: 'Europe/Atlantis', next_run_at: new Date(1_000) })
@@ -230,7 +230,7 @@ t.test('a job whose time cannot be told keeps no other one waiting', async (t) =
   t.match(await jobs.get(libraryId, lost.id, caller), { nextRunAt: null, lastRunStatus: 'failed', lastRunMessage: /Atlantis/ })
 })
 
-t.test('a provider that asks to wait again and again is left alone for the day', async (t) => {
+t.test('a provider that requests too many waits ends the task', async (t) => {
   const { database: db, host, jobs, tasks, libraryId, add, pluginId, ended } = await openJobs(t)
   for (const title of ['Known a', 'Known b', 'Known c']) await add(title)
   const waits = PROVIDER.replace('let asked = 0', '').replace(
@@ -242,5 +242,5 @@ t.test('a provider that asks to wait again and again is left alone for the day',
   await tasks.start()
   const task = await ended(await jobs.runNow(libraryId, id))
   t.match(task, { status: 'failed', attempts: 1, lastError: /wait/ })
-  t.ok((await db('plugin_failures')).length <= 11, 'and not asked for each series anew')
+  t.ok((await db('plugin_failures')).length <= 11, 'and is not called again for each series')
 })

@@ -24,7 +24,7 @@ import { findRules, findSupervisor } from '#test/support/supervisor.ts'
 
 t.setTimeout(240_000)
 
-/** A provider with two works; what it answers can be bent by the identifier. */
+/** A provider with two works; the identifier can select other answers. */
 const PROVIDER = (change = '') => `
 const works = {
   b1: { externalId: 'b1', externalUrl: 'https://api.example.org/b1', title: 'Berserk', summary: '<p>A <b>swordsman</b> &amp; a sword.</p>', status: 'ongoing', year: 1989,
@@ -49,7 +49,7 @@ export default { metadata: { series: {
   } } } }`
 const MANIFEST = { capabilities: { 'metadata.series': { methods: ['search', 'get'], idSource: 'berserkdb' } }, limits: { wallMs: 1_000 } }
 
-/** What the sets of a series hold, as a preview tells it, and whether a cover is chosen. */
+/** The sets of a series in the form of a preview, and whether a cover is selected. */
 async function readFacts(database: Knex, id: string): Promise<{ facts: Record<SetName, unknown>; hasChosenCover: boolean }> {
   const sets = (await readSets(database, 'series', [id], SETS.series)).get(id) ?? {}
   const shown = Object.entries(sets).map(([name, { entries }]) => {
@@ -93,7 +93,7 @@ async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answ
   return { database, host, pluginId, matching, libraryId, target, values, slow, caller: await addCaller(database, { role: 'admin' }) }
 }
 
-t.test('preview says what apply does, locks and hand edits stay, and undo puts back what was there', async (t) => {
+t.test('preview returns what apply does, locks and edits of users stay, and undo restores the previous values', async (t) => {
   const { database, matching, pluginId, target, values, caller } = await openMatcher(t)
   const series = await target('Berserk')
   await patchSeries(database, caller, { seriesIds: [series.id], patch: { publisher: 'By hand' } })
@@ -113,7 +113,7 @@ t.test('preview says what apply does, locks and hand edits stay, and undo puts b
   t.same(
     applied.fields.filter(({ status }) => status === 'will_apply').map(({ field }) => field),
     fields.filter(({ status }) => status === 'will_apply').map(({ field }) => field),
-    'as it was said',
+    'as the preview said',
   )
   t.match(await values(series), {
     publisher: 'By hand',
@@ -150,11 +150,11 @@ t.test('preview says what apply does, locks and hand edits stay, and undo puts b
   t.same(await listOrphanedPeople(database), [])
   const left = await readFacts(database, series.id)
   t.match(left.facts, { tags: [], alternateTitles: [], externalIds: {}, externalLinks: {}, externalRatings: {} })
-  t.equal(left.hasChosenCover, false, 'the cover goes too')
+  t.equal(left.hasChosenCover, false, 'the cover is removed too')
   await t.rejects(matching.undo(applied.applicationId as string), { code: 'conflict' })
 })
 
-t.test('several titles that one application added go with it', async (t) => {
+t.test('undo removes several titles that one application added', async (t) => {
   const { database, host, matching, pluginId, target, caller } = await openMatcher(t)
   const many = Array.from({ length: 12 }, (_, index) => ({ title: `Berserk ${index}`, language: 'ja' }))
   const titles = `if (externalId === 'n1') return { ...work, alternateTitles: ${JSON.stringify(many)} }`
@@ -186,7 +186,7 @@ t.test('a provider gives only the fields that it is used for, and its own identi
   t.same(Object.keys(services.sets.externalIds as object).sort(), ['other', 'plugin:berserkdb'])
 })
 
-t.test('an application that was undone first does not come back when the later one is undone', async (t) => {
+t.test('an application that was undone first is not restored when the later one is undone', async (t) => {
   const { database, matching, pluginId, target, values, caller } = await openMatcher(t)
   const series = await target('Berserk')
   const before = { values: await values(series), ...(await readFacts(database, series.id)) }
@@ -207,7 +207,7 @@ t.test('an application that was undone first does not come back when the later o
   t.same({ values: await values(series), ...(await readFacts(database, series.id)) }, before)
 })
 
-t.test('what came from books that say something else by now does not come back with an undo', async (t) => {
+t.test('undo does not restore aggregated metadata that the books no longer contain', async (t) => {
   const { database, matching, pluginId, target, caller } = await openMatcher(t)
   const series = await target('Berserk')
   const [{ id: bookId }] = await database('books').where('series_id', series.id).select('id')
@@ -225,7 +225,7 @@ t.test('what came from books that say something else by now does not come back w
   t.same((await readFacts(database, series.id)).facts.genres, ['Gothic'])
 })
 
-t.test('a cover that comes after all was undone does not stay', async (t) => {
+t.test('a cover that is fetched after the undo is removed', async (t) => {
   const { database, matching, pluginId, target, slow, caller } = await openMatcher(t)
   const series = await target('Berserk')
   slow.cover = async () => {
@@ -237,7 +237,7 @@ t.test('a cover that comes after all was undone does not stay', async (t) => {
   t.same(await database('covers'), [])
 })
 
-t.test('a cover that a person chose stays: while the one of a plugin is fetched, and when that is undone', async (t) => {
+t.test("a cover that a user selected stays: while a plugin's cover is fetched, and when that is undone", async (t) => {
   const { database, matching, pluginId, target, slow, caller } = await openMatcher(t)
   const how = { pluginId, externalId: 'b1', fields: null, dryRun: false, userId: caller.userId }
   const coversOf = async ({ id }: { id: string }) =>
@@ -250,7 +250,7 @@ t.test('a cover that a person chose stays: while the one of a plugin is fetched,
   const { fields } = await matching.apply(chosen, how)
   t.match(
     fields.find(({ field }) => field === 'cover'),
-    { status: 'not_provided', reason: /chosen meanwhile/ },
+    { status: 'not_provided', reason: /chosen in the meantime/ },
   )
   t.same(await coversOf(chosen), [{ source: 'custom', is_selected: true, given_by: 'user' }])
 
@@ -259,7 +259,7 @@ t.test('a cover that a person chose stays: while the one of a plugin is fetched,
     await lockSeries(database, caller, { seriesIds: [locked.id], locks: { coverLock: true } })
   }
   await matching.apply(locked, how)
-  t.same(await coversOf(locked), [], 'a lock holds from when it is set')
+  t.same(await coversOf(locked), [], 'a lock counts from the moment when it is set')
 
   slow.cover = async () => {}
   const confirmed = await target('Berserk')
@@ -290,10 +290,10 @@ t.test('only what was chosen, only what the provider is used for, and nothing in
     ['year', 'externalIds'],
     'and the identifier by which later matches find it',
   )
-  await t.rejects(matching.apply(series, { ...from, fields: ['passwords'] }), { code: 'invalid_value', message: /no field/ })
+  await t.rejects(matching.apply(series, { ...from, fields: ['passwords'] }), { code: 'invalid_value', message: /not a field/ })
 })
 
-t.test('a match is taken when it is certain, by its identifier first, and by nothing else', async (t) => {
+t.test('only a match with enough confidence is applied, and a known identifier comes first', async (t) => {
   const { database, host, matching, pluginId, target, values } = await openMatcher(t)
   const how = { pluginId, userId: null }
   const series = await target('Berserk')
@@ -308,7 +308,7 @@ t.test('a match is taken when it is certain, by its identifier first, and by not
   t.match(
     await matching.autoMatch(await target('Nana Osaki'), { ...how, query: 'Nana' }),
     { success: true, match: { externalId: 'n1' } },
-    'what somebody typed',
+    'the text that a user entered',
   )
   t.match(await matching.autoMatch(await target('Berserk'), { ...how, existingIdsOnly: true }), { skipped: 'no_match' })
 
@@ -320,14 +320,14 @@ t.test('a match is taken when it is certain, by its identifier first, and by not
   t.match(await matching.autoMatch(digital, how), { success: true, match: { externalId: 'n1' } })
 })
 
-t.test('conditions, libraries and states keep a provider away', async (t) => {
+t.test('conditions, libraries and states exclude a provider', async (t) => {
   const { database, host, matching, pluginId, libraryId, target } = await openMatcher(t)
   const series = await target('Berserk')
   const how = { pluginId, userId: null }
   const never = { mode: 'all', rules: [{ field: 'metadata.title', operator: 'equals', value: 'x' }] }
   await host.edit(pluginId, { matching: { autoMatchConditions: never } })
   t.match(await matching.autoMatch(series, how), { skipped: 'plugin_conditions_not_met' })
-  t.match(await matching.autoMatch(series, { ...how, query: 'Berserk' }), { success: true }, 'somebody asks by hand')
+  t.match(await matching.autoMatch(series, { ...how, query: 'Berserk' }), { success: true }, 'a manual request')
   await host.edit(pluginId, { matching: { libraryIds: ['00000000-0000-4000-8000-000000000000'] } })
   t.match(await matching.autoMatch(series, how), { skipped: 'no_matching_targets' })
   await host.edit(pluginId, { matching: {} })
@@ -340,7 +340,7 @@ t.test('conditions, libraries and states keep a provider away', async (t) => {
   t.match(await matching.autoMatch(series, how), { skipped: 'plugin_disabled' })
 })
 
-t.test('a provider that is slow, limited or answers rubbish is told in words, never as an error', async (t) => {
+t.test('a slow, limited or invalid provider gives a failure with a message, never an exception', async (t) => {
   const { matching, pluginId, target, values } = await openMatcher(t)
   const series = await target('Berserk')
   const before = await values(series)
@@ -365,7 +365,7 @@ t.test('a provider that is slow, limited or answers rubbish is told in words, ne
   t.same(await values(series), before)
 })
 
-t.test('of two providers the second fills gaps only', async (t) => {
+t.test('the second of two providers only fills gaps', async (t) => {
   const { host, matching, pluginId, target, values } = await openMatcher(t)
   const series = await target('Berserk')
   const { pluginOf } = await import('#test/support/plugins.ts')
@@ -382,7 +382,7 @@ t.test('of two providers the second fills gaps only', async (t) => {
   t.match(await values(series), { title: 'Berserk', year: 1989, ageRating: 18 })
 })
 
-t.test('a cover that cannot be had is told, and an application of nothing else is none', async (t) => {
+t.test('a cover that cannot be fetched is reported, and an application without other changes is not stored', async (t) => {
   const { database, matching, pluginId, target } = await openMatcher(t, {}, (_request, response) => response.writeHead(404).end())
   const series = await target('Berserk')
   const from = { pluginId, externalId: 'b1', fields: null, dryRun: false, userId: null }
@@ -391,7 +391,7 @@ t.test('a cover that cannot be had is told, and an application of nothing else i
     first.fields.find(({ field }) => field === 'cover'),
     { status: 'not_provided' },
   )
-  t.ok(first.applicationId, 'there was more to it')
+  t.ok(first.applicationId, 'it changed more than the cover')
   t.match(await matching.apply(series, from), { success: true, applicationId: null })
   t.equal((await database('metadata_applications')).length, 1)
 })

@@ -4,7 +4,7 @@ import { threadCpuMs } from '#test/support/cpu-time.ts'
 
 const PROVIDER = { idKey: 'plugin:anilist', pluginKey: 'org.example.anilist', idNames: new Set(['anilist', 'goodreads']) }
 
-t.test('texts as people read them', async (t) => {
+t.test('plain text without markup', async (t) => {
   const cases: [given: string, plain: string][] = [
     ['a <b>bold</b> &amp; brave<br>new', 'a bold & brave\nnew'],
     ['<p>one</p><p>two</p>', 'one\ntwo'],
@@ -27,7 +27,7 @@ t.test('texts as people read them', async (t) => {
   for (const [given, plain] of cases) t.equal(plainText(given), plain, JSON.stringify(given))
 })
 
-t.test('a text takes no more time than it is long', async (t) => {
+t.test('converting a text takes linear time', async (t) => {
   for (const unit of [
     ' ',
     ' \t',
@@ -53,7 +53,7 @@ t.test('a text takes no more time than it is long', async (t) => {
   }
 })
 
-t.test('what fits no field is left out, the rest is taken', async (t) => {
+t.test('invalid members are left out, all others are proposed', async (t) => {
   const { values, sets } = proposalOf(
     'series',
     {
@@ -96,7 +96,7 @@ t.test('books: ISBNs are checked, and the language has its own name', async (t) 
   t.equal(sets.tags, undefined)
 })
 
-t.test('identifiers are trimmed, and those of this server and of files are not taken', async (t) => {
+t.test('identifiers are trimmed, and those of this server and of files are dropped', async (t) => {
   const externalIds = { 'plugin:carrel': '1', carrel: '2', comicinfo: '3', 'plugin:comicinfo': '4', goodreads: ' 5 ', other: '  ' }
   t.same(proposalOf('series', { externalId: ' 7 ', externalIds }, PROVIDER).sets.externalIds, [
     { source: 'plugin:goodreads', externalId: '5', externalUrl: null },

@@ -8,7 +8,7 @@ import { titleSimilarity } from '../../../plugin-sdk/text.ts'
 
 const wanted = (title: string, more = {}) => ({ title, alternateTitles: [], year: null, authors: [], isbn: null, ...more })
 
-t.test('what is the same is certain, what is another work is not, whatever the plugin says', async (t) => {
+t.test('an equal record has a high confidence and another work a low one, whatever relevance the plugin gives', async (t) => {
   const cases: [title: string, found: object, more: object, isCertain: boolean][] = [
     ['Berserk', { title: 'Berserk' }, {}, true],
     ['Berserk', { title: 'berserk', relevance: 1 }, { year: 1989 }, true],
@@ -26,7 +26,7 @@ t.test('what is the same is certain, what is another work is not, whatever the p
   }
 })
 
-t.test('confidence lies between 0 and 1, and the order is always the same', async () => {
+t.test('the confidence is between 0 and 1, and the order is always the same', async () => {
   const result = fc.record({
     externalId: fc.string({ minLength: 1 }),
     title: fc.string(),
@@ -48,7 +48,7 @@ t.test('confidence lies between 0 and 1, and the order is always the same', asyn
   )
 })
 
-t.test('titles are as alike as the kit of plugins says, each prepared once', async () => {
+t.test('titles are as similar as in the SDK, and each is prepared once', async () => {
   const title = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: fc.constantFrom('a', 'b', ' ', 'é', '👪') }))
   assertInTime(
     fc.property(title, title, (a, b) => {
@@ -59,7 +59,7 @@ t.test('titles are as alike as the kit of plugins says, each prepared once', asy
   )
 })
 
-t.test('the largest of answers against the most of own titles holds nobody up', async (t) => {
+t.test('ranking the largest answer against the most titles does not block the event loop', async (t) => {
   const long = (n: number) => `${n} ${'alternate title of a work that has many of them '.repeat(20)}`.slice(0, 1_000)
   const many = (count: number, from: number) => Array.from({ length: count }, (_, n) => long(from + n))
   const results = Array.from({ length: 210 }, (_, n) => ({ externalId: `${n}`, title: long(n), alternateTitles: many(60, n * 1_000) }))
@@ -68,7 +68,7 @@ t.test('the largest of answers against the most of own titles holds nobody up', 
   const ranked = await rankResults(wanted('Berserk', { alternateTitles: many(60, 0) }), results)
   const tookMs = threadCpuMs() - begun
   turns.close()
-  t.equal(ranked.length, 200, 'what is beyond the limits is not looked at')
+  t.equal(ranked.length, 200, 'entries beyond the limits are ignored')
   t.ok(tookMs < 30_000, `it took ${Math.round(tookMs)} ms`)
-  t.ok(turns.longestMs() < 2_000, `the longest that others waited is ${Math.round(turns.longestMs())} ms`)
+  t.ok(turns.longestMs() < 2_000, `other work waited at most ${Math.round(turns.longestMs())} ms`)
 })

@@ -23,43 +23,43 @@ const described = (publisher: string, number: number) =>
     },
   ])
 
-t.test('a series knows what all its books say, whichever of them is analyzed last', async (t) => {
+t.test('a series aggregates the metadata of all its books, whichever is analyzed last', async (t) => {
   const fixture = await openLibraryFixture(t)
   for (let number = 1; number <= 12; number++) fixture.put(`Mixed/${number}.cbz`, described(number % 4 === 0 ? 'Guest' : 'House', number))
   fixture.put('Mixed/13 plain.cbz', comic('plain'))
-  fixture.put('Mixed/14 broken.cbz', 'this is no archive')
+  fixture.put('Mixed/14 broken.cbz', 'this is not an archive')
   await fixture.scan()
   const seriesOf = async (path: string) => await fixture.database('series').where({ path }).first('id', 'aggregate_due')
   const publisherOf = async (path: string) => {
     const { id } = await seriesOf(path)
     return (await fixture.database('series_metadata').where('series_id', id).first('publisher'))?.publisher ?? null
   }
-  t.equal(await publisherOf('Mixed'), 'House', 'what most of them say')
-  t.equal((await seriesOf('Mixed')).aggregate_due, false, 'nothing is left to do')
+  t.equal(await publisherOf('Mixed'), 'House', 'the value of the majority')
+  t.equal((await seriesOf('Mixed')).aggregate_due, false, 'no aggregation is due')
   const people = fixture.database('series_people').join('people', 'people.id', 'person_id').pluck('name')
   t.same(await people, ['A House'], 'and its people')
   t.same(await listOrphanedPeople(fixture.database), [])
 
-  // As a kill -9 between the last book and the series leaves it.
+  // The state that a kill -9 between the last book and its series leaves.
   const { id } = await seriesOf('Mixed')
   await fixture.database('series_metadata').where('series_id', id).update({ publisher: 'Guest' })
   await fixture.database('series').where({ id }).update({ aggregate_due: true })
   await fixture.scan()
-  t.equal(await publisherOf('Mixed'), 'House', 'the next scan does what was left over')
+  t.equal(await publisherOf('Mixed'), 'House', 'the next scan aggregates what was due')
   t.equal((await seriesOf('Mixed')).aggregate_due, false)
 
   fixture.put('Mixed/1.cbz', described('Guest', 1))
   await fixture.scan()
-  t.equal(await publisherOf('Mixed'), 'House', 'one changed book is heard at once and does not outvote the rest')
+  t.equal(await publisherOf('Mixed'), 'House', 'one changed book counts at once and does not outvote the others')
 
-  // Books that leave take their word with them.
+  // Books that move away no longer contribute.
   for (const number of [2, 3, 5, 6, 7, 9, 10, 11]) {
     fixture.put('Other/stays.cbz', comic('other'))
     renameSync(join(fixture.root, `Mixed/${number}.cbz`), join(fixture.root, `Other/${number}.cbz`))
   }
   await fixture.scan()
   t.equal(await publisherOf('Other'), 'House')
-  t.equal(await publisherOf('Mixed'), 'Guest', 'the series they left says what those say that stayed')
+  t.equal(await publisherOf('Mixed'), 'Guest', 'the series that they left has the metadata of the remaining books')
   t.same(await listOrphanedPeople(fixture.database), [])
 })
 
@@ -80,7 +80,7 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   throw new Error(`Waited in vain until ${isSo}`)
 }
 
-/** The real analysis, and a moment between it and what is written of it. */
+/** The real analysis, with a pause before its result is written. */
 function withMoment(t: Test, moment: (path: string) => Promise<void>): Analyze {
   const pool = openPool({ threads: 2, memoryMbMax: 256, deadlineMs: 20_000 })
   t.teardown(() => pool.close())
@@ -91,7 +91,7 @@ function withMoment(t: Test, moment: (path: string) => Promise<void>): Analyze {
   }
 }
 
-t.test('two books that are finished at the same moment do not leave their series to each other', async (t) => {
+t.test('two analyses that end at the same time still aggregate their series', async (t) => {
   const gates = new Map(['plain a.cbz', 'plain b.cbz'].map((name) => [name, Promise.withResolvers<void>()]))
   const fixture = await openLibraryFixture(t, {
     analyze: withMoment(t, async (path) => await gates.get(basename(path))?.promise),
@@ -104,7 +104,7 @@ t.test('two books that are finished at the same moment do not leave their series
   const bookOf = async (name: string) => (await fixture.books()).get(`Run/${name}`)
   await until(async () => (await database('books').where('state', 'analyzed')).length === 5)
 
-  // The one statement is stopped in its middle, where it has already seen the other book waiting.
+  // Stops one transaction after it has seen the other book waiting.
   const stop = await database.transaction()
   await stop('book_pages').insert({ book_id: (await bookOf('plain a.cbz'))?.id, pages: '[]' })
   gates.get('plain a.cbz')?.resolve()
@@ -120,7 +120,7 @@ t.test('two books that are finished at the same moment do not leave their series
   t.equal((await database('series').first('aggregate_due')).aggregate_due, false, 'it does not wait for another scan')
 })
 
-t.test('the last book that was waited for is gone when it is looked at', async (t) => {
+t.test('the last pending book vanishes before its analysis', async (t) => {
   const analyze = withMoment(t, async (path) => {
     if (!path.endsWith('gone.cbz')) return
     await until(async () => (await fixture.database('books').where('state', 'pending')).length === 1)
@@ -131,18 +131,18 @@ t.test('the last book that was waited for is gone when it is looked at', async (
   for (const number of [2, 3]) fixture.put(`Run/${number}.cbz`, described('House', number))
   fixture.put('Run/gone.cbz', described('Guest', 9))
   await fixture.scan()
-  // Only a scan says that a book is gone.
+  // Only a scan marks a book as deleted.
   await fixture.scan()
   t.equal(await publisherOf(fixture, 'Run'), 'House')
   t.equal((await fixture.database('series').first('aggregate_due')).aggregate_due, false)
 })
 
-t.test('a task that comes back after the server was killed does what was left over', async (t) => {
+t.test('a task that is repeated after the server was killed aggregates what is due', async (t) => {
   const fixture = await openLibraryFixture(t)
   for (const number of [1, 2]) fixture.put(`Run/${number}.cbz`, described('House', number))
   await fixture.scan()
   const [book] = (await fixture.books()).values()
-  // The book was written, its series not yet.
+  // The book was written, but its series was not.
   await fixture.database('series_metadata').update({ publisher: 'Guest' })
   await fixture.database('series').update({ aggregate_due: true })
   await queueAnalyses(fixture.tasks, fixture.libraryId, [book?.id as string], { deep: false })

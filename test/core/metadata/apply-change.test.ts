@@ -14,7 +14,7 @@ const ENTRY: Record<SetName, unknown> = {
 }
 const all = (kind: Kind) => Object.fromEntries(SETS[kind].map((name) => [name, { add: [ENTRY[name]] }])) as object
 
-t.test('one change says fields and sets, and each is told by itself', async (t) => {
+t.test('one change contains fields and sets, with a separate outcome for each', async (t) => {
   const change = { values: { year: 1989, publisher: 'House' }, sets: { tags: { add: ['Dark'] }, genres: { add: ['Drama'] } } }
   const { next, outcomes } = applyChange('series', emptyState('series', ['publisher', 'tags']), change, 'plugin')
   t.same(Object.fromEntries(outcomes.map(({ field, result }) => [field, result])), {
@@ -28,7 +28,7 @@ t.test('one change says fields and sets, and each is told by itself', async (t) 
   t.same(changedMembers(emptyState('series'), next).toSorted(), ['genres', 'year'])
 })
 
-t.test('a lock keeps every machine out of a set, and no person', async (t) => {
+t.test('a lock protects a set from every machine, but not from a person', async (t) => {
   for (const kind of ['book', 'series'] as const) {
     const locks = SETS[kind].flatMap((name) => SET_RULES[name].lock[kind] ?? [])
     for (const giver of ['plugin', 'embedded', 'user'] as const) {
@@ -42,38 +42,35 @@ t.test('a lock keeps every machine out of a set, and no person', async (t) => {
   }
 })
 
-t.test(
-  'a person who changes genres or tags locks them where there is a lock, and who sends them back as they are says nothing',
-  async (t) => {
-    const locksOf = (kind: Kind, sets: object, state = emptyState(kind)) => [...applySets(kind, state, sets, 'user').next.locks].sort()
-    t.same(locksOf('series', all('series')), ['genres', 'tags'])
-    t.same(locksOf('book', all('book')), ['genre'])
-    const given = applySets('series', emptyState('series'), all('series'), 'plugin').next
-    const asShown = { genres: { add: ['drama'], remove: 'others' }, tags: { add: ['DARK'], remove: 'others' } }
-    t.same(locksOf('series', asShown, given), [])
-    t.equal(
-      applySets('series', given, { genres: { add: ['drama'], remove: 'others' } }, 'user').next.sets.genres?.entries.get('drama')?.giver,
-      'plugin',
-    )
-    t.same(locksOf('series', { genres: { add: [], remove: 'others' } }, given), ['genres'])
-  },
-)
+t.test('a person who changes genres or tags also locks them if there is a lock; sending them back unchanged changes nothing', async (t) => {
+  const locksOf = (kind: Kind, sets: object, state = emptyState(kind)) => [...applySets(kind, state, sets, 'user').next.locks].sort()
+  t.same(locksOf('series', all('series')), ['genres', 'tags'])
+  t.same(locksOf('book', all('book')), ['genre'])
+  const given = applySets('series', emptyState('series'), all('series'), 'plugin').next
+  const asShown = { genres: { add: ['drama'], remove: 'others' }, tags: { add: ['DARK'], remove: 'others' } }
+  t.same(locksOf('series', asShown, given), [])
+  t.equal(
+    applySets('series', given, { genres: { add: ['drama'], remove: 'others' } }, 'user').next.sets.genres?.entries.get('drama')?.giver,
+    'plugin',
+  )
+  t.same(locksOf('series', { genres: { add: [], remove: 'others' } }, given), ['genres'])
+})
 
-t.test('a name of a file says nothing of sets, and a set that was not read cannot be changed', async (t) => {
+t.test('a file name changes no sets, and a set that was not read cannot be changed', async (t) => {
   const { next } = applyChange('book', emptyState('book'), { values: { number: 1 }, sets: { tags: { add: ['Dark'] } } }, 'file_name')
   t.same([next.values, next.sets.tags?.entries.size], [{ number: 1 }, 0])
   const unread = { ...emptyState('book'), sets: {} }
   t.throws(() => applySets('book', unread, { tags: { add: ['Dark'] } }, 'user'), /were not read/)
 })
 
-t.test('what is kept as it was sent differs by the order of its members too', async (t) => {
+t.test('for values that are stored as sent, the order of members counts', async (t) => {
   const stateOf = (text: string) => ({ ...emptyState('book'), values: { customMetadata: readExactJson(text) } })
   t.equal(isSameContent('book', stateOf('{"a":1,"b":2}'), stateOf('{"a":1,"b":2}')), true)
   t.equal(isSameContent('book', stateOf('{"a":1,"b":2}'), stateOf('{"b":2,"a":1}')), false)
   t.equal(isSameLocks({ locks: new Set(['a']) }, { locks: new Set(['b']) }), false)
 })
 
-t.test('of a date that does not exist a machine gives only the part that does', async (t) => {
+t.test('a machine that gives an impossible date sets only its possible members', async (t) => {
   const dateOf = (given: object, source: 'plugin' | 'embedded', stands: Record<string, number> = {}, by: 'user' | 'embedded' = 'user') => {
     const sources = Object.fromEntries(Object.keys(stands).map((name) => [name, by]))
     const state: MetadataState = { id: 'one', values: stands, sources, locks: new Set(), sets: {} }

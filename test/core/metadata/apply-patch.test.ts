@@ -15,7 +15,7 @@ const ROLES: ReadonlySet<string> = new Set(fields.filter(({ role }) => role !== 
 
 const apply = (current: MetadataRecord, patch: Record<string, unknown>, source: Source) => applyPatch(fields, current, patch, source)
 
-/** Names from a small set, so that patches meet each other. */
+/** Names from a small set, so that patches overlap. */
 const author = fc.record({ name: fc.constantFrom('Ann', 'Bob', 'Cho'), role: fc.constantFrom(...AUTHOR_ROLES) })
 const names = fc.constantFrom('Ann', 'Ann, Bob', 'Cho')
 const valuesOf = (field: Field): fc.Arbitrary<unknown> =>
@@ -25,7 +25,7 @@ const patch = fc
   .chain((chosen) => fc.record(Object.fromEntries(chosen.map((field) => [field.name, fc.option(valuesOf(field))]))))
 const machine = fc.constantFrom<Source>('plugin', 'embedded', 'file_name')
 const step = fc.record({ patch, source: fc.constantFrom(...SOURCES) })
-/** Any state that people and machines can bring about, with any locks. */
+/** Any state that people and machines can create, with any locks. */
 const record = fc
   .record({ steps: fc.array(step, { maxLength: 4 }), locks: fc.subarray(fields.map(({ name }) => name)) })
   .map(({ steps, locks }) => {
@@ -33,22 +33,22 @@ const record = fc
     return { ...reached, locks: new Set(locks) }
   })
 
-/** Every field as a form holds it that was shown this record and has not been touched. */
+/** Every field of this record as an unchanged form sends it. */
 const echo = (current: MetadataRecord) => Object.fromEntries(fields.map((field) => [field.name, shown(current, field)]))
 
-/** Whether a person who sends this has said anything. */
+/** Whether this value contains anything. */
 function isNews(before: MetadataRecord, name: string, value: unknown): boolean {
   const { next, outcomes } = apply(before, { [name]: value }, 'user')
   return outcomes[0]?.result !== 'unchanged' || !isDeepStrictEqual(next, before)
 }
 
-/** What a person sees in a field. */
+/** The value of a field in the API. */
 function shown(current: MetadataRecord, field: Field): unknown {
   const authors = (current.values.authors ?? []) as Author[]
   return field.role ? joinNames(authors, field.role) : (current.values[field.name] ?? null)
 }
 
-t.test('no locked field ever changes but by a person', async () => {
+t.test('only a person changes a locked field', async () => {
   assertInTime(
     fc.property(record, patch, machine, (before, patch, source) => {
       const { next } = apply(before, patch, source)
@@ -78,10 +78,10 @@ t.test('a weaker source never changes what a stronger one gave', async () => {
   )
 })
 
-t.test('twice is once', async () => {
+t.test('applying a change twice has the effect of applying it once', async () => {
   assertInTime(
     fc.property(record, patch, fc.constantFrom(...SOURCES), (before, given, source) => {
-      // A list and strings that contradict it cannot both be right; whoever sends them again has changed the other.
+      // A list and strings that contradict it change each other when both are sent again.
       const patch = given.authors === undefined ? given : Object.fromEntries(Object.entries(given).filter(([name]) => !ROLES.has(name)))
       const once = apply(before, patch, source).next
       const twice = apply(once, patch, source).next
@@ -91,13 +91,13 @@ t.test('twice is once', async () => {
   )
 })
 
-t.test('a person sets what the patch says, and only that', async () => {
+t.test('a person sets exactly the members of the patch', async () => {
   assertInTime(
     fc.property(record, patch, (before, patch) => {
       const { next, outcomes } = apply(before, patch, 'user')
       if (outcomes.length !== Object.keys(patch).length) throw new Error('a member without an outcome')
       for (const field of fields) {
-        // Tried by themselves below.
+        // Tested separately below.
         if ('authors' in patch && field.role !== undefined) continue
         if (field.name in patch) {
           const value = patch[field.name]
@@ -117,7 +117,7 @@ t.test('a person sets what the patch says, and only that', async () => {
   )
 })
 
-t.test('what a person sends as it stands changes nothing: neither value nor source nor lock', async (t) => {
+t.test('unchanged members of a patch change neither value nor source nor lock', async (t) => {
   assertInTime(
     fc.property(record, (before) => {
       const { next, outcomes } = apply(before, echo(before), 'user')
@@ -129,7 +129,7 @@ t.test('what a person sends as it stands changes nothing: neither value nor sour
   assertInTime(
     fc.property(record, patch, (before, patch) => {
       const news = Object.fromEntries(Object.entries(patch).filter(([name, value]) => isNews(before, name, value)))
-      // An empty string beside a list of people is no news either, whatever stands.
+      // An empty string beside a list of people changes nothing either, whatever the current value is.
       const said = Array.isArray(patch.authors)
         ? Object.fromEntries(Object.entries(news).filter(([name, value]) => !ROLES.has(name) || value !== null))
         : news
@@ -156,10 +156,10 @@ t.test('what a person sends as it stands changes nothing: neither value nor sour
   )
   const text = apply(NOTHING, { summary: 'One\r\nTwo\n', awards: [{ name: 'Prize', won: true }] }, 'embedded').next
   const form = { summary: 'One\nTwo', awards: [{ name: 'Prize', won: true, category: null, year: null }] }
-  t.same(apply(text, form, 'user').next, text, 'nor what forms make of line ends and of members without a value')
+  t.same(apply(text, form, 'user').next, text, 'nor line ends and members without a value in the form of browsers')
 })
 
-t.test('beside a list of people an empty string of one role says nothing', async (t) => {
+t.test('an empty people string beside a list of people is ignored', async (t) => {
   assertInTime(
     fc.property(record, fc.array(author, { maxLength: 4 }), fc.subarray([...ROLES]), (before, authors, roles) => {
       const empty = Object.fromEntries(roles.map((name, index) => [name, index % 2 === 0 ? null : '']))
@@ -172,16 +172,12 @@ t.test('beside a list of people an empty string of one role says nothing', async
   t.same(apply(NOTHING, { authors, translator: null }, 'user').next.values.authors, authors, 'a translator stays')
   const other = [{ name: 'Uma', role: 'translator' }]
   const before = apply(NOTHING, { authors }, 'embedded').next
-  t.same(apply(before, { authors: other, translator: 'Tia' }, 'user').next.values.authors, other, 'nor does one that stands')
-  t.same(
-    apply(before, { authors, translator: 'Uma' }, 'user').next.values.authors,
-    other,
-    'one that does not says more than a list that stands',
-  )
+  t.same(apply(before, { authors: other, translator: 'Tia' }, 'user').next.values.authors, other, 'nor does the current one')
+  t.same(apply(before, { authors, translator: 'Uma' }, 'user').next.values.authors, other, 'a different one overrides the current list')
   t.notOk('authors' in apply(before, { authors: null, translator: null }, 'user').next.values)
 })
 
-t.test('people are one list', async (t) => {
+t.test('people strings and the list of people are views of one list', async (t) => {
   const first = apply(
     NOTHING,
     {
@@ -222,11 +218,11 @@ t.test('people are one list', async (t) => {
   t.equal(joinNames(rescanned.next.values.authors as Author[], 'inker'), 'Eve')
   const sorted = apply(NOTHING, { authors: [{ name: 'Alan Moore', role: 'writer', sortName: 'Moore, Alan' }] }, 'user').next
   const more = apply(sorted, { writer: 'Alan Moore, Bob' }, 'user').next
-  t.strictSame((more.values.authors as Author[])[0]?.sortName, 'Moore, Alan', 'whom one names again stays known')
+  t.strictSame((more.values.authors as Author[])[0]?.sortName, 'Moore, Alan', 'a person who is named again keeps the sort name')
   t.notOk('authors' in apply(named, { authors: null }, 'user').next.values)
 })
 
-t.test('a string of people sent back as it was shown changes nobody', async (t) => {
+t.test('a people string that is sent back unchanged changes nothing', async (t) => {
   const authors = [
     { name: 'King, Jr.', role: 'writer', sortName: 'King' },
     { name: 'Ann', role: 'inker' },
@@ -235,16 +231,16 @@ t.test('a string of people sent back as it was shown changes nobody', async (t) 
   const { next, outcomes } = apply(before, { writer: joinNames(before.values.authors as Author[], 'writer') }, 'user')
   t.same(outcomes, [{ field: 'writer', result: 'unchanged' }])
   t.same(next.values.authors, authors)
-  t.same(apply(NOTHING, { authors, writer: 'King, Jr.' }, 'user').next.values.authors, authors, 'nor beside the list it shows')
+  t.same(apply(NOTHING, { authors, writer: 'King, Jr.' }, 'user').next.values.authors, authors, 'nor beside its own list')
   const changed = apply(before, { writer: 'King, Jr., Bob' }, 'user').next.values.authors as Author[]
   t.same(
     changed.filter(({ role }) => role === 'writer').map(({ name }) => name),
     ['King, Jr.', 'Bob'],
-    'who is known stays one person',
+    'a known name stays one person',
   )
 })
 
-t.test('what a person cleared may be filled again unless it is locked', async (t) => {
+t.test('a cleared field may be filled again unless it is locked', async (t) => {
   const set = apply(NOTHING, { summary: 'mine', publisher: 'mine' }, 'user').next
   const cleared = apply({ ...set, locks: new Set(['summary']) }, { summary: null, publisher: null }, 'user').next
   const { next, outcomes } = apply(cleared, { summary: 'theirs', publisher: 'theirs' }, 'embedded')
@@ -256,7 +252,7 @@ t.test('what a person cleared may be filled again unless it is locked', async (t
   ])
 })
 
-t.test('a machine takes back only what it gave', async (t) => {
+t.test('a machine clears only what it gave', async (t) => {
   const plugin = apply(NOTHING, { summary: 'p' }, 'plugin').next
   t.equal(apply(plugin, { summary: null }, 'embedded').next.values.summary, 'p')
   const embedded = apply(NOTHING, { summary: 'e' }, 'embedded').next
@@ -264,7 +260,7 @@ t.test('a machine takes back only what it gave', async (t) => {
   t.notOk('summary' in apply(embedded, { summary: null }, 'embedded').next.values)
 })
 
-t.test('lists have a length: a person hears of it, a machine fills what there is', async (t) => {
+t.test('lists have a maximum length: a person gets an error, the list of a machine is cut', async (t) => {
   const people = (count: number, role = 'writer') =>
     Array.from({ length: count }, (_, index) => ({ name: `${index} ${'n'.repeat(90)}`, role }))
   t.throws(() => apply(NOTHING, { authors: people(500) }, 'user'), { code: 'invalid_value', details: [{ path: '/authors' }] })
@@ -280,7 +276,7 @@ t.test('lists have a length: a person hears of it, a machine fills what there is
   t.throws(() => apply(filled, { translator: translators }, 'user'), { code: 'invalid_value' }, 'nor role by role')
   t.equal(apply(filled, { translator: translators }, 'plugin').next.values.authors !== undefined, true)
   t.ok(JSON.stringify(apply(filled, { translator: translators }, 'plugin').next.values.authors).length <= LIST_LENGTH_MAX)
-  t.equal(apply(filled, { publisher: 'Somebody' }, 'user').outcomes[0]?.result, 'set', 'what is not touched is no hindrance')
+  t.equal(apply(filled, { publisher: 'Somebody' }, 'user').outcomes[0]?.result, 'set', 'unchanged lists do not matter')
 })
 
 t.test('the lists of fields', async (t) => {
@@ -295,7 +291,7 @@ function sameSet(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean 
   return one.size === other.size && [...one].every((entry) => other.has(entry))
 }
 
-t.test('a known name with a comma stays one person when somebody adds another', async (t) => {
+t.test('a known name with a comma stays one person when another name is added', async (t) => {
   const people = (names: string[]) => names.map((name) => ({ name, role: 'writer' }))
   const known: MetadataRecord = { values: { authors: people(['King, Jr.', 'King', 'Ann']) }, sources: {}, locks: new Set() }
   const written = (writer: string) => applyPatch(BOOK_FIELDS, known, { writer }, 'user').next.values['authors']

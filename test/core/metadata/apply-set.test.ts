@@ -26,7 +26,7 @@ const SAMPLES: { readonly [Name in SetName]: (number: number, version: number) =
   externalRatings: (number, version) => ({ source: `service${number}`, rating: version }),
 }
 
-/** A row of numbers that is the same in every run. */
+/** A sequence of numbers that is the same in every run. */
 function randomOf(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -41,7 +41,7 @@ function changeAtRandom<Name extends SetName>(name: Name, random: (below: number
   return { add: some(), remove: random(3) === 0 ? 'others' : keys }
 }
 
-/** Runs a check many times for each set of each kind; it answers what it found wrong. */
+/** Runs a check many times for each set of each kind; the check returns the violation that it found. */
 function eachSet(t: Test, check: (name: SetName, kind: 'book' | 'series', random: (below: number) => number) => string[]): void {
   for (const kind of ['book', 'series'] as const) {
     for (const name of SETS[kind]) {
@@ -54,7 +54,7 @@ function eachSet(t: Test, check: (name: SetName, kind: 'book' | 'series', random
 
 const shown = (entry: unknown) => JSON.stringify(entry)
 
-t.test('no machine adds to, changes or removes what a stronger one or a person gave, in whatever order they come', async (t) => {
+t.test('no machine changes or removes entries of a stronger source or a person, in any order of changes', async (t) => {
   eachSet(t, (name, kind, random) => {
     const wrong: string[] = []
     let set = setOf(name, {})
@@ -77,7 +77,7 @@ t.test('no machine adds to, changes or removes what a stronger one or a person g
   })
 })
 
-t.test('twice is once', async (t) => {
+t.test('applying a change twice has the effect of applying it once', async (t) => {
   eachSet(t, (name, kind, random) => {
     const start = setOf(name, { user: [SAMPLES[name](0, 0)], plugin: [SAMPLES[name](1, 0)], embedded: [SAMPLES[name](2, 0)] })
     const giver = GIVERS[random(3)] as Giver
@@ -90,7 +90,7 @@ t.test('twice is once', async (t) => {
   })
 })
 
-t.test('a person takes away whatever they like, and what they give is theirs', async (t) => {
+t.test('a person may remove any entry, and is the source of every entry that they add', async (t) => {
   eachSet(t, (name, kind, random) => {
     const start = setOf(name, { plugin: [SAMPLES[name](0, 0), SAMPLES[name](1, 0)], embedded: [SAMPLES[name](2, 0)] })
     const change = { add: [SAMPLES[name](random(4), random(3))], remove: 'others' as const }
@@ -101,7 +101,7 @@ t.test('a person takes away whatever they like, and what they give is theirs', a
   })
 })
 
-t.test('what a person took from the tags of a book is remembered until they give it again', async (t) => {
+t.test('a tag that a person removed from a book is not added again until the person adds it', async (t) => {
   const start = setOf('tags', { plugin: ['Dark', 'Swords'], embedded: ['Horror'] })
   const taken = applySet('tags', start, { remove: ['swords', 'horror', 'unknown'] }, by('user', 'book')).next
   t.same(taken.removed, ['swords', 'horror'])
@@ -110,13 +110,13 @@ t.test('what a person took from the tags of a book is remembered until they give
   t.equal(
     applySet('tags', taken, { add: ['Swords', 'Dark'] }, by('plugin', 'book')).result,
     'outranked',
-    'it says that a person stands against it',
+    'the outcome says that a person prevents it',
   )
   const back = applySet('tags', again.next, { add: ['SWORDS'] }, by('user', 'book')).next
   t.same([back.removed, giversOf(back)], [['horror'], { new: 'plugin', swords: 'user' }])
 })
 
-t.test('what a person removed or corrected is not given back by a machine, in any set, until a person gives it again', async (t) => {
+t.test('no machine adds an entry again that a person removed or corrected, in any set, until a person adds it', async (t) => {
   const given = { genres: 'Swords', tags: 'Swords', alternateTitles: { label: 'ja', title: 'Berserk' } } as const
   const services = {
     ...{ externalIds: { source: 'one', externalId: '1' }, externalLinks: { source: 'one', url: 'https://example.org/1' } },
@@ -144,7 +144,7 @@ t.test('what a person removed or corrected is not given back by a machine, in an
   t.same(giversOf(again), { '["ja","Berserker"]': 'user' }, 'a corrected title')
 })
 
-t.test('a person who removed an identifier keeps out that one, not the right one of the same service', async (t) => {
+t.test('removing an identifier excludes its value, not other identifiers of the same service', async (t) => {
   const id = (externalId: string) => ({ source: 'one', externalId })
   const wrong = setOf('externalIds', { plugin: [id('1')] })
   const corrected = applySet('externalIds', wrong, { add: [id('2')] }, by('user')).next
@@ -154,7 +154,7 @@ t.test('a person who removed an identifier keeps out that one, not the right one
   t.equal(applySet('externalIds', removed, { add: [id('3')] }, by('plugin')).result, 'set')
 })
 
-t.test('people come first: what machines gave makes room, and what a person gave stays theirs', async (t) => {
+t.test('names of people replace those of machines in a full set, and people stay their source', async (t) => {
   const names = (first: number, count: number) => Array.from({ length: count }, (_, index) => `Tag ${first + index}`)
   const machines = [
     ['embedded', names(0, 100)],
@@ -164,20 +164,28 @@ t.test('people come first: what machines gave makes room, and what a person gave
   for (const [giver, add] of machines) set = applySet('tags', set, { add }, by(giver)).next
   t.match(giversOf(set), { 'tag 0': 'embedded', 'tag 50': 'plugin', 'tag 199': 'plugin' }, 'the stronger of two machines has given it')
   const weaker = applySet('tags', set, { add: ['Tag 199', 'One more'] }, by('embedded'))
-  t.equal(weaker.result, 'unchanged', 'a machine fills what there is')
+  t.equal(weaker.result, 'unchanged', 'a machine fills the remaining room')
   const mine = ['Tag 50', 'Mine', ...names(300, 60)]
   set = applySet('tags', set, { add: mine }, by('user')).next
   t.equal(set.entries.size, NAMES_MAX)
   const count = (giver: string) => Object.values(giversOf(set)).filter((one) => one === giver).length
-  t.same([count('user'), count('embedded'), count('plugin')], [mine.length, 0, NAMES_MAX - mine.length], 'what files gave goes first')
-  t.same(applySet('tags', set, { remove: ['mine', 'tag 199'] }, by('embedded')).result, 'unchanged', 'a file takes only what a file gave')
+  t.same(
+    [count('user'), count('embedded'), count('plugin')],
+    [mine.length, 0, NAMES_MAX - mine.length],
+    'names from files are removed first',
+  )
+  t.same(
+    applySet('tags', set, { remove: ['mine', 'tag 199'] }, by('embedded')).result,
+    'unchanged',
+    'a file replaces only what a file gave',
+  )
   const full = applySet('tags', set, { add: names(1_000, NAMES_MAX - mine.length) }, by('user')).next
   t.same(Object.values(giversOf(full)), Array(NAMES_MAX).fill('user'))
   t.throws(() => applySet('tags', full, { add: ['One more'] }, by('user')), { code: 'invalid_value', message: ID })
-  t.equal(applySet('tags', full, { add: ['Mine'] }, by('user')).result, 'unchanged', 'those that it had already count once')
+  t.equal(applySet('tags', full, { add: ['Mine'] }, by('user')).result, 'unchanged', 'existing names count once')
 })
 
-t.test('what services know has room too, and no name makes another one give way', async (t) => {
+t.test('sets of services have a maximum too, and no entry replaces another one', async (t) => {
   const links = Array.from({ length: SET_RULES.externalLinks.most }, (_, number) => SAMPLES.externalLinks(number, 0))
   const full = setOf('externalLinks', { plugin: links })
   const more = { add: [SAMPLES.externalLinks(1_000, 0)] }
@@ -187,7 +195,7 @@ t.test('what services know has room too, and no name makes another one give way'
   t.match(changed.next.entries.get('site0'), { value: { url: 'https://example.org/1' }, giver: 'user' })
 })
 
-t.test('a title that is there under another label is not given twice by a machine; one that is edited keeps its row', async (t) => {
+t.test('a machine does not add a title that exists under another label; an edited title keeps its row', async (t) => {
   const start = {
     entries: new Map([['["ja","One"]', { value: { label: 'ja', title: 'One' }, giver: 'plugin' as const, id: ID }]]),
     removed: [],
@@ -212,16 +220,16 @@ t.test('titles, genres and tags are merged in linear time, however many are give
     const titles = (count: number, add: SetEntries['alternateTitles'][]) =>
       [...applySet('alternateTitles', known(count), { add }, by('plugin')).next.entries.values()].map(({ value }) => value)
     t.equal(titles(10, titlesOf(count, 5)).length, ALTERNATE_TITLES_MAX)
-    t.same(titles(10, titlesOf(count, 5)).slice(0, 10), titlesOf(10), 'what is there stays')
-    t.equal(titles(count, titlesOf(count, count)).length, count, 'what is beyond the limit already stays')
+    t.same(titles(10, titlesOf(count, 5)).slice(0, 10), titlesOf(10), 'existing entries stay')
+    t.equal(titles(count, titlesOf(count, count)).length, count, 'existing entries above the maximum stay')
     const names = titlesOf(count).map(({ title }) => title)
     const genres = (user: string[], add: string[]) =>
       applySet('genres', setOf('genres', { user }), { add, remove: 'others' }, by('plugin')).next.entries.size
-    t.equal(genres(names, [...names].reverse()), count, 'what people gave stays, however much')
+    t.equal(genres(names, [...names].reverse()), count, 'entries of people stay, however many there are')
     t.equal(genres([], names), NAMES_MAX)
     const ms = process.cpuUsage(begun).user / 1000
     t.comment(`${count}: ${Math.round(ms)} ms`)
-    // Each compared with each would be 25 million times two texts of 700 characters.
+    // Comparing each with each would be 25 million comparisons of two texts of 700 characters.
     t.ok(ms < 5_000)
   }
 })

@@ -23,18 +23,18 @@ test('what a killed server left of covers is removed, and nothing else', async (
   const dropped = (await upload(`/api/v1/books/${other}/cover`, picture('image/png'))).json.id
   t.equal((await ask('DELETE', `/api/v1/books/${other}/covers/${dropped}`)).status, 204)
   t.equal(files().length, 9)
-  t.equal(await clear(), 0, 'all is in use, or was removed at once')
+  t.equal(await clear(), 0, 'all files are in use, or were removed at once')
 
-  // Of an upload only the files have come to be.
+  // An upload that has written only its files.
   const half = '00000000-0000-4000-8000-00000000000a'
   await announceCover(database, { kind: 'series', id: saga }, half)
   await writeCoverFiles(dataFolder, { kind: 'series', id: saga }, { id: half, drawn: { large: drawn, small: drawn } })
-  t.equal(await clear(), 0, 'it may still be under way')
+  t.equal(await clear(), 0, 'the upload may still be running')
   await database('cover_orphans').update({ due_at: new Date() })
   t.equal(await clear(), 1)
   t.equal(files().length, 9)
 
-  // Rows went, and then the server was killed; nobody knows the file of a book that was never in this database.
+  // The rows were deleted before the server was killed; a book that was never in this database has a file that the database does not know.
   const strange = coverPath(dataFolder, '00000000-0000-4000-8000-00000000000b')
   mkdirSync(dirname(strange), { recursive: true })
   writeFileSync(strange, 'x')
@@ -45,7 +45,7 @@ test('what a killed server left of covers is removed, and nothing else', async (
     files().filter((path) => [one, two, batman].some((id) => path.includes(id))),
     [],
   )
-  t.ok(existsSync(strange), 'the database may have been restored: what it does not know is not its own')
+  t.ok(existsSync(strange), 'the database may have been restored: unknown files are not its own')
   t.equal(files().length, 5)
   t.equal((await ask('GET', `/api/v1/series/${saga}/thumbnail`)).status, 200)
   t.same(await database('cover_orphans'), [])

@@ -44,7 +44,7 @@ const entriesOf = async (database: Knex, kind: Kind, id: string, set: EntrySet) 
   ...((await loadStates(database, kind, [id], [set])).get(id)?.sets[set]?.entries.values() ?? []),
 ]
 
-/** As a plugin or a file says it. */
+/** A change by a plugin or a file. */
 async function say(
   database: Knex,
   of: { kind: Kind; id: string; set: EntrySet },
@@ -61,7 +61,7 @@ async function say(
 
 for (const kind of ['series', 'book'] as const) {
   const sets = (SETS[kind] as readonly SetName[]).filter((name): name is EntrySet => !isNames(name))
-  t.test(`what a person enters of a ${kind} no machine changes or takes away`, async (t) => {
+  t.test(`no machine changes or removes entries of a ${kind} that a person entered`, async (t) => {
     const { database, ids } = await openShelf(t)
     const id = ids[kind]
     for (const set of sets) {
@@ -78,7 +78,7 @@ for (const kind of ['series', 'book'] as const) {
         t.same(await entriesOf(database, kind, id, set), asEntered, `${set} after ${giver}`)
       }
 
-      // What a machine gave is a person's from when that person gives it too.
+      // A person who gives an entry of a machine becomes its source.
       await say(database, of, 'plugin', { add: [other] })
       const [, row] = await entriesOf(database, kind, id, set)
       t.same(await addEntry(database, of, other), { id: row?.id, isNew: false })
@@ -91,10 +91,10 @@ for (const kind of ['series', 'book'] as const) {
   })
 }
 
-/** Entries that were made at once have no order. */
+/** Entries that were inserted by one statement have no order. */
 const byId = (entries: readonly { id?: string }[]) => Object.fromEntries(entries.map((entry) => [entry.id, entry]))
 
-t.test('one entry is edited and keeps its row; all of them are replaced, and those that are the same stay', async (t) => {
+t.test('an edited entry keeps its row; replacing all entries keeps equal ones', async (t) => {
   const { database, ids } = await openShelf(t)
   const of = { kind: 'series', id: ids.series, set: 'alternateTitles' } as const
   await say(database, of, 'plugin', { add: [VALUES.alternateTitles[0], VALUES.alternateTitles[1]] })
@@ -117,7 +117,7 @@ t.test('one entry is edited and keeps its row; all of them are replaced, and tho
   t.same(await entriesOf(database, 'series', ids.series, 'alternateTitles'), [])
 })
 
-t.test('many who add at once find room one after the other', async (t) => {
+t.test('concurrent additions do not exceed the maximum', async (t) => {
   const { database, ids } = await openShelf(t)
   const of = { kind: 'series', id: ids.series, set: 'alternateTitles' } as const
   const titles = Array.from({ length: 54 }, (_, index) => ({ label: 'ja', title: `Title ${index}` }))

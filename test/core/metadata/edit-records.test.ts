@@ -11,10 +11,10 @@ import { addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
 const BOOKS = 90
 const SUMMARY = 'A long story. '.repeat(2_800)
-/** Of what is sent with one statement; a megabyte of rows, or one row that is longer. */
+/** Maximum length of one statement with its values: a megabyte of rows, or one longer row. */
 const SENT_MAX = 2_000_000
 
-/** What was sent to the database while something was done: the longest statement with its values, and their number. */
+/** The statements during some work: the length of the longest with its values, and their number. */
 async function watch(database: Knex, work: () => Promise<unknown>): Promise<{ longest: number; statements: string[] }> {
   const statements: string[] = []
   let longest = 0
@@ -28,7 +28,7 @@ async function watch(database: Knex, work: () => Promise<unknown>): Promise<{ lo
   return { longest, statements }
 }
 
-/** How often others had their turn meanwhile. */
+/** How often other work could run in the meantime. */
 async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   let turns = 0
   let isDone = false
@@ -54,7 +54,7 @@ t.test('many records with large metadata', async (t) => {
   )
   const bookIds: string[] = await database('books').pluck('id')
 
-  await t.test('are changed by statements of bounded length, all or none', async (t) => {
+  await t.test('are changed with statements of limited length, all or none', async (t) => {
     const patch = { summary: SUMMARY, publisher: 'House' }
     const { longest } = await watch(database, () => patchBooks(database, caller, { bookIds, patch }))
     t.ok(longest < SENT_MAX, `at most ${longest} characters at once of ${BOOKS * SUMMARY.length}`)
@@ -70,7 +70,7 @@ t.test('many records with large metadata', async (t) => {
     t.equal(await database('book_metadata').where({ publisher: 'Other' }).first(), undefined)
   })
 
-  await t.test('are locked without their metadata on the way', async (t) => {
+  await t.test('are locked without sending their metadata', async (t) => {
     const { statements } = await watch(database, () =>
       lockBooks(database, caller, { bookIds, locks: { summaryLock: false, titleLock: true } }),
     )
@@ -80,7 +80,7 @@ t.test('many records with large metadata', async (t) => {
     const again = await watch(database, () => lockBooks(database, caller, { bookIds, locks: { titleLock: true } }))
     t.notOk(
       again.statements.some((sql) => /UPDATE books/.test(sql)),
-      'what is locked already is not written again',
+      'an existing lock is not written again',
     )
 
     const tags = { seriesIds: [series_id], taxonomy: 'tag' as const, add: ['one', 'two'], remove: [] }
@@ -89,7 +89,7 @@ t.test('many records with large metadata', async (t) => {
     t.same((await database('series_metadata').first('locks')).locks, ['tags'])
   })
 
-  await t.test('are shown in slices', async (t) => {
+  await t.test('are sent in slices', async (t) => {
     const { items } = await listBooks(database, caller, { filter: {}, sort: null, offset: 0, limit: 500 })
     t.equal(items.length, BOOKS)
     const services = { database, settings: { compatibility: { legacyNames: false } } } as Services
@@ -110,6 +110,6 @@ t.test('many records with large metadata', async (t) => {
     )
     t.equal(full.at(-1)?.metadata.summary, SUMMARY)
     t.ok(most > 0 && most <= 20, `at most ${most} records at once`)
-    t.ok(turns >= BOOKS / 20, `${turns} turns of others`)
+    t.ok(turns >= BOOKS / 20, `${turns} turns for other work`)
   })
 })

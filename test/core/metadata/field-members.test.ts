@@ -2,11 +2,11 @@ import t from 'tap'
 import type { Static } from 'typebox'
 import { Value } from 'typebox/value'
 import { type BookMetadata, BookMetadataPatch } from '#core/metadata/book-metadata-record.ts'
-import { shownValues } from '#core/metadata/field-members.ts'
+import { fieldValues } from '#core/metadata/field-members.ts'
 import type { PatchOf, ValuesOf } from '#core/metadata/record-kind.ts'
 import { SERIES_FIELDS } from '#core/metadata/series-metadata.ts'
 
-/** Only a type that is neither wider nor narrower than another one is taken in its place. */
+/** Accepts only a type that is neither wider nor narrower than the other one. */
 type Same<One, Other> = [One, Other] extends [Other, One] ? true : false
 const isSame = <_One extends true>(): true => true
 
@@ -15,7 +15,7 @@ t.test('requests, answers and values have the types of their fields', async (t) 
   isSame<Same<Static<typeof BookMetadata>['languageIso'], string | null | undefined>>()
   isSame<Same<PatchOf['series']['year'], number | null | undefined>>()
   isSame<Same<ValuesOf['series']['status'], 'ongoing' | 'ended' | 'hiatus' | 'abandoned' | 'unknown' | undefined>>()
-  // A string of people is a view, which nothing is stored in.
+  // A people string is a view, which stores nothing.
   isSame<Same<'writer' extends keyof ValuesOf['book'] ? true : false, false>>()
   const patch: PatchOf['book'] = { writer: 'Moore', year: 1986, title: null }
   t.equal(patch.year, 1986)
@@ -25,8 +25,8 @@ t.test('requests, answers and values have the types of their fields', async (t) 
     t.notOk(Value.Check(BookMetadataPatch, wrong))
 })
 
-t.test('what nothing is known of is shown as null', async (t) => {
-  const shown = shownValues(SERIES_FIELDS, ({ name }) => (name === 'year' ? 1986 : null))
+t.test('missing values are null', async (t) => {
+  const shown = fieldValues(SERIES_FIELDS, ({ name }) => (name === 'year' ? 1986 : null))
   t.equal(shown.year, 1986)
   t.same(
     Object.keys(shown),

@@ -16,14 +16,14 @@ import { BOOK_SAMPLES, SERIES_SAMPLES } from '#test/support/metadata-samples.ts'
 t.setTimeout(240_000)
 
 /**
- * A new metadata field is an entry of BOOK_FIELDS or SERIES_FIELDS. What the compiler cannot know is compared here, and says what is lacking: columns, and
- * documents that are made from the lists.
+ * A new metadata field is an entry of BOOK_FIELDS or SERIES_FIELDS. These tests check what the compiler cannot, and report what is missing: columns, and
+ * documents that are generated from the lists.
  */
 interface Names {
   list: string
   record: string
   table: string
-  /** Type of the kit that plugins answer. */
+  /** Type in the SDK of plugin answers. */
   answer: string
 }
 const KINDS: readonly (Names & { kind: Kind; samples: Readonly<Record<string, unknown>>; own: readonly string[] })[] = [
@@ -40,7 +40,7 @@ const KINDS: readonly (Names & { kind: Kind; samples: Readonly<Record<string, un
 const columnsOf = async (database: Knex, table: string): Promise<string[]> =>
   await database('information_schema.columns').where({ table_name: table, table_schema: 'public' }).pluck('column_name')
 
-/** What each field lacks, in words; nothing where all is there. */
+/** What each field lacks, in words; empty if nothing is missing. */
 const lackingColumns = (fields: readonly Field[], columns: Readonly<Record<string, readonly string[]>>, names: Names) =>
   fields.flatMap(({ name, column, ofRecord }) => {
     const table = ofRecord ? names.record : names.table
@@ -49,7 +49,7 @@ const lackingColumns = (fields: readonly Field[], columns: Readonly<Record<strin
       : [`${names.list} keeps ${name} in ${table}.${column}, which no migration makes: add one to migrations/`]
   })
 
-t.test('every field has a column that a migration makes, and every column of metadata a field', async (t) => {
+t.test('every field has a column in the migrations, and every metadata column has a field', async (t) => {
   const { database } = await openTestDatabase(t)
   for (const { kind, own, ...names } of KINDS) {
     const columns = {
@@ -70,12 +70,12 @@ t.test('every field has a column that a migration makes, and every column of met
         names,
       ),
       [`${names.list} keeps mood in ${names.table}.mood, which no migration makes: add one to migrations/`],
-      'and that is what is said',
+      'and the report says so',
     )
   }
 })
 
-t.test('every sample is a value of its field, and comes back from its column as it was', async (t) => {
+t.test('every sample is a valid value of its field, and is read back unchanged from its column', async (t) => {
   const { database } = await openTestDatabase(t)
   const library_id = await addLibrary(database)
   const series_id = await addSeries(database, { library_id, title: 'Run' })
@@ -84,14 +84,14 @@ t.test('every sample is a value of its field, and comes back from its column as 
     const id = ids[kind]
     for (const field of fieldsOf(kind)) {
       const sample = samples[field.name]
-      t.ok(Value.Check(field.schema, sample), `${list}: ${field.name} takes its sample ${JSON.stringify(sample)}`)
+      t.ok(Value.Check(field.schema, sample), `${list}: ${field.name} accepts its sample ${JSON.stringify(sample)}`)
       if (field.column === null) continue
       const stored = (await readRecords(database, kind, [id])).get(id)
       if (stored === undefined) return t.fail('nothing is stored')
       const { next } = applyPatch(fieldsOf(kind), stored, { [field.name]: sample }, 'user')
       await database.transaction(async (trx) => await storeRecords(trx, kind, new Map([[id, next]])))
       const read = (await readRecords(database, kind, [id])).get(id)
-      t.same((read as MetadataRecord).values[field.name], sample, `${list}: ${field.name} comes back`)
+      t.same((read as MetadataRecord).values[field.name], sample, `${list}: ${field.name} is read back unchanged`)
     }
   }
 })
@@ -108,7 +108,7 @@ t.test('the documents name every field', async (t) => {
     const context = sectionOf(templates, `## Fields of a ${kind}`)
     const declared = sectionOf(api, '### Described') + sectionOf(api, `### ${answer}`)
     const lacking = fieldsOf(kind).flatMap(({ name, role, proposed }) => [
-      // Of the people only translators stand there by themselves, and free-form metadata stands beside the others.
+      // Only translators have a people string there, and custom metadata is beside `metadata`.
       ...((role === undefined || name === 'translator') && name !== 'customMetadata' && !context.includes(`\n| \`metadata.${name}\` |`)
         ? [`docs/templates.md does not name metadata.${name} of ${list}: run npm run readme`]
         : []),
@@ -121,7 +121,7 @@ t.test('the documents name every field', async (t) => {
   }
 })
 
-t.test('the compiler names what a field lacks', async (t) => {
+t.test('the compiler reports what a new field lacks', async (t) => {
   type Fields = readonly [
     (typeof SERIES_FIELDS)[0],
     {
@@ -134,13 +134,13 @@ t.test('the compiler names what a field lacks', async (t) => {
     },
   ]
   const label: ExportField = { label: 'Title' }
-  // @ts-expect-error Property 'mood_of_series' is missing: it is to be told in a column that exports do not have
+  // @ts-expect-error Property 'mood_of_series' is missing: exports have no such column
   const columns = { title: label } satisfies Record<ExportedBy<Fields>, ExportField>
-  // @ts-expect-error Property 'mood' is missing: it is to be taken from a member that answers do not have
+  // @ts-expect-error Property 'mood' is missing: answers have no such member
   const members = { title: 1 } satisfies Record<ProposedBy<Fields>, unknown>
-  // @ts-expect-error Property 'proposed' is missing: whether plugins give it has to be said
+  // @ts-expect-error Property 'proposed' is missing: every field says whether plugins provide it
   const entry: Field = { name: 'mood', about: 'How it feels.', column: 'mood', exported: null, schema: SERIES_FIELDS[0].schema }
-  // @ts-expect-error Property 'exported' is missing: whether exports tell it has to be said
+  // @ts-expect-error Property 'exported' is missing: every field says whether exports include it
   const other: Field = { name: 'mood', about: 'How it feels.', column: 'mood', proposed: null, schema: SERIES_FIELDS[0].schema }
   t.ok(columns && members && entry && other)
 })

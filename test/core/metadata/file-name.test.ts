@@ -69,7 +69,7 @@ const TABLE: [name: string, number: number | null, volume: number | null, chapte
   ['Robot T1000x.cbz', null, null, null],
 ]
 
-t.test('numbers as people write them', async (t) => {
+t.test('numbers in the forms that people write', async (t) => {
   for (const [name, number, volume, chapter] of TABLE) {
     const { title, ...rest } = readFileName(name)
     t.same(rest, { number, volume, chapter }, JSON.stringify(name))
@@ -77,13 +77,13 @@ t.test('numbers as people write them', async (t) => {
   }
 })
 
-t.test('the extension goes, nothing else', async (t) => {
+t.test('only the extension is removed', async (t) => {
   t.equal(titleOfFileName('a.b.cbz'), 'a.b')
   t.equal(titleOfFileName('Dr. Slump'), 'Dr. Slump')
   t.equal(titleOfFileName('.cbz'), '.cbz')
 })
 
-t.test('what is written with a marker is read back', async () => {
+t.test('numbers with markers are read back', async () => {
   const word = fc.stringMatching(/^[A-Za-z]{3,12}$/)
   const whole = fc.integer({ min: 0, max: 9999 })
   const fraction = fc.integer({ min: 0, max: 99999 }).map((n) => n / 10)
@@ -102,7 +102,7 @@ t.test('what is written with a marker is read back', async () => {
   )
 })
 
-t.test('any name at all gives a title and numbers that the database can hold, soon', async (t) => {
+t.test('every name gives a title and numbers that the database can store, in little time', async (t) => {
   assertInTime(
     fc.property(fc.string({ unit: 'binary', maxLength: 255 }), (name) => {
       const { title, number, volume, chapter } = readFileName(name)
@@ -126,7 +126,7 @@ t.test('any name at all gives a title and numbers that the database can hold, so
   t.ok(threadCpuMs() - at < 500, 'no name makes it backtrack for long')
 })
 
-t.test('titles from names are ones that users may enter', async (t) => {
+t.test('titles from file names are valid user input', async (t) => {
   t.equal(readFileName('broken\u001b[31m\n1.cbz').title, 'broken [31m 1')
   t.equal(readFileName('\u200b.cbz').title, 'Untitled')
   t.equal(readFileName('Saga 1.cbz').title, 'Saga 1')

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readIsbns } from '#core/metadata/isbn.ts'
 
-t.test('ISBNs are read however they are written, and their check digits are checked', async (t) => {
+t.test('ISBNs are read in every spelling, and their check digits are checked', async (t) => {
   const good: [string, string[]][] = [
     ['9780930289232', ['9780930289232']],
     ['978-0-930289-23-2', ['9780930289232']],
@@ -28,7 +28,7 @@ t.test('ISBNs are read however they are written, and their check digits are chec
   t.same(readIsbns(`9780930289233, 0930289234`), { valid: ['0930289234'], invalid: ['9780930289233'] })
 })
 
-t.test('one digit changed or two neighbors of an ISBN-10 exchanged is never an ISBN', async (t) => {
+t.test('an ISBN with one changed digit, or an ISBN-10 with two swapped neighbors, is invalid', async (t) => {
   for (const isbn of ['9780930289232', '0930289234']) {
     for (let index = 0; index < isbn.length; index++) {
       for (let digit = 0; digit < 10; digit++) {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { languageTag } from '#core/metadata/language-tag.ts'
 
-t.test('languages are tags, or nothing', async (t) => {
+t.test('languages are tags or null', async (t) => {
   t.same(['en', 'pt_br', 'zh-hant-tw', 'EN-us', 'en-US-x-private', 'English', '', null, undefined, 'x'.repeat(5_000)].map(languageTag), [
     'en',
     'pt-BR',

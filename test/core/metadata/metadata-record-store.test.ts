@@ -9,7 +9,7 @@ import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 const bookFields: readonly Field[] = BOOK_FIELDS
 const MISSING = '00000000-0000-4000-8000-000000000000'
 
-t.test('what is stored is what is loaded, for books and series and many at once', async (t) => {
+t.test('stored records are loaded unchanged, for books and series and many at once', async (t) => {
   const { database } = await openTestDatabase(t)
   const library_id = await addLibrary(database)
   const series_id = await addSeries(database, { library_id, title: 'Run' })
@@ -19,7 +19,7 @@ t.test('what is stored is what is loaded, for books and series and many at once'
   const fresh = await readRecords(database, 'book', [two, MISSING, one])
   t.same([...fresh.keys()].sort(), [one, two].sort(), 'what does not exist is missing')
   t.same(fresh.get(one)?.values, { title: 'One', number: 1.5 }, 'exact decimals are numbers')
-  t.same(fresh.get(one)?.sources, { title: 'file_name', number: 'file_name' }, 'the scan knew it from the name')
+  t.same(fresh.get(one)?.sources, { title: 'file_name', number: 'file_name' }, 'the scan read it from the name')
   t.equal((await readRecords(database, 'book', [])).size, 0)
 
   const values = {
@@ -59,7 +59,7 @@ t.test('what is stored is what is loaded, for books and series and many at once'
   t.same(read?.sources.status, 'embedded')
 })
 
-t.test('changes of the same record at the same time are all kept', async (t) => {
+t.test('no concurrent change of the same record is lost', async (t) => {
   const { database } = await openTestDatabase(t)
   const library_id = await addLibrary(database)
   const series_id = await addSeries(database, { library_id, title: 'Run' })
@@ -68,11 +68,11 @@ t.test('changes of the same record at the same time are all kept', async (t) => 
     await database.transaction(async (trx) => {
       await lockRecords(trx, 'book', order)
       const stored = await readRecords(trx, 'book', order)
-      // Long enough for the others to arrive at the lock.
+      // Long enough for the others to wait at the lock.
       await trx.raw('SELECT pg_sleep(0.05)')
       await storeRecords(trx, 'book', new Map([...stored].map(([id, record]) => [id, applyPatch(bookFields, record, patch, 'user').next])))
     })
-  // The first of them finds no row of metadata, and neither order of ids may wait in a circle.
+  // The first of them finds no row of metadata, and neither order of ids may cause a deadlock.
   const patches = [{ publisher: 'DC' }, { summary: 'Long' }, { year: 1986 }, { writer: 'Ann' }, { inker: 'Bob' }]
   await Promise.all(patches.map((patch, index) => change(patch, index % 2 === 0 ? ids : [...ids].reverse())))
   for (const { values, locks } of (await readRecords(database, 'book', ids)).values()) {

@@ -4,7 +4,7 @@ import { checkPatchRules } from '#core/metadata/patch-rules.ts'
 
 const nest = (depth: number): unknown => (depth === 0 ? 1 : { a: nest(depth - 1) })
 
-t.test('what schemas cannot say is refused with the path of the member', async (t) => {
+t.test('violations that schemas cannot express are refused with the path of the member', async (t) => {
   const cases: [Record<string, unknown>, string][] = [
     [{ isbns: '9780930289232, 123' }, '/isbns'],
     [{ languageIso: 'english please' }, '/languageIso'],
@@ -37,7 +37,7 @@ t.test('what schemas cannot say is refused with the path of the member', async (
   }
 })
 
-t.test('what is right passes as it is, with ISBNs in one form', async (t) => {
+t.test('valid patches pass unchanged, with normalized ISBNs', async (t) => {
   const cases: Record<string, unknown>[] = [
     {},
     { isbns: null, languageIso: null, customMetadata: null, authors: null, writer: null, subjects: null, title: null },

@@ -29,13 +29,13 @@ async function openShelf(t: Test) {
   return { database, library_id, series_id, first: first as string, second: second as string, change, names }
 }
 
-t.test('rows follow the lists, and two spellings are one person', async (t) => {
+t.test('rows match the lists, and two spellings are one person', async (t) => {
   const { database, first, second, series_id, change, names } = await openShelf(t)
   await change('book', first, [writer('Alan  Moore'), { name: 'Dave Gibbons', role: 'penciller', sortName: 'Gibbons, Dave' }])
   await change('book', second, [{ name: 'ALAN MOORE', role: 'editor' }, writer('alan moore')])
   await change('series', series_id, [writer('Dave Gibbons')])
   t.same(await listOrphanedPeople(database), [])
-  t.same(await names(), ['Alan Moore', 'Dave Gibbons'], 'as it was spelled first')
+  t.same(await names(), ['Alan Moore', 'Dave Gibbons'], 'in its first spelling')
   t.match((await database('book_metadata').where('book_id', second).first('authors')).authors, [{ name: 'ALAN MOORE' }, {}])
 
   const { undo } = await change('book', first, [writer('Lynn Varley')])
@@ -68,12 +68,12 @@ t.test('the people of a file', async (t) => {
   await read([writer('Two')])
   t.same(await listOrphanedPeople(database), [], 'a changed file')
   await read([])
-  t.same(await database('book_people'), [], 'a file that names nobody any more')
+  t.same(await database('book_people'), [], 'a file that no longer names anybody')
 })
 
-t.test('names that no index would take, and more of them than one statement takes', async (t) => {
+t.test('names that are too long for an index, and more of them than one statement holds', async (t) => {
   const { database, first, change } = await openShelf(t)
-  // Each sign becomes three when it is normalized, twelve bytes in all.
+  // Normalizing makes three characters of each, twelve bytes in all.
   const long = Array.from({ length: 500 }, (_, index) => String.fromCodePoint(0x1d15e + (index % 7))).join('')
   await change('book', first, [
     writer(long),
@@ -83,7 +83,7 @@ t.test('names that no index would take, and more of them than one statement take
   t.equal((await database('book_people')).length, 402)
 })
 
-t.test('a person who is being added is not deleted, and one who is being deleted is added again', async (t) => {
+t.test('a person that is being added is not deleted, and one that is being deleted is added again', async (t) => {
   const { database, first, second } = await openShelf(t)
   await addPeople(database, { kind: 'book', id: first }, [writer('Ada')])
   await database('book_people').delete()
@@ -103,7 +103,7 @@ t.test('a person who is being added is not deleted, and one who is being deleted
       }),
     ),
   ])
-  t.equal((await database('book_people')).length, 2, 'nobody is lost')
+  t.equal((await database('book_people')).length, 2, 'no person is lost')
 })
 
 t.test('the list of people', async (t) => {
@@ -129,5 +129,5 @@ t.test('the list of people', async (t) => {
   t.same(await list({ seriesId: hidden }), { items: [], total: 0 })
   t.same(await list({ libraryIds: [] }), { items: [], total: 0 })
   await database('books').where('id', first).update({ deleted_at: new Date() })
-  t.same((await list()).items, ['100% editor', 'Person 9 inker', 'Person 10 writer'], 'without books that are gone')
+  t.same((await list()).items, ['100% editor', 'Person 9 inker', 'Person 10 writer'], 'without deleted books')
 })

@@ -11,7 +11,7 @@ import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 
 const NAME = '02 From the name.cbz'
 
-t.test('what a file says no more does not come back when what hid it is undone, and what it says now does', async (t) => {
+t.test('undo restores the current metadata of the file, not what the file no longer contains', async (t) => {
   const { database } = await openTestDatabase(t)
   const library_id = await addLibrary(database)
   await database('libraries').update({ book_strategy: 'metadata_first' })
@@ -41,7 +41,7 @@ t.test('what a file says no more does not come back when what hid it is undone, 
   const difference = differenceOf('book', before, await load())
   const same = undoDifference('book', await load(), difference)
   const { values, sources } = await reapplyEmbedded(database, { ...(await load()), ...same.next }, same.undone)
-  t.same([values, sources], [before.values, before.sources], 'a file that says the same')
+  t.same([values, sources], [before.values, before.sources], 'a file with the same metadata')
 
   await read({ genres: ['Kept'], tags: ['Kept'], book: { publisher: 'Kept', year: 1991, authors: [{ name: 'New', role: 'writer' }] } })
   const hidden = await load()

@@ -4,7 +4,7 @@ import type { MetadataRecord } from '#core/metadata/field.ts'
 import { sortTitleOf, withSortTitle } from '#core/metadata/sort-title.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
-t.test('titles and what they are sorted by', async (t) => {
+t.test('titles and their sort titles', async (t) => {
   const table: [title: string, language: string | null, sorted: string | null][] = [
     ['The Sandman', null, 'Sandman, The'],
     ['the sandman', 'en-GB', 'sandman, the'],
@@ -47,7 +47,7 @@ t.test('titles and what they are sorted by', async (t) => {
   for (const [title, language, sorted] of table) t.equal(sortTitleOf(title, language), sorted, `${title} (${language})`)
 })
 
-t.test('nothing of a title is lost but signs before its first letter', async () => {
+t.test('a sort title loses only signs before the first letter', async () => {
   const language = fc.constantFrom('en', 'de', 'fr', 'it', 'hu', null)
   const letters = (text: string) => [...text.replace(/[^\p{L}\p{N}]/gu, '')].sort().join('')
   assertInTime(
@@ -59,7 +59,7 @@ t.test('nothing of a title is lost but signs before its first letter', async () 
   )
 })
 
-t.test('a sort title follows the title until somebody says otherwise', async (t) => {
+t.test('a sort title follows the title until a source gives another one', async (t) => {
   const record = (more: Partial<MetadataRecord>): MetadataRecord => ({
     values: { title: 'The Boys' },
     sources: {},
@@ -76,6 +76,6 @@ t.test('a sort title follows the title until somebody says otherwise', async (t)
     t.same(withSortTitle(own), own, source)
   }
   const locked = record({ locks: new Set(['titleSort']) })
-  t.same(withSortTitle(locked), locked, 'a lock on nothing keeps it nothing')
+  t.same(withSortTitle(locked), locked, 'a lock on a missing sort title keeps it missing')
   t.equal(withSortTitle(record({ values: { title: 'Die Zeit', language: 'de' } })).values.titleSort, 'Zeit, Die')
 })

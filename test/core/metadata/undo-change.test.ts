@@ -7,7 +7,7 @@ import { differenceOf, undoDifference } from '#core/metadata/undo-change.ts'
 
 const EMPTY = Object.fromEntries(SETS.series.map((name) => [name, { entries: new Map(), removed: [] }])) as MetadataSets
 
-/** A series with what each gave in turn. */
+/** A series after several sources changed it one after the other. */
 function stateOf(...changes: [MetadataChange, Giver][]): MetadataState {
   const empty: MetadataState = { id: 'one', values: {}, sources: {}, locks: new Set(), sets: EMPTY }
   return changes.reduce((state, [change, giver]) => applyChange('series', state, change, giver).next, empty)
@@ -36,13 +36,13 @@ const GIVEN: { readonly [Name in SetName]: readonly [SetEntries[Name], SetEntrie
     { source: 'two', rating: 20 },
   ],
 }
-/** A plugin's word on every set, by which what machines gave may go. */
+/** A change of every set by a plugin, which replaces what machines gave. */
 const pluginSays = (which: 0 | 1, remove?: 'others') =>
   ({
     sets: Object.fromEntries(SETS.series.map((name) => [name, { add: [GIVEN[name][which]], ...(remove && { remove }) }])),
   }) as MetadataChange
 
-t.test('what was applied and nobody touched since is as it was before', async (t) => {
+t.test('undo restores what was not changed since', async (t) => {
   const before = stateOf(
     [{ values: { year: 1989, publisher: 'House' }, sets: { tags: { add: ['Kept', 'Swords'] }, genres: { add: ['Old'] } } }, 'embedded'],
     [pluginSays(1), 'plugin'],
@@ -61,7 +61,7 @@ function changed(state: MetadataState, change: MetadataChange, giver: Giver = 'p
   return applyChange('series', state, change, giver).next
 }
 
-t.test('what a person has given, confirmed, changed or taken away since stays so, entry by entry', async (t) => {
+t.test('entries that a person added, confirmed, changed or removed since stay, entry by entry', async (t) => {
   for (const name of SETS.series) {
     const before = stateOf()
     const [one, two] = GIVEN[name] as readonly [never, never]
@@ -72,13 +72,13 @@ t.test('what a person has given, confirmed, changed or taken away since stays so
     const confirmed = unlocked(changed(applied, { sets: { [name]: { add: [one] } } }, 'user'))
     const partly = undoDifference('series', confirmed, difference)
     t.same(givenIn(partly.next, name), { [firstKey]: 'user' }, `${name}: what the person confirmed`)
-    t.match(partly, { undone: [], left: [{ field: name, reason: /the rest was put back/ }] })
+    t.match(partly, { undone: [], left: [{ field: name, reason: /the rest was restored/ }] })
 
     const more = GIVEN[name].length === 2 ? ({ genres: 'Mine', tags: 'Mine' } as Record<string, unknown>)[name] : undefined
     if (more !== undefined) {
       const added = unlocked(changed(applied, { sets: { [name]: { add: [more as never] } } }, 'user'))
       const undone = undoDifference('series', added, difference)
-      t.same(givenIn(undone.next, name), { mine: 'user' }, 'what the person added beside it is no reason to leave the rest')
+      t.same(givenIn(undone.next, name), { mine: 'user' }, 'an entry that the person added does not prevent the undo of the rest')
       t.same(undone.left, [])
     }
 
@@ -89,7 +89,7 @@ t.test('what a person has given, confirmed, changed or taken away since stays so
   }
 })
 
-t.test('what was locked since is left', async (t) => {
+t.test('fields that were locked since stay', async (t) => {
   const before = stateOf()
   const after = { ...changed(before, { ...pluginSays(0), values: { year: 1990 } }), locks: new Set(['year', 'tags', 'alternateTitles']) }
   const { next, undone, left } = undoDifference('series', after, differenceOf('series', before, after))
@@ -101,7 +101,7 @@ t.test('what was locked since is left', async (t) => {
   t.equal(next.values['year'], 1990)
 })
 
-t.test('what a plugin replaced comes back, as far as there is room', async (t) => {
+t.test('entries that a plugin replaced are restored, as far as there is room', async (t) => {
   const names = Array.from({ length: 200 }, (_, index) => `Tag ${index}`)
   const before = stateOf([{ sets: { tags: { add: names } } }, 'embedded'])
   const after = changed(before, { sets: { tags: { add: ['Swords'], remove: 'others' } } })
@@ -113,7 +113,7 @@ t.test('what a plugin replaced comes back, as far as there is room', async (t) =
   t.equal(entries.filter(({ giver }) => giver === 'user').length, 1)
 })
 
-/** A row of numbers that is the same in every run. */
+/** A sequence of numbers that is the same in every run. */
 function randomOf(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -155,7 +155,7 @@ const contentOf = (state: MetadataState) => ({
   ),
 })
 
-/** Several applications, undone in some order as the store does it. */
+/** Several applications, undone in some order in the way of the store. */
 function applyAndUndo(start: MetadataState, changes: readonly MetadataChange[], order: readonly number[]): MetadataState {
   let state = start
   const applied = new Map<number, ReturnType<typeof differenceOf>>()
@@ -179,7 +179,7 @@ function applyAndUndo(start: MetadataState, changes: readonly MetadataChange[], 
   return state
 }
 
-t.test('any order of undos of several applications ends at the record without them', async (t) => {
+t.test('undoing several applications in any order restores the record', async (t) => {
   const wrong: string[] = []
   for (let seed = 1; seed <= 400; seed++) {
     const random = randomOf(seed)
@@ -194,7 +194,7 @@ t.test('any order of undos of several applications ends at the record without th
   t.same(wrong, [])
 })
 
-t.test('an application that was undone does not come back with the undo of a later one', async (t) => {
+t.test('undoing a later application does not restore an undone one', async (t) => {
   const start = stateOf([{ values: { year: 1989 } }, 'embedded'])
   const [one, two] = [{ values: { year: 1990 } }, { values: { year: 1991 } }]
   t.match(applyAndUndo(start, [one, two], [0]).values, { year: 1991 })
@@ -202,7 +202,7 @@ t.test('an application that was undone does not come back with the undo of a lat
   t.match(applyAndUndo(start, [one, two, one], [0]).values, { year: 1990 }, 'the last one gave it too')
 })
 
-t.test('what people set as a whole since gets nothing back, and what they removed since neither', async (t) => {
+t.test('undo adds nothing to a set that people have replaced since, and no entry that they removed since', async (t) => {
   for (const name of SETS.series) {
     const [one, two] = GIVEN[name] as readonly [never, never]
     const before = stateOf([{ sets: { [name]: { add: [one] } } }, 'embedded'])
@@ -212,6 +212,6 @@ t.test('what people set as a whole since gets nothing back, and what they remove
     const { next, left } = undoDifference('series', replaced, difference)
     t.same([givenIn(next, name), left], [{}, [{ field: name, reason: 'It was changed since.' }]], name)
     const again = changed(replaced, { sets: { [name]: { add: [two] } } })
-    t.same(givenIn(again, name), {}, `${name}: a plugin gives nothing back`)
+    t.same(givenIn(again, name), {}, `${name}: a plugin adds nothing again`)
   }
 })

@@ -9,10 +9,10 @@ const FLAGS = [
   { name: 'inspect', isSwitch: true, repeatable: false, takesValue: true },
 ]
 const split = (line: string) => splitFlags(line.split(' '), FLAGS)
-const found = (values: Record<string, string[]>, words: string[], mistakes: string[] = []) => ({
+const found = (values: Record<string, string[]>, words: string[], problems: string[] = []) => ({
   values: new Map(Object.entries(values)),
   words,
-  mistakes,
+  problems,
 })
 
 t.test('values are found in every way of writing flags', async (t) => {
@@ -37,8 +37,8 @@ t.test('values are found in every way of writing flags', async (t) => {
   for (const [line, expected] of cases) t.same(split(line), expected, line)
 })
 
-t.test('all mistakes are reported together, with the nearest names', async (t) => {
-  t.same(split('a --naem ada b --yse --no-yes=1 --yes=maybe --key=1 --yes --name=a --name=b -x c -- --d').mistakes.sort(), [
+t.test('all problems are reported together, with the nearest names', async (t) => {
+  t.same(split('a --naem ada b --yse --no-yes=1 --yes=maybe --key=1 --yes --name=a --name=b -x c -- --d').problems.sort(), [
     '--name is given twice; give it once.',
     '--no-yes takes no value.',
     '--yes is given twice; give it once.',
@@ -50,9 +50,9 @@ t.test('all mistakes are reported together, with the nearest names', async (t) =
   const { words, values } = split('a --naem ada b --key 1 c -- --d')
   t.same(words, ['a', 'b', 'c', '--d'], 'the value of an unknown flag is not a word')
   t.same(values.get('key'), ['1'], 'and valid flags beside it count')
-  t.same(split('--name --yes').mistakes, ['--name needs a value.'])
-  t.same(split('--yes --name').mistakes, ['--name needs a value.'])
-  t.same(split('--no-name').mistakes, ['There is no flag --no-name. Did you mean --name?'])
+  t.same(split('--name --yes').problems, ['--name needs a value.'])
+  t.same(split('--yes --name').problems, ['--name needs a value.'])
+  t.same(split('--no-name').problems, ['There is no flag --no-name. Did you mean --name?'])
 })
 
 t.test('help pages show the usage of a command, and wrap at the width of the layout', async (t) => {

@@ -4,7 +4,7 @@ import t from 'tap'
 import { didYouMean, editDistance, nearestName } from '#core/foundation/nearest-name.ts'
 import { splitFlags } from '#core/settings/command-line.ts'
 import { readSettings, type SettingsInput, SettingsRefused, settingFlags } from '#core/settings/read-settings.ts'
-import { absolutePath, hasFileTwin, listVariables, SETTINGS, type Setting } from '#core/settings/setting-table.ts'
+import { absolutePath, hasFileVariable, listVariables, SETTINGS, type Setting } from '#core/settings/setting-table.ts'
 import { renderSettingsHelp, renderSettingsTable } from '#core/settings/settings-text.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
@@ -154,7 +154,11 @@ t.test('messages say what is wrong and what is valid', async (t) => {
     ['no object', { files: { '/home/reader/carrel.json': '[]' } }, /must be a JSON object/],
     ['named file absent', { argv: ['--config', 'no.json'] }, /\/home\/reader\/no\.json cannot be read \(ENOENT\)/],
     ['secret file absent', { env: { CARREL_TOKEN_KEY_FILE: '/no' } }, /CARREL_TOKEN_KEY_FILE names \/no, which cannot be read/],
-    ['both twins', { env: { CARREL_TOKEN_KEY: 'x'.repeat(32), CARREL_TOKEN_KEY_FILE: '/k' }, files: { '/k': 'y'.repeat(32) } }, /both set/],
+    [
+      'both variables',
+      { env: { CARREL_TOKEN_KEY: 'x'.repeat(32), CARREL_TOKEN_KEY_FILE: '/k' }, files: { '/k': 'y'.repeat(32) } },
+      /both set/,
+    ],
     ['half an admin', { env: { CARREL_ADMIN_USERNAME: 'ada' } }, /needs both/],
     ['short key', { env: { CARREL_TOKEN_KEY: 'short' } }, /at least 32 bytes/],
     ['other database', { env: { DATABASE_URL: 'mysql://x' } }, /must begin with postgresql:\/\//],
@@ -171,7 +175,7 @@ t.test('messages say what is wrong and what is valid', async (t) => {
     t.fail('must refuse')
   } catch (error) {
     t.ok(error instanceof SettingsRefused)
-    t.equal((error as SettingsRefused).mistakes.length, 4, 'all mistakes together')
+    t.equal((error as SettingsRefused).problems.length, 4, 'all problems together')
   }
   t.throws(
     () => readWith({ env: { DATABASE_URL: '   ' } }),
@@ -192,7 +196,7 @@ t.test('the table itself', async (t) => {
   for (const setting of settings) {
     t.match(table, `\`${setting.key}\``)
     t.match(help, setting.about)
-    t.equal(table.includes(`${setting.env}_FILE`), hasFileTwin(setting))
+    t.equal(table.includes(`${setting.env}_FILE`), hasFileVariable(setting))
   }
   t.notMatch(table, String(process.cwd()))
   t.ok(listVariables().includes('DATABASE_URL_FILE'))
@@ -223,8 +227,8 @@ t.test('every documented value works on every flag, in the environment and in th
   t.match(splitFlags(['--plugins', 'Manga'], settingFlags()), { words: ['Manga'] }, 'any other word is not its value')
   t.throws(() => readWith({ argv: ['--rate-limit=maybe'] }), /--rate-limit must be on or off, not "maybe"/)
   const own = [{ name: 'yes', isSwitch: true, repeatable: false }]
-  t.same(splitFlags(['--yes=off', 'on'], own), { values: new Map([['yes', ['false']]]), words: ['on'], mistakes: [] })
-  t.match(splitFlags(['--yes=maybe'], own).mistakes, [/--yes must be on or off/])
+  t.same(splitFlags(['--yes=off', 'on'], own), { values: new Map([['yes', ['false']]]), words: ['on'], problems: [] })
+  t.match(splitFlags(['--yes=maybe'], own).problems, [/--yes must be on or off/])
 })
 
 t.test('parsing a command line', async (t) => {
@@ -236,7 +240,7 @@ t.test('parsing a command line', async (t) => {
   t.same(found.words, ['user', 'add', '--name'])
   t.same(found.values.get('name'), ['-x', 'a=b'])
   t.same(found.values.get('fast'), ['true'])
-  t.same(found.mistakes, [])
+  t.same(found.problems, [])
 })
 
 t.test('the edit distance is exact within its bound', async () => {

@@ -80,7 +80,7 @@ t.test('a job runs when somebody says so, once at a time', async (t) => {
   const one = `${path}/${job.id}`
   const run = await ask<{ taskId: string }>('POST', `${one}/run-now`)
   t.equal(run.status, 202)
-  t.match(await ask('POST', `${one}/run-now`), { status: 409, json: { error: 'conflict', message: /Years/ } }, 'it waits already')
+  t.match(await ask('POST', `${one}/run-now`), { status: 409, json: { error: 'conflict', message: /Years/ } }, 'it is already queued')
   t.match((await ask('GET', `tasks/${run.json.taskId}`, undefined, adminToken)).json, {
     taskType: 'library_job',
     status: 'pending',
@@ -89,10 +89,10 @@ t.test('a job runs when somebody says so, once at a time', async (t) => {
   await tasks.start()
   t.match(await ended(run.json.taskId), {
     status: 'completed',
-    result: { message: /2 looked at, 1 found/, series: { processed: 2, matched: 1 } },
+    result: { message: /2 processed, 1 matched/, series: { processed: 2, matched: 1 } },
   })
   t.match((await ask<LibraryJob>('GET', one)).json, {
-    ...{ lastRunStatus: 'completed', lastRunMessage: /2 looked at, 1 found/, lastRunAt: String, taskId: run.json.taskId },
+    ...{ lastRunStatus: 'completed', lastRunMessage: /2 processed, 1 matched/, lastRunAt: String, taskId: run.json.taskId },
   })
   const { json: series } = await ask('GET', `series/${seriesId}?full=true`)
   t.match(series, { metadata: { year: 1989, status: 'ongoing', publisher: null }, genres: [] }, 'its groups of fields only')
@@ -144,7 +144,7 @@ t.test('a dry run says what would be, to whoever asks', async (t) => {
   const { taskId } = (await ask<{ taskId: string }>('POST', `${path}/${job.id}/run-now`, undefined, mira.token)).json
   await tasks.start()
   t.match((await ended(taskId)).result, { series: { processed: 2 } })
-  t.match((await ask<LibraryJob>('GET', `${path}/${job.id}`)).json, { lastRunMessage: /2 looked at/ })
+  t.match((await ask<LibraryJob>('GET', `${path}/${job.id}`)).json, { lastRunMessage: /2 processed/ })
   for (const asked of [`${path}/${job.id}`, path, `tasks/${taskId}`]) {
     const { status, text } = await ask('GET', asked, undefined, mira.token)
     t.equal(status, 200)

@@ -191,7 +191,7 @@ async function installPlugin(input: CommandInput, { host, repositories }: Opened
     await host.consent(plugin.id, { sha256 })
     out.line('You have consented; it runs.')
   } else if (waitsFor.length > 0)
-    out.line(`It waits for consent: it ${printable(waitsFor.join(', '))}. To consent: ${typed(`plugin consent ${plugin.key}`)}`)
+    out.line(`It waits for consent, because it ${printable(waitsFor.join(', '))}. To consent: ${typed(`plugin consent ${plugin.key}`)}`)
   else out.line('It needs no new permissions, and runs.')
   return 0
 }

@@ -77,7 +77,7 @@ export function describePermissions(permissions: Permissions): string[] {
       ? [`lets users sign in at ${permissions.auth.loginHost}, and gets tokens from ${permissions.auth.tokenHost}`]
       : []),
     ...(permissions.storageKB > 0 ? [`stores up to ${permissions.storageKB} KB`] : []),
-    `uses up to ${permissions.heapMB} MB of memory, ${permissions.cpuMs} ms of processor time and ${permissions.wallMs / 1000} s per call`,
+    `uses up to ${permissions.heapMB} MB of memory, ${permissions.cpuMs} ms of CPU time and ${permissions.wallMs / 1000} s per call`,
   ]
 }
 
@@ -124,7 +124,7 @@ export const pluginInstall: Command = {
       }
       if (flag('yes') !== 'true') {
         out.line(
-          `It waits for consent: it ${waitsFor.join(', ')}. To consent: ${typed(`plugin install ${quoted(words[0] as string)} --yes`)}`,
+          `It waits for consent, because it ${waitsFor.join(', ')}. To consent: ${typed(`plugin install ${quoted(words[0] as string)} --yes`)}`,
         )
         return 0
       }

@@ -90,7 +90,7 @@ export const userAdd: Command = {
     const email = input.flag('email') ?? `${username.replace(/[^A-Za-z0-9._-]+/g, '-')}@carrel.localhost`
     const password = await readPassword({ file: input.flag('password-file'), cwd: input.cwd, stop: input.stop })
     const user = await withAccounts(input, 'make', (accounts) => accounts.createUser({ username, email, password, role }, null))
-    input.out.line(`Made ${user.role} ${user.username}.`)
+    input.out.line(`Created the user ${user.username} with the role ${user.role}.`)
     return 0
   },
 }

@@ -1,6 +1,7 @@
 import { basename, extname } from 'node:path'
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import { KOMGA_MEDIA } from '#api/komga/media-profile.ts'
 import { numberText, personsOf, secondsOf, sizeText } from '#api/komga/values.ts'
 import type { Book } from '#core/catalog/book.ts'
 import type { BookDetail } from '#core/catalog/book-detail-query.ts'
@@ -75,14 +76,6 @@ export const KomgaBook = Type.Object(
 )
 export type KomgaBook = Static<typeof KomgaBook>
 
-/** The media types that Komga's scanner detects. */
-const MEDIA_TYPES: Record<Book['fileFormat'], string> = {
-  cbz: 'application/zip',
-  cbr: 'application/x-rar-compressed',
-  epub: 'application/epub+zip',
-  pdf: 'application/pdf',
-}
-const PROFILES: Record<Book['fileFormat'], string> = { cbz: 'DIVINA', cbr: 'DIVINA', epub: 'EPUB', pdf: 'PDF' }
 const STATUSES: Record<BookDetail['state'], string> = { analyzed: 'READY', failed: 'ERROR', pending: 'UNKNOWN' }
 
 /** The sort number of a book in its series: its number, or its position if it has none. */
@@ -106,10 +99,10 @@ export function komgaBook(book: Book, detail: BookDetail): KomgaBook {
     size: sizeText(book.fileSize),
     media: {
       status: STATUSES[detail.state],
-      mediaType: MEDIA_TYPES[book.fileFormat],
+      mediaType: KOMGA_MEDIA[book.fileFormat].mediaType,
       pagesCount: book.pageCount,
       comment: book.analysisError ?? '',
-      mediaProfile: PROFILES[book.fileFormat],
+      mediaProfile: KOMGA_MEDIA[book.fileFormat].profile,
       epubDivinaCompatible: book.fileFormat === 'epub' && detail.pageSource !== 'none',
       epubIsKepub: false,
     },

@@ -1,3 +1,4 @@
+import { formatsOfProfile, type MediaProfile } from '#api/komga/media-profile.ts'
 import { rolesBehind } from '#api/komga/values.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
@@ -145,10 +146,11 @@ export const MEDIA_STATUS: Record<string, OwnCondition> = {
   UNSUPPORTED: NOTHING,
   OUTDATED: NOTHING,
 }
-export const MEDIA_PROFILE: Record<string, OwnCondition> = {
-  DIVINA: { anyOf: [is('format', 'cbz'), is('format', 'cbr')] },
-  EPUB: is('format', 'epub'),
-  PDF: is('format', 'pdf'),
+const ofProfile = (profile: MediaProfile): OwnCondition => ({ anyOf: formatsOfProfile(profile).map((format) => is('format', format)) })
+export const MEDIA_PROFILE: Record<string, OwnCondition> & Record<MediaProfile, OwnCondition> = {
+  DIVINA: ofProfile('DIVINA'),
+  EPUB: ofProfile('EPUB'),
+  PDF: ofProfile('PDF'),
 }
 export const SERIES_STATUS: Record<string, OwnCondition> = {
   ENDED: is('status', 'ended'),

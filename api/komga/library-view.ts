@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import { formatsOfProfile, type MediaProfile } from '#api/komga/media-profile.ts'
 import type { Library } from '#core/catalog/library.ts'
 import { Nullable } from '#core/foundation/schema.ts'
 
@@ -48,7 +49,8 @@ export type KomgaLibrary = Static<typeof KomgaLibrary>
 
 export function komgaLibrary(library: Library): KomgaLibrary {
   const { scanningConfig, allowedFormats } = library
-  const takes = (...formats: string[]) => allowedFormats === null || formats.some((format) => allowedFormats.includes(format))
+  const takes = (profile: MediaProfile) =>
+    allowedFormats === null || formatsOfProfile(profile).some((format) => allowedFormats.includes(format))
   return {
     id: library.id,
     name: library.name,
@@ -70,9 +72,9 @@ export function komgaLibrary(library: Library): KomgaLibrary {
     importBarcodeIsbn: false,
     scanForceModifiedTime: false,
     scanOnStartup: scanningConfig?.scanOnStart ?? false,
-    scanCbx: takes('cbz', 'cbr'),
-    scanPdf: takes('pdf'),
-    scanEpub: takes('epub'),
+    scanCbx: takes('DIVINA'),
+    scanPdf: takes('PDF'),
+    scanEpub: takes('EPUB'),
     repairExtensions: false,
     convertToCbz: false,
     emptyTrashAfterScan: scanningConfig?.purgeDeletedOnScan ?? false,

@@ -3,18 +3,8 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { findReadableBook } from '#core/catalog/readable-book-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import type { BookFormat } from '#core/metadata/analysis.ts'
+import { MEDIA_TYPE_OF_FORMAT } from '#core/metadata/book-format.ts'
 import { coverPath } from '#core/metadata/cover.ts'
-
-/** Registered names; browsers choose the application by them. */
-export const MEDIA_TYPE_OF_FORMAT: Readonly<Record<BookFormat, string>> = {
-  cbz: 'application/vnd.comicbook+zip',
-  cbr: 'application/vnd.comicbook-rar',
-  epub: 'application/epub+zip',
-  pdf: 'application/pdf',
-}
-
-export const BOOK_MEDIA_TYPES = Object.values(MEDIA_TYPE_OF_FORMAT)
 
 /** The file of a book, to be sent unchanged. @throws not_found also when the file is missing */
 export async function findBookFile(

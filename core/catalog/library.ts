@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { TitleRules } from '#core/conditions/title-rules.ts'
 import { described, FreeJson, FreeObject, NameText, Noun, Nullable, OneOf, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
-import { BOOK_FORMATS } from '#core/metadata/analysis.ts'
+import { BOOK_FORMATS } from '#core/metadata/book-format.ts'
 import { READING_DIRECTIONS } from '#core/metadata/series-metadata.ts'
 
 /** How files become series. The API has more strategies than are implemented: others are stored, and a scan reports what it uses instead. */

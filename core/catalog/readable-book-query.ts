@@ -1,7 +1,8 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
-import type { BookFormat, Page, PageSource } from '#core/metadata/analysis.ts'
+import type { Page, PageSource } from '#core/metadata/analysis.ts'
+import type { BookFormat } from '#core/metadata/book-format.ts'
 
 /** What reading a page needs of its book. */
 export interface ReadableBook {

@@ -1,6 +1,7 @@
 import type { Static, TArray, TNull, TObject, TSchema, TUnion } from 'typebox'
 import Type from 'typebox'
 import { Noun, Nullable } from '#core/foundation/schema.ts'
+import { BOOK_FORMATS } from '#core/metadata/book-format.ts'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/metadata/book-metadata.ts'
 import { Award, type Field } from '#core/metadata/field.ts'
 import { SERIES_FIELDS, SERIES_LOCKS } from '#core/metadata/series-metadata.ts'
@@ -144,7 +145,7 @@ export const BookContext = Type.Object(
     bookId: Type.String({ format: 'uuid', description: 'Id of the book.' }),
     seriesId: Type.String({ format: 'uuid', description: 'The series of the book.' }),
     libraryId: Type.String({ format: 'uuid', description: 'The library of the book.' }),
-    fileFormat: Type.String({ description: 'cbz, cbr, epub or pdf.' }),
+    fileFormat: Type.String({ description: `One of ${BOOK_FORMATS.join(', ')}.` }),
     fileSize: Type.Integer({ minimum: 0, description: 'Size of the file in bytes.' }),
     pageCount: Type.Integer({ minimum: 0, description: 'Number of pages; 0 until the book is analyzed.' }),
     customMetadata: CustomMetadata,

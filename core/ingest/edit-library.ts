@@ -18,7 +18,7 @@ import { AppError, refuse, refuseValue } from '#core/foundation/errors.ts'
 import { compileExcludes } from '#core/foundation/glob.ts'
 import type { Scans } from '#core/ingest/scans.ts'
 import { findActiveScan } from '#core/ingest/scans-store.ts'
-import { BOOK_FORMATS } from '#core/metadata/analysis.ts'
+import { BOOK_FORMATS } from '#core/metadata/book-format.ts'
 import { clearCoverOrphans } from '#core/metadata/clear-cover-orphans.ts'
 import type { Settings } from '#core/settings/settings.ts'
 

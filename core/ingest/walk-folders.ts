@@ -4,36 +4,12 @@ import { join } from 'node:path'
 import { compileExcludes, type Excludes } from '#core/foundation/glob.ts'
 import { type OpenFolder, OutsideError, openFolderSync } from '#core/foundation/open-inside.ts'
 import { boundMarks } from '#core/foundation/text.ts'
-import type { BookFormat } from '#core/metadata/analysis.ts'
+import { formatOfName } from '#core/metadata/book-format.ts'
 
-/**
- * The expected format of each extension; analysis decides by content. 7z and tar comics cannot be read, but a user who has some sees an
- * error on the book instead of missing it.
- */
-const FORMAT_OF_EXTENSION = new Map<string, BookFormat>(
-  Object.entries({
-    cbz: 'cbz',
-    zip: 'cbz',
-    cbt: 'cbz',
-    cbr: 'cbr',
-    rar: 'cbr',
-    cb7: 'cbr',
-    epub: 'epub',
-    pdf: 'pdf',
-  }),
-)
 /** Folders that systems and NAS devices create beside users' files. Names with a leading dot are skipped too. */
 const FOREIGN_FOLDERS = new Set(['@eadir', '__macosx', '#recycle', '@recycle', '$recycle.bin', 'system volume information', 'lost+found'])
 /** Files per part; limits the memory of a step, and the size of its SQL statement. */
 export const PART_FILES_MAX = 500
-
-/** The format according to the name; null for a file that is not a book. */
-export function formatOfName(name: string): BookFormat | null {
-  const dot = name.lastIndexOf('.')
-  if (dot < 1) return null
-  const extension = name.slice(dot + 1)
-  return FORMAT_OF_EXTENSION.get(extension) ?? FORMAT_OF_EXTENSION.get(extension.toLowerCase()) ?? null
-}
 
 export interface WalkOptions {
   /** Absolute path without a trailing slash. */

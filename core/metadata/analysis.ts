@@ -4,12 +4,10 @@
  * an exception from a worker is a bug, a deadline or a lack of memory.
  */
 
+import type { BookFormat } from '#core/metadata/book-format.ts'
 import type { Embedded } from '#core/metadata/embedded.ts'
 
 export type { Embedded } from '#core/metadata/embedded.ts'
-
-export const BOOK_FORMATS = ['cbz', 'cbr', 'epub', 'pdf'] as const
-export type BookFormat = (typeof BOOK_FORMATS)[number]
 
 /** The eight error types, with labels for users. */
 export const BOOK_ERROR_LABELS = {

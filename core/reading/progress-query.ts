@@ -3,7 +3,8 @@ import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { Extent, PlaceRow, ProgressRow } from '#core/catalog/progress.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import type { BookFormat, PageSource } from '#core/metadata/analysis.ts'
+import type { PageSource } from '#core/metadata/analysis.ts'
+import type { BookFormat } from '#core/metadata/book-format.ts'
 
 /** The recorded progress of a caller in one book. */
 export interface Reading {

@@ -143,7 +143,7 @@ function openBuilds(
     const manifestBytes = Buffer.from(JSON.stringify({ ...(JSON.parse(project.manifestBytes.toString('utf8')) as object), version }))
     const agreed = await sideLoad(to, packProject({ ...project, manifestBytes }, bundle), stop)
     out.line(
-      `${out.paint('green', '✔')} ${printable(new URL(to.url).origin)} runs ${version}${agreed.length > 0 ? `; agreed to: it ${printable(agreed.join(', '))}` : ''}`,
+      `${out.paint('green', '✔')} ${printable(new URL(to.url).origin)} runs ${version}${agreed.length > 0 ? `; consented, because it ${printable(agreed.join(', '))}` : ''}`,
     )
   }
   return {

@@ -88,7 +88,7 @@ export const pack: Command = {
     printPackage(input, file, bytes)
     const sizes = [`main.js ${kilobytes(Buffer.byteLength(bundle.code))}`]
     if (bundle.map !== null) sizes.push(`main.js.map ${kilobytes(Buffer.byteLength(bundle.map))}`)
-    out.line(`  of it   ${sizes.join(', ')}`)
+    out.line(`  code    ${sizes.join(', ')}`)
     return 0
   },
 }

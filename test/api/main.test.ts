@@ -34,7 +34,7 @@ t.test('started, used by commands, refused twice, stopped', async (t) => {
   t.notMatch(server.output(), '\u001b[31m', 'what a file is called does not reach the terminal as it is')
 
   const made = await runCommand(['user', 'add', ADMIN.username, '--role', 'admin', '--data-dir', data], { input: `${ADMIN.password}\n` })
-  t.match(made, { code: 0, output: /Made admin ada/ })
+  t.match(made, { code: 0, output: /Created the user ada with the role admin/ })
   const login = (password: string) =>
     fetch(`${server.url}/api/v1/auth/login`, {
       method: 'POST',
@@ -194,7 +194,7 @@ t.test('as it is typed under npm: a folder, and flags without the two dashes', o
     cwd: root,
     input: 'a long password',
   })
-  t.match(await made.ended, { code: 0, output: /Made admin ada/ })
+  t.match(await made.ended, { code: 0, output: /Created the user ada with the role admin/ })
   await stopCarrel(t, server, data)
 })
 
@@ -222,7 +222,7 @@ t.test('on a database of one’s own', async (t) => {
   t.equal(first.status, 200)
   t.match(await run(['user', 'add', 'eve', '--password-file', 'word']), {
     code: 0,
-    output: /Made reader eve/,
+    output: /Created the user eve with the role reader/,
   })
   const users = await database('users').select('username', database.raw(`split_part(password_hash, '$', 4) AS cost`)).orderBy('username')
   const cost = 'm=19456,t=2,p=1'

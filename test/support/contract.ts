@@ -33,3 +33,9 @@ export function findContract(shape: string): (value: unknown) => string[] {
   checks.set(shape, check)
   return check
 }
+
+/** The members of one shape of the wire contract. */
+export function namesInContract(shape: string): string[] {
+  const { $defs } = JSON.parse(readFileSync(path, 'utf8')) as { $defs: Record<string, { properties?: object }> }
+  return Object.keys($defs[shape]?.properties ?? {})
+}

@@ -3,13 +3,13 @@ import { openInsideSync } from '#core/foundation/open-inside.ts'
 import {
   type Analysis,
   type AnalysisRequest,
-  type BookFormat,
   type CoverOutcome,
   type FileFacts,
   failedAnalysis,
   type LibraryFile,
   type Problem,
 } from '#core/metadata/analysis.ts'
+import { BOOK_FORMATS, type BookFormat } from '#core/metadata/book-format.ts'
 import { BookProblem } from '../book-problem.ts'
 import type { DrawPdfPage } from '../drawing.ts'
 import { withSidecars } from '../metadata/sidecars.ts'
@@ -95,7 +95,7 @@ async function analyzeContents(
         return failedAnalysis(
           {
             type: 'format_detection',
-            message: `This file is ${container.instead}; Carrel reads CBZ, CBR, EPUB and PDF.`,
+            message: `This file is ${container.instead}; Carrel reads ${BOOK_FORMATS.join(', ').toUpperCase()}.`,
             fatal: true,
           },
           file,

@@ -34,5 +34,5 @@ export function detectContainer(fd: number, fileBytes: number): Container | { in
   if (hasZipDirectory(fd, fileBytes)) return 'zip'
   const other = OTHER_FORMATS.find(([, at, signature]) => head.toLowerCase().startsWith(signature.toLowerCase(), at))
   if (other) return { instead: other[0] }
-  return { instead: /^[\t\n\r\x20-\x7e]*$/.test(head) ? 'plain text' : 'something else' }
+  return { instead: /^[\t\n\r\x20-\x7e]*$/.test(head) ? 'plain text' : 'in an unknown format' }
 }

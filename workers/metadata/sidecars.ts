@@ -2,14 +2,12 @@ import { closeSync, fstatSync, readdirSync, readSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { OutsideError, openInsideSync } from '#core/foundation/open-inside.ts'
 import type { Embedded, LibraryFile, Problem } from '#core/metadata/analysis.ts'
+import { formatOfName } from '#core/metadata/book-format.ts'
 import { readComicInfo } from './comic-info.ts'
 import { openRemarks } from './metadata-values.ts'
 import { readOpfMetadata } from './opf-metadata.ts'
 import { readSeriesJson } from './series-json.ts'
 import { parseXml, XML_BYTES_MAX, XmlError } from './xml.ts'
-
-/** Extensions of books. A book may have the same name as a sidecar; then it is unclear which book the metadata of a folder belongs to. */
-const BOOK_EXTENSION = /^\.(cbz|zip|cbr|rar|cbt|cb7|epub|pdf)$/i
 
 /**
  * Adds the metadata of sidecar files: `<name>.opf`, `<name>.xml`, and, where the folder holds only one book (in any number of formats),
@@ -120,7 +118,7 @@ function unreadable(path: string, reason: string): Problem {
 function isOnlyBook(folder: string, stem: string): boolean {
   try {
     return readdirSync(folder).every(
-      (name) => !BOOK_EXTENSION.test(extname(name)) || basename(name, extname(name)) === stem || name.startsWith('.'),
+      (name) => formatOfName(name) === null || basename(name, extname(name)) === stem || name.startsWith('.'),
     )
   } catch {
     return false

@@ -241,7 +241,9 @@ export const pluginRepositoryRoutes = [
       const { plugin, version, sha256, waitsFor } = await call.services.repositories.install(request)
       call.created(`/api/v1/admin/plugins/${plugin.id}`)
       const message =
-        waitsFor.length === 0 ? `${plugin.key} ${version} runs.` : `${plugin.key} ${version} waits for consent: it ${waitsFor.join(', ')}.`
+        waitsFor.length === 0
+          ? `${plugin.key} ${version} runs.`
+          : `${plugin.key} ${version} waits for consent, because it ${waitsFor.join(', ')}.`
       return { pluginId: plugin.id, name: plugin.key, version, sha256, waitsFor, message }
     },
   }),

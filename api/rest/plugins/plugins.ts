@@ -145,7 +145,8 @@ export const pluginRoutes = [
       const { plugin, version, sha256, waitsFor } = await services.plugins.install(upload.bytes, options)
       const { name } = plugin.manifest
       call.created(`/api/v1/admin/plugins/${plugin.id}`)
-      const message = waitsFor.length === 0 ? `${name} ${version} runs.` : `${name} ${version} waits: it ${waitsFor.join(', ')}.`
+      const message =
+        waitsFor.length === 0 ? `${name} ${version} runs.` : `${name} ${version} waits for consent, because it ${waitsFor.join(', ')}.`
       return { ...(await status(services, plugin, message)), version, waitsFor, sha256 }
     },
   }),

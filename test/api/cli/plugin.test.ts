@@ -46,6 +46,6 @@ t.test('what a plugin asks for, in words', async (t) => {
     'connects to the host that an administrator enters as baseUrl',
     "reads each user's library: series.titles, ratings",
     'uses credentials of the user, only for a.example.org',
-    'uses up to 64 MB of memory, 500 ms of processor time and 20 s per call',
+    'uses up to 64 MB of memory, 500 ms of CPU time and 20 s per call',
   ])
 })

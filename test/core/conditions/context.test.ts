@@ -1,31 +1,35 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { BookContext, SeriesContext } from '#core/conditions/context.ts'
 import { isField, listFields, nearestField } from '#core/conditions/fields.ts'
 import { getBookContext, getSeriesContext, listBookContexts, listSeriesContexts } from '#core/templates/context-query.ts'
-import { findContract } from '#test/support/contract.ts'
+import { findContract, namesInContract } from '#test/support/contract.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 
+const templates = readFileSync(new URL('../../../docs/templates.md', import.meta.url), 'utf8')
 /** The names that contexts have, as documented for authors of templates. */
-const BOOK_METADATA =
-  `authors awards blackAndWhite bookType chapter count day edition externalLinks formatDetail genre genres imprint isbns languageIso
-  manga month number originalTitle originalYear publisher seriesPosition seriesTotal subjects subtitle summary tags title titleSort translator volume year
-  authorsJsonLock awardsJsonLock blackAndWhiteLock bookTypeLock chapterLock countLock coverLock customMetadataLock dayLock editionLock formatDetailLock
-  genreLock imprintLock isbnsLock languageIsoLock mangaLock monthLock numberLock originalTitleLock originalYearLock publisherLock seriesPositionLock
-  seriesTotalLock subjectsLock subtitleLock summaryLock titleLock titleSortLock translatorLock volumeLock yearLock`.split(/\s+/)
-const SERIES_METADATA =
-  `ageRating alternateTitles authors externalLinks externalRatings genres imprint language publisher readingDirection status summary
-  tags title titleSort totalChapterCount totalVolumeCount year ageRatingLock authorsJsonLock coverLock customMetadataLock genresLock imprintLock
-  languageLock publisherLock readingDirectionLock statusLock summaryLock tagsLock titleLock titleSortLock totalChapterCountLock totalVolumeCountLock
-  yearLock`.split(/\s+/)
+function documentedNames(heading: string): string[] {
+  const section = templates.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
+  return [...section.matchAll(/^\| `metadata\.(\w+)` \|/gm)].map(([, name = '']) => name)
+}
+const BOOK_METADATA = documentedNames('Fields of a book')
+const SERIES_METADATA = documentedNames('Fields of a series')
 
 const checks = {
   book: { own: Compile(BookContext as TSchema), contract: findContract('BookContext') },
   series: { own: Compile(SeriesContext as TSchema), contract: findContract('SeriesContext') },
 }
+
+t.test('the documented names include all names of the contract', async (t) => {
+  const missing = (documented: readonly string[], shape: string) => namesInContract(shape).filter((name) => !documented.includes(name))
+  t.same(missing(BOOK_METADATA, 'BookContextMetadata'), [])
+  t.same(missing(SERIES_METADATA, 'SeriesContextMetadata'), [])
+  t.ok(namesInContract('BookContextMetadata').length > 60 && namesInContract('SeriesContextMetadata').length > 30)
+})
 
 t.test('contexts have every documented name and no other, empty or full', async (t) => {
   const { database } = await openTestDatabase(t)

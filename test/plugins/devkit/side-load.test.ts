@@ -61,7 +61,7 @@ t.test('every successful build is installed on a running server', async (t) => {
   }
   const origin = new URL(server.url).origin
   await runs(`${origin} runs 1.0.1-dev.`)
-  t.match(said, /agreed to: it runs for the first time/)
+  t.match(said, /consented, because it runs for the first time/)
   const { plugins } = (
     await server.request<{ plugins: { id: string; state: string; version: string }[] }>('GET', '/api/v1/admin/plugins', {
       token: server.adminToken,

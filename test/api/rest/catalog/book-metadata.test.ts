@@ -79,7 +79,7 @@ t.test('locks by name', async (t) => {
   const { ask, bookId } = await openShelf(t)
   const before = (await ask('GET', `${bookId}/metadata/locks`)).json
   t.same(checkLocks(before), [])
-  t.equal(Object.keys(before).length, 38)
+  t.same(Object.keys(before).sort(), BOOK_LOCKS.map(bookLockName).sort())
   t.ok(Object.values(before).every((locked) => locked === false))
   for (const name of BOOK_LOCKS.map(bookLockName)) {
     const { json } = await ask('PUT', `${bookId}/metadata/locks`, { titleLock: null, [name]: true })

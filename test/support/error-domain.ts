@@ -27,9 +27,10 @@ export class Domain {
   /** @returns whether a test took the error */
   static handle(error: unknown, origin: NodeJS.UncaughtExceptionOrigin): boolean {
     let domain = current.getStore()
-    while (domain?.#isDestroyed) domain = domain.#parent
-    domain?.#handle(error, origin)
-    return domain !== undefined
+    while (domain !== undefined && domain.#isDestroyed) domain = domain.#parent
+    if (domain === undefined) return false
+    domain.#handle(error, origin)
+    return true
   }
 }
 

@@ -85,7 +85,7 @@ t.test('a flow that is too long is found', async (t) => {
     )
   }
   t.same(chain(FLOW_FILES_MAX), [])
-  t.same(chain(FLOW_FILES_MAX + 1), ['9 files; 8 at most'])
+  t.same(chain(FLOW_FILES_MAX + 1), ['9 files; the limit is 8'])
 })
 
 t.test('a link that the code does not have is found', async (t) => {
@@ -101,7 +101,7 @@ t.test('a link that the code does not have is found', async (t) => {
     missing('1 imports it'),
   )
   t.same(problemsOf(steps([a, ''], [b, '1 imports it']), file(a, `const b = new URL('./b.ts', import.meta.url)`), file(b)), [])
-  t.same(problemsOf(steps([a, ''], [b, 'leads to it']), importing(a, b), file(b)), [`${b}: "leads to it" is none of the kinds of links`])
+  t.same(problemsOf(steps([a, ''], [b, 'leads to it']), importing(a, b), file(b)), [`${b}: "leads to it" is not a known kind of link`])
   t.same(problemsOf(steps([a, ''], [b, '1 imports it']), importing(a, b)), [`${b} does not exist`])
   t.same(problemsOf(steps([a, '']), file(a)), ['names no files'])
   t.same(problemsOf(steps([a, '2 imports it'], [b, '1 imports it']), importing(a, b), file(b)), [`${a} is the first: nothing leads to it`])

@@ -1,6 +1,6 @@
 /**
  * The limits for files, each with its reason. A file beyond one of them is refused with a message and never crashes the
- * server; the numbers leave room for every honest book that we know of.
+ * server; the numbers leave room for every real book that we know of.
  */
 
 const KIB = 1024

@@ -97,7 +97,7 @@ async function addRepository(input: CommandInput, { repositories }: Opened): Pro
     out.line(`Added ${printable(added.name)} (${added.url}): ${count(added.plugins, 'plugin')}.`)
     return 0
   }
-  const offer = await repositories.look(url)
+  const offer = await repositories.preview(url)
   out.line(`${printable(offer.name)} (${offer.url}): ${count(offer.plugins, 'plugin')}. Fingerprint of the key that signs it:`)
   out.line(`  ${offer.fingerprint}`)
   out.line(

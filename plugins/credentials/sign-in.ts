@@ -69,7 +69,7 @@ interface PendingSignIn {
 
 /** Time to find a password and a second factor; after that the URL is useless to others. */
 const PENDING_SECONDS = 600
-/** Nobody signs in to more services at once. */
+/** More concurrent sign-ins of one user than anybody needs. */
 const PENDING_MAX = 3
 /** 32 bytes as base64url: a state, or the secret of a browser. */
 const STATE = /^[A-Za-z0-9_-]{43}$/
@@ -85,7 +85,7 @@ interface SignInsOptions {
   credentials: Credentials
   findPlugin: (id: string) => Promise<SignInPlugin | null>
   /** Whether the user still has the plugin enabled; locked until the transaction ends. */
-  isEnabled: (trx: Knex, reader: PluginUser) => Promise<boolean>
+  isEnabled: (trx: Knex, user: PluginUser) => Promise<boolean>
 }
 
 export function openSignIns(options: SignInsOptions): SignIns {
@@ -109,7 +109,7 @@ class OAuthSignIns implements SignIns {
     const state = generateRandomState()
     const browserKey = generateRandomState()
     const pending: PendingSignIn = { verifier: generateRandomCodeVerifier(), redirectUri }
-    await this.#keep({ state, browserKey, pending: pending, reader: { pluginId: plugin.id, userId } })
+    await this.#keep({ state, browserKey, pending: pending, user: { pluginId: plugin.id, userId } })
     const url = await authorizationUrl(auth.oauth2, { clientId, state, pending: pending })
     // The manifest allows only https; check again, so that a later change of the manifest cannot send browsers elsewhere.
     if (url.protocol !== 'https:') return refuse('conflict', `${name} has no valid URL for signing in.`)
@@ -117,7 +117,7 @@ class OAuthSignIns implements SignIns {
   }
 
   async finish(answer: SignInAnswer): Promise<PluginUser & { plugin: SignInPlugin }> {
-    const { reader, plugin, oauth2, pending } = await this.#take(answer)
+    const { user, plugin, oauth2, pending } = await this.#take(answer)
     const code = codeOf(answer, plugin.manifest.name)
     const { clientId, clientSecret } = await this.#clientOf(plugin.id)
     if (clientId === undefined) throw unknownSignIn()
@@ -129,12 +129,12 @@ class OAuthSignIns implements SignIns {
           ...(oauth2.pkce !== false && { code_verifier: pending.verifier }),
         },
       })
-      await this.#connect(reader, plugin, tokens)
+      await this.#connect(user, plugin, tokens)
     } catch (failure) {
       if (failure instanceof TokenError) throw new SignInError(`${plugin.manifest.name} was not connected: ${failure.message}`)
       throw failure
     }
-    return { ...reader, plugin }
+    return { ...user, plugin }
   }
 
   /** Stores a sign-in until the browser returns. @throws rate_limit_exceeded */
@@ -142,20 +142,20 @@ class OAuthSignIns implements SignIns {
     state,
     browserKey,
     pending,
-    reader,
+    user,
   }: {
     state: string
     browserKey: string
     pending: PendingSignIn
-    reader: PluginUser
+    user: PluginUser
   }): Promise<void> {
     const { database, credentials } = this.#options
     const stateHash = sha256(state).digest('hex')
     const browserHash = sha256(browserKey).digest('hex')
-    const sealed = credentials.seal(JSON.stringify(pending), belongsTo(stateHash, reader))
+    const sealed = credentials.seal(JSON.stringify(pending), belongsTo(stateHash, user))
     const waitSeconds = await addSignIn(
       database,
-      { stateHash, browserHash, ...reader, ...sealed },
+      { stateHash, browserHash, ...user, ...sealed },
       { seconds: PENDING_SECONDS, pendingMax: PENDING_MAX },
     )
     if (waitSeconds !== null)
@@ -169,7 +169,7 @@ class OAuthSignIns implements SignIns {
     state,
     browserKey,
     userId,
-  }: SignInAnswer): Promise<{ reader: PluginUser; plugin: SignInPlugin; oauth2: OAuth2; pending: PendingSignIn }> {
+  }: SignInAnswer): Promise<{ user: PluginUser; plugin: SignInPlugin; oauth2: OAuth2; pending: PendingSignIn }> {
     const { database, findPlugin, credentials } = this.#options
     if (state === undefined || !STATE.test(state) || browserKey === null || !STATE.test(browserKey)) throw unknownSignIn()
     const stateHash = sha256(state).digest('hex')
@@ -181,14 +181,14 @@ class OAuthSignIns implements SignIns {
     const oauth2 = plugin?.manifest.auth?.oauth2
     const text = credentials.open(signIn.sealed, signIn.keyId, belongsTo(stateHash, signIn))
     if (plugin === null || plugin.state !== 'enabled' || oauth2 === undefined || text === null) throw unknownSignIn()
-    return { reader: { pluginId: signIn.pluginId, userId: signIn.userId }, plugin, oauth2, pending: JSON.parse(text) as PendingSignIn }
+    return { user: { pluginId: signIn.pluginId, userId: signIn.userId }, plugin, oauth2, pending: JSON.parse(text) as PendingSignIn }
   }
 
-  async #connect(reader: PluginUser, { manifest }: SignInPlugin, { accessToken, refreshToken, expiresAt }: Tokens): Promise<void> {
+  async #connect(user: PluginUser, { manifest }: SignInPlugin, { accessToken, refreshToken, expiresAt }: Tokens): Promise<void> {
     const { credentials, isEnabled } = this.#options
     const tokens = { accessToken, ...(refreshToken !== null && { refreshToken }) }
     // A user who has disabled the plugin meanwhile gets no credentials.
-    if (!(await credentials.set(reader, manifest.auth, tokens, expiresAt, (trx) => isEnabled(trx, reader))))
+    if (!(await credentials.set(user, manifest.auth, tokens, expiresAt, (trx) => isEnabled(trx, user))))
       throw new SignInError(`${manifest.name} was disabled meanwhile. Nothing was connected.`)
   }
 

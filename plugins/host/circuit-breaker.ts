@@ -36,8 +36,8 @@ export function readBreakers(stored: unknown): Breakers {
 
 /** Counts each failure of the server's own calls, and one failure for each user. */
 export function failuresOf(recent: readonly string[]): number {
-  const readers = new Set(recent.filter((one) => one !== '+' && one !== '-'))
-  return recent.filter((one) => one === '-').length + readers.size
+  const users = new Set(recent.filter((one) => one !== '+' && one !== '-'))
+  return recent.filter((one) => one === '-').length + users.size
 }
 
 const note = (breaker: Breaker, what: string): void => {

@@ -93,19 +93,19 @@ class PluginProviders implements ProviderClient {
       .map(({ plugin, config }): Recommender => ({ provider: providerOf(plugin), config }))
   }
 
-  async isEnabledFor(reader: PluginUser): Promise<boolean> {
-    return (await findUserPlugin(this.#options.database, reader))?.enabled === true
+  async isEnabledFor(user: PluginUser): Promise<boolean> {
+    return (await findUserPlugin(this.#options.database, user))?.enabled === true
   }
 
   async recommend(
-    reader: PluginUser,
+    user: PluginUser,
     { limit, exclude }: { limit: number; exclude: readonly string[] },
     { onProgress, signal }: { onProgress: (fraction: number, text: string | null) => void; signal: AbortSignal },
   ): Promise<Answered<readonly Recommendation[]>> {
-    const { manifest } = await this.#options.plugins.get(reader.pluginId)
+    const { manifest } = await this.#options.plugins.get(user.pluginId)
     const isRefreshed = manifest.capabilities.recommendations?.methods.includes('refresh') === true
     const answer = await this.#ask<{ recommendations: Recommendation[] }>({
-      ...reader,
+      ...user,
       ...(isRefreshed
         ? { method: 'recommendations.refresh', input: { limit } }
         : { method: 'recommendations.get', input: { limit, exclude } }),
@@ -113,21 +113,21 @@ class PluginProviders implements ProviderClient {
       signal,
     })
     if ('failure' in answer) {
-      if (answer.failure.code === 'auth') await this.#markRefused(reader)
+      if (answer.failure.code === 'auth') await this.#markRefused(user)
       return answer
     }
-    await updateUserPlugin(this.#options.database, reader, { authFailedAt: null, lastSuccessAt: new Date() })
+    await updateUserPlugin(this.#options.database, user, { authFailedAt: null, lastSuccessAt: new Date() })
     return { answer: answer.answer.recommendations }
   }
 
   async dismiss(
-    reader: PluginUser,
+    user: PluginUser,
     { externalId, reason }: { externalId: string; reason: string | null },
     signal: AbortSignal,
   ): Promise<Answered<null>> {
-    const { manifest } = await this.#options.plugins.get(reader.pluginId)
+    const { manifest } = await this.#options.plugins.get(user.pluginId)
     if (!manifest.capabilities.recommendations?.methods.includes('dismiss')) return { answer: null }
-    return await this.#ask<null>({ ...reader, method: 'recommendations.dismiss', input: { externalId, reason }, signal })
+    return await this.#ask<null>({ ...user, method: 'recommendations.dismiss', input: { externalId, reason }, signal })
   }
 
   /** @typeParam Answer the type of the method's answer schema */
@@ -141,8 +141,8 @@ class PluginProviders implements ProviderClient {
   }
 
   /** The user's connection is broken, not the plugin. Without a connection there is nothing to mark. */
-  async #markRefused(reader: PluginUser): Promise<void> {
-    const status = await this.#options.plugins.authStatus(await this.#options.plugins.get(reader.pluginId), reader.userId)
-    if (status !== 'missing' && status !== 'none') await updateUserPlugin(this.#options.database, reader, { authFailedAt: new Date() })
+  async #markRefused(user: PluginUser): Promise<void> {
+    const status = await this.#options.plugins.authStatus(await this.#options.plugins.get(user.pluginId), user.userId)
+    if (status !== 'missing' && status !== 'none') await updateUserPlugin(this.#options.database, user, { authFailedAt: new Date() })
   }
 }

@@ -39,13 +39,13 @@ const COLUMNS = [
 
 const of = (database: Knex, { pluginId, userId }: PluginUser) => database('user_plugins').where({ plugin_id: pluginId, user_id: userId })
 
-export async function findUserPlugin(database: Knex, reader: PluginUser): Promise<UserPlugin | null> {
-  return (await of(database, reader).first(...COLUMNS)) ?? null
+export async function findUserPlugin(database: Knex, user: PluginUser): Promise<UserPlugin | null> {
+  return (await of(database, user).first(...COLUMNS)) ?? null
 }
 
 /** Whether the user has enabled the plugin; locks the row until the transaction ends. */
-export async function isEnabledForUser(trx: Knex, reader: PluginUser): Promise<boolean> {
-  return (await of(trx, reader).forShare().first('id')) !== undefined
+export async function isEnabledForUser(trx: Knex, user: PluginUser): Promise<boolean> {
+  return (await of(trx, user).forShare().first('id')) !== undefined
 }
 
 /** All plugins of a user, enabled or disabled, that are not disconnected. */
@@ -64,9 +64,9 @@ export async function enableUserPlugin(database: Knex, { pluginId, userId }: Plu
 }
 
 /** False when the user does not have the plugin. */
-export async function updateUserPlugin(database: Knex, reader: PluginUser, change: UserPluginChange): Promise<boolean> {
+export async function updateUserPlugin(database: Knex, user: PluginUser, change: UserPluginChange): Promise<boolean> {
   const { enabled, config, authFailedAt, lastSuccessAt } = change
-  const changed = await of(database, reader).update({
+  const changed = await of(database, user).update({
     ...(enabled !== undefined && { enabled }),
     ...(config !== undefined && { config: JSON.stringify(config) }),
     ...(authFailedAt !== undefined && { auth_failed_at: authFailedAt }),
@@ -80,10 +80,10 @@ export async function updateUserPlugin(database: Knex, reader: PluginUser, chang
  * Deletes all data of a plugin for a user: settings, credentials, storage, pending sign-ins and the last recommendations. Dismissals are the
  * user's own choice and stay, to be sent to the plugin again. False when the user does not have the plugin.
  */
-export async function deleteUserPlugin(database: Knex, reader: PluginUser): Promise<boolean> {
-  const which = { plugin_id: reader.pluginId, user_id: reader.userId }
+export async function deleteUserPlugin(database: Knex, user: PluginUser): Promise<boolean> {
+  const which = { plugin_id: user.pluginId, user_id: user.userId }
   return await database.transaction(async (trx) => {
-    if ((await of(trx, reader).delete()) === 0) return false
+    if ((await of(trx, user).delete()) === 0) return false
     for (const table of ['plugin_credentials', 'plugin_storage', 'plugin_sign_ins', 'recommendations'])
       await trx(table).where(which).delete()
     await trx('dismissed_recommendations').where(which).update({ sent_at: null })

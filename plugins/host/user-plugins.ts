@@ -150,8 +150,8 @@ class PluginsOfUsers implements UserPlugins {
     const { accessToken, clientId: _, clientSecret: __, ...more } = given as Record<string, string>
     const main = auth.type === 'apiKey' ? 'token' : 'accessToken'
     const fields = { ...more, ...(accessToken !== undefined && { [main]: accessToken }) }
-    const reader = { pluginId, userId }
-    if (!(await this.#options.plugins.credentials.set(reader, auth, fields, null, (trx) => isEnabledForUser(trx, reader)))) none(pluginId)
+    const user = { pluginId, userId }
+    if (!(await this.#options.plugins.credentials.set(user, auth, fields, null, (trx) => isEnabledForUser(trx, user)))) none(pluginId)
     await updateUserPlugin(this.#options.database, { userId, pluginId }, { authFailedAt: null })
     await this.#renewed({ userId, pluginId })
     return await this.get(userId, pluginId)
@@ -202,16 +202,16 @@ class PluginsOfUsers implements UserPlugins {
   }
 
   /** Closes isolates that run with the user's previous settings. */
-  async #stop(reader: { userId: string; pluginId: string }): Promise<void> {
-    const live = await findLiveRefresh(this.#options.database, reader)
+  async #stop(user: { userId: string; pluginId: string }): Promise<void> {
+    const live = await findLiveRefresh(this.#options.database, user)
     if (live !== null) await this.#options.tasks.cancel(live.taskId)
-    this.#options.plugins.end(reader.pluginId, reader.userId)
+    this.#options.plugins.end(user.pluginId, user.userId)
   }
 
   /** After new credentials or another configuration, earlier failures no longer count. */
-  async #renewed(reader: { userId: string; pluginId: string }): Promise<void> {
-    await forgetFailures(this.#options.database, reader)
-    this.#options.plugins.end(reader.pluginId, reader.userId)
+  async #renewed(user: { userId: string; pluginId: string }): Promise<void> {
+    await forgetFailures(this.#options.database, user)
+    this.#options.plugins.end(user.pluginId, user.userId)
   }
 }
 

@@ -47,7 +47,7 @@ const HEADER_LENGTH_MAX = 8_192
 /** Length of untrusted names in messages. */
 const NAME_LENGTH_MAX = 300
 
-/** CONNECT would open a tunnel, and TRACE would reveal headers; nobody can be granted them. */
+/** CONNECT would open a tunnel, and TRACE would reveal headers; no plugin can get them granted. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
 /** Headers that only the server sets: destination, framing, identity, and method overrides. */
 const FORBIDDEN_HEADERS =

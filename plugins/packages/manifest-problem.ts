@@ -38,7 +38,7 @@ export function describeProblem(root: unknown, { instancePath, message, params }
 export const oneOf = (value: unknown, names: readonly string[]): string =>
   `it must be one of ${names.join(', ')}${typeof value === 'string' ? ending(didYouMean(value, names)) : ''}`
 
-/** The question ends with its own question mark; the sentence goes on, so the question is put in parentheses. */
+/** Puts the question in parentheses, because it ends with a question mark and the sentence continues. */
 const ending = (question: string): string => (question === '' ? '' : ` (${question.trim().replace(/^D/, 'd')})`)
 
 const given = (value: unknown): string => shown(JSON.stringify(value) ?? 'nothing').slice(0, 60)

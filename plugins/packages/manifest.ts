@@ -48,7 +48,7 @@ export const CAPABILITY_METHODS = {
   'metadata.book': ['search', 'get', 'match'],
   recommendations: ['get', 'refresh', 'dismiss'],
 } as const
-/** Names of planned capabilities, which nobody may use for something else until then. */
+/** Names of planned capabilities, which plugins must not use for something else until then. */
 export const RESERVED_CAPABILITIES = ['sync', 'releases', 'notifications']
 
 /** Descriptions of the patterns for people. */

@@ -26,9 +26,9 @@ export function pluginEntry({ id, name, summary, author, capabilities }: Manifes
 /** The entry of one version. */
 export function versionEntry(
   { manifest, sha256 }: { manifest: Manifest; sha256: string },
-  lies: Pick<IndexVersion, 'url' | 'size' | 'releasedAt'> & Partial<Pick<IndexVersion, 'server' | 'changelog' | 'yanked' | 'advisory'>>,
+  location: Pick<IndexVersion, 'url' | 'size' | 'releasedAt'> & Partial<Pick<IndexVersion, 'server' | 'changelog' | 'yanked' | 'advisory'>>,
 ): IndexVersion {
-  return { version: manifest.version, pluginApi: manifest.engine.pluginApi, sha256, permissions: summaryOf(manifest), ...lies }
+  return { version: manifest.version, pluginApi: manifest.engine.pluginApi, sha256, permissions: summaryOf(manifest), ...location }
 }
 
 /** @throws conflict when the package differs from its entry */

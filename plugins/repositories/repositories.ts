@@ -74,7 +74,7 @@ export interface Repositories<Installed> {
   /** @throws not_found */
   get(id: string): Promise<Repository>
   /** Downloads the index of an unknown repository, and stores nothing. @throws invalid_value, conflict, unavailable */
-  look(url: string): Promise<RepositoryOffer>
+  preview(url: string): Promise<RepositoryOffer>
   /** Adds a repository and pins its key. @throws invalid_value, conflict, unavailable */
   add(repository: { url: string; publicKey: string }): Promise<Repository>
   /** A disabled repository is neither refreshed nor offered; its revocations stay. @throws not_found */
@@ -145,7 +145,7 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
     return listRepositories(this.#options.database)
   }
 
-  async look(url: string): Promise<RepositoryOffer> {
+  async preview(url: string): Promise<RepositoryOffer> {
     const folder = folderOf(url, this.#options.local)
     const { name, publicKey, plugins } = await this.#fetchIndex(folder, null)
     return { url: folder, name, publicKey, fingerprint: fingerprintOf(publicKey), plugins }

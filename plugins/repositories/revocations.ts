@@ -28,7 +28,7 @@ export interface RevokedVersion extends InstalledVersion {
  * Revocations stay, even when their repository is deleted.
  */
 export async function findRevocation(database: Knex, name: VersionName): Promise<{ reason: string } | null> {
-  return (await listRevocationsOf(database, name)).find((one) => isMeant(one, name)) ?? null
+  return (await listRevocationsOf(database, name)).find((one) => appliesTo(one, name)) ?? null
 }
 
 /** As findRevocation, for many versions at once; the result answers only for these. */
@@ -49,12 +49,12 @@ export async function openRevocations(
     ranges.set(text, range)
     return range
   }
-  return (name) => byPackage.get(name.sha256) ?? byPlugin.get(name.key)?.find((one) => isMeant(one, name, read)) ?? null
+  return (name) => byPackage.get(name.sha256) ?? byPlugin.get(name.key)?.find((one) => appliesTo(one, name, read)) ?? null
 }
 
 const readRevoked = (text: string): VersionRange | null => readRange(text, { preReleases: true })
 
-function isMeant({ sha256, pluginKey, versionRange }: Revocation, name: VersionName, read = readRevoked): boolean {
+function appliesTo({ sha256, pluginKey, versionRange }: Revocation, name: VersionName, read = readRevoked): boolean {
   if (sha256 !== null) return sha256 === name.sha256
   if (pluginKey !== name.key) return false
   if (versionRange === null) return true
@@ -68,7 +68,7 @@ export async function listRevoked(database: Knex): Promise<RevokedVersion[]> {
   const revoked = new Map<string, RevokedVersion>()
   for (const { revocation, ...version } of await listRevocable(database)) {
     const name = `${version.key} ${version.version}`
-    if (!revoked.has(name) && isMeant(revocation, version)) revoked.set(name, { ...version, reason: revocation.reason })
+    if (!revoked.has(name) && appliesTo(revocation, version)) revoked.set(name, { ...version, reason: revocation.reason })
   }
   return [...revoked.values()]
 }

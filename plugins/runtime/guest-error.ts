@@ -43,7 +43,7 @@ const CODES = new Set<string>([
 export class GuestError extends Error {
   readonly code: GuestErrorCode
   readonly own: string | null
-  /** How long a service asked to wait; null when it did not say. */
+  /** The wait that a service requested; null without one. */
   readonly retryAfterSeconds: number | null
   /** Where in the code it was thrown, the innermost first; empty when unknown. Untrusted too. */
   readonly places: readonly CodePlace[]

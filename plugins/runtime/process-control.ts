@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 
 const PAGE_BYTES = 4_096
-/** Gets a third of the processor time of others when it is short; with much less, honest calls would time out during a scan. */
+/** Gets a third of the processor time of others when it is short; with much less, ordinary calls would time out during a scan. */
 const NICE = 5
 
 /** The only child of a process. */

@@ -213,9 +213,9 @@ test('for every route it is known who has promised what of its answer', async (t
     )
   const wrong = shapeComplaints({ method: 'GET', path: '/api/v1/series/:seriesId/genres', full: false, json: { genres: [{ id: 'x' }] } })
   t.match(wrong.join(), /genres\/0 must have required property 'name'/, 'what is missing is told')
-  t.throws(() => readType('{ name string }'), /: is wanted/)
+  t.throws(() => readType('{ name string }'), /: is expected/)
   t.throws(() => readType('string string'), /is not expected/)
-  t.throws(() => readType('map<;>'), /is no type/)
+  t.throws(() => readType('map<;>'), /is not a type/)
 })
 
 test('every route answers what it has promised', { timeout: 240_000 }, async (t) => {

@@ -109,6 +109,6 @@ t.test('the check of all answers bites', async (t) => {
   const of = (path: string, json: unknown, status = 200) => complaintsOf({ method: 'GET', path, status, json })
   t.same(of('/api/v1/genres?page=1', { data: [] }).length > 0, true, 'an answer that is not what its route declares')
   t.match(of('/api/v1/no/such/route', { nothing: true }), [], 'what nobody has declared is not judged')
-  t.same(of('/api/v1/books', { message: 'no' }, 404), ['a refusal has the members error, message and requestId'])
+  t.same(of('/api/v1/books', { message: 'no' }, 404), ['an error response must have error, message and requestId'])
   t.match(of('/nowhere', { deep: [{ fileHash: 1 }] }).join(), /contract Book/, 'a book wherever it stands')
 })

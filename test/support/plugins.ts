@@ -11,7 +11,7 @@ export const manifestOf = (change: Record<string, unknown> = {}): Record<string,
   id: 'org.example.echo',
   name: 'Echo',
   version: '1.0.0',
-  summary: 'Says what it is told',
+  summary: 'Returns its input',
   engine: { pluginApi: '^1.0' },
   capabilities: { 'metadata.series': { methods: ['search', 'get'] } },
   permissions: {

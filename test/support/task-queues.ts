@@ -22,7 +22,7 @@ export async function openQueues(t: Test, count: number, options: { sweepMs?: nu
 export async function until(what: () => Promise<boolean> | boolean, ms = 60_000): Promise<void> {
   const deadline = Date.now() + ms
   while (!(await what())) {
-    if (Date.now() > deadline) throw new Error('waited in vain')
+    if (Date.now() > deadline) throw new Error('Timeout while waiting for the condition')
     await sleep(10)
   }
 }

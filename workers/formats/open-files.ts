@@ -115,7 +115,7 @@ class LeasedFiles implements OpenFiles {
   }
 }
 
-/** A file checked inside one library may lie outside another. */
+/** A file that was checked to be inside one library may be outside another. */
 const keyOf = ({ root, path }: LibraryFile) => `${root}\0${path}`
 
 async function openIdentified({ root, path }: LibraryFile): Promise<{ file: FileHandle; identity: string }> {

@@ -48,8 +48,8 @@ export function openZipEntries(files: OpenFiles, checked: CheckedEntries, limits
           return longEntry(files, { ...request, asGzip: mayGzip && endsExactly }, file.identity)
         }
         const name = mayGzip ? `${key} gzip` : key
-        const held = kept.get(name)
-        if (held) return wholeEntry(held, mayGzip)
+        const cached = kept.get(name)
+        if (cached) return wholeEntry(cached, mayGzip)
         const read = await readShort(file, { ...request, asGzip: mayGzip }, known)
         checked.set(key, read.check)
         kept.set(read.entry.isGzip ? name : key, read.whole)

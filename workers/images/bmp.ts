@@ -30,8 +30,8 @@ const BITFIELDS = 3
 const ALPHA_BITFIELDS = 6
 
 /**
- * Decodes a Windows or OS/2 bitmap, which libvips does not. The canvas decodes them, but refuses palettes that are shorter than their header says, shows
- * what is cut off as if it were whole, and takes its memory beside the limit of a thread. Throws {@link BookProblem} (`thumbnail`) for kinds nobody uses, and for damage.
+ * Decodes a Windows or OS/2 bitmap, which libvips does not support. The canvas decodes bitmaps, but refuses palettes that are shorter than their header
+ * declares, shows truncated pictures as complete, and takes memory outside the limit of a thread. Throws {@link BookProblem} (`thumbnail`) for rare kinds and for damage.
  */
 export function decodeBmp(bytes: Uint8Array): RawPicture {
   const layout = readLayout(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))

@@ -59,7 +59,7 @@ export interface Pool {
   close(): Promise<void>
 }
 
-// What threads run.
+// The functions for threads.
 const analyses = exportsOf<typeof Analyses>(new URL('../formats/analyze.ts', import.meta.url))
 const rarPages = exportsOf<typeof RarPages>(new URL('../formats/rar/rar-page.ts', import.meta.url))
 const publications = exportsOf<typeof Publications>(new URL('../formats/epub/publication.ts', import.meta.url))
@@ -104,7 +104,7 @@ export function openPool(options: PoolOptions): Pool {
   }
 }
 
-/** What goes over whole books. Covers are drawn in line with the analyses: they take as many threads as there are for both. */
+/** Work on whole books. Covers and analyses share one queue, and may use all threads for both. */
 const analysesIn = (threads: ThreadPool, places: Semaphore): Pick<Pool, 'analyze' | 'drawBookCover'> => ({
   analyze: (request, { signal } = {}) =>
     places.run(() => threads.run(analyses('analyze'), request, signal, (problem) => failedAnalysis(problem)), signal),
@@ -112,7 +112,7 @@ const analysesIn = (threads: ThreadPool, places: Semaphore): Pick<Pool, 'analyze
     places.run(() => threads.run(analyses('drawBookCover'), request, signal, (problem) => ({ cover: null, problem })), signal),
 })
 
-/** What users wait for. */
+/** Work that users wait for. */
 const readsIn = (
   threads: ThreadPool,
   places: Semaphore,
@@ -127,7 +127,7 @@ const readsIn = (
     places.run(() => threads.run(publications('readPublication'), request, signal, (problem) => ({ problem })), signal),
 })
 
-/** Pages and covers as pictures. */
+/** Draws and resizes pages and covers. */
 function picturesBy(children: ChildPool, resizes: Semaphore): Pick<Pool, 'renderPdfPage' | 'resizeImage' | 'drawCover'> {
   const draw: DrawPdfPage = (request) => children.draw(request)
   return {

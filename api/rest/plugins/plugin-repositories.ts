@@ -149,7 +149,7 @@ export const pluginRepositoryRoutes = [
     }),
     run: async ({ services }, { body }) => {
       if (body.publicKey === undefined) {
-        const offer = await services.repositories.look(body.url)
+        const offer = await services.repositories.preview(body.url)
         const message = `Compare the fingerprint with the one that the publisher of ${offer.name} states elsewhere. If they are equal, send the publicKey too.`
         return { repository: null, ...offer, message }
       }

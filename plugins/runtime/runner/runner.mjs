@@ -122,13 +122,13 @@ const LIMITS = {
 /** The first isolate of a process takes three times as long as later ones. A spare runner opens an unused one, so that the first session is fast. */
 setTimeout(() => {
   if (sandboxes.size > 0) return
-  const nobody = () => {}
+  const ignore = () => {}
   const listener = {
-    onAnswer: nobody,
-    onRequest: nobody,
-    onUncaught: nobody,
-    onEnd: nobody,
-    debugging: { onOpen: nobody, onMessage: nobody },
+    onAnswer: ignore,
+    onRequest: ignore,
+    onUncaught: ignore,
+    onEnd: ignore,
+    debugging: { onOpen: ignore, onMessage: ignore },
   }
-  openSandbox([{ name: 'nobody.js', code: 'export default {}', module: true }], LIMITS, listener).then((sandbox) => sandbox.close(), nobody)
+  openSandbox([{ name: 'ignore.js', code: 'export default {}', module: true }], LIMITS, listener).then((sandbox) => sandbox.close(), ignore)
 }, WARM_AFTER_MS)

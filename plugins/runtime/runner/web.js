@@ -186,13 +186,13 @@
     if (text.length % 4 === 1 || /[^A-Za-z0-9+/]/.test(text)) throw badCharacter('This is not valid base64.')
     let result = ''
     let bits = 0
-    let held = 0
+    let buffered = 0
     for (let at = 0; at < text.length; at++) {
-      held = ((held << 6) | LETTERS.indexOf(text[at])) & 0xffff
+      buffered = ((buffered << 6) | LETTERS.indexOf(text[at])) & 0xffff
       bits += 6
       if (bits >= 8) {
         bits -= 8
-        result += fromCharCode((held >> bits) & 0xff)
+        result += fromCharCode((buffered >> bits) & 0xff)
       }
     }
     return result

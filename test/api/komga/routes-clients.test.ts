@@ -14,7 +14,7 @@ t.setTimeout(600_000)
 
 const decode = (needs: Decoder | [Decoder], json: unknown): string[] => {
   if (!Array.isArray(needs)) return decoderErrors(needs, json)
-  return Array.isArray(json) ? json.flatMap((one, index) => decoderErrors(needs[0], one, `/${index}`)) : ['the whole is no list']
+  return Array.isArray(json) ? json.flatMap((one, index) => decoderErrors(needs[0], one, `/${index}`)) : ['the response is not a list']
 }
 
 /** What an app shows with each request, after it has signed in as it does. */

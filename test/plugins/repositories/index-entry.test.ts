@@ -26,7 +26,7 @@ const rich = read({
 
 t.test('the index entry of a package', async (t) => {
   t.same(pluginEntry(rich), {
-    ...{ id: 'org.example.echo', name: 'Echo', summary: 'Says what it is told' },
+    ...{ id: 'org.example.echo', name: 'Echo', summary: 'Returns its input' },
     ...{ author: { name: 'Ada' }, capabilities: ['metadata.series', 'recommendations'] },
   })
   t.same(summaryOf(rich), {

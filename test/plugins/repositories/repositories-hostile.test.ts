@@ -36,7 +36,7 @@ t.test('invalid URLs of repositories', async (t) => {
     ],
     ...[`${REPOSITORY_URL}?a=b`, `${REPOSITORY_URL}#a`, `https://plugins.example.org/${'a'.repeat(3_000)}`],
   ]
-  for (const url of urls) t.match(await refusal(repositories.look(url)), { code: 'invalid_value' }, url.slice(0, 60))
+  for (const url of urls) t.match(await refusal(repositories.preview(url)), { code: 'invalid_value' }, url.slice(0, 60))
   t.same(asked, [], 'nobody was asked')
 })
 
@@ -54,7 +54,7 @@ t.test('a repository needs a public host', async (t) => {
       onRevoked: () => {},
     },
   })
-  t.match(await refusal(repositories.look(REPOSITORY_URL)), { code: 'invalid_value', message: /one that is not public/ })
+  t.match(await refusal(repositories.preview(REPOSITORY_URL)), { code: 'invalid_value', message: /one that is not public/ })
   t.same(server.way.asked, [])
 })
 

@@ -9,7 +9,7 @@ import { type Files, filesOf, newKey, REPOSITORY_URL, sha256Of } from '#test/sup
 
 t.test('a repository is previewed, added, refreshed, disabled and deleted', async (t) => {
   const { repositories, publish, asked } = await openTestRepositories(t)
-  const offer = await repositories.look('https://plugins.example.org/carrel')
+  const offer = await repositories.preview('https://plugins.example.org/carrel')
   t.same(offer, {
     url: REPOSITORY_URL,
     name: 'Plugins of example.org',

@@ -156,7 +156,7 @@ export function sizeProblem(name: string, bytes: number): BookProblem {
   })
 }
 
-/** Throws when the entry is larger than allowed or its compression ratio is higher than honest data reaches. */
+/** Throws when the entry is larger than allowed or its compression ratio is higher than that of real data. */
 export function refuseTooLarge(entry: { name: string; bytes: number; compressedBytes: number }, bytesMax: number): void {
   const ratio = entry.bytes / Math.max(1, entry.compressedBytes)
   const bomb = entry.bytes > RATIO_FREE_BYTES && ratio > RATIO_MAX

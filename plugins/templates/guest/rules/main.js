@@ -148,10 +148,10 @@
   var MATCHED_LENGTH_MAX = 2e4;
   var STEPS_MAX = 1e4;
   var WORK_MAX = 2e6;
-  var SHOWN_LENGTH_MAX = 200;
-  var SHOWN_ENTRIES_MAX = 20;
-  var SHOWN_DEPTH_MAX = 3;
-  var SHOWN_LENGTH_TOTAL_MAX = 5e4;
+  var EXCERPT_LENGTH_MAX = 200;
+  var EXCERPT_ENTRIES_MAX = 20;
+  var EXCERPT_DEPTH_MAX = 3;
+  var EXCERPT_LENGTH_TOTAL_MAX = 5e4;
   function compileCondition(given, path = "") {
     const count = { rules: 0, steps: 0 };
     const group = readGroup(given, path, 1, count);
@@ -162,7 +162,7 @@
       },
       explain: (context) => {
         checkWork(group, context, path);
-        const verdict = explain(group, context, { length: SHOWN_LENGTH_TOTAL_MAX });
+        const verdict = explain(group, context, { length: EXCERPT_LENGTH_TOTAL_MAX });
         return { passed: verdict.passed, rules: "rules" in verdict ? verdict.rules : [] };
       }
     };
@@ -314,26 +314,26 @@
   }
   function explain(rule, context, room) {
     if (!("rules" in rule)) {
-      const { test, ...said } = rule;
+      const { test, ...rest } = rule;
       const actual = readPath(context, rule.field);
-      return { ...said, actual: shownOf(actual, room, 0), passed: test(actual) };
+      return { ...rest, actual: excerptOf(actual, room, 0), passed: test(actual) };
     }
     const rules = rule.rules.map((one) => explain(one, context, room));
     const passed = rules.length === 0 || (rule.mode === "all" ? rules.every((one) => one.passed) : rules.some((one) => one.passed));
     return { mode: rule.mode, passed, rules };
   }
-  function shownOf(value, room, depth) {
+  function excerptOf(value, room, depth) {
     if (value === void 0) return null;
-    if (room.length <= 0 || Array.isArray(value) && depth === SHOWN_DEPTH_MAX) return "…";
-    if (Array.isArray(value)) return value.slice(0, SHOWN_ENTRIES_MAX).map((one) => shownOf(one, room, depth + 1));
+    if (room.length <= 0 || Array.isArray(value) && depth === EXCERPT_DEPTH_MAX) return "…";
+    if (Array.isArray(value)) return value.slice(0, EXCERPT_ENTRIES_MAX).map((one) => excerptOf(one, room, depth + 1));
     if (typeof value === "string") {
-      room.length -= Math.min(value.length, SHOWN_LENGTH_MAX);
-      return value.length > SHOWN_LENGTH_MAX ? `${value.slice(0, SHOWN_LENGTH_MAX).toWellFormed()}…` : value;
+      room.length -= Math.min(value.length, EXCERPT_LENGTH_MAX);
+      return value.length > EXCERPT_LENGTH_MAX ? `${value.slice(0, EXCERPT_LENGTH_MAX).toWellFormed()}…` : value;
     }
     if (value === null || typeof value !== "object") return value;
     const { length } = JSON.stringify(value);
-    room.length -= Math.min(length, SHOWN_LENGTH_MAX * 5);
-    return length > SHOWN_LENGTH_MAX * 5 ? "{…}" : value;
+    room.length -= Math.min(length, EXCERPT_LENGTH_MAX * 5);
+    return length > EXCERPT_LENGTH_MAX * 5 ? "{…}" : value;
   }
 
   // ../../../../core/metadata/limits.ts

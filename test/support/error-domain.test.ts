@@ -34,7 +34,7 @@ t.test('an error that nothing catches fails the test that it belongs to, and onl
     ['a timer throws', 'in a timer'],
     ['nobody awaits', 'of a promise'],
     ['outer', 'after the inner'],
-  ])
+  ] as const)
     t.match(stdout, new RegExp(`# Subtest: ${test}\\n[\\s\\S]*    not ok \\d+ - ${error}[\\s\\S]*not ok \\d+ - ${test} #`), test)
   t.match(stdout, /\n {4}ok 1 - inner/)
   t.match(stdout, /\nok \d+ - well/)

@@ -26,11 +26,12 @@ export class Domain {
 
   /** @returns whether a test took the error */
   static handle(error: unknown, origin: NodeJS.UncaughtExceptionOrigin): boolean {
-    let domain = current.getStore()
-    while (domain !== undefined && domain.#isDestroyed) domain = domain.#parent
-    if (domain === undefined) return false
-    domain.#handle(error, origin)
-    return true
+    for (let domain = current.getStore(); domain !== undefined; domain = domain.#parent) {
+      if (domain.#isDestroyed) continue
+      domain.#handle(error, origin)
+      return true
+    }
+    return false
   }
 }
 

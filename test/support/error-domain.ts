@@ -26,7 +26,7 @@ export class Domain {
 
   /** @returns whether a test took the error */
   static handle(error: unknown, origin: NodeJS.UncaughtExceptionOrigin): boolean {
-    for (let domain = current.getStore(); domain; domain = domain.#parent) {
+    for (let domain = current.getStore(); domain !== undefined; domain = domain.#parent) {
       if (domain.#isDestroyed) continue
       domain.#handle(error, origin)
       return true

@@ -124,7 +124,7 @@ t.test('what is made in the background tells nothing of what is hidden', { timeo
   }
 
   // How much there is tells too.
-  const telling = [SECRET, hidden.seriesId, hidden.bookId, '"processed":3', '3 looked at', '"totalEligible":3', '"rowCount":6']
+  const telling = [SECRET, hidden.seriesId, hidden.bookId, '"processed":3', '3 processed', '"totalEligible":3', '"rowCount":6']
   for (const { role, mode } of WALKERS) {
     const tagId = tags[mode === 'allow' ? 0 : 1].id
     const { id: userId, accessToken } = await addWalker({ database, services }, { role, mode, tagId })

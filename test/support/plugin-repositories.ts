@@ -32,7 +32,8 @@ export const saying = (word: string): string =>
   `export default { metadata: { series: { search: () => ({ results: [{ externalId: '1', title: '${word}' }] }), get: () => ({ externalId: '1' }) } } }`
 /** Two versions of the plugin, and an index of both. */
 export const one = pluginOf(saying('one'))
-export const two = pluginOf(saying('two'), { version: '1.1.0' })
+/** Larger, so that a client that reads as many bytes as the index lists has all of `one`. */
+export const two = pluginOf(`${saying('two')}\n// The second version is larger.\n`, { version: '1.1.0' })
 export const both = indexOf({ plugins: [entryOf([two, one])] })
 
 /** A matcher for errors with the code conflict. */

@@ -56,7 +56,7 @@ t.test('replay and validate name it too', async (t) => {
 
 t.test('pack reports the size of the source map, and validate reports a useless one', async (t) => {
   const folder = await openPluginFolder(t)
-  t.match(await runTool(folder, ['pack']), { code: 0, stdout: /of it {3}main\.js \d+ bytes, main\.js\.map [\d.]+ KB/ })
+  t.match(await runTool(folder, ['pack']), { code: 0, stdout: /code {4}main\.js \d+ bytes, main\.js\.map [\d.]+ KB/ })
   const built = await openPluginFolder(t, {
     files: {
       'src/main.ts': null,

@@ -18,6 +18,8 @@ const launcher = fileURLToPath(new URL('../../api/launch.mjs', import.meta.url))
 /** Says what it was given, then stays until it is told to end; "quick" ends at once. */
 const PROGRAM = `
 import { existsSync, writeFileSync } from 'node:fs'
+// Before the line that the test waits for.
+process.on('SIGTERM', () => { console.log('SIGTERM'); process.exit(7) })
 console.log(JSON.stringify({ args: process.argv.slice(2), cwd: process.cwd(), pid: process.pid, threads: process.env.UV_THREADPOOL_SIZE,
   cache: process.env.NODE_COMPILE_CACHE, dep: existsSync(new URL('../node_modules/dep', import.meta.url)), dev: existsSync(new URL('../node_modules/dev-dep', import.meta.url)) }))
 if (process.argv.includes('stall')) {
@@ -34,7 +36,6 @@ if (process.argv.includes('stall')) {
   process.exit(4)
 }
 if (process.argv.includes('quick')) process.exit(Number(process.argv.at(-1)) || 0)
-process.on('SIGTERM', () => { console.log('SIGTERM'); process.exit(7) })
 process.on('disconnect', () => { console.log('alone'); process.exit(0) })
 setTimeout(() => process.exit(99), 20000)
 `

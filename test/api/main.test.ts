@@ -204,7 +204,7 @@ t.test('help and version', async (t) => {
   t.match(await runCommand(['user', 'add', '--help']), { code: 0, output: /^Usage: npm run carrel -- user add <name>[\s\S]*--role/ })
 })
 
-t.test('on a database of one’s own', async (t) => {
+t.test('on a database of one’s own', onlyFull, async (t) => {
   const { database, url } = await openTestDatabase(t, { empty: true })
   const room = await makeRoom(t)
   const data = path.join(room, 'data')

@@ -67,7 +67,7 @@ function isQuiet(t: Test, output: string, linesMax: number): void {
   t.ok(lines.length <= linesMax, lines.join(' | '))
 }
 
-t.test('a database that goes away', async (t) => {
+t.test('a database that goes away', onlyFull, async (t) => {
   const postgres = await openOwnPostgres(t)
   const server = await startCarrel(t, path.join(await makeRoom(t), 'data'), [], { env: { DATABASE_URL: postgres.url } })
   // The last line of its welcome.

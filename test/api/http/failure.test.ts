@@ -6,6 +6,7 @@ import type { Route } from '#api/http/endpoint.ts'
 import { eventsOf } from '#api/http/event-stream.ts'
 import type { Services } from '#api/http/services.ts'
 import { silentLog } from '#core/foundation/log.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { endpoint, stream } from '#test/support/route.ts'
 import { get, openTestServer } from '#test/support/server.ts'
 
@@ -257,7 +258,7 @@ t.test('whose connection to the database ends is told so, and the next request g
   t.equal((await request('GET', '/sleep/0', { token: adminToken })).status, 204)
 })
 
-t.test('readers who keep the database busy keep nobody else out', async (t) => {
+t.test('readers who keep the database busy keep nobody else out', onlyFull, async (t) => {
   const { request, signUp } = await openTestServer(t, { routes: [sleepRoute], log: silentLog })
   const [greedy, other] = [await signUp({ username: 'bob' }), await signUp({ username: 'cleo' })]
   const asked = Array.from({ length: 24 }, () => request('GET', '/sleep/60', { token: greedy.token }))

@@ -6,6 +6,7 @@ import { STATEMENT_LIMITS } from '#core/database/statement-limits.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { addLibrary } from '#test/support/library-rows.ts'
 
 t.setTimeout(120_000)
@@ -59,7 +60,7 @@ t.test('a library of any size is deleted, despite the statement timeout and a cl
   t.equal(await asRequest(() => deleteLibraryRows(limited, libraryId)), false, 'there is none any more')
 })
 
-t.test('so are its series', async (t) => {
+t.test('so are its series', onlyFull, async (t) => {
   const { database, limited } = await openSlow(t, { table: 'series', change: 'DELETE' })
   const libraryId = await fill(database, { books: false })
   await asRequest(() => deleteEmptySeries(limited, libraryId))
@@ -76,7 +77,7 @@ t.test('series with books stay', async (t) => {
   t.equal(await count(database, 'series'), SERIES - 112, 's1, s10 to s19, s100 to s199 and s1000')
 })
 
-t.test('a library of any size moves to another folder', async (t) => {
+t.test('a library of any size moves to another folder', onlyFull, async (t) => {
   const { database, limited } = await openSlow(t, { table: 'books', change: 'UPDATE' })
   const libraryId = await fill(database, { books: true })
   await asRequest(() => limited.transaction((trx) => moveBookPaths(trx, { id: libraryId, from: '/old', to: '/new/place' })))

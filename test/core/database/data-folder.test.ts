@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import t from 'tap'
 import { FolderInUse, findHolder, makeDataFolder, openDataFolder, tokenKey } from '#core/database/data-folder.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 
 async function makeRoom(t: Test): Promise<string> {
   const room = await mkdtemp(path.join(os.tmpdir(), 'carrel-folder-test-'))
@@ -101,7 +102,7 @@ t.test('locked by another process, until that is killed', async (t) => {
   await (await openDataFolder(folder, 'server')).close()
 })
 
-t.test('a holder in another container is recognized by its heartbeat', async (t) => {
+t.test('a holder in another container is recognized by its heartbeat', onlyFull, async (t) => {
   const folder = await makeDataFolder(path.join(await makeRoom(t), 'data'))
   const file = path.join(folder, 'carrel.lock')
   const foreign = { pid: 7, purpose: 'server', host: 'elsewhere', pidNamespace: 'other pid:[1]', startedAt: new Date().toISOString() }

@@ -14,6 +14,7 @@ import {
 } from '#core/database/database.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 
 t.test('migrating twice, concurrently and after a kill', async (t) => {
   const { database, url } = await openTestDatabase(t, { empty: true })
@@ -35,7 +36,7 @@ t.test('migrating twice, concurrently and after a kill', async (t) => {
   await t.rejects(migrate(database), /unreleased version of Carrel/)
 })
 
-t.test('a migration may take longer than a statement', async (t) => {
+t.test('a migration may take longer than a statement', onlyFull, async (t) => {
   const { database, url } = await openTestDatabase(t, { empty: true })
   // A table of the same name, created in a transaction that stays open for a long time.
   const other = await database.transaction()

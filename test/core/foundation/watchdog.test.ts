@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { describeStall, suspectsOf, takeStall } from '#core/foundation/watchdog.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 
 const program = fileURLToPath(new URL('../../support/stalling-child.ts', import.meta.url))
 const BOOK = '6f1f8a1e-0000-4000-8000-000000000001'
@@ -49,7 +50,7 @@ for (const how of ['loop', 'native', 'pattern']) {
   })
 }
 
-t.test('a process that was stopped for longer does not count as blocked', async (t) => {
+t.test('a process that was stopped for longer does not count as blocked', onlyFull, async (t) => {
   const { folder, child, ended, said, output } = await start(t, 'nothing', 4_000)
   await said('ready')
   await sleep(500)

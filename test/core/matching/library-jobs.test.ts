@@ -12,6 +12,7 @@ import { openProviderClient } from '#plugins/host/provider-client.ts'
 import { openCoverDownload } from '#plugins/network/cover-download.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { openTemplates } from '#plugins/templates/templates.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 import { fine, openTestHost } from '#test/support/plugin-hosts.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
@@ -230,7 +231,7 @@ t.test('a job with an invalid schedule does not block other jobs', async (t) => 
   t.match(await jobs.get(libraryId, lost.id, caller), { nextRunAt: null, lastRunStatus: 'failed', lastRunMessage: /Atlantis/ })
 })
 
-t.test('a provider that requests too many waits ends the task', async (t) => {
+t.test('a provider that requests too many waits ends the task', onlyFull, async (t) => {
   const { database: db, host, jobs, tasks, libraryId, add, pluginId, ended } = await openJobs(t)
   for (const title of ['Known a', 'Known b', 'Known c']) await add(title)
   const waits = PROVIDER.replace('let asked = 0', '').replace(

@@ -6,12 +6,13 @@ import { silentLog } from '#core/foundation/log.ts'
 import { countTasks, getTask } from '#core/tasks/task-query.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { addMissingJobs } from '#core/tasks/task-store.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { openOwnPostgres } from '#test/support/own-postgres.ts'
 import { openQueues, task, until } from '#test/support/task-queues.ts'
 
 t.setTimeout(240_000)
 
-t.test('no task is lost while the database is unreachable', async (t) => {
+t.test('no task is lost while the database is unreachable', onlyFull, async (t) => {
   const postgres = await openOwnPostgres(t)
   const database = openDatabase({ url: postgres.url, poolMax: 6, log: silentLog })
   await migrate(database)

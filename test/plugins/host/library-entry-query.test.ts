@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks'
 import t from 'tap'
 import { ENTRIES_PAGE, listLibraryEntries } from '#plugins/host/library-entry-query.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 
 t.setTimeout(240_000)
@@ -82,7 +83,7 @@ t.test('an entry has the metadata of the series and the progress of the user', a
   t.same(await find(rosa.userId), undefined, 'a series that is hidden from the user is not listed')
 })
 
-t.test('20,000 series are listed page by page, each by one fast statement, without duplicates', async (t) => {
+t.test('20,000 series are listed page by page, each by one fast statement, without duplicates', onlyFull, async (t) => {
   const { database } = await openTestDatabase(t)
   const { userId } = await addCaller(database)
   const library_id = await addLibrary(database)

@@ -3,7 +3,7 @@ import v8 from 'node:v8'
 import vm from 'node:vm'
 import t from 'tap'
 import { eventually, type OpenGuest, openGuests } from '#test/support/guests.ts'
-import { sizeOf, someOf } from '#test/support/lane-size.ts'
+import { onlyFull, sizeOf, someOf } from '#test/support/lane-size.ts'
 
 t.setTimeout(240_000)
 
@@ -212,7 +212,7 @@ t.test('a flood of log lines is limited', async (t) => {
   }
 })
 
-t.test('leaked memory is freed with its isolate, and the process does not grow', async (t) => {
+t.test('leaked memory is freed with its isolate, and the process does not grow', onlyFull, async (t) => {
   const { open, supervisor } = openGuests(t)
   const { call } = open('leak: (n) => { held.push(new Array(2_000).fill(n)); return held.length }', { concurrency: 16 }, 'const held = []')
   const run = async (calls: number) => {

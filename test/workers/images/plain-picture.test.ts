@@ -6,6 +6,7 @@ import t from 'tap'
 import { endlessSvg, movingWebp, scannedJpeg } from '#test/support/endless-pictures.ts'
 import { buildEpub } from '#test/support/epub-builder.ts'
 import { fileAt } from '#test/support/file-at.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { makePicture } from '#test/support/pictures.ts'
 import { isPlainPicture } from '#workers/images/plain-picture.ts'
 import { openPool } from '#workers/pool/pool.ts'
@@ -73,7 +74,7 @@ t.test('the others are drawn in a child', async (t) => {
   })
 })
 
-t.test('endless drawings are stopped at the deadline, and others continue meanwhile', async (t) => {
+t.test('endless drawings are stopped at the deadline, and others continue meanwhile', onlyFull, async (t) => {
   const book = join(folder, 'a.epub')
   const manifest =
     '<item id="c1" href="c1.xhtml" media-type="application/xhtml+xml"/><item id="s" href="s.svg" media-type="image/svg+xml" properties="cover-image"/>'

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Page } from '#core/metadata/analysis.ts'
 import { fileAt } from '#test/support/file-at.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { buildPdf, damagePages, endlessPage, type PdfPage } from '#test/support/pdf-builder.ts'
 import { makePicture, numberedPages } from '#test/support/pictures.ts'
 import { buildRar } from '#test/support/rar-builder.ts'
@@ -228,7 +229,7 @@ t.test('unhandled rejections do not end a thread, and one file does not affect t
   t.match(page, { mediaType: 'image/jpeg' }, 'intact pages are readable')
 })
 
-t.test('the time in which a cover is drawn does not count against the analysis, nor does its end', async (t) => {
+t.test('the time in which a cover is drawn does not count against the analysis, nor does its end', onlyFull, async (t) => {
   const folder = t.testdir()
   const pool = open(t, { deadlineMs: 6_000 })
   const path = write(folder, 'endless.pdf', buildPdf({ pages: [endlessPage, { text: 'the second page' }], title: 'Endless' }))

@@ -5,6 +5,7 @@ import t from 'tap'
 import type { LibraryFile, PageOutcome } from '#core/metadata/analysis.ts'
 import { processCpuMs } from '#test/support/cpu-time.ts'
 import { fileAt } from '#test/support/file-at.ts'
+import { onlyFull } from '#test/support/lane-size.ts'
 import { buildPdf, type PdfPage } from '#test/support/pdf-builder.ts'
 import { BookProblem } from '#workers/book-problem.ts'
 import { analyzePdf, drawPdfPage } from '#workers/formats/pdf/pdf.ts'
@@ -285,7 +286,7 @@ t.test('a file that shrinks while it is open fails without hanging', async (t) =
   t.same(refusal(await renderPdfPage({ ...fileAt(path), index: 0, longestSide: 100 })), ['other', true])
 })
 
-t.test('thousands of pages', async (t) => {
+t.test('thousands of pages', onlyFull, async (t) => {
   const path = save(buildPdf({ pages: Array.from({ length: 5200 }, (_, index) => ({ width: 100 + (index % 50), text: `${index}` })) }))
   const started = processCpuMs()
   const book = await analyzePdf(fileAt(path))

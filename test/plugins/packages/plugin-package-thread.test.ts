@@ -19,15 +19,19 @@ const cpuMs = () => {
 
 t.test('the largest package costs the main thread a small part of its reading', async (t) => {
   const large = withMap(Buffer.from(randomBytes(6_000_000).toString('base64')))
-  const begun = cpuMs()
-  const direct = readPackage(large)
-  const directMs = cpuMs() - begun
-  const started = cpuMs()
-  const read = await readPackageBeside(large)
-  const besideMs = cpuMs() - started
+  let [directMs, besideMs] = [Infinity, Infinity]
+  // The least of three: a collection of garbage counts as work of the main thread too.
+  for (let round = 0; round < 3; round++) {
+    const begun = cpuMs()
+    const direct = readPackage(large)
+    const between = cpuMs()
+    const read = await readPackageBeside(large)
+    directMs = Math.min(directMs, between - begun)
+    besideMs = Math.min(besideMs, cpuMs() - between)
+    t.same(read, direct)
+  }
   t.comment(`${Math.round(besideMs)} ms instead of ${Math.round(directMs)}`)
   t.ok(besideMs < directMs / 2, 'of computing')
-  t.same(read, direct)
 })
 
 t.test('a small package with large content is read in a thread too; small ones are read directly', async (t) => {

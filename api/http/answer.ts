@@ -34,7 +34,7 @@ export async function sendJson(response: ServerResponse, status: number, value: 
   appendVary(response, 'Accept-Encoding')
   const packed = length >= GZIP_BYTES_MIN && takesGzip(response.req.headers['accept-encoding'])
   if (packed) response.setHeader('Content-Encoding', 'gzip')
-  if (isWhole && !(packed && buffered.length > 1)) {
+  if (isWhole) {
     const bytes = buffered.length === 1 ? buffered[0]! : Buffer.concat(buffered)
     sendWhole(response, status, packed ? await compress(bytes) : bytes)
   } else await sendWhileWritten(response, { status, buffered: buffered, chunks, packed })

@@ -47,7 +47,8 @@ interface AddedTasks {
 
 /**
  * One statement. Adds no task whose key is already waiting; if the new one would begin earlier, the waiting one begins then, unless it waits for its
- * next try.
+ * next try. Each key is searched by itself, without the type (OFFSET 0): the table grows by many thousand rows before its statistics follow, and what is
+ * planned for an empty table reads all waiting tasks of the type for every batch.
  * @param tasks of one type
  */
 export async function addTasks(database: Knex, type: TaskType, tasks: readonly NewTask[]): Promise<AddedTasks> {
@@ -55,17 +56,22 @@ export async function addTasks(database: Knex, type: TaskType, tasks: readonly N
     `WITH given AS (
        SELECT * FROM json_to_recordset(CAST(:tasks AS json)) AS g (id uuid, dedupe_key text, priority int, library_id uuid, series_id uuid, book_id uuid,
          user_id uuid, parent_id uuid, params json, scheduled_for timestamptz)
+     ), waiting AS MATERIALIZED (
+       SELECT g.dedupe_key, g.priority, coalesce(g.scheduled_for, now()) AS at, w.id, w.attempts, w.scheduled_for FROM given g CROSS JOIN LATERAL (
+         SELECT id, type, attempts, scheduled_for FROM tasks WHERE dedupe_key = g.dedupe_key AND status = 'pending' OFFSET 0) w WHERE w.type = :type
      ), added AS (
        INSERT INTO tasks (id, type, dedupe_key, priority, max_attempts, library_id, series_id, book_id, user_id, parent_id, params, scheduled_for)
        SELECT coalesce(id, gen_random_uuid()), :type, dedupe_key, priority, ${TRIES_MAX}, library_id, series_id, book_id, user_id, parent_id, params,
          coalesce(scheduled_for, now()) FROM given
-       WHERE NOT EXISTS (SELECT 1 FROM tasks w WHERE w.type = :type AND w.dedupe_key = given.dedupe_key AND w.status = 'pending')
+       WHERE NOT EXISTS (SELECT 1 FROM waiting w WHERE w.dedupe_key = given.dedupe_key)
        ORDER BY dedupe_key ON CONFLICT DO NOTHING RETURNING id, type, priority, scheduled_for
-     ), later AS (
-       SELECT w.id, coalesce(g.scheduled_for, now()) AS at, g.priority FROM tasks w JOIN given g USING (dedupe_key)
-       WHERE w.type = :type AND w.status = 'pending' AND w.attempts = 0 AND w.scheduled_for > coalesce(g.scheduled_for, now()) + ${SOON} ORDER BY w.id FOR UPDATE OF w
+     ), later AS MATERIALIZED (
+       SELECT id, at, priority FROM waiting WHERE attempts = 0 AND scheduled_for > at + ${SOON}
+     ), locked AS MATERIALIZED (
+       SELECT id FROM tasks WHERE id = ANY(ARRAY(SELECT id FROM later)) ORDER BY id FOR UPDATE
      ), advanced AS (
-       UPDATE tasks t SET scheduled_for = later.at, priority = greatest(t.priority, later.priority) FROM later WHERE t.id = later.id
+       UPDATE tasks t SET scheduled_for = later.at, priority = greatest(t.priority, later.priority) FROM locked JOIN later USING (id)
+       WHERE t.id = locked.id AND t.status = 'pending' AND t.attempts = 0 AND t.scheduled_for > later.at + ${SOON}
        RETURNING t.id, t.type, t.priority, t.scheduled_for
      ), queued AS (SELECT count(*) AS count FROM ${WORKER_SCHEMA}.add_jobs(${jobsOf('(SELECT * FROM added UNION ALL SELECT * FROM advanced) AS both_kinds')}))
      SELECT id, true AS "isNew", (SELECT count FROM queued) FROM added UNION ALL SELECT id, false, (SELECT count FROM queued) FROM advanced`,

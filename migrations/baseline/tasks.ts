@@ -39,7 +39,7 @@ export const TASKS = `
   );
   -- If two requests add the same work, only one task is added. A task that was begun before and waits again may have the key of a newer one.
   CREATE UNIQUE INDEX tasks_waiting ON tasks (type, dedupe_key) WHERE status = 'pending' AND runs = 0;
-  CREATE INDEX tasks_open ON tasks (type, dedupe_key) WHERE status IN ('pending', 'processing');
+  CREATE INDEX tasks_open ON tasks (dedupe_key, type) WHERE status IN ('pending', 'processing');
   CREATE INDEX tasks_due ON tasks (type, scheduled_for) WHERE status = 'pending';
   CREATE INDEX tasks_running ON tasks (worker) WHERE status = 'processing';
   CREATE INDEX tasks_parts ON tasks (parent_id) WHERE parent_id IS NOT NULL;
@@ -101,6 +101,8 @@ export async function installWorker(knex: Knex): Promise<void> {
       CREATE SCHEMA graphile_worker;
       CREATE TABLE graphile_worker.migrations (id int PRIMARY KEY, ts timestamptz NOT NULL DEFAULT now(), breaking boolean NOT NULL DEFAULT false)`)
     await loadWorker().runMigrations({ pgPool: pool as never, schema: 'graphile_worker' })
+    // add_jobs searches the jobs that run for the keys of the new ones. Without this it reads all jobs, for every batch of a scan.
+    await connection.query('CREATE INDEX jobs_running ON graphile_worker._private_jobs (key) WHERE is_available IS NOT TRUE')
   } finally {
     await knex.client.releaseConnection(connection)
   }

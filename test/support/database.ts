@@ -8,6 +8,14 @@ import { closeDatabase, hashMigrations, migrate, openDatabase } from '#core/data
 import { silentLog } from '#core/foundation/log.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { CLUSTER_FOLDER, KEEPER, KEEPER_SOCKET } from '#test/support/cluster-folder.ts'
+import {
+  CLEANER,
+  type EmptyingPlan,
+  emptyDatabase,
+  planEmptying,
+  UnheldConnection,
+  type UsedDatabase,
+} from '#test/support/used-database.ts'
 
 /** The first use on a machine runs initdb, in parallel to other tests. */
 const CLUSTER_PATIENCE_MS = 60_000
@@ -16,13 +24,20 @@ const LEAK_PATIENCE_MS = 30_000
 /** An arbitrary constant: the process that holds this lock creates the template. */
 const TEMPLATE_LOCK = 7_201_884_314
 
-/** Creates and drops databases for all tests of this process. */
+/** Databases that wait for the next test of this process. More are used only by tests that open several at a time. */
+const USED_MAX = 3
+
+interface Template {
+  name: string
+  plan: EmptyingPlan
+}
+
+/** Creates, empties and drops databases for all tests of this process. */
 interface Maker {
   urlOf: (database: string) => string
-  admin: Knex
-  findTemplate: () => Promise<string>
-  /** The number of open databases. The administrative connection ends with the last one; otherwise a bench would never end. */
-  open: number
+  admin: UnheldConnection
+  findTemplate: () => Promise<Template>
+  used: UsedDatabase[]
 }
 
 let maker: Promise<Maker> | null = null
@@ -32,30 +47,20 @@ function findMaker(): Promise<Maker> {
   return maker
 }
 
-async function useMaker(): Promise<Maker> {
-  const found = await findMaker()
-  // Another caller may have closed it meanwhile.
-  if (maker === null || (await maker) !== found) return await useMaker()
-  found.open += 1
-  return found
-}
-
-async function leaveMaker(used: Maker): Promise<void> {
-  used.open -= 1
-  if (used.open > 0) return
-  maker = null
-  await closeDatabase(used.admin)
-}
-
 async function openMaker(): Promise<Maker> {
   const urlOf = await connectToKeeper()
-  const admin = openDatabase({ url: urlOf('postgres'), poolMax: 2, log: silentLog })
-  let template: Promise<string> | null = null
+  const admin = await UnheldConnection.open(urlOf('postgres'), CLEANER)
+  let template: Promise<Template> | null = null
   const findTemplate = () => {
     template ??= prepareTemplate(admin, urlOf)
     return template
   }
-  return { urlOf, admin, findTemplate, open: 0 }
+  const made: Maker = { urlOf, admin, findTemplate, used: [] }
+  // The process ends once nothing is left to drop. Those of a process that is killed stay until the keeper deletes the cluster.
+  process.on('beforeExit', async () => {
+    for (const left of made.used.splice(0)) await drop(made, left)
+  })
+  return made
 }
 
 /** Connects to the keeper of the cluster, and starts one if necessary. Returns a function for the URL of a database in it. */
@@ -90,64 +95,97 @@ function askKeeper(): Promise<string | null> {
   })
 }
 
-/** Creates the template database of the current migrations if it is missing; returns its name. */
-async function prepareTemplate(admin: Knex, urlOf: (database: string) => string): Promise<string> {
+/** Creates the template database of the current migrations if it is missing. */
+async function prepareTemplate(admin: UnheldConnection, urlOf: (database: string) => string): Promise<Template> {
   const name = `template_${await hashMigrations()}`
-  await admin.transaction(async (holder) => {
-    await holder.raw('SELECT pg_advisory_xact_lock(?)', [TEMPLATE_LOCK])
-    if (await exists(admin, name)) return
-    const half = `half_${randomUUID().replaceAll('-', '')}`
-    await admin.raw('CREATE DATABASE ??', [half])
-    const database = openDatabase({ url: urlOf(half), poolMax: 2, log: silentLog })
-    try {
-      await migrate(database)
-      // The task queue creates its tables when it is opened for the first time.
-      const queue = await openTaskQueue({ database, log: silentLog, nodeId: 'template' })
-      await queue.stop()
-    } finally {
-      await closeDatabase(database)
-    }
-    await admin.raw('ALTER DATABASE ?? RENAME TO ??', [half, name])
-  })
-  return name
+  await admin.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK])
+  try {
+    const plan = (await readPlan(admin, name)) ?? (await createTemplate(admin, { name, urlOf }))
+    return { name, plan }
+  } finally {
+    await admin.query('SELECT pg_advisory_unlock($1)', [TEMPLATE_LOCK])
+  }
 }
 
-async function exists(admin: Knex, name: string): Promise<boolean> {
-  const { rows } = await admin.raw('SELECT 1 FROM pg_database WHERE datname = ?', [name])
-  return rows.length > 0
+async function createTemplate(
+  admin: UnheldConnection,
+  { name, urlOf }: { name: string; urlOf: (database: string) => string },
+): Promise<EmptyingPlan> {
+  const half = `half_${randomUUID().replaceAll('-', '')}`
+  await admin.query(`CREATE DATABASE ${half}`)
+  const database = openDatabase({ url: urlOf(half), poolMax: 2, log: silentLog })
+  try {
+    await migrate(database)
+    // The task queue creates its tables when it is opened for the first time.
+    const queue = await openTaskQueue({ database, log: silentLog, nodeId: 'template' })
+    await queue.stop()
+  } finally {
+    await closeDatabase(database)
+  }
+  const connection = await UnheldConnection.open(urlOf(half), CLEANER)
+  const plan = await planEmptying(connection).finally(() => connection.close())
+  const { rows } = await admin.query(`SELECT format('COMMENT ON DATABASE ${half} IS %L', $1::text) AS comment`, [JSON.stringify(plan)])
+  await admin.query(rows[0].comment)
+  await admin.query(`ALTER DATABASE ${half} RENAME TO ${name}`)
+  return plan
+}
+
+async function readPlan(admin: UnheldConnection, template: string): Promise<EmptyingPlan | null> {
+  const { rows } = await admin.query(`SELECT shobj_description(oid, 'pg_database') AS plan FROM pg_database WHERE datname = $1`, [template])
+  return rows.length > 0 ? JSON.parse(rows[0].plan) : null
+}
+
+/** One that an earlier test of this process has left, emptied, or a new one. */
+async function takeDatabase(made: Maker, { empty = false, fresh = false }): Promise<UsedDatabase> {
+  const template = empty ? null : await made.findTemplate()
+  // The last one first: its connection has the fullest caches.
+  while (template !== null && !fresh) {
+    const left = made.used.pop()
+    if (left === undefined) break
+    if (await emptyDatabase(left, template.plan)) return left
+    await drop(made, left)
+  }
+  const name = `test_${randomUUID().replaceAll('-', '')}`
+  await made.admin.query(`CREATE DATABASE ${name} ${template === null ? '' : `TEMPLATE ${template.name}`} STRATEGY file_copy`)
+  return { name, url: made.urlOf(name), connection: null }
+}
+
+async function drop({ admin }: Maker, { name, connection }: UsedDatabase): Promise<void> {
+  await connection?.close()
+  await admin.query(`DROP DATABASE ${name} WITH (FORCE)`)
 }
 
 /**
- * A new database with all tables, for this test alone. Closed and dropped at teardown; connections that are still open
- * then (except those of `database`) fail the test.
+ * A database with all tables as the migrations leave them, for this test alone until its teardown. Connections that are still open then (except those of
+ * `database`) fail the test.
  * @param options.empty without tables, for tests of migrating itself
+ * @param options.leakPatienceMs how long connections may take to close
+ * @param options.fresh no test used it before, for tests of how rows lie on the disk
  */
 export async function openTestDatabase(
   t: Test,
-  options: { empty?: boolean; poolMax?: number } = {},
+  options: { empty?: boolean; fresh?: boolean; poolMax?: number; leakPatienceMs?: number } = {},
 ): Promise<{ database: Knex; url: string }> {
-  const used = await useMaker()
-  const { urlOf, admin, findTemplate } = used
-  const name = `test_${randomUUID().replaceAll('-', '')}`
-  if (options.empty) await admin.raw('CREATE DATABASE ?? STRATEGY file_copy', [name])
-  else await admin.raw('CREATE DATABASE ?? TEMPLATE ?? STRATEGY file_copy', [name, await findTemplate()])
-  const url = urlOf(name)
+  const made = await findMaker()
+  const taken = await takeDatabase(made, options)
+  const { name, url } = taken
   const database = openDatabase({ url, poolMax: options.poolMax ?? 8, log: silentLog })
   t.teardown(async () => {
     await closeDatabase(database)
-    const leaks = await findLeaks(admin, name)
-    await admin.raw('DROP DATABASE ?? WITH (FORCE)', [name])
-    await leaveMaker(used)
+    const leaks = await findLeaks(made.admin, name, options.leakPatienceMs ?? LEAK_PATIENCE_MS)
+    if (leaks.length > 0 || options.empty || made.used.length >= USED_MAX) await drop(made, taken)
+    else made.used.push(taken)
     if (leaks.length > 0) throw new Error(`Connections to the test database were left open:\n${leaks.join('\n')}`)
   })
   return { database, url }
 }
 
-async function findLeaks(admin: Knex, name: string): Promise<string[]> {
-  const until = Date.now() + LEAK_PATIENCE_MS
+async function findLeaks(admin: UnheldConnection, name: string, patienceMs: number): Promise<string[]> {
+  const until = Date.now() + patienceMs
   for (;;) {
-    const { rows } = await admin.raw(
-      `SELECT application_name, state, left(query, 200) AS query FROM pg_stat_activity WHERE datname = ? AND backend_type = 'client backend'`,
+    const { rows } = await admin.query(
+      `SELECT application_name, state, left(query, 200) AS query FROM pg_stat_activity
+        WHERE datname = $1 AND backend_type = 'client backend' AND application_name <> '${CLEANER}'`,
       [name],
     )
     if (rows.length === 0 || Date.now() > until) return rows.map((row: object) => JSON.stringify(row))

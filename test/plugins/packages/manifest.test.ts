@@ -4,6 +4,7 @@ import { AppError } from '#core/foundation/errors.ts'
 import { MANIFEST_BYTES_MAX, methodsOf } from '#plugins/packages/manifest.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
+import { sizeOf } from '#test/support/lane-size.ts'
 import { manifestOf } from '#test/support/plugins.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
@@ -281,11 +282,11 @@ t.test('any manifest is accepted or refused fast, without exceptions', async (t)
   }
   assertInTime(
     fc.property(fc.constantFrom(...places), value, (path, by) => accepts(Buffer.from(JSON.stringify(replaced(whole, path, by))))),
-    { numRuns: 1_500 },
+    { numRuns: sizeOf('manifests with a changed member', { main: 300, full: 1_500 }) },
   )
   assertInTime(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => accepts(Buffer.from(bytes))),
-    { numRuns: 1_000 },
+    { numRuns: sizeOf('manifests of random bytes', { main: 200, full: 1_000 }) },
   )
   for (const unit of ['a', 'a.', 'a-', '1', '-', '1.0.0-', '*.', '{token}', 'https://a/', 'e\u0301', '\u0301', ' ', '"']) {
     const long = `${unit.repeat(Math.floor(60_000 / Buffer.byteLength(unit)))}!\n`

@@ -2,6 +2,7 @@ import { constants, crc32, deflateRawSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
 import { PACKAGE_BYTES_MAX, readZip, writeZip, ZipError } from '#plugins/packages/zip.ts'
+import { sizeOf } from '#test/support/lane-size.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
 const MB = 1024 * 1024
@@ -360,7 +361,7 @@ t.test('a truncated archive, or one that is not an archive, is refused', async (
         return error instanceof ZipError
       }
     }),
-    { numRuns: 2_000 },
+    { numRuns: sizeOf('random archives', { main: 400, full: 2_000 }) },
   )
 })
 

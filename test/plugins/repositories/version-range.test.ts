@@ -3,6 +3,7 @@ import compare from 'semver/functions/compare.js'
 import t from 'tap'
 import { emptinessOf, RANGE_LENGTH_MAX, readRange } from '#plugins/repositories/version-range.ts'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
+import { sizeOf } from '#test/support/lane-size.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
 const holds = (version: string, text: string, preReleases = false): boolean => {
@@ -132,7 +133,7 @@ t.test('every version and every range', async () => {
       // Excluding pre-releases only removes versions.
       return ['^', '~', '>=', '<=', '>', '<'].every((sign) => !holds(a, `${sign}${b}`) || by(sign))
     }),
-    { numRuns: 2_000 },
+    { numRuns: sizeOf('pairs of versions', { main: 400, full: 2_000 }) },
   )
 })
 
@@ -150,7 +151,7 @@ t.test('any text is parsed as a range or refused, without exceptions', async () 
         return read === null || typeof read.test(one) === 'boolean'
       },
     ),
-    { numRuns: 3_000 },
+    { numRuns: sizeOf('texts of ranges', { main: 600, full: 3_000 }) },
   )
 })
 

@@ -17,6 +17,7 @@ import { openEvents } from '#core/events/follow.ts'
 import { type Exports, openExports } from '#core/exports/series-exports.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { openLoopWatch } from '#core/foundation/loop-watch.ts'
+import { Precedence } from '#core/foundation/precedence.ts'
 import { openBookAnalyses } from '#core/ingest/analyze-book.ts'
 import { openBulkAnalyses } from '#core/ingest/bulk-analyses.ts'
 import { openReprocessing } from '#core/ingest/reprocess-titles.ts'
@@ -88,7 +89,9 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
     const queue = await openTaskQueue({ database, log, announcer, nodeId: `${os.hostname()}:${process.pid}:${randomUUID().slice(0, 8)}` })
     const taskMetrics = openTaskMetrics({ database, log })
     const tasks = taskMetrics.metered(queue)
+    const precedence = new Precedence()
     const scans = await openScans({
+      precedence,
       database,
       tasks,
       rules,
@@ -96,7 +99,7 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
       dataFolder: settings.dataFolder,
       purgeAfterSeconds: settings.purgeAfterSeconds,
     })
-    openBookAnalyses({ database, tasks, announcer, analyze: pool.analyze, log, settings })
+    openBookAnalyses({ database, tasks, announcer, analyze: pool.analyze, log, settings, precedence })
     openBulkAnalyses({ database, tasks })
     openReprocessing({ database, tasks, rules })
     openMaintenance({ database, tasks, drawBookCover: pool.drawBookCover, settings })

@@ -22,8 +22,9 @@ const REST_LOOKS = 8
 /**
  * Lets V8 collect garbage early. On its own, V8 lets the heap of the main thread grow to four times the live size: a scan of 100,000 files then
  * wastes 100 MB. V8's own option (`--heap-growing-percent`) counts page buffers too and halves the rate of pages. V8 also keeps 20 to 30 MB of
- * empty pages after a scan, which only a last-resort collection releases; that takes a fifth of a second and runs once after work. Does nothing
- * if Node was started without `--expose-gc`.
+ * empty pages after a scan, which only a last-resort collection releases; that takes a fifth of a second and runs once after work. Without both, the
+ * server had 441 MB a minute after a scan of 30,000 files instead of 230; pages alone, whose buffers are pooled, would not need them. Does nothing if
+ * Node was started without `--expose-gc`.
  */
 export function watchGarbage({ lookEveryMs = LOOK_EVERY_MS } = {}): void {
   const collect = globalThis.gc

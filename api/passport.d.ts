@@ -7,13 +7,19 @@ declare module 'passport' {
     authenticate(request: IncomingMessage, options?: object): void
   }
 
+  type Done = (error: unknown, user: unknown) => void
+
   export interface Passport {
     use(name: string, strategy: Strategy): this
-    authenticate(
-      names: readonly string[],
-      options: { session: false },
-      done: (error: unknown, user: unknown) => void,
-    ): (request: IncomingMessage, response: unknown, next: (error: unknown) => void) => void
+    authenticate(names: readonly string[], options: object, done: Done): (request: IncomingMessage) => void
+    /** Replaces the middleware for Express. */
+    framework(framework: Framework): this
+    /** For frameworks. */
+    _strategy(name: string): Strategy | undefined
+  }
+
+  export interface Framework {
+    authenticate(passport: Passport, names: readonly string[], options: object, done: Done): (request: IncomingMessage) => void
   }
 
   const passport: { Passport: new () => Passport }

@@ -1,4 +1,4 @@
-import { openApiRoute } from '#api/docs/openapi.ts'
+import { openApiRoute } from '#api/docs/openapi-route.ts'
 import { docsRoutes } from '#api/docs/routes.ts'
 import { eventRoutes } from '#api/events/event-routes.ts'
 import type { Route } from '#api/http/endpoint.ts'
@@ -120,5 +120,5 @@ export const routes: readonly Route<Services>[] = [
   ...docsRoutes,
   ...komgaRoutes,
   ...koreaderRoutes,
-  openApiRoute(() => routes),
+  openApiRoute,
 ]

@@ -20,6 +20,7 @@ import { SECURITY_HEADERS } from '#api/http/response.ts'
 import { routerPath } from '#api/http/route-path.ts'
 import type { Services } from '#api/http/services.ts'
 import { routes as ownRoutes } from '#api/routes.ts'
+import { readListState } from '#core/catalog/list-state-query.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
@@ -77,7 +78,6 @@ class RestifyServer implements Server {
   readonly #addresses: ClientAddress
   readonly #cors: Cors
   readonly #guard: RequestGuard
-  readonly #exchanges = new WeakMap<Request, Exchange<Services>>()
   readonly #routeOfName = new Map<string, Route<Services>>()
   // Cancels handlers that still wait, when their response can no longer be sent.
   readonly #closing = new AbortController()
@@ -130,7 +130,7 @@ class RestifyServer implements Server {
       return false
     }
     const exchange = this.#exchangeOf(request, response)
-    this.#exchanges.set(request, exchange)
+    Object.assign(request, { [EXCHANGE]: exchange })
     this.#connections.note(request.socket, response)
     response.setHeader('X-Request-Id', exchange.id)
     for (const name in SECURITY_HEADERS) response.setHeader(name, SECURITY_HEADERS[name] as string)
@@ -184,6 +184,11 @@ class RestifyServer implements Server {
   #addRoutes(routes: readonly Route<Services>[], bodyDeadlineMs: number): void {
     const { log, settings } = this.#services
     const { legacyNames } = settings.compatibility
+    const readers = new Map(
+      routes.flatMap((route) =>
+        route.kind === 'endpoint' && route.method === 'GET' && route.params !== undefined ? [[route.path, route]] : [],
+      ),
+    )
     const handlers = openHandlers(this.#services, {
       bodyDeadlineMs,
       // Older clients send parameters that only other servers have.
@@ -191,6 +196,9 @@ class RestifyServer implements Server {
         ? (names) => log.debug({ names: names.slice(0, UNKNOWN_NAMES_MAX) }, 'Ignored unknown query parameters')
         : null,
       takesPageZero: legacyNames,
+      readState: (caller) => readListState(this.#services.database, caller),
+      // Of a member of a list, such as one genre of a series, the route that returns the list.
+      findReader: ({ path }) => readers.get(path) ?? readers.get(path.replace(/\/:\w+$/, '')) ?? null,
     })
     for (const [index, route] of routes.entries()) {
       const handle = this.#step(handlers.compile(route, { draining: this.#draining.signal, closing: this.#closing.signal }))
@@ -240,7 +248,7 @@ class RestifyServer implements Server {
   }
 
   #get(request: Request): Exchange<Services> {
-    const exchange = this.#exchanges.get(request)
+    const { [EXCHANGE]: exchange } = request as { [EXCHANGE]?: Exchange<Services> }
     if (!exchange) throw new Error('A request has reached its handler without an exchange')
     return exchange
   }
@@ -294,6 +302,12 @@ class RestifyServer implements Server {
     await closed
   }
 }
+
+/**
+ * The property of a request that holds its exchange. Not a WeakMap: the fast collections of young objects keep its entries, so that every request
+ * with all its objects would grow old, and only full collections would remove them.
+ */
+const EXCHANGE = Symbol('exchange')
 
 /** In place of an error code: a client requested a tunnel. */
 const CONNECT = 'CONNECT'

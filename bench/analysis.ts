@@ -1,38 +1,52 @@
 /**
  * Scan and analysis of a generated library, end to end over HTTP with the database, compared with a script that does only the
- * unavoidable work with the same libraries on the same cores. `npm run bench:analysis [-- --cbz 400 --documents 40 --rounds 3]`
+ * unavoidable work with the same libraries on the same cores, in turn. `npm run bench:analysis [-- --cbz 400 --documents 40 --rounds 5 --keep FOLDER]`
  */
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { Piscina } from 'piscina'
 import { median } from '#bench/load.ts'
+import { cpuOfChildren, cpuSeconds, type Memory, memoryLine, memoryOf } from '#bench/memory.ts'
 import { scanPage } from '#bench/page-pictures.ts'
+import { machineLoad, ROUNDS_MIN, ratioOf } from '#bench/side-by-side.ts'
 import { verdict } from '#bench/verdict.ts'
 import { buildEpub, textPage } from '#test/support/epub-builder.ts'
 import { buildPdf } from '#test/support/pdf-builder.ts'
-import { awaitScan, startServer } from '#test/support/running-server.ts'
+import { awaitScan, type RunningServer, type ScanState, startServer } from '#test/support/running-server.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 
 const { values } = parseArgs({
   options: {
     cbz: { type: 'string', default: '400' },
     documents: { type: 'string', default: '40' },
-    rounds: { type: 'string', default: '2' },
+    rounds: { type: 'string', default: String(ROUNDS_MIN) },
     folder: { type: 'string', default: tmpdir() },
+    /** Keeps the generated library in this folder, and uses it again. */
+    keep: { type: 'string' },
+    /** Writes profiles of the server into this folder. */
+    prof: { type: 'string' },
   },
 })
-const RATIO_MIN = 0.75
+const RATIO_MIN = 0.85
+const RSS_MB_MAX = 400
 const MB = 1024 * 1024
+const LOOK_MS = 500
+/** Some tenths of a second before the end. */
+const LAST_BOOKS = 12
 const corpusCbr = fileURLToPath(new URL('../../shared/corpus/open/comics/cbr', import.meta.url))
 
 const folder = mkdtempSync(join(values.folder, 'carrel-bench-analysis-'))
-const library = join(folder, 'library')
+const finished = join(values.keep ?? folder, `library-${values.cbz}-${values.documents}`)
+/** Renamed when it is complete, so that an interrupted run leaves nothing that looks whole. */
+const library = existsSync(finished) ? finished : join(values.keep ?? folder, 'library-unfinished')
 
-async function writeLibrary(): Promise<string[]> {
+async function writeLibrary(): Promise<void> {
+  rmSync(library, { recursive: true, force: true })
   // All books share a few dozen pictures: the decoder does real work, and generating them takes little time.
   const pictures: Buffer[] = []
   for (let index = 0; index < 32; index++) pictures.push(await scanPage())
@@ -68,63 +82,103 @@ async function writeLibrary(): Promise<string[]> {
   if (existsSync(corpusCbr)) {
     for (const name of readdirSync(corpusCbr)) if (name.endsWith('.cbr')) copyFileSync(join(corpusCbr, name), join(library, 'cbr', name))
   } else console.log('No corpus beside the repository: the cbr part of this benchmark is skipped.')
-  return readdirSync(library, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
+  renameSync(library, finished)
 }
 
-async function bareSeconds(paths: readonly string[]): Promise<number> {
+const listLibrary = () =>
+  readdirSync(finished, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+
+interface Run {
+  seconds: number
+  /** Of all processes. */
+  cpuSeconds: number
+}
+
+async function runBare(paths: readonly string[]): Promise<Run> {
   const threads = new Piscina({
     filename: new URL('bare-analysis.ts', import.meta.url).href,
     minThreads: availableParallelism(),
     maxThreads: availableParallelism(),
   })
+  const before = cpuSeconds('self')
   const startedAt = performance.now()
   await Promise.all(paths.map((path) => threads.run(path)))
   const seconds = (performance.now() - startedAt) / 1000
+  const used = cpuSeconds('self') - before
   await threads.close()
-  return seconds
+  return { seconds, cpuSeconds: used }
 }
 
-async function carrelSeconds(round: number, expected: number): Promise<{ seconds: number; peakMb: number }> {
-  const server = await startServer({ dataFolder: join(folder, `data-${round}`) })
+/** A request for the state takes six statements: each twentieth of a second, they were a tenth of the CPU time outside the bare work. Often only towards the end. */
+async function awaitEnd(server: RunningServer, libraryId: string): Promise<ScanState> {
+  for (;;) {
+    const { status, pendingAnalysis } = await server.get<ScanState>(`/api/v1/libraries/${libraryId}/scan-status`)
+    if (status === 'completed' && pendingAnalysis < LAST_BOOKS) break
+    await sleep(LOOK_MS)
+  }
+  return await awaitScan(server, libraryId, { analyzed: true, timeoutMs: 1_800_000, pollMs: 50 })
+}
+
+async function runCarrel(round: number, expected: number): Promise<Run & { peakMb: number; memory: Memory; shares: string }> {
+  const flags = values.prof ? { flags: ['--cpu-prof', `--cpu-prof-dir=${values.prof}`] } : {}
+  const server = await startServer({ dataFolder: join(folder, `data-${round}`), ...flags })
   try {
-    const { id } = await server.post<{ id: string }>('/api/v1/libraries', { name: 'Bench', path: library, scanImmediately: false })
+    const { id } = await server.post<{ id: string }>('/api/v1/libraries', { name: 'Bench', path: finished, scanImmediately: false })
+    const used = () => ({ server: cpuSeconds(server.pid), ...cpuOfChildren(server.pid) })
+    const before = used()
     const startedAt = performance.now()
     await server.post(`/api/v1/libraries/${id}/scan`)
-    const state = await awaitScan(server, id, { analyzed: true, timeoutMs: 1_800_000, pollMs: 50 })
+    const state = await awaitEnd(server, id)
     const seconds = (performance.now() - startedAt) / 1000
+    const now = used()
+    const [own, postgres, children] = [now.server - before.server, now.postgres - before.postgres, now.others - before.others]
     const { total } = await server.get<{ total: number }>('/api/v1/books?pageSize=1')
     if (state.status !== 'completed' || total !== expected)
       throw new Error(`${total} books instead of ${expected}: ${JSON.stringify(state)}`)
-    return { seconds, peakMb: server.peakRssMb() }
+    const shares = `server ${own.toFixed(1)}, PostgreSQL ${postgres.toFixed(1)}, other children ${children.toFixed(1)}`
+    return { seconds, cpuSeconds: own + postgres + children, shares, peakMb: server.peakRssMb(), memory: memoryOf(server.pid) }
   } finally {
     await server.stop()
+    rmSync(join(folder, `data-${round}`), { recursive: true, force: true })
   }
 }
 
 try {
-  console.log('Writing the library …')
-  const paths = await writeLibrary()
-  const bytes = paths.reduce((sum, path) => sum + statSync(path).size, 0)
-  console.log(`${paths.length} books, ${(bytes / 1e9).toFixed(1)} GB, ${availableParallelism()} cores`)
-  const bare: number[] = []
-  const carrel: { seconds: number; peakMb: number }[] = []
-  await bareSeconds(paths.slice(0, 20))
-  for (let round = 0; round < Number(values.rounds); round++) {
-    bare.push(await bareSeconds(paths))
-    carrel.push(await carrelSeconds(round, paths.length))
+  if (!existsSync(finished)) {
+    console.log('Writing the library …')
+    await writeLibrary()
   }
-  const seconds = { bare: median(bare), carrel: median(carrel.map((run) => run.seconds)) }
-  const row = (time: number) => ({
-    seconds: Number(time.toFixed(1)),
-    'books/s': Number((paths.length / time).toFixed(1)),
-    'MB/s': Math.round(bytes / 1e6 / time),
-  })
-  console.table({ 'bare work': row(seconds.bare), 'carrel, end to end': row(seconds.carrel) })
-  const ratio = median(bare.map((time, round) => time / (carrel[round] as { seconds: number }).seconds))
-  console.log(`server RSS peak ${Math.max(...carrel.map((run) => run.peakMb)).toFixed(0)} MB`)
+  const paths = listLibrary()
+  const bytes = paths.reduce((sum, path) => sum + statSync(path).size, 0)
+  console.log(`${paths.length} books, ${(bytes / 1e9).toFixed(1)} GB, ${availableParallelism()} cores; ${machineLoad()}`)
+  const bare: Run[] = []
+  const carrel: Awaited<ReturnType<typeof runCarrel>>[] = []
+  // Reads the files into the cache of the system, if they fit there.
+  await runBare(paths)
+  for (let round = 0; round < Number(values.rounds); round++) {
+    bare.push(await runBare(paths))
+    carrel.push(await runCarrel(round, paths.length))
+  }
+  const row = (runs: readonly Run[]) => {
+    const seconds = median(runs.map((run) => run.seconds))
+    return {
+      seconds: Number(seconds.toFixed(1)),
+      'books/s': Number((paths.length / seconds).toFixed(1)),
+      'MB/s': Math.round(bytes / 1e6 / seconds),
+      'CPU seconds': Number(median(runs.map((run) => run.cpuSeconds)).toFixed(1)),
+    }
+  }
+  console.table({ 'bare work': row(bare), 'carrel, end to end': row(carrel) })
+  const rates = (runs: readonly Run[]) => runs.map(({ seconds }) => 1 / seconds)
+  const { ratio, note } = ratioOf(rates(carrel), rates(bare))
+  const peakMb = Math.max(...carrel.map((run) => run.peakMb))
+  const last = carrel.at(-1) as (typeof carrel)[number]
+  console.log(`${note}; CPU seconds of the last round: ${last.shares}; ${machineLoad()}`)
+  console.log(memoryLine(peakMb, last.memory))
   verdict('ratio to the bare rate', ratio, { atLeast: RATIO_MIN })
+  verdict('server RSS peak in MB', peakMb, { atMost: RSS_MB_MAX })
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

@@ -1,151 +1,195 @@
 /**
- * How fast the server returns lists over 100,000 books in 5,000 series, compared with the same statements sent through pg on one connection, with
- * the plan of each. `npm run bench:lists [-- --series 5000 --plans]`
+ * How fast the server returns lists, conditions and searches over a million books in 50,000 series, beside 10,000 books in the same run.
+ * `npm run bench:lists [-- --series 50000 --rounds 5 --keep DIR --only "first page"]`
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { Agent, request } from 'node:http'
+import { loadavg } from 'node:os'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
-import { Client } from 'pg'
-import { FILL_PEOPLE } from '#bench/fill-people.ts'
-import { loadHttp, median } from '#bench/load.ts'
+import { type FilledServer, openFilledServer } from '#bench/lists/filled-server.ts'
+import { readPlans } from '#bench/lists/plans.ts'
+import { median } from '#bench/load.ts'
+import { findLoadClient } from '#bench/load-client.ts'
 import { verdict } from '#bench/verdict.ts'
-import type { Caller } from '#core/account/caller.ts'
-import { ROLE_PERMISSIONS } from '#core/account/permission.ts'
-import { listBooks } from '#core/catalog/book-query.ts'
-import { compileFilter } from '#core/catalog/filter-query.ts'
-import { listSeries } from '#core/catalog/series-query.ts'
-import { closeDatabase, openDatabase } from '#core/database/database.ts'
-import { findRunningUrl } from '#core/database/embedded-postgres.ts'
-import { silentLog } from '#core/foundation/log.ts'
-import { startServer } from '#test/support/running-server.ts'
 
-const { values } = parseArgs({ options: { series: { type: 'string', default: '5000' }, plans: { type: 'boolean', default: false } } })
-const SERIES = Number(values.series)
-const BOOKS = SERIES * 20
+const { values } = parseArgs({
+  options: {
+    series: { type: 'string', default: '50000' },
+    rounds: { type: 'string', default: '5' },
+    keep: { type: 'string' },
+    /** Only cases whose name contains this; the bars of the others are then not checked. */
+    only: { type: 'string' },
+  },
+})
+const ROUNDS = Number(values.rounds)
+const SMALL_SERIES = 500
 const PAGE = 50
-const SECONDS = 3
-const RATIO_MIN = 0.5
-const LAST_PAGE_MAX = 2
-const SEARCH_P99_MS_MAX = 60
-/** For two search documents per book; ten times as long if their time grew with the square of the number. */
-const FILL_SECONDS_MAX = 200
+/** Requests of one case in a round, and of one that takes a second. */
+const REQUESTS = 60
+const LONG_REQUESTS = 3
+const FILL_SECONDS_MAX = 300
 
-/** The summary of every fifth book contains "dragon", that of some twenty "quokka". */
-const FILL = `
-  INSERT INTO libraries (id, name, path) VALUES ('00000000-0000-4000-8000-000000000001', 'Bench', '/bench');
-  INSERT INTO series (library_id, path, title) SELECT '00000000-0000-4000-8000-000000000001', 'series ' || n,
-    (ARRAY['Silent', 'Golden', 'Broken', 'Hidden', 'Last', 'Iron'])[1 + n % 6] || ' ' || (ARRAY['Garden', 'Empire', 'River', 'Mask'])[1 + n / 6 % 4] || ' ' || n
-    FROM generate_series(1, ${SERIES}) n;
-  INSERT INTO books (library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, file_hash, reader_hash, state, page_count, title, number)
-    SELECT s.library_id, s.id, '/bench/' || s.path || '/' || n || '.cbz', n || '.cbz', 'cbz', 1000000 + n, 1, md5(s.path || n) || md5(n || s.path), md5(s.path), 'analyzed',
-      20 + n, 'Chapter ' || n, n FROM series s, generate_series(1, 20) n;
-  INSERT INTO book_metadata (book_id, year, publisher, authors, summary) SELECT b.id, 1980 + row_number() OVER () % 40, 'House ' || row_number() OVER () % 50,
-      jsonb_build_array(jsonb_build_object('name', 'Writer ' || row_number() OVER () % 500, 'role', 'writer')),
-      'A story about people in a city, told in pictures, part ' || b.number || CASE WHEN row_number() OVER () % 5 = 0 THEN ', with a dragon' ELSE '' END
-        || CASE WHEN row_number() OVER () % ${BOOKS / 20} = 0 THEN ' and a quokka' ELSE '' END FROM books b;
-  INSERT INTO genres (name, name_key) SELECT 'Genre ' || n, 'genre ' || n FROM generate_series(1, 20) n;
-  INSERT INTO series_genres SELECT s.id, g.id FROM series s JOIN genres g ON g.name = 'Genre ' || (1 + abs(hashtext(s.path)) % 20);
-  INSERT INTO read_progress (user_id, book_id, current_page, completed) SELECT u.id, b.id, 1, b.number < 4 FROM users u, books b WHERE b.number < 6;
-  ${FILL_PEOPLE}
-  VACUUM ANALYZE;
-`
-const CONDITION = {
+const GENRES = (first: number, second: number) => ({
   allOf: [
-    { anyOf: [{ genre: { operator: 'is', value: 'Genre 3' } }, { genre: { operator: 'is', value: 'Genre 4' } }] },
+    { anyOf: [first, second].map((genre) => ({ genre: { operator: 'is', value: `Genre ${genre}` } })) },
     { not: { allOf: [{ readStatus: { operator: 'is', value: 'read' } }, { pageCount: { operator: 'lt', value: 30 } }] } },
     { title: { operator: 'beginsWith', value: 'chapter' } },
   ],
+})
+
+interface Case {
+  name: string
+  /** The n-th request: another page each time, or the same again. */
+  path: (n: number, books: number) => string
+  body?: (n: number) => object
+  /** `anew`: the catalog is changed before each request, so that nothing is remembered. */
+  how: 'anew' | 'as it is'
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'carrel-bench-lists-'))
-const server = await startServer({ dataFolder: join(folder, 'data') })
+const deep = (share: number) => (n: number, books: number) =>
+  `/api/v1/books?page=${Math.max(1, Math.round((books / PAGE) * share) - (n % 400))}`
+const ALL_CASES: Case[] = [
+  { name: 'books, first page', path: () => '/api/v1/books', how: 'anew' },
+  { name: 'books, first page again', path: () => '/api/v1/books', how: 'as it is' },
+  { name: 'books, middle pages', path: deep(0.6), how: 'as it is' },
+  { name: 'books, last pages', path: deep(1), how: 'as it is' },
+  { name: 'books, middle page, first time', path: deep(0.6), how: 'anew' },
+  {
+    name: 'condition, first time',
+    path: () => '/api/v1/books/list',
+    body: (n) => ({ condition: GENRES((n % 20) + 1, ((n + 7) % 20) + 1) }),
+    how: 'anew',
+  },
+  { name: 'condition again', path: () => '/api/v1/books/list', body: () => ({ condition: GENRES(3, 4) }), how: 'as it is' },
+  { name: 'common word, first time', path: () => '/api/v1/books/list', body: () => ({ fullTextSearch: 'dragon' }), how: 'anew' },
+  { name: 'common word again', path: () => '/api/v1/books/list', body: () => ({ fullTextSearch: 'dragon' }), how: 'as it is' },
+  { name: 'rare word', path: () => '/api/v1/books/list', body: () => ({ fullTextSearch: 'quokka' }), how: 'anew' },
+  { name: 'series with counts', path: () => '/api/v1/series', how: 'anew' },
+]
+const CASES = ALL_CASES.filter(({ name }) => values.only === undefined || name.includes(values.only))
+// One connection, and no decompression: an HTTP client that does more would take as long as the server.
+const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+
+const big = await openFilledServer({ series: Number(values.series), keep: values.keep })
+const small = await openFilledServer({ series: SMALL_SERIES, keep: values.keep })
+const client = findLoadClient()
 try {
-  const url = await findRunningUrl(join(folder, 'data'))
-  if (!url) throw new Error('The database of the server was not found')
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  console.log(`Filling ${BOOKS} books in ${SERIES} series …`)
-  const filledFrom = performance.now()
-  for (const statement of FILL.split(';\n')) if (statement.trim()) await client.query(statement)
-  const fillSeconds = (performance.now() - filledFrom) / 1000
-  const { rows } = await client.query(`SELECT id FROM users LIMIT 1`)
-  const caller: Caller = { userId: rows[0].id, username: 'ada', permissions: new Set(ROLE_PERMISSIONS.admin), via: 'token' }
-
-  const lastPage = BOOKS / PAGE
-  const books =
-    (filter: Parameters<typeof listBooks>[2]['filter'], page = 1) =>
-    (database: Parameters<typeof listBooks>[0]) =>
-      listBooks(database, caller, { filter, sort: null, offset: (page - 1) * PAGE, limit: PAGE })
-  const cases: { name: string; path: string; body?: unknown; read: (database: Parameters<typeof listBooks>[0]) => Promise<unknown> }[] = [
-    { name: 'books, first page', path: '/api/v1/books', read: books({}) },
-    { name: 'books, middle page', path: `/api/v1/books?page=${lastPage / 2}`, read: books({}, lastPage / 2) },
-    { name: 'books, last page', path: `/api/v1/books?page=${lastPage}`, read: books({}, lastPage) },
-    {
-      name: 'condition of three levels',
-      path: '/api/v1/books/list',
-      body: { condition: CONDITION },
-      read: books({ condition: compileFilter(CONDITION, 'books', caller) }),
-    },
-    { name: 'search, common word', path: '/api/v1/books/list', body: { fullTextSearch: 'dragon' }, read: books({ search: 'dragon' }) },
-    { name: 'search, rare word', path: '/api/v1/books/list', body: { fullTextSearch: 'quokka' }, read: books({ search: 'quokka' }) },
-    {
-      name: 'series, unread counts',
-      path: '/api/v1/series',
-      read: (database) => listSeries(database, caller, { filter: {}, sort: null, offset: 0, limit: PAGE }),
-    },
-  ]
-
-  const database = openDatabase({ url, poolMax: 2, log: silentLog })
-  const table: Record<string, Record<string, number>> = {}
-  const plans: string[] = []
-  for (const { name, path, body, read } of cases) {
-    const statements: { sql: string; bindings: unknown[] }[] = []
-    const listen = (query: { sql: string; bindings: unknown[] }) => statements.push(query)
-    database.on('query', listen)
-    await read(database)
-    database.off('query', listen)
-
-    const bare: number[] = []
-    const bareUntil = performance.now() + SECONDS * 1000
-    while (performance.now() < bareUntil) {
-      const at = performance.now()
-      for (const { sql, bindings } of statements) await client.query(sql, bindings)
-      bare.push(performance.now() - at)
-    }
-    const load = await loadHttp({ port: server.port, paths: [path], headers: server.headers, body, connections: 1, seconds: SECONDS })
-    if (load.failures > 0) throw new Error(`${name}: ${load.failures} requests failed`)
-    const bareRate = 1000 / (bare.reduce((sum, ms) => sum + ms, 0) / bare.length)
-    table[name] = {
-      'bare p50 ms': round(median(bare)),
-      'p50 ms': round(load.p50Ms),
-      'p99 ms': round(load.p99Ms),
-      'bare/s': Math.round(bareRate),
-      'per s': Math.round(load.requestsPerSecond),
-      ratio: round(load.requestsPerSecond / bareRate),
-    }
-    for (const { sql, bindings } of statements) {
-      const { rows: plan } = await client.query(`EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) ${sql}`, bindings)
-      const lines = plan.map((row) => Object.values(row)[0] as string)
-      plans.push(`── ${name}\n${(values.plans ? lines : lines.filter((line) => /Scan|Execution Time/.test(line))).join('\n')}`)
-    }
+  console.log(`load of the machine at the beginning: ${loadavg()[0]?.toFixed(2)}; client of the mixed lists: ${client.name}`)
+  const times = new Map<string, number[]>()
+  let sent = 0
+  for (let round = -1; round < ROUNDS; round++)
+    for (const each of CASES)
+      for (const side of [big, small]) {
+        const requests = each.how === 'anew' && /first time/.test(each.name) ? LONG_REQUESTS : REQUESTS
+        for (let n = 0; n < requests; n++) {
+          const ms = await timeOf(side, each, sent++)
+          // The first round fills caches.
+          if (round >= 0) times.set(keyOf(each, side), [...(times.get(keyOf(each, side)) ?? []), ms])
+        }
+      }
+  report(times)
+  if (values.only === undefined) {
+    verdicts(times, await loadMixed())
+    const { rows, scanning } = await readPlans(big)
+    console.table(rows)
+    verdict(`fields of conditions that read all of ${big.books} books from the table (${scanning.join(', ')})`, scanning.length, {
+      atMost: 0,
+    })
   }
-  console.log(plans.join('\n'))
-  console.table(table)
-  const row = (name: string) => table[name] as Record<string, number>
-  const worst = Math.min(...Object.values(table).map(({ ratio }) => ratio as number))
-  verdict('seconds to fill, with all documents of the search', fillSeconds, { atMost: FILL_SECONDS_MAX })
-  verdict('worst ratio to the bare statements', worst, { atLeast: RATIO_MIN })
-  const deep = (row('books, last page')['p50 ms'] as number) / (row('books, first page')['p50 ms'] as number)
-  verdict('last page to first page', deep, { atMost: LAST_PAGE_MAX })
-  const slowest = Math.max(row('search, common word')['p99 ms'] as number, row('search, rare word')['p99 ms'] as number)
-  verdict('p99 of searches in ms', slowest, { atMost: SEARCH_P99_MS_MAX })
-  await closeDatabase(database)
-  await client.end()
+  console.log(`load of the machine at the end: ${loadavg()[0]?.toFixed(2)}; server RSS peak ${big.server.peakRssMb().toFixed(0)} MB`)
+  if (big.fillSeconds !== null) verdict('seconds to fill', big.fillSeconds, { atMost: FILL_SECONDS_MAX })
 } finally {
-  await server.stop()
-  rmSync(folder, { recursive: true, force: true })
+  agent.destroy()
+  client.close()
+  await big.close()
+  await small.close()
+}
+
+async function loadMixed(): Promise<{ perSecond: number; p99: number }[]> {
+  const mixed: { perSecond: number; p99: number }[] = []
+  for (let round = -1; round < ROUNDS; round++) {
+    const load = await client.load(
+      { port: big.server.port, paths: mixedLists(), headers: big.server.headers },
+      { connections: 16, seconds: 3 },
+    )
+    if (load.failures > 0) throw new Error(`${load.failures} mixed lists failed`)
+    if (round >= 0) mixed.push({ perSecond: load.requestsPerSecond, p99: load.p99Ms })
+  }
+  return mixed
+}
+
+/** The first ten pages of lists in several orders, of books and of series. */
+function mixedLists(): string[] {
+  const orders = [
+    '/api/v1/books?',
+    '/api/v1/books?sort=created_at,desc&',
+    '/api/v1/books?sort=release_date,desc&',
+    '/api/v1/series?',
+    '/api/v1/series?sort=date_added,desc&',
+  ]
+  return orders.flatMap((order) => Array.from({ length: 10 }, (_, at) => `${order}page=${at + 1}`))
+}
+
+function keyOf({ name }: Pick<Case, 'name'>, { books }: FilledServer): string {
+  return `${name} ${books}`
+}
+
+async function timeOf(side: FilledServer, { path, body, how }: Case, n: number): Promise<number> {
+  // Any change of the catalog: it need not concern the list.
+  if (how === 'anew') await side.client.query('UPDATE libraries SET name = name')
+  const content = body && JSON.stringify(body(n))
+  const at = performance.now()
+  await new Promise<void>((resolve, reject) => {
+    const type = content === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(content) }
+    const options = { agent, method: content === undefined ? 'GET' : 'POST', headers: { ...side.server.headers, ...type } }
+    const sent = request(`${side.server.url}${path(n, side.books)}`, options, (answer) => {
+      if (answer.statusCode !== 200) reject(new Error(`${path(n, side.books)}: ${answer.statusCode}`))
+      answer.on('end', resolve).resume()
+    })
+    sent.on('error', reject).end(content)
+  })
+  return performance.now() - at
+}
+
+function sorted(times: Map<string, number[]>, name: string, side: FilledServer): number[] {
+  return (times.get(keyOf({ name }, side)) ?? []).toSorted((a, b) => a - b)
+}
+
+function atShare(numbers: readonly number[], share: number): number {
+  return numbers[Math.min(numbers.length - 1, Math.floor(numbers.length * share))] ?? 0
+}
+
+function report(times: Map<string, number[]>): void {
+  const table: Record<string, Record<string, number>> = {}
+  for (const { name } of CASES)
+    for (const side of [big, small]) {
+      const all = sorted(times, name, side)
+      table[`${name}, ${side.books}`] = {
+        'p50 ms': round(median(all)),
+        'p99 ms': round(atShare(all, 0.99)),
+        'least ms': round(all[0] ?? 0),
+      }
+    }
+  console.table(table)
+}
+
+function verdicts(times: Map<string, number[]>, mixed: { perSecond: number; p99: number }[]): void {
+  const p50 = (name: string, side = big) => median(sorted(times, name, side))
+  const p99 = (name: string) => atShare(sorted(times, name, big), 0.99)
+  verdict('first page, p50 in ms', p50('books, first page'), { atMost: 4 })
+  verdict('first page, ratio to that of the small library', p50('books, first page') / p50('books, first page', small), { atMost: 1.5 })
+  verdict('middle pages, p50 in ms', p50('books, middle pages'), { atMost: 12 })
+  verdict('last pages, p50 in ms', p50('books, last pages'), { atMost: 12 })
+  verdict('condition, first time, p50 in ms', p50('condition, first time'), { atMost: 400 })
+  verdict('condition again, p50 in ms', p50('condition again'), { atMost: 15 })
+  verdict('search of a common word, first time, p99 in ms', p99('common word, first time'), { atMost: 300 })
+  verdict('search of a common word again, p99 in ms', p99('common word again'), { atMost: 60 })
+  verdict('search of a rare word, p99 in ms', p99('rare word'), { atMost: 15 })
+  verdict('series with counts, p50 in ms', p50('series with counts'), { atMost: 8 })
+  const rates = mixed.map(({ perSecond }) => perSecond).sort((a, b) => a - b)
+  console.log(`mixed lists over 16 connections: ${rates.map((rate) => Math.round(rate)).join(', ')} a second`)
+  verdict('mixed lists a second', median(rates), { atLeast: 600 })
+  verdict('mixed lists, p99 in ms', median(mixed.map(({ p99 }) => p99)), { atMost: 80 })
 }
 
 function round(value: number): number {

@@ -10,11 +10,15 @@ export interface Load {
   failures: number
 }
 
-/**
- * Sends requests over `connections` keep-alive sockets for `seconds`, one at a time on each. Raw sockets, because a full
- * HTTP client would cost more than the server under test; it reads status and Content-Length and counts the rest.
- */
-export async function loadHttp(options: {
+/** What was counted, before it is summarized. */
+export interface LoadCounts {
+  latenciesMs: number[]
+  seconds: number
+  bytes: number
+  failures: number
+}
+
+interface LoadOptions {
   port: number
   paths: readonly string[]
   headers: Record<string, string>
@@ -22,7 +26,17 @@ export async function loadHttp(options: {
   body?: unknown
   connections: number
   seconds: number
-}): Promise<Load> {
+}
+
+/**
+ * Sends requests over `connections` keep-alive sockets for `seconds`, one at a time on each. Raw sockets, because a full
+ * HTTP client would cost more than the server under test; it reads status and Content-Length and counts the rest.
+ */
+export async function loadHttp(options: LoadOptions): Promise<Load> {
+  return summaryOf([await countLoad(options)])
+}
+
+export async function countLoad(options: LoadOptions): Promise<LoadCounts> {
   const { port, paths, headers, connections, seconds } = options
   const body = options.body === undefined ? '' : JSON.stringify(options.body)
   const method = options.body === undefined ? 'GET' : 'POST'
@@ -83,15 +97,20 @@ export async function loadHttp(options: {
       })
     }),
   )
-  const elapsed = (performance.now() - startedAt) / 1000
-  latencies.sort((a, b) => a - b)
+  return { latenciesMs: latencies, seconds: (performance.now() - startedAt) / 1000, bytes, failures }
+}
+
+/** Of clients that ran at the same time. */
+export function summaryOf(counts: readonly LoadCounts[]): Load {
+  const latencies = counts.flatMap(({ latenciesMs }) => latenciesMs).sort((a, b) => a - b)
   const at = (share: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0
+  const perSecond = (amount: (one: LoadCounts) => number) => counts.reduce((sum, one) => sum + amount(one) / one.seconds, 0)
   return {
-    requestsPerSecond: latencies.length / elapsed,
+    requestsPerSecond: perSecond(({ latenciesMs }) => latenciesMs.length),
     p50Ms: at(0.5),
     p99Ms: at(0.99),
-    bytesPerSecond: bytes / elapsed,
-    failures,
+    bytesPerSecond: perSecond(({ bytes }) => bytes),
+    failures: counts.reduce((sum, { failures }) => sum + failures, 0),
   }
 }
 

@@ -4,10 +4,12 @@ import { CATALOG } from '#migrations/baseline/catalog.ts'
 import { LIBRARIES } from '#migrations/baseline/libraries.ts'
 import { MATCHING } from '#migrations/baseline/matching.ts'
 import { COVERS, METADATA, PEOPLE } from '#migrations/baseline/metadata.ts'
+import { NUMBERS } from '#migrations/baseline/numbers.ts'
 import { PLUGINS } from '#migrations/baseline/plugins.ts'
 import { READING, SHELVES } from '#migrations/baseline/reading.ts'
 import { RECOMMENDATIONS } from '#migrations/baseline/recommendations.ts'
 import { searchSql } from '#migrations/baseline/search.ts'
+import { SERIES_NUMBERS } from '#migrations/baseline/series-numbers.ts'
 import { installWorker, TASKS } from '#migrations/baseline/tasks.ts'
 import { EXPORTS, HEALTH, SETTINGS } from '#migrations/baseline/upkeep.ts'
 
@@ -19,17 +21,17 @@ export async function up(knex: Knex): Promise<void> {
   await knex.raw('CREATE EXTENSION IF NOT EXISTS pg_trgm')
   await installWorker(knex)
   const parts = [ACCOUNTS, LIBRARIES, CATALOG, SHARING, METADATA, PEOPLE, COVERS, searchSql(), READING, SHELVES, TASKS, SETTINGS]
-  for (const part of [...parts, PLUGINS, MATCHING, RECOMMENDATIONS, EXPORTS, HEALTH]) await knex.raw(part)
+  for (const part of [...parts, PLUGINS, MATCHING, RECOMMENDATIONS, EXPORTS, HEALTH, NUMBERS, SERIES_NUMBERS]) await knex.raw(part)
 }
 
 /** Keeps the extension, which other tables of the database may use. */
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     DROP SCHEMA IF EXISTS graphile_worker CASCADE;
-    DROP TABLE IF EXISTS health_probe, series_exports, dismissed_recommendations, recommendations, library_jobs, metadata_applications,
+    DROP TABLE IF EXISTS series_reading_due, series_reading, series_numbers_due, series_numbers, kept_number_changes, kept_numbers, health_probe, series_exports, dismissed_recommendations, recommendations, library_jobs, metadata_applications,
       plugin_failures, plugin_storage, plugin_sign_ins, user_plugins, plugin_credentials, plugin_revocations, plugin_repository_sequences, plugin_repositories, plugin_versions,
       plugins, setting_history, chosen_settings, task_metrics, task_workers, tasks, read_list_books, read_lists, collection_series, collections,
-      series_user_ratings, want_to_read, read_progress, series_search, book_search, cover_orphans, covers, series_people, book_people, people,
+      series_user_ratings, want_to_read, read_progress_removals, read_progress, series_search, book_search, cover_orphans, covers, series_people, book_people, people,
       series_external_ratings, book_external_links, series_external_links, book_external_ids, series_external_ids, series_alternate_titles,
       book_tags, book_genres, series_tags, series_genres, tags, genres, series_metadata, book_metadata, user_sharing_grants, series_sharing_tags,
       sharing_tags, duplicate_groups, book_suspects, book_errors, book_pages, books, series, scanned_folders, scans, libraries, known_devices,
@@ -38,7 +40,9 @@ export async function down(knex: Knex): Promise<void> {
       carrel_series_metadata_changed, carrel_series_metadata_added, carrel_series_changed, carrel_series_added, carrel_book_metadata_changed,
       carrel_book_metadata_added, carrel_book_gone_or_back, carrel_book_changed, carrel_books_added, carrel_refresh_series, carrel_refresh_books,
       carrel_people, carrel_search_query, carrel_document, carrel_words, carrel_fold, carrel_bound_marks, carrel_add_cover_orphans,
-      carrel_book_is_back;
+      carrel_book_released, carrel_book_is_back, carrel_progress_recorded, carrel_progress_begun, carrel_progress_removed,
+      carrel_catalog_changed, carrel_user_changed, carrel_books_counted_added, carrel_books_counted_changed, carrel_books_counted_removed, carrel_series_due, carrel_reading_due,
+      carrel_series_counted_added, carrel_series_counted_changed, carrel_series_counted_removed;
     DROP COLLATION IF EXISTS carrel_natural;
   `)
 }

@@ -14,6 +14,8 @@ interface Drawing {
 /** One page of a PDF. */
 export interface PageDrawing extends Drawing, LibraryFile {
   picture?: undefined
+  /** Another process also describes the document, before it draws. */
+  describes?: true
 }
 
 /** A picture that is not safe to decode in a thread. It is scaled to fit within `width` and `height` pixels, never enlarged. */
@@ -28,7 +30,13 @@ export interface DrawnPage extends Cover {
   incomplete: boolean
 }
 
-export type DrawingOutcome = DrawnPage | { problem: Problem }
+export type DrawingOutcome = (DrawnPage | { problem: Problem }) & {
+  /** See workers/formats/pdf/pdf-description.ts. Absent if it was not requested, or if its process ended before. */
+  description?: Uint8Array<ArrayBuffer>
+}
+
+/** More than a description of a PDF takes: 5,000 sizes of pages and half a million characters, each up to six bytes in JSON. */
+export const DESCRIPTION_BYTES_MAX = 4 * 1024 * 1024
 
 /** Draws a page, here or in another process. Problems of the page or its file are an outcome; a throw is a bug, or an abort. */
 export type DrawPdfPage = (request: DrawingRequest) => Promise<DrawingOutcome>
@@ -45,6 +53,8 @@ export type ToChild =
 /** Messages from a child; the picture is the body of its frame. */
 export type FromChild =
   | { kind: 'ready' }
+  /** The description of the document that is to be drawn is the body of the frame. */
+  | { kind: 'described'; id: number }
   | { kind: 'drawn'; id: number; width: number; height: number; incomplete: boolean }
   | { kind: 'refused'; id: number; problem: Problem }
   | { kind: 'failed'; id: number; message: string }

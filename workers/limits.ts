@@ -25,6 +25,18 @@ export const TOTAL_BYTES_MAX = 64 * GIB
 /** The output of one pass over a RAR: a solid one is extracted whole into the page cache. */
 export const EXTRACT_BYTES_MAX = 8 * GIB
 
+/** Memory for pages of archives while they are sent. */
+export const PAGE_BUFFERS = {
+  /** Sixteen pages of up to 2 MiB: as many as the threads that read files and the sockets of a busy server use at once. More are allocated. */
+  idleBytesMax: 32 * MIB,
+  /** Allocating less than this costs no more than the rest of the page. */
+  bytesMin: 32 * KIB,
+  /** Scans are rarely larger, and reading a larger one takes so long that its memory costs little beside it. */
+  bytesMax: 4 * MIB,
+  /** Somebody who reads turns a page within seconds. */
+  restMs: 15_000,
+}
+
 /**
  * Deflate reaches at most 1032:1, and only bombs do so over a length; a small blank white bitmap page may come near it.
  * So the ratio counts only for entries above `RATIO_FREE_BYTES`.

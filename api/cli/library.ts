@@ -1,9 +1,11 @@
+import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { count, printable } from '#api/cli/library-report.ts'
 import { type OpenedDatabase, withDatabase } from '#api/cli/open-database.ts'
 import { quoted, typed } from '#api/cli/typed.ts'
 import type { Work } from '#api/compose.ts'
+import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { getLibrarySummary, type ListedLibrary, listLibraries } from '#core/ingest/library-progress-query.ts'
 import { absolutePath } from '#core/settings/setting-table.ts'
@@ -17,6 +19,16 @@ export function chooseLibrary(libraries: readonly ListedLibrary[], word: string,
     throw new CommandProblem(`More than one library has the name "${word}": ${found.map((library) => library.id).join(', ')}. Give the id.`)
   const names = libraries.map((library) => library.name)
   throw new CommandProblem(`There is no library "${word}".${didYouMean(word, names)} List all: ${typed('library list')}`)
+}
+
+/** The refusal of a folder, with what to do if it does not exist: the core does not know who can mount its disk. */
+async function withRemedy(refusal: unknown, folder: string): Promise<unknown> {
+  const code = await stat(folder).then(
+    () => null,
+    (error: NodeJS.ErrnoException) => error.code,
+  )
+  if (!(refusal instanceof AppError) || code !== 'ENOENT') return refusal
+  return new CommandProblem(`${printable(folder)} does not exist. Check the path, or mount its disk.`, { cause: refusal })
 }
 
 export const libraryAdd: Command = {
@@ -36,7 +48,10 @@ export const libraryAdd: Command = {
       const work = await openWork({ settings: opened.settings, log, database: opened.database })
       try {
         const dependencies = { database: opened.database, scans: work.scans, rules: work.rules, settings: opened.settings }
-        const { library, created } = await addLibrary(dependencies, { folder, ...(name === undefined ? {} : { name }) })
+        const adding = addLibrary(dependencies, { folder, ...(name === undefined ? {} : { name }) })
+        const { library, created } = await adding.catch(async (refusal: unknown) => {
+          throw await withRemedy(refusal, folder)
+        })
         if (!created) {
           out.line(`The folder ${printable(library.path)} is already the library "${printable(library.name)}".`)
           return 0

@@ -1,6 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import { constants, gzip } from 'node:zlib'
 import type { TSchema } from 'typebox'
 import { type Components, openComponents } from '#api/docs/openapi-components.ts'
 import { EXAMPLES, type Example } from '#api/docs/openapi-examples.ts'
@@ -11,12 +8,9 @@ import { describeResponses } from '#api/docs/openapi-responses.ts'
 import { shareComponents } from '#api/docs/openapi-shared.ts'
 import { TAGS } from '#api/docs/openapi-tags.ts'
 import { AUTH_COOKIE } from '#api/http/authentication.ts'
-import { etagOf } from '#api/http/conditional.ts'
-import { type Route, type StreamReply, streamOf } from '#api/http/endpoint.ts'
+import type { Route } from '#api/http/endpoint.ts'
 import { describedPath } from '#api/http/route-path.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
-
-const compress = promisify(gzip)
 
 /** An OpenAPI 3.1 document as plain JSON. */
 export interface OpenApi extends Json {
@@ -32,17 +26,6 @@ export function describeRoutes(all: readonly Route<never>[]): OpenApi {
   const routes = all.filter(isDescribed)
   const draft = openDraft()
   for (const route of routes) addRoute(draft, route)
-  return documentOf(draft, routes)
-}
-
-/** As {@link describeRoutes}, with turns of the event loop between the routes: all at once take a tenth of a second. */
-async function describeInTurns(all: readonly Route<never>[]): Promise<OpenApi> {
-  const routes = all.filter(isDescribed)
-  const draft = openDraft()
-  for (const route of routes) {
-    addRoute(draft, route)
-    await nextTurn()
-  }
   return documentOf(draft, routes)
 }
 
@@ -86,32 +69,6 @@ function documentOf({ components, paths }: Draft, routes: readonly Route<never>[
         cookie: { type: 'apiKey', in: 'cookie', name: AUTH_COOKIE, description: 'Set by login; for pictures and files.' },
       },
     },
-  }
-}
-
-/** The route of the document, which also describes itself. The document is written and compressed once. */
-export function openApiRoute<Services>(routes: () => readonly Route<Services>[]): Route<Services> {
-  let reply: Promise<StreamReply> | undefined
-  return streamOf<Services>()({
-    path: '/api/openapi.json',
-    summary: 'Get this API as an OpenAPI 3.1 document',
-    tag: 'info',
-    allow: { who: 'public' },
-    mediaTypes: ['application/json'],
-    run: () => (reply ??= writeOnce(routes())),
-  })
-}
-
-/** The route is public and the document has a third of a megabyte, so repeated requests must cost nothing. */
-async function writeOnce(routes: readonly Route<never>[]): Promise<StreamReply> {
-  const bytes = Buffer.from(JSON.stringify(await describeInTurns(routes)))
-  return {
-    kind: 'bytes',
-    bytes,
-    gzipped: await compress(bytes, { level: constants.Z_BEST_COMPRESSION }),
-    mediaType: 'application/json; charset=utf-8',
-    etag: etagOf(bytes),
-    cacheControl: 'no-cache',
   }
 }
 

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
-import passport from 'passport'
+import passport, { type Strategy } from 'passport'
 import custom from 'passport-custom'
 import headerApiKey from 'passport-headerapikey'
 import http from 'passport-http'
+import { framework, reporting } from '#api/http/passport-framework.ts'
 import type { Accounts } from '#core/account/accounts.ts'
 import type { Caller } from '#core/account/caller.ts'
 
@@ -38,11 +39,10 @@ export function openAuthentication(callers: Accounts['callers']): Authentication
 }
 
 class HttpAuthentication implements Authentication {
-  readonly #strategies = new passport.Passport()
-  readonly #addresses = new WeakMap<IncomingMessage, string>()
+  readonly #strategies = new passport.Passport().framework(framework)
 
   constructor(callers: Accounts['callers']) {
-    this.#strategies.use(
+    this.#use(
       'bearer',
       new custom.Strategy((request, done) => {
         const token = bearerOf(request)
@@ -50,11 +50,11 @@ class HttpAuthentication implements Authentication {
         else settle(token.startsWith(KEY_START) ? callers.ofApiKey(token) : callers.ofToken(token, 'token'), done)
       }),
     )
-    this.#strategies.use(
+    this.#use(
       'api-key',
       new headerApiKey.HeaderAPIKeyStrategy({ header: 'X-API-Key', prefix: '' }, false, (key, done) => settle(callers.ofApiKey(key), done)),
     )
-    this.#strategies.use(
+    this.#use(
       'user-header',
       new custom.Strategy((request, done) => {
         const key = userHeaderOf(request)
@@ -62,7 +62,7 @@ class HttpAuthentication implements Authentication {
         else settle(callers.ofApiKey(key), done)
       }),
     )
-    this.#strategies.use(
+    this.#use(
       'cookie',
       new custom.Strategy((request, done) => {
         const token = cookieOf(request)
@@ -70,23 +70,32 @@ class HttpAuthentication implements Authentication {
         else settle(callers.ofToken(token, 'cookie'), done)
       }),
     )
-    this.#strategies.use(
+    this.#use(
       'session',
       new custom.Strategy((request, done) => {
         settle(firstSession(callers, appSessionsOf(request)), done)
       }),
     )
-    this.#strategies.use(
+    this.#use(
       'basic',
       new http.BasicStrategy({ realm: 'Carrel', passReqToCallback: true }, (request, username, _cut, done) => {
         // The strategy cuts a password at its first colon, which RFC 7617 allows in passwords.
         const password = basicPasswordOf(request) ?? ''
         settle(
-          callers.ofBasic({ username, password, address: this.#addresses.get(request) ?? '', device: readCookie(request, DEVICE_COOKIE) }),
+          callers.ofBasic({
+            username,
+            password,
+            address: (request as Addressed)[ADDRESS] ?? '',
+            device: readCookie(request, DEVICE_COOKIE),
+          }),
           done,
         )
       }),
     )
+  }
+
+  #use(name: string, strategy: Strategy): void {
+    this.#strategies.use(name, reporting(strategy))
   }
 
   async findCaller(request: IncomingMessage, accepts: Accepts, address: string): Promise<Caller | null> {
@@ -96,16 +105,20 @@ class HttpAuthentication implements Authentication {
     ]
     // A header is deliberate: the cookie that a browser adds does not replace an invalid header.
     const explicit = hasHeaderCredential(request) ? names.filter((name) => name !== 'cookie' && name !== 'session') : names
-    this.#addresses.set(request, address)
+    ;(request as Addressed)[ADDRESS] = address
     return new Promise((resolve, reject) => {
       const done = (error: unknown, user: unknown) => {
         if (error) reject(error)
         else resolve((user || null) as Caller | null)
       }
-      this.#strategies.authenticate(explicit, { session: false }, done)(request, null, reject)
+      this.#strategies.authenticate(explicit, { session: false }, done)(request)
     })
   }
 }
+
+/** The property of a request that holds the address of its client. Not a WeakMap, see `EXCHANGE` in api/server.ts. */
+const ADDRESS = Symbol('address')
+type Addressed = IncomingMessage & { [ADDRESS]?: string }
 
 function settle(found: Promise<Caller | null>, done: (error: unknown, user?: unknown) => void) {
   found.then((caller) => done(null, caller ?? false), done)

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import { memberText, readExactJson } from '#core/foundation/exact-json.ts'
 import { boundMarks } from '#core/foundation/text.ts'
@@ -9,6 +10,8 @@ export const BODY_BYTES_MAX = 1_048_576
 const VALUES_MAX = 100_000
 /** No valid body nests deeper, and later code may process it recursively. */
 const DEPTH_MAX = 64
+/** The steps of reading a larger one run in turns of the event loop: all of them take some 15 ms for a megabyte. */
+const TURN_BYTES = 256 * 1024
 /** How much of a refused body is still read and discarded, so that the client reads the answer. */
 const DISCARD_BYTES_MAX = 16 * 1_048_576
 const DISCARD_MS_MAX = 10_000
@@ -46,7 +49,7 @@ export async function readJsonBody(
   }
   if (Number(declared ?? 0) > limits.bytesMax) refuseSize(limits.bytesMax)
   const bytes = await collect(request, limits)
-  return bytes.length === 0 ? undefined : parse(bytes, exact, asSent)
+  return bytes.length === 0 ? undefined : await parse(bytes, exact, asSent)
 }
 
 /** Reads a whole body of any kind. @throws payload_too_large, unsupported_media_type, request_timeout, invalid_request (incomplete) */
@@ -104,8 +107,10 @@ function collect(request: IncomingMessage, { bytesMax, deadlineMs }: { bytesMax:
   })
 }
 
-function parse(bytes: Buffer, exact: ReadonlySet<string>, asSent: ReadonlyMap<string, number>): unknown {
+async function parse(bytes: Buffer, exact: ReadonlySet<string>, asSent: ReadonlyMap<string, number>): Promise<unknown> {
+  const isLarge = bytes.length > TURN_BYTES
   refuseDepth(bytes)
+  if (isLarge) await nextTurn()
   let text: string
   let value: unknown
   try {
@@ -116,7 +121,9 @@ function parse(bytes: Buffer, exact: ReadonlySet<string>, asSent: ReadonlyMap<st
       cause,
     })
   }
+  if (isLarge) await nextTurn()
   const checked = checkText(value, { path: '', exact, left: { values: VALUES_MAX } })
+  if (isLarge) await nextTurn()
   if (asSent.size > 0 && typeof checked === 'object' && checked !== null) keepAsSent(checked as Record<string, unknown>, text, asSent)
   return checked
 }

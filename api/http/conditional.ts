@@ -22,7 +22,7 @@ export function checkConditions(headers: IncomingHttpHeaders, validators: Valida
 /** Whether the client expects this version: by If-Match with strong tags or, without it, by If-Unmodified-Since. */
 function isAsExpected(headers: IncomingHttpHeaders, { etag, lastModified }: Validators): boolean {
   const tags = headers['if-match']
-  if (tags !== undefined) return tags.trim() === '*' || readTags(tags).some((tag) => !tag.weak && tag.value === etag)
+  if (tags !== undefined) return expectsTag(tags, (tag) => tag === etag)
   const since = Date.parse(headers['if-unmodified-since'] ?? '')
   return lastModified === undefined || Number.isNaN(since) || wholeSeconds(lastModified) <= since
 }
@@ -30,7 +30,7 @@ function isAsExpected(headers: IncomingHttpHeaders, { etag, lastModified }: Vali
 /** Whether the copy of the client is current: by If-None-Match or, without it, by If-Modified-Since. */
 function isUnmodified(headers: IncomingHttpHeaders, { etag, lastModified }: Validators): boolean {
   const tags = headers['if-none-match']
-  if (tags !== undefined) return tags.trim() === '*' || (etag !== undefined && readTags(tags).some((tag) => tag.value === etag))
+  if (tags !== undefined) return isAnyTag(tags) || (etag !== undefined && readTags(tags).some((tag) => tag.value === etag))
   const since = Date.parse(headers['if-modified-since'] ?? '')
   return lastModified !== undefined && !Number.isNaN(since) && wholeSeconds(lastModified) <= since
 }
@@ -74,6 +74,13 @@ export function readRange(header: string | undefined, size: number): ByteRange |
 function wholeSeconds(date: Date): number {
   return Math.floor(date.getTime() / 1000) * 1000
 }
+
+/** Whether any version fulfills an If-Match header, and no version an If-None-Match header. */
+export const isAnyTag = (tags: string): boolean => tags.trim() === '*'
+
+/** Whether an If-Match header has a strong tag of an expected form, or `*`, which any version fulfills. */
+export const expectsTag = (ifMatch: string, isExpected: (tag: string) => boolean): boolean =>
+  isAnyTag(ifMatch) || readTags(ifMatch).some(({ weak, value }) => !weak && isExpected(value))
 
 function readTags(text: string): { weak: boolean; value: string }[] {
   return [...text.matchAll(/(W\/)?"([^"]*)"/g)].map(([, weak, value = '']) => ({ weak: weak !== undefined, value }))

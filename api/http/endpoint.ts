@@ -6,6 +6,7 @@ import type { ContentReply } from '#api/http/send-content.ts'
 import type { Upload } from '#api/http/upload.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { Permission } from '#core/account/permission.ts'
+import type { ListState } from '#core/catalog/list-state-query.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -55,6 +56,10 @@ export interface Call<Services, C extends Caller | null = Caller> {
   sendAs(mediaType: string): void
   /** Adds a header to the response, such as Set-Cookie or Link. */
   setHeader(name: string, value: string): void
+  /** The state of the catalog before the answer, for routes that depend on it. */
+  listState?: ListState | undefined
+  /** Says that the answer changes with time even if nothing else does, so that it is not remembered. */
+  changesWithTime(): void
 }
 
 type Read<S> = S extends TSchema ? Static<S> : undefined
@@ -98,6 +103,17 @@ export interface Endpoint<
   upload?: { /** What the file is, for OpenAPI. */ description: string /** The error for a request without a form. */; otherwise?: string }
   /** Schema of the success body, for OpenAPI and for the contract tests. */
   reply?: R
+  /**
+   * The answer depends on the request, the caller and the catalog, with what belongs to the caller, and on nothing else (core/catalog/list-state-query.ts):
+   * it is remembered until that changes.
+   */
+  dependsOn?: 'catalog'
+  /** The version of the record that a GET returns, without the caller's progress; an edit of the same path compares it with If-Match. */
+  versionOf?: (reply: Read<R>) => string
+  /** The answer states the time of its request: it has no ETag, which no other answer would have. */
+  statesTime?: true
+  /** Runs before every answer, also before a remembered one. */
+  before?: (call: Call<Services, C>) => Promise<void>
   /** JSON media types of the success body; default `application/json`. */
   mediaTypes?: readonly [string, ...string[]]
   /** The response sets or clears a cookie; for OpenAPI. */
@@ -131,7 +147,11 @@ export type StreamReply =
   | {
       /** Bytes that are expensive to make: `make` is not called when the client's copy is current. */
       kind: 'made'
-      make: () => Promise<{ bytes: Uint8Array; mediaType: string }>
+      make: () => Promise<{
+        bytes: Uint8Array
+        mediaType: string /** Called once, when nothing reads `bytes` any more. */
+        release?: () => void
+      }>
       /** Strong ETag without quotes. */
       etag: string
       cacheControl: string
@@ -187,6 +207,9 @@ export interface Stream<
   query?: Q
   /** Ignores unknown query parameters: services and client apps add their own. */
   takesAnyQuery?: true
+  /** As in Endpoint; for replies of the kind `bytes` with an ETag. */
+  dependsOn?: 'catalog'
+  before?: (call: Call<Services, C>) => Promise<void>
   /** Media types of the response, for OpenAPI; empty for a redirect. */
   mediaTypes: string[]
   /** Schema of a JSON body, for OpenAPI. */
@@ -230,3 +253,9 @@ export function streamOf<Services>() {
 /** Any route. Only public ones may receive no caller, see api/http/handler.ts. */
 // biome-ignore lint/suspicious/noExplicitAny: one array contains routes of every shape; endpointOf() or streamOf() checked each
 export type Route<Services> = Endpoint<Services, any, any, any, any> | Stream<Services, any, any>
+
+/** Any route that answers with JSON. */
+export type AnyEndpoint<Services> = Extract<Route<Services>, { kind: 'endpoint' }>
+
+/** Any route that answers with bytes. */
+export type AnyStream<Services> = Extract<Route<Services>, { kind: 'stream' }>

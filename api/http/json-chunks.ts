@@ -9,6 +9,10 @@ const PIECE_LENGTH = 8 * 1024
 /** The answer, its `data`, and the records in it. */
 const DEPTH_MAX = 2
 
+/** Longer answers are written in parts: a turn of the event loop for each costs more than writing a short one. */
+const SHORT_VALUES_MAX = 4_000
+const SHORT_CHARACTERS_MAX = 128 * 1024
+
 /** A list that is read while it is written. */
 class StreamedList {
   readonly parts: () => AsyncIterable<readonly unknown[]>
@@ -48,6 +52,10 @@ export async function* jsonChunks(value: unknown): AsyncGenerator<Buffer> {
   }
   if (text !== '') yield Buffer.from(text)
 }
+
+/** A value as JSON, if that takes less than a millisecond; else null. */
+export const shortJson = (value: unknown): Buffer | null =>
+  isShort(value, { values: SHORT_VALUES_MAX, characters: SHORT_CHARACTERS_MAX }) ? Buffer.from(written(value)) : null
 
 async function* piecesOf(value: unknown, depth: number): AsyncGenerator<string> {
   if (value instanceof StreamedList) yield* listPieces(value)
@@ -90,6 +98,23 @@ async function* listPieces(list: StreamedList): AsyncGenerator<string> {
     }
   }
   yield opening === '[' ? '[]' : ']'
+}
+
+/** Whether a value and all that it contains are within what is left. Stops at the first that is too much. */
+function isShort(value: unknown, left: { values: number; characters: number }): boolean {
+  left.values--
+  if (typeof value === 'string') left.characters -= value.length
+  if (left.values < 0 || left.characters < 0 || value instanceof StreamedList) return false
+  if (typeof value !== 'object' || value === null) return true
+  if (Array.isArray(value)) {
+    for (const member of value) if (!isShort(member, left)) return false
+    return true
+  }
+  for (const name in value) {
+    left.characters -= name.length
+    if (!isShort((value as Record<string, unknown>)[name], left)) return false
+  }
+  return true
 }
 
 /** Undefined occurs in lists only, where JSON has null. */

@@ -42,8 +42,12 @@ export async function sendStream(response: ServerResponse, reply: Exclude<Stream
 
 async function sendMade(response: ServerResponse, { make, ...rest }: Extract<StreamReply, { kind: 'made' }>): Promise<void> {
   // Headers are set after making it: an error must not carry the ETag and lifetime of a picture.
-  const made = checkConditions(response.req.headers, rest) === 'send' ? await make() : NOTHING_MADE
-  if (!response.destroyed) await sendBytes(response, { ...rest, ...made, kind: 'bytes' })
+  const isWanted = checkConditions(response.req.headers, rest) === 'send'
+  const { bytes, mediaType, release }: Awaited<ReturnType<typeof make>> = isWanted ? await make() : NOTHING_MADE
+  // The close event of a response comes after its last byte has left, or after its socket has closed. It has come already if `destroyed`.
+  if (response.destroyed) return release?.()
+  if (release) response.once('close', release)
+  await sendBytes(response, { ...rest, kind: 'bytes', bytes, mediaType })
 }
 
 /** Never sent: the conditions end in 304 or 412. */

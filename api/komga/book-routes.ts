@@ -29,6 +29,7 @@ export const komgaBookRoutes = [
   komgaEndpoint({
     method: 'GET',
     path: '/api/v1/books',
+    dependsOn: 'catalog',
     summary: 'List books',
     who: 'books-read',
     query,
@@ -38,6 +39,7 @@ export const komgaBookRoutes = [
   komgaEndpoint({
     method: 'POST',
     path: '/api/v1/books/list',
+    dependsOn: 'catalog',
     summary: 'List books by a condition',
     who: 'books-read',
     query: Type.Object(pageQuery),
@@ -45,8 +47,9 @@ export const komgaBookRoutes = [
     body: SearchBody,
     reply: Page,
     run: async (call, { query, body }) => {
-      const seen = { deleted: false }
+      const seen = { deleted: false, now: false }
       const condition = body.condition != null ? readKomgaCondition(body.condition, 'books', seen) : undefined
+      if (seen.now) call.changesWithTime()
       const filter = {
         search: readSearch(body.fullTextSearch),
         includeDeleted: seen.deleted,
@@ -58,6 +61,7 @@ export const komgaBookRoutes = [
   komgaEndpoint({
     method: 'GET',
     path: '/api/v1/books/latest',
+    dependsOn: 'catalog',
     summary: 'Recently added books, the newest first',
     who: 'books-read',
     query,
@@ -68,6 +72,7 @@ export const komgaBookRoutes = [
   komgaEndpoint({
     method: 'GET',
     path: '/api/v1/books/ondeck',
+    dependsOn: 'catalog',
     summary: 'On deck: the next book of every series of which I have completed a book and am reading none',
     who: 'books-read',
     query: Type.Object({ ...pageQuery, library_id: bookFilterQuery.library_id, deleted: bookFilterQuery.deleted }),

@@ -88,6 +88,9 @@ const is = (field: string, value: string): OwnCondition => ({ [field]: { operato
 /** `P7D`, `PT36H`: days, hours, minutes and seconds. */
 const DURATION = /^P(?:(\d{1,6})D)?(?:T(?:(\d{1,8})H)?(?:(\d{1,9})M)?(?:(\d{1,10})(?:\.\d+)?S)?)?$/
 
+/** Compare with the present time. */
+const RELATIVE = new Set(['isinthelast', 'isnotinthelast'])
+
 const withoutZone = (time: string) => (time.endsWith(']') && time.includes('[') ? time.slice(0, time.indexOf('[')) : time)
 
 const date =
@@ -101,7 +104,7 @@ const date =
       const value = typeof given.dateTime === 'string' ? withoutZone(given.dateTime) : given.dateTime
       return { [field]: { operator, value } }
     }
-    if (operator !== 'isinthelast' && operator !== 'isnotinthelast') unknownOperator(given)
+    if (!RELATIVE.has(operator)) unknownOperator(given)
     const match = typeof given.duration === 'string' ? DURATION.exec(given.duration) : null
     if (!match) refuseAt(`${path}/duration`, 'must be a time such as P7D or PT36H')
     const [days = 0, hours = 0, minutes = 0, seconds = 0] = match.slice(1).map((part) => Number(part ?? 0))
@@ -198,12 +201,18 @@ const FIELDS: Record<Target, Record<string, Translate>> = {
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
+interface Seen {
+  deleted: boolean
+  now: boolean
+}
+
 /**
  * Reads a condition as Komga writes it. Several members of one object must all hold.
  * @param seen.deleted is set if the condition mentions `deleted`; only then may a list contain deleted books
+ * @param seen.now is set if it compares with the present time
  * @throws invalid_request with the path of an unknown member, operator or value
  */
-export function readKomgaCondition(given: unknown, target: Target, seen: { deleted: boolean } = { deleted: false }): OwnCondition {
+export function readKomgaCondition(given: unknown, target: Target, seen: Seen = { deleted: false, now: false }): OwnCondition {
   const fields = FIELDS[target]
   return read(given, '/condition')
 
@@ -225,7 +234,9 @@ export function readKomgaCondition(given: unknown, target: Target, seen: { delet
     if (!translate) refuseAt(path, `is no field to filter by; there are ${Object.keys(fields).join(', ')}, and allOf, anyOf`)
     if (key === 'deleted') seen.deleted = true
     if (!isObject(member) || typeof member['operator'] !== 'string') refuseAt(path, 'must be an object with an operator')
-    const { operator, value, dateTime, duration } = member
-    return translate({ operator: (operator as string).toLowerCase(), value, dateTime, duration, path })
+    const { value, dateTime, duration } = member
+    const operator = member['operator'].toLowerCase()
+    if (RELATIVE.has(operator)) seen.now = true
+    return translate({ operator, value, dateTime, duration, path })
   }
 }

@@ -5,9 +5,12 @@ import { type PageRequest, pageOf, readWindow, type Window } from '#api/komga/pa
 import { type KomgaSeries, komgaSeries } from '#api/komga/series-view.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { listBookDetails } from '#core/catalog/book-detail-query.ts'
-import { type BookFilter, type BookSort, getBook, listBooksByIds, listIdsOfBooks } from '#core/catalog/book-query.ts'
+import { type BookFilter, getBook, listBooksByIds, listIdsOfBooks } from '#core/catalog/book-query.ts'
+import type { BookSort } from '#core/catalog/book-sort-query.ts'
+import type { ListState } from '#core/catalog/list-state-query.ts'
 import { listSeriesDetails } from '#core/catalog/series-detail-query.ts'
-import { getSeries, listIdsOfSeries, readSeriesRecords, type SeriesFilter, type SeriesSort } from '#core/catalog/series-query.ts'
+import { getSeries, listIdsOfSeries, readSeriesRecords, type SeriesFilter } from '#core/catalog/series-query.ts'
+import type { SeriesSort } from '#core/catalog/series-sort-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
 type Services = Needs<'database'>
@@ -16,6 +19,8 @@ type Services = Needs<'database'>
 export interface Call<Named = Services> {
   services: Named
   caller: Caller
+  listState?: ListState | undefined
+  changesWithTime(): void
 }
 
 /** Records that are read and written at once: one may have 100 KB, and the server answers other requests in between. */
@@ -64,14 +69,18 @@ export const answerSeriesIds = (call: Call, window: Window, found: { ids: readon
 export async function answerBooks(call: Call, request: PageRequest, list: { filter: BookFilter; sort: BookSort | null }) {
   const window = readWindow(request)
   const { offset, limit } = window
-  return await answerBookIds(call, window, await listIdsOfBooks(call.services.database, call.caller, { ...list, offset, limit }))
+  if (list.sort?.field === 'shuffled') call.changesWithTime()
+  const wanted = { ...list, offset, limit, state: call.listState }
+  return await answerBookIds(call, window, await listIdsOfBooks(call.services.database, call.caller, wanted))
 }
 
 /** A list of series by the query that our own lists use. */
 export async function answerSeries(call: Call, request: PageRequest, list: { filter: SeriesFilter; sort: SeriesSort | null }) {
   const window = readWindow(request)
   const { offset, limit } = window
-  return await answerSeriesIds(call, window, await listIdsOfSeries(call.services.database, call.caller, { ...list, offset, limit }))
+  if (list.sort?.field === 'shuffled') call.changesWithTime()
+  const wanted = { ...list, offset, limit, state: call.listState }
+  return await answerSeriesIds(call, window, await listIdsOfSeries(call.services.database, call.caller, wanted))
 }
 
 /** One book. @throws not_found when there is none or the caller may not see it */

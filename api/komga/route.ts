@@ -51,10 +51,8 @@ export function komgaEndpointOf<Services>() {
     return endpointOf<Services & SessionServices>()<W, P, Q, B, R>({
       ...(route as Omit<Endpoint<Services & SessionServices, P, Q, B, R, CallerOf<W>>, 'kind' | 'tag' | 'allow' | 'run'>),
       ...common(given),
-      run: async (call, input) => {
-        if (!given.keepsSession) await startAppSession(call)
-        return await run(call, input)
-      },
+      ...(!given.keepsSession && { before: startAppSession }),
+      run,
     })
   }
 }
@@ -68,10 +66,8 @@ export function komgaStreamOf<Services>() {
     return streamOf<Services & SessionServices>()<W, P, Q>({
       ...(route as Omit<Stream<Services & SessionServices, P, Q, CallerOf<W>>, 'kind' | 'method' | 'tag' | 'allow' | 'run'>),
       ...common(given),
-      run: async (call, input) => {
-        await startAppSession(call)
-        return await run(call, input)
-      },
+      before: startAppSession,
+      run,
     })
   }
 }

@@ -12,7 +12,8 @@ import { readKomgaSeriesSort, readOrderInSeries } from '#api/komga/sort.ts'
 import { seriesArchive } from '#api/views/series-archive.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
-import { getSeries, listAlphabeticalGroups, type SeriesFilter, type SeriesSort } from '#core/catalog/series-query.ts'
+import { getSeries, listAlphabeticalGroups, type SeriesFilter } from '#core/catalog/series-query.ts'
+import type { SeriesSort } from '#core/catalog/series-sort-query.ts'
 import { FreeJson, Nullable, Uuid } from '#core/foundation/schema.ts'
 
 type Services = Needs<'database' | 'seriesDownloads' | 'settings'>
@@ -33,10 +34,10 @@ const Page = PageOf(KomgaSeries)
 
 /** The filter in the body of a list request. */
 function readBody(call: Call, { condition, fullTextSearch }: Static<typeof SearchBody>): SeriesFilter {
-  return {
-    search: readSearch(fullTextSearch),
-    ...(condition != null && { condition: compileFilter(readKomgaCondition(condition, 'series'), 'series', call.caller) }),
-  }
+  const seen = { deleted: false, now: false }
+  const own = condition != null ? readKomgaCondition(condition, 'series', seen) : undefined
+  if (seen.now) call.changesWithTime()
+  return { search: readSearch(fullTextSearch), ...(own && { condition: compileFilter(own, 'series', call.caller) }) }
 }
 
 /** Lists by date, the latest first. */
@@ -50,6 +51,7 @@ export const komgaSeriesRoutes = [
   komgaEndpoint({
     method: 'GET',
     path: '/api/v1/series',
+    dependsOn: 'catalog',
     summary: 'List series',
     who: 'series-read',
     query,
@@ -60,6 +62,7 @@ export const komgaSeriesRoutes = [
   komgaEndpoint({
     method: 'POST',
     path: '/api/v1/series/list',
+    dependsOn: 'catalog',
     summary: 'List series by a condition',
     who: 'series-read',
     query: Type.Object(pageQuery),
@@ -71,6 +74,7 @@ export const komgaSeriesRoutes = [
   komgaEndpoint({
     method: 'POST',
     path: '/api/v1/series/list/alphabetical-groups',
+    dependsOn: 'catalog',
     summary: 'How many series of a list begin with each letter',
     who: 'series-read',
     bodyOptional: true,
@@ -81,6 +85,7 @@ export const komgaSeriesRoutes = [
   komgaEndpoint({
     method: 'GET',
     path: '/api/v1/series/alphabetical-groups',
+    dependsOn: 'catalog',
     summary: 'How many series begin with each letter',
     who: 'series-read',
     query: Type.Object(seriesFilterQuery),
@@ -91,6 +96,7 @@ export const komgaSeriesRoutes = [
     komgaEndpoint({
       method: 'GET',
       path: `/api/v1/series/${name}`,
+      dependsOn: 'catalog',
       summary,
       who: 'series-read',
       query,
@@ -110,6 +116,7 @@ export const komgaSeriesRoutes = [
   komgaEndpoint({
     method: 'GET',
     path: '/api/v1/series/:seriesId/books',
+    dependsOn: 'catalog',
     summary: 'The books of a series, in reading order',
     who: 'books-read',
     params,

@@ -1,5 +1,5 @@
-import type { BookSort } from '#core/catalog/book-query.ts'
-import type { SeriesSort } from '#core/catalog/series-query.ts'
+import type { BookSort } from '#core/catalog/book-sort-query.ts'
+import type { SeriesSort } from '#core/catalog/series-sort-query.ts'
 
 const DATES = {
   created: 'created',

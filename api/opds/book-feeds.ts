@@ -13,7 +13,8 @@ import { publicationsOf } from '#api/opds/publication.ts'
 import { seriesEntry } from '#api/opds/series-feeds.ts'
 import { progressUserId } from '#core/account/caller.ts'
 import type { Book } from '#core/catalog/book.ts'
-import { type BookFilter, type BookSort, listBooks, listOnDeck } from '#core/catalog/book-query.ts'
+import { type BookFilter, listBooks, listOnDeck } from '#core/catalog/book-query.ts'
+import type { BookSort } from '#core/catalog/book-sort-query.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
 import { type LibraryName, listLibraryNames } from '#core/catalog/library-name-query.ts'
 import { readSearch } from '#core/catalog/search-query.ts'
@@ -136,7 +137,12 @@ export async function allBooksFeed(call: CatalogCall, request: BookFeedQuery): P
     ...{ id: 'urn:carrel:books', title: 'Books', path: '/books', byLibrary: true, byReadStatus: true },
     defaultSort: { name: 'title', title: SORTS.title.title },
     list: (window) =>
-      listBooks(call.services.database, call.caller, { filter: filterOf(call, request), sort: sortOf(request, 'title'), ...window }),
+      listBooks(call.services.database, call.caller, {
+        filter: filterOf(call, request),
+        sort: sortOf(request, 'title'),
+        ...window,
+        state: call.listState,
+      }),
   })
 }
 
@@ -148,7 +154,8 @@ export async function seriesBooksFeed(call: CatalogCall, request: BookFeedQuery,
     ...{ id: `urn:uuid:${series.id}`, title: series.title, path: `/series/${series.id}`, byReadStatus: true, isSeries: true },
     up: { path: '/series', kind: 'navigation' },
     defaultSort: { name: 'series', title: 'Reading order' },
-    list: (window) => listBooks(call.services.database, call.caller, { filter, sort: sortOf(request, 'series'), ...window }),
+    list: (window) =>
+      listBooks(call.services.database, call.caller, { filter, sort: sortOf(request, 'series'), ...window, state: call.listState }),
   })
 }
 
@@ -176,7 +183,13 @@ export async function inProgressFeed(call: CatalogCall, request: BookFeedQuery):
   const filter: BookFilter = { libraryId: request.libraryId, reading: 'unfinished' }
   return await bookFeed(call, request, {
     ...{ id: 'urn:carrel:in-progress', title: 'In progress', path: '/in-progress', byLibrary: true },
-    list: (window) => listBooks(call.services.database, call.caller, { filter, sort: { field: 'read', direction: 'desc' }, ...window }),
+    list: (window) =>
+      listBooks(call.services.database, call.caller, {
+        filter,
+        sort: { field: 'read', direction: 'desc' },
+        ...window,
+        state: call.listState,
+      }),
   })
 }
 
@@ -184,7 +197,12 @@ export async function recentlyAddedFeed(call: CatalogCall, request: BookFeedQuer
   return await bookFeed(call, request, {
     ...{ id: 'urn:carrel:recently-added', title: 'Recently added', path: '/recently-added', byLibrary: true, byReadStatus: true },
     list: (window) =>
-      listBooks(call.services.database, call.caller, { filter: filterOf(call, request), sort: SORTS.added.sort, ...window }),
+      listBooks(call.services.database, call.caller, {
+        filter: filterOf(call, request),
+        sort: SORTS.added.sort,
+        ...window,
+        state: call.listState,
+      }),
   })
 }
 
@@ -194,7 +212,9 @@ export async function searchFeed(call: CatalogCall, request: PagingQuery & { que
   const search = readSearch(request.query)
   const query = { query: request.query }
   const list = async (window: Window) =>
-    search === null ? { items: [], total: 0 } : await listBooks(database, call.caller, { filter: { search }, sort: null, ...window })
+    search === null
+      ? { items: [], total: 0 }
+      : await listBooks(database, call.caller, { filter: { search }, sort: null, ...window, state: call.listState })
   const { query: _, ...paging } = request
   const isShown = call.hasGroups && search !== null && windowOf(request).page === 1
   const [feed, series] = await Promise.all([

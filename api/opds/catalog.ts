@@ -4,6 +4,7 @@ import { pageQuery, readPage } from '#api/http/pagination.ts'
 import type { Needs } from '#api/http/services.ts'
 import type { Feed, Place } from '#api/opds/feed-model.ts'
 import type { Caller } from '#core/account/caller.ts'
+import type { ListState } from '#core/catalog/list-state-query.ts'
 import { OneOf, Uuid } from '#core/foundation/schema.ts'
 
 type Services = Needs<'database' | 'recommendations' | 'settings'>
@@ -12,6 +13,8 @@ type Services = Needs<'database' | 'recommendations' | 'settings'>
 export interface CatalogCall {
   services: Services
   caller: Caller
+  /** The state of the catalog before the feed; undefined for feeds that show more than the catalog. */
+  listState?: ListState | undefined
   /** Whether to build groups: OPDS 2.0 shows them, OPDS 1.2 cannot, so nothing is read for them there. */
   hasGroups: boolean
 }

@@ -58,6 +58,8 @@ interface FeedRoute<P extends TSchema, Q extends TSchema> {
   who: Permission
   params?: P
   query: Q
+  /** The feed shows more than the catalog. */
+  dependsOnMore?: true
   build(call: CatalogCall, query: Static<Q>, params: Static<P>): Promise<Feed>
 }
 
@@ -69,11 +71,13 @@ function feed<Q extends TSchema, P extends TSchema = typeof NoQuery>(about: Feed
       tag,
       allow: { who: about.who, basic: true },
       mount: opdsMount,
+      ...(!about.dependsOnMore && { dependsOn: 'catalog' as const }),
       ...(about.params && { params: about.params as TSchema }),
       query: about.query as TSchema,
       mediaTypes: [...feedTypes],
       run: async (call: Call<Services>, input: { params: unknown; query: unknown }): Promise<StreamReply> => {
-        const catalog = { services: call.services, caller: call.caller, hasGroups }
+        const { services, caller, listState } = call
+        const catalog = { services, caller, listState, hasGroups }
         return documentReply(write(await about.build(catalog, input.query as Static<Q>, input.params as Static<P>)))
       },
     }),
@@ -97,7 +101,14 @@ const oneBook: Route<Services>[] = VERSIONS.map(({ name, tag, root, writeOne, en
 export const opdsRoutes: readonly Route<Services>[] = [
   ...resourceRoutes,
   ...readingHereRoutes,
-  ...feed({ path: '', summary: 'Get the root of the catalog', who: 'books-read', query: NoQuery, build: (call) => rootFeed(call) }),
+  ...feed({
+    path: '',
+    summary: 'Get the root of the catalog',
+    who: 'books-read',
+    query: NoQuery,
+    dependsOnMore: true,
+    build: (call) => rootFeed(call),
+  }),
   ...feed({ path: '/libraries', summary: 'List libraries by name', who: 'libraries-read', query: PagingQuery, build: librariesFeed }),
   ...feed({
     ...{ path: '/libraries/:libraryId', summary: 'List the series of a library by name', who: 'series-read', query: PagingQuery },
@@ -152,7 +163,7 @@ export const opdsRoutes: readonly Route<Services>[] = [
   }),
   ...feed({
     ...{ path: '/recommended', summary: 'List series of this library that a plugin recommends to me', who: 'series-read' },
-    ...{ query: PagingQuery, build: recommendedFeed },
+    ...{ query: PagingQuery, dependsOnMore: true, build: recommendedFeed },
   }),
   ...feed({ path: '/genres', summary: 'List genres by name', who: 'series-read', query: PagingQuery, build: genresFeed }),
   ...feed({ path: '/publishers', summary: 'List publishers by name', who: 'series-read', query: PagingQuery, build: publishersFeed }),

@@ -42,9 +42,9 @@ async function seriesFeed(request: PagingQuery, { id, title, path, query, up = R
 }
 
 const listing =
-  ({ services, caller }: CatalogCall, filter: SeriesFilter): SeriesList['list'] =>
+  ({ services, caller, listState: state }: CatalogCall, filter: SeriesFilter): SeriesList['list'] =>
   (window) =>
-    listSeries(services.database, caller, { filter, sort: null, ...window })
+    listSeries(services.database, caller, { filter, sort: null, ...window, state })
 
 /** All series, or those of a genre or publisher. */
 export async function allSeriesFeed(call: CatalogCall, request: PagingQuery & { genre?: string; publisher?: string }): Promise<Feed> {

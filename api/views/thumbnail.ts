@@ -46,7 +46,10 @@ export async function seriesThumbnail(
 }
 
 function replyOf(cover: FoundCover, { placeholder = true }: CoverOptions): StreamReply {
-  if (!('missing' in cover)) return { kind: 'file', ...cover, mediaType: 'image/jpeg', cacheControl: CHECKED_COVER }
+  if (!('missing' in cover)) {
+    const { bytes, etag, modifiedAt: lastModified } = cover
+    return { kind: 'bytes', bytes, etag, lastModified, mediaType: 'image/jpeg', cacheControl: CHECKED_COVER }
+  }
   if (!placeholder) refuse('not_found', cover.missing)
   return { kind: 'bytes', bytes: PLACEHOLDER_COVER, mediaType: 'image/jpeg', etag: PLACEHOLDER_ETAG, cacheControl: UNTIL_COVER }
 }

@@ -66,8 +66,6 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
 
 class CachedAuthenticator implements Authenticator {
   readonly #options: AuthenticatorOptions
-  // The credential of each caller: private to this file.
-  readonly #credentials = new WeakMap<Caller, SessionCredential>()
   readonly #sessions
   readonly #keys
   // E-readers send name and password with every request, and checking one costs 20 ms of a core: verified ones are cached
@@ -83,18 +81,23 @@ class CachedAuthenticator implements Authenticator {
 
   constructor(options: AuthenticatorOptions) {
     this.#options = options
-    this.#sessions = openFreshCache<User>({
+    // Permissions are computed here, because every request needs them.
+    this.#sessions = openFreshCache<{ user: User; permissions: ReadonlySet<Permission> }>({
       max: REMEMBERED_MAX,
       freshMs: FRESH_MS,
-      load: (key) => {
+      load: async (key) => {
         const [sessionId = '', userId = ''] = key.split(' ')
-        return findSessionUser(options.database, { sessionId, userId })
+        const user = await findSessionUser(options.database, { sessionId, userId })
+        return user && { user, permissions: permissionsOf(user) }
       },
     })
-    this.#keys = openFreshCache<ApiKeyProof>({
+    this.#keys = openFreshCache<ApiKeyProof & { permissions: ReadonlySet<Permission> }>({
       max: REMEMBERED_MAX,
       freshMs: FRESH_MS,
-      load: (keyPrefix) => findApiKeyByPrefix(options.database, keyPrefix),
+      load: async (keyPrefix) => {
+        const proof = await findApiKeyByPrefix(options.database, keyPrefix)
+        return proof && { ...proof, permissions: narrowed(proof.user, proof.key) }
+      },
     })
   }
 
@@ -108,9 +111,10 @@ class CachedAuthenticator implements Authenticator {
     if (!isGood(proof.key) || !user.isActive) return null
     this.#goodKeys.set(prefix, true)
     if (this.#uses.size < USES_MAX || this.#uses.has(proof.key.id)) this.#uses.set(proof.key.id, new Date())
-    const caller = callerOf(user, narrowed(user, proof.key), via)
-    this.#credentials.set(caller, { userId: user.id, passwordHash: null, apiKeyId: proof.key.id })
-    return caller
+    return {
+      ...callerOf(user, proof.permissions, via),
+      [CREDENTIAL]: { userId: user.id, passwordHash: null, apiKeyId: proof.key.id },
+    } as Caller
   }
 
   async #checkBasic(username: string, password: string, client: ClientDevice): Promise<BasicProof | null> {
@@ -152,9 +156,9 @@ class CachedAuthenticator implements Authenticator {
   async ofToken(token: string, via: 'token' | 'cookie'): Promise<Caller | null> {
     const claims = await this.#options.tokens.verify(token)
     if (claims === null) return null
-    const user = await this.#sessions.get(`${claims.sessionId} ${claims.userId}`)
-    if (user === null || !user.isActive) return null
-    return { ...callerOf(user, permissionsOf(user), via), sessionId: claims.sessionId }
+    const session = await this.#sessions.get(`${claims.sessionId} ${claims.userId}`)
+    if (session === null || !session.user.isActive) return null
+    return { ...callerOf(session.user, session.permissions, via), sessionId: claims.sessionId }
   }
 
   ofApiKey(key: string): Promise<Caller | null> {
@@ -180,9 +184,8 @@ class CachedAuthenticator implements Authenticator {
     const isFresh = known !== undefined && known.freshUntil > performance.now()
     const proof = isFresh ? known : await this.#proveBasic(id, { username, password, client: { address, device } })
     if (proof === null || !proof.user.isActive) return null
-    const caller = callerOf(proof.user, permissionsOf(proof.user), 'basic')
-    this.#credentials.set(caller, { userId: proof.user.id, passwordHash: proof.passwordHash, apiKeyId: null })
-    return caller
+    const credential = { userId: proof.user.id, passwordHash: proof.passwordHash, apiKeyId: null }
+    return { ...callerOf(proof.user, permissionsOf(proof.user), 'basic'), [CREDENTIAL]: credential } as Caller
   }
 
   async ofAppSession(token: string): Promise<Caller | null> {
@@ -194,7 +197,7 @@ class CachedAuthenticator implements Authenticator {
   }
 
   async beginAppSession(caller: Caller, { remembered }: { remembered: boolean }): Promise<AppSession | null> {
-    const credential = this.#credentials.get(caller)
+    const { [CREDENTIAL]: credential } = caller as { [CREDENTIAL]?: SessionCredential }
     return credential === undefined ? null : await this.#options.appSessions.begin(credential, remembered)
   }
 
@@ -207,7 +210,7 @@ class CachedAuthenticator implements Authenticator {
     this.#generation++
     this.#checks.forget()
     const isMeant = (user: User) => userId === undefined || user.id === userId
-    this.#sessions.forget(isMeant)
+    this.#sessions.forget(({ user }) => isMeant(user))
     this.#keys.forget(({ user }) => isMeant(user))
     for (const [id, { user }] of this.#basics) if (isMeant(user)) this.#basics.delete(id)
     this.#options.appSessions.forget(userId)
@@ -219,6 +222,12 @@ class CachedAuthenticator implements Authenticator {
     await recordApiKeyUses(this.#options.database, batch)
   }
 }
+
+/**
+ * The property of a caller that holds its credential, for this file alone. Not a WeakMap: the fast collections of young objects keep its entries,
+ * and there would be one for every request.
+ */
+const CREDENTIAL = Symbol('credential')
 
 /** Whether a key is active and has not expired. */
 const isGood = ({ isActive, expiresAt }: ApiKey): boolean => isActive && (expiresAt === null || Date.parse(expiresAt) > Date.now())

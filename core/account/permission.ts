@@ -34,3 +34,7 @@ export function findPermission(text: string): Permission | null {
     .toLowerCase()
   return PERMISSIONS.find((permission) => permission === kebab) ?? null
 }
+
+/** The same number for equal permissions, and another for others. */
+export const permissionKey = (permissions: ReadonlySet<string>): number =>
+  PERMISSIONS.reduce((key, permission, index) => (permissions.has(permission) ? key | (1 << index) : key), 0)

@@ -109,9 +109,16 @@ export const UserEdit = Noun('UserEdit')({
 })
 export type UserEdit = Static<typeof UserEdit>
 
-/** All permissions of a user: the role's and their own. */
-export function permissionsOf(user: { role: User['role']; permissions: readonly Permission[] }): ReadonlySet<Permission> {
-  return new Set([...ROLE_PERMISSIONS[user.role], ...user.permissions])
+const knownPermissions = new WeakMap<object, ReadonlySet<Permission>>()
+
+/** All permissions of a user: the role's and their own. Made once for each record, which every request of the user reads. */
+export function permissionsOf(user: Readonly<{ role: User['role']; permissions: readonly Permission[] }>): ReadonlySet<Permission> {
+  let permissions = knownPermissions.get(user)
+  if (permissions === undefined) {
+    permissions = new Set([...ROLE_PERMISSIONS[user.role], ...user.permissions])
+    knownPermissions.set(user, permissions)
+  }
+  return permissions
 }
 
 /** What the signed-in user sees of themselves. Addresses are not confirmed, so every address counts as verified. */

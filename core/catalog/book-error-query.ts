@@ -42,7 +42,7 @@ export async function listBooksWithErrors(
       'books.id',
       'book_errors.error_type',
       database.raw(`row_number() OVER (PARTITION BY book_errors.error_type
-        ORDER BY coalesce(books.title_sort, books.title) COLLATE carrel_natural, books.id) AS place`),
+        ORDER BY books.sort_key, books.id) AS place`),
     )
     .as('ranked')
   const showing = database

@@ -1,18 +1,26 @@
 import type { Knex } from 'knex'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { visibleFilePath } from '#core/account/path-view.ts'
-import { visibleTo } from '#core/account/visibility.ts'
+import { visibilityOf, visibleInList, visibleSql, visibleTo } from '#core/account/visibility.ts'
 import { type AdjacentBooks, type Book, fileHashOf, wholeNumber } from '#core/catalog/book.ts'
-import type { Fragment } from '#core/catalog/filter-query.ts'
+import { type BookSort, DEFAULT_SORT, joinForSort, orderOfBooks, termsOf } from '#core/catalog/book-sort-query.ts'
+import type { CompiledCondition } from '#core/catalog/filter-query.ts'
+import { keptBooks } from '#core/catalog/kept-total-query.ts'
+import { type ListState, orderKey, readListState } from '#core/catalog/list-state-query.ts'
+import { countOf, type ListTotal, totalOf } from '#core/catalog/list-total-query.ts'
 import { type ProgressRow, progressOf } from '#core/catalog/progress.ts'
 import { found, rankedOrder } from '#core/catalog/search-query.ts'
-import { type IdPage, type OrderTerm, pageOfIds, SHUFFLED } from '#core/database/id-page-query.ts'
+import { type IdList, type IdPage, pageOfIds, pageOfRows } from '#core/database/id-page-query.ts'
+import type { ListPart } from '#core/database/list-order.ts'
+import { type MatchList, pageOfMatches } from '#core/database/match-page-query.ts'
+import { prepared } from '#core/database/prepared.ts'
+import { readTogether } from '#core/database/read-together.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { readSort, type Sort } from '#core/foundation/sort.ts'
 import type { BookFormat } from '#core/metadata/book-format.ts'
 import { type FullBookMetadata, fullBookMetadataOf } from '#core/metadata/book-metadata-record.ts'
-import { readRecords } from '#core/metadata/metadata-record-store.ts'
-import { READING_ORDER, READING_TERMS, TITLE_ORDER } from '#core/metadata/reading-order.ts'
+import { BOOK_RECORD, readRecords, recordOf, type StoredRecord } from '#core/metadata/metadata-record-store.ts'
+import { READING_ORDER, READING_TERMS } from '#core/metadata/reading-order.ts'
+import type { ValuesOf } from '#core/metadata/record-kind.ts'
 import { listNamesOf, type Named } from '#core/metadata/taxonomy-query.ts'
 
 /** A book with columns of its series and library, as {@link selectBooks} reads it. Numbers beyond a double's integers are text. */
@@ -43,71 +51,15 @@ interface BookRow {
   updated_at: Date
 }
 
-const SERIES_TITLE = 'coalesce(series.title_sort, series.title) COLLATE carrel_natural'
-
-type BookSortField = 'title' | 'series' | 'created' | 'updated' | 'released' | 'number' | 'size' | 'file' | 'pages' | 'read' | 'shuffled'
-
-/** Accepted spellings of the sort fields. */
-const BOOK_SORT_NAMES: Record<string, BookSortField> = {
-  title: 'title',
-  series: 'series',
-  created_at: 'created',
-  date_added: 'created',
-  release_date: 'released',
-  chapter_number: 'number',
-  number: 'number',
-  file_size: 'size',
-  filename: 'file',
-  page_count: 'pages',
-  last_read: 'read',
-  read_date: 'read',
-}
-
-/** ORDER BY of each field. All end with the id, which is reversed with the rest, so that one index serves both directions. */
-const BOOK_ORDER: Record<BookSortField, (direction: 'ASC' | 'DESC') => OrderTerm[]> = {
-  title: (d) => [`${TITLE_ORDER} ${d}`, `books.id ${d}`],
-  // The series id separates two series with the same name; inside a series the reading order is never reversed.
-  series: (d) => [`${SERIES_TITLE} ${d}`, `series.id ${d}`, ...READING_TERMS],
-  created: (d) => [`books.created_at ${d}`, `books.id ${d}`],
-  updated: (d) => [`books.updated_at ${d}`, `books.id ${d}`],
-  released: (d) => [...['year', 'month', 'day'].map((part) => `book_metadata.${part} ${d} NULLS LAST`), `books.id ${d}`],
-  number: (d) => [`books.number ${d} NULLS LAST`, `books.id ${d}`],
-  size: (d) => [`books.file_size ${d}`, `books.id ${d}`],
-  file: (d) => [`books.file_name COLLATE carrel_natural ${d}`, `books.id ${d}`],
-  pages: (d) => [`books.page_count ${d}`, `books.id ${d}`],
-  read: (d) => [`read_progress.updated_at ${d} NULLS LAST`, `books.id ${d}`],
-  shuffled: (d) => [`${SHUFFLED('books.id')} ${d}`, `books.id ${d}`],
-}
-
-/** Joins the tables that a sort field needs. */
-function joinForSort(query: Knex.QueryBuilder, field: BookSortField, caller: Caller): void {
-  if (field === 'series') query.join('series', 'series.id', 'books.series_id')
-  else if (field === 'released') query.leftJoin('book_metadata', 'book_metadata.book_id', 'books.id')
-  else if (field === 'read')
-    query.joinRaw('LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?', [progressUserId(caller)])
-}
-
-export type BookSort = Sort<BookSortField>
-
-const termsOf = ({ field, direction }: BookSort): OrderTerm[] => BOOK_ORDER[field](direction === 'asc' ? 'ASC' : 'DESC')
-
 /** Books in the order that a client requests, for queries with another default order. @param matching selects their ids */
 export function sortedBooks(
   database: Knex,
   caller: Caller,
   matching: Knex.QueryBuilder,
   sort: BookSort,
-): Pick<Parameters<typeof pageOfIds>[1], 'matching' | 'order'> {
-  const books = database('books').whereIn('books.id', matching).select('books.id')
-  joinForSort(books, sort.field, caller)
-  return { matching: books, order: { terms: termsOf(sort) } }
+): Pick<IdList, 'matching' | 'order'> {
+  return { matching: database('books').whereIn('books.id', matching).select('books.id'), order: orderOfBooks(caller, sort) }
 }
-
-const DEFAULT_SORT: BookSort = { field: 'title', direction: 'asc' }
-
-/** Null if absent. @throws invalid_request for an unknown field */
-export const readBookSort = (text: string | undefined): BookSort | null =>
-  text?.trim() ? readSort<BookSortField>(text, BOOK_SORT_NAMES, DEFAULT_SORT) : null
 
 export interface BookFilter {
   libraryId?: string | undefined
@@ -117,7 +69,7 @@ export interface BookFilter {
   /** Only books that the caller has begun, or begun and not finished. */
   reading?: 'begun' | 'unfinished' | undefined
   /** Of a list request; compiled. */
-  condition?: Fragment | undefined
+  condition?: CompiledCondition | undefined
   /** Words that the book, its people or its series must contain. */
   search?: string | null | undefined
 }
@@ -128,34 +80,74 @@ interface BookList {
   sort: BookSort | null
   offset: number
   limit: number
+  /** If it was read already, before this list. */
+  state?: ListState | undefined
 }
 
 /** One page of the books that the caller may see, and the total. */
 export async function listBooks(database: Knex, caller: Caller, list: BookList): Promise<{ items: Book[]; total: number }> {
-  return await pageOfBooks(database, caller, bookPage(database, caller, list))
+  const found = await findPage(database, caller, list)
+  if ('matches' in found) return await readPage(database, caller, await pageOfMatches(database, found.matches))
+  const { condition, search } = list.filter
+  const isFixed = !condition && !search
+  return await pageOfBooks(database, caller, found.page, isFixed)
 }
 
 /** Like {@link listBooks}, but only the ids. */
 export async function listIdsOfBooks(database: Knex, caller: Caller, list: BookList): Promise<IdPage> {
-  return await pageOfIds(database, bookPage(database, caller, list))
+  const found = await findPage(database, caller, list)
+  return 'matches' in found ? await pageOfMatches(database, found.matches) : await pageOfIds(database, found.page)
 }
 
-function bookPage(database: Knex, caller: Caller, list: BookList): Parameters<typeof pageOfIds>[1] {
-  const { filter } = list
-  const matching = database('books').modify(visibleTo(caller, 'books.series_id')).modify(matches(filter, caller)).select('books.id')
+/** How to find the page: among the matches of a condition, or in an order that has an index. */
+async function findPage(database: Knex, caller: Caller, list: BookList): Promise<{ matches: MatchList } | { page: IdList }> {
+  const { filter, offset, limit } = list
+  const { condition, search } = filter
+  const state = list.state ?? (await readListState(database, caller))
+  const total = totalOfBooks(database, caller, state, filter)
   const sort = list.sort ?? DEFAULT_SORT
-  joinForSort(matching, sort.field, caller)
-  const terms = termsOf(sort)
-  const order = list.sort === null && filter.search ? rankedOrder('book', filter.search, terms) : { terms }
-  return { matching, counting: hitsOf(database, caller, filter), order, offset: list.offset, limit: list.limit }
+  const key = orderKey(caller, state, { total: total.key, sort, isOwn: sort.field === 'read' })
+  const matching = selectMatching(database, caller, state, filter)
+  const order = orderOfBooks(caller, sort)
+  if (condition && !search && key !== undefined) {
+    const whole = wholeOf(database, caller, state, filter)
+    joinForSort(whole, sort, caller)
+    const parts = { part: (order as readonly ListPart[])[0] as ListPart, terms: { terms: termsOf(sort) } }
+    return { matches: { table: 'books', matching, whole, total, ...parts, offset, limit, key } }
+  }
+  const ranked = list.sort === null && search ? rankedOrder('book', search, termsOf(sort)) : order
+  return { page: { matching, total: total.known ?? total.count, order: ranked, offset, limit, key } }
 }
+
+const selectMatching = (database: Knex, caller: Caller, { grants }: ListState, filter: BookFilter): Knex.QueryBuilder =>
+  database('books')
+    .modify(visibleInList(caller, grants, 'books.series_id'))
+    .modify(matches(filter, caller))
+    .select('books.id')
+
+function totalOfBooks(database: Knex, caller: Caller, state: ListState, filter: BookFilter): ListTotal {
+  const { condition, libraryId, seriesId, includeDeleted = false, reading, search } = filter
+  const isKept = reading === undefined && !condition && !search
+  return totalOf(database, caller, state, {
+    of: 'books',
+    filter: { libraryId, seriesId, includeDeleted, reading, search },
+    condition,
+    asksAboutCaller: reading !== undefined,
+    total: isKept
+      ? keptBooks(database, caller, { grants: state.grants, libraryId, seriesId, includeDeleted })
+      : countOf(database, hitsOf(database, caller, state, filter) ?? wholeOf(database, caller, state, filter)),
+  })
+}
+
+const wholeOf = (database: Knex, caller: Caller, state: ListState, filter: BookFilter) =>
+  selectMatching(database, caller, state, { ...filter, condition: filter.condition?.whole ?? filter.condition })
 
 /** As many rows as match the filter; only search documents, if they suffice for the filter. */
-function hitsOf(database: Knex, caller: Caller, filter: BookFilter): Knex.QueryBuilder | undefined {
+function hitsOf(database: Knex, caller: Caller, { grants }: ListState, filter: BookFilter): Knex.QueryBuilder | undefined {
   const { search, condition, reading } = filter
   if (!search || condition !== undefined || reading !== undefined) return undefined
   return database('book_search AS books')
-    .modify(visibleTo(caller, 'books.series_id'))
+    .modify(visibleInList(caller, grants, 'books.series_id'))
     .modify(matches({ ...filter, search: null }, caller))
     .whereRaw('books.document @@ carrel_search_query(?)', [search])
     .select('books.book_id')
@@ -164,13 +156,22 @@ function hitsOf(database: Knex, caller: Caller, filter: BookFilter): Knex.QueryB
 /**
  * One page of any list of books.
  * @param list.matching selects `id` of the books, all visible to the caller
+ * @param isFixed whether the statement is one of few, so that it is worth preparing
  */
 export async function pageOfBooks(
   database: Knex,
   caller: Caller,
-  list: Parameters<typeof pageOfIds>[1],
+  list: IdList,
+  isFixed = false,
 ): Promise<{ items: Book[]; total: number }> {
-  const { ids, total } = await pageOfIds(database, list)
+  const { rows, total } = await pageOfRows<BookRow>(database, list, async (ids) => {
+    const statement = database.raw(PAGE, [ids, progressUserId(caller)] as never)
+    return ((await (isFixed ? prepared(statement) : statement)) as { rows: BookRow[] }).rows
+  })
+  return { items: rows.map((row) => bookOf(row, caller)), total }
+}
+
+async function readPage(database: Knex, caller: Caller, { ids, total }: IdPage): Promise<{ items: Book[]; total: number }> {
   const books = await listBooksByIds(database, caller, ids)
   return { items: ids.flatMap((id) => books.get(id) ?? []), total }
 }
@@ -215,14 +216,33 @@ export async function checkLibrary(database: Knex, libraryId: string): Promise<v
 
 /** A book by id, deleted or not. @throws not_found when it does not exist or the caller may not see it */
 export async function getBook(database: Knex, caller: Caller, bookId: string): Promise<Book> {
-  const [row] = (await selectBooks(database, caller).where('books.id', bookId).modify(visibleTo(caller, 'books.series_id'))) as BookRow[]
-  return row ? bookOf(row, caller) : refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
+  return bookOf(await readOne(database, caller, 'book', bookId), caller)
+}
+
+/** A book with its metadata, in one statement. @throws the errors of {@link getBook} */
+export async function getBookWithRecord(
+  database: Knex,
+  caller: Caller,
+  bookId: string,
+): Promise<{ book: Book; record: StoredRecord<ValuesOf['book']> }> {
+  const row = await readOne(database, caller, 'book with record', bookId)
+  return { book: bookOf(row, caller), record: recordOf('book', row as BookRow & Record<string, unknown>) }
+}
+
+async function readOne(database: Knex, caller: Caller, what: keyof typeof SOME, bookId: string): Promise<BookRow> {
+  const row = await readTogether(database, `${what} ${caller.userId} ${progressUserId(caller)}`, bookId, async (ids) => {
+    const bindings = [progressUserId(caller), ids, ...visibilityOf(caller)] as (string | string[])[]
+    const { rows } = (await prepared(database.raw(SOME[what], bindings))) as { rows: BookRow[] }
+    return rows
+  })
+  return row ?? refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
 }
 
 /** Books by id, in no particular order. The caller must have checked that they are visible. */
 export async function listBooksByIds(database: Knex, caller: Caller, ids: readonly string[]): Promise<Map<string, Book>> {
   if (ids.length === 0) return new Map()
-  const rows = (await selectBooks(database, caller).whereRaw('books.id = ANY(?::uuid[])', [[...ids]])) as BookRow[]
+  const bindings = [progressUserId(caller), [...ids]] as (string | string[])[]
+  const { rows } = (await prepared(database.raw(MANY, bindings))) as { rows: BookRow[] }
   return new Map(rows.map((row) => [row.id, bookOf(row, caller)]))
 }
 
@@ -242,8 +262,6 @@ export async function listSeriesBooks(
   if (!found) refuse('not_found', `There is no series ${series.seriesId}, or you may not see it.`)
   const { seriesId, includeDeleted, sort, limit = SERIES_BOOKS_MAX + 1 } = series
   const query = selectBooks(database, caller).modify(matches({ seriesId, includeDeleted }, caller)).limit(limit)
-  // The columns for the other fields are selected already.
-  if (sort?.field === 'released') joinForSort(query, 'released', caller)
   const rows = (await query.orderByRaw((sort ? termsOf(sort) : READING_TERMS).join(', '))) as BookRow[]
   if (rows.length > SERIES_BOOKS_MAX) {
     refuse(
@@ -290,28 +308,33 @@ export function matches(filter: BookFilter, caller: Caller): (query: Knex.QueryB
   }
 }
 
-/** Books with the columns of {@link BookRow}, including the caller's progress. */
-function selectBooks(database: Knex, caller: Caller): Knex.QueryBuilder {
-  return database('books')
-    .join('series', 'series.id', 'books.series_id')
-    .join('libraries', 'libraries.id', 'books.library_id')
-    .joinRaw('LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?', [progressUserId(caller)])
-    .select(
-      ...['id', 'library_id', 'series_id', 'title', 'title_sort', 'path', 'file_format', 'file_size', 'file_hash', 'reader_hash'].map(
-        (column) => `books.${column}`,
-      ),
-      ...['state', 'page_count', 'number', 'volume', 'chapter', 'deleted_at', 'created_at', 'updated_at'].map(
-        (column) => `books.${column}`,
-      ),
-      'libraries.name AS library_name',
-      'libraries.path AS library_path',
-      'series.title AS series_name',
-      database.raw('CASE WHEN read_progress.id IS NOT NULL THEN to_jsonb(read_progress) END AS progress'),
-      database.raw('coalesce(series.reading_direction, libraries.default_reading_direction) AS reading_direction'),
-      database.raw(`CASE WHEN books.state = 'failed' THEN (SELECT e.message FROM book_errors e
-        WHERE e.book_id = books.id AND e.fatal ORDER BY e.occurred_at, e.error_type LIMIT 1) END AS analysis_error`),
-    )
+const own = (columns: string): string => columns.replaceAll(/\w+/g, 'books.$&')
+
+/** The columns of {@link BookRow}. */
+const COLUMNS = `${own('id, library_id, series_id, title, title_sort, path, file_format, file_size, file_hash, reader_hash')},
+  ${own('state, page_count, number, volume, chapter, deleted_at, created_at, updated_at')},
+  libraries.name AS library_name, libraries.path AS library_path, series.title AS series_name,
+  CASE WHEN read_progress.id IS NOT NULL THEN to_jsonb(read_progress) END AS progress,
+  coalesce(series.reading_direction, libraries.default_reading_direction) AS reading_direction,
+  CASE WHEN books.state = 'failed' THEN (SELECT e.message FROM book_errors e
+    WHERE e.book_id = books.id AND e.fatal ORDER BY e.occurred_at, e.error_type LIMIT 1) END AS analysis_error`
+/** The tables that the columns need beside books. Its binding is the user whose progress is read. */
+const JOINS = `JOIN series ON series.id = books.series_id JOIN libraries ON libraries.id = books.library_id
+  LEFT JOIN read_progress ON read_progress.book_id = books.id AND read_progress.user_id = ?`
+const TABLES = `books ${JOINS}`
+
+const SEEN = `books.id = ANY(CAST(? AS uuid[])) AND ${visibleSql('books.series_id')}`
+const SOME = {
+  book: `SELECT ${COLUMNS} FROM ${TABLES} WHERE ${SEEN}`,
+  'book with record': `SELECT ${COLUMNS}, ${BOOK_RECORD.columns} FROM ${TABLES} ${BOOK_RECORD.join} WHERE ${SEEN}`,
 }
+/** The ids of a page and their records in one statement. Its first binding selects the ids in their order. */
+const PAGE = `SELECT ${COLUMNS} FROM unnest(ARRAY(?)) WITH ORDINALITY AS page (id, at) JOIN books ON books.id = page.id ${JOINS} ORDER BY page.at`
+const MANY = `SELECT ${COLUMNS} FROM ${TABLES} WHERE books.id = ANY(CAST(? AS uuid[]))`
+
+/** Books with the columns of {@link BookRow}, including the caller's progress. */
+const selectBooks = (database: Knex, caller: Caller): Knex.QueryBuilder =>
+  database.select(database.raw(COLUMNS)).from(database.raw(TABLES, [progressUserId(caller)] as string[]))
 
 function bookOf(row: BookRow, caller: Caller): Book {
   return {

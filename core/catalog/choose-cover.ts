@@ -4,6 +4,7 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { findCover } from '#core/catalog/book-file.ts'
 import { getBook } from '#core/catalog/book-query.ts'
+import { coverLookupOf } from '#core/catalog/cover-lookup.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import {
   addCover,
@@ -67,6 +68,7 @@ export async function chooseCover(
 ): Promise<CoverRow> {
   await checkOwner(database, caller, cover.owner)
   await selectCover(database, cover.owner, cover.coverId)
+  coverLookupOf(database).forget(cover.owner.id)
   return (await findCoverRow(database, cover.owner, { id: cover.coverId })) ?? refuseUnknown(cover)
 }
 
@@ -74,6 +76,7 @@ export async function chooseCover(
 export async function dropChoice({ database }: ReadDependencies, caller: Caller, owner: CoverOwner): Promise<void> {
   await checkOwner(database, caller, owner)
   await selectCover(database, owner, null)
+  coverLookupOf(database).forget(owner.id)
 }
 
 /** @throws not_found */
@@ -93,6 +96,7 @@ export async function dropCover(
 ): Promise<void> {
   const coverId = cover.coverId.toLowerCase()
   await removeCoverRow(database, cover.owner, { coverId, by: cover.by })
+  coverLookupOf(database).forget(cover.owner.id)
   await removeCoverFiles(settings.dataFolder, cover.owner, coverId)
   await forgetCover(database, coverId)
 }
@@ -139,7 +143,8 @@ export async function chooseSource(
   if (!source.startsWith('book:')) {
     const newest = covers.findLast((cover) => cover.source === source)
     if (!newest) refuse('invalid_value', `This series has no cover of the source "${source}".`)
-    return await selectCover(dependencies.database, owner, newest.id)
+    await selectCover(dependencies.database, owner, newest.id)
+    return coverLookupOf(dependencies.database).forget(owner.id)
   }
   const book = await getBook(dependencies.database, caller, source.slice('book:'.length))
   if (book.seriesId !== choice.seriesId.toLowerCase()) refuse('invalid_value', `"${book.title}" is a book of another series.`)
@@ -180,7 +185,9 @@ export async function keepCover(
     await writeCoverFiles(dataFolder, owner, { id, drawn })
     const hash = coverHashOf(large.jpeg)
     const row = { id, source: cover.source, hash, width: large.width, height: large.height, given_by: cover.giver }
-    return await addCover(dependencies.database, owner, row)
+    const added = await addCover(dependencies.database, owner, row)
+    coverLookupOf(dependencies.database).forget(owner.id)
+    return added
   } catch (error) {
     await removeCoverFiles(dataFolder, owner, id)
     await forgetCover(dependencies.database, id)

@@ -1,9 +1,10 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { findCover } from '#core/catalog/book-file.ts'
-import { type CoverFile, findChosenCover } from '#core/catalog/choose-cover.ts'
-import { findSeriesCoverBook } from '#core/catalog/series-query.ts'
-import { checkOwner } from '#core/metadata/chosen-cover-store.ts'
+import { coverLookupOf } from '#core/catalog/cover-lookup.ts'
+import type { ReadableBook } from '#core/catalog/readable-book-query.ts'
+import { refuse } from '#core/foundation/errors.ts'
+import { type CoverOwner, chosenCoverPath, coverPath } from '#core/metadata/cover.ts'
+import { readSmallPicture, type SmallPicture } from '#core/metadata/small-pictures.ts'
 
 interface Dependencies {
   database: Knex
@@ -11,13 +12,34 @@ interface Dependencies {
 }
 
 /** The cover of a book or series that the caller may see, or a sentence that says why it has none. */
-export type FoundCover = CoverFile | { missing: string }
+export type FoundCover = (SmallPicture & { etag: string }) | { missing: string }
 
 /** The thumbnail of a book: of the selected cover, otherwise of the extracted one. @throws not_found for a hidden or unknown book */
-export async function findBookThumbnail(dependencies: Dependencies, caller: Caller, bookId: string): Promise<FoundCover> {
-  await checkOwner(dependencies.database, caller, { kind: 'book', id: bookId })
-  const chosen = await findChosenCover(dependencies, { kind: 'book', id: bookId.toLowerCase() })
-  return chosen ?? (await findCover(dependencies.database, caller, { bookId, dataFolder: dependencies.settings.dataFolder }))
+export async function findBookThumbnail({ database, settings }: Dependencies, caller: Caller, bookId: string): Promise<FoundCover> {
+  const book = await coverLookupOf(database).book(caller, bookId)
+  if (!book) refuse('not_found', `There is no book ${bookId}, or you may not see it.`)
+  const { id, chosenCover } = book
+  return (await findChosen(settings, { kind: 'book', id }, chosenCover)) ?? (await findExtractedCover(book, settings.dataFolder))
+}
+
+/** The selected cover; null when none is selected or its file is missing. */
+async function findChosen(
+  { dataFolder }: Dependencies['settings'],
+  owner: CoverOwner,
+  chosen: { id: string; hash: string } | null,
+): Promise<FoundCover | null> {
+  if (chosen === null) return null
+  const etag = `${chosen.hash}-small`
+  const found = await readSmallPicture({ path: chosenCoverPath(dataFolder, owner, { id: chosen.id, size: 'small' }), etag })
+  return found && { ...found, etag }
+}
+
+async function findExtractedCover(book: ReadableBook, dataFolder: string): Promise<FoundCover> {
+  const { coverHash: etag, fileName } = book
+  if (etag === null)
+    return { missing: book.state === 'pending' ? `The cover of "${fileName}" does not exist yet.` : `"${fileName}" has no cover.` }
+  const found = await readSmallPicture({ path: coverPath(dataFolder, book.id), etag })
+  return found ? { ...found, etag } : { missing: `The cover of "${fileName}" is missing; a deep scan restores it.` }
 }
 
 /**
@@ -25,10 +47,12 @@ export async function findBookThumbnail(dependencies: Dependencies, caller: Call
  * @throws not_found for a hidden or unknown series
  */
 export async function findSeriesThumbnail(dependencies: Dependencies, caller: Caller, seriesId: string): Promise<FoundCover> {
-  await checkOwner(dependencies.database, caller, { kind: 'series', id: seriesId })
-  const chosen = await findChosenCover(dependencies, { kind: 'series', id: seriesId.toLowerCase() })
+  const { database, settings } = dependencies
+  const series = await coverLookupOf(database).series(caller, seriesId)
+  if (!series) refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
+  const { id, chosenCover, coverBookId } = series
+  const chosen = await findChosen(settings, { kind: 'series', id }, chosenCover)
   if (chosen) return chosen
-  const bookId = await findSeriesCoverBook(dependencies.database, caller, seriesId)
-  if (bookId === null) return { missing: 'No book of this series has a cover yet.' }
-  return await findBookThumbnail(dependencies, caller, bookId)
+  if (coverBookId === null) return { missing: 'No book of this series has a cover yet.' }
+  return await findBookThumbnail(dependencies, caller, coverBookId)
 }

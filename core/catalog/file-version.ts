@@ -20,3 +20,22 @@ export async function readVersion(path: string, known: FileVersion): Promise<Fil
     return known
   }
 }
+
+/**
+ * The present versions of several files, by path: null where there is none. Files whose disk does not answer in time are missing.
+ * @param msMax null: waits for every disk
+ */
+export async function readVersions(
+  files: readonly { path: string; known: FileVersion }[],
+  msMax: number | null,
+): Promise<Map<string, FileVersion | null>> {
+  const versions = new Map<string, FileVersion | null>()
+  const reading = Promise.all(files.map(async ({ path, known }) => versions.set(path, await readVersion(path, known))))
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    if (msMax !== null) timer = setTimeout(resolve, msMax)
+  })
+  await Promise.race([reading, late])
+  clearTimeout(timer)
+  return new Map(versions)
+}

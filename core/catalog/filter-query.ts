@@ -13,6 +13,12 @@ export interface Fragment {
   bindings: unknown[]
 }
 
+/** A condition, for trying rows one by one. */
+export interface CompiledCondition extends Fragment {
+  /** The same for finding all matches at once, if it should be written differently. */
+  whole?: Fragment
+}
+
 /** Rows that belong to a record: of those in `from` the ones whose column `by` is the column `of` of the record. */
 interface Rows {
   of: string
@@ -39,7 +45,6 @@ const metadataText = (owner: 'book' | 'series', column: string): { family: 'text
   sets: [{ of: owner === 'book' ? 'books.id' : 'series.id', from: `${owner}_metadata m`, by: `m.${owner}_id` }],
   name: `m.${column}`,
 })
-const bookMetadata = (column: string) => `(SELECT m.${column} FROM book_metadata m WHERE m.book_id = books.id)`
 const peopleOf = (owner: 'book' | 'series'): Rows => ({
   of: owner === 'book' ? 'books.id' : 'series.id',
   from: `${owner}_people x JOIN people n ON n.id = x.person_id`,
@@ -52,10 +57,8 @@ const PEOPLE_OF_BOOKS: Rows = {
   from: 'book_people x JOIN people n ON n.id = x.person_id JOIN books b ON b.id = x.book_id AND b.deleted_at IS NULL',
   by: 'b.series_id',
 }
-/** The release date. Metadata may contain dates that do not exist: February 31 becomes March 2 or 3. */
-const released = (of: string) =>
-  `(SELECT min((make_date(m.year, coalesce(m.month, 1), 1) + (coalesce(m.day, 1) - 1))::timestamp AT TIME ZONE 'UTC')
-    FROM book_metadata m ${of} AND m.year BETWEEN 1 AND 9999)`
+/** A day as the moment when it begins. */
+const beginOf = (day: string) => `(${day}::timestamp AT TIME ZONE 'UTC')`
 const namesOf = (owner: 'book' | 'series', kind: 'genre' | 'tag', of: string): Rows => ({
   of,
   from: `${owner}_${kind}s x JOIN ${kind}s n ON n.id = x.${kind}_id`,
@@ -66,7 +69,7 @@ const sharingTagsOf = (of: string): Rows => ({
   from: 'series_sharing_tags x JOIN sharing_tags n ON n.id = x.sharing_tag_id',
   by: 'x.series_id',
 })
-const present = 'FROM books b WHERE b.library_id = series.library_id AND b.series_id = series.id AND b.deleted_at IS NULL'
+const present = 'FROM books b WHERE b.series_id = series.id AND b.deleted_at IS NULL'
 const mine = (book: string, more = '') => `EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = ${book} AND p.user_id = ?${more})`
 
 const SERIES: Record<string, Column> = {
@@ -80,7 +83,7 @@ const SERIES: Record<string, Column> = {
   ageRating: { family: 'number', expression: seriesMetadata('age_rating') },
   releaseDate: {
     family: 'date',
-    expression: released('JOIN books b ON b.id = m.book_id WHERE b.series_id = series.id AND b.deleted_at IS NULL'),
+    expression: beginOf('(SELECT min(b.released) FROM books b WHERE b.series_id = series.id AND b.deleted_at IS NULL)'),
   },
   oneshot: { family: 'bool', expression: 'series.oneshot' },
   status: { ...metadataText('series', 'status'), words: SERIES_STATUSES },
@@ -89,7 +92,7 @@ const SERIES: Record<string, Column> = {
   summary: metadataText('series', 'summary'),
   name: { family: 'text', expression: 'series.title' },
   title: { family: 'text', expression: 'series.title' },
-  titleSort: { family: 'text', expression: 'coalesce(series.title_sort, series.title)' },
+  titleSort: { family: 'text', expression: 'series.sort_key COLLATE "default"' },
   path: { family: 'text', expression: 'series.path' },
   year: { family: 'number', expression: seriesMetadata('year') },
   userRating: {
@@ -99,6 +102,7 @@ const SERIES: Record<string, Column> = {
   },
   communityRating: { family: 'number', expression: '(SELECT avg(r.rating) FROM series_user_ratings r WHERE r.series_id = series.id)' },
   dateAdded: { family: 'date', expression: 'series.created_at' },
+  updatedAt: { family: 'date', expression: 'series.updated_at' },
   readStatus: { family: 'word', words: READ_STATUS, test: seriesReadStatus, needsCaller: true, needs: 'progress-read' },
   completion: {
     family: 'bool',
@@ -143,12 +147,12 @@ const BOOKS: Record<string, Column> = {
   sharingTag: { family: 'text', sets: [sharingTagsOf('books.series_id')], name: 'n.name', needs: 'system-admin' },
   author: { family: 'text', sets: [peopleOf('book')], name: 'n.name_key', key: 'name' },
   person: { family: 'text', sets: [peopleOf('book')], name: PERSON, key: 'person' },
-  releaseDate: { family: 'date', expression: released('WHERE m.book_id = books.id') },
+  releaseDate: { family: 'date', expression: beginOf('books.released') },
   state: { family: 'text', expression: 'books.state' },
   deleted: { family: 'bool', expression: '(books.deleted_at IS NOT NULL)' },
-  oneshot: { family: 'bool', expression: '(SELECT s.oneshot FROM series s WHERE s.id = books.series_id)' },
+  oneshot: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM series s WHERE s.id = books.series_id AND s.oneshot)' },
   title: { family: 'text', expression: 'books.title' },
-  titleSort: { family: 'text', expression: 'coalesce(books.title_sort, books.title)' },
+  titleSort: { family: 'text', expression: 'books.sort_key COLLATE "default"' },
   summary: metadataText('book', 'summary'),
   publisher: metadataText('book', 'publisher'),
   language: metadataText('book', 'language_iso'),
@@ -157,8 +161,9 @@ const BOOKS: Record<string, Column> = {
   format: { family: 'text', expression: 'books.file_format' },
   pageCount: { family: 'number', expression: 'books.page_count' },
   number: { family: 'number', expression: 'books.number' },
-  year: { family: 'number', expression: bookMetadata('year') },
+  year: { family: 'number', expression: 'extract(year FROM books.released)::int' },
   dateAdded: { family: 'date', expression: 'books.created_at' },
+  updatedAt: { family: 'date', expression: 'books.updated_at' },
   readStatus: { family: 'word', words: READ_STATUS, test: bookReadStatus, needsCaller: true, needs: 'progress-read' },
   hasError: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM book_errors e WHERE e.book_id = books.id)' },
   inReadList: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM read_list_books r WHERE r.book_id = books.id)' },
@@ -175,35 +180,83 @@ export const FILTER_FIELDS: Readonly<Record<keyof typeof COLUMNS, Readonly<Recor
  * anything, so `isNot`, `ne` and `doesNotContain` match it.
  * @throws invalid_request like {@link readCondition}, forbidden for fields whose permission the caller does not have
  */
-export function compileFilter(given: unknown, target: keyof typeof COLUMNS, caller: Caller): Fragment {
+export function compileFilter(given: unknown, target: keyof typeof COLUMNS, caller: Caller): CompiledCondition {
   const columns = COLUMNS[target]
   // A list of words restricts the values of a field; the operators of text accept any text beside them.
   const fields = Object.fromEntries(
     Object.entries(columns).map(([name, { family, words }]) => [name, family === 'word' && words ? { family, words } : { family }]),
   )
-  return compile(readCondition(given, fields))
+  const condition = readCondition(given, fields)
+  const compiler = new Compiler(columns, caller)
+  const whole = compiler.drive(condition)
+  return whole === null ? compiler.compile(condition) : { ...compiler.compile(condition), whole }
+}
 
-  function compile(condition: Condition): Fragment {
+class Compiler {
+  readonly #columns: Record<string, Column>
+  readonly #caller: Caller
+
+  constructor(columns: Record<string, Column>, caller: Caller) {
+    this.#columns = columns
+    this.#caller = caller
+  }
+
+  /** Tests a row. What costs least comes first: PostgreSQL evaluates the parts of an expression in their order. */
+  compile(condition: Condition): Fragment {
     switch (condition.kind) {
       case 'not': {
-        const { sql, bindings } = compile(condition.part)
+        const { sql, bindings } = this.compile(condition.part)
         return { sql: `((${sql}) IS NOT TRUE)`, bindings }
       }
-      case 'leaf': {
-        const column = columns[condition.field] as Column
-        const { needs } = column
-        if (needs !== undefined && !caller.permissions.has(needs))
-          refuse('forbidden', `Filtering by ${condition.field} requires the permission ${needs}.`, { details: { permission: needs } })
-        return compileLeaf(column, condition.operand, caller)
-      }
+      case 'leaf':
+        return compileLeaf(this.#columnOf(condition.field), condition.operand, this.#caller)
       default: {
-        const parts = condition.parts.map(compile)
+        const parts = condition.parts.map((part) => this.compile(part)).sort((one, other) => costOf(one) - costOf(other))
         if (parts.length === 0) return { sql: condition.kind === 'allOf' ? 'true' : 'false', bindings: [] }
-        const word = condition.kind === 'allOf' ? ' AND ' : ' OR '
-        return { sql: `(${parts.map(({ sql }) => sql).join(word)})`, bindings: parts.flatMap(({ bindings }) => bindings) }
+        return joined(parts, condition.kind)
       }
     }
   }
+
+  /**
+   * The condition for finding all matches of a large table, from the few rows that name a person or a genre: as a list of ids, for which PostgreSQL uses an
+   * index, also where several lists are alternatives. Only one part of an "all of" becomes a list: the others would be compared with each of its ids. Null
+   * if no part can.
+   */
+  drive(condition: Condition): Fragment | null {
+    if (condition.kind === 'not') return null
+    if (condition.kind === 'leaf') return listLeaf(this.#columnOf(condition.field), condition.operand)
+    const driven = condition.parts.map((part) => this.drive(part))
+    if (condition.kind === 'anyOf') return driven.length > 0 && driven.every((part) => part !== null) ? joined(driven, 'anyOf') : null
+    const first = driven.findIndex((part) => part !== null)
+    if (first < 0) return null
+    return joined([driven[first] as Fragment, ...condition.parts.flatMap((part, at) => (at === first ? [] : this.compile(part)))], 'allOf')
+  }
+
+  #columnOf(field: string): Column {
+    const column = this.#columns[field] as Column
+    const { needs } = column
+    if (needs !== undefined && !this.#caller.permissions.has(needs))
+      refuse('forbidden', `Filtering by ${field} requires the permission ${needs}.`, { details: { permission: needs } })
+    return column
+  }
+}
+
+const joined = (parts: readonly Fragment[], kind: 'allOf' | 'anyOf'): Fragment => ({
+  sql: `(${parts.map(({ sql }) => sql).join(kind === 'allOf' ? ' AND ' : ' OR ')})`,
+  bindings: parts.flatMap(({ bindings }) => bindings),
+})
+
+/** Compared with a column: a text is compared letter by letter, and other tables are searched. */
+const costOf = ({ sql }: Fragment): number => (sql.includes('SELECT') ? 2 : sql.includes('LIKE') ? 1 : 0)
+
+/** The entries of a set that match; null if the operator is a negation, which most rows match. */
+function listLeaf(column: Column, operand: Operand): Fragment | null {
+  const { operator } = operand
+  if (!('sets' in column) || NEGATIONS[operator] || operator === 'isNull' || operator === 'isNotNull') return null
+  const { sql, bindings } = compareEntry(column, operand)
+  const lists = column.sets.map(({ of, from, by }) => `${of} = ANY(ARRAY(SELECT ${by} FROM ${from} WHERE ${sql}))`)
+  return { sql: `(${lists.join(' OR ')})`, bindings: column.sets.flatMap(() => bindings) }
 }
 
 function compileLeaf(column: Column, operand: Operand, caller: Caller): Fragment {
@@ -270,6 +323,8 @@ function compare(expression: string, operand: Operand): Fragment {
   if (operator === 'isNotNull') return { sql: `${expression} IS NOT NULL`, bindings: [] }
   switch (operand.family) {
     case 'bool':
+      // Never null, and PostgreSQL joins the rows that exist instead of testing each record.
+      if (expression.startsWith('EXISTS')) return { sql: operator === 'isTrue' ? expression : `NOT ${expression}`, bindings: [] }
       return { sql: `${expression} IS ${operator === 'isTrue' ? 'TRUE' : 'FALSE'}`, bindings: [] }
     case 'uuid':
       return operator === 'is' || operator === 'in'

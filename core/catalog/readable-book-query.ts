@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { visibleTo } from '#core/account/visibility.ts'
+import { visibilityOf, visibleSql } from '#core/account/visibility.ts'
+import { prepared } from '#core/database/prepared.ts'
 import type { Page, PageSource } from '#core/metadata/analysis.ts'
 import type { BookFormat } from '#core/metadata/book-format.ts'
 
@@ -21,6 +22,8 @@ export interface ReadableBook {
   /** Pages, or positions of a text. */
   pageCount: number
   coverHash: string | null
+  /** The cover that a person or plugin selected; null for the extracted one. */
+  chosenCover: { id: string; hash: string } | null
   /** Changes whenever the page list may have: it names one analysis of one content. */
   version: string
 }
@@ -38,22 +41,22 @@ interface ReadableRow {
   page_source: PageSource
   page_count: number
   cover_hash: string | null
+  chosen_id: string | null
+  chosen_hash: string | null
   analyzed: string | null
 }
 
-/** The book if the caller may see it, else null. Used for nearly every page, so it is a look-up by key and a prepared statement. */
+const READABLE = `
+  SELECT books.id, path, file_name, file_format, file_size, file_hash, state, page_source, page_count, cover_hash,
+    (SELECT path FROM libraries WHERE id = books.library_id) AS library_path, file_mtime_ns::text AS file_mtime_ns,
+    extract(epoch FROM analyzed_at)::text AS analyzed, covers.id AS chosen_id, covers.hash AS chosen_hash
+  FROM books LEFT JOIN covers ON covers.book_id = books.id AND covers.is_selected
+  WHERE books.id = ? AND ${visibleSql('books.series_id')}`
+
+/** The book if the caller may see it, else null. Used for nearly every page and cover. */
 export async function findReadableBook(database: Knex, caller: Pick<Caller, 'userId'>, bookId: string): Promise<ReadableBook | null> {
-  const [row] = (await database('books')
-    .select('books.id', 'path', 'file_name', 'file_format', 'file_size', 'file_hash', 'state', 'page_source', 'page_count', 'cover_hash')
-    .select(
-      database.raw(
-        '(SELECT path FROM libraries WHERE id = books.library_id) AS library_path, file_mtime_ns::text AS file_mtime_ns, extract(epoch FROM analyzed_at)::text AS analyzed',
-      ),
-    )
-    .where('books.id', bookId)
-    .modify(visibleTo(caller, 'books.series_id'))
-    .options({ name: 'find_readable_book' })) as ReadableRow[]
-  return row ? readableOf(row) : null
+  const { rows } = (await prepared(database.raw(READABLE, [bookId, ...visibilityOf(caller)]))) as { rows: ReadableRow[] }
+  return rows[0] ? readableOf(rows[0]) : null
 }
 
 function readableOf(row: ReadableRow): ReadableBook {
@@ -70,6 +73,7 @@ function readableOf(row: ReadableRow): ReadableBook {
     pageSource: row.page_source,
     pageCount: row.page_count,
     coverHash: row.cover_hash,
+    chosenCover: row.chosen_id === null ? null : { id: row.chosen_id, hash: row.chosen_hash as string },
     version: `${row.file_hash} ${row.analyzed}`,
   }
 }

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { Order, OrderTerm } from '#core/database/id-page-query.ts'
+import type { OrderTerm, Terms } from '#core/database/list-order.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
 /** Longer than any title with its author; every word costs an index look-up. */
@@ -36,7 +36,7 @@ export function found(kind: Searched, search: string): (query: Knex.QueryBuilder
  * The best match first, then the given order. With thousands of matches, rank is not worth its cost: then only the given order.
  * For a query that {@link found} was applied to.
  */
-export function rankedOrder(kind: Searched, search: string, terms: readonly OrderTerm[]): (total: number) => Order {
+export function rankedOrder(kind: Searched, search: string, terms: readonly OrderTerm[]): (total: number) => Terms {
   const rank = `ts_rank('${WEIGHTS}', ${kind}_search.document, carrel_search_query(?)) DESC`
   return (total) => (total > RANKED_MAX ? { terms } : { terms: [rank, ...terms], bindings: [search] })
 }

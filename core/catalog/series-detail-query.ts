@@ -73,7 +73,7 @@ interface DetailRow {
 
 const names = (table: string, column: string, from: string) =>
   `ARRAY(SELECT DISTINCT n.name FROM ${from} JOIN ${table} n ON n.id = x.${column} ORDER BY n.name)`
-const PRESENT = 'b.library_id = s.library_id AND b.series_id = s.id AND b.deleted_at IS NULL'
+const PRESENT = 'b.series_id = s.id AND b.deleted_at IS NULL'
 /** Dates of metadata may not exist: February 31 becomes March 2 or 3. */
 const RELEASED = `CASE WHEN m.year BETWEEN 1 AND 9999 THEN make_date(m.year, coalesce(m.month, 1), 1) + (coalesce(m.day, 1) - 1) END`
 

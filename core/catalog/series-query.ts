@@ -1,14 +1,22 @@
 import type { Knex } from 'knex'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
 import { seesWholePaths } from '#core/account/path-view.ts'
-import { visibleTo } from '#core/account/visibility.ts'
-import type { Fragment } from '#core/catalog/filter-query.ts'
+import { visibilityOf, visibleInList, visibleSql, visibleTo } from '#core/account/visibility.ts'
+import type { CompiledCondition } from '#core/catalog/filter-query.ts'
+import { keptSeries } from '#core/catalog/kept-total-query.ts'
+import { type ListState, orderKey, readListState } from '#core/catalog/list-state-query.ts'
+import { countOf, type ListTotal, totalOf } from '#core/catalog/list-total-query.ts'
 import { found, rankedOrder } from '#core/catalog/search-query.ts'
 import { type Series, seriesFolder } from '#core/catalog/series.ts'
-import { type IdPage, type OrderTerm, pageOfIds, SHUFFLED } from '#core/database/id-page-query.ts'
+import { numbersOf, readingOf } from '#core/catalog/series-numbers-query.ts'
+import { computeSeriesNumbers, computeSoon } from '#core/catalog/series-numbers-store.ts'
+import { DEFAULT_SORT, isOwnOrder, orderOfSeries, type SeriesSort, termsOfSeries, usesNumbers } from '#core/catalog/series-sort-query.ts'
+import { type IdList, type IdPage, pageOfIds, pageOfRows } from '#core/database/id-page-query.ts'
+import type { ListPart } from '#core/database/list-order.ts'
+import { type MatchList, pageOfMatches } from '#core/database/match-page-query.ts'
+import { prepared } from '#core/database/prepared.ts'
+import { readTogether } from '#core/database/read-together.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { readSort, type Sort } from '#core/foundation/sort.ts'
-import { READING_ORDER } from '#core/metadata/reading-order.ts'
 
 interface SeriesRow {
   id: string
@@ -27,61 +35,16 @@ interface SeriesRow {
   publisher: string | null
   year: number | null
   cover_source: string | null
+  /** Whether numbers were computed for this statement alone. */
+  is_due: boolean
   created_at: Date
   updated_at: Date
 }
 
-/** Written exactly as in the index series_order. */
-const NAME = 'coalesce(series.title_sort, series.title) COLLATE carrel_natural'
-/** The existing books; includes the library because the index books_present begins with it. */
-const PRESENT_BOOKS = 'FROM books WHERE books.library_id = series.library_id AND books.series_id = series.id AND books.deleted_at IS NULL'
+/** The existing books of a series. */
+const PRESENT_BOOKS = 'FROM books WHERE books.series_id = series.id AND books.deleted_at IS NULL'
 /** A series without existing books would be an empty shelf; lists omit it. */
 export const HAS_BOOKS = `EXISTS (SELECT 1 ${PRESENT_BOOKS})`
-const BOOK_COUNT = `(SELECT count(*) ${PRESENT_BOOKS})`
-
-type SeriesSortField = 'name' | 'created' | 'updated' | 'books' | 'read' | 'released' | 'rated' | 'community' | 'external' | 'shuffled'
-
-const SERIES_SORT_NAMES: Record<string, SeriesSortField> = {
-  name: 'name',
-  date_added: 'created',
-  created_at: 'created',
-  date_updated: 'updated',
-  updated_at: 'updated',
-  book_count: 'books',
-  date_read: 'read',
-  release_date: 'released',
-  year: 'released',
-  rating: 'rated',
-  user_rating: 'rated',
-  community_rating: 'community',
-  avg_rating: 'community',
-  external_rating: 'external',
-}
-
-/** The sort expressions. All but the name may be null, and nulls come last. */
-const SERIES_ORDER: Record<SeriesSortField, string> = {
-  name: NAME,
-  created: 'series.created_at',
-  updated: 'series.updated_at',
-  books: BOOK_COUNT,
-  read: `(SELECT max(p.updated_at) FROM read_progress p JOIN books ON books.id = p.book_id
-    WHERE p.user_id = ? AND books.series_id = series.id)`,
-  released: '(SELECT m.year FROM series_metadata m WHERE m.series_id = series.id)',
-  rated: '(SELECT r.rating FROM series_user_ratings r WHERE r.series_id = series.id AND r.user_id = ?)',
-  community: '(SELECT avg(r.rating) FROM series_user_ratings r WHERE r.series_id = series.id)',
-  external: '(SELECT avg(r.rating) FROM series_external_ratings r WHERE r.series_id = series.id)',
-  shuffled: SHUFFLED('series.id'),
-}
-/** Columns with an index, whose order of nulls applies. */
-const NEVER_NULL = new Set<SeriesSortField>(['name', 'created', 'updated', 'books', 'shuffled'])
-
-export type SeriesSort = Sort<SeriesSortField>
-
-const DEFAULT_SORT: SeriesSort = { field: 'name', direction: 'asc' }
-
-/** Null if absent. @throws invalid_request for an unknown field */
-export const readSeriesSort = (text: string | undefined): SeriesSort | null =>
-  text?.trim() ? readSort<SeriesSortField>(text, SERIES_SORT_NAMES, DEFAULT_SORT) : null
 
 export interface SeriesFilter {
   libraryId?: string | undefined
@@ -93,7 +56,7 @@ export interface SeriesFilter {
   genres?: readonly string[] | undefined
   tags?: readonly string[] | undefined
   /** Of a list request; compiled. */
-  condition?: Fragment | undefined
+  condition?: CompiledCondition | undefined
   /** Words that the series or its people must contain. */
   search?: string | null | undefined
 }
@@ -128,54 +91,91 @@ function matchesSeries(filter: SeriesFilter, caller: Caller): (query: Knex.Query
   }
 }
 
-/** The order of any query of series. */
-export function seriesOrder(caller: Caller, { field, direction }: SeriesSort): { terms: OrderTerm[]; bindings: (string | null)[] } {
-  const turn = direction === 'asc' ? 'ASC' : 'DESC'
-  const expression = SERIES_ORDER[field]
-  const terms = [`${expression} ${turn}${NEVER_NULL.has(field) ? '' : ' NULLS LAST'}`, `series.id ${turn}`]
-  return { terms, bindings: expression.includes('?') ? [field === 'read' ? progressUserId(caller) : caller.userId] : [] }
-}
-
 interface SeriesList {
   filter: SeriesFilter
   /** Null: the best match first in a search, otherwise by name. */
   sort: SeriesSort | null
   offset: number
   limit: number
+  /** If it was read already, before this list. */
+  state?: ListState | undefined
 }
 
 /** One page of the series that the caller may see, and the total. */
 export async function listSeries(database: Knex, caller: Caller, list: SeriesList): Promise<{ items: Series[]; total: number }> {
-  return await pageOfSeries(database, caller, seriesPage(database, caller, list))
+  const found = await findPage(database, caller, list)
+  if ('matches' in found) return await readPage(database, caller, await pageOfMatches(database, found.matches))
+  const isFixed = Object.entries(list.filter).every(([name, value]) => name === 'libraryId' || !value)
+  return await pageOfSeries(database, caller, found.page, isFixed)
 }
 
 /** Like {@link listSeries}, but only the ids. */
 export async function listIdsOfSeries(database: Knex, caller: Caller, list: SeriesList): Promise<IdPage> {
-  return await pageOfIds(database, seriesPage(database, caller, list))
+  const found = await findPage(database, caller, list)
+  return 'matches' in found ? await pageOfMatches(database, found.matches) : await pageOfIds(database, found.page)
 }
 
-function seriesPage(database: Knex, caller: Caller, list: SeriesList): Parameters<typeof pageOfIds>[1] {
-  const { filter } = list
-  const matching = database('series')
-    .modify(visibleTo(caller, 'series.id'))
+/** How to find the page: among the matches of a condition, or in an order that has an index. */
+async function findPage(database: Knex, caller: Caller, list: SeriesList): Promise<{ matches: MatchList } | { page: IdList }> {
+  const { filter, offset, limit } = list
+  const { condition, search } = filter
+  const state = list.state ?? (await readListState(database, caller))
+  const total = totalOfSeries(database, caller, state, filter)
+  const sort = list.sort ?? DEFAULT_SORT
+  if (usesNumbers(sort)) await computeSeriesNumbers(database)
+  const key = orderKey(caller, state, { total: total.key, sort, isOwn: isOwnOrder(sort) })
+  const matching = selectMatching(database, caller, state, filter)
+  const order = orderOfSeries(caller, sort)
+  if (condition && !search && key !== undefined) {
+    const whole = wholeOf(database, caller, state, filter)
+    const parts = { part: (order as readonly ListPart[])[0] as ListPart, terms: termsOfSeries(caller, sort) }
+    return { matches: { table: 'series', matching, whole, total, ...parts, offset, limit, key } }
+  }
+  const ranked = list.sort === null && search ? rankedOrder('series', search, termsOfSeries(caller, sort).terms) : order
+  return { page: { matching, total: total.known ?? total.count, order: ranked, offset, limit, key } }
+}
+
+const selectMatching = (database: Knex, caller: Caller, { grants }: ListState, filter: SeriesFilter): Knex.QueryBuilder =>
+  database('series')
+    .modify(visibleInList(caller, grants, 'series.id'))
     .whereRaw(HAS_BOOKS)
     .modify(matchesSeries(filter, caller))
     .select('series.id')
-  const sorted = seriesOrder(caller, list.sort ?? DEFAULT_SORT)
-  const order = list.sort === null && filter.search ? rankedOrder('series', filter.search, sorted.terms) : sorted
-  return { matching, order, offset: list.offset, limit: list.limit }
+
+const wholeOf = (database: Knex, caller: Caller, state: ListState, filter: SeriesFilter) =>
+  selectMatching(database, caller, state, { ...filter, condition: filter.condition?.whole ?? filter.condition })
+
+function totalOfSeries(database: Knex, caller: Caller, state: ListState, filter: SeriesFilter): ListTotal {
+  const { condition, ...plain } = filter
+  const asksAboutCaller = filter.inProgress === true || filter.wanted === true
+  const isKept = Object.entries(filter).every(
+    ([name, value]) => name === 'libraryId' || !value || (Array.isArray(value) && value.length === 0),
+  )
+  const total = isKept
+    ? keptSeries(database, caller, { grants: state.grants, libraryId: filter.libraryId })
+    : countOf(database, wholeOf(database, caller, state, filter))
+  return totalOf(database, caller, state, { of: 'series', filter: plain, condition, asksAboutCaller, total })
 }
 
 /**
  * One page of any list of series.
  * @param list.matching selects `id` of the series, all visible to the caller
+ * @param isFixed whether the statement is one of few, so that it is worth preparing
  */
 export async function pageOfSeries(
   database: Knex,
   caller: Caller,
-  list: Parameters<typeof pageOfIds>[1],
+  list: IdList,
+  isFixed = false,
 ): Promise<{ items: Series[]; total: number }> {
-  const { ids, total } = await pageOfIds(database, list)
+  const { rows, total } = await pageOfRows<SeriesRow>(database, list, async (ids) => {
+    const statement = database.raw(PAGE, [ids, progressUserId(caller)] as never)
+    return await runRows(database, isFixed ? prepared(statement) : statement)
+  })
+  return { items: rows.map((row) => seriesOf(row, caller)), total }
+}
+
+async function readPage(database: Knex, caller: Caller, { ids, total }: IdPage): Promise<{ items: Series[]; total: number }> {
   const series = await readSeriesRecords(database, caller, ids)
   return { items: ids.flatMap((id) => series.get(id) ?? []), total }
 }
@@ -183,10 +183,7 @@ export async function pageOfSeries(
 /** Those of the series that the caller may see, in the order of the ids. @param ids at most a page of a list */
 export async function listSeriesByIds(database: Knex, caller: Caller, ids: readonly string[]): Promise<Series[]> {
   if (ids.length === 0) return []
-  const rows = (await selectSeries(database, caller)
-    .whereRaw('series.id = ANY(CAST(? AS uuid[]))', [[...ids]])
-    .whereRaw(HAS_BOOKS)
-    .modify(visibleTo(caller, 'series.id'))) as SeriesRow[]
+  const rows = await readRows(database, caller, MANY_SEEN, [[...ids], ...visibilityOf(caller)])
   const series = new Map(rows.map((row) => [row.id, seriesOf(row, caller)]))
   return ids.flatMap((id) => series.get(id) ?? [])
 }
@@ -194,7 +191,7 @@ export async function listSeriesByIds(database: Knex, caller: Caller, ids: reado
 /** Series by id, in no particular order. The caller must have checked that they are visible. */
 export async function readSeriesRecords(database: Knex, caller: Caller, ids: readonly string[]): Promise<Map<string, Series>> {
   if (ids.length === 0) return new Map()
-  const rows = (await selectSeries(database, caller).whereRaw('series.id = ANY(CAST(? AS uuid[]))', [[...ids]])) as SeriesRow[]
+  const rows = await readRows(database, caller, MANY, [[...ids]])
   return new Map(rows.map((row) => [row.id, seriesOf(row, caller)]))
 }
 
@@ -211,9 +208,7 @@ export async function listAlphabeticalGroups(
     .modify(visibleTo(caller, 'series.id'))
     .whereRaw(HAS_BOOKS)
     .modify(matchesSeries(filter, caller))
-    .select(
-      database.raw(`substr(lower(carrel_fold(ltrim(coalesce(series.title_sort, series.title)))), 1, 1) COLLATE "und-x-icu" AS initial`),
-    )
+    .select(database.raw(`substr(lower(carrel_fold(ltrim(series.sort_key COLLATE "default"))), 1, 1) COLLATE "und-x-icu" AS initial`))
   const rows = await database
     .from(initials.as('initials'))
     .select(database.raw(`CASE WHEN initial ~ '[[:alpha:]]' THEN initial ELSE '#' END AS "group"`))
@@ -226,46 +221,42 @@ export async function listAlphabeticalGroups(
 
 /** A series by id, also one without existing books. @throws not_found when it does not exist or the caller may not see it */
 export async function getSeries(database: Knex, caller: Caller, seriesId: string): Promise<Series> {
-  const [row] = (await selectSeries(database, caller).where('series.id', seriesId).modify(visibleTo(caller, 'series.id'))) as SeriesRow[]
+  const key = `series ${caller.userId} ${progressUserId(caller)}`
+  const row = await readTogether(database, key, seriesId, (ids) => readRows(database, caller, SOME, [ids, ...visibilityOf(caller)]))
   return row ? seriesOf(row, caller) : refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
 }
 
-/** The book whose cover represents the series: the first in reading order that has one; null when none has. @throws not_found */
-export async function findSeriesCoverBook(database: Knex, caller: Caller, seriesId: string): Promise<string | null> {
-  const series = await database('series').where('series.id', seriesId).modify(visibleTo(caller, 'series.id')).first('id')
-  if (!series) refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
-  const book = await database('books')
-    .where('books.series_id', seriesId)
-    .whereNotNull('books.cover_hash')
-    .whereNull('books.deleted_at')
-    .orderByRaw(READING_ORDER)
-    .first('id')
-  return book?.id ?? null
+/** The columns of {@link SeriesRow}. */
+const COLUMNS = `series.id, series.library_id, series.path, series.title, series.title_sort, series.created_at, series.updated_at,
+  libraries.name AS library_name, libraries.path AS library_path,
+  coalesce(owned.book_count, 0) AS book_count, coalesce(owned.book_count, 0) - coalesce(reading.books_read, 0) AS unread_count, owned.max_volume,
+  owned.max_chapter, coalesce(owned.volumes_owned, 0) AS volumes_owned, coalesce(owned.is_due OR reading.is_due, false) AS is_due,
+  series_metadata.summary, series_metadata.publisher, series_metadata.year, covers.source AS cover_source`
+/** The tables that the columns need beside series. Its binding is the user whose progress is counted. */
+const JOINS = `JOIN libraries ON libraries.id = series.library_id
+  CROSS JOIN (SELECT CAST(? AS uuid) AS user_id) AS me
+  LEFT JOIN LATERAL ${numbersOf('series.id')} AS owned ON true
+  LEFT JOIN LATERAL ${readingOf('series.id', 'me.user_id')} AS reading ON true
+  LEFT JOIN series_metadata ON series_metadata.series_id = series.id
+  LEFT JOIN covers ON covers.series_id = series.id AND covers.is_selected`
+const TABLES = `series ${JOINS}`
+
+const SEEN = visibleSql('series.id')
+/** The ids of a page and their records in one statement. Its first binding selects the ids in their order. */
+const PAGE = `SELECT ${COLUMNS} FROM unnest(ARRAY(?)) WITH ORDINALITY AS page (id, at) JOIN series ON series.id = page.id ${JOINS} ORDER BY page.at`
+const MANY = `SELECT ${COLUMNS} FROM ${TABLES} WHERE series.id = ANY(CAST(? AS uuid[]))`
+const SOME = `${MANY} AND ${SEEN}`
+const MANY_SEEN = `${MANY} AND ${HAS_BOOKS} AND ${SEEN}`
+
+async function readRows(database: Knex, caller: Caller, sql: string, bindings: readonly (string | string[])[]): Promise<SeriesRow[]> {
+  const all = [progressUserId(caller), ...bindings] as (string | string[])[]
+  return await runRows(database, prepared(database.raw(sql, all)))
 }
 
-/** Series with the columns of {@link SeriesRow}: aggregates over the books are computed once per returned series, in the same statement. */
-function selectSeries(database: Knex, caller: Caller): Knex.QueryBuilder {
-  return database('series')
-    .join('libraries', 'libraries.id', 'series.library_id')
-    .joinRaw(
-      `CROSS JOIN LATERAL (SELECT count(*) AS book_count,
-         count(*) FILTER (WHERE NOT EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = books.id AND p.user_id = ? AND p.completed))
-           AS unread_count,
-         max(books.volume) AS max_volume, max(books.chapter) AS max_chapter,
-         count(DISTINCT books.volume) AS volumes_owned
-       ${PRESENT_BOOKS}) AS owned`,
-      [progressUserId(caller)],
-    )
-    .leftJoin('series_metadata', 'series_metadata.series_id', 'series.id')
-    .joinRaw('LEFT JOIN covers ON covers.series_id = series.id AND covers.is_selected')
-    .select(
-      ...['id', 'library_id', 'path', 'title', 'title_sort', 'created_at', 'updated_at'].map((column) => `series.${column}`),
-      'libraries.name AS library_name',
-      'libraries.path AS library_path',
-      ...['book_count', 'unread_count', 'max_volume', 'max_chapter', 'volumes_owned'].map((column) => `owned.${column}`),
-      ...['summary', 'publisher', 'year'].map((column) => `series_metadata.${column}`),
-      'covers.source AS cover_source',
-    )
+async function runRows(database: Knex, statement: Knex.Raw): Promise<SeriesRow[]> {
+  const { rows } = (await statement) as { rows: SeriesRow[] }
+  if (rows.some(({ is_due }) => is_due)) computeSoon(database)
+  return rows
 }
 
 function seriesOf(row: SeriesRow, caller: Caller): Series {

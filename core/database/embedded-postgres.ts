@@ -21,6 +21,15 @@ const POLL_MS = 10
 /** Enough of PostgreSQL's last log lines to see why it died. */
 const LAST_LINES_MAX = 30
 
+/**
+ * PostgreSQL's own cache, filled as it reads. The indexes of a million books are larger than the least of 64 MB: each page beyond it is copied from the
+ * cache of the system again and again.
+ */
+function sharedBuffersMb(): number {
+  const sixteenth = os.totalmem() / 16 / 1_048_576
+  return Math.round(Math.min(256, Math.max(64, sixteenth)))
+}
+
 const SETTINGS: Record<string, string> = {
   listen_addresses: '',
   // Its folder is closed to others already.
@@ -28,7 +37,7 @@ const SETTINGS: Record<string, string> = {
   port: String(PORT),
   // Our statements are short; compiling them costs more than it saves.
   jit: 'off',
-  shared_buffers: '64MB',
+  shared_buffers: `${sharedBuffersMb()}MB`,
   // The pool of the server, that of the queue, and a few commands beside them.
   max_connections: '40',
   // The default of 1000 MB is much for a small disk.

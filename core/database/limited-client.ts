@@ -1,4 +1,5 @@
 import PostgresClient from 'knex/lib/dialects/postgres/index.js'
+import { namePrepared } from '#core/database/prepared.ts'
 import { type Connection, NoPlace, noConnection, type StatementLimiter, waitedTooLong } from '#core/database/statement-limits.ts'
 import { currentScope, type LiveScope, runWithPlace } from '#core/database/statement-scope.ts'
 
@@ -59,17 +60,22 @@ export function limitedClient(limiter: StatementLimiter): typeof PostgresClient 
       const stored = currentScope()
       if (stored === null || stored.hasPlace || this.transacting) return runner
       const run = runner.run.bind(runner)
-      runner.run = () =>
+      const limited = () =>
         run().catch((error: unknown) => {
           if (error instanceof NoPlace) return waits.runAgain(stored.scope, () => super.runner(builder).run())
           throw error
         })
+      // Not assigned where it is written: V8 allocates such functions as old objects, and this one would keep the request until a full collection.
+      runner.run = limited
       return runner
     }
 
     override query(connection: unknown, statement: unknown): Promise<unknown> {
       const stored = currentScope()
-      const start = () => super.query(connection, statement)
+      const start = () => {
+        const naming = namePrepared(connection, statement)
+        return naming === null ? super.query(connection, statement) : naming.then(() => super.query(connection, statement))
+      }
       if (stored === null) return start()
       const sql = typeof statement === 'string' ? statement : (statement as { sql: string }).sql
       const mayRunAgain = !stored.hasPlace && !this.transacting

@@ -8,10 +8,9 @@ import type { ExportRecord, ExportRow } from '#core/exports/export-format.ts'
 const SERIES_PAGE = 25
 const BOOK_PAGE = 50
 
-/** Written exactly as in the index series_order. */
-const SERIES_NAME = 'coalesce(series.title_sort, series.title) COLLATE carrel_natural'
+const SERIES_NAME = 'series.sort_key'
 /** As in lists: omits series without existing books, and books with a missing file. */
-const PRESENT_BOOKS = 'FROM books WHERE books.library_id = series.library_id AND books.series_id = series.id AND books.deleted_at IS NULL'
+const PRESENT_BOOKS = 'FROM books WHERE books.series_id = series.id AND books.deleted_at IS NULL'
 const READ = 'EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = books.id AND p.user_id = :userId AND p.completed)'
 
 const namesOf = (kind: 'series' | 'book', taxonomy: 'genre' | 'tag', id: string) =>
@@ -207,7 +206,7 @@ async function listSeriesPage(
   page: { fields: readonly SeriesExportField[]; after: SeriesRow | null },
 ): Promise<SeriesRow[]> {
   const choice = visibleSeries(snapshot, view)
-    .select('series.id', snapshot.raw('coalesce(series.title_sort, series.title) AS key_name'))
+    .select('series.id', snapshot.raw('series.sort_key AS key_name'))
     .orderByRaw(`${SERIES_NAME}, series.id`)
     .limit(SERIES_PAGE)
   if (page.after) choice.whereRaw(`(${SERIES_NAME}, series.id) > (?, CAST(? AS uuid))`, [page.after.key_name, page.after.key_id])
@@ -228,7 +227,7 @@ const BOOK_KEYS = [
   'array_position(CAST(:seriesIds AS uuid[]), books.series_id)',
   '(books.number IS NULL)',
   'coalesce(books.number, 0)',
-  'coalesce(books.title_sort, books.title) COLLATE carrel_natural',
+  'books.sort_key',
   'books.title COLLATE carrel_natural',
   'books.file_name COLLATE carrel_natural',
   'books.id',
@@ -245,7 +244,7 @@ async function listBookPage(
   const { rows } = await snapshot.raw(
     `SELECT ${selected(columnsOf('books', view), [BOOK_ANCHOR, ...page.fields])},
        array_position(CAST(:seriesIds AS uuid[]), books.series_id) AS key_series, (books.number IS NULL) AS key_unnumbered,
-       coalesce(books.number, 0)::text AS key_number, coalesce(books.title_sort, books.title) AS key_title,
+       coalesce(books.number, 0)::text AS key_number, books.sort_key AS key_title,
        books.title AS key_plain_title, books.file_name AS key_file, books.id AS key_id
      FROM books JOIN series ON series.id = books.series_id JOIN libraries ON libraries.id = books.library_id
        LEFT JOIN book_metadata m ON m.book_id = books.id

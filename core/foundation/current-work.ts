@@ -27,7 +27,7 @@ export interface WorkReport {
 }
 
 /** More than the connections and tasks that run at the same time; work without a slot is only counted. */
-const SLOTS = 128
+const SLOTS = 256
 /** A route with the id of its request, or the end of a long path. */
 export const NAME_BYTES_MAX = 244
 /** Start (8), kind + 1 (2), length (2), name. */

@@ -3,11 +3,18 @@ type Leave = () => void
 
 /** Lets a fixed number of callers run at a time; the others wait in order of arrival. */
 export class Semaphore {
+  readonly #places: number
   #free: number
   readonly #waiting = new Set<() => void>()
 
   constructor(places: number) {
+    this.#places = places
     this.#free = places
+  }
+
+  /** How many callers have a place. */
+  get running(): number {
+    return this.#places - this.#free
   }
 
   /** How many callers wait for a place. */

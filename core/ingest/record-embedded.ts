@@ -6,19 +6,19 @@ import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
 import { embeddedTitle } from '#core/metadata/book-title.ts'
 import type { Embedded, KeptEmbedded } from '#core/metadata/embedded.ts'
 import { embeddedEntries } from '#core/metadata/embedded-entries.ts'
-import { findKeptEmbedded, storeKeptEmbedded } from '#core/metadata/embedded-store.ts'
+import { listKeptEmbedded, storeKeptEmbedded } from '#core/metadata/embedded-store.ts'
 import { changedNames, type Field } from '#core/metadata/field.ts'
 import { readFileName } from '#core/metadata/file-name.ts'
 import { listIdNames } from '#core/metadata/id-name-query.ts'
 import { lockRecords } from '#core/metadata/metadata-record-store.ts'
 import { isNames, keyedEntries, type SetEntries, type SetName } from '#core/metadata/metadata-set.ts'
-import { readStates, storeStates } from '#core/metadata/metadata-state-store.ts'
+import { readStates, type StoredState, storeStates } from '#core/metadata/metadata-state-store.ts'
 
 const fields: readonly Field[] = BOOK_FIELDS
 /** Clears what a file no longer contains, if the value came from the file. */
 const NOTHING = Object.fromEntries(fields.filter(({ role }) => role === undefined).map(({ name }) => [name, null]))
 
-interface EmbeddedRecord {
+export interface EmbeddedRecord {
   bookId: string
   fileName: string
   /** The setting of the library: whether the title in the file counts. */
@@ -32,26 +32,55 @@ export const hasMetadata = ({ title, ...more }: Embedded, bookStrategy: string):
   Object.keys(more).length > 0 || embeddedTitle({ strategy: bookStrategy, embedded: title }) !== undefined
 
 /**
- * Writes the metadata of a file and its name to a book, except where a lock or a stronger source forbids it. Returns the changed members;
- * null if nothing changed that its series aggregates. Runs within the transaction that writes the analysis.
+ * Writes the metadata of files and their names to different books, except where a lock or a stronger source forbids it. Returns the changed members of
+ * each book that changed anything that its series aggregates. Runs within the transaction that writes the analyses.
  */
-export async function recordEmbedded(trx: Knex, { bookId, fileName, bookStrategy, embedded }: EmbeddedRecord): Promise<string[] | null> {
-  await lockRecords(trx, 'book', [bookId])
-  const earlier = await findKeptEmbedded(trx, bookId)
-  const kept = keptOf(embedded)
-  const isSameFile = isDeepStrictEqual(earlier, kept)
-  const sets = isSameFile ? {} : await keptChanges(trx, earlier ?? {}, kept ?? {})
-  const before = (await readStates(trx, 'book', [bookId], Object.keys(sets) as SetName[])).get(bookId)
-  if (!before) return null
+export async function recordEmbedded(trx: Knex, records: readonly EmbeddedRecord[]): Promise<Map<string, string[]>> {
+  const ids = records.map(({ bookId }) => bookId)
+  if (ids.length === 0) return new Map()
+  await lockRecords(trx, 'book', ids)
+  const earlier = await listKeptEmbedded(trx, ids)
+  const files = records.map((record) => fileChange(record, earlier.get(record.bookId) ?? null))
+  const sets = await listKeptChanges(trx, files)
+  const names = new Set([...sets.values()].flatMap((changes) => Object.keys(changes) as SetName[]))
+  const known = await readStates(trx, 'book', ids, [...names])
+  const changes = files.flatMap((file) => {
+    const before = known.get(file.record.bookId)
+    return before ? [{ ...file, before, next: stateAfter(file.record, before, sets.get(file.record.bookId) ?? {}) }] : []
+  })
+  await storeStates(trx, 'book', changes)
+  await storeKeptEmbedded(trx, new Map(changes.filter(({ isSame }) => !isSame).map(({ record, kept }) => [record.bookId, kept])))
+  return new Map(changes.filter(isToAggregate).map((change) => [change.record.bookId, changedIn(change)]))
+}
+
+/** The metadata of one file before and now. */
+interface FileChange {
+  record: EmbeddedRecord
+  earlier: KeptEmbedded | null
+  kept: KeptEmbedded | null
+  isSame: boolean
+}
+
+function fileChange(record: EmbeddedRecord, earlier: KeptEmbedded | null): FileChange {
+  const kept = keptOf(record.embedded)
+  return { record, earlier, kept, isSame: isDeepStrictEqual(earlier, kept) }
+}
+
+function stateAfter({ embedded, bookStrategy, fileName }: EmbeddedRecord, before: StoredState, sets: SetChanges): StoredState {
   const title = embeddedTitle({ strategy: bookStrategy, embedded: embedded.title }) ?? null
   const read = applyChange('book', before, { values: { ...NOTHING, ...embedded.book, title }, sets }, 'embedded')
-  const { next } = applyChange('book', read.next, { values: { ...readFileName(fileName) } }, 'file_name')
-  await storeStates(trx, 'book', [{ before, next }])
-  if (!isSameFile) await storeKeptEmbedded(trx, bookId, kept)
-  if (isSameContent('book', before, next) && isDeepStrictEqual(hintsOf(earlier), hintsOf(kept))) return null
-  const lists = KEPT_MEMBERS.filter((name) => !isDeepStrictEqual(earlier?.[name], kept?.[name]))
-  return [...changedNames(before, next), ...lists]
+  return applyChange('book', read.next, { values: { ...readFileName(fileName) } }, 'file_name').next
 }
+
+type BookChange = FileChange & { before: StoredState; next: StoredState }
+
+const isToAggregate = ({ before, next, earlier, kept }: BookChange) =>
+  !isSameContent('book', before, next) || !isDeepStrictEqual(hintsOf(earlier), hintsOf(kept))
+
+const changedIn = ({ before, next, earlier, kept }: BookChange): string[] => [
+  ...changedNames(before, next),
+  ...KEPT_MEMBERS.filter((name) => !isDeepStrictEqual(earlier?.[name], kept?.[name])),
+]
 
 const KEPT_MEMBERS = ['genres', 'tags', 'links', 'externalIds'] as const
 
@@ -66,11 +95,17 @@ function keptOf({ title, book, ...kept }: Embedded): KeptEmbedded | null {
 const hintsOf = (kept: KeptEmbedded | null) => kept && { ...kept, book: null }
 
 /**
- * Adds only what is new in the file, and of what disappeared from it removes only what came from the file: what users or plugins have added,
- * changed or removed since stays. Identifiers have the keys of their services.
+ * Adds only what is new in each file, and of what disappeared from it removes only what came from the file: what users or plugins have added,
+ * changed or removed since stays. Identifiers have the keys of their services. By book; a file with the same metadata has no changes.
  */
-async function keptChanges(trx: Knex, before: KeptEmbedded, after: KeptEmbedded): Promise<SetChanges> {
+async function listKeptChanges(trx: Knex, files: readonly FileChange[]): Promise<Map<string, SetChanges>> {
+  const changed = files.filter(({ isSame }) => !isSame)
+  if (changed.length === 0) return new Map()
   const names = await listIdNames(trx)
+  return new Map(changed.map(({ record, earlier, kept }) => [record.bookId, keptChanges(names, earlier ?? {}, kept ?? {})]))
+}
+
+function keptChanges(names: ReadonlySet<string>, before: KeptEmbedded, after: KeptEmbedded): SetChanges {
   const [was, is] = [embeddedEntries(before, names), embeddedEntries(after, names)]
   const changes = {
     genres: difference('genres', was.genres, is.genres),

@@ -6,12 +6,18 @@ import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { storeFolderTitles } from '#core/metadata/series-aggregate-store.ts'
 import { withSortTitle } from '#core/metadata/sort-title.ts'
 
-/** Books with the same content as a new one whose own files are missing: one of them was moved here. */
-export async function listGoneDuplicates(database: Knex, found: NewBook, sha256: string): Promise<Duplicate[]> {
-  const duplicates = await listBooksWithContent(database, { id: found.id, libraryId: found.library_id, fileName: found.file_name, sha256 })
-  const gone: Duplicate[] = []
-  for (const duplicate of duplicates) if (await isGone(duplicate.path)) gone.push(duplicate)
-  return gone
+/** Books with the same content as new ones whose own files are missing: each new one was moved here from one of its list. A book without any is missing. */
+export async function listGoneDuplicates(
+  database: Knex,
+  found: readonly (NewBook & { sha256: string })[],
+): Promise<Map<string, Duplicate[]>> {
+  if (found.length === 0) return new Map()
+  const duplicates = await listBooksWithContent(database, found)
+  const isMissing = await Promise.all(duplicates.map(({ path }) => isGone(path)))
+  return Map.groupBy(
+    duplicates.filter((_, index) => isMissing[index]),
+    ({ foundId }) => foundId,
+  )
 }
 
 /**

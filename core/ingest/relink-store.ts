@@ -17,17 +17,25 @@ export interface Duplicate {
   path: string
 }
 
+/** Rows per book: one of them suffices, and a file may have thousands of copies. */
+const DUPLICATES_MAX = 20
+
 /**
- * Other books of the library with this content: those marked as deleted first, since a scan has found them missing already, and among those the one
- * with the same name, so that equal files in a renamed folder stay the same books.
+ * Other books of the library with the content of each of these: those marked as deleted first, since a scan has found them missing already, and among those the
+ * one with the same name, so that equal files in a renamed folder stay the same books.
  */
 export async function listBooksWithContent(
   database: Knex,
-  book: { id: string; libraryId: string; fileName: string; sha256: string },
-): Promise<Duplicate[]> {
+  found: readonly (NewBook & { sha256: string })[],
+): Promise<(Duplicate & { foundId: string })[]> {
   const { rows } = await database.raw(
-    `SELECT id, path FROM books WHERE library_id = ? AND file_hash = ? AND id <> ? ORDER BY deleted_at IS NULL, file_name <> ?, id LIMIT 20`,
-    [book.libraryId, book.sha256, book.id, book.fileName],
+    `SELECT f.id AS "foundId", b.id, b.path
+       FROM unnest(CAST(? AS uuid[]), CAST(? AS uuid[]), CAST(? AS text[]), CAST(? AS text[])) WITH ORDINALITY AS f (id, library_id, hash, name, n)
+       CROSS JOIN LATERAL (
+         SELECT id, path, deleted_at IS NULL AS lives, file_name <> f.name AS renamed FROM books
+         WHERE library_id = f.library_id AND file_hash = f.hash AND id <> f.id ORDER BY lives, renamed, id LIMIT ${DUPLICATES_MAX}
+       ) AS b ORDER BY f.n, b.lives, b.renamed, b.id`,
+    [found.map((one) => one.id), found.map((one) => one.library_id), found.map((one) => one.sha256), found.map((one) => one.file_name)],
   )
   return rows
 }

@@ -6,6 +6,7 @@ import type { Rules } from '#core/conditions/rules.ts'
 import { readBootClock } from '#core/foundation/boot-clock.ts'
 import { hashText } from '#core/foundation/hash-text.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { Precedence } from '#core/foundation/precedence.ts'
 import { queueAnalyses } from '#core/ingest/analyze-book.ts'
 import { markMissing } from '#core/ingest/mark-missing.ts'
 import { describeLoss, describeUnpurged, type Guard, isMassLoss } from '#core/ingest/mass-loss.ts'
@@ -44,6 +45,8 @@ export interface ScanDependencies {
   log: Log
   /** Absolute. */
   dataFolder: string
+  /** What waits for scans. */
+  precedence?: Precedence
   /** The least time between two scans that must both find a book missing before it is purged automatically. */
   purgeAfterSeconds: number
 }
@@ -67,10 +70,15 @@ interface Scan {
   /** What could not be read; nothing at or below it counts as missing. */
   unreadable: Set<string>
   queued: number
+  /** The tasks of the last batch are being added. */
+  queueing: Promise<void>
 }
 
+type Dependencies = ScanDependencies & { precedence: Precedence }
+
 /** The handler of `scan_library`: walks the library's folder and brings its rows up to date. */
-export function scanLibrary(dependencies: ScanDependencies): TaskHandler {
+export function scanLibrary(given: ScanDependencies): TaskHandler {
+  const dependencies = { precedence: new Precedence(), ...given }
   return async (run) => {
     const begun = await beginScan(dependencies.database, run.id, readBootClock())
     // Canceled before it began, or its library was deleted.
@@ -108,7 +116,7 @@ export function scanLibrary(dependencies: ScanDependencies): TaskHandler {
 
 type Begun = Pick<Scan, 'library' | 'deep' | 'startedAt' | 'confirmedRoot'>
 
-async function scan(dependencies: ScanDependencies, run: TaskRun, begun: Begun): Promise<unknown> {
+async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Promise<unknown> {
   const { database } = dependencies
   const { library } = begun
   const [root, known, knownBooks] = await Promise.all([
@@ -128,10 +136,16 @@ async function scan(dependencies: ScanDependencies, run: TaskRun, begun: Begun):
     seen: new Set(),
     unreadable: new Set(),
     queued: 0,
+    queueing: Promise.resolve(),
   }
   const options = { root: library.path, excludedPatterns: library.excluded_patterns, allowedFormats: library.allowed_formats }
   const compare = begun.deep ? new Map<string, string>() : known
-  for await (const batch of walk({ ...options, known: compare }, run.signal)) await recordBatch(dependencies, state, batch)
+  try {
+    for await (const batch of walk({ ...options, known: compare }, run.signal)) await recordBatch(dependencies, state, batch)
+  } finally {
+    // Nothing is added after the end of a scan.
+    await state.queueing
+  }
   run.signal.throwIfAborted()
 
   if (state.unreadable.has('')) throw new FinalFailure(`${state.counts.errors[0]}. No book was marked as deleted.`)
@@ -250,8 +264,8 @@ async function checkRoot(path: string): Promise<{ dev: number; ino: number }> {
   }
 }
 
-async function recordBatch(dependencies: ScanDependencies, state: Scan, batch: WalkBatch): Promise<void> {
-  const { database, tasks } = dependencies
+async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkBatch): Promise<void> {
+  const { database, rules, precedence } = dependencies
   const { library, deep, counts, run } = state
   const files: SeenFile[] = []
   const folders: { path: string; digest: string; files: number }[] = []
@@ -284,12 +298,13 @@ async function recordBatch(dependencies: ScanDependencies, state: Scan, batch: W
   counts.seriesFound += batch.unchanged.length
   if (batch.unchangedRootFiles > 0) counts.seriesFound += batch.unchangedRootFiles - 1
 
-  const ids =
-    files.length > 0 ? await recordFiles(database, { library, deep, provisional: state.hadBooks, rules: dependencies.rules }, files) : []
-  // After the rows, never before: a digest says that they exist. The last part of a folder may have no files, only the digest.
-  await recordFolders(database, library.id, folders)
+  const record = () => recordFiles(database, { library, deep, provisional: state.hadBooks, rules }, files)
+  const ids = files.length > 0 ? await precedence.first(record) : []
+  await state.queueing
   run.signal.throwIfAborted()
-  state.queued += await queueAnalyses(tasks, library.id, ids, { deep })
+  // While the rows of the next batch are written.
+  state.queueing = queueBatch(dependencies, state, { folders, ids })
+  state.queueing.catch(() => {})
   counts.filesProcessed = counts.filesTotal
   counts.booksFound = counts.filesTotal
   run.progress(counts.filesProcessed, counts.filesTotal, `${counts.seriesFound} series`)
@@ -297,6 +312,17 @@ async function recordBatch(dependencies: ScanDependencies, state: Scan, batch: W
   if (Date.now() - state.countsWrittenAt < COUNTS_MS) return
   state.countsWrittenAt = Date.now()
   await writeScanCounts(database, run.id, withErrorCount(state))
+}
+
+/** After the rows, never before: a digest says that they exist. The last part of a folder may have no files, only the digest. */
+async function queueBatch(
+  { database, tasks }: Dependencies,
+  state: Scan,
+  { folders, ids }: { folders: { path: string; digest: string; files: number }[]; ids: string[] },
+): Promise<void> {
+  const { library, deep } = state
+  await recordFolders(database, library.id, folders)
+  state.queued += await queueAnalyses(tasks, library.id, ids, { deep })
 }
 
 function noteError(state: Scan, path: string, message: string): void {

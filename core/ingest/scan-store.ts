@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
+import { keptSum } from '#core/catalog/list-state-query.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import type { NewAnnouncement } from '#core/events/event.ts'
 import { announce, announceBooks, bookEvent } from '#core/events/event-store.ts'
@@ -71,19 +72,21 @@ export async function listRetryPaths(database: Knex, libraryId: string): Promise
   return await database('books').where('library_id', libraryId).whereNull('deleted_at').where('retry_due', true).pluck('path')
 }
 
+/** From the kept numbers: counting a hundred thousand rows takes a tenth of the time of a rescan. */
+const PRESENT = keptSum(`kind IN ('books_pending', 'books_analyzed', 'books_failed') AND key = :libraryId`)
+
 export async function countPresentBooks(database: Knex, libraryId: string): Promise<number> {
-  const row = await database('books').where('library_id', libraryId).whereNull('deleted_at').count({ count: '*' }).first()
-  return Number(row?.count)
+  const { rows } = await database.raw(`SELECT ${PRESENT}::int AS count`, { libraryId })
+  return rows[0].count
 }
 
 /** Books that existed when the last scan was accepted and still exist: newer ones do not compensate for missing ones. */
 export async function countKnownBooks(database: Knex, libraryId: string): Promise<number> {
-  const row = await database('books')
-    .where({ library_id: libraryId, provisional: false })
-    .whereNull('deleted_at')
-    .count({ count: '*' })
-    .first()
-  return Number(row?.count)
+  const { rows } = await database.raw(
+    `SELECT (${PRESENT} - (SELECT count(*) FROM books WHERE library_id = :libraryId AND provisional AND deleted_at IS NULL))::int AS count`,
+    { libraryId },
+  )
+  return rows[0].count
 }
 
 /** How many new, unanalyzed files there are of each size in bytes: each may be a moved book. */

@@ -1,7 +1,7 @@
 import { lstat, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import { recordPageProblem } from '#core/catalog/book-error-store.ts'
-import { lockBook } from '#core/catalog/book-store.ts'
+import { lockBooks } from '#core/catalog/book-store.ts'
 import {
   countThumbnails,
   listCoverBookIds,
@@ -104,7 +104,7 @@ async function makeThumbnail(
   const coverHash = coverHashOf(cover.jpeg)
   const isRecorded = await database.transaction(async (trx) => {
     // A process that writes the cover of a newer version waits, and writes it after this one.
-    const isStill = (await lockBook(trx, book.id)) && (await isKnownFile(book))
+    const isStill = (await lockBooks(trx, [book.id], 'wait')).has(book.id) && (await isKnownFile(book))
     if (!isStill || !(await recordThumbnail(trx, { book, coverHash, isWhole: problem === null }))) return false
     await writeCover(settings.dataFolder, book.id, cover.jpeg)
     return true

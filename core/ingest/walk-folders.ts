@@ -66,7 +66,7 @@ export function* walkFolders(options: WalkOptions): Generator<WalkStep> {
         if (folder !== '' || choice.share.index === 0) yield { kind: 'unreadable', path: folder, message: reasonOf(error, folder) }
         continue
       }
-      const below = yield* walkFolder({ folder, at: opened.path, entries }, choice)
+      const below = yield* walkFolder({ folder, real: join(realRoot, folder), at: opened.path, entries }, choice)
       // The stack returns the last folder first.
       if (below.length > 1) below.sort(compareNames).reverse()
       stack.push(...below)
@@ -83,15 +83,16 @@ interface Choice extends Pick<WalkOptions, 'known'> {
   share: { index: number; of: number }
 }
 
-/** An open folder: `folder` is relative to the root, `at` is the path of the open descriptor. */
+/** An open folder: `folder` is relative to the root, `real` is its path, and `at` that of the open descriptor. */
 interface Place {
   folder: string
+  real: string
   at: string
   entries: Dirent[]
 }
 
 /** Yields the books of one folder; returns the folders in it. */
-function* walkFolder({ folder, at, entries }: Place, choice: Choice): Generator<WalkStep, string[]> {
+function* walkFolder({ folder, real, at, entries }: Place, choice: Choice): Generator<WalkStep, string[]> {
   const { isExcluded, allowed, known } = choice
   const { index, of } = choice.share
   const prefix = folder === '' ? '' : `${folder}/`
@@ -113,8 +114,9 @@ function* walkFolder({ folder, at, entries }: Place, choice: Choice): Generator<
     }
     if (format === null || !entry.isFile() || (allowed !== null && !allowed.has(format)) || isExcluded(prefix, name)) continue
     try {
-      // The folder's listing says that it is not a link, and stat is a third faster here than lstat. This only detects changes.
-      const stat = statSync(`${at}/${name}`)
+      // The folder's listing says that it is not a link, and stat is a third faster here than lstat. This only detects changes, so the path may be that of
+      // another folder meanwhile: paths of descriptors take three times as long, because threads of one process wait for each other there.
+      const stat = statSync(`${real}/${name}`, { throwIfNoEntry: false }) ?? statSync(`${at}/${name}`)
       if (!stat.isFile()) continue
       books.names.push(name)
       books.sizes.push(stat.size)

@@ -1,16 +1,16 @@
 import type { Knex } from 'knex'
 import { announceSeries } from '#core/events/event-store.ts'
 import { aggregateBooks } from '#core/metadata/aggregate-books.ts'
-import { type AggregatedEntries, aggregatedOf, diffAggregated, rememberAggregated } from '#core/metadata/aggregate-sets.ts'
+import { type Aggregated, type AggregatedEntries, aggregatedOf, diffAggregated, rememberAggregated } from '#core/metadata/aggregate-sets.ts'
 import { applyChange, changedMembers, type MetadataState } from '#core/metadata/apply-change.ts'
 import type { Field } from '#core/metadata/field.ts'
 import { loadStates, type StoredState, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { READING_ORDER } from '#core/metadata/reading-order.ts'
 import {
   type AggregateState,
-  findAggregation,
   listAggregateStates,
   listAggregatesDue,
+  listAggregations,
   listHints,
   markAggregateDue,
   markUnrelated,
@@ -29,28 +29,33 @@ const SETS_OF_BOOKS = ['genres', 'tags', 'alternateTitles', 'externalLinks'] as 
  * source forbids it. Idempotent; runs within the transaction that wrote the books.
  */
 export async function aggregateSeries(trx: Knex.Transaction, seriesIds: readonly string[]): Promise<void> {
+  if (seriesIds.length === 0) return
   const ids = [...new Set(seriesIds)].sort()
   const known = await loadStates(trx, 'series', ids, SETS_OF_BOOKS)
   const hints = Map.groupBy(await listHints(trx, ids, READING_ORDER), ({ seriesId }) => seriesId)
   const aggregates = await listAggregateStates(trx, ids)
   const changes: { before: StoredState; next: StoredState }[] = []
   const changedNames = new Map<string, string[]>()
+  const contributed = new Map<string, Aggregated>()
+  const unrelated = new Map<string, boolean>()
   for (const [id, before] of known) {
     const { aggregated, books, pending, folderTitle } = aggregates.get(id) as AggregateState
     // All its files are missing, perhaps with their disk: their metadata stays, because the files may come back.
     if (books === 0) continue
-    const { hints: found, unrelated } = aggregateBooks(hints.get(id) ?? [], books)
+    const { hints: found, unrelated: areUnrelated } = aggregateBooks(hints.get(id) ?? [], books)
     const entries: AggregatedEntries = aggregatedOf(found)
     const change = { values: { ...NOTHING, ...found.fields }, sets: diffAggregated(entries, aggregated) }
     const applied = applyChange('series', before, change, 'embedded')
     const next = withSortTitle(withTitle(applied.next, folderTitle))
     changes.push({ before, next })
     const remembered = rememberAggregated(entries, { aggregated, before: before.sets, after: next.sets, locks: before.locks })
-    if (remembered !== null) await storeAggregated(trx, id, remembered)
-    await markUnrelated(trx, id, unrelated && !pending)
+    if (remembered !== null) contributed.set(id, remembered)
+    unrelated.set(id, areUnrelated && !pending)
     const names = changedMembers(before, next)
     if (names.length > 0) changedNames.set(id, names)
   }
+  await storeAggregated(trx, contributed)
+  await markUnrelated(trx, unrelated)
   await storeStates(trx, 'series', changes)
   await announceSeries(trx, [...changedNames.keys()], changedNames)
   await markAggregateDue(trx, ids, false)
@@ -63,24 +68,34 @@ function withTitle<State extends MetadataState>(state: State, folderTitle: strin
 }
 
 /**
- * Aggregates a series after the metadata of one of its books has changed. The first analyzed book counts at once, so that a user does not see a series without
+ * Aggregates series after the metadata of some of their books has changed. The first analyzed book counts at once, so that a user does not see a series without
  * metadata. While other books wait for their analysis, aggregation waits for the last of them, because each aggregation reads all analyzed books.
- * @returns true if aggregation is still due; then call {@link aggregateSettled} after the transaction
+ * @returns the series whose aggregation is still due; then call {@link aggregateSettled} after the transaction
  */
-export async function aggregateAfter(trx: Knex.Transaction, seriesId: string): Promise<boolean> {
-  const { pending, due } = await findAggregation(trx, seriesId)
-  if (!pending || !due) await aggregateSeries(trx, [seriesId])
-  if (pending) await markAggregateDue(trx, [seriesId], true)
-  return pending
+export async function aggregateAfter(trx: Knex.Transaction, seriesIds: readonly string[]): Promise<Set<string>> {
+  if (seriesIds.length === 0) return new Set()
+  const found = [...(await listAggregations(trx, seriesIds))]
+  await aggregateSeries(
+    trx,
+    found.filter(([, { pending, due }]) => !pending || !due).map(([id]) => id),
+  )
+  const later = found.filter(([, { pending }]) => pending).map(([id]) => id)
+  await markAggregateDue(trx, later, true)
+  return new Set(later)
 }
 
+/** Series of one transaction: it reads the metadata of all of their books. */
+const SETTLED_AT_ONCE = 10
+
 /**
- * Aggregates a series if aggregation is due and none of its books waits for analysis. Call it after the commit: two transactions that write two books
- * at the same time each see the other book waiting, but after its commit the later one sees both.
+ * Aggregates those series whose aggregation is due and none of whose books waits for analysis. Call it after the commit: two transactions that write two
+ * books at the same time each see the other book waiting, but after its commit the later one sees both.
  */
-export async function aggregateSettled(database: Knex, seriesId: string): Promise<void> {
-  const { pending, due } = await findAggregation(database, seriesId)
-  if (due && !pending) await database.transaction((trx) => aggregateSeries(trx, [seriesId]))
+export async function aggregateSettled(database: Knex, seriesIds: readonly string[]): Promise<void> {
+  if (seriesIds.length === 0) return
+  const settled = [...(await listAggregations(database, seriesIds))].filter(([, { pending, due }]) => due && !pending).map(([id]) => id)
+  for (let at = 0; at < settled.length; at += SETTLED_AT_ONCE)
+    await database.transaction((trx) => aggregateSeries(trx, settled.slice(at, at + SETTLED_AT_ONCE)))
 }
 
 /** Aggregates the series of a library whose aggregation is due, one at a time. */

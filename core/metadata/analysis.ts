@@ -68,9 +68,14 @@ export interface LibraryFile {
   path: string
 }
 
+/** Files of this size are read within milliseconds: sending a job to a thread and its result back takes as long. */
+export const SMALL_FILE_BYTES_MAX = 262_144
+
 export interface AnalysisRequest extends LibraryFile {
   /** Read every page's bytes and check them too (deep scan); otherwise page heads and the cover only. */
   verifyPages: boolean
+  /** Its size when it was last seen. Small files share a thread, unless it is omitted. */
+  bytes?: number
 }
 
 /** Properties of the file itself; null in {@link Analysis} only if the file could not be read at all. */
@@ -125,6 +130,8 @@ export type DrawBookCover = (request: LibraryFile, options?: { signal?: AbortSig
 export interface PageImage {
   bytes: Uint8Array
   mediaType: string
+  /** Gives the memory of `bytes` back, when nothing reads them any more; absent if it belongs to nobody else. */
+  release?: () => void
 }
 
 /** Why a page could not be read: `problem` is added to the book's errors. */
@@ -140,8 +147,8 @@ export interface PageRequest extends LibraryFile {
   page: Page
 }
 
-/** One positional read from a zip, CRC checked. Runs in the server process. */
-export type ReadZipPage = (request: PageRequest) => Promise<PageOutcome>
+/** One positional read from a zip, CRC checked. Runs in the server process. `isLent` reads into memory that the caller gives back by `release`. */
+export type ReadZipPage = (request: PageRequest, options?: { isLent?: boolean }) => Promise<PageOutcome>
 /** One entry of a non-solid RAR, in the pool. */
 export type ReadRarPage = (request: PageRequest, options?: { signal?: AbortSignal }) => Promise<PageOutcome>
 /** Extracts all pages of a solid RAR into `folder`, as files named by 0-based index ("0", "1", …), in the pool; returns the problem or null. */

@@ -3,7 +3,7 @@ import Type from 'typebox'
 import { LENIENT, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { joinNames } from '#core/metadata/apply-patch.ts'
 import { BOOK_FIELDS, BOOK_LOCKS, bookLockName } from '#core/metadata/book-metadata.ts'
-import { type AuthorRole, type MetadataRecord, SOURCES } from '#core/metadata/field.ts'
+import { type Author, type AuthorRole, type MetadataRecord, SOURCES } from '#core/metadata/field.ts'
 import { fieldMembers, fieldValues } from '#core/metadata/field-members.ts'
 import type { StoredRecord } from '#core/metadata/metadata-record-store.ts'
 import type { ValuesOf } from '#core/metadata/record-kind.ts'
@@ -62,6 +62,7 @@ const ROLE_LISTS = {
   pencillers: 'penciller',
   writers: 'writer',
 } as const satisfies Readonly<Record<string, AuthorRole>>
+const ROLE_ENTRIES = Object.entries(ROLE_LISTS)
 type RoleLists<Of> = { [Name in keyof typeof ROLE_LISTS]: Of }
 
 /** Metadata inside a full book. */
@@ -96,8 +97,12 @@ function bookFieldsOf({ values }: Pick<Stored, 'values'>) {
   )
 }
 
-export function bookLocksOf(record: Pick<MetadataRecord, 'locks'>): Record<string, boolean> {
-  return Object.fromEntries(BOOK_LOCKS.map((name) => [bookLockName(name), record.locks.has(name)]))
+const LOCK_NAMES = BOOK_LOCKS.map((name) => [name, bookLockName(name)] as const)
+
+export function bookLocksOf({ locks }: Pick<MetadataRecord, 'locks'>): Record<string, boolean> {
+  const members: Record<string, boolean> = {}
+  for (const [name, member] of LOCK_NAMES) members[member] = locks.has(name)
+  return members
 }
 
 /** @param sources whether to include the source of each field */
@@ -113,11 +118,7 @@ export function bookMetadataOf(bookId: string, stored: Stored, sources: boolean)
 
 export function fullBookMetadataOf(stored: Stored): FullBookMetadata {
   const { values } = stored
-  const authors = values.authors ?? []
-  const namesOf = (role: AuthorRole) => authors.filter((author) => author.role === role).map((author) => author.name)
-  return {
-    ...bookFieldsOf(stored),
-    ...(Object.fromEntries(Object.entries(ROLE_LISTS).map(([name, role]) => [name, namesOf(role)])) as RoleLists<string[]>),
+  return Object.assign(bookFieldsOf(stored), roleListsOf(values.authors ?? []), {
     title: values.title ?? null,
     titleSort: values.titleSort ?? null,
     number: values.number === undefined ? null : String(values.number),
@@ -125,7 +126,13 @@ export function fullBookMetadataOf(stored: Stored): FullBookMetadata {
     locks: bookLocksOf(stored),
     createdAt: stored.createdAt,
     updatedAt: stored.updatedAt,
-  }
+  })
+}
+
+function roleListsOf(authors: readonly Author[]): RoleLists<string[]> {
+  const lists: Record<string, string[]> = {}
+  for (const [name, role] of ROLE_ENTRIES) lists[name] = authors.filter((author) => author.role === role).map((author) => author.name)
+  return lists as RoleLists<string[]>
 }
 
 /**
@@ -136,7 +143,7 @@ export function bookDetailMetadataOf(book: { id: string; seriesName: string; pag
   const authors = stored.values.authors ?? []
   const writers = authors.filter(({ role }) => role === 'writer' || role === 'author').map(({ name }) => name)
   const { id, seriesName: series, pageCount } = book
-  return { ...fullBookMetadataOf(stored), ...{ id, bookId: id, series, pageCount, writers: [...new Set(writers)] } }
+  return Object.assign(fullBookMetadataOf(stored), { id, bookId: id, series, pageCount, writers: [...new Set(writers)] })
 }
 
 /** The first instant of the day, month or year of publication; null if the year is unknown. */

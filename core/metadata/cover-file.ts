@@ -1,17 +1,16 @@
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
+import { halfPath, replaceFile } from '#core/foundation/file-writer.ts'
 import { type CoverOwner, chosenCoverPath, coversFolder, type DrawnCover } from '#core/metadata/cover.ts'
 
-/** Writes a cover in both sizes, each under a temporary name first, so that no request reads an incomplete file. */
+/** Writes a cover in both sizes; no request reads an incomplete file. */
 export async function writeCoverFiles(
   dataFolder: string,
   owner: CoverOwner,
   cover: { id: string; drawn: Exclude<DrawnCover, { refused: unknown }> },
 ): Promise<void> {
-  await mkdir(coversFolder(dataFolder, owner), { recursive: true, mode: 0o700 })
   for (const size of ['large', 'small'] as const) {
     const path = chosenCoverPath(dataFolder, owner, { id: cover.id, size })
-    await writeFile(`${path}.tmp`, cover.drawn[size].jpeg)
-    await rename(`${path}.tmp`, path)
+    await replaceFile({ path, bytes: cover.drawn[size].jpeg })
   }
 }
 
@@ -19,7 +18,7 @@ export async function removeCoverFiles(dataFolder: string, { kind, id }: CoverOw
   for (const size of ['large', 'small'] as const) {
     const path = chosenCoverPath(dataFolder, { kind, id: id.toLowerCase() }, { id: coverId, size })
     await rm(path, { force: true })
-    await rm(`${path}.tmp`, { force: true })
+    await rm(halfPath(path), { force: true })
   }
 }
 

@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto'
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { rm } from 'node:fs/promises'
+import { halfPath, replaceFiles } from '#core/foundation/file-writer.ts'
 import { coverPath } from '#core/metadata/cover.ts'
-
-/** One name per book: the next write replaces an incomplete file that a killed server left. */
-const halfPath = (path: string) => `${path}.tmp`
 
 /** The last running write of each cover: two analyses of one book write the same temporary file, so they must run one after the other. */
 const writing = new Map<string, Promise<void>>()
@@ -12,32 +9,35 @@ const writing = new Map<string, Promise<void>>()
 /** The identity of a cover, used as its ETag. */
 export const coverHashOf = (jpeg: Uint8Array): string => createHash('sha256').update(jpeg).digest('hex')
 
-/** Writes a book's cover under a temporary name first, so that no request reads an incomplete file; returns its hash. */
-export async function writeCover(dataFolder: string, bookId: string, jpeg: Uint8Array): Promise<string> {
-  const path = coverPath(dataFolder, bookId)
-  const before = writing.get(path)
-  const own = before ? before.then(replace, replace) : replace()
-  writing.set(path, own)
-  try {
-    await own
-  } finally {
-    if (writing.get(path) === own) writing.delete(path)
-  }
-  return coverHashOf(jpeg)
+/** The cover of a book. */
+interface CoverToWrite {
+  bookId: string
+  jpeg: Uint8Array
+}
 
-  async function replace(): Promise<void> {
-    const half = halfPath(path)
-    try {
-      await writeFile(half, jpeg).catch(async (error: NodeJS.ErrnoException) => {
-        if (error.code !== 'ENOENT') throw error
-        await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-        await writeFile(half, jpeg)
-      })
-      await rename(half, path)
-    } catch (error) {
-      await rm(half, { force: true })
-      throw error
-    }
+/** Writes a book's cover; returns its hash. */
+export async function writeCover(dataFolder: string, bookId: string, jpeg: Uint8Array): Promise<string> {
+  const [written] = await writeCovers(dataFolder, [{ bookId, jpeg }])
+  if (typeof written !== 'string') throw written
+  return written
+}
+
+/** Writes the covers of different books; no request reads an incomplete file. Returns the hash of each, or why it could not be written. */
+export async function writeCovers(dataFolder: string, covers: readonly CoverToWrite[]): Promise<(string | Error)[]> {
+  if (covers.length === 0) return []
+  const files = covers.map(({ bookId, jpeg }) => ({ path: coverPath(dataFolder, bookId), bytes: jpeg }))
+  const before = files.flatMap(({ path }) => writing.get(path) ?? [])
+  const replaced = before.length === 0 ? replaceFiles(files) : Promise.allSettled(before).then(() => replaceFiles(files))
+  const done = replaced.then(
+    () => {},
+    () => {},
+  )
+  for (const { path } of files) writing.set(path, done)
+  try {
+    const errors = await replaced
+    return covers.map(({ jpeg }, index) => errors[index] ?? coverHashOf(jpeg))
+  } finally {
+    for (const { path } of files) if (writing.get(path) === done) writing.delete(path)
   }
 }
 

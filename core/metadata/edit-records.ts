@@ -4,6 +4,7 @@ import { announceRecords } from '#core/events/event-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { applySets, changedSets, isSameLocks, type MetadataState, type SetChanges, type SetState } from '#core/metadata/apply-change.ts'
 import type { Outcome } from '#core/metadata/apply-patch.ts'
+import { checkExpectedVersion } from '#core/metadata/expected-version-query.ts'
 import { lockRecords, readLocks, storeLocks, touchRecords } from '#core/metadata/metadata-record-store.ts'
 import type { SetName } from '#core/metadata/metadata-set.ts'
 import { readSets, storeSets } from '#core/metadata/metadata-set-store.ts'
@@ -83,27 +84,33 @@ interface Done<State extends SetState> {
   outcomes: Outcome[]
 }
 
-/** Locks all records, changes a few at a time, and returns the results. */
+const distinct = (ids: readonly string[]): string[] => [...new Set(ids.map((id) => id.toLowerCase()))]
+
+/**
+ * Locks all records, changes a few at a time, and returns the results. In the order of ids: each statement locks the search documents of its records, and a
+ * change of a series those of all its books in this order.
+ */
 async function inSlices(
   database: Knex,
   edit: Edit,
   change: (trx: Knex.Transaction, ids: readonly string[]) => Promise<Done<SetState>[]>,
 ): Promise<RecordOutcome[]> {
-  const ids = [...new Set(edit.ids.map((id) => id.toLowerCase()))]
+  const given = distinct(edit.ids)
+  const ids = given.toSorted()
   return await database.transaction(async (trx) => {
-    await lockVisible(trx, edit, ids)
-    const outcomes: RecordOutcome[] = []
+    await lockVisible(trx, edit, given)
+    const outcomes = new Map<string, RecordOutcome>()
     const changedNames = new Map<string, string[]>()
     for (let start = 0; start < ids.length; start += EDITED_AT_ONCE) {
       for (const { before, next, outcomes: members } of await change(trx, ids.slice(start, start + EDITED_AT_ONCE))) {
-        outcomes.push({ id: next.id, outcomes: members })
+        outcomes.set(next.id, { id: next.id, outcomes: members })
         const isNewlyLocked = Object.keys(next.sets).length > 0 && !isSameLocks(before, next)
         const names = [...members.filter(isChanged).map(({ field }) => field), ...(isNewlyLocked ? ['locks'] : [])]
         if (names.length > 0) changedNames.set(next.id, names)
       }
     }
     await announceRecords(trx, edit.kind, [...changedNames.keys()], changedNames)
-    return outcomes
+    return given.map((id) => outcomes.get(id) ?? refuseMissing(edit.kind, id))
   })
 }
 
@@ -112,6 +119,7 @@ async function lockVisible(trx: Knex, { kind, listVisible }: Pick<Edit, 'kind' |
   const visible = await listVisible(trx, ids)
   for (const id of ids) if (!visible.has(id)) refuseMissing(kind, id)
   await lockRecords(trx, kind, ids)
+  await checkExpectedVersion(trx, kind, ids)
 }
 
 /**
@@ -122,9 +130,10 @@ export async function editLocks(
   database: Knex,
   edit: Edit & { change: (locks: ReadonlySet<string>) => Set<string> },
 ): Promise<RecordOutcome[]> {
-  const ids = [...new Set(edit.ids.map((id) => id.toLowerCase()))]
+  const given = distinct(edit.ids)
+  const ids = given.toSorted()
   return await database.transaction(async (trx) => {
-    await lockVisible(trx, edit, ids)
+    await lockVisible(trx, edit, given)
     const locked = await readLocks(trx, edit.kind, ids)
     const done = ids.map((id) => {
       const before = locked.get(id) ?? refuseMissing(edit.kind, id)
@@ -138,7 +147,7 @@ export async function editLocks(
       changed.map(({ id }) => id),
       ['locks'],
     )
-    return ids.map((id) => ({ id, outcomes: [] }))
+    return given.map((id) => ({ id, outcomes: [] }))
   })
 }
 

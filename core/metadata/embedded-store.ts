@@ -1,10 +1,14 @@
 import type { Knex } from 'knex'
 import type { KeptEmbedded } from '#core/metadata/embedded.ts'
+import { writeInStatements } from '#core/metadata/metadata-record-store.ts'
 
-/** The metadata that the last analysis found in the file of a book; null if it found none. */
-export async function findKeptEmbedded(trx: Knex, bookId: string): Promise<KeptEmbedded | null> {
-  const row = await trx('book_metadata').where('book_id', bookId).first('embedded')
-  return row?.embedded ?? null
+/** The metadata that the last analysis found in the files of these books; a book without any is missing. */
+export async function listKeptEmbedded(trx: Knex, bookIds: readonly string[]): Promise<Map<string, KeptEmbedded>> {
+  const { rows } = await trx.raw(
+    'SELECT book_id AS id, embedded FROM book_metadata WHERE book_id = ANY(CAST(? AS uuid[])) AND embedded IS NOT NULL',
+    [[...bookIds]],
+  )
+  return new Map((rows as { id: string; embedded: KeptEmbedded }[]).map(({ id, embedded }) => [id, embedded]))
 }
 
 /** What determines the title of a book if no user or plugin gave one. */
@@ -32,9 +36,13 @@ export async function listFileTitles(trx: Knex, bookIds: readonly string[]): Pro
   )
 }
 
-export async function storeKeptEmbedded(trx: Knex, bookId: string, kept: KeptEmbedded | null): Promise<void> {
-  await trx('book_metadata')
-    .insert({ book_id: bookId, embedded: kept === null ? null : JSON.stringify(kept) })
-    .onConflict('book_id')
-    .merge(['embedded'])
+export async function storeKeptEmbedded(trx: Knex, kept: ReadonlyMap<string, KeptEmbedded | null>): Promise<void> {
+  const rows = [...kept].map(([book_id, embedded]) => ({ book_id, embedded }))
+  await writeInStatements(rows, (text) =>
+    trx.raw(
+      `INSERT INTO book_metadata (book_id, embedded) SELECT book_id, embedded FROM jsonb_populate_recordset(NULL::book_metadata, CAST(? AS jsonb))
+       ORDER BY book_id ON CONFLICT (book_id) DO UPDATE SET embedded = excluded.embedded`,
+      [text],
+    ),
+  )
 }

@@ -1,4 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Knex } from 'knex'
+import { prepared } from '#core/database/prepared.ts'
 import { readExactJson } from '#core/foundation/exact-json.ts'
 import { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
 import type { Field, MetadataRecord, Source } from '#core/metadata/field.ts'
@@ -57,6 +59,23 @@ export async function touchRecords(trx: Knex, kind: Kind, ids: readonly string[]
   await trx.raw(`UPDATE ${TABLES[kind].record} SET updated_at = now() WHERE id = ANY(CAST(? AS uuid[]))`, [[...ids]])
 }
 
+/** The columns of {@link recordOf}, of a record `r` and its metadata `m`. */
+function recordColumns(tables: Tables): string {
+  const columns = [
+    ...storedFields(tables, true).map(({ column }) => `r.${column}`),
+    ...storedFields(tables, false).map(({ column, asSent }) => (asSent ? `m.${column}::text AS ${column}` : `m.${column}`)),
+  ]
+  return `m.sources, m.locks, coalesce(m.created_at, r.created_at) AS record_created, greatest(m.updated_at, r.updated_at) AS record_updated,
+    ${columns.join(', ')}`
+}
+
+const READ: Readonly<Record<Kind, string>> = { book: readSql(TABLES.book), series: readSql(TABLES.series) }
+
+function readSql(tables: Tables): string {
+  return `SELECT r.id, ${recordColumns(tables)} FROM ${tables.record} r LEFT JOIN ${tables.metadata} m ON m.${tables.key} = r.id
+    WHERE r.id = ANY(CAST(? AS uuid[])) ORDER BY r.id`
+}
+
 /** The metadata of each record. The result omits ids that do not exist. A change calls {@link lockRecords} first. */
 export async function readRecords<One extends Kind>(
   database: Knex,
@@ -64,22 +83,19 @@ export async function readRecords<One extends Kind>(
   ids: readonly string[],
 ): Promise<Map<string, StoredRecord<ValuesOf[One]>>> {
   if (ids.length === 0) return new Map()
-  const tables = TABLES[kind]
-  const columns = [
-    ...storedFields(tables, true).map(({ column }) => `r.${column}`),
-    ...storedFields(tables, false).map(({ column, asSent }) => (asSent ? `m.${column}::text AS ${column}` : `m.${column}`)),
-  ]
-  const { rows } = await database.raw(
-    `SELECT r.id, m.sources, m.locks, coalesce(m.created_at, r.created_at) AS record_created, greatest(m.updated_at, r.updated_at) AS record_updated,
-       ${columns.join(', ')} FROM ${tables.record} r LEFT JOIN ${tables.metadata} m ON m.${tables.key} = r.id
-     WHERE r.id = ANY(CAST(? AS uuid[])) ORDER BY r.id`,
-    [[...ids]],
-  )
-  // The columns have the types of the fields: a test compares them with the database.
-  return new Map((rows as Record<string, unknown>[]).map((row) => [row.id as string, recordOf(tables, row) as StoredRecord<ValuesOf[One]>]))
+  const { rows } = (await prepared(database.raw(READ[kind], [[...ids]]))) as { rows: ({ id: string } & Record<string, unknown>)[] }
+  return new Map(rows.map((row) => [row.id, recordOf(kind, row)]))
 }
 
-function recordOf(tables: Tables, row: Record<string, unknown>): StoredRecord {
+/** SQL for statements that read books with their metadata: columns of the metadata, and the join that they need. */
+export const BOOK_RECORD = {
+  columns: recordColumns(TABLES.book).replaceAll('r.', 'books.'),
+  join: 'LEFT JOIN book_metadata m ON m.book_id = books.id',
+}
+
+/** The metadata in a row with the columns of the kind. They have the types of the fields: a test compares them with the database. */
+export function recordOf<One extends Kind>(kind: One, row: Record<string, unknown>): StoredRecord<ValuesOf[One]> {
+  const tables = TABLES[kind]
   const values: Record<string, unknown> = {}
   const sources: Record<string, Source> = { ...(row.sources as Record<string, Source> | null) }
   for (const field of tables.fields) {
@@ -90,7 +106,7 @@ function recordOf(tables: Tables, row: Record<string, unknown>): StoredRecord {
     if (field.ofRecord) sources[field.name] ??= 'file_name'
   }
   return {
-    values,
+    values: values as ValuesOf[One],
     sources,
     locks: new Set((row.locks as string[] | null) ?? []),
     createdAt: (row.record_created as Date).toISOString(),
@@ -117,6 +133,8 @@ export async function storeLocks(trx: Knex, kind: Kind, changed: ReadonlyMap<str
 
 /** Characters of JSON per statement: few statements for small records, but no text that blocks other work for long while it is built and sent. */
 const STATEMENT_LENGTH = 1024 * 1024
+/** Characters of JSON per turn of the event loop: many short rows take up to 40 ms for a whole statement. */
+const TURN_LENGTH = 256 * 1024
 
 /** Writes changed records in few statements. A record never loses its title: if the new values have none, the old title stays. */
 export async function storeRecords(trx: Knex, kind: Kind, changed: ReadonlyMap<string, MetadataRecord>): Promise<void> {
@@ -159,8 +177,14 @@ function* rowsOf(changed: ReadonlyMap<string, MetadataRecord>, rowOf: (id: strin
 export async function writeInStatements(rows: Iterable<object>, write: (rows: string) => PromiseLike<unknown>): Promise<void> {
   let texts: string[] = []
   let length = 0
+  let lengthOfTurn = 0
   for (const row of rows) {
     const text = JSON.stringify(row)
+    lengthOfTurn += text.length
+    if (lengthOfTurn > TURN_LENGTH) {
+      lengthOfTurn = 0
+      await nextTurn()
+    }
     if (texts.length > 0 && length + text.length > STATEMENT_LENGTH) {
       await write(`[${texts.join()}]`)
       texts = []

@@ -14,8 +14,11 @@ export function cleanName(name: string): string {
 
 /** The key of a name: two names with one key are equal. Case and the number of spaces do not count. */
 export function nameKey(name: string): string {
-  return cleanName(name).toLowerCase()
+  return keyOfClean(cleanName(name))
 }
+
+/** The key of a name that {@link cleanName} has returned. */
+export const keyOfClean = (clean: string): string => clean.toLowerCase()
 
 /** The key of a part of a name, in which leading and trailing spaces count. */
 export function nameKeyPart(part: string): string {

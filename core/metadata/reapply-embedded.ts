@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import { applyChange } from '#core/metadata/apply-change.ts'
 import { embeddedTitle } from '#core/metadata/book-title.ts'
 import { EMBEDDED_SETS, embeddedEntries } from '#core/metadata/embedded-entries.ts'
-import { findKeptEmbedded, listFileTitles } from '#core/metadata/embedded-store.ts'
+import { listFileTitles, listKeptEmbedded } from '#core/metadata/embedded-store.ts'
 import { readFileName } from '#core/metadata/file-name.ts'
 import { listIdNames } from '#core/metadata/id-name-query.ts'
 import { keyedEntries, type MetadataSet, type SetName } from '#core/metadata/metadata-set.ts'
@@ -13,7 +13,7 @@ import type { StoredState } from '#core/metadata/metadata-state-store.ts'
  * the file and are no longer in it.
  */
 export async function reapplyEmbedded(trx: Knex, state: StoredState, members: readonly string[]): Promise<StoredState> {
-  const kept = await findKeptEmbedded(trx, state.id)
+  const kept = (await listKeptEmbedded(trx, [state.id])).get(state.id) ?? null
   const { strategy = '', fileName = '', embedded } = (await listFileTitles(trx, [state.id])).get(state.id) ?? {}
   const title = embeddedTitle({ strategy, embedded: embedded ?? undefined }) ?? null
   const ofMembers = (values: Readonly<Record<string, unknown>>) => Object.fromEntries(members.map((name) => [name, values[name] ?? null]))

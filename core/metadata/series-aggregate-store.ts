@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import type { Aggregated } from '#core/metadata/aggregate-sets.ts'
 import type { KeptEmbedded } from '#core/metadata/embedded.ts'
 import type { Author } from '#core/metadata/field.ts'
+import { writeInStatements } from '#core/metadata/metadata-record-store.ts'
 
 /** Hints of one book for its series: only from its file, because a value that a person entered for one book does not apply to the others. */
 export interface BookHints {
@@ -17,18 +18,26 @@ export interface BookHints {
   embedded: KeptEmbedded | null
 }
 
-/** Whether books of a series wait for their analysis (`pending`), and whether analyzed books have not been aggregated yet (`due`). */
-export async function findAggregation(trx: Knex, seriesId: string): Promise<{ pending: boolean; due: boolean }> {
+interface Aggregation {
+  /** Whether books of the series wait for their analysis. */
+  pending: boolean
+  /** Whether analyzed books have not been aggregated yet. */
+  due: boolean
+}
+
+/** The result omits series that do not exist. */
+export async function listAggregations(trx: Knex, seriesIds: readonly string[]): Promise<Map<string, Aggregation>> {
   const { rows } = await trx.raw(
-    `SELECT aggregate_due AS due, EXISTS (
-       SELECT 1 FROM books b WHERE b.series_id = series.id AND b.state = 'pending' AND b.deleted_at IS NULL
-     ) AS pending FROM series WHERE id = ?`,
-    [seriesId],
+    `SELECT id, aggregate_due AS due, EXISTS (
+         SELECT 1 FROM books b WHERE b.series_id = series.id AND b.state = 'pending' AND b.deleted_at IS NULL
+       ) AS pending FROM series WHERE id = ANY(CAST(? AS uuid[])) ORDER BY id`,
+    [[...seriesIds]],
   )
-  return rows[0] ?? { pending: false, due: false }
+  return new Map((rows as (Aggregation & { id: string })[]).map(({ id, ...aggregation }) => [id, aggregation]))
 }
 
 export async function markAggregateDue(trx: Knex, seriesIds: readonly string[], due: boolean): Promise<void> {
+  if (seriesIds.length === 0) return
   await trx('series')
     .whereIn('id', [...seriesIds])
     .andWhere('aggregate_due', !due)
@@ -79,9 +88,13 @@ export async function listAggregateStates(trx: Knex, seriesIds: readonly string[
   return new Map((rows as (AggregateState & { id: string })[]).map(({ id, ...state }) => [id, state]))
 }
 
-/** Records whether the folder of a series contains many unrelated titles. */
-export async function markUnrelated(trx: Knex, seriesId: string, unrelated: boolean): Promise<void> {
-  await trx('series').where({ id: seriesId, unrelated: !unrelated }).update({ unrelated })
+/** Records whether the folder of each series contains many unrelated titles. */
+export async function markUnrelated(trx: Knex, unrelated: ReadonlyMap<string, boolean>): Promise<void> {
+  await trx.raw(
+    `UPDATE series s SET unrelated = u.unrelated FROM unnest(CAST(? AS uuid[]), CAST(? AS boolean[])) AS u (id, unrelated)
+     WHERE s.id = u.id AND s.unrelated <> u.unrelated`,
+    [[...unrelated.keys()], [...unrelated.values()]],
+  )
 }
 
 /** The titles of series from the names of their folders. */
@@ -115,11 +128,15 @@ export async function markBooksChanged(database: Knex, bookIds: readonly string[
   )
 }
 
-export async function storeAggregated(trx: Knex, seriesId: string, aggregated: Aggregated): Promise<void> {
-  await trx('series_metadata')
-    .insert({ series_id: seriesId, aggregated: JSON.stringify(aggregated) })
-    .onConflict('series_id')
-    .merge(['aggregated'])
+export async function storeAggregated(trx: Knex, aggregated: ReadonlyMap<string, Aggregated>): Promise<void> {
+  const rows = [...aggregated].map(([series_id, entries]) => ({ series_id, aggregated: entries }))
+  await writeInStatements(rows, (text) =>
+    trx.raw(
+      `INSERT INTO series_metadata (series_id, aggregated) SELECT series_id, aggregated FROM jsonb_populate_recordset(NULL::series_metadata, CAST(? AS jsonb))
+       ORDER BY series_id ON CONFLICT (series_id) DO UPDATE SET aggregated = excluded.aggregated`,
+      [text],
+    ),
+  )
 }
 
 /** Forgets what books have contributed, so that they contribute it again. */

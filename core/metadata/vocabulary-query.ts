@@ -43,7 +43,7 @@ export function visibleSeries(
 ): Knex.QueryBuilder {
   const query = database('series')
     .modify(visibleTo(caller, 'series.id'))
-    .whereRaw('EXISTS (SELECT 1 FROM books b WHERE b.library_id = series.library_id AND b.series_id = series.id AND b.deleted_at IS NULL)')
+    .whereRaw('EXISTS (SELECT 1 FROM books b WHERE b.series_id = series.id AND b.deleted_at IS NULL)')
     .select('series.id')
   if (libraryIds) query.whereRaw('series.library_id = ANY(CAST(? AS uuid[]))', [[...libraryIds]])
   if (seriesId !== undefined) query.where('series.id', seriesId)

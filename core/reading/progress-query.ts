@@ -37,20 +37,99 @@ export async function getReading(database: Knex, caller: Caller, bookId: string)
   return readingOf({ ...book, progress: progress ?? null })
 }
 
-/** This operation has no pages; users who have read more books than this use the lists. */
+/** This operation has no pages; users who have read more books than this use the lists, or ask for the changes step by step. */
 const PROGRESS_MAX = 5_000
 
-/** All books that the caller has begun and may see, latest first. */
-export async function listProgress(database: Knex, caller: Caller): Promise<{ items: ProgressRow[]; total: number }> {
-  const mine = database('read_progress')
+/** An app that was not used for longer loads everything again; migrations/baseline/reading.ts deletes older removals. */
+const REMOVALS_KEPT_DAYS = 365
+
+/** Progress that a caller had in a book and has no longer. */
+interface RemovedProgress {
+  bookId: string
+  /** ISO 8601. */
+  removedAt: string
+}
+
+interface ProgressList {
+  items: ProgressRow[]
+  /** How many there are, also beyond those listed. */
+  total: number
+  /** A time before which nothing is missing from the list: the start of the next list of changes. */
+  asOf: string
+}
+
+const mineOf = (database: Knex, caller: Caller): Knex.QueryBuilder =>
+  database('read_progress')
     .join('books', 'books.id', 'read_progress.book_id')
     .whereRaw('read_progress.user_id = ?', [progressUserId(caller)])
     .modify(visibleTo(caller, 'books.series_id'))
+
+/** All books that the caller has begun and may see, latest first. */
+export async function listProgress(database: Knex, caller: Caller): Promise<ProgressList> {
+  const asOf = await readSettledTime(database)
+  const mine = mineOf(database, caller)
   const [items, counted] = await Promise.all([
-    mine.clone().select('read_progress.*').orderBy('read_progress.updated_at', 'desc').orderBy('read_progress.id').limit(PROGRESS_MAX),
+    mine
+      .clone()
+      .select('read_progress.*')
+      .orderBy('read_progress.updated_at', 'desc')
+      .orderBy('read_progress.book_id', 'desc')
+      .limit(PROGRESS_MAX),
     mine.clone().count({ total: '*' }).first() as Promise<{ total: string | number }>,
   ])
-  return { items, total: Number(counted.total) }
+  return { items, total: Number(counted.total), asOf: asOf.toISOString() }
+}
+
+/**
+ * What the server recorded after a time, oldest first: progress, also with an earlier time of the client's own, and removals. If there is more than one
+ * answer should hold, `asOf` is the end of what it holds.
+ * @throws invalid_value when removals of that time are no longer kept
+ */
+export async function listProgressChanges(
+  database: Knex,
+  caller: Caller,
+  after: Date,
+): Promise<ProgressList & { removed: RemovedProgress[] }> {
+  const settled = await readSettledTime(database)
+  if (after.getTime() < settled.getTime() - REMOVALS_KEPT_DAYS * 86_400_000) {
+    const hint = 'Leave updatedAfter out, and replace what you have with the answer.'
+    refuse('invalid_value', `Removals are known for ${REMOVALS_KEPT_DAYS} days, and updatedAfter is earlier. ${hint}`, {
+      details: [{ path: '/updatedAfter', message: `must not be more than ${REMOVALS_KEPT_DAYS} days ago` }],
+    })
+  }
+  const changed = mineOf(database, caller).where('read_progress.recorded_at', '>', after)
+  const removals = database('read_progress_removals')
+    .whereRaw('user_id = ?', [progressUserId(caller)])
+    .where('removed_at', '>', after)
+  const [{ rows: items }, counted, { rows: removed }] = await Promise.all([
+    oldest<ProgressRow & { recorded_at: Date }>(database, changed.clone().select('read_progress.*'), 'read_progress.recorded_at'),
+    changed.clone().count({ total: '*' }).first() as Promise<{ total: string | number }>,
+    oldest<{ book_id: string; removed_at: Date }>(database, removals.clone().select('book_id', 'removed_at'), 'removed_at'),
+  ])
+  const ends = [
+    ...(items.length < PROGRESS_MAX ? [] : [items.at(-1)?.recorded_at as Date]),
+    ...(removed.length < PROGRESS_MAX ? [] : [removed.at(-1)?.removed_at as Date]),
+  ]
+  const asOf = new Date(Math.min(settled.getTime(), ...ends.map(Number)))
+  return {
+    items,
+    total: Number(counted.total),
+    asOf: asOf.toISOString(),
+    removed: removed.map((row) => ({ bookId: row.book_id, removedAt: row.removed_at.toISOString() })),
+  }
+}
+
+/** The first rows of a query by a time, and all others of the last one's time. */
+async function oldest<Row>(database: Knex, query: Knex.QueryBuilder, column: string): Promise<{ rows: Row[] }> {
+  return await database.raw('? ORDER BY ?? FETCH FIRST ? ROWS WITH TIES', [query, column, PROGRESS_MAX])
+}
+
+/** A time before which every recorded change is visible: the start of the oldest transaction that still runs. */
+async function readSettledTime(database: Knex): Promise<Date> {
+  const { rows } = await database.raw(
+    'SELECT least(now(), min(xact_start)) AS at FROM pg_stat_activity WHERE datname = current_database() AND xact_start IS NOT NULL',
+  )
+  return rows[0].at
 }
 
 /**

@@ -107,15 +107,18 @@ export async function completeBooks(database: Knex, userId: string, bookIds: rea
 /** Deletes a user's progress in books. Returns how many books had progress. */
 export async function forgetProgress(database: Knex, userId: string, bookIds: readonly string[]): Promise<number> {
   return await database.transaction(async (trx) => {
-    const rows = await trx('read_progress')
-      .where('user_id', userId)
-      .whereRaw('book_id = ANY(CAST(? AS uuid[]))', [[...bookIds]])
-      .delete(['book_id'])
+    // In the order in which completeBooks writes, so that the two never deadlock.
+    const { rows } = await trx.raw(
+      `DELETE FROM read_progress WHERE id IN (
+         SELECT id FROM read_progress WHERE user_id = ? AND book_id = ANY(CAST(? AS uuid[])) ORDER BY book_id FOR UPDATE
+       ) RETURNING book_id`,
+      [userId, [...bookIds]],
+    )
     await announceProgress(
       trx,
       'progress_deleted',
       userId,
-      rows.map((row) => row.book_id),
+      rows.map((row: { book_id: string }) => row.book_id),
     )
     return rows.length
   })

@@ -45,7 +45,7 @@ export interface FoundPage {
   etag: string
   fileHash: string
   /**
-   * Reads, renders or resizes it.
+   * Reads, renders or resizes it. The caller gives its memory back by `release`, if the picture has that.
    * @throws page_unreadable, not_found (the file is missing), conflict (it has changed since its analysis), unavailable (the
    *   disk, its permissions or a deadline prevent it now)
    */
@@ -139,7 +139,7 @@ class CachedPageReader implements PageReader {
           { signal },
         )
       }
-      const source = await this.#produce(book, { ...target, requested: { signal } }, variant.from)
+      const source = await this.#produce(book, { ...target, requested: { signal }, isSent: false }, variant.from)
       if ('problem' in source) return source
       const resized = await this.#dependencies.resizeImage({ bytes: source.bytes, width: variant.width, format: variant.format })
       if ('bytes' in resized) return resized
@@ -154,9 +154,10 @@ class CachedPageReader implements PageReader {
     })
   }
 
-  async #readOriginal(book: ReadableBook, { page, index, pages, requested }: Target): Promise<PageOutcome> {
+  async #readOriginal(book: ReadableBook, { page, index, pages, requested, isSent }: Target): Promise<PageOutcome> {
     const request = { ...fileOf(book), index, page }
-    if (book.pageSource === 'zip') return await this.#dependencies.readZipPage(request)
+    // A picture that is resized may still be on its way to another process when its outcome is known.
+    if (book.pageSource === 'zip') return await this.#dependencies.readZipPage(request, { isLent: isSent })
     // Only zip pages are verified against the analysis; of other files this checks that they are still the analyzed version.
     await checkUnchanged(book)
     if (book.pageSource === 'rar') return await this.#dependencies.readRarPage(request, { signal: requested.signal })
@@ -224,7 +225,7 @@ class CachedPageReader implements PageReader {
     return {
       etag: `${fileHash.slice(0, ETAG_HASH_DIGITS)}-${requested.pageNumber}-${variant.name}`,
       fileHash,
-      read: () => this.#readVariant(book, { page, index: requested.pageNumber - 1, pages, requested: requested }, variant),
+      read: () => this.#readVariant(book, { page, index: requested.pageNumber - 1, pages, requested, isSent: true }, variant),
     }
   }
 
@@ -267,8 +268,9 @@ function skippedProblem(page: Page): Problem {
 function asPicture(page: Page, outcome: PageOutcome): PageOutcome {
   if ('problem' in outcome) return outcome
   const mediaType = pictureTypeOf(outcome.bytes)
-  if (mediaType !== null) return { bytes: outcome.bytes, mediaType }
+  if (mediaType !== null) return { ...outcome, mediaType }
   const message = outcome.bytes.length === 0 ? `"${page.name}" is empty.` : `"${page.name}" is not a picture by its first bytes.`
+  outcome.release?.()
   return { problem: { type: 'page_extraction', message, details: { entry: page.name }, fatal: false } }
 }
 
@@ -278,6 +280,8 @@ interface Target {
   pages: Page[]
   /** Its signal is created on first access, which a page of a zip never needs. */
   requested: { signal: AbortSignal }
+  /** Whether the bytes of the page are sent as they are, and are needed for nothing else. */
+  isSent: boolean
 }
 
 /** A list of 100,000 pages takes a third of a second: it pauses every ten milliseconds for other requests. */

@@ -2,9 +2,11 @@ import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { Book } from '#core/catalog/book.ts'
-import { type BookSort, pageOfBooks, sortedBooks } from '#core/catalog/book-query.ts'
+import { pageOfBooks, sortedBooks } from '#core/catalog/book-query.ts'
+import type { BookSort } from '#core/catalog/book-sort-query.ts'
 import type { Series } from '#core/catalog/series.ts'
-import { pageOfSeries, type SeriesSort, seriesOrder } from '#core/catalog/series-query.ts'
+import { pageOfSeries } from '#core/catalog/series-query.ts'
+import { orderOfSeries, type SeriesSort } from '#core/catalog/series-sort-query.ts'
 import type { ReadingListEntry } from '#core/shelves/reading-list.ts'
 import type { Shelf, ShelfKind } from '#core/shelves/shelf.ts'
 import { SHELF_TABLES } from '#core/shelves/shelf-table.ts'
@@ -90,8 +92,8 @@ export async function listCollectionSeries(
     .where('m.collection_id', list.shelf.id)
     .modify(visibleTo(caller, 'series.id'))
     .select('series.id')
-  const byName = ['coalesce(series.title_sort, series.title) COLLATE carrel_natural', 'series.id']
-  const order = list.sort ? seriesOrder(caller, list.sort) : { terms: list.shelf.ordered ? ['m.position', ...byName] : byName }
+  const byName = ['series.sort_key', 'series.id']
+  const order = list.sort ? orderOfSeries(caller, list.sort) : { terms: list.shelf.ordered ? ['m.position', ...byName] : byName }
   return await pageOfSeries(database, caller, { matching, order, offset: list.offset, limit: list.limit })
 }
 

@@ -1,4 +1,4 @@
-import type { NewTask, TaskHandler, TaskQueue, TasksOf, TaskType } from '#core/tasks/task.ts'
+import type { Concurrency, NewTask, TaskHandler, TaskQueue, TasksOf, TaskType } from '#core/tasks/task.ts'
 
 /** Passes every call to another queue; queues that change one behavior extend it. */
 export class DelegatingTaskQueue implements TaskQueue {
@@ -16,7 +16,7 @@ export class DelegatingTaskQueue implements TaskQueue {
     return this.tasks.addMany(tasks)
   }
 
-  handle(type: TaskType, options: { concurrency: number }, handler: TaskHandler): void {
+  handle(type: TaskType, options: Concurrency, handler: TaskHandler): void {
     this.tasks.handle(type, options, handler)
   }
 

@@ -26,9 +26,11 @@ export interface ClaimedJob {
   worker: string
   /** As graphile-worker counts them, including this one. */
   attempts: number
+  /** See `TaskRun.worked`. */
+  worked?: () => void
 }
 
-interface LaneOptions {
+export interface LaneOptions {
   type: TaskType
   concurrency: number
   database: Knex
@@ -78,6 +80,8 @@ export class TaskLane {
         schema: WORKER_SCHEMA,
         logger: workerLog(log),
         noHandleSignals: true,
+        // A plan of a claim that was made for a few jobs reads and sorts all jobs, of which there are a hundred thousand soon after.
+        noPreparedStatements: true,
         concurrency,
         pollInterval: POLL_MS,
         preset: { worker: { completeJobBatchDelay: BATCH_MS, failJobBatchDelay: BATCH_MS, ...localQueueOf(concurrency) } },

@@ -2,7 +2,15 @@ import type { Knex } from 'knex'
 import type { Log } from '#core/foundation/log.ts'
 import { DelegatingTaskQueue } from '#core/tasks/delegating-task-queue.ts'
 import { CLASSES, classOf } from '#core/tasks/duration.ts'
-import { FinalFailure, type TaskHandler, type TaskQueue, type TaskRun, type TaskType, taskErrorMessage } from '#core/tasks/task.ts'
+import {
+  type Concurrency,
+  FinalFailure,
+  type TaskHandler,
+  type TaskQueue,
+  type TaskRun,
+  type TaskType,
+  taskErrorMessage,
+} from '#core/tasks/task.ts'
 import { TRIES_MAX } from '#core/tasks/task-ending.ts'
 import { addTaskHours, deleteTaskHours, type TaskHour } from '#core/tasks/task-metric-store.ts'
 
@@ -142,7 +150,7 @@ class MeteredTaskQueue extends DelegatingTaskQueue {
     this.#timed = timed
   }
 
-  override handle(type: TaskType, options: { concurrency: number }, handler: TaskHandler): void {
+  override handle(type: TaskType, options: Concurrency, handler: TaskHandler): void {
     super.handle(type, options, this.#timed(handler))
   }
 }

@@ -2,14 +2,15 @@ import type { Knex } from 'knex'
 import { newNodeLock, openPresence, type Presence } from '#core/cluster/presence-store.ts'
 import { type Announcer, silentAnnouncer } from '#core/events/announcer.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { ElasticLane } from '#core/tasks/elastic-lane.ts'
 import { makeWorkerUtils, type WorkerUtils } from '#core/tasks/graphile-worker.ts'
-import type { NewTask, TaskHandler, TaskQueue, TasksOf, TaskType } from '#core/tasks/task.ts'
+import type { Concurrency, NewTask, TaskHandler, TaskQueue, TasksOf, TaskType } from '#core/tasks/task.ts'
 import { openTaskAnnouncer, type TaskAnnouncer } from '#core/tasks/task-announcer.ts'
-import { TaskLane } from '#core/tasks/task-lane.ts'
 import { TaskRunner } from '#core/tasks/task-runner.ts'
 import {
   addMissingJobs,
   addTasks,
+  analyzeJobs,
   cancelTasks,
   deleteOldTasks,
   findTaskType,
@@ -35,6 +36,10 @@ const CLEAN_MS = 3_600_000
 const PROGRESS_MS = 300
 /** Rows per INSERT: enough to make the round trip cheap, few enough to keep the statement under a megabyte. */
 const ADD_CHUNK = 500
+/** After so many new jobs, statistics about jobs are updated; then after twice as many, while jobs are added. */
+const ANALYZED_AFTER = 1_000
+/** Statistics of this age may be about the jobs of other work. */
+const ANALYZED_MS = 60_000
 /** Each attempt fails only if another task with the key began and ended between two statements. */
 const ADD_TRIES_MAX = 100
 
@@ -69,8 +74,9 @@ class DurableTaskQueue implements TaskQueue {
   readonly #worker: WorkerUtils
   readonly #announcer: TaskAnnouncer
   readonly #runner: TaskRunner
-  readonly #lanes = new Map<TaskType, TaskLane>()
+  readonly #lanes = new Map<TaskType, ElasticLane>()
   readonly #timers: NodeJS.Timeout[] = []
+  #statistics = { added: 0, after: ANALYZED_AFTER, at: 0 }
   #presence: Presence | null = null
   #isStarted = false
   #stopped: Promise<void> | null = null
@@ -111,6 +117,7 @@ class DurableTaskQueue implements TaskQueue {
         const ids = [...chunk.added, ...chunk.advanced]
         if (ids.length === 0) continue
         added += ids.length
+        await this.#updateStatistics(ids.length)
         // Analyses are announced only when they begin: there may be a hundred thousand.
         if (type !== 'analyze_book') this.#announcer.changed(type, ids)
         await this.#wake(type)
@@ -119,15 +126,18 @@ class DurableTaskQueue implements TaskQueue {
     return added
   }
 
-  handle(type: TaskType, { concurrency }: { concurrency: number }, handler: TaskHandler): void {
+  handle(type: TaskType, { concurrency, burst = 0 }: Concurrency, handler: TaskHandler): void {
     if (this.#isStarted) throw new Error(`The handler of ${type} was registered after start()`)
     const { nodeId, nodeLock } = this.#node
     this.#lanes.set(
       type,
-      new TaskLane({
-        ...{ type, concurrency, database: this.#database, log: this.#log, node: { nodeId, nodeLock } },
-        perform: (job) => this.#runner.perform(type, job, handler),
-      }),
+      new ElasticLane(
+        {
+          ...{ type, concurrency, database: this.#database, log: this.#log, node: { nodeId, nodeLock } },
+          perform: (job) => this.#runner.perform(type, job, handler),
+        },
+        burst,
+      ),
     )
   }
 
@@ -195,6 +205,19 @@ class DurableTaskQueue implements TaskQueue {
     await this.#worker.release()
     await this.#announcer.flush()
     await this.#presence?.close()
+  }
+
+  async #updateStatistics(added: number): Promise<void> {
+    const statistics = this.#statistics
+    if (performance.now() - statistics.at > ANALYZED_MS) statistics.after = ANALYZED_AFTER
+    statistics.added += added
+    if (statistics.added < statistics.after) return
+    this.#statistics = { added: 0, after: statistics.after * 2, at: performance.now() }
+    try {
+      await analyzeJobs(this.#database)
+    } catch (error) {
+      this.#log.debug({ err: error }, 'Could not update the statistics about jobs')
+    }
   }
 
   async #wake(type: TaskType): Promise<void> {

@@ -125,9 +125,10 @@ export class TaskRunner {
 
   async #run(type: TaskType, run: { task: BegunTask; job: ClaimedJob; running: RunningTask; handler: TaskHandler }): Promise<void> {
     const { task, job, running, handler } = run
-    const taskRun = running.describe(type, task, (progress) => {
+    const report = (progress: Progress) => {
       if (!running.isEnding) this.#progress.set(progress.id, progress)
-    })
+    }
+    const taskRun = running.describe(type, task, report, job.worked)
     let ending: Ending
     try {
       ending = { result: await duringWork('task', `${type} ${task.id}`, () => handler(taskRun)) }

@@ -1,3 +1,9 @@
+/**
+ * What decides whether a list shows a book, and to whom: with it, an index of an order is enough to find any page of the list, and to count it, without
+ * reading the table.
+ */
+const SHOWN = 'INCLUDE (library_id, series_id, deleted_at)'
+
 /** Series and books with their files. Lists have one index per sort order. */
 export const CATALOG = `
   CREATE TABLE series (
@@ -7,6 +13,8 @@ export const CATALOG = `
     path text COLLATE "C" NOT NULL,
     title text NOT NULL,
     title_sort text,
+    -- The title by which lists are ordered. A column, because PostgreSQL reads the table when an index has an expression instead.
+    sort_key text COLLATE carrel_natural NOT NULL GENERATED ALWAYS AS (coalesce(title_sort, title)) STORED,
     oneshot boolean NOT NULL DEFAULT false,
     reading_direction text CHECK (reading_direction IN ('ltr', 'rtl', 'ttb', 'webtoon')),
     -- The title by the folder alone, after the library's title rules: a reset restores it.
@@ -19,9 +27,9 @@ export const CATALOG = `
     updated_at timestamptz NOT NULL DEFAULT now(),
     UNIQUE (library_id, path)
   );
-  CREATE INDEX series_order ON series ((coalesce(title_sort, title)) COLLATE carrel_natural, id);
-  CREATE INDEX series_created ON series (created_at, id);
-  CREATE INDEX series_updated ON series (updated_at, id);
+  CREATE INDEX series_title ON series (sort_key, id) INCLUDE (library_id);
+  CREATE INDEX series_created ON series (created_at, id) INCLUDE (library_id);
+  CREATE INDEX series_updated ON series (updated_at, id) INCLUDE (library_id);
   CREATE INDEX series_aggregate_due ON series (library_id) WHERE aggregate_due;
   CREATE INDEX series_title_text ON series USING gin (title gin_trgm_ops);
 
@@ -46,10 +54,17 @@ export const CATALOG = `
     page_count integer NOT NULL DEFAULT 0,
     title text NOT NULL,
     title_sort text,
+    -- As in "series".
+    sort_key text COLLATE carrel_natural NOT NULL GENERATED ALWAYS AS (coalesce(title_sort, title)) STORED,
     -- double precision stores these exactly as they were sent.
     number double precision,
     volume integer,
     chapter double precision,
+    -- The number in the reading order: books without one come last.
+    reading_number double precision NOT NULL GENERATED ALWAYS AS (coalesce(number, 'Infinity')) STORED,
+    -- The release date of the metadata, for lists and filters: an unknown month or day is the first; a day that does not exist becomes one of the next
+    -- month. Null without a year.
+    released date,
     cover_hash text,
     -- The first complete scan that did not find the file, of those in a row; its row may be deleted by now.
     missed_by uuid,
@@ -60,17 +75,23 @@ export const CATALOG = `
     analyzed_at timestamptz,
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
-    UNIQUE (library_id, path)
+    -- With what a filter by path compares.
+    UNIQUE (library_id, path) INCLUDE (id, series_id, file_name, deleted_at)
   );
-  CREATE INDEX books_series ON books (series_id, number, (coalesce(title_sort, title)) COLLATE carrel_natural, id);
+  -- The reading order of a series (core/metadata/reading-order.ts). With most of what filters compare: they read this index instead of the table, which
+  -- is three times as large.
+  CREATE INDEX books_reading ON books (series_id, reading_number, sort_key, title COLLATE carrel_natural, file_name COLLATE carrel_natural, id)
+    INCLUDE (library_id, deleted_at, state, file_format, page_count, number, volume, chapter, released);
   CREATE INDEX books_library ON books (library_id, id);
-  CREATE INDEX books_title ON books ((coalesce(title_sort, title)) COLLATE carrel_natural, id);
-  CREATE INDEX books_created ON books (created_at, id);
-  CREATE INDEX books_updated ON books (updated_at, id);
-  CREATE INDEX books_number ON books (number, id);
-  CREATE INDEX books_size ON books (file_size, id);
-  CREATE INDEX books_file_name ON books (file_name COLLATE carrel_natural, id);
-  CREATE INDEX books_pages ON books (page_count, id);
+  CREATE INDEX books_title ON books (sort_key, id) ${SHOWN};
+  CREATE INDEX books_library_title ON books (library_id, sort_key, id) INCLUDE (series_id, deleted_at);
+  CREATE INDEX books_created ON books (created_at, id) ${SHOWN};
+  CREATE INDEX books_updated ON books (updated_at, id) ${SHOWN};
+  CREATE INDEX books_released ON books (released, id) ${SHOWN};
+  CREATE INDEX books_number ON books (number, id) ${SHOWN};
+  CREATE INDEX books_size ON books (file_size, id) ${SHOWN};
+  CREATE INDEX books_file_name ON books (file_name COLLATE carrel_natural, id) ${SHOWN};
+  CREATE INDEX books_pages ON books (page_count, id) ${SHOWN};
   CREATE INDEX books_title_text ON books USING gin (title gin_trgm_ops);
   -- Finds equal files of all libraries at once.
   CREATE INDEX books_hash ON books (file_hash, library_id) WHERE file_hash IS NOT NULL;
@@ -80,8 +101,7 @@ export const CATALOG = `
   CREATE INDEX books_retry_due ON books (library_id) WHERE retry_due;
   CREATE INDEX books_provisional ON books (library_id) WHERE provisional;
   CREATE INDEX books_gone ON books (library_id) WHERE deleted_at IS NOT NULL;
-  -- Narrow: counting books with them does not read the table.
-  CREATE INDEX books_present ON books (library_id, series_id) WHERE deleted_at IS NULL;
+  -- Narrow: whether some books exist is seen without reading the table.
   CREATE INDEX books_present_ids ON books (id) INCLUDE (series_id) WHERE deleted_at IS NULL;
 
   CREATE FUNCTION carrel_book_is_back() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.missed_by := NULL; RETURN NEW; END $$;

@@ -66,6 +66,18 @@ export const METADATA = `
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now()
   );
+  CREATE FUNCTION carrel_book_released() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      UPDATE books b SET released = v.released
+        FROM (SELECT book_id, CASE WHEN year BETWEEN -4000 AND 9999 AND year <> 0
+          THEN make_date(year, CASE WHEN month BETWEEN 1 AND 12 THEN month ELSE 1 END, 1) + (coalesce(day, 1) - 1) END AS released FROM changed) AS v
+        WHERE b.id = v.book_id AND b.released IS DISTINCT FROM v.released;
+      RETURN NULL;
+    END $$;
+  CREATE TRIGGER book_metadata_released_added AFTER INSERT ON book_metadata REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION carrel_book_released();
+  CREATE TRIGGER book_metadata_released_changed AFTER UPDATE ON book_metadata REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION carrel_book_released();
   CREATE INDEX book_metadata_publisher_text ON book_metadata USING gin (publisher gin_trgm_ops);
   CREATE INDEX book_metadata_summary_text ON book_metadata USING gin (summary gin_trgm_ops);
 
@@ -83,6 +95,7 @@ export const METADATA = `
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now()
   );
+  CREATE INDEX series_metadata_year ON series_metadata (year, series_id) WHERE year IS NOT NULL;
   CREATE INDEX series_metadata_publisher_text ON series_metadata USING gin (publisher gin_trgm_ops);
   CREATE INDEX series_metadata_summary_text ON series_metadata USING gin (summary gin_trgm_ops);
   ${namesTable('genres')}${namesTable('tags')}

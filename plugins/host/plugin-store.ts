@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { prepared } from '#core/database/prepared.ts'
 import { announce } from '#core/events/event-store.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 
@@ -61,7 +62,7 @@ export async function listPlugins<Row extends PluginRow>(database: Knex): Promis
 }
 
 export async function findPlugin<Row extends PluginRow>(database: Knex, id: string): Promise<Row | null> {
-  const { rows } = await database.raw(`SELECT ${COLUMNS} ${OF_VERSION} WHERE p.id = ?`, [id])
+  const { rows } = await prepared(database.raw(`SELECT ${COLUMNS} ${OF_VERSION} WHERE p.id = ?`, [id]))
   return rows[0] ?? null
 }
 

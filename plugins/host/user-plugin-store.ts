@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { prepared } from '#core/database/prepared.ts'
 import type { PluginUser } from '#core/matching/provider-client.ts'
 
 /** A plugin that a user has enabled, with its settings. */
@@ -40,7 +41,7 @@ const COLUMNS = [
 const of = (database: Knex, { pluginId, userId }: PluginUser) => database('user_plugins').where({ plugin_id: pluginId, user_id: userId })
 
 export async function findUserPlugin(database: Knex, user: PluginUser): Promise<UserPlugin | null> {
-  return (await of(database, user).first(...COLUMNS)) ?? null
+  return (await prepared(of(database, user).first(...COLUMNS))) ?? null
 }
 
 /** Whether the user has enabled the plugin; locks the row until the transaction ends. */

@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { closeSync, existsSync, mkdtempSync, openSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -6,6 +7,8 @@ import type { Log } from '#core/foundation/log.ts'
 
 /** How to start a runner: the command words before those of Node, and its standard input. */
 export interface Confinement {
+  /** What it takes from a runner, for the log. */
+  summary: string
   words: readonly string[]
   /** A descriptor that the wrapper programs read, or none. */
   stdin: number | 'ignore'
@@ -86,31 +89,48 @@ function* listConfinements({ folders }: Needs): Generator<Confinement> {
     for (const world of worlds) {
       const user = asRoot && world === OWN_WORLD ? NOBODY_ELSE : []
       const inside = ['/bin/sh', '-c', SCRIPT, 'sh', place, ...NO_PRIVILEGES, ...user, ...WITH_PARENT]
-      yield { words: [SETPRIV, ...WITH_PARENT, UNSHARE, ...world, '--', ...inside], stdin, forks: true }
+      const summary = `no files but its code, no network, no other processes, ${privilegesOf(user)}`
+      yield { summary, words: [SETPRIV, ...WITH_PARENT, UNSHARE, ...world, '--', ...inside], stdin, forks: true }
     }
     closeSync(stdin)
   }
   const users = asRoot ? [NOBODY_ELSE, []] : [[]]
   for (const network of [[UNSHARE, ...OWN_NETWORK], [UNSHARE, ...AS_ANYBODY, ...OWN_NETWORK], []])
-    for (const user of network.length === 4 ? [[]] : users)
-      yield { words: [...network, ...NO_PRIVILEGES, ...user, ...WITH_PARENT], stdin: 'ignore', forks: false }
-  yield { words: NO_PRIVILEGES.slice(0, 2), stdin: 'ignore', forks: false }
+    for (const user of network.length === 4 ? [[]] : users) {
+      const summary = `${network.length > 0 ? 'no network, ' : ''}${privilegesOf(user)}`
+      yield { summary, words: [...network, ...NO_PRIVILEGES, ...user, ...WITH_PARENT], stdin: 'ignore', forks: false }
+    }
+  yield { summary: 'no new privileges', words: NO_PRIVILEGES.slice(0, 2), stdin: 'ignore', forks: false }
 }
 
-/** Finds the strongest confinement that this system permits, by trying. */
-export function findConfinement(log: Log, needs: Needs): Confinement {
-  if (!existsSync(ENV)) return { words: [], stdin: 'ignore', forks: false }
-  for (const { words, stdin, forks } of listConfinements(needs)) {
-    if (!existsSync(words[0] as string)) continue
-    const { status } = spawnSync(ENV, ['-i', ...words, ...needs.trial], {
-      env: {},
-      stdio: [stdin, 'ignore', 'ignore'],
-      timeout: TRY_MS_MAX,
-    })
-    if (status !== 0) continue
-    log.info({ confinement: words.join(' ') }, 'Plugin runners use the strongest confinement that this system permits')
-    return { words: [ENV, '-i', ...words], stdin, forks }
+const privilegesOf = (user: readonly string[]): string => (user.length > 0 ? 'no privileges, a user of its own' : 'no privileges')
+
+/** Whether a command ends well in time. It runs beside the server: each attempt takes a tenth of a second, and longer on a busy machine. */
+async function endsWell(words: readonly string[], stdin: Confinement['stdin']): Promise<boolean> {
+  const tried = spawn(ENV, ['-i', ...words], { env: {}, stdio: [stdin, 'ignore', 'ignore'], timeout: TRY_MS_MAX, killSignal: 'SIGKILL' })
+  try {
+    const [status] = await once(tried, 'exit')
+    return status === 0
+  } catch {
+    // It could not be started.
+    return false
   }
-  log.info({ confinement: 'none' }, 'Plugin runners use the strongest confinement that this system permits')
-  return { words: [ENV, '-i'], stdin: 'ignore', forks: false }
+}
+
+/** Finds the strongest confinement that this system permits, by trying. Never fails. */
+export async function findConfinement(log: Log, needs: Needs): Promise<Confinement> {
+  const found = await firstPossible(needs)
+  log.info({ confinement: found.summary }, 'Plugin runners use the strongest confinement that this system permits')
+  log.debug({ command: found.words.join(' ') }, 'Command that confines plugin runners')
+  return found
+}
+
+async function firstPossible(needs: Needs): Promise<Confinement> {
+  if (!existsSync(ENV)) return { summary: 'none', words: [], stdin: 'ignore', forks: false }
+  for (const candidate of listConfinements(needs)) {
+    const { words, stdin } = candidate
+    if (existsSync(words[0] as string) && (await endsWell([...words, ...needs.trial], stdin)))
+      return { ...candidate, words: [ENV, '-i', ...words] }
+  }
+  return { summary: 'none', words: [ENV, '-i'], stdin: 'ignore', forks: false }
 }

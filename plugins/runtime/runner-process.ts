@@ -30,6 +30,7 @@ const FLAGS = [
   '--disable-sigusr1',
   // For each isolate: with V8's default, twenty plugins need more memory than they may use.
   '--max-semi-space-size=1',
+  '--no-maglev',
   '--permission',
   '--allow-addons',
   ...[
@@ -43,16 +44,17 @@ const FLAGS = [
   '--disable-warning=PERM0001',
 ]
 
-/** Determined once for each program, with the first runner. */
-const confinements = new Map<string, Confinement>()
+/** Determined once for each program, before its first runner starts. */
+const confinements = new Map<string, Promise<Confinement>>()
 
-function confinementOf(program: string, log: Log): Confinement {
-  const known = confinements.get(program)
+/** How the runners of a program are confined. Never fails. @param path of the program, instead of the runner */
+export function confinementOf(log: Log, path = RUNNER): Promise<Confinement> {
+  const known = confinements.get(path)
   if (known) return known
-  const folders = [dirname(process.execPath), folder, packageOf('isolated-vm'), packageOf('node-gyp-build'), dirname(program)]
+  const folders = [dirname(process.execPath), folder, packageOf('isolated-vm'), packageOf('node-gyp-build'), dirname(path)]
   // It loads everything that a runner loads, and ends.
   const found = findConfinement(log, { folders, trial: [process.execPath, ...FLAGS, join(folder, 'sandbox.mjs')] })
-  confinements.set(program, found)
+  confinements.set(path, found)
   return found
 }
 
@@ -69,14 +71,18 @@ const UNREAD_BYTES_MAX = 64 * 1024 * 1024
 const STDERR_BYTES_MAX = 16 * 1024
 /** Headers have some hundred bytes. This many within a second are ten thousand messages and more, and take this thread some 40 ms. */
 const HEADER_BYTES_A_SECOND_MAX = 2 * 1024 * 1024
+/** Up to this length, headers of expected messages do not count: the limits of calls bound their number, and 20,000 calls a second are possible. */
+const EXPECTED_HEADER_BYTES = 256
 
 export interface RunnerOptions {
+  confinement: Confinement
   hardened?: boolean
   /** Path of the program; it may read itself and the files of the runner. */
   path?: string | undefined
 }
 
-function spawnRunner({ hardened = false, path = RUNNER }: RunnerOptions, { words: confined, stdin }: Confinement): ChildProcess {
+function spawnRunner({ hardened = false, path = RUNNER, confinement }: RunnerOptions): ChildProcess {
+  const { words: confined, stdin } = confinement
   const [file = process.execPath, ...words] = [...confined, process.execPath]
   const readable = path === RUNNER ? [] : [`--allow-fs-read=${path}`]
   return spawn(file, [...words, ...FLAGS, ...(hardened ? HARDENED : []), ...readable, path], {
@@ -118,12 +124,11 @@ export class RunnerProcess {
   #hasExited = false
   #stderrBytes = 0
 
-  constructor(log: Log, listener: RunnerListener, options: RunnerOptions = {}) {
-    const confinement = confinementOf(options.path ?? RUNNER, log)
+  constructor(log: Log, listener: RunnerListener, options: RunnerOptions) {
     this.#log = log
     this.#listener = listener
-    this.#forks = confinement.forks
-    this.#child = spawnRunner(options, confinement)
+    this.#forks = options.confinement.forks
+    this.#child = spawnRunner(options)
     this.#socket = this.#child.stdio[3] as Duplex
     this.#startedPid = this.#child.pid ?? 0
     this.#pid = this.#startedPid
@@ -196,8 +201,9 @@ export class RunnerProcess {
       (header, body) => this.#onFrame(header, body),
       (header, bodyBytes, headerBytes) => {
         if (this.#exitReason !== null) return false
-        countHeader(headerBytes)
-        return this.#listener.isWanted(header, bodyBytes)
+        const isWanted = this.#listener.isWanted(header, bodyBytes)
+        countHeader(isWanted ? Math.max(headerBytes - EXPECTED_HEADER_BYTES, 0) : headerBytes)
+        return isWanted
       },
     )
     this.#socket.on('data', (chunk: Buffer) => {

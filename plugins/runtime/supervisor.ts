@@ -1,4 +1,5 @@
 import type { Log } from '#core/foundation/log.ts'
+import type { Confinement } from './confinement.ts'
 import { Guest, type Renewal } from './guest.ts'
 import { GuestError } from './guest-error.ts'
 import type { SessionHandler } from './isolate-session.ts'
@@ -6,6 +7,7 @@ import { createPlacement, type Isolation, type Placement, pauseMs } from './plac
 import type { Program } from './program.ts'
 import { exitError, type PlacedSession, Runner, type RunnerEnding, type RunnerOwner } from './runner.ts'
 import { culpritOf, IDLE_MS, isIdle, isWorthRepeating, ROOM_WAIT_MS_MAX, RUNNERS_MAX } from './runner-limits.ts'
+import { confinementOf } from './runner-process.ts'
 
 export interface SupervisorOptions {
   log: Log
@@ -51,6 +53,10 @@ export class Supervisor {
   #failedStarts = 0
   #startsFrom = 0
   #spare: Runner | null = null
+  #isSpareDue = false
+  /** How runners start. Found before the first one, while its session waits; null until then. */
+  #confinement: Confinement | null = null
+  #isFindingConfinement = false
   #isPlacing = false
   #isClosed = false
   #checkedAt = performance.now()
@@ -67,7 +73,10 @@ export class Supervisor {
       onReady: () => {
         this.#failedStarts = 0
       },
-      onLoaded: () => this.#keepSpare(),
+      // Not at once: starting a process takes this thread some milliseconds, for which the first call would wait.
+      onLoaded: () => {
+        this.#isSpareDue = true
+      },
       // It ran alone and answered, so another program ended the shared runner.
       onAnswer: (program) => this.#placement.clear(program),
       onEnding: (runner, ending) => this.#onEnding(runner, ending),
@@ -144,10 +153,12 @@ export class Supervisor {
     let runner = [...this.#runners].find((candidate) => candidate.place === place && !candidate.isEnding)
     if (runner === undefined) {
       if (this.#placement.waitsUntil(program) > now || (this.#spare === null && this.#startsFrom > now)) return null
+      const confinement = this.#confinement
+      if (confinement === null) return this.#findConfinement()
       // The server's own programs neither wait nor count.
       const isCounted = program.plugin !== undefined
       if (isCounted && !this.#makeRoom()) return null
-      runner = this.#spare ?? this.#start()
+      runner = this.#spare ?? this.#start(confinement)
       if (runner === this.#spare) this.#spare = null
       runner.place = place
       runner.isCounted = isCounted
@@ -166,17 +177,29 @@ export class Supervisor {
     return oldest !== undefined
   }
 
-  #start(): Runner {
+  /** @returns null: there is no runner yet */
+  #findConfinement(): null {
+    if (this.#isFindingConfinement) return null
+    this.#isFindingConfinement = true
+    confinementOf(this.#log, this.#options.runnerPath).then((found) => {
+      this.#confinement = found
+      this.#placeWaiting()
+    })
+    return null
+  }
+
+  #start(confinement: Confinement): Runner {
     const { hardened = false, runnerPath: path } = this.#options
-    const runner = new Runner(this.#log, this.#runnerOwner, { hardened, path })
+    const runner = new Runner(this.#log, this.#runnerOwner, { confinement, hardened, path })
     this.#runners.add(runner)
     return runner
   }
 
   /** While a program runs, a spare runner is ready in case its runner has to be killed. */
   #keepSpare(): void {
-    if (this.#options.spare !== false && !this.#isClosed && this.#spare === null && this.#startsFrom <= performance.now())
-      this.#spare = this.#start()
+    if (!this.#isSpareDue || this.#startsFrom > performance.now()) return
+    this.#isSpareDue = false
+    if (this.#options.spare !== false && this.#spare === null && this.#confinement !== null) this.#spare = this.#start(this.#confinement)
   }
 
   /** Notifies all sessions of an ended runner, and determines which program was to blame. */
@@ -214,7 +237,8 @@ export class Supervisor {
       if (isIdle(runner.use(), now, this.#idleMs)) runner.terminate('closed')
       else isUsed = true
     }
-    if (!isUsed) this.#spare?.terminate('closed')
+    if (isUsed) this.#keepSpare()
+    else this.#spare?.terminate('closed')
     if (isPing) this.#placement.tidy(now)
     if (this.#waiting.length > 0) this.#placeWaiting()
   }

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { Test } from 'tap'
 import { silentLog } from '#core/foundation/log.ts'
+import { Precedence } from '#core/foundation/precedence.ts'
 import { openBookAnalyses } from '#core/ingest/analyze-book.ts'
 import { openBulkAnalyses } from '#core/ingest/bulk-analyses.ts'
 import { openScans, type ScanStatus, type Scans } from '#core/ingest/scans.ts'
@@ -76,9 +77,19 @@ export async function openLibraryFixture(
   const analyze = options.analyze ?? findPool().analyze
   const analyzed = new Map<string, number>()
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
-  const scans = await openScans({ database, tasks, rules: findRules(), log: silentLog, dataFolder, purgeAfterSeconds: PURGE_AFTER_SECONDS })
+  const precedence = new Precedence()
+  const scans = await openScans({
+    precedence,
+    database,
+    tasks,
+    rules: findRules(),
+    log: silentLog,
+    dataFolder,
+    purgeAfterSeconds: PURGE_AFTER_SECONDS,
+  })
   openBulkAnalyses({ database, tasks })
   openBookAnalyses({
+    precedence,
     database,
     tasks,
     log: silentLog,

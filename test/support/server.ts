@@ -99,13 +99,15 @@ export async function openTestServer(
     server?: Omit<ServerOptions, 'routes'>
     admin?: boolean
     log?: Log
+    passwordCost?: PasswordCost
   } = {},
 ): Promise<TestServer> {
   const { database } = await openTestDatabase(t)
   const settings = testSettings(options.settings)
   // A response with status 500 hides its cause from the client; the test output must show it.
   const log = options.log ?? { ...silentLog, error: (fields: object, message: string) => t.comment(message, fields) }
-  const accounts = openAccounts({ database, settings, tokenKey: randomBytes(32), passwordCost: TEST_PASSWORD_COST, log })
+  const { passwordCost = TEST_PASSWORD_COST } = options
+  const accounts = openAccounts({ database, settings, tokenKey: randomBytes(32), passwordCost, log })
   const given = {
     ...{ settings, log, database, accounts, rules: findRules(), ...HEALTHY },
     ...options.services?.({ database, settings, accounts }),

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync } from 'node:fs'
+import { closeSync, fstatSync, lstatSync } from 'node:fs'
 import { openInsideSync } from '#core/foundation/open-inside.ts'
 import {
   type Analysis,
@@ -11,13 +11,16 @@ import {
 } from '#core/metadata/analysis.ts'
 import { BOOK_FORMATS, type BookFormat } from '#core/metadata/book-format.ts'
 import { BookProblem } from '../book-problem.ts'
-import type { DrawPdfPage } from '../drawing.ts'
+import type { DrawingOutcome, DrawPdfPage } from '../drawing.ts'
 import { withSidecars } from '../metadata/sidecars.ts'
 import { analyzeRarComic, analyzeZipComic, type Contents } from './comic/comic.ts'
 import { detectContainer } from './detect.ts'
 import { fileRefusal } from './file-refusal.ts'
 import { hashFile } from './hash.ts'
 import { openZip, type ZipArchive } from './zip/zip.ts'
+
+/** After this time no further file begins: those that are done should not wait for the others. */
+const BEGIN_MS = 200
 
 /**
  * Analyzes one file: hashes in one read, format by content, pages, cover, problems. Never throws for a bad file; a throw is a bug.
@@ -35,7 +38,8 @@ export async function analyze(request: AnalysisRequest, draw?: DrawPdfPage): Pro
     const { sha256, readerHash, bytesRead } = await hashFile(fd)
     const file: FileFacts = { bytes: Number(before.size), mtimeNs: String(before.mtimeNs), sha256, readerHash }
     const analysis = await analyzeContents(request, { fd, bytes: file.bytes, draw }, file)
-    const after = fstatSync(fd, { bigint: true })
+    // By its path: another file may have taken its place. What was read of a file that was deleted meanwhile is whole.
+    const after = lstatSync(request.path, { bigint: true, throwIfNoEntry: false }) ?? fstatSync(fd, { bigint: true })
     // Size and time are those from before the read, so the next scan sees the difference and analyzes the file again.
     if (bytesRead !== file.bytes || after.size !== before.size || after.mtimeNs !== before.mtimeNs)
       return failedAnalysis(changed(), file, analysis.format)
@@ -44,6 +48,35 @@ export async function analyze(request: AnalysisRequest, draw?: DrawPdfPage): Pro
     return failedAnalysis(fileRefusal(error))
   } finally {
     closeSync(fd)
+  }
+}
+
+/**
+ * Analyzes small files one after another: beside other threads, two covers of one thread at a time are drawn no faster, because libvips prepares each under
+ * locks of the whole process. Null for a file that must be analyzed by itself: its analysis failed unexpectedly, needs a picture that is drawn in another
+ * process, or has not begun.
+ */
+export async function analyzeTogether(requests: readonly AnalysisRequest[]): Promise<(Analysis | null)[]> {
+  const begunAt = performance.now()
+  const analyses: (Analysis | null)[] = []
+  for (const request of requests) {
+    const isLate = performance.now() - begunAt > BEGIN_MS
+    analyses.push(isLate ? null : await analyzeHere(request))
+  }
+  return analyses
+}
+
+async function analyzeHere(request: AnalysisRequest): Promise<Analysis | null> {
+  let needsDrawing = false
+  const refuse = async (): Promise<DrawingOutcome> => {
+    needsDrawing = true
+    return { problem: { type: 'thumbnail', message: 'The cover is drawn elsewhere.', fatal: false } }
+  }
+  try {
+    const analysis = await analyze(request, refuse)
+    return needsDrawing ? null : analysis
+  } catch {
+    return null
   }
 }
 
@@ -90,7 +123,7 @@ async function analyzeContents(
       case 'rar':
         return await as('cbr', analyzeRarComic(request, open.draw))
       case 'pdf':
-        return await as('pdf', (await import('./pdf/pdf.ts')).analyzePdf(request, open.draw))
+        return await as('pdf', (await import('./pdf/pdf-analysis.ts')).analyzePdf(request, open.draw))
       default:
         return failedAnalysis(
           {

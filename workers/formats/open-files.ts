@@ -8,6 +8,8 @@ import type { LibraryFile } from '#core/metadata/analysis.ts'
 const OPEN_FILES_MAX = 64
 /** An idle descriptor keeps the space of a deleted file allocated and blocks unmounting. */
 const IDLE_MS = 60_000
+/** How often idle ones are looked for. A timer for each, which every read would have to restart, costs as much as the look-up. */
+const LOOK_MS = 5_000
 /** How long a replaced file may go unnoticed; its pages fail their CRC anyway. */
 const TRUSTED_MS = 2_000
 
@@ -33,22 +35,28 @@ export interface OpenFiles {
   close(): Promise<void>
 }
 
-export function openFiles(): OpenFiles {
-  return new LeasedFiles()
+export function openFiles({ idleMs = IDLE_MS, lookMs = LOOK_MS } = {}): OpenFiles {
+  return new LeasedFiles(idleMs, lookMs)
 }
 
 class LeasedFiles implements OpenFiles {
   readonly #closing = new Set<Promise<void>>()
-  readonly #leases = new LRUCache<string, Lease>({
-    max: OPEN_FILES_MAX,
-    ttl: IDLE_MS,
-    updateAgeOnGet: true,
-    ttlAutopurge: true,
-    dispose: (lease) => {
-      lease.evicted = true
-      this.#closeUnused(lease)
-    },
-  })
+  readonly #leases
+  readonly #looking
+
+  constructor(idleMs: number, lookMs: number) {
+    this.#leases = new LRUCache<string, Lease>({
+      max: OPEN_FILES_MAX,
+      ttl: idleMs,
+      ttlResolution: lookMs,
+      updateAgeOnGet: true,
+      dispose: (lease) => {
+        lease.evicted = true
+        this.#closeUnused(lease)
+      },
+    })
+    this.#looking = setInterval(() => this.#leases.purgeStale(), lookMs).unref()
+  }
 
   #closeUnused(lease: Lease): void {
     if (!lease.evicted || lease.users > 0) return
@@ -110,6 +118,7 @@ class LeasedFiles implements OpenFiles {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#looking)
     this.#leases.clear()
     await Promise.all(this.#closing)
   }

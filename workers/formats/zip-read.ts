@@ -63,15 +63,24 @@ const inflateAside = (data: InputType, options: ZlibOptions): Promise<Inflated> 
   })
 
 /** The bytes at `offset`, after `before` bytes of free space, and `after` more behind them; shorter at the end of the file. */
-export function readBytes(fd: number, place: { offset: number; bytes: number }, { before = 0, after = 0 } = {}): Promise<Buffer> {
+export async function readBytes(fd: number, place: { offset: number; bytes: number }, { before = 0, after = 0 } = {}): Promise<Buffer> {
   const { offset, bytes } = place
   const buffer = Buffer.allocUnsafeSlow(before + bytes + after)
+  const got = await readInto(buffer, fd, { offset, bytes, at: before })
+  return got === bytes ? buffer : buffer.subarray(0, before + got)
+}
+
+/** Reads the bytes at `offset` of the file to the place `at` in `target`; returns how many, fewer at the end of the file. */
+export function readInto(
+  target: Uint8Array,
+  fd: number,
+  { offset, bytes, at = 0 }: { offset: number; bytes: number; at?: number },
+): Promise<number> {
   return new Promise((resolve, reject) => {
     const more = (filled: number) => {
-      read(fd, buffer, before + filled, bytes - filled, offset + filled, (error, got) => {
+      read(fd, target, at + filled, bytes - filled, offset + filled, (error, got) => {
         if (error) reject(error)
-        else if (filled + got === bytes) resolve(buffer)
-        else if (got === 0) resolve(buffer.subarray(0, before + filled))
+        else if (filled + got === bytes || got === 0) resolve(filled + got)
         else more(filled + got)
       })
     }

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { refuse } from '#core/foundation/errors.ts'
 import { KeyedSemaphore, Semaphore } from '#core/foundation/semaphore.ts'
 import type { Problem } from '#core/metadata/analysis.ts'
-import type { DrawingOutcome, DrawingRequest, FromChild } from '../drawing.ts'
+import { DESCRIPTION_BYTES_MAX, type DrawingOutcome, type DrawingRequest, type FromChild } from '../drawing.ts'
 import { type ChildEnd, type DrawingChild, startChild } from './child-process.ts'
 import { isLasting, lostPage, readAnswer } from './drawing-answer.ts'
 
@@ -69,7 +69,7 @@ interface Slot {
   ready: Promise<boolean>
   /** Whether it works or is reserved for a job. */
   taken: boolean
-  job: { id: number; settle: (outcome: DrawingOutcome | Error | Lost) => void } | null
+  job: Job | null
   lastPath: string
   /** The purpose of its drawings; `page` once it has drawn one. Null before its first drawing. */
   drewFor: DrawingRequest['purpose'] | null
@@ -77,6 +77,13 @@ interface Slot {
   slowSince: number | null
   idle: NodeJS.Timeout | undefined
   ended: Promise<void>
+}
+
+interface Job {
+  id: number
+  settle: (outcome: DrawingOutcome | Error | Lost) => void
+  /** Of the document; null until it arrives, undefined if it was not requested. */
+  description: Uint8Array<ArrayBuffer> | null | undefined
 }
 
 interface Lost {
@@ -154,29 +161,31 @@ class Children implements ChildPool {
   /** A kill from outside counts against nothing: the page is drawn by another child. */
   async #drawSurely(request: DrawingRequest, signal: AbortSignal | undefined, leave: () => void): Promise<DrawingOutcome> {
     for (let attempt = 1; ; attempt++) {
-      const slot = await this.#take(request.path)
-      const outcome = await this.#drawIn(slot, request, signal, leave)
+      const slot = await this.#take(request)
+      const { outcome, description } = await this.#drawIn(slot, request, signal, leave)
       if (outcome instanceof Error) throw outcome
-      if (!('end' in outcome)) return outcome
+      const described = description ? { description } : {}
+      if (!('end' in outcome)) return { ...outcome, ...described }
       this.#checkOpen()
       signal?.throwIfAborted()
       if (outcome.end === 'outside' || outcome.end === 'closed') {
         if (attempt < ATTEMPTS_MAX) continue
         refuse('unavailable', 'Something outside Carrel keeps killing the processes that draw pages.', { retryAfterSeconds: 5 })
       }
-      return { problem: lostPage(request, outcome, { ...this.#options, deadlineMs: this.#deadlineOf(request) }) }
+      return { problem: lostPage(request, outcome, { ...this.#options, deadlineMs: this.#deadlineOf(request) }), ...described }
     }
   }
 
   /** Takes an idle child: the one that has this file open, else the one used last. */
-  async #take(path: string): Promise<Slot> {
+  async #take({ path, purpose }: DrawingRequest): Promise<Slot> {
     for (let attempt = 1; attempt <= FAILED_STARTS_UNHEALTHY; attempt++) {
       this.#checkOpen()
       const free = [...this.#slots].filter((slot) => !slot.taken)
       const slot = free.findLast((each) => each.lastPath === path) ?? free.at(-1) ?? this.#start()
       slot.taken = true
       clearTimeout(slot.idle)
-      this.#planSpare()
+      // Nobody waits for a cover, and a child takes half a second of a core and 100 MB.
+      if (purpose === 'page') this.#planSpare()
       if (await slot.ready) return slot
     }
     refuse('unavailable', 'No process for drawing pages can be started. Check the server log for the reason.', { retryAfterSeconds: 30 })
@@ -186,7 +195,8 @@ class Children implements ChildPool {
     const deadlineMs = this.#deadlineOf(request)
     const id = ++this.#jobs
     const { promise, resolve } = Promise.withResolvers<DrawingOutcome | Error | Lost>()
-    slot.job = { id, settle: resolve }
+    const job: Job = { id, settle: resolve, description: request.picture || !request.describes ? undefined : null }
+    slot.job = job
     slot.lastPath = request.path
     if (slot.drewFor !== 'page') slot.drewFor = request.purpose
     const timers = [setTimeout(() => this.#end(slot, 'deadline'), deadlineMs + GRACE_MS)]
@@ -199,9 +209,9 @@ class Children implements ChildPool {
     this.#watchMemory()
     if (signal?.aborted) giveUp()
     else signal?.addEventListener('abort', giveUp, { once: true })
-    this.#send(slot.child, id, request)
+    send(slot.child, { id, request, deadlineMs })
     try {
-      return await promise
+      return { outcome: await promise, description: job.description }
     } finally {
       for (const timer of timers) clearTimeout(timer)
       signal?.removeEventListener('abort', giveUp)
@@ -211,12 +221,6 @@ class Children implements ChildPool {
 
   #deadlineOf({ purpose, picture }: DrawingRequest): number {
     return purpose === 'cover' && !picture ? this.#options.coverDeadlineMs : this.#options.deadlineMs
-  }
-
-  #send(child: DrawingChild, id: number, request: DrawingRequest): void {
-    const { picture } = request
-    if (picture) child.send({ kind: 'picture', id, width: picture.width, height: picture.height }, picture.bytes)
-    else child.send({ kind: 'draw', id, request, deadlineMs: this.#deadlineOf(request) })
   }
 
   #giveBack(slot: Slot): void {
@@ -283,9 +287,14 @@ class Children implements ChildPool {
   }
 
   #settle(slot: Slot, message: FromChild, body: Uint8Array<ArrayBuffer>): void {
-    const answer = message && 'id' in message && message.id === slot.job?.id ? readAnswer(message, body) : null
+    const job = message && 'id' in message && message.id === slot.job?.id ? slot.job : null
+    if (job && message.kind === 'described' && job.description === null && body.length <= DESCRIPTION_BYTES_MAX) {
+      job.description = body
+      return
+    }
+    const answer = job && readAnswer(message, body)
     if (answer === null) this.#end(slot, 'crash')
-    else slot.job?.settle(answer)
+    else job?.settle(answer)
   }
 
   #end(slot: Slot, end: ChildEnd): void {
@@ -295,10 +304,20 @@ class Children implements ChildPool {
   }
 
   #endWhenIdle(slot: Slot): void {
+    const waitMs = this.#idleMsOf(slot)
+    const end = () => {
+      // Another child may have drawn a page in the meantime.
+      if (this.#idleMsOf(slot) > waitMs) this.#endWhenIdle(slot)
+      else this.#end(slot, 'closed')
+    }
+    slot.idle = setTimeout(end, waitMs).unref()
+  }
+
+  #idleMsOf({ drewFor }: Slot): number {
     // A spare child waits as long as the children that it is to replace.
-    const servesPages = slot.drewFor === 'page' || (slot.drewFor === null && [...this.#slots].some(({ drewFor }) => drewFor === 'page'))
+    const servesPages = drewFor === 'page' || (drewFor === null && [...this.#slots].some((each) => each.drewFor === 'page'))
     const { idleMs, coverIdleMs } = this.#options
-    slot.idle = setTimeout(() => this.#end(slot, 'closed'), servesPages ? idleMs : Math.min(idleMs, coverIdleMs)).unref()
+    return servesPages ? idleMs : Math.min(idleMs, coverIdleMs)
   }
 
   /** Keeps one idle child besides those at work, so that the next page does not wait for a start. */
@@ -321,6 +340,12 @@ class Children implements ChildPool {
       this.#memory = undefined
     }, MEMORY_EVERY_MS).unref()
   }
+}
+
+function send(child: DrawingChild, { id, request, deadlineMs }: { id: number; request: DrawingRequest; deadlineMs: number }): void {
+  const { picture } = request
+  if (picture) child.send({ kind: 'picture', id, width: picture.width, height: picture.height }, picture.bytes)
+  else child.send({ kind: 'draw', id, request, deadlineMs })
 }
 
 /** Pages that killed a child; an entry holds until its file changes. */

@@ -19,20 +19,28 @@ process.on('unhandledRejection', () => {})
 const server = new Socket({ fd: 3, readable: true, writable: true })
 let current: { id: number; abort: AbortController } | null = null
 
-function send(header: FromChild, body?: Uint8Array): void {
-  for (const part of frameOf(header, body)) server.write(part)
+/** Resolves when the message has left this process. */
+function send(header: FromChild, body?: Uint8Array): Promise<void> {
+  const parts = frameOf(header, body)
+  const last = parts.pop() as Buffer
+  for (const part of parts) server.write(part)
+  return new Promise((resolve) => server.write(last, () => resolve()))
 }
 
 async function draw(id: number, request: PageDrawing, deadlineMs: number): Promise<void> {
   const abort = new AbortController()
   current = { id, abort }
   try {
-    const outcome = await drawPdfPage(request, { deadlineMs, signal: abort.signal })
-    if ('problem' in outcome) return send({ kind: 'refused', id, problem: outcome.problem })
+    const describe = (description: Uint8Array) => send({ kind: 'described', id }, description)
+    const outcome = await drawPdfPage(request, { deadlineMs, signal: abort.signal }, describe)
+    if ('problem' in outcome) {
+      void send({ kind: 'refused', id, problem: outcome.problem })
+      return
+    }
     const { jpeg, width, height, incomplete } = outcome
-    send({ kind: 'drawn', id, width, height, incomplete }, jpeg)
+    void send({ kind: 'drawn', id, width, height, incomplete }, jpeg)
   } catch (error) {
-    send({ kind: 'failed', id, message: String(error).slice(0, MESSAGE_LENGTH_MAX) })
+    void send({ kind: 'failed', id, message: String(error).slice(0, MESSAGE_LENGTH_MAX) })
   }
 }
 
@@ -41,10 +49,10 @@ async function drawPicture(id: number, bytes: Uint8Array, fit: { width: number; 
   const { drawPlain } = await import('../images/image.ts')
   try {
     const { jpeg, width, height } = await drawPlain(bytes, fit)
-    send({ kind: 'drawn', id, width, height, incomplete: false }, jpeg)
+    void send({ kind: 'drawn', id, width, height, incomplete: false }, jpeg)
   } catch (error) {
-    if (error instanceof BookProblem) send({ kind: 'refused', id, problem: error.problem })
-    else send({ kind: 'failed', id, message: String(error).slice(0, MESSAGE_LENGTH_MAX) })
+    if (error instanceof BookProblem) void send({ kind: 'refused', id, problem: error.problem })
+    else void send({ kind: 'failed', id, message: String(error).slice(0, MESSAGE_LENGTH_MAX) })
   }
 }
 
@@ -62,4 +70,4 @@ server.on(
 // Without a server there is nothing to draw.
 server.on('close', () => process.kill(process.pid, 'SIGKILL'))
 server.on('error', () => {})
-send({ kind: 'ready' })
+void send({ kind: 'ready' })

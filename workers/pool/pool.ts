@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { BufferPool } from '#core/foundation/buffer-pool.ts'
 import { Semaphore } from '#core/foundation/semaphore.ts'
 import {
   type Analyze,
@@ -26,10 +27,11 @@ import { openZipEntries } from '../formats/zip-entry.ts'
 import { openCheckedEntries } from '../formats/zip-read.ts'
 import { COVER_LONGEST_SIDE, drawCover, isCoverKind, resizePicture } from '../images/image.ts'
 import { makePlain } from '../images/plain-picture.ts'
-import { DRAWING_MS_MAX } from '../limits.ts'
+import { DRAWING_MS_MAX, PAGE_BUFFERS } from '../limits.ts'
 import type * as ReadingLists from '../metadata/reading-list.ts'
 import { type ChildPool, openChildPool } from './child-pool.ts'
 import { exportsOf } from './job.ts'
+import { isSmallFile, SmallFiles } from './small-files.ts'
 import { openThreadPool, type ThreadPool } from './thread-pool.ts'
 
 interface PoolOptions {
@@ -93,7 +95,7 @@ export function openPool(options: PoolOptions): Pool {
     ...analysesIn(threads, new Semaphore(options.threads)),
     ...readsIn(threads, new Semaphore(readers)),
     ...picturesBy(children, new Semaphore(availableParallelism())),
-    readZipPage: openZipPages(files, checked),
+    readZipPage: openZipPages(files, checked, new BufferPool(PAGE_BUFFERS)),
     openZipEntry: openZipEntries(files, checked),
     // Call both: the call makes each try again.
     healthy: () => [threads.healthy(), children.healthy()].every((healthy) => healthy),
@@ -105,12 +107,21 @@ export function openPool(options: PoolOptions): Pool {
 }
 
 /** Work on whole books. Covers and analyses share one queue, and may use all threads for both. */
-const analysesIn = (threads: ThreadPool, places: Semaphore): Pick<Pool, 'analyze' | 'drawBookCover'> => ({
-  analyze: (request, { signal } = {}) =>
-    places.run(() => threads.run(analyses('analyze'), request, signal, (problem) => failedAnalysis(problem)), signal),
-  drawBookCover: (request, { signal } = {}) =>
-    places.run(() => threads.run(analyses('drawBookCover'), request, signal, (problem) => ({ cover: null, problem })), signal),
-})
+function analysesIn(threads: ThreadPool, places: Semaphore): Pick<Pool, 'analyze' | 'drawBookCover'> {
+  const alone: Analyze = (request, { signal } = {}) =>
+    threads.run(analyses('analyze'), request, signal, (problem) => failedAnalysis(problem))
+  const smallFiles = new SmallFiles({
+    places,
+    alone,
+    together: (requests, signal) => threads.run(analyses('analyzeTogether'), requests, signal, () => []),
+  })
+  return {
+    analyze: (request, { signal } = {}) =>
+      isSmallFile(request) ? smallFiles.analyze(request, signal) : places.run(() => alone(request, { ...(signal && { signal }) }), signal),
+    drawBookCover: (request, { signal } = {}) =>
+      places.run(() => threads.run(analyses('drawBookCover'), request, signal, (problem) => ({ cover: null, problem })), signal),
+  }
+}
 
 /** Work that users wait for. */
 const readsIn = (

@@ -23,9 +23,14 @@ export default async function runJob({ id, work, request, times }: Job): Promise
   }
 }
 
+const loaded = new Map<string, Run>()
+
 async function load({ module, name }: NonNullable<Job['work']>): Promise<Run> {
+  const known = loaded.get(`${module} ${name}`)
+  if (known) return known
   const { [name]: run } = (await import(module)) as Record<string, Run>
   if (run === undefined) throw new Error(`${module} exports no ${name}.`)
+  loaded.set(`${module} ${name}`, run)
   return run
 }
 

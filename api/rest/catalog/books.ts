@@ -1,9 +1,8 @@
 import Type from 'typebox'
-import { endpointOf } from '#api/http/endpoint.ts'
+import { type Call, endpointOf } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import type { Needs } from '#api/http/services.ts'
 import { BOOK_SORT, BookDetail, bookView, FULL, FullBook, ListedBook, listedBooks } from '#api/views/book-view.ts'
-import type { Caller } from '#core/account/caller.ts'
 import { AdjacentBooks } from '#core/catalog/book.ts'
 import {
   type BookFilter,
@@ -12,13 +11,13 @@ import {
   findAdjacentBooks,
   fullBooks,
   getBook,
+  getBookWithRecord,
   listBooks,
-  readBookSort,
 } from '#core/catalog/book-query.ts'
+import { readBookSort } from '#core/catalog/book-sort-query.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { FreeObject, Nullable, Uuid } from '#core/foundation/schema.ts'
-import { getBookRecord } from '#core/metadata/book-metadata-query.ts'
 import { bookDetailMetadataOf } from '#core/metadata/book-metadata-record.ts'
 
 type Services = Needs<'database' | 'settings'>
@@ -29,7 +28,7 @@ const bookQuery = { ...pageQuery, sort: BOOK_SORT, includeDeleted: INCLUDE_DELET
 
 /** A request for a list of books, from the path, query and body. */
 interface ListRequest {
-  call: { caller: Caller; services: Services; path: string; rawQuery: string }
+  call: Call<Services>
   query: { page?: number; pageSize?: number; sort?: string; full?: boolean }
   filter: BookFilter
 }
@@ -37,7 +36,7 @@ interface ListRequest {
 async function answerBooks({ call, query, filter }: ListRequest) {
   const { services } = call
   const { page, pageSize, offset, limit } = readPage(query)
-  const list = { filter, sort: readBookSort(query.sort), offset, limit }
+  const list = { filter, sort: readBookSort(query.sort), offset, limit, state: call.listState }
   const { items, total } = await listBooks(services.database, call.caller, list)
   return paginate({ call, page, pageSize, total, data: listedBooks(call, items, query) })
 }
@@ -46,6 +45,7 @@ export const bookRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/books',
+    dependsOn: 'catalog',
     summary: 'List books',
     tag: 'books',
     allow: { who: 'books-read' },
@@ -56,6 +56,7 @@ export const bookRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/books/list',
+    dependsOn: 'catalog',
     summary: 'List books by filter',
     tag: 'books',
     allow: { who: 'books-read' },
@@ -79,6 +80,7 @@ export const bookRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/libraries/:libraryId/books',
+    dependsOn: 'catalog',
     summary: 'List the books of a library',
     tag: 'books',
     allow: { who: 'books-read' },
@@ -99,18 +101,22 @@ export const bookRoutes = [
     params: Type.Object({ bookId: Uuid }),
     query: Type.Object({ full: FULL }),
     reply: Type.Union([BookDetail, FullBook]),
+    versionOf: ({ metadata }) => metadata.updatedAt,
     run: async (call, { params, query }) => {
       const { services } = call
       const caller = call.caller
-      const book = await getBook(services.database, caller, params.bookId)
-      if (query.full) return bookView(services, (await fullBooks(services.database, caller, [book]))[0] as FullBookValue)
-      const record = await getBookRecord(services.database, caller, params.bookId)
+      if (query.full) {
+        const found = await getBook(services.database, caller, params.bookId)
+        return bookView(services, (await fullBooks(services.database, caller, [found]))[0] as FullBookValue)
+      }
+      const { book, record } = await getBookWithRecord(services.database, caller, params.bookId)
       return { book: bookView(services, book), metadata: bookDetailMetadataOf(book, record) }
     },
   }),
   endpoint({
     method: 'GET',
     path: '/api/v1/books/:bookId/adjacent',
+    dependsOn: 'catalog',
     summary: 'Get the books before and after this one in its series',
     tag: 'books',
     allow: { who: 'books-read' },

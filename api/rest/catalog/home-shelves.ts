@@ -1,12 +1,13 @@
 import Type from 'typebox'
-import { endpointOf } from '#api/http/endpoint.ts'
+import { type Call, endpointOf } from '#api/http/endpoint.ts'
 import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import type { Needs } from '#api/http/services.ts'
 import { BOOK_SORT, FULL, ListedBook, listedBooks } from '#api/views/book-view.ts'
 import { FULL_SERIES, ListedSeries, listedSeries, SAME_LIBRARY, SERIES_SORT } from '#api/views/series-view.ts'
-import type { Caller } from '#core/account/caller.ts'
-import { type BookFilter, type BookSort, checkLibrary, listBooks, listOnDeck, readBookSort } from '#core/catalog/book-query.ts'
-import { listSeries, readSeriesSort, type SeriesFilter, type SeriesSort } from '#core/catalog/series-query.ts'
+import { type BookFilter, checkLibrary, listBooks, listOnDeck } from '#core/catalog/book-query.ts'
+import { type BookSort, readBookSort } from '#core/catalog/book-sort-query.ts'
+import { listSeries, type SeriesFilter } from '#core/catalog/series-query.ts'
+import { readSeriesSort, type SeriesSort } from '#core/catalog/series-sort-query.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 
 type Services = Needs<'database' | 'settings'>
@@ -23,7 +24,7 @@ const lastBooksQuery = { limit, sort: BOOK_SORT, full: FULL }
 const seriesQuery = { limit, sort: SERIES_SORT, full: FULL_SERIES }
 
 interface ListRequest {
-  call: { caller: Caller; services: Services; path: string; rawQuery: string }
+  call: Call<Services>
   query: {
     page?: number
     pageSize?: number
@@ -61,6 +62,7 @@ async function answerBookShelf(shelf: keyof typeof BOOK_SHELVES, request: ListRe
     sort: request.query.sort ? readBookSort(request.query.sort) : sort,
     offset,
     limit,
+    state: request.call.listState,
   }
   const { items, total } = await listBooks(services.database, request.call.caller, list)
   return paginate({ call: request.call, page, pageSize, total, data: listedBooks(request.call, items, request.query) })
@@ -81,6 +83,7 @@ async function answerRecentlyRead(request: ListRequest) {
     sort: readBookSort(request.query.sort) ?? { field: 'read', direction: 'desc' },
     offset: 0,
     limit: request.query.limit ?? LIMIT_DEFAULT,
+    state: request.call.listState,
   })
   return listedBooks(request.call, items, request.query)
 }
@@ -99,6 +102,7 @@ async function answerSeriesShelf(shelf: keyof typeof SERIES_SHELVES, request: Li
     sort: readSeriesSort(request.query.sort) ?? { field, direction: 'desc' },
     offset: 0,
     limit: request.query.limit ?? LIMIT_DEFAULT,
+    state: request.call.listState,
   })
   return listedSeries(request.call, items, request.query)
 }
@@ -109,6 +113,7 @@ export const homeShelfRoutes = [
     endpoint({
       method: 'GET',
       path: `/api/v1/books/${shelf}`,
+      dependsOn: 'catalog',
       summary: BOOK_SHELVES[shelf].summary,
       tag: 'books',
       allow: { who: 'books-read' },
@@ -119,6 +124,7 @@ export const homeShelfRoutes = [
     endpoint({
       method: 'GET',
       path: `/api/v1/libraries/:libraryId/books/${shelf}`,
+      dependsOn: 'catalog',
       summary: `${BOOK_SHELVES[shelf].summary}, of one library`,
       tag: 'books',
       allow: { who: 'books-read' },
@@ -131,6 +137,7 @@ export const homeShelfRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/books/on-deck',
+    dependsOn: 'catalog',
     summary: 'List my next book of each series that I am reading',
     tag: 'books',
     allow: { who: 'books-read' },
@@ -141,6 +148,7 @@ export const homeShelfRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/libraries/:libraryId/books/on-deck',
+    dependsOn: 'catalog',
     summary: 'List my next book of each series that I am reading, of one library',
     tag: 'books',
     allow: { who: 'books-read' },
@@ -152,6 +160,7 @@ export const homeShelfRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/books/recently-read',
+    dependsOn: 'catalog',
     summary: 'List the books that I read last, latest first',
     tag: 'books',
     allow: { who: 'books-read' },
@@ -162,6 +171,7 @@ export const homeShelfRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/libraries/:libraryId/books/recently-read',
+    dependsOn: 'catalog',
     summary: 'List the books of a library that I read last, latest first',
     tag: 'books',
     allow: { who: 'books-read' },
@@ -174,6 +184,7 @@ export const homeShelfRoutes = [
     endpoint({
       method: 'GET',
       path: `/api/v1/series/${shelf}`,
+      dependsOn: 'catalog',
       summary: SERIES_SHELVES[shelf].summary,
       tag: 'series',
       allow: { who: 'series-read' },
@@ -184,6 +195,7 @@ export const homeShelfRoutes = [
     endpoint({
       method: 'GET',
       path: `/api/v1/libraries/:libraryId/series/${shelf}`,
+      dependsOn: 'catalog',
       summary: `${SERIES_SHELVES[shelf].summary}, of one library`,
       tag: 'series',
       allow: { who: 'series-read' },
@@ -196,6 +208,7 @@ export const homeShelfRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/user/want-to-read',
+    dependsOn: 'catalog',
     summary: 'List the series that I want to read, by name',
     tag: 'progress',
     allow: { who: 'series-read', also: ['progress-read'] },
@@ -208,6 +221,7 @@ export const homeShelfRoutes = [
         sort: readSeriesSort(query.sort),
         offset,
         limit,
+        state: call.listState,
       })
       return paginate({ call, page, pageSize, total, data: listedSeries(call, items, query) })
     },

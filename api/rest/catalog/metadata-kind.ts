@@ -115,6 +115,7 @@ function recordRoutes<Services>(kind: MetadataKind<Services>) {
     endpoint({
       ...{ method: 'GET', path, summary: kind.readSummary, tag: kind.many, allow: read, params, reply: kind.Read },
       query: Type.Object({ sources: Type.Optional(Type.Boolean({ description: 'Also return the source of each field.' })) }),
+      versionOf: (reply) => (reply as { updatedAt: string }).updatedAt,
       run: (call, { params, query }) => kind.read(call, idOf(params), query.sources === true),
     }),
     change('PATCH', `Change metadata of a ${kind.one}: an absent field is kept, null clears, a value is set and locked`),

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { endpointOf, streamOf } from '#api/http/endpoint.ts'
+import { type Call, endpointOf, streamOf } from '#api/http/endpoint.ts'
 import { PAGE_SIZE_MAX, Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
 import type { Needs } from '#api/http/services.ts'
 import { BOOK_SORT, FULL, ListedBook, listedBooks } from '#api/views/book-view.ts'
@@ -8,12 +8,14 @@ import { withSourceNames } from '#api/views/legacy-names.ts'
 import { FULL_SERIES, ListedSeries, listedSeries, SAME_LIBRARY, SERIES_SORT } from '#api/views/series-view.ts'
 import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import type { Caller } from '#core/account/caller.ts'
-import { checkLibrary, listSeriesBooks, readBookSort, SERIES_BOOKS_MAX } from '#core/catalog/book-query.ts'
+import { checkLibrary, listSeriesBooks, SERIES_BOOKS_MAX } from '#core/catalog/book-query.ts'
+import { readBookSort } from '#core/catalog/book-sort-query.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
 import { fullSeries } from '#core/catalog/full-series-query.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import type { Series } from '#core/catalog/series.ts'
-import { getSeries, listAlphabeticalGroups, listSeries, readSeriesSort, type SeriesFilter } from '#core/catalog/series-query.ts'
+import { getSeries, listAlphabeticalGroups, listSeries, type SeriesFilter } from '#core/catalog/series-query.ts'
+import { readSeriesSort } from '#core/catalog/series-sort-query.ts'
 import { FreeObject, Nullable, Uuid } from '#core/foundation/schema.ts'
 import { NAME_LENGTH_MAX } from '#core/metadata/name.ts'
 
@@ -30,14 +32,14 @@ const SeriesId = Type.Object({ seriesId: Uuid })
 const seriesQuery = { ...pageQuery, full: FULL_SERIES, sort: SERIES_SORT }
 
 interface ListRequest {
-  call: { caller: Caller; services: Services; path: string; rawQuery: string }
+  call: Call<Services>
   query: { page?: number; pageSize?: number; sort?: string; full?: boolean }
   filter: SeriesFilter
 }
 
 async function answerSeries({ call, query, filter }: ListRequest) {
   const { page, pageSize, offset, limit } = readPage(query)
-  const list = { filter, sort: readSeriesSort(query.sort), offset, limit }
+  const list = { filter, sort: readSeriesSort(query.sort), offset, limit, state: call.listState }
   const { items, total } = await listSeries(call.services.database, call.caller, list)
   return paginate({ call, page, pageSize, total, data: listedSeries(call, items, query) })
 }
@@ -81,6 +83,7 @@ export const seriesRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/series',
+    dependsOn: 'catalog',
     summary: 'List series',
     tag: 'series',
     allow: { who: 'series-read' },
@@ -91,6 +94,7 @@ export const seriesRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/series/list',
+    dependsOn: 'catalog',
     summary: 'List series by filter',
     tag: 'series',
     allow: { who: 'series-read' },
@@ -103,6 +107,7 @@ export const seriesRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/series/list/alphabetical-groups',
+    dependsOn: 'catalog',
     summary: 'Count the series of a list by their first letter',
     tag: 'series',
     allow: { who: 'series-read' },
@@ -146,6 +151,7 @@ export const seriesRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/libraries/:libraryId/series',
+    dependsOn: 'catalog',
     summary: 'List the series of a library',
     tag: 'series',
     allow: { who: 'series-read' },
@@ -166,6 +172,7 @@ export const seriesRoutes = [
     params: SeriesId,
     query: Type.Object({ full: FULL_SERIES }),
     reply: ListedSeries,
+    versionOf: ({ updatedAt }) => updatedAt,
     run: async (call, { params, query }) => {
       const series = await getSeries(call.services.database, call.caller, params.seriesId)
       if (!query.full) return series
@@ -176,6 +183,7 @@ export const seriesRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/series/:seriesId/books',
+    dependsOn: 'catalog',
     summary: 'List the books of a series in reading order',
     tag: 'series',
     allow: { who: 'books-read' },

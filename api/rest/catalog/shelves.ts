@@ -5,8 +5,10 @@ import type { Needs } from '#api/http/services.ts'
 import { BOOK_SORT, FULL, ListedBook, listedBooks } from '#api/views/book-view.ts'
 import { FULL_SERIES, ListedSeries, listedSeries, SERIES_SORT } from '#api/views/series-view.ts'
 import { bookThumbnail, seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
-import { getBook, readBookSort } from '#core/catalog/book-query.ts'
-import { getSeries, readSeriesSort } from '#core/catalog/series-query.ts'
+import { getBook } from '#core/catalog/book-query.ts'
+import { readBookSort } from '#core/catalog/book-sort-query.ts'
+import { getSeries } from '#core/catalog/series-query.ts'
+import { readSeriesSort } from '#core/catalog/series-sort-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 import * as shapes from '#core/shelves/shelf.ts'
@@ -120,7 +122,7 @@ function listRoutes(of: Kind) {
   const [query, reply] = [Type.Object(pageQuery), Paginated(of.Reply)]
   return [
     endpoint({
-      ...{ method: 'GET', path: list, summary: `List ${of.noun}s by name`, tag, allow: read, query, reply },
+      ...{ method: 'GET', path: list, dependsOn: 'catalog', summary: `List ${of.noun}s by name`, tag, allow: read, query, reply },
       run: (call, { query }) => answer(call, query),
     }),
     endpoint({
@@ -194,7 +196,7 @@ function memberRoutes(of: Kind) {
   const write204 = { tag, allow: write, status: 204 } as const
   return [
     endpoint({
-      ...{ method: 'GET', path, summary: `List the ${members} of a ${noun} in its order`, tag, allow: read, params },
+      ...{ method: 'GET', path, dependsOn: 'catalog', summary: `List the ${members} of a ${noun} in its order`, tag, allow: read, params },
       query: Type.Object({ ...pageQuery, full: of.full, sort: of.sort }),
       reply: Paginated(of.ListedMember),
       run: async (call, { params, query }) => (await of.listMembers(call, await get(call, params), query as ListQuery)) as never,

@@ -42,6 +42,7 @@ function libraryRoutes(taxonomy: Taxonomy) {
     endpoint({
       method: 'GET',
       path: `/api/v1/${plural}`,
+      dependsOn: 'catalog',
       summary: `List all ${plural} by name`,
       tag: plural,
       allow: { who: 'series-read' },

@@ -6,9 +6,10 @@ import { ReadProgress } from '#core/catalog/book.ts'
 import { progressOf } from '#core/catalog/progress.ts'
 import { getSeries } from '#core/catalog/series-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { Noun, Nullable, Uuid } from '#core/foundation/schema.ts'
+import { readInstant } from '#core/foundation/instant.ts'
+import { described, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { getProgression, recordPage, recordProgression } from '#core/reading/places.ts'
-import { getReading, listBookIds, listProgress } from '#core/reading/progress-query.ts'
+import { getReading, listBookIds, listProgress, listProgressChanges } from '#core/reading/progress-query.ts'
 import { completeBooks, forgetProgress, saveWantToRead } from '#core/reading/progress-store.ts'
 import { Progression } from '#core/reading/progression.ts'
 import { PROGRESSION_TYPE } from '#core/reading/web-publication.ts'
@@ -23,6 +24,16 @@ const bookIds = Type.Array(Uuid, { minItems: 1, maxItems: 500 })
 /** Series have some twenty books each, often more. */
 const seriesIds = Type.Array(Uuid, { minItems: 1, maxItems: 100 })
 const Marked = Noun('MarkedRead')({ count: Type.Integer({ minimum: 0, description: 'Number of changed books.' }), message: Type.String() })
+const ProgressChanges = Noun('ProgressChanges')({
+  progress: Type.Array(ReadProgress),
+  total: Type.Integer({ minimum: 0, description: 'How many there are, also beyond those in the answer.' }),
+  removed: Type.Optional(
+    Type.Array(Noun('RemovedProgress')({ bookId: Uuid, removedAt: Timestamp }), {
+      description: 'Books in which you no longer have progress. Only with updatedAfter.',
+    }),
+  ),
+  asOf: described(Timestamp, 'The updatedAfter of your next request. Nothing recorded before it is missing from the answers so far.'),
+})
 const PAGE_MAX = 2_147_483_647
 
 /** For routes whose answer also reveals previous progress. */
@@ -51,13 +62,22 @@ export const progressRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/progress',
-    summary: 'List my reading progress, latest first',
+    summary: 'List my reading progress, latest first, or what has changed since the last list, oldest first',
     tag: 'progress',
     allow: { who: 'progress-read' },
-    reply: Type.Object({ progress: Type.Array(ReadProgress), total: Type.Integer({ minimum: 0 }) }),
-    run: async (call) => {
-      const { items, total } = await listProgress(call.services.database, call.caller)
-      return { progress: items.map(progressOf), total }
+    query: Type.Object({
+      updatedAfter: Type.Optional(
+        described(Timestamp, 'Only what the server recorded after this time. Send the asOf of the last answer. At most a year ago.'),
+      ),
+    }),
+    reply: ProgressChanges,
+    statesTime: true,
+    run: async (call, { query }) => {
+      const { database } = call.services
+      const after = query.updatedAfter === undefined ? null : readInstant(query.updatedAfter)
+      const list = after === null ? await listProgress(database, call.caller) : await listProgressChanges(database, call.caller, after)
+      const { items, ...rest } = list
+      return { progress: items.map(progressOf), ...rest }
     },
   }),
   endpoint({

@@ -14,6 +14,16 @@ const processCpuMs = () => {
   return (user + system) / 1e3
 }
 
+/** To microseconds: all digits of a number are longer than the rest of a message's header. @param {number} ms */
+const rounded = (ms) => Math.round(ms * 1e3) / 1e3
+
+/**
+ * CPU time of an isolate between two moments. Its own clock also counts while its thread waits for a core; that of the process includes
+ * other isolates too: the true value is at most the smaller of the two.
+ * @param {CpuTimes} since @param {CpuTimes} until
+ */
+const cpuMsBetween = (since, until) => Math.min(until.isolateMs - since.isolateMs, until.processMs - since.processMs)
+
 /** The running calls of one isolate, and what each of them has used. */
 export class CallBudgets {
   #isolate
@@ -49,10 +59,10 @@ export class CallBudgets {
     const call = this.#running.get(id)
     if (call === undefined) return null
     this.#running.delete(id)
-    const wallMs = performance.now() - call.at
-    if (this.#isolate.isDisposed) return { cpuMs: 0, wallMs }
-    this.#answeredAt = { isolateMs: this.#isolateCpuMs(), processMs: processCpuMs() }
-    return { cpuMs: this.#cpuMs(call), wallMs }
+    if (this.#isolate.isDisposed) return { cpuMs: 0, wallMs: rounded(performance.now() - call.at) }
+    const now = this.#now()
+    this.#answeredAt = now
+    return { cpuMs: rounded(cpuMsBetween(call, now)), wallMs: rounded(now.at - call.at) }
   }
 
   /** A debugger is attached: time until now counts for no budget. */
@@ -63,33 +73,20 @@ export class CallBudgets {
 
   /** @returns {{ code: 'cpu' | 'timeout', message: string } | null} the exceeded budget */
   check() {
-    const now = performance.now()
-    if (this.#running.size === 0 && this.#cpuMs(this.#answeredAt) > AFTERWARDS_CPU_MS_MAX)
+    const now = this.#now()
+    if (this.#running.size === 0 && cpuMsBetween(this.#answeredAt, now) > AFTERWARDS_CPU_MS_MAX)
       return { code: 'cpu', message: 'The code continued to use the CPU after its call was answered.' }
     for (const call of this.#running.values()) {
       const { budget } = call
       const since = this.#debuggedAt.at > call.at ? this.#debuggedAt : call
-      if (this.#cpuMs(since) > budget.cpuMs) return { code: 'cpu', message: `The code exceeded its CPU limit of ${budget.cpuMs} ms.` }
-      if (now - since.at > budget.wallMs) return { code: 'timeout', message: `The code exceeded its time limit of ${budget.wallMs} ms.` }
+      if (cpuMsBetween(since, now) > budget.cpuMs) return { code: 'cpu', message: `The code exceeded its CPU limit of ${budget.cpuMs} ms.` }
+      if (now.at - since.at > budget.wallMs) return { code: 'timeout', message: `The code exceeded its time limit of ${budget.wallMs} ms.` }
     }
     return null
   }
 
-  #isolateCpuMs() {
-    return Number(this.#isolate.cpuTime) / 1e6
-  }
-
   /** @returns {Moment} */
   #now() {
-    return { at: performance.now(), isolateMs: this.#isolateCpuMs(), processMs: processCpuMs() }
-  }
-
-  /**
-   * CPU time of the isolate since some moment. Its own clock also counts while its thread waits for a core; that of the process includes
-   * other isolates too: the true value is at most the smaller of the two.
-   * @param {CpuTimes} since
-   */
-  #cpuMs(since) {
-    return Math.min(this.#isolateCpuMs() - since.isolateMs, processCpuMs() - since.processMs)
+    return { at: performance.now(), isolateMs: Number(this.#isolate.cpuTime) / 1e6, processMs: processCpuMs() }
   }
 }

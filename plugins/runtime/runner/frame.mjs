@@ -12,7 +12,6 @@ const LENGTHS = 0
 const HEADER = 1
 const BODY = 2
 const UNWANTED = 3
-const NOTHING = Buffer.alloc(0)
 /** Headers contain names, ids and numbers, the limits of an isolate, and messages of 4,096 characters, each of which JSON may escape with six. */
 export const HEADER_BYTES_MAX = 32 * 1024
 /** The largest argument of a call is 8 MB of text, in which some letters may need two more bytes. */
@@ -47,7 +46,7 @@ export function frameOf(header, body = '') {
  * @returns {(chunk: Buffer) => void}
  */
 export function createFrameReader(onFrame, isWanted = () => true, headerBytesMax = HEADER_BYTES_MAX) {
-  /** @type {Buffer[]} */
+  /** What has arrived of an incomplete part. @type {Buffer[]} */
   let chunks = []
   let bytesHeld = 0
   /** What the next bytes are: the lengths, the header, the body, or an unwanted body. */
@@ -58,20 +57,21 @@ export function createFrameReader(onFrame, isWanted = () => true, headerBytesMax
   /** @type {unknown} */
   let header
 
-  /** @param {Buffer} bytes of one complete part */
-  const take = (bytes) => {
+  /** @param {Buffer} bytes that contain a complete part @param {number} from where it begins */
+  const take = (bytes, from) => {
     if (part === LENGTHS) {
-      needed = bytes.readUInt32LE(0)
-      bodyBytes = bytes.readUInt32LE(4)
+      needed = bytes.readUInt32LE(from)
+      bodyBytes = bytes.readUInt32LE(from + 4)
       if (needed > headerBytesMax || bodyBytes > BODY_BYTES_MAX)
         throw new RangeError(`A frame of ${needed} and ${bodyBytes} bytes is too large.`)
       part = HEADER
     } else if (part === HEADER) {
-      header = JSON.parse(bytes.toString('utf8'))
+      const headerBytes = needed
+      header = JSON.parse(bytes.toString('utf8', from, from + headerBytes))
       needed = bodyBytes
-      part = isWanted(header, bodyBytes, bytes.length) ? BODY : UNWANTED
+      part = isWanted(header, bodyBytes, headerBytes) ? BODY : UNWANTED
     } else {
-      const body = part === BODY ? bytes.toString('utf8') : ''
+      const body = part === BODY ? bytes.toString('utf8', from, from + needed) : ''
       needed = LENGTHS_BYTES
       part = LENGTHS
       onFrame(header, body)
@@ -82,19 +82,23 @@ export function createFrameReader(onFrame, isWanted = () => true, headerBytesMax
     chunks.push(chunk)
     bytesHeld += chunk.length
     if (bytesHeld < needed && part !== UNWANTED) return
-    let bytes = chunks.length === 1 ? /** @type {Buffer} */ (chunks[0]) : Buffer.concat(chunks)
+    const bytes = chunks.length === 1 ? chunk : Buffer.concat(chunks)
+    let at = 0
     // Each iteration ends a part or the loop: a frame has three parts, of which only the body may be empty.
     for (;;) {
-      if (part === UNWANTED && bytes.length < needed) {
-        needed -= bytes.length
-        bytes = NOTHING
+      const left = bytes.length - at
+      if (left < needed) {
+        if (part === UNWANTED) {
+          needed -= left
+          at = bytes.length
+        }
+        break
       }
-      if (bytes.length < needed) break
-      const whole = bytes.subarray(0, needed)
-      bytes = bytes.subarray(needed)
-      take(whole)
+      const from = at
+      at += needed
+      take(bytes, from)
     }
-    chunks = bytes.length > 0 ? [bytes] : []
-    bytesHeld = bytes.length
+    chunks = at < bytes.length ? [bytes.subarray(at)] : []
+    bytesHeld = bytes.length - at
   }
 }

@@ -18,7 +18,7 @@
 
   const { parse, stringify } = JSON
   const { apply, construct, deleteProperty, defineProperty, ownKeys } = Reflect
-  const { freeze, create } = Object
+  const { freeze, create, setPrototypeOf } = Object
   const GuestPromise = Promise
   const promiseThen = Promise.prototype.then
   const promiseResolve = Promise.resolve
@@ -340,11 +340,11 @@
       request.headers = plainHeaders(request.headers)
       return fetching.makeResponse(await unlessGivenUp(signal, () => ask(state, 'fetch', request)))
     }
-    const table = (members) => freeze({ __proto__: null, ...members })
+    // In a literal, `__proto__: null` makes a slower object; there are eight in every call.
+    const table = (members) => freeze(setPrototypeOf(members, null))
     const context = {
-      __proto__: null,
       callId: given.callId,
-      plugin: table(given.plugin),
+      plugin: table({ ...given.plugin }),
       config: deepFreeze(given.config),
       userConfig: deepFreeze(given.userConfig),
       fetch,
@@ -383,7 +383,7 @@
           return state.signal.signal
         },
       })
-    return freeze(context)
+    return table(context)
   }
 
   /** Headers as an object, from an object, pairs or a map; the server validates the content. */

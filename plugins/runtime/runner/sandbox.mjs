@@ -25,8 +25,6 @@ import { SandboxTimers } from './sandbox-timers.mjs'
 const CHECK_EVERY_MS = 10
 /** A disposed isolate stops within 5 ms, unless it is inside an uninterruptible built-in function. */
 const LET_GO_MS = 100
-/** Limit for code that continues when an answer of the server arrives; normally the budget of its call ends it first. */
-const REPLY_MS_MAX = 60_000
 /** V8's minimum for isolates. */
 const MEMORY_MB_MIN = 8
 /** The id of loading, which counts like a call. */
@@ -65,10 +63,10 @@ export class Sandbox {
   #inside = new Set()
   /** Calls by the id of the host call for whose answer they wait. @type {Map<number, number>} */
   #callOf = new Map()
-  /** @type {NodeJS.Timeout | undefined} */
+  /** Runs until it finds nothing to check: a timer for each call costs more than a check. @type {NodeJS.Timeout | undefined} */
   #checking
-  /** @type {ivm.Reference<any> | null} */
-  #entry = null
+  /** Enters the isolate with arguments for the prelude. @type {((given: unknown[]) => Promise<unknown>) | undefined} */
+  #applyEntry
   #ended = false
 
   /** @param {Limits} limits @param {Listener} listener */
@@ -79,7 +77,7 @@ export class Sandbox {
     this.#isolate = new ivm.Isolate({ memoryLimit: Math.max(limits.memoryMbMax, MEMORY_MB_MIN), inspector: this.#isInspected })
     this.#budgets = new CallBudgets(this.#isolate)
     this.#timers = new SandboxTimers((id, call) => {
-      if (!this.#ended) this.#apply(['timer', id], REPLY_MS_MAX, call)
+      if (!this.#ended) this.#apply(['timer', id], call)
     })
     const { onOpen, onMessage } = listener.debugging
     this.#inspection = this.#isInspected ? new Inspection(this.#isolate, { onMessage, onMemory: () => this.#endForMemory() }) : null
@@ -93,10 +91,11 @@ export class Sandbox {
       const isolate = this.#isolate
       const context = await isolate.createContext({ inspector: this.#isInspected })
       await this.#inspection?.begun
-      this.#begin(LOADING, { cpuMs, wallMs })
+      this.#startChecking()
+      this.#budgets.begin(LOADING, { cpuMs, wallMs })
       const entry = await startPrelude(isolate, context, this.#callback(), this.#limits)
-      this.#entry = entry
-      const program = { isolate, context, entry, options: this.#within(wallMs), enter: this.#enter.bind(this) }
+      this.#applyEntry = entry.apply.bind(entry, undefined)
+      const program = { isolate, context, entry, options: this.#isInspected ? {} : { timeout: wallMs }, enter: this.#enter.bind(this) }
       this.defined = await runSources(program, sources)
       this.#finish(LOADING)
     } catch (error) {
@@ -112,15 +111,18 @@ export class Sandbox {
 
   /** @param {{ id: number, name: string, text: string, more?: string, budget: Budget }} call */
   call({ id, name, text, more, budget }) {
-    this.#begin(id, budget)
-    this.#apply(['call', id, name, text, more], budget.wallMs, id)
+    // It has just been ended, which the server will learn.
+    if (this.#ended) return
+    this.#budgets.begin(id, budget)
+    this.#apply(['call', id, name, text, more], id)
   }
 
   /** Answers a host call of the guest. @param {number} id @param {'ok' | 'error'} outcome @param {string} text */
   reply(id, outcome, text) {
+    if (this.#ended) return
     const call = this.#callOf.get(id)
     this.#callOf.delete(id)
-    this.#apply(['reply', id, outcome, text], REPLY_MS_MAX, call)
+    this.#apply(['reply', id, outcome, text], call)
   }
 
   /** Ends it with all its calls; nothing is reported afterwards, except that it is stuck. */
@@ -157,6 +159,7 @@ export class Sandbox {
   #stop() {
     this.#ended = true
     clearInterval(this.#checking)
+    this.#checking = undefined
     this.#timers.clearAll()
   }
 
@@ -183,15 +186,14 @@ export class Sandbox {
     }
   }
 
-  /** V8's timeout for one entry; with a debugger only the periodic check has one. @param {number} timeout */
-  #within(timeout) {
-    return this.#isInspected ? {} : { timeout }
-  }
-
-  /** @param {unknown[]} given @param {number} timeout @param {number} [call] to which it belongs */
-  #apply(given, timeout, call) {
-    const entry = /** @type {ivm.Reference<any>} */ (this.#entry)
-    this.#enter(entry.apply(undefined, given, this.#within(timeout)), call).catch((error) => this.#endFor(error))
+  /**
+   * Without a timeout of isolated-vm, because the periodic check ends whatever exceeds its budget: each such timeout allocates a timer, which wakes a
+   * thread when it is due, even if its entry ended long before. 50,000 calls then took 10 MB, and a tenth of a core a call's time limit later.
+   * @param {unknown[]} given @param {number} [call] to which it belongs
+   */
+  #apply(given, call) {
+    // As a reaction of a promise: isolated-vm captures the stack of each call, which is a tenth of its cost unless that stack is empty.
+    this.#enter(Promise.resolve(given).then(this.#applyEntry), call).catch((error) => this.#endFor(error))
   }
 
   /**
@@ -200,11 +202,12 @@ export class Sandbox {
    * @param {number} [call] to which it belongs
    */
   #enter(entry, call) {
+    // Also without a running call: an answer of the server may come after the end of its call, and let code continue.
+    this.#startChecking()
     this.#inside.add(entry)
     const leave = () => {
       this.#inside.delete(entry)
       this.#sendAnswers()
-      this.#rest()
     }
     entry.then(leave, (error) => {
       if (call !== undefined) this.#reportUncaught(call, error)
@@ -231,13 +234,17 @@ export class Sandbox {
     return /timed out/i.test(message) ? 'timeout' : null
   }
 
-  /** Without calls and entries there is nothing to check. */
-  #rest() {
-    if (this.#budgets.size === 0 && this.#inside.size === 0) clearInterval(this.#checking)
+  #startChecking() {
+    this.#checking ??= setInterval(() => this.#check(), CHECK_EVERY_MS)
   }
 
   #check() {
     if (this.#isolate.isDisposed) return this.#endForMemory()
+    if (this.#budgets.size === 0 && this.#inside.size === 0) {
+      clearInterval(this.#checking)
+      this.#checking = undefined
+      return
+    }
     // Code that continues after its answer must not delay the answer.
     this.#sendAnswers()
     if (this.#inspection?.isAttached()) return this.#budgets.noteDebugging()
@@ -245,21 +252,11 @@ export class Sandbox {
     if (broken !== null) this.#end(broken.code, broken.message)
   }
 
-  /** @param {number} id @param {Budget} budget */
-  #begin(id, budget) {
-    if (this.#budgets.size === 0) {
-      clearInterval(this.#checking)
-      this.#checking = setInterval(() => this.#check(), CHECK_EVERY_MS)
-    }
-    this.#budgets.begin(id, budget)
-  }
-
   /** @param {number} id @returns {Budget | null} what it used; null when it is not running */
   #finish(id) {
     const used = this.#budgets.finish(id)
     if (used === null) return null
     if (this.#budgets.size === 0) this.#timers.clearAll()
-    this.#rest()
     return used
   }
 

@@ -28,6 +28,7 @@ t.test('the command makes no library of the data folder or a folder of the syste
     [path.join(room, 'held'), /data folder/],
     ['/', /whole file system/],
     [path.join(room, 'processes/self/cwd/../../proc'), /does not exist|\/proc/],
+    [path.join(room, 'nowhere'), /nowhere does not exist\. Check the path, or mount its disk\./],
     ['/dev/shm', /\/dev/],
   ]
   for (const [folder, problem] of bad) {

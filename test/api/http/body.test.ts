@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { BODY_RATE_MIN, readBytesBody, readJsonBody } from '#api/http/body.ts'
+import { threadCpuMs, watchTurns } from '#test/support/cpu-time.ts'
 import { jsonRequest } from '#test/support/json-request.ts'
 
 const read = (json: string) => readJsonBody(jsonRequest(json), { bytesMax: 10_000_000, deadlineMs: 30_000 })
@@ -24,6 +25,17 @@ t.test('a body has a depth and a number of values', async (t) => {
   t.same(await read('['.repeat(60) + ']'.repeat(60)), JSON.parse('['.repeat(60) + ']'.repeat(60)))
   await t.rejects(read(`[${'1,'.repeat(100_000)}1]`), { code: 'invalid_request', message: /more than 100000 values/ })
   t.equal(((await read(`[${'1,'.repeat(90_000)}1]`)) as unknown[]).length, 90_001)
+})
+
+t.test('a large body is read in turns of the event loop', async (t) => {
+  const json = JSON.stringify(Array.from({ length: 4_000 }, (_, index) => ({ [`name ${index}`]: 'Élan vital – ß 12, '.repeat(50) })))
+  const turns = watchTurns()
+  const before = threadCpuMs()
+  const body = await read(json)
+  const tookMs = threadCpuMs() - before
+  turns.close()
+  t.equal((body as unknown[]).length, 4_000)
+  t.ok(turns.longestMs() < tookMs * 0.8, `at most ${Math.round(turns.longestMs())} of ${Math.round(tookMs)} ms at a time`)
 })
 
 t.test('a body that makes progress is read to its end; one that pauses or crawls is not', async (t) => {

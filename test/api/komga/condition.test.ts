@@ -56,9 +56,12 @@ t.test('every comparison that Komga knows is one of ours', async (t) => {
 
 t.test('several members of one object must all hold', async (t) => {
   const given = { seriesId: { operator: 'is', value: ID }, deleted: { operator: 'isFalse' }, tag: null }
-  const said = { deleted: false }
+  const said = { deleted: false, now: false }
   t.match(readKomgaCondition(given, 'books', said), { allOf: [{ seriesId: {} }, { deleted: { operator: 'isFalse' } }] })
-  t.ok(said.deleted)
+  t.same(said, { deleted: true, now: false })
+  const recent = { operator: 'isNotInTheLast', duration: 'P7D' }
+  readKomgaCondition({ anyOf: [{ releaseDate: recent }] }, 'books', said)
+  t.ok(said.now)
   t.same(readKomgaCondition({}, 'books'), { allOf: [] })
 })
 

@@ -10,8 +10,8 @@ import {
   listBooks,
   listBooksByIds,
   listSeriesBooks,
-  readBookSort,
 } from '#core/catalog/book-query.ts'
+import { readBookSort } from '#core/catalog/book-sort-query.ts'
 import { findContract } from '#test/support/contract.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
@@ -163,6 +163,42 @@ t.test('lists are sorted, and no page repeats or misses a book', async (t) => {
   t.equal(changes.length, 3, 'series of one name are not shuffled together')
   const beyond = await listBooks(database, caller, { filter: {}, sort: readBookSort('title'), offset: 1000, limit: 10 })
   t.same([beyond.items.length, beyond.total], [0, 65])
+})
+
+t.test('an order by what the caller has read follows each change', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const caller = await addCaller(database)
+  const library_id = await addLibrary(database)
+  const series_id = await addSeries(database, { library_id, title: 'A' })
+  const ids: string[] = []
+  for (let at = 0; at < 4; at++) ids.push(await addBook(database, { library_id, series_id, title: `${at}` }))
+  const read = (at: number, time: number) =>
+    database('read_progress')
+      .insert({ user_id: caller.userId, book_id: ids[at], current_page: 1, updated_at: new Date(time) })
+      .onConflict(['user_id', 'book_id'])
+      .merge(['updated_at'])
+  const page = async (offset: number) => {
+    const list = { filter: {}, sort: readBookSort('last_read,desc'), offset, limit: 2 }
+    return (await listBooks(database, caller, list)).items.map(({ id }) => ids.indexOf(id))
+  }
+  for (let at = 0; at < 4; at++) await read(at, 1_000 * (at + 1))
+  t.same(
+    [await page(0), await page(1), await page(2)],
+    [
+      [3, 2],
+      [2, 1],
+      [1, 0],
+    ],
+  )
+  await read(0, 9_000)
+  t.same(
+    [await page(0), await page(1), await page(2)],
+    [
+      [0, 3],
+      [3, 2],
+      [2, 1],
+    ],
+  )
 })
 
 t.test('filters and visibility', async (t) => {

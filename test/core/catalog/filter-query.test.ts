@@ -40,7 +40,7 @@ async function openShelf(t: Test) {
   await add('a1', akira, { number: 1, page_count: 10, created_at: '2024-02-28T23:59:59Z' })
   await add('a2', akira, { number: 2, page_count: 20, created_at: '2024-02-29T12:00:00Z' })
   await add('b1', bone, { number: 1.5, page_count: 30, file_format: 'pdf', created_at: '2024-03-01T00:00:00Z' })
-  await add('e1', eden, { page_count: 40, state: 'failed', created_at: '2024-03-02T00:00:00Z' })
+  await add('e1', eden, { page_count: 40, state: 'failed', created_at: '2024-03-02T00:00:00Z', updated_at: '2024-03-03T00:00:00Z' })
   await database('book_metadata').insert({ book_id: books.a1, book_type: 'manga', summary: 'Neo-Tokyo', year: 1982 })
   const [ada, moore] = [
     { name: 'Ada 100%', role: 'writer' as const },
@@ -132,6 +132,8 @@ t.test('every field and operator of books', async (t) => {
     [{ dateAdded: { operator: 'after', value: '2024-02-29T12:00:00Z' } }, ['b1', 'e1']],
     [{ dateAdded: { operator: 'between', start: '2024-02-29', end: '2024-02-29' } }, ['a2']],
     [{ dateAdded: { operator: 'between', end: '2024-03-01T00:00:00Z' } }, ['a1', 'a2', 'b1']],
+    [{ updatedAt: { operator: 'before', value: '2024-03-04' } }, ['e1']],
+    [{ updatedAt: { operator: 'after', value: '2024-03-04' } }, ['a1', 'a2', 'b1']],
     [{ format: is('PDF') }, ['b1']],
     [{ path: text('contains', '/shelf/') }, ['a1', 'a2', 'b1', 'e1']],
     [{ inReadList: { operator: 'isTrue' } }, ['a2']],
@@ -185,6 +187,8 @@ t.test('every field and operator of series', async (t) => {
     [{ communityRating: { operator: 'between', min: 70, max: 70 } }, ['Akira']],
     [{ year: { operator: 'lt', value: 1990 } }, ['Akira']],
     [{ dateAdded: { operator: 'after', value: '2024-01-01' } }, ['Akira', B, 'Éden']],
+    [{ updatedAt: { operator: 'after', value: '2024-01-01' } }, ['Akira', B, 'Éden']],
+    [{ updatedAt: { operator: 'before', value: '2024-01-01' } }, []],
     [{ inCollection: { operator: 'isTrue' } }, ['Akira']],
     [{ collectionId: is(shelf.id) }, ['Akira']],
     [{ collectionId: { operator: 'notIn', values: [shelf.id] } }, [B, 'Éden']],

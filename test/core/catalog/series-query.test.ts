@@ -1,7 +1,12 @@
 import t from 'tap'
 import type { Caller } from '#core/account/caller.ts'
-import { findSeriesCoverBook, getSeries, listSeries, readSeriesSort } from '#core/catalog/series-query.ts'
+import { updateLibrary, withLibraryLock } from '#core/catalog/library-store.ts'
+import { findReadableSeries } from '#core/catalog/readable-series-query.ts'
+import { computeSeriesNumbers } from '#core/catalog/series-numbers-store.ts'
+import { getSeries, listSeries } from '#core/catalog/series-query.ts'
+import { readSeriesSort } from '#core/catalog/series-sort-query.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { until } from '#test/support/library-fixture.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 
 t.test('series', async (t) => {
@@ -57,18 +62,64 @@ t.test('series', async (t) => {
   t.match(await getSeries(database, caller, empty), { bookCount: 0, localMaxVolume: null, localMaxChapter: null, volumesOwned: 0 })
   await t.rejects(getSeries(database, caller, library_id), { code: 'not_found' })
 
-  t.equal(await findSeriesCoverBook(database, caller, nine), null, 'no book has a cover')
+  t.match(await findReadableSeries(database, caller, nine), { coverBookId: null }, 'no book has a cover')
   await database('books').where({ series_id: nine }).whereNot({ number: 1 }).update({ cover_hash: 'c' })
-  const cover = await findSeriesCoverBook(database, caller, nine)
+  const cover = (await findReadableSeries(database, caller, nine))?.coverBookId
   t.equal((await database('books').where({ id: cover }).first('number')).number, 2, 'the first book in reading order that has a cover')
 
   const denied = await addCaller(database)
   await shareSeries(database, { seriesId: nine, caller: denied, mode: 'deny' })
   t.same(await list(undefined, denied), ['The End', 'Far', 'Part 10'])
   await t.rejects(getSeries(database, denied, nine), { code: 'not_found' })
-  await t.rejects(findSeriesCoverBook(database, denied, nine), { code: 'not_found' })
+  t.equal(await findReadableSeries(database, denied, nine), null)
   const allowed = await addCaller(database)
   await shareSeries(database, { seriesId: ten, caller: allowed, mode: 'allow' })
   t.same(await list(undefined, allowed), ['Part 10'])
   await t.rejects(getSeries(database, allowed, far), { code: 'not_found' })
+})
+
+t.test('an order by kept numbers has every change before it, also while another process computes them', async (t) => {
+  const { database } = await openTestDatabase(t, { poolMax: 6 })
+  const caller = await addCaller(database)
+  const library_id = await addLibrary(database)
+  const ids: string[] = []
+  for (const title of ['A', 'B']) {
+    ids.push(await addSeries(database, { library_id, title }))
+    await addBook(database, { library_id, series_id: ids.at(-1) as string, title })
+  }
+  const [first, second] = ids as [string, string]
+  const rate = (series_id: string, rating: number) =>
+    database('series_user_ratings').insert({ user_id: caller.userId, series_id, rating }).onConflict(['user_id', 'series_id']).merge()
+  const waitsFor = (statement: string) =>
+    until(async () => {
+      const { rows } = await database.raw(`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE ?`, [statement])
+      return rows.length > 0
+    })
+  const byRating = async () => {
+    const list = { filter: {}, sort: readSeriesSort('community_rating,desc'), offset: 0, limit: 10 }
+    return (await listSeries(database, caller, list)).items.map(({ id }) => id)
+  }
+  await rate(first, 10)
+  await rate(second, 50)
+  t.same(await byRating(), [second, first])
+
+  // The one that computes waits for a row, and has begun before the next change.
+  const holder = await database.transaction()
+  await holder.raw('SELECT FROM series_numbers WHERE series_id = ? FOR UPDATE', [second])
+  await rate(second, 60)
+  const computed = computeSeriesNumbers(database)
+  await waitsFor('%WITH marked AS%')
+  await rate(first, 90)
+  const listed = byRating()
+  await Promise.race([listed, waitsFor('%pg_advisory_xact_lock%')])
+  await holder.commit()
+  t.same(await listed, [first, second])
+  await computed
+
+  await rate(second, 100)
+  const during = await withLibraryLock(database, async (trx) => {
+    await updateLibrary(trx, library_id, { name: 'Renamed' })
+    return await byRating()
+  })
+  t.same(during, [second, first], 'while a library is edited')
 })

@@ -17,6 +17,7 @@ t.test('a semaphore lets in as many as it has places, in order', async (t) => {
   const work = ['a', 'b', 'c', 'd', 'e'].map(enter)
   const late = semaphore.run(async () => log.push('never'), giveUp.signal)
   t.equal(semaphore.waiting, 4)
+  t.equal(semaphore.running, 2)
   giveUp.abort(new Error('enough'))
   t.equal(semaphore.waiting, 3, 'who gives up does not wait any more')
   await t.rejects(late, { message: 'enough' })
@@ -30,6 +31,7 @@ t.test('a semaphore lets in as many as it has places, in order', async (t) => {
   t.same(log, ['a', 'b', 'c', 'd', 'e'])
   await t.rejects(semaphore.enter(AbortSignal.abort(new Error('before'))), { message: 'before' })
   t.equal(semaphore.waiting, 0)
+  t.equal(semaphore.running, 0)
 })
 
 t.test('a place is released once, before the end of the work or at its end', async (t) => {

@@ -42,6 +42,45 @@ async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   return turns
 }
 
+/** The ids of books that statements with rows as JSON write, in their order. */
+async function writtenDuring(database: Knex, work: () => Promise<unknown>): Promise<string[]> {
+  const ids: string[] = []
+  const note = ({ sql, bindings = [] }: { sql: string; bindings?: readonly unknown[] }) => {
+    if (!sql.includes('INSERT INTO book_metadata')) return
+    for (const { book_id } of JSON.parse(String(bindings[0])) as { book_id: string }[]) ids.push(book_id)
+  }
+  database.on('query', note)
+  await work()
+  database.off('query', note)
+  return ids
+}
+
+t.test(
+  'records are written in the order of their ids, so that no change of their series deadlocks; results have the given order',
+  async (t) => {
+    const { database } = await openTestDatabase(t)
+    const caller = await addCaller(database)
+    const library_id = await addLibrary(database)
+    const series_id = await addSeries(database, { library_id, title: 'Long' })
+    await database.raw(
+      `INSERT INTO books (library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, state, title)
+     SELECT ?, ?, n, 'x', 'cbz', 1, 1, 'analyzed', 'Book ' || n FROM generate_series(1, ?::int) n`,
+      [library_id, series_id, BOOKS],
+    )
+    const ascending: string[] = await database('books').orderBy('id').pluck('id')
+    const bookIds = ascending.toReversed()
+    const written = await writtenDuring(database, async () => {
+      const done = await patchBooks(database, caller, { bookIds, patch: { publisher: 'House' } })
+      t.same(
+        done.map(({ id }) => id),
+        bookIds,
+      )
+    })
+    t.same(written, ascending)
+    t.same(await writtenDuring(database, () => lockBooks(database, caller, { bookIds, locks: { summaryLock: true } })), ascending)
+  },
+)
+
 t.test('many records with large metadata', async (t) => {
   const { database } = await openTestDatabase(t)
   const caller = await addCaller(database)

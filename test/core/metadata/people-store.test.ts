@@ -7,6 +7,7 @@ import { loadStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import { removeOrphans } from '#core/metadata/orphans.ts'
 import { listPeople } from '#core/metadata/people-query.ts'
 import { deleteUnusedPeople, storePeople } from '#core/metadata/people-store.ts'
+import { threadCpuMs, watchTurns } from '#test/support/cpu-time.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addPeople, addSeries, listOrphanedPeople, shareSeries } from '#test/support/library-rows.ts'
 
@@ -61,7 +62,7 @@ t.test('the people of a file', async (t) => {
   const { database, first } = await openShelf(t)
   const file = { bookId: first, fileName: '1.cbz', bookStrategy: 'metadata_first' }
   const read = (authors: Author[]) =>
-    database.transaction((trx) => recordEmbedded(trx, { ...file, embedded: authors.length > 0 ? { book: { authors } } : {} }))
+    database.transaction((trx) => recordEmbedded(trx, [{ ...file, embedded: authors.length > 0 ? { book: { authors } } : {} }]))
   await read([writer('One'), writer('Two')])
   t.equal((await database('book_people')).length, 2)
   t.same(await listOrphanedPeople(database), [])
@@ -81,6 +82,23 @@ t.test('names that are too long for an index, and more of them than one statemen
     ...Array.from({ length: 400 }, (_, index) => writer(`P ${index}`)),
   ])
   t.equal((await database('book_people')).length, 402)
+})
+
+t.test('the people of many records are written in turns of the event loop', async (t) => {
+  const { database, library_id, series_id } = await openShelf(t)
+  const name = 'Élan vital – ß 12, '.repeat(10)
+  const changed: { id: string; authors: Author[] }[] = []
+  for (let book = 0; book < 20; book++) {
+    const id = await addBook(database, { library_id, series_id, title: `Many ${book}` })
+    changed.push({ id, authors: Array.from({ length: 500 }, (_, index) => writer(`${index} ${name} ${book}`)) })
+  }
+  const turns = watchTurns()
+  const before = threadCpuMs()
+  await database.transaction((trx) => storePeople(trx, 'book', changed))
+  const tookMs = threadCpuMs() - before
+  turns.close()
+  t.equal((await database('book_people').count().first())?.['count'], 10_000)
+  t.ok(turns.longestMs() < tookMs / 3, `at most ${Math.round(turns.longestMs())} of ${Math.round(tookMs)} ms at a time`)
 })
 
 t.test('a person that is being added is not deleted, and one that is being deleted is added again', async (t) => {

@@ -39,3 +39,23 @@ t.test('a task that waits for a later time begins now when it is added again for
   for (let tries = 0; tries < 500 && ran.length < 2; tries++) await sleep(20)
   t.same(ran, [one.taskId, two.taskId])
 })
+
+t.test('statistics about jobs are updated when many were added, and seldom', async (t) => {
+  const { database, queue } = await openQueues(t, 1)
+  const countUpdates = async () => {
+    const { rows } = await database.raw(`SELECT analyze_count::int AS count FROM pg_stat_user_tables WHERE relname = '_private_jobs'`)
+    return rows[0].count
+  }
+  const before = await countUpdates()
+  const add = async (from: number, count: number) =>
+    await queue.addMany(Array.from({ length: count }, (_, index) => task(`${from + index}`)))
+  await add(0, 900)
+  t.equal(await countUpdates(), before)
+  await add(900, 600)
+  t.equal(await countUpdates(), before + 1)
+  await add(0, 1_500)
+  await add(1_500, 1_500)
+  t.equal(await countUpdates(), before + 1, 'not for those that were waiting already, nor for as many again')
+  await add(3_000, 1_000)
+  t.equal(await countUpdates(), before + 2)
+})

@@ -57,7 +57,10 @@ async function openCluster(t: import('tap').Test) {
 const pg = createRequire(import.meta.url).resolve('pg')
 const modules = path.resolve(path.dirname(pg), '..', '..')
 
-function standIn({ words, stdin }: Confinement, { socket, folder }: { socket: string; folder: string }): Record<string, string> {
+function standIn(
+  { words, stdin }: Pick<Confinement, 'words' | 'stdin'>,
+  { socket, folder }: { socket: string; folder: string },
+): Record<string, string> {
   const ran = spawnSync(words[0]!, [...words.slice(1), process.execPath, '-e', STAND_IN, socket, folder, String(process.pid), pg], {
     stdio: [stdin, 'pipe', 'pipe'],
     cwd: '/',
@@ -71,7 +74,7 @@ function standIn({ words, stdin }: Confinement, { socket, folder }: { socket: st
 t.test('a compromised runner reaches neither the database nor the data folder nor the server', async (t) => {
   const cluster = await openCluster(t)
   const needs = { folders: [path.dirname(process.execPath), modules], trial: [process.execPath, '-e', '0'] }
-  const confinement = findConfinement(silentLog, needs)
+  const confinement = await findConfinement(silentLog, needs)
   if (confinement.forks) {
     const found = standIn(confinement, cluster)
     for (const act of ['connect', 'superuser', 'guessed', 'password', 'list', 'environment', 'memory', 'descriptor', 'passwd'])
@@ -85,6 +88,24 @@ t.test('a compromised runner reaches neither the database nor the data folder no
   t.equal(found['connect'], 'connected', 'as the same user without confinement, it reaches the socket')
   t.equal(found['superuser'], '28000')
   t.equal(found['guessed'], '28P01', 'but cannot sign in without the password')
+})
+
+t.test('the confinement is found beside the work of the server, and one line names it', async (t) => {
+  const lines: { level: string; fields: Record<string, string> }[] = []
+  const note = (level: string) => (fields: object) => void lines.push({ level, fields: fields as Record<string, string> })
+  let turns = 0
+  const turning = setInterval(() => {
+    turns += 1
+  }, 5)
+  // Each attempt takes this long; the first possible one is used.
+  const trial = [process.execPath, '-e', 'setTimeout(() => {}, 300)']
+  await findConfinement({ ...silentLog, info: note('info'), debug: note('debug') }, { folders: [path.dirname(process.execPath)], trial })
+  clearInterval(turning)
+  t.ok(turns > 10, `this thread ran ${turns} times meanwhile`)
+  t.match(lines, [{ level: 'info' }, { level: 'debug' }])
+  const [{ fields: said }, { fields: details }] = lines as [(typeof lines)[0], (typeof lines)[0]]
+  t.ok(said['confinement']!.length < 120, said['confinement']!)
+  t.match(details['command'], /setpriv/)
 })
 
 t.test('an unresponsive runner ends with the server, also by kill -9', async (t) => {
@@ -104,9 +125,12 @@ t.test('an unresponsive runner ends with the server, also by kill -9', async (t)
   )
   const script = `
     setInterval(() => {}, 1000)
-    const { RunnerProcess } = await import('#plugins/runtime/runner-process.ts')
+    const { confinementOf, RunnerProcess } = await import('#plugins/runtime/runner-process.ts')
     const { silentLog } = await import('#core/foundation/log.ts')
-    const runner = new RunnerProcess(silentLog, { isWanted: () => true, onFrame() {}, onExit() {} }, { path: process.argv[1] })
+    const runner = new RunnerProcess(silentLog, { isWanted: () => true, onFrame() {}, onExit() {} }, {
+      path: process.argv[1],
+      confinement: await confinementOf(silentLog, process.argv[1]),
+    })
     await runner.ready
     console.log(JSON.stringify([process.pid, runner.pid]))
 `

@@ -1,11 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import http from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { type Log, silentLog } from '#core/foundation/log.ts'
+import { confinementOf, RunnerProcess } from '#plugins/runtime/runner-process.ts'
 import { watchTurns } from '#test/support/cpu-time.ts'
 import { BUDGET, eventually, openGuests, runnersOf } from '#test/support/guests.ts'
 import { someOf } from '#test/support/lane-size.ts'
@@ -81,6 +85,45 @@ t.test('a flood of headers kills the runner, and its standard error is read only
   t.match(await fails('act', { act: 'shouts' }, { cpuMs: 10_000, wallMs: 3_000 }), { code: /crash|timeout/ })
   const { user, system } = process.threadCpuUsage(before)
   t.ok((user + system) / 1_000 < 500, `${Math.round((user + system) / 1_000)} ms of this thread for what it wrote`)
+})
+
+t.test('many short messages that are expected are no flood', async (t) => {
+  const room = await mkdtemp(join(tmpdir(), 'carrel-runner-process-test-'))
+  t.teardown(() => rm(room, { recursive: true, force: true }))
+  // As the product's code: readable, because the runner may have another user.
+  await chmod(room, 0o755)
+  const path = join(room, 'busy-runner.mjs')
+  // Three times as many bytes of headers as a second allows.
+  const messages = 60_000
+  await writeFile(
+    path,
+    `import { writeSync } from 'node:fs'
+    const frame = (text) => Buffer.concat([Buffer.from(Uint32Array.of(text.length, 0).buffer), Buffer.from(text)])
+    const bytes = Buffer.concat([frame('{"kind":"ready"}'), ...Array(${messages}).fill(frame(JSON.stringify({ kind: 'done', x: 'x'.repeat(80) })))])
+    for (let at = 0; at < bytes.length; ) {
+      try {
+        at += writeSync(3, bytes, at)
+      } catch (error) {
+        if (error.code !== 'EAGAIN') throw error
+      }
+    }
+    setInterval(() => {}, 1000)`,
+  )
+  // A runner does not keep this process alive.
+  const alive = setInterval(() => {}, 1_000)
+  t.teardown(() => clearInterval(alive))
+  for (const isWanted of [true, false]) {
+    let read = 0
+    const { promise, resolve } = Promise.withResolvers<string>()
+    const onFrame = () => {
+      read += 1
+      if (read === messages) resolve('all read')
+    }
+    const listener = { isWanted: () => isWanted, onFrame, onExit: resolve }
+    const runner = new RunnerProcess(silentLog, listener, { path, confinement: await confinementOf(silentLog, path) })
+    t.teardown(() => runner.kill('closed'))
+    t.equal(await promise, isWanted ? 'all read' : 'crash')
+  }
 })
 
 t.test('a runner that stops reading or is suspended is killed, and its queued messages are dropped', async (t) => {

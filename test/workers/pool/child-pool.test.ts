@@ -105,6 +105,18 @@ t.test('a process that drew only covers ends soon, one that drew pages stays', a
   t.ok(pool.pids().some((pid) => pages.includes(pid)))
 })
 
+t.test('pages have a spare process, covers have none', async (t) => {
+  const { pool, draw } = open(t)
+  const path = save({ text: 'one' })
+  t.match(await pool.draw({ ...fileAt(path), index: 0, longestSide: 300, purpose: 'cover' }), { width: 232 })
+  await sleep(2_500)
+  t.equal(pool.pids().length, 1)
+  const endless = draw(save(endlessPage))
+  endless.catch(() => {})
+  await sleep(2_500)
+  t.equal(pool.pids().length, 2)
+})
+
 t.test('an endless page costs its process, and others are drawn meanwhile', async (t) => {
   const deadlineMs = sizeOf('ms that a page may take', { main: 7_000, full: 12_000 })
   const { pool, draw } = open(t, { deadlineMs, slowMs: 500 })

@@ -96,14 +96,17 @@ t.test('the start of a thread does not count against its work', async (t) => {
   t.same(problems, [])
 })
 
+/** A ZIP whose names fill the memory when its directory is read. */
+function longNames(): Buffer {
+  const folderName = 'a rather long name of a folder '.repeat(80)
+  const data = Buffer.alloc(0)
+  return buildZip(Array.from({ length: 24_000 }, (_, index) => ({ name: `${folderName}/${index}.png`, data })))
+}
+
 t.test('a file that takes too much memory becomes a problem', async (t) => {
   const folder = t.testdir()
   const pool = open(t, { threads: 1, memoryMbMax: 64 })
-  // Long names fill the memory when the directory is read.
-  const folderName = 'a rather long name of a folder '.repeat(80)
-  const data = Buffer.alloc(0)
-  const many = buildZip(Array.from({ length: 24_000 }, (_, index) => ({ name: `${folderName}/${index}.png`, data })))
-  const big = write(folder, 'big.cbz', many)
+  const big = write(folder, 'big.cbz', longNames())
   const good = write(folder, 'good.cbz', buildZip(numbered))
   const [refused, fine] = await Promise.all([
     pool.analyze({ ...fileAt(big), verifyPages: false }),
@@ -256,4 +259,18 @@ t.test('a closed pool accepts no work and ends running work', async (t) => {
   t.notOk(pool.healthy())
   await t.rejects(pool.analyze({ ...fileAt(folder), verifyPages: false }))
   await pool.close()
+})
+
+t.test('small files are analyzed together, each as by itself, and a file that ends the thread ends no other', async (t) => {
+  const folder = t.testdir()
+  const pool = open(t, { threads: 1, memoryMbMax: 64 })
+  const bytes = buildZip(numbered)
+  const paths = Array.from({ length: 20 }, (_, index) => write(folder, `${index}.cbz`, index === 5 ? longNames() : bytes))
+  const analyses = await Promise.all(paths.map((path) => pool.analyze({ ...fileAt(path), verifyPages: false, bytes: 1000 })))
+  t.same(
+    analyses.map(({ pageCount }) => pageCount),
+    paths.map((_, index) => (index === 5 ? 0 : 5)),
+  )
+  t.match(analyses[5], { file: null, problems: [{ message: /more memory than 64 MB/ }] })
+  t.ok(analyses.filter((_, index) => index !== 5).every(({ problems }) => problems.length === 0))
 })

@@ -13,35 +13,87 @@ import {
 } from '../../metadata/metadata-values.ts'
 import type { PDFDocumentProxy } from './pdf-document.ts'
 
-/** Document information and XMP of a PDF. When they are damaged, the book still loads without metadata. */
-export async function readPdfMetadata(document: PDFDocumentProxy): Promise<{ embedded: Embedded; problem: Problem | null }> {
+const INFO_NAMES = ['Title', 'Author', 'Subject', 'Keywords', 'keywords', 'Language'] as const
+const XMP_NAMES = [
+  ...(['dc:title', 'dc:creator', 'dc:subject', 'dc:description', 'dc:publisher', 'dc:language'] as const),
+  ...(['prism:publicationdate', 'prism:coverdate', 'prism:isbn', 'pdfx:isbn', 'xmp:identifier'] as const),
+]
+
+/** Longer reasons are no reasons. */
+const DAMAGE_LENGTH_MAX = 1_000
+/** In all, so that a description of a document is bounded: ten times what a book may have. */
+const TEXTS_LENGTH_MAX = 500_000
+
+/** The texts of a document from which its metadata is taken. */
+export interface PdfTexts {
+  /** Fields of the document information. */
+  info: { [Name in (typeof INFO_NAMES)[number]]?: string }
+  /** Values of XMP properties, of every language and in any order. */
+  xmp: { [Name in (typeof XMP_NAMES)[number]]?: string[] }
+  /** Why they cannot be read; null if they can. */
+  damage: string | null
+}
+
+/** Document information and XMP of a PDF. */
+export async function readPdfTexts(document: PDFDocumentProxy): Promise<PdfTexts> {
   try {
     const { info, metadata } = await document.getMetadata()
-    const remarks = openRemarks()
-    const embedded = embeddedOf({ info: texts(info), xmp: (name) => listOf(metadata?.get(name)) }, remarks)
-    return { embedded, problem: remarks.problem('The document information of this PDF') }
-  } catch (error) {
-    const problem: Problem = {
-      type: 'metadata',
-      message: 'The document information of this PDF is damaged, so its title is unknown.',
-      details: { reason: String(error) },
-      fatal: false,
+    let room = TEXTS_LENGTH_MAX
+    const within = (text: string) => {
+      const part = text.slice(0, room)
+      room -= part.length
+      return part
     }
-    return { embedded: {}, problem }
+    const infoOf = (name: string): [string, string][] => {
+      const value: unknown = (info as Record<string, unknown>)[name]
+      // Titles padded with NUL are common.
+      return typeof value === 'string' ? [[name, within(value.replaceAll('\0', ' '))]] : []
+    }
+    const xmpOf = (name: string): [string, string[]][] => {
+      const list = listOf(metadata?.get(name))
+        .map(within)
+        .filter((text) => text !== '')
+      return list.length > 0 ? [[name, list]] : []
+    }
+    return { info: Object.fromEntries(INFO_NAMES.flatMap(infoOf)), xmp: Object.fromEntries(XMP_NAMES.flatMap(xmpOf)), damage: null }
+  } catch (error) {
+    return { info: {}, xmp: {}, damage: String(error).slice(0, DAMAGE_LENGTH_MAX) }
   }
 }
 
-interface Written {
-  /** A field of the document information. */
-  info: (name: string) => string | undefined
-  /** Values of an XMP property, of every language and in any order. */
-  xmp: (name: string) => string[]
+/** Whether a value of another process is what {@link readPdfTexts} returns. */
+export function isPdfTexts(value: unknown): value is PdfTexts {
+  if (typeof value !== 'object' || value === null) return false
+  const { info, xmp, damage } = value as Record<string, unknown>
+  const hasOnly = (record: unknown, names: readonly string[], isValue: (value: unknown) => boolean) =>
+    typeof record === 'object' && record !== null && Object.entries(record).every(([name, one]) => names.includes(name) && isValue(one))
+  const isText = (one: unknown) => typeof one === 'string'
+  return (
+    hasOnly(info, INFO_NAMES, isText) &&
+    hasOnly(xmp, XMP_NAMES, (list) => Array.isArray(list) && list.every(isText)) &&
+    (damage === null || isText(damage))
+  )
 }
 
-const texts = (info: object) => (name: string) => {
-  const value: unknown = (info as Record<string, unknown>)[name]
-  // Titles padded with NUL are common.
-  return typeof value === 'string' ? value.replaceAll('\0', ' ') : undefined
+/** When the texts are damaged, the book still loads without metadata. */
+export function metadataOf({ info, xmp, damage }: PdfTexts): { embedded: Embedded; problem: Problem | null } {
+  if (damage === null) {
+    const remarks = openRemarks()
+    const embedded = embeddedOf({ info: (name) => info[name], xmp: (name) => xmp[name] ?? [] }, remarks)
+    return { embedded, problem: remarks.problem('The document information of this PDF') }
+  }
+  const problem: Problem = {
+    type: 'metadata',
+    message: 'The document information of this PDF is damaged, so its title is unknown.',
+    details: { reason: damage },
+    fatal: false,
+  }
+  return { embedded: {}, problem }
+}
+
+interface Written {
+  info: (name: (typeof INFO_NAMES)[number]) => string | undefined
+  xmp: (name: (typeof XMP_NAMES)[number]) => string[]
 }
 
 const listOf = (value: unknown): string[] =>

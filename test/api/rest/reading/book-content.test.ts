@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { seriesRoutes } from '#api/rest/catalog/series.ts'
@@ -11,6 +12,7 @@ import { silentLog } from '#core/foundation/log.ts'
 import { coverPath } from '#core/metadata/cover.ts'
 import { PLACEHOLDER_COVER } from '#core/metadata/placeholder.ts'
 import { openPageReader } from '#core/reading/read-page.ts'
+import { until } from '#test/support/library-fixture.ts'
 import { addBook, addCaller, shareSeries } from '#test/support/library-rows.ts'
 import { addPagedBook, noisePicture } from '#test/support/paged-books.ts'
 import { findPool } from '#test/support/pool.ts'
@@ -228,6 +230,9 @@ t.test('a link that takes the place of a book after the scan gives nothing away'
   t.notMatch(answer.bytes.toString(), /the key of the server/)
 })
 
+/** Longer than permissions for covers are remembered. */
+const COVER_FRESH_MS = 300
+
 t.test('covers', async (t) => {
   const { get, server, jpeg, book, cover, database, url } = await openShelf(t)
   const series = `${server.url}/api/v1/series/${book.series_id}/thumbnail`
@@ -244,8 +249,11 @@ t.test('covers', async (t) => {
     const { status, bytes } = await get(`${path}?placeholder=false`)
     return [status, bytes.toString()]
   }
-  t.match(await refused('/thumbnail'), [404, /is missing/])
+  // It stays in memory for a moment.
+  t.match(await until(async () => (await get('/thumbnail?placeholder=false')).status === 404 && refused('/thumbnail')), [404, /is missing/])
   await database('books').where({ id: book.id }).update({ cover_hash: null })
+  // So do permissions and the choice of the cover.
+  await sleep(COVER_FRESH_MS)
   t.match(await refused('/thumbnail'), [404, /has no cover/])
   t.match(await refused(series), [404, /No book of this series has a cover/])
   for (const path of [`${url}/thumbnail`, series]) {
@@ -255,7 +263,7 @@ t.test('covers', async (t) => {
     t.equal((await get(path, { 'if-none-match': String(answer.headers.etag) })).status, 304)
   }
   await database('books').where({ id: book.id }).update({ state: 'pending' })
-  t.match(await refused('/thumbnail'), [404, /does not exist yet/])
+  t.match(await refused('/thumbnail'), [404, /does not exist yet/], 'a book without a cover is not remembered')
 })
 
 t.test('books that have no pages to show', async (t) => {
@@ -292,5 +300,6 @@ t.test('what is hidden has no picture either', async (t) => {
     )
   t.same(await statuses(), [200, 200, 200, 200, 200, 200])
   await shareSeries(database, { seriesId: book.series_id, caller: { ...(await addCaller(database)), userId }, mode: 'deny' })
+  await sleep(COVER_FRESH_MS)
   t.same(await statuses(), [404, 404, 404, 404, 404, 404])
 })

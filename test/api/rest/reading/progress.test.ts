@@ -51,10 +51,10 @@ t.test('one book: put, get, finish, forget', async (t) => {
   t.equal(again.json.completedAt, done.json.completedAt)
   t.match((await ask('PUT', `books/${book}/progress`, { currentPage: 2 })).json, { completed: false, completedAt: null })
   t.match((await ask('POST', `books/${book}/read`)).json, { completed: true, currentPage: 10, progressPercentage: 1 })
-  t.match((await ask('GET', 'progress')).json, { total: 1, progress: [{ bookId: book }] })
+  t.match((await ask('GET', 'progress')).json, { total: 1, progress: [{ bookId: book }], asOf: String })
   t.equal((await ask('POST', `books/${book}/unread`)).status, 204)
   t.equal((await ask('DELETE', `books/${book}/progress`)).status, 204, 'forgetting nothing is no mistake')
-  t.same((await ask('GET', 'progress')).json, { total: 0, progress: [] })
+  t.match((await ask('GET', 'progress')).json, { total: 0, progress: [] })
 })
 
 t.test('series and many at once, and the lists follow at once', async (t) => {

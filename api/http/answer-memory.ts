@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { Caller } from '#core/account/caller.ts'
+import { permissionKey } from '#core/account/permission.ts'
+import type { ListState } from '#core/catalog/list-state-query.ts'
+
+/** A JSON answer, as it is sent again. */
+export interface KnownAnswer {
+  /** Strong, without quotes: of exactly these bytes. */
+  etag: string
+  bytes: Buffer
+  /** Made for the first client that accepts gzip. */
+  gzipped: Promise<Buffer> | null
+  mediaType: string
+  /** Headers that the route has set, such as Link. */
+  headers: readonly (readonly [name: string, value: string])[]
+}
+
+interface Remembered extends KnownAnswer {
+  catalog: string
+  own: string
+}
+
+/** Some 500 pages of lists with their packed form: what a few apps ask for while nothing changes. */
+const BYTES_MAX = 24 * 1024 * 1024
+/** A larger answer would push out too many others. */
+const ANSWER_BYTES_MAX = 512 * 1024
+/** What an entry takes beside its bytes. */
+const ENTRY_BYTES = 500
+
+/**
+ * Remembers answers that depend on nothing but the request, the caller and the state of the catalog, until that state changes. A repeated request then costs
+ * one small statement, for the state.
+ */
+export class AnswerMemory {
+  readonly #answers = new LRUCache<string, Remembered>({
+    maxSize: BYTES_MAX,
+    // Text takes about a third of its size when it is packed.
+    sizeCalculation: ({ bytes }, key) => ENTRY_BYTES + key.length * 2 + Math.ceil(bytes.length * 1.4),
+  })
+
+  find(key: string, { catalog, own }: ListState): KnownAnswer | null {
+    const known = this.#answers.get(key)
+    return known !== undefined && known.catalog === catalog && known.own === own ? known : null
+  }
+
+  /** @param state of the data, read before the answer was made */
+  keep(key: string, { catalog, own }: ListState, answer: KnownAnswer): void {
+    if (answer.bytes.length <= ANSWER_BYTES_MAX) this.#answers.set(key, Object.assign(answer, { catalog, own }))
+  }
+}
+
+/**
+ * The key of a request: two with the same key get the same answer while the state is the same.
+ * @param request.body of a list request, as it was read
+ */
+export function requestKey(caller: Caller, request: { path: string; rawQuery: string; body: unknown }): string {
+  const body = request.body === undefined ? '' : JSON.stringify(request.body)
+  return `${caller.userId} ${permissionKey(caller.permissions)} ${request.path}?${request.rawQuery} ${body}`
+}
+
+/** A strong ETag without quotes. @param version of the record itself, which an edit compares with If-Match */
+export function etagOfAnswer(bytes: Buffer, version: string | null): string {
+  const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
+  return version === null ? hash : `${version}.${hash}`
+}

@@ -1,0 +1,78 @@
+import type { Knex } from 'knex'
+import { type Caller, progressUserId } from '#core/account/caller.ts'
+import { addUpKeptNumbers } from '#core/database/kept-number-store.ts'
+import { prepared } from '#core/database/prepared.ts'
+import { readTogether } from '#core/database/read-together.ts'
+
+/** What lists of a caller depend on, all of one moment. See migrations/baseline/numbers.ts. */
+export interface ListState {
+  /** How often the catalog was changed: while it is the same, so are all lists, except for what belongs to the caller. */
+  catalog: string
+  /** How often what belongs to the caller was changed: progress, wanted series and ratings. */
+  own: string
+  /** The caller's grants in one text, equal for callers who see the same series; empty for those who see all. */
+  grants: string
+}
+
+/** To add up more of them costs each request more than their removal costs once. */
+const DIFFERENCES_MAX = 200
+
+/** SQL of the sum of some kept numbers. @param where without alias; bindings occur twice */
+export const keptSum = (where: string): string =>
+  `(coalesce((SELECT sum(value) FROM kept_numbers WHERE ${where}), 0) + coalesce((SELECT sum(delta) FROM kept_number_changes WHERE ${where}), 0))`
+
+/** SQL of the versions in {@link ListState}. The own version has the id of the user as its binding, twice. */
+export const CATALOG_VERSION = keptSum(`kind = 'catalog'`)
+export const OWN_VERSION = keptSum(`kind = 'user' AND key = ?`)
+
+/** Its binding is the ids of the users. */
+const STATES = `
+  SELECT users.id, ${CATALOG_VERSION}::text AS catalog, ${keptSum(`kind = 'user' AND key = users.id`)}::text AS own,
+    (SELECT count(*) FROM (SELECT FROM kept_number_changes LIMIT ${DIFFERENCES_MAX + 1}) AS seen)::int AS differences,
+    (SELECT string_agg(access_mode || sharing_tag_id, ',' ORDER BY access_mode, sharing_tag_id)
+     FROM user_sharing_grants WHERE user_id = users.id) AS grants
+  FROM unnest(CAST(? AS uuid[])) AS users (id)`
+
+interface StateRow {
+  id: string
+  catalog: string
+  own: string
+  differences: number
+  grants: string | null
+}
+
+export async function readListState(database: Knex, { userId }: Pick<Caller, 'userId'>): Promise<ListState> {
+  const row = await readTogether(database, 'list state', userId, async (ids) => {
+    const { rows } = (await prepared(database.raw(STATES, [ids]))) as { rows: StateRow[] }
+    return rows
+  })
+  const { catalog, own, differences, grants } = row as StateRow
+  if (differences > DIFFERENCES_MAX) addUpSoon(database)
+  return { catalog, own, grants: grants ?? '' }
+}
+
+/**
+ * The key of the places of a list in one order; undefined for an order that changes by itself.
+ * @param list.total of the filter and the state of the data
+ * @param list.isOwn whether the order is by what belongs to the caller
+ */
+export function orderKey(
+  caller: Caller,
+  state: ListState,
+  { total, sort, isOwn }: { total: string; sort: { field: string; direction: string }; isOwn: boolean },
+): string | undefined {
+  if (sort.field === 'shuffled') return undefined
+  const own = isOwn ? [state.own, caller.userId, progressUserId(caller)] : []
+  return JSON.stringify([sort.field, sort.direction, ...own, total])
+}
+
+const adding = new WeakSet<Knex>()
+
+/** Beside the request, once at a time. If it fails, one of the next requests tries again; until then they only read more rows. */
+function addUpSoon(database: Knex): void {
+  if (adding.has(database) || database.isTransaction) return
+  adding.add(database)
+  addUpKeptNumbers(database)
+    .catch(() => {})
+    .finally(() => adding.delete(database))
+}

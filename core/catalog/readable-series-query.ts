@@ -1,0 +1,36 @@
+import type { Knex } from 'knex'
+import type { Caller } from '#core/account/caller.ts'
+import { visibilityOf, visibleSql } from '#core/account/visibility.ts'
+import { prepared } from '#core/database/prepared.ts'
+import { READING_ORDER } from '#core/metadata/reading-order.ts'
+
+/** What showing the cover of a series needs. */
+export interface ReadableSeries {
+  id: string
+  /** The cover that a person or plugin selected; null for that of a book. */
+  chosenCover: { id: string; hash: string } | null
+  /** The first book in reading order that has a cover; null when none has. */
+  coverBookId: string | null
+}
+
+interface ReadableRow {
+  id: string
+  chosen_id: string | null
+  chosen_hash: string | null
+  book_id: string | null
+}
+
+const READABLE = `
+  SELECT series.id, covers.id AS chosen_id, covers.hash AS chosen_hash,
+    (SELECT books.id FROM books WHERE books.series_id = series.id AND books.cover_hash IS NOT NULL AND books.deleted_at IS NULL
+     ORDER BY ${READING_ORDER} LIMIT 1) AS book_id
+  FROM series LEFT JOIN covers ON covers.series_id = series.id AND covers.is_selected WHERE series.id = ? AND ${visibleSql('series.id')}`
+
+/** The series if the caller may see it, else null. */
+export async function findReadableSeries(database: Knex, caller: Pick<Caller, 'userId'>, seriesId: string): Promise<ReadableSeries | null> {
+  const { rows } = (await prepared(database.raw(READABLE, [seriesId, ...visibilityOf(caller)]))) as { rows: ReadableRow[] }
+  const [row] = rows
+  if (!row) return null
+  const chosenCover = row.chosen_id === null ? null : { id: row.chosen_id, hash: row.chosen_hash as string }
+  return { id: row.id, chosenCover, coverBookId: row.book_id }
+}

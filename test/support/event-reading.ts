@@ -99,6 +99,6 @@ export async function followEvents(
     },
   }
   // From now on the id is known.
-  await until(() => lastId !== null, 20_000)
+  await until(() => lastId !== null)
   return reader
 }

@@ -30,7 +30,7 @@ export async function openExportFixture(t: Test, options: { limits?: Partial<typ
     await until(async () => {
       const found = await exports.get(by, id)
       return found.status === 'pending' || found.status === 'running' ? null : found
-    }, 30_000)
+    })
   const make = async (more: Partial<NewExport> = {}, by: Caller = caller) => {
     const made = await ended((await exports.create(by, newExport(more))).id, by)
     if (made.status !== 'completed') throw new Error(`${made.status}: ${made.error}`)

@@ -132,7 +132,7 @@ export async function openLibraryFixture(
           `SELECT count(*)::int AS count FROM tasks WHERE type = 'analyze_book' AND status IN ('pending', 'processing')`,
         )
         return ended && rows[0].count === 0 ? status : null
-      }, 30_000)
+      })
     },
     async books() {
       const rows: BookRow[] = await database('books').where('library_id', libraryId).select('*')

@@ -239,7 +239,7 @@ async function openTestAccounts(t: Test) {
           `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
         )
         return rows.length > 0
-      }, 3_000),
+      }),
   }
 }
 

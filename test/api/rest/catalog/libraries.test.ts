@@ -56,7 +56,7 @@ async function openTestLibraries(t: Test) {
       until(async () => {
         const { json } = await server.request<ScanStatus>('GET', `/api/v1/libraries/${libraryId}/scan-status`, { token })
         return ['completed', 'failed', 'cancelled'].includes(json.status) && json.pendingAnalysis === 0 ? json : null
-      }, 20_000),
+      }),
   }
 }
 

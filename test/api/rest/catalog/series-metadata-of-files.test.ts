@@ -59,7 +59,7 @@ async function openScanned(t: Test, files: Record<string, Record<string, string>
       const due = await server.database('series').where('aggregate_due', true).first('id')
       const { json } = await ask<Status>('GET', `libraries/${library.id}/scan-status`)
       return json.status === 'completed' && json.pendingAnalysis === 0 && !due ? json : null
-    }, 30_000)
+    })
   }
   const status = await scan()
   const series = async (folder: string) => {

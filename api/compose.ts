@@ -98,6 +98,7 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
       log,
       dataFolder: settings.dataFolder,
       purgeAfterSeconds: settings.purgeAfterSeconds,
+      prepareAnalyses: pool.prepareAnalyses,
     })
     openBookAnalyses({ database, tasks, announcer, analyze: pool.analyze, log, settings, precedence })
     openBulkAnalyses({ database, tasks })

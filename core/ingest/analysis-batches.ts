@@ -2,8 +2,8 @@ import { Semaphore } from '#core/foundation/semaphore.ts'
 
 /** What arrives within this time is written together; a user who waits for one book does not notice it. */
 const COLLECT_MS = 50
-/** While others are on their way: forty comics a second then share ten transactions instead of thirty, each of which takes some ms of both processes. */
-const COLLECT_OF_MANY_MS = 250
+/** While others are on their way: forty comics a second then share two transactions instead of thirty, each of which takes some ms of both processes. */
+const COLLECT_OF_MANY_MS = 500
 /** So many do not wait for more: six hundred small books a second are as many within 50 ms. */
 const ENOUGH = 32
 /** Books of one transaction: their rows stay locked while it runs, some milliseconds each hundred. */

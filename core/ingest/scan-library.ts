@@ -47,6 +47,8 @@ export interface ScanDependencies {
   dataFolder: string
   /** What waits for scans. */
   precedence?: Precedence
+  /** Starts what will analyze the books of a first scan, while the scan finds them. */
+  prepareAnalyses?: () => void
   /** The least time between two scans that must both find a book missing before it is purged automatically. */
   purgeAfterSeconds: number
 }
@@ -124,6 +126,7 @@ async function scan(dependencies: Dependencies, run: TaskRun, begun: Begun): Pro
     listFolderDigests(database, library.id),
     countKnownBooks(database, library.id),
   ])
+  if (knownBooks === 0) dependencies.prepareAnalyses?.()
   const state: Scan = {
     ...begun,
     run,

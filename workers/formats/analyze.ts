@@ -22,6 +22,9 @@ import { openZip, type ZipArchive } from './zip/zip.ts'
 /** After this time no further file begins: those that are done should not wait for the others. */
 const BEGIN_MS = 200
 
+/** Has loaded this module. */
+export const prepareAnalyses = (_: null): void => {}
+
 /**
  * Analyzes one file: hashes in one read, format by content, pages, cover, problems. Never throws for a bad file; a throw is a bug.
  * `draw` draws covers of PDFs and covers that are not plain pictures; without it this function draws them here.

@@ -44,6 +44,8 @@ interface PoolOptions {
 }
 
 export interface Pool {
+  /** Starts the threads that analyses will need: each takes 0.2 s. */
+  prepareAnalyses(): void
   analyze: Analyze
   readZipPage: ReadZipPage
   readRarPage: ReadRarPage
@@ -93,6 +95,11 @@ export function openPool(options: PoolOptions): Pool {
   const checked = openCheckedEntries()
   return {
     ...analysesIn(threads, new Semaphore(options.threads)),
+    prepareAnalyses: () => {
+      const prepare = () => threads.run(analyses('prepareAnalyses'), null, undefined, () => {})
+      // If they cannot start, the first analyses say so.
+      for (let thread = 0; thread < options.threads; thread++) prepare().catch(() => {})
+    },
     ...readsIn(threads, new Semaphore(readers)),
     ...picturesBy(children, new Semaphore(availableParallelism())),
     readZipPage: openZipPages(files, checked, new BufferPool(PAGE_BUFFERS)),

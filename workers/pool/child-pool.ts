@@ -4,8 +4,8 @@ import { LRUCache } from 'lru-cache'
 import { refuse } from '#core/foundation/errors.ts'
 import { KeyedSemaphore, Semaphore } from '#core/foundation/semaphore.ts'
 import type { Problem } from '#core/metadata/analysis.ts'
-import { DESCRIPTION_BYTES_MAX, type DrawingOutcome, type DrawingRequest, type FromChild } from '../drawing.ts'
-import { type ChildEnd, type DrawingChild, startChild } from './child-process.ts'
+import { DESCRIPTION_BYTES_MAX, type DrawingOutcome, type DrawingRequest, type FromChild, type ToChild } from '../drawing.ts'
+import { type Child, type ChildEnd, startChild } from './child-process.ts'
 import { isLasting, lostPage, readAnswer } from './drawing-answer.ts'
 
 export interface ChildPoolOptions {
@@ -64,7 +64,7 @@ const REFUSED_MS = 10 * 60_000
 const REFUSED_MAX = 1_000
 
 interface Slot {
-  child: DrawingChild
+  child: Child<ToChild>
   /** False when the child ended first. */
   ready: Promise<boolean>
   /** Whether it works or is reserved for a job. */
@@ -252,25 +252,28 @@ class Children implements ChildPool {
     const ended = Promise.withResolvers<void>()
     const late = setTimeout(() => this.#end(slot, 'closed'), START_MS)
     let begun = false
-    const child = startChild(this.#options.heapMbMax, {
-      onMessage: (message, body) => {
-        if (message?.kind !== 'ready') return this.#settle(slot, message, body)
-        begun = true
-        clearTimeout(late)
-        this.#failedStarts = 0
-        if (!slot.taken) this.#endWhenIdle(slot)
-        ready.resolve(true)
+    const child = startChild<ToChild, FromChild>(
+      { program: 'child.ts', heapMbMax: this.#options.heapMbMax },
+      {
+        onMessage: (message, body) => {
+          if (message?.kind !== 'ready') return this.#settle(slot, message, body)
+          begun = true
+          clearTimeout(late)
+          this.#failedStarts = 0
+          if (!slot.taken) this.#endWhenIdle(slot)
+          ready.resolve(true)
+        },
+        onEnd: (end, detail) => {
+          clearTimeout(late)
+          clearTimeout(slot.idle)
+          this.#slots.delete(slot)
+          if (!begun) this.#failedStarts++
+          ready.resolve(false)
+          slot.job?.settle({ end, detail })
+          ended.resolve()
+        },
       },
-      onEnd: (end, detail) => {
-        clearTimeout(late)
-        clearTimeout(slot.idle)
-        this.#slots.delete(slot)
-        if (!begun) this.#failedStarts++
-        ready.resolve(false)
-        slot.job?.settle({ end, detail })
-        ended.resolve()
-      },
-    })
+    )
     const slot: Slot = {
       child,
       ready: ready.promise,
@@ -342,7 +345,7 @@ class Children implements ChildPool {
   }
 }
 
-function send(child: DrawingChild, { id, request, deadlineMs }: { id: number; request: DrawingRequest; deadlineMs: number }): void {
+function send(child: Child<ToChild>, { id, request, deadlineMs }: { id: number; request: DrawingRequest; deadlineMs: number }): void {
   const { picture } = request
   if (picture) child.send({ kind: 'picture', id, width: picture.width, height: picture.height }, picture.bytes)
   else child.send({ kind: 'draw', id, request, deadlineMs })

@@ -3,23 +3,23 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import type { FromChild, ToChild } from '../drawing.ts'
 import { ENTRY_BYTES_MAX } from '../limits.ts'
 import { createFrameReader, frameOf } from './frame.ts'
 
 /** Why a child ended: by the server, by the file that it worked on, or from outside (the kernel, a person), which does not count against the file. */
 export type ChildEnd = 'deadline' | 'memory' | 'closed' | 'crash' | 'outside'
 
-interface ChildListener {
-  onMessage(message: FromChild, body: Uint8Array<ArrayBuffer>): void
+/** What the process sends, and when it ends. */
+interface ChildListener<From> {
+  onMessage(message: From, body: Uint8Array<ArrayBuffer>): void
   /** Called once, for any end. */
   onEnd(end: ChildEnd, detail: string): void
 }
 
-/** A drawing process, from the server's side. */
-export interface DrawingChild {
+/** A process that reads files, from the server's side. */
+export interface Child<To> {
   readonly pid: number
-  send(message: ToChild, body?: Uint8Array): void
+  send(message: To, body?: Uint8Array): void
   /** Immediately, in the middle of any work. */
   kill(end: ChildEnd): void
   /** Resident memory in bytes; 0 where the system does not report it. */
@@ -27,8 +27,6 @@ export interface DrawingChild {
   /** Sets the lowest priority. */
   yieldToAll(): void
 }
-
-const PROGRAM = fileURLToPath(new URL('child.ts', import.meta.url))
 
 /**
  * Node's permission model: may read files and start threads; no writing, no processes, no inspector. A signal, which any process of
@@ -59,9 +57,12 @@ const STDERR_LENGTH_MAX = 2_000
 /** Signals that a process causes itself; the others are sent to it. */
 const OWN_SIGNALS = new Set(['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SIGTRAP', 'SIGSYS'])
 
-/** Starts a child with a JavaScript heap of at most `heapMbMax`. It sends `ready` when it can draw. */
-export function startChild(heapMbMax: number, listener: ChildListener): DrawingChild {
-  const node = [process.execPath, ...FLAGS, `--max-old-space-size=${heapMbMax}`, PROGRAM]
+/** Starts a program of this folder with a JavaScript heap of at most `heapMbMax`. It sends `ready` when it can work. */
+export function startChild<To extends object, From>(
+  { program, heapMbMax }: { program: string; heapMbMax: number },
+  listener: ChildListener<From>,
+): Child<To> {
+  const node = [process.execPath, ...FLAGS, `--max-old-space-size=${heapMbMax}`, fileURLToPath(new URL(program, import.meta.url))]
   const pairs = Object.entries(ENVIRONMENT).map(([name, value]) => `${name}=${value}`)
   const [file, ...words] = existsSync(ENV) ? [ENV, '-i', ...pairs, ...node] : node
   // The fourth is for messages; the fifth carries no data and closes when the server ends.
@@ -89,7 +90,7 @@ export function startChild(heapMbMax: number, listener: ChildListener): DrawingC
   }
 
   const read = createFrameReader((header, body) => {
-    if (end === null) listener.onMessage(header as FromChild, body)
+    if (end === null) listener.onMessage(header as From, body)
   })
   channel.on('data', (chunk: Buffer) => {
     try {

@@ -1,31 +1,21 @@
-/**
- * The process that draws pages of PDFs and decodes pictures, one at a time. Painting is native code that nothing can interrupt, so the server
- * terminates this process whenever in doubt, and nothing here cleans up.
- */
-import { Socket } from 'node:net'
-import { Worker } from 'node:worker_threads'
+/** The process that draws pages of PDFs and decodes pictures, one at a time. Painting is native code that nothing can interrupt. */
 import { BookProblem } from '../book-problem.ts'
 import type { FromChild, PageDrawing, ToChild } from '../drawing.ts'
 import { drawPdfPage } from '../formats/pdf/pdf.ts'
 import { ENTRY_BYTES_MAX } from '../limits.ts'
-import { createFrameReader, frameOf } from './frame.ts'
-
-// This thread handles no messages while it paints; another one notices when the server ends.
-new Worker(new URL('./server-watch.mjs', import.meta.url))
+import { connectToServer } from './server-connection.ts'
 
 // pdf.js leaves promises behind that reject after their page was canceled. Promises that somebody awaits report their own failure.
 process.on('unhandledRejection', () => {})
 
-const server = new Socket({ fd: 3, readable: true, writable: true })
 let current: { id: number; abort: AbortController } | null = null
 
-/** Resolves when the message has left this process. */
-function send(header: FromChild, body?: Uint8Array): Promise<void> {
-  const parts = frameOf(header, body)
-  const last = parts.pop() as Buffer
-  for (const part of parts) server.write(part)
-  return new Promise((resolve) => server.write(last, () => resolve()))
-}
+const send = connectToServer<FromChild>((header, body) => {
+  const message = header as ToChild
+  if (message.kind === 'draw') void draw(message.id, message.request, message.deadlineMs)
+  else if (message.kind === 'picture') void drawPicture(message.id, body, message)
+  else if (current?.id === message.id) current.abort.abort()
+}, ENTRY_BYTES_MAX)
 
 async function draw(id: number, request: PageDrawing, deadlineMs: number): Promise<void> {
   const abort = new AbortController()
@@ -57,17 +47,3 @@ async function drawPicture(id: number, bytes: Uint8Array, fit: { width: number; 
 }
 
 const MESSAGE_LENGTH_MAX = 1_000
-
-server.on(
-  'data',
-  createFrameReader((header, body) => {
-    const message = header as ToChild
-    if (message.kind === 'draw') void draw(message.id, message.request, message.deadlineMs)
-    else if (message.kind === 'picture') void drawPicture(message.id, body, message)
-    else if (current?.id === message.id) current.abort.abort()
-  }, ENTRY_BYTES_MAX),
-)
-// Without a server there is nothing to draw.
-server.on('close', () => process.kill(process.pid, 'SIGKILL'))
-server.on('error', () => {})
-void send({ kind: 'ready' })

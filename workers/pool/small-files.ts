@@ -12,8 +12,8 @@ interface Options {
   places: Semaphore
   /** Analyzes one file, which has a place. */
   alone: Analyze
-  /** Analyzes several in one thread; null or nothing for those that must be analyzed by themselves. */
-  together(requests: readonly AnalysisRequest[], signal: AbortSignal): Promise<readonly (Analysis | null)[]>
+  /** Analyzes several in one thread; null or nothing for those that must be analyzed by themselves. `more`: as many others wait. */
+  together(requests: readonly AnalysisRequest[], signal: AbortSignal, more: boolean): Promise<readonly (Analysis | null)[]>
 }
 
 interface Waiting {
@@ -105,6 +105,7 @@ export class SmallFiles {
       return await this.#options.together(
         some.map(({ request }) => request),
         controller.signal,
+        this.#waiting.size >= FILES_MAX,
       )
     } catch {
       return []

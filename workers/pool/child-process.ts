@@ -62,11 +62,7 @@ export function startChild<To extends object, From>(
   { program, heapMbMax }: { program: string; heapMbMax: number },
   listener: ChildListener<From>,
 ): Child<To> {
-  const node = [process.execPath, ...FLAGS, `--max-old-space-size=${heapMbMax}`, fileURLToPath(new URL(program, import.meta.url))]
-  const pairs = Object.entries(ENVIRONMENT).map(([name, value]) => `${name}=${value}`)
-  const [file, ...words] = existsSync(ENV) ? [ENV, '-i', ...pairs, ...node] : node
-  // The fourth is for messages; the fifth carries no data and closes when the server ends.
-  const child = spawn(file as string, words, { env: ENVIRONMENT, cwd: '/', stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'] })
+  const child = spawnNode([...FLAGS, `--max-old-space-size=${heapMbMax}`, fileURLToPath(new URL(program, import.meta.url))])
   const pid = child.pid ?? 0
   const channel = child.stdio[3] as Duplex
   let end: ChildEnd | null = null
@@ -119,6 +115,14 @@ export function startChild<To extends object, From>(
     residentBytes: () => residentBytes(pid),
     yieldToAll: () => setPriority(pid, NICEST),
   }
+}
+
+function spawnNode(given: string[]): ChildProcess {
+  const node = [process.execPath, ...given]
+  const pairs = Object.entries(ENVIRONMENT).map(([name, value]) => `${name}=${value}`)
+  const [file, ...words] = existsSync(ENV) ? [ENV, '-i', ...pairs, ...node] : node
+  // The fourth is for messages; the fifth carries no data and closes when the server ends.
+  return spawn(file as string, words, { env: ENVIRONMENT, cwd: '/', stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'] })
 }
 
 function endOf(signal: NodeJS.Signals | null, stderrTail: string): ChildEnd {

@@ -14,6 +14,7 @@ import { sendStream } from '#api/http/send.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { ListState } from '#core/catalog/list-state-query.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
+import { bufferOf } from '#core/foundation/byte-view.ts'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import { KeyedSemaphore } from '#core/foundation/semaphore.ts'
@@ -150,7 +151,7 @@ class RouteHandler<Services> {
     const reply = await route.run(asked.call, asked.input)
     if (reply.kind !== 'bytes' || reply.etag === undefined) throw new Error(`${route.path} returns nothing that can be remembered`)
     const { etag, bytes, mediaType } = reply
-    const answer = { etag, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), gzipped: null, mediaType, headers: [] }
+    const answer = { etag, bytes: bufferOf(bytes), gzipped: null, mediaType, headers: [] }
     await sendKnown(asked.exchange.response, answer, this.#vary)
     return answer
   }

@@ -10,9 +10,9 @@ import { type ListState, orderKey, readListState } from '#core/catalog/list-stat
 import { countOf, type ListTotal, totalOf } from '#core/catalog/list-total-query.ts'
 import { type ProgressRow, progressOf } from '#core/catalog/progress.ts'
 import { found, rankedOrder } from '#core/catalog/search-query.ts'
-import { type IdList, type IdPage, pageOfIds, pageOfRows } from '#core/database/id-page-query.ts'
+import { type IdList, type IdPage, pageOfRows } from '#core/database/id-page-query.ts'
 import type { ListPart } from '#core/database/list-order.ts'
-import { type MatchList, pageOfMatches } from '#core/database/match-page-query.ts'
+import { type FoundPage, idsOfPage, pageOfMatches } from '#core/database/match-page-query.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -95,12 +95,10 @@ export async function listBooks(database: Knex, caller: Caller, list: BookList):
 
 /** Like {@link listBooks}, but only the ids. */
 export async function listIdsOfBooks(database: Knex, caller: Caller, list: BookList): Promise<IdPage> {
-  const found = await findPage(database, caller, list)
-  return 'matches' in found ? await pageOfMatches(database, found.matches) : await pageOfIds(database, found.page)
+  return await idsOfPage(database, await findPage(database, caller, list))
 }
 
-/** How to find the page: among the matches of a condition, or in an order that has an index. */
-async function findPage(database: Knex, caller: Caller, list: BookList): Promise<{ matches: MatchList } | { page: IdList }> {
+async function findPage(database: Knex, caller: Caller, list: BookList): Promise<FoundPage> {
   const { filter, offset, limit } = list
   const { condition, search } = filter
   const state = list.state ?? (await readListState(database, caller))

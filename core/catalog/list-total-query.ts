@@ -65,7 +65,7 @@ class Totals {
       list.condition && [list.condition.sql, list.condition.bindings],
       ...(isOwn ? [caller.userId, progressUserId(caller)] : []),
     ])
-    // Whoever comes after a change must not get a count from before it.
+    // A request after a change must not get a count from before it.
     const moment = `${[state.catalog, ...(isOwn ? [state.own] : [])].join()} ${key}`
     const find = () => {
       const known = this.#remembered.get(key)

@@ -11,9 +11,9 @@ import { type Series, seriesFolder } from '#core/catalog/series.ts'
 import { numbersOf, readingOf } from '#core/catalog/series-numbers-query.ts'
 import { computeSeriesNumbers, computeSoon } from '#core/catalog/series-numbers-store.ts'
 import { DEFAULT_SORT, isOwnOrder, orderOfSeries, type SeriesSort, termsOfSeries, usesNumbers } from '#core/catalog/series-sort-query.ts'
-import { type IdList, type IdPage, pageOfIds, pageOfRows } from '#core/database/id-page-query.ts'
+import { type IdList, type IdPage, pageOfRows } from '#core/database/id-page-query.ts'
 import type { ListPart } from '#core/database/list-order.ts'
-import { type MatchList, pageOfMatches } from '#core/database/match-page-query.ts'
+import { type FoundPage, idsOfPage, pageOfMatches } from '#core/database/match-page-query.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -111,12 +111,10 @@ export async function listSeries(database: Knex, caller: Caller, list: SeriesLis
 
 /** Like {@link listSeries}, but only the ids. */
 export async function listIdsOfSeries(database: Knex, caller: Caller, list: SeriesList): Promise<IdPage> {
-  const found = await findPage(database, caller, list)
-  return 'matches' in found ? await pageOfMatches(database, found.matches) : await pageOfIds(database, found.page)
+  return await idsOfPage(database, await findPage(database, caller, list))
 }
 
-/** How to find the page: among the matches of a condition, or in an order that has an index. */
-async function findPage(database: Knex, caller: Caller, list: SeriesList): Promise<{ matches: MatchList } | { page: IdList }> {
+async function findPage(database: Knex, caller: Caller, list: SeriesList): Promise<FoundPage> {
   const { filter, offset, limit } = list
   const { condition, search } = filter
   const state = list.state ?? (await readListState(database, caller))

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { IdPage } from '#core/database/id-page-query.ts'
+import { type IdList, type IdPage, pageOfIds } from '#core/database/id-page-query.ts'
 import { type ListPart, orderOf, seek, splitTerm, type Terms } from '#core/database/list-order.ts'
 import { type ListPlaces, placesOf } from '#core/database/list-places.ts'
 
@@ -30,6 +30,13 @@ export interface MatchList {
   limit: number
   key: string
 }
+
+/** Where a page is found: among the matches of a condition, or in an order that has an index. */
+export type FoundPage = { matches: MatchList } | { page: IdList }
+
+/** One page of ids from wherever it is found, and the total. */
+export const idsOfPage = async (database: Knex, found: FoundPage): Promise<IdPage> =>
+  'matches' in found ? await pageOfMatches(database, found.matches) : await pageOfIds(database, found.page)
 
 /** One page of the ids of the matches, and the total. */
 export async function pageOfMatches(database: Knex, list: MatchList): Promise<IdPage> {

@@ -1,4 +1,5 @@
 import { TraceMap, traceSegment } from '@jridgewell/trace-mapping'
+import { bufferOf } from '#core/foundation/byte-view.ts'
 import { jsonExcess } from '#plugins/packages/json-bounds.ts'
 
 /** A position in a bundle as in stack traces: both from 1. */
@@ -59,7 +60,7 @@ function hasMoreLines(mappings: string, linesMax: number): boolean {
 /** The source map of a package; null when it has none, or an invalid one. */
 export function storedMapOf(bytes: Uint8Array | undefined): string | null {
   if (bytes === undefined) return null
-  const read = readSourceMap(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
+  const read = readSourceMap(bufferOf(bytes).toString('utf8'))
   return 'map' in read ? JSON.stringify(read.map) : null
 }
 

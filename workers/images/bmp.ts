@@ -1,3 +1,4 @@
+import { bufferOf } from '#core/foundation/byte-view.ts'
 import { BookProblem } from '../book-problem.ts'
 
 /** A picture as rows of RGB, top down. */
@@ -34,7 +35,7 @@ const ALPHA_BITFIELDS = 6
  * declares, shows truncated pictures as complete, and takes memory outside the limit of a thread. Throws {@link BookProblem} (`thumbnail`) for rare kinds and for damage.
  */
 export function decodeBmp(bytes: Uint8Array): RawPicture {
-  const layout = readLayout(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+  const layout = readLayout(bufferOf(bytes))
   const { width, height, topDown } = layout
   const rgb = Buffer.alloc(width * height * 3, 0xff)
   const paint = (x: number, row: number, color: number): void => {

@@ -1,5 +1,6 @@
 import { disableTypes, imageSize } from 'image-size'
 import sharp, { type Sharp } from 'sharp'
+import { bufferOf } from '#core/foundation/byte-view.ts'
 import type { Cover, PageOutcome } from '#core/metadata/analysis.ts'
 import type { DrawCover } from '#core/metadata/cover.ts'
 import { pictureTypeOf } from '#core/reading/picture-type.ts'
@@ -173,6 +174,6 @@ function openPicture(bytes: Uint8Array, failOn: 'truncated' | 'none'): Sharp {
 
 /** Whether a JPEG or PNG has its end mark; a few extra bytes after it are common. */
 function isWhole(bytes: Uint8Array): boolean {
-  const end = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).subarray(-1024)
+  const end = bufferOf(bytes).subarray(-1024)
   return bytes[0] === 0xff ? end.includes('\xff\xd9', 0, 'latin1') : bytes[0] === 0x89 && end.includes('IEND', 0, 'latin1')
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { bufferOf } from '#core/foundation/byte-view.ts'
 import type { Problem } from '#core/metadata/analysis.ts'
 import { pictureTypeOf } from '#core/reading/picture-type.ts'
 import { BookProblem } from '../book-problem.ts'
@@ -73,7 +74,7 @@ function nameOf(bytes: Uint8Array): string {
 
 /** Counts a mark, up to one more than `max`. Marks in metadata count too: such a picture is drawn in another process without need, which does no harm. */
 function countMarks(bytes: Uint8Array, mark: string, max: number): number {
-  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const file = bufferOf(bytes)
   let count = 0
   for (let at = file.indexOf(mark, 0, 'latin1'); at >= 0 && count <= max; at = file.indexOf(mark, at + 2, 'latin1')) count++
   return count

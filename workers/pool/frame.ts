@@ -1,3 +1,5 @@
+import { bufferOf } from '#core/foundation/byte-view.ts'
+
 /**
  * Messages between the server and a drawing child: two lengths, a header, and an opaque body.
  *
@@ -19,7 +21,7 @@ export function frameOf(header: object, body: Uint8Array = NOTHING, bodyBytesMax
   const lengths = Buffer.allocUnsafe(LENGTHS_BYTES)
   lengths.writeUInt32LE(head.length, 0)
   lengths.writeUInt32LE(body.length, 4)
-  return [lengths, head, Buffer.from(body.buffer, body.byteOffset, body.length)]
+  return [lengths, head, bufferOf(body)]
 }
 
 /**

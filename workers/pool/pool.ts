@@ -92,11 +92,11 @@ export function openPool(options: PoolOptions): Pool {
     maxThreads: options.threads + readers,
     draw: (request, drawing) => children.draw(request, drawing),
   })
-  const process = new SmallFilesProcess({ heapMbMax: options.memoryMbMax })
+  const smallFiles = new SmallFilesProcess({ heapMbMax: options.memoryMbMax })
   const files = openFiles()
   const checked = openCheckedEntries()
   return {
-    ...analysesIn(threads, process, new Semaphore(options.threads)),
+    ...analysesIn(threads, smallFiles, new Semaphore(options.threads)),
     prepareAnalyses: () => {
       const prepare = () => threads.run(analyses('prepareAnalyses'), null, undefined, () => {})
       // If they cannot start, the first analyses say so.
@@ -109,22 +109,22 @@ export function openPool(options: PoolOptions): Pool {
     // Call both: the call makes each try again.
     healthy: () => [threads.healthy(), children.healthy()].every((healthy) => healthy),
     async close() {
-      await Promise.all([threads.close(), children.close(), process.close()])
+      await Promise.all([threads.close(), children.close(), smallFiles.close()])
       await files.close()
     },
   }
 }
 
 /** Work on whole books. Covers and analyses share one queue, and may use all threads for both. */
-function analysesIn(threads: ThreadPool, process: SmallFilesProcess, places: Semaphore): Pick<Pool, 'analyze' | 'drawBookCover'> {
+function analysesIn(threads: ThreadPool, beside: SmallFilesProcess, places: Semaphore): Pick<Pool, 'analyze' | 'drawBookCover'> {
   const alone: Analyze = (request, { signal } = {}) =>
     threads.run(analyses('analyze'), request, signal, (problem) => failedAnalysis(problem))
   const smallFiles = new SmallFiles({
     places,
     alone,
     together: (requests, signal, more) =>
-      more && places.running > 1 && process.isFree()
-        ? process.analyze(requests, signal)
+      more && places.running > 1 && beside.isFree()
+        ? beside.analyze(requests, signal)
         : threads.run(analyses('analyzeTogether'), requests, signal, () => []),
   })
   return {

@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
 import { Compile } from 'typebox/compile'
+import { bufferOf } from '#core/foundation/byte-view.ts'
 import { FreeObject, Nullable, OneOf } from '#core/foundation/schema.ts'
 import { type Analysis, BOOK_ERROR_TYPES, SMALL_FILE_BYTES_MAX } from '#core/metadata/analysis.ts'
 import { BOOK_FORMATS } from '#core/metadata/book-format.ts'
@@ -102,7 +103,7 @@ const validator = Compile(Message)
 /** Reads what writeAnalyses has written for so many files. A malicious file may control the process that sent it: null if anything is not as it should be. */
 export function readAnalyses(bytes: Uint8Array, count: number): (Analysis | null)[] | null {
   try {
-    const message: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString())
+    const message: unknown = JSON.parse(bufferOf(bytes).toString())
     return validator.Check(message) && message.length === count ? message.map(analysisOf) : null
   } catch {
     return null

@@ -1,4 +1,6 @@
 /** The process that analyzes small files beside the threads of the server. */
+
+import { bufferOf } from '#core/foundation/byte-view.ts'
 import type { AnalysisRequest } from '#core/metadata/analysis.ts'
 import { analyzeTogether } from '../formats/analyze.ts'
 import { REQUESTS_BYTES_MAX } from '../limits.ts'
@@ -6,6 +8,6 @@ import { connectToServer } from './server-connection.ts'
 import { writeAnalyses } from './write-analyses.ts'
 
 const send = connectToServer((_header, body) => {
-  const requests = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString()) as AnalysisRequest[]
+  const requests = JSON.parse(bufferOf(body).toString()) as AnalysisRequest[]
   void analyzeTogether(requests).then((analyses) => send({ kind: 'analyzed' }, writeAnalyses(analyses)))
 }, REQUESTS_BYTES_MAX)

@@ -1,3 +1,4 @@
+import { bufferOf } from '#core/foundation/byte-view.ts'
 import type { Analysis } from '#core/metadata/analysis.ts'
 
 /** The message of the process for small files; readAnalyses reads it. Apart from it, because that loads every schema of metadata. */
@@ -6,6 +7,5 @@ export const writeAnalyses = (analyses: readonly (Analysis | null)[]): Uint8Arra
 
 function withTextCover(one: Analysis | null) {
   if (!one?.cover) return one
-  const { buffer, byteOffset, length } = one.cover.jpeg
-  return { ...one, cover: { ...one.cover, jpeg: Buffer.from(buffer, byteOffset, length).toString('base64') } }
+  return { ...one, cover: { ...one.cover, jpeg: bufferOf(one.cover.jpeg).toString('base64') } }
 }

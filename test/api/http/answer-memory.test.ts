@@ -203,7 +203,7 @@ t.test('what changes with time is not remembered', async (t) => {
   }
 })
 
-t.test('a client with the same copy is told so', async (t) => {
+t.test('a client with the same copy gets 304', async (t) => {
   const { database, url, known, users } = await openWorld(t)
   const [admin, reader] = users.map(({ accessToken }) => accessToken) as [string, string]
   const list = { name: '', method: 'GET', path: '/api/v1/books' }

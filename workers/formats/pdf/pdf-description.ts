@@ -1,3 +1,4 @@
+import { bufferOf } from '#core/foundation/byte-view.ts'
 import type { Analysis, Page, Problem } from '#core/metadata/analysis.ts'
 import { BookProblem } from '../../book-problem.ts'
 import { NAMES_IN_PROBLEM_MAX } from '../../limits.ts'
@@ -112,7 +113,7 @@ export const writeDescription = (described: DescribedPdf): Uint8Array => Buffer.
 /** Reads what {@link writeDescription} wrote. A malicious file may control the process that wrote it: null if anything is not as it should be. */
 export function readDescription(bytes: Uint8Array): DescribedPdf | null {
   try {
-    const value: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString())
+    const value: unknown = JSON.parse(bufferOf(bytes).toString())
     if (isRecord(value) && 'problem' in value) return problemOf(value['problem'])
     return isDescription(value) ? value : null
   } catch {

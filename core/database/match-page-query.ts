@@ -10,7 +10,7 @@ import { type ListPlaces, placesOf } from '#core/database/list-places.ts'
 const TRIED_MAX = 1_000
 
 /** A list of the rows that match a condition, which may be few of many or nearly all. */
-export interface MatchList {
+interface MatchList {
   table: 'books' | 'series'
   /** Selects `id` of all matches, for trying rows in their order. */
   matching: Knex.QueryBuilder

@@ -5,7 +5,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import { KeyedSemaphore, Semaphore } from '#core/foundation/semaphore.ts'
 import type { Problem } from '#core/metadata/analysis.ts'
 import { DESCRIPTION_BYTES_MAX, type DrawingOutcome, type DrawingRequest, type FromChild, type ToChild } from '../drawing.ts'
-import { type Child, type ChildEnd, startChild } from './child-process.ts'
+import { type Child, type ChildEnd, KEPT_BYTES_MAX, START_MS, startChild } from './child-process.ts'
 import { isLasting, lostPage, readAnswer } from './drawing-answer.ts'
 
 export interface ChildPoolOptions {
@@ -36,8 +36,6 @@ export interface ChildPool {
 
 /** The largest picture that is decoded takes 1.3 GB, its page 100 MB, and what pdf.js keeps of the file 128 MB. */
 const RESIDENT_MB_MAX = 2_048
-/** A process mostly does not return memory after drawing; a child that holds this much is not reused. */
-const KEPT_MB_MAX = 512
 /** Native code allocates at most about 2 GB a second. */
 const MEMORY_EVERY_MS = 200
 /** A user turns a page every minute or so; an idle child takes some 100 MB. */
@@ -50,8 +48,6 @@ const GRACE_MS = 1_000
 const SLOW_MS = 4_000
 /** Slow pages that may continue at once; beyond that, the oldest is terminated. */
 const SLOW_MAX = 2
-/** A child starts in half a second; on a busy machine it took several. */
-const START_MS = 30_000
 /** A second child is needed only when pages come faster than one child draws them; its start must not slow the first page. */
 const SPARE_AFTER_MS = 1_000
 /** Somebody who kills one child may have killed the idle ones too, which the pool notices later. */
@@ -227,7 +223,7 @@ class Children implements ChildPool {
     slot.job = null
     if (!this.#slots.has(slot)) return
     // Only root can raise a priority again.
-    if (slot.slowSince !== null || slot.child.residentBytes() > KEPT_MB_MAX * MIB) {
+    if (slot.slowSince !== null || slot.child.residentBytes() > KEPT_BYTES_MAX) {
       this.#end(slot, 'closed')
       return
     }

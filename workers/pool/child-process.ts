@@ -52,6 +52,10 @@ const NICEST = 19
 /** When memory runs out, the kernel kills a child before the server or the database. */
 const OOM_SCORE_ADJ = '1000'
 const PAGE_BYTES = 4_096
+/** A child starts in half a second; on a busy machine it took several. */
+export const START_MS = 30_000
+/** A process mostly does not return memory after its work; a child that holds this much is not reused. */
+export const KEPT_BYTES_MAX = 512 * 1024 * 1024
 /** Only the end of its standard error is kept: the last words of a process that crashes. */
 const STDERR_LENGTH_MAX = 2_000
 /** Signals that a process causes itself; the others are sent to it. */

@@ -1,5 +1,5 @@
 import type { Analysis, AnalysisRequest } from '#core/metadata/analysis.ts'
-import { type Child, type ChildEnd, startChild } from './child-process.ts'
+import { type Child, type ChildEnd, KEPT_BYTES_MAX, START_MS, startChild } from './child-process.ts'
 import { readAnalyses } from './read-analyses.ts'
 
 interface Options {
@@ -12,10 +12,6 @@ interface Options {
 const IDLE_MS = 10_000
 /** After it was lost, files are analyzed in threads: whatever ended it may end the next one too. */
 const REST_MS = 10_000
-/** It starts in 0.3 s; on a busy machine it took several. */
-const START_MS = 30_000
-/** A process mostly does not return memory; one that holds this much is not used again. */
-const KEPT_BYTES_MAX = 512 * 1024 * 1024
 
 /** The body has the requests of its files in JSON. */
 interface AnalyzeMessage {

@@ -6,6 +6,7 @@ import { routes } from '#api/routes.ts'
 import { openServer } from '#api/server.ts'
 import { computeSeriesNumbers } from '#core/catalog/series-numbers-store.ts'
 import { CATALOG_TABLES, USER_TABLES } from '#migrations/baseline/numbers.ts'
+import { withoutMoment } from '#test/support/answer-text.ts'
 import { addWalker, openComposedServer } from '#test/support/composed-server.ts'
 import { enableKomga, KOMGA_NAMES } from '#test/support/komga-switch.ts'
 import { until } from '#test/support/library-fixture.ts'
@@ -89,7 +90,7 @@ const ask = async (url: string, { method, path, body }: Asked, token: string, he
     status: answer.status,
     etag: answer.headers.get('etag'),
     link: answer.headers.get('link'),
-    text: (await answer.text()).replace(/"requestId":"[^"]*"/, ''),
+    text: withoutMoment(await answer.text()),
   }
 }
 

@@ -12,6 +12,7 @@ import { enableKomga, KOMGA_NAMES } from '#test/support/komga-switch.ts'
 import { until } from '#test/support/library-fixture.ts'
 import { addBook, addLibrary, addSeries } from '#test/support/library-rows.ts'
 import { buildRequest, type KnownValues } from '#test/support/request-builder.ts'
+import { onRequestStatement } from '#test/support/request-statements.ts'
 
 const REMEMBERED = routes.filter(({ dependsOn }) => dependsOn !== undefined)
 
@@ -115,11 +116,12 @@ t.test('remembered answers depend on nothing without a version', async (t) => {
   )
   t.ok(REMEMBERED.length > 40, `${REMEMBERED.length} routes`)
   let statements: string[] = []
-  database.on('query', ({ sql }: { sql: string }) => statements.push(sql))
+  onRequestStatement(database, (sql) => statements.push(sql))
   for (const asked of requestsOf(known)) {
     statements = []
     const { status, text } = await ask(url, asked, users[0]?.accessToken as string)
     t.equal(status, 200, `${asked.name} ${status === 200 ? '' : text}`)
+    t.ok(statements.length > 0, `${asked.name} is not remembered yet`)
     const read = statements.flatMap((sql) =>
       [...sql.matchAll(/\b(?:from|join|into|update)\s+"?([a-z_]+)"?/gi)].map(([, name = '']) => name),
     )
@@ -192,7 +194,7 @@ t.test('what changes with time is not remembered', async (t) => {
     [false, 'POST', '/series/list/alphabetical-groups', condition('isInTheLast')],
   ]
   let reads = 0
-  database.on('query', ({ sql }: { sql: string }) => {
+  onRequestStatement(database, (sql) => {
     if (/series\.|books\./.test(sql)) reads++
   })
   for (const [isRemembered, method, path, body] of cases) {

@@ -142,6 +142,8 @@ class QueuedScans implements Scans {
     const count = row.mode === 'deep' ? countQueuedAnalyses : countPendingBooks
     const restricted = await this.#isRestricted(by)
     const seesPaths = by === null || (by.permissions.has('libraries-write') && !restricted)
+    // First: analyses write the folders, so when none is pending, what is read next is what they wrote.
+    const pendingAnalysis = await count(this.#dependencies.database, row.library_id, restricted ? by : null)
     const unrelated = seesPaths
       ? describeUnrelated(await listUnrelatedFolders(this.#dependencies.database, row.library_id, WARNINGS_MAX + 1))
       : []
@@ -155,7 +157,7 @@ class QueuedScans implements Scans {
       ...(restricted
         ? { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0 }
         : { filesTotal: row.files_total, filesProcessed: row.files_processed, booksFound: row.books_found, seriesFound: row.series_found }),
-      pendingAnalysis: await count(this.#dependencies.database, row.library_id, restricted ? by : null),
+      pendingAnalysis,
       // They name paths of any series, without their ids: a caller who might not see one of them gets none.
       guard: restricted ? null : row.guard,
       errors: seesPaths ? row.errors.map((error) => (by === null ? error : visibleMessage(by, error))) : [],

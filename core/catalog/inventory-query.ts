@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { isRestricted } from '#core/account/user-store.ts'
-import { visibleTo } from '#core/account/visibility.ts'
+import { asUser, visibleTo } from '#core/account/visibility.ts'
 
 /** The size of the libraries, in numbers; only books and series that the caller may see, without deleted ones. Sizes in bytes. */
 interface Inventory {
@@ -45,6 +45,7 @@ export async function readInventory(database: Knex, caller: Caller): Promise<Inv
       ),
     )
   const listed = database('libraries')
+    .modify(asUser(caller))
     .leftJoin(counted.as('c'), 'c.library_id', 'libraries.id')
     .orderByRaw('libraries.name COLLATE carrel_natural, libraries.id')
     .select('libraries.id', 'libraries.name')

@@ -45,7 +45,8 @@ class OpenAnswers {
     this.#isChecking = true
     try {
       const due = [...this.#options.list()].filter((exchange) => this.#isDue(exchange))
-      for (let at = 0; at < due.length; at += AT_ONCE) await Promise.all(due.slice(at, at + AT_ONCE).map((exchange) => this.#checkOne(exchange)))
+      for (let at = 0; at < due.length; at += AT_ONCE)
+        await Promise.all(due.slice(at, at + AT_ONCE).map((exchange) => this.#checkOne(exchange)))
     } finally {
       this.#isChecking = false
     }

@@ -207,7 +207,9 @@ export async function removeGrant(database: Knex, caller: Caller, userId: string
 
 /** Also marks the users as changed: answers that are being sent to them end (api/http/open-answers.ts). */
 async function announceGrants(trx: Knex.Transaction, userIds: readonly string[]): Promise<void> {
-  await trx('users').whereRaw('id = ANY(CAST(? AS uuid[]))', [[...userIds]]).update({ updated_at: trx.fn.now() })
+  await trx('users')
+    .whereRaw('id = ANY(CAST(? AS uuid[]))', [[...userIds]])
+    .update({ updated_at: trx.fn.now() })
   await announceAccess(trx, userIds)
 }
 

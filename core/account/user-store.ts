@@ -121,7 +121,9 @@ export async function listUsers(
 
 /** Whether there may be series that the user does not see: with any grant, and for an account that is not there or not active any more. */
 export async function isRestricted(database: Knex, userId: string): Promise<boolean> {
-  const free = database('users').where({ id: userId, is_active: true }).whereNotExists(database('user_sharing_grants').where('user_id', userId))
+  const free = database('users')
+    .where({ id: userId, is_active: true })
+    .whereNotExists(database('user_sharing_grants').where('user_id', userId))
   return (await free.first('id')) === undefined
 }
 

@@ -165,7 +165,9 @@ export async function completeExport(
 
 /** Whether the user may still see every series that the file shows. One that was deleted may have been hidden before: nobody knows any more. */
 export async function isStillVisible(database: Knex, { id, user_id }: Pick<ExportRecordRow, 'id' | 'user_id'>): Promise<boolean> {
-  const visible = database('series').whereRaw('series.id = shown.id').modify(visibleTo({ userId: user_id }, 'series.id'))
+  const visible = database('series')
+    .whereRaw('series.id = shown.id')
+    .modify(visibleTo({ userId: user_id }, 'series.id'))
   const hidden = await database(`${SHOWN_TABLE} AS of`)
     .joinRaw('CROSS JOIN unnest(of.series_ids) AS shown(id)')
     .where('of.export_id', id)

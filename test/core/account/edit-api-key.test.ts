@@ -62,7 +62,11 @@ t.test('a key that ends makes no key that ends later, however it is sent', async
 t.test('a key that ends prolongs neither itself nor another', async (t) => {
   const { server, id, signedIn, make, edit } = await openKeys(t)
   const own = (await make({ expiresAt: inDays(10) })).json
-  const [longer, shorter, endless] = [(await make({ expiresAt: inDays(20) })).json, (await make({ expiresAt: inDays(5) })).json, (await make({})).json]
+  const [longer, shorter, endless] = [
+    (await make({ expiresAt: inDays(20) })).json,
+    (await make({ expiresAt: inDays(5) })).json,
+    (await make({})).json,
+  ]
   const headers = WAYS['bearer']!(own.key)
   for (const expiresAt of [null, inDays(11)]) {
     t.equal((await edit(own.id, { expiresAt }, headers)).status, 403, 'itself')

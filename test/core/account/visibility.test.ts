@@ -40,7 +40,14 @@ t.test('an account that is gone or disabled sees nothing on any route, even if a
   const names: KnownValues = {
     ...KOMGA_NAMES,
     ...{ bookId, seriesId, libraryId, collectionId: collection.id, readListId: readList.id, genreId: genre.id, key: 'application.name' },
-    ...{ coverId: randomUUID(), tagId: randomUUID(), sharingTagId: randomUUID(), pluginId: randomUUID(), taskId: randomUUID(), jobId: randomUUID() },
+    ...{
+      coverId: randomUUID(),
+      tagId: randomUUID(),
+      sharingTagId: randomUUID(),
+      pluginId: randomUUID(),
+      taskId: randomUUID(),
+      jobId: randomUUID(),
+    },
     ...{ userId: randomUUID(), duplicateId: randomUUID(), applicationId: randomUUID(), pageNumber: 1, page: 1, document: 'b'.repeat(32) },
     ...{ resourcePath: 'OPS/c1.xhtml', seriesTitle: `${SECRET} Saga`, ...unknownIds() },
   }

@@ -328,7 +328,10 @@ t.test('a file is refused while it shows what its maker may not see any more', a
   const stays = await make({ fields: ['title'] })
   /** What takes the series away, and gives it back. */
   const changes: Record<string, [away: () => Promise<unknown>, back: () => Promise<unknown>]> = {
-    'its tag is denied': [() => database('user_sharing_grants').insert(grant(tag.id, 'deny')), () => database('user_sharing_grants').delete()],
+    'its tag is denied': [
+      () => database('user_sharing_grants').insert(grant(tag.id, 'deny')),
+      () => database('user_sharing_grants').delete(),
+    ],
     'another tag alone is allowed': [
       () => database('user_sharing_grants').insert(grant(other.id, 'allow')),
       () => database('user_sharing_grants').delete(),
@@ -366,7 +369,11 @@ t.test('a file is refused while it shows what its maker may not see any more', a
   t.ok((await exports.findFile(caller, smaller.id)).path)
 
   await database('users').where({ id: caller.userId }).update({ is_active: false })
-  t.match(await ended((await exports.create(caller, newExport())).id), { status: 'failed', error: /disabled/ }, 'nothing is made for a disabled account')
+  t.match(
+    await ended((await exports.create(caller, newExport())).id),
+    { status: 'failed', error: /disabled/ },
+    'nothing is made for a disabled account',
+  )
 })
 
 t.test('the series of a file of many pages are all remembered', async (t) => {

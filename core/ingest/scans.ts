@@ -5,7 +5,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleMessage } from '#core/account/path-view.ts'
-import { hasSharingGrants } from '#core/account/user-store.ts'
+import { isRestricted } from '#core/account/user-store.ts'
 import { describeReplaced } from '#core/catalog/library.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
@@ -135,7 +135,7 @@ class QueuedScans implements Scans {
   }
 
   async #isRestricted(by: Caller | null): Promise<boolean> {
-    return by !== null && (await hasSharingGrants(this.#dependencies.database, by.userId))
+    return by !== null && (await isRestricted(this.#dependencies.database, by.userId))
   }
 
   async #describe(row: ScanRow, by: Caller | null): Promise<ScanStatus & { taskId: string }> {

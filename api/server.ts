@@ -101,7 +101,7 @@ class RestifyServer implements Server {
       authentication: openAuthentication(accounts.callers),
       callers: accounts.callers,
     })
-    this.#app = restify.createServer({ name: '', log: restifyLog(log), maxParamLength: PARAMETER_LENGTH_MAX })
+    this.#app = restify.createServer({ name: '', log: restifyLog(log), maxParamLength: PARAMETER_LENGTH_MAX, ignoreTrailingSlash: true })
     this.#http = this.#app.server
     const { isProxy } = this.#addresses
     this.#connections = watchConnections(this.#http, { perAddress: settings.connectionsPerAddress, isProxy, log, ...options.connections })
@@ -364,7 +364,8 @@ function readAddress(exchange: Exchange<Services>): boolean {
   if (host === undefined ? request.httpVersion !== '1.0' : !HOST.test(host)) return false
   try {
     const url = request.getUrl()
-    exchange.path = url.pathname
+    // A slash at the end changes nothing, as in the router; clients append it to addresses that users type in.
+    exchange.path = url.pathname.replace(/(?<=.)\/$/, '')
     exchange.rawQuery = url.search.slice(1)
     return true
   } catch {
@@ -372,12 +373,8 @@ function readAddress(exchange: Exchange<Services>): boolean {
   }
 }
 
-/** The router paths of a route. A path that matches the rest also matches a final slash. */
-function pathsOf(route: Route<Services>): string[] {
-  const paths = [route.path, ...(route.alsoAt ?? [])].map(routerPath)
-  const slashed = route.mount?.slashAtEnd ? paths.filter((path) => !path.endsWith('*')).map((path) => `${path}/`) : []
-  return [...paths, ...slashed]
-}
+/** The router paths of a route. */
+const pathsOf = (route: Route<Services>): string[] => [route.path, ...(route.alsoAt ?? [])].map(routerPath)
 
 /** A log for restify. Restify logs only what cannot happen here, but it would be worth a line. */
 function restifyLog(log: Log) {

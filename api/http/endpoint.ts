@@ -154,6 +154,7 @@ export type StreamReply =
       }>
       /** Strong ETag without quotes. */
       etag: string
+      lastModified?: Date
       cacheControl: string
       headers?: Record<string, string>
     }

@@ -45,7 +45,6 @@ export function authenticationDocument(origin: string | null): Static<typeof Aut
 /** The mount of the feeds: a 401 carries the OPDS authentication document; all other errors are as everywhere. */
 export const opdsMount: Mount<Needs<'database'>> = {
   covers: (path) => path === OPDS_ROOT || path.startsWith(`${OPDS_ROOT}/`),
-  slashAtEnd: true,
   dialect: {
     challenge: BASIC,
     refusalOf: (answer, { origin }) =>

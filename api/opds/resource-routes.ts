@@ -100,7 +100,7 @@ export const resourceRoutes: readonly Route<Services>[] = [
         }),
       ),
     }),
-    mediaTypes: FEED_PICTURES,
+    mediaTypes: [...FEED_PICTURES, 'image/webp'],
     run: (call, { params, query }) => pageImage(call, { ...params, maxWidth: typeof query.width === 'number' ? query.width : undefined }),
   }),
 ]

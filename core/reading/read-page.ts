@@ -21,7 +21,7 @@ import type {
 } from '#core/metadata/analysis.ts'
 import { checkReadable, checkUnchanged, isTemporary, refuseForNow } from '#core/reading/file-problems.ts'
 import { openPageCache, type PageCache } from '#core/reading/page-cache.ts'
-import { checkPageWidth, chooseVariant, largerSides, type PageFormat, type PageVariant } from '#core/reading/page-variant.ts'
+import { checkPageWidth, chooseVariant, largerSides, type PageFormat, type PageVariant, type PreferFormat } from '#core/reading/page-variant.ts'
 import { pictureTypeOf } from '#core/reading/picture-type.ts'
 import { type MakeRenderedPage, openRenderedPages } from '#core/reading/rendered-page.ts'
 
@@ -36,6 +36,7 @@ export interface BookPageRequest {
   format?: PageFormat | undefined
   /** Media types of pages that keep their own format, whatever `format` says. */
   keeps?: readonly string[] | undefined
+  prefer?: PreferFormat | undefined
   /** Used only by work that can be canceled. */
   readonly signal: AbortSignal
 }
@@ -45,6 +46,8 @@ export interface FoundPage {
   /** Identifies content, page and variant; without quotes. */
   etag: string
   fileHash: string
+  /** When its content last changed, or was last analyzed. */
+  modifiedAt: Date
   /**
    * Reads, renders or resizes it. The caller gives its memory back by `release`, if the picture has that.
    * @throws page_unreadable, not_found (the file is missing), conflict (it has changed since its analysis), unavailable (the
@@ -222,11 +225,13 @@ class CachedPageReader implements PageReader {
       width: requested.width,
       format: requested.format,
       keeps: requested.keeps,
+      prefer: requested.prefer,
     })
     const fileHash = fileHashOf(book)
     return {
       etag: `${fileHash.slice(0, ETAG_HASH_DIGITS)}-${requested.pageNumber}-${variant.name}`,
       fileHash,
+      modifiedAt: book.modifiedAt,
       read: () => this.#readVariant(book, { page, index: requested.pageNumber - 1, pages, requested, isSent: true }, variant),
     }
   }
@@ -291,11 +296,18 @@ const LIST_SLICE = 3_000
 /** 128 bits distinguish contents. */
 const ETAG_HASH_DIGITS = 32
 
+/** The book has pages, but none with this number. */
+export class NoSuchPage extends AppError {
+  constructor(message: string) {
+    super('not_found', message)
+  }
+}
+
 function refuseAbsent(book: ReadableBook, absent: { pageNumber: number; count: number }): never {
   if (absent.count === 0 && book.format === 'epub') {
     refuse('not_paged', `"${book.fileName}" is text without page images: read it by its web-publication manifest.`, {
       details: { manifest: `/api/v1/books/${book.id}/manifest` },
     })
   }
-  refuse('not_found', `"${book.fileName}" has ${absent.count} pages; there is no page ${absent.pageNumber}.`)
+  throw new NoSuchPage(`"${book.fileName}" has ${absent.count} pages; there is no page ${absent.pageNumber}.`)
 }

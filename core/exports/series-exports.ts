@@ -32,6 +32,7 @@ import {
 } from '#core/exports/series-export-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 
 export const EXPORT_LIMITS = {
@@ -46,8 +47,6 @@ export const EXPORT_LIMITS = {
 }
 /** Running exports on this server: one reads as fast as the database allows, two would only slow down users who read books. */
 const CONCURRENCY = 1
-/** Files are stored for days; an extra hour harms nobody. */
-const CLEAN_MS = 3_600_000
 
 /** The request for an export. Fields are names of the catalog; {@link Exports.create} describes the defaults. */
 export interface NewExport {
@@ -103,6 +102,8 @@ interface ExportsOptions {
   tasks: TaskQueue
   dataFolder: string
   log: Log
+  /** Those of the server; only tests have none. */
+  jobs?: RegularJobs
   limits?: Partial<typeof EXPORT_LIMITS>
 }
 
@@ -114,12 +115,12 @@ export async function openExports(options: ExportsOptions): Promise<Exports> {
 class StoredExports implements Exports {
   readonly #options: ExportsOptions
   readonly #limits: typeof EXPORT_LIMITS
-  #cleaning = Promise.resolve()
-  #timer: NodeJS.Timeout | undefined
+  readonly #cleaning: ReturnType<RegularJobs['start']>
 
   constructor(options: ExportsOptions) {
     this.#options = options
     this.#limits = { ...EXPORT_LIMITS, ...options.limits }
+    this.#cleaning = (options.jobs ?? new RegularJobs(options.log)).start('delete old exports', () => this.#clean())
     options.tasks.handle(
       'export_series',
       { concurrency: CONCURRENCY },
@@ -131,10 +132,7 @@ class StoredExports implements Exports {
     await removeHalfFiles(this.#options.dataFolder).catch((error: unknown) =>
       this.#options.log.error({ err: error }, 'Could not delete incomplete exports'),
     )
-    this.#cleaning = this.#cleanQuietly()
-    this.#timer = setInterval(() => {
-      this.#cleaning = this.#cleaning.then(() => this.#cleanQuietly())
-    }, CLEAN_MS).unref()
+    void this.#cleaning.now()
     return this
   }
 
@@ -151,10 +149,6 @@ class StoredExports implements Exports {
       this.#options.dataFolder,
       old.filter(({ id }) => !known.has(id)),
     )
-  }
-
-  #cleanQuietly() {
-    return this.#clean().catch((error: unknown) => this.#options.log.error({ err: error }, 'Could not delete old exports'))
   }
 
   async #find(caller: Caller, id: string): Promise<ExportRecordRow> {
@@ -232,8 +226,7 @@ class StoredExports implements Exports {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer)
-    await this.#cleaning
+    await this.#cleaning.stop()
   }
 }
 

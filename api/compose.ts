@@ -6,6 +6,7 @@ import { openPlugins } from '#api/compose-plugins.ts'
 import type { Services } from '#api/http/services.ts'
 import { openAccounts } from '#core/account/accounts.ts'
 import { openEventAudience } from '#core/account/event-audience-query.ts'
+import { reportNarrowedKeys } from '#core/account/narrowed-keys-store.ts'
 import type { PasswordCost } from '#core/account/password.ts'
 import { recordPageProblem } from '#core/catalog/book-error-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
@@ -208,6 +209,7 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
         dataFolderProblem: dependencies.dataFolderProblem ?? (() => null),
       },
       async start() {
+        await reportNarrowedKeys(database, log)
         events.start()
         await tasks.start()
         plugins.start()

@@ -82,6 +82,8 @@ export interface Endpoint<
   summary: string
   tag: string
   allow: Allow
+  /** What it changes, if its permissions do not tell (api/http/changes.ts); null for a request that only reads, though it is no GET. */
+  changes?: string | null
   /** The foreign protocol of the route; while that is closed, the route does not exist. */
   mount?: Mount<Services>
   /** Success status; default 200. 204 sends no body. */
@@ -204,6 +206,8 @@ export interface Stream<
   summary: string
   tag: string
   allow: Allow
+  /** As in Endpoint. */
+  changes?: string | null
   /** As in Endpoint. */
   mount?: Mount<Services>
   params?: P

@@ -3,6 +3,7 @@ import { encodeJson, JSON_TYPE, sendEncoded, sendJson, sendKnown } from '#api/ht
 import { AnswerMemory, etagOfAnswer, type KnownAnswer, requestKey } from '#api/http/answer-memory.ts'
 import { readCookie } from '#api/http/authentication.ts'
 import { discardBody } from '#api/http/body.ts'
+import { changesOf } from '#api/http/changes.ts'
 import { expectsTag, isAnyTag } from '#api/http/conditional.ts'
 import type { Allow, AnyEndpoint, AnyStream, Call, Route } from '#api/http/endpoint.ts'
 import { type EventsReply, sendEvents } from '#api/http/event-stream.ts'
@@ -53,6 +54,7 @@ export function openHandlers<Services>(services: Services, options: HandlerOptio
     compile(route, ends) {
       // Other sites can make a browser send the cookie, so it is accepted only for reading.
       if (route.allow.cookie && route.method !== 'GET') throw new Error(`${route.method} ${route.path}: the cookie is only for GET`)
+      changesOf(route)
       const handler = new RouteHandler(route, ends, shared)
       return (exchange) => handler.handle(exchange)
     },

@@ -27,6 +27,7 @@ export const ownPasswordRoutes = [
   endpoint({
     method: 'PUT',
     path: '/api/v1/user/password',
+    changes: 'the password, which the request must contain',
     summary: 'Change my password. Ends all my sessions, including this one; revokeApiKeys also revokes my API keys',
     tag: 'user',
     allow: { who: 'user' },

@@ -94,7 +94,7 @@ export const exportRoutes = [
     path: '/api/v1/user/exports/series',
     summary: 'Export the series, books or both of libraries that I may see, as a file',
     tag,
-    allow: { who: 'series-read' },
+    allow: { who: 'progress-write', also: ['series-read'] },
     status: 202,
     body: Type.Object(
       {
@@ -140,7 +140,7 @@ export const exportRoutes = [
     path: '/api/v1/user/exports/series/:exportId',
     summary: 'Delete one of my exports, even while it is running',
     tag,
-    allow: { who: 'series-read' },
+    allow: { who: 'progress-write', also: ['series-read'] },
     status: 204,
     params: ExportId,
     run: async (call, { params }) => {

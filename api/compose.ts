@@ -109,6 +109,7 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
       dataFolder: settings.dataFolder,
       purgeAfterSeconds: settings.purgeAfterSeconds,
       prepareAnalyses: pool.prepareAnalyses,
+      readSeriesFile: pool.readSeriesFile,
     })
     openBookAnalyses({ database, tasks, announcer, analyze: pool.analyze, log, settings, precedence })
     openBulkAnalyses({ database, tasks })

@@ -86,6 +86,7 @@ export async function openLibraryFixture(
     log: silentLog,
     dataFolder,
     purgeAfterSeconds: PURGE_AFTER_SECONDS,
+    readSeriesFile: (file, more) => findPool().readSeriesFile(file, more),
   })
   openBulkAnalyses({ database, tasks })
   openBookAnalyses({

@@ -15,6 +15,7 @@ import {
   type ResizeImage,
 } from '#core/metadata/analysis.ts'
 import type { DrawCover } from '#core/metadata/cover.ts'
+import type { ReadSeriesFile } from '#core/metadata/series-file.ts'
 import type { OpenZipEntry, ReadPublication } from '#core/reading/publication.ts'
 import type { ReadReadingList } from '#core/shelves/reading-list.ts'
 import type { DrawPdfPage } from '../drawing.ts'
@@ -29,6 +30,7 @@ import { COVER_LONGEST_SIDE, drawCover, isCoverKind, resizePicture } from '../im
 import { makePlain } from '../images/plain-picture.ts'
 import { DRAWING_MS_MAX, PAGE_BUFFERS } from '../limits.ts'
 import type * as ReadingLists from '../metadata/reading-list.ts'
+import type * as Sidecars from '../metadata/sidecars.ts'
 import { type ChildPool, openChildPool } from './child-pool.ts'
 import { exportsOf } from './job.ts'
 import { isSmallFile, SmallFiles } from './small-files.ts'
@@ -56,6 +58,7 @@ export interface Pool {
   drawCover: DrawCover
   drawBookCover: DrawBookCover
   readReadingList: ReadReadingList
+  readSeriesFile: ReadSeriesFile
   readPublication: ReadPublication
   openZipEntry: OpenZipEntry
   /** Whether threads and children can work now; false after close. After losses, the call tries to start them again. */
@@ -68,6 +71,7 @@ export interface Pool {
 const analyses = exportsOf<typeof Analyses>(new URL('../formats/analyze.ts', import.meta.url))
 const rarPages = exportsOf<typeof RarPages>(new URL('../formats/rar/rar-page.ts', import.meta.url))
 const publications = exportsOf<typeof Publications>(new URL('../formats/epub/publication.ts', import.meta.url))
+const sidecars = exportsOf<typeof Sidecars>(new URL('../metadata/sidecars.ts', import.meta.url))
 const readingLists = exportsOf<typeof ReadingLists>(new URL('../metadata/reading-list.ts', import.meta.url))
 
 /** At least two: an endless page leaves room for other books. */
@@ -139,13 +143,15 @@ function analysesIn(threads: ThreadPool, beside: SmallFilesProcess, places: Sema
 const readsIn = (
   threads: ThreadPool,
   places: Semaphore,
-): Pick<Pool, 'readRarPage' | 'extractRar' | 'readReadingList' | 'readPublication'> => ({
+): Pick<Pool, 'readRarPage' | 'extractRar' | 'readReadingList' | 'readSeriesFile' | 'readPublication'> => ({
   readRarPage: (request, { signal } = {}) => places.run(() => threads.run(rarPages('readRarPage'), request, signal, pageRefusal), signal),
   extractRar: (request, { signal } = {}) =>
     places.run(() => threads.run(rarPages('extractRarPages'), request, signal, (problem) => problem), signal),
   // A malicious file can take seconds to parse.
   readReadingList: (bytes) =>
     places.run(() => threads.run(readingLists('readReadingList'), bytes, undefined, ({ message }) => ({ refused: message }))),
+  readSeriesFile: (request, { signal } = {}) =>
+    places.run(() => threads.run(sidecars('readSeriesFile'), request, signal, (problem) => ({ series: null, problem })), signal),
   readPublication: (request, { signal } = {}) =>
     places.run(() => threads.run(publications('readPublication'), request, signal, (problem) => ({ problem })), signal),
 })

@@ -27,6 +27,7 @@ import { runInScope } from '#core/database/statement-scope.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { COVER_BYTES_MAX } from '#core/metadata/cover.ts'
+import { readFreshSetting } from '#core/settings/chosen-setting-store.ts'
 
 /** Time for all headers of a request to arrive: they fit into one packet. Node checks it every 30 s. */
 const HEADERS_TIMEOUT_MS = 15_000
@@ -76,6 +77,7 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
 
 class RestifyServer implements Server {
   readonly #services: Services
+  readonly #failing: Parameters<typeof answerFailure>[2]
   readonly #mounts: Mount<Services>[]
   readonly #addresses: ClientAddress
   readonly #cors: Cors
@@ -91,6 +93,7 @@ class RestifyServer implements Server {
 
   constructor(services: Services, options: ServerOptions) {
     this.#services = services
+    this.#failing = { log: services.log, readName: () => readFreshSetting(services.database, 'application.name') }
     const { settings, log, accounts } = services
     const routes = options.routes ?? ownRoutes
     this.#mounts = mountsOf(routes)
@@ -253,7 +256,7 @@ class RestifyServer implements Server {
       const exchange = this.#get(request)
       work(exchange).then(
         () => next(),
-        (error: unknown) => answerFailure(exchange, error, this.#services.log).then(() => next(false)),
+        (error: unknown) => answerFailure(exchange, error, this.#failing).then(() => next(false)),
       )
     }
   }
@@ -265,7 +268,7 @@ class RestifyServer implements Server {
   }
 
   #fail(exchange: Exchange<Services>, error: unknown): void {
-    void answerFailure(exchange, error, this.#services.log)
+    void answerFailure(exchange, error, this.#failing)
   }
 
   #refuseSocket(error: Error & { code?: string }, socket: Socket): void {

@@ -17,6 +17,8 @@ interface Refused {
   /** The origin of this server as the client sees it; null if unknown. */
   origin: string | null
   request: { method?: string | undefined }
+  /** The name of the library. Never rejects. */
+  readName(): Promise<string>
 }
 
 /** How a foreign protocol reports errors and spells queries. */
@@ -24,7 +26,7 @@ export interface Dialect {
   /** `WWW-Authenticate` of a 401. */
   challenge: string
   /** Writes an error. Not called for 429, which is the same everywhere. */
-  refusalOf(answer: ErrorAnswer, refused: Refused): Refusal
+  refusalOf(answer: ErrorAnswer, refused: Refused): Refusal | Promise<Refusal>
   /** Schema of the error body, and its media type if that is not `application/json`; for OpenAPI. */
   shapeOf(status: number): { schema: TSchema; mediaType?: string }
   /** Translates the query to the form that routes read. @param flags names of the parameters of the route that are true or false */

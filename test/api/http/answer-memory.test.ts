@@ -105,7 +105,7 @@ async function openFresh(services: Services) {
 /** Tables that change together with those that have a version, or that tell who asks and whether the Komga API is enabled, which each request checks. */
 const OTHER_TABLES = [
   ...['kept_numbers', 'kept_number_changes', 'series_numbers', 'series_numbers_due', 'series_reading', 'series_reading_due'],
-  ...['users', 'sessions', 'chosen_settings'],
+  ...['users', 'sessions'],
 ]
 
 t.test('remembered answers depend on nothing without a version', async (t) => {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { type Dirent, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileTime } from '#core/foundation/column-number.ts'
 import { compileExcludes, type Excludes } from '#core/foundation/glob.ts'
 import { type OpenFolder, OutsideError, openFolderSync } from '#core/foundation/open-inside.ts'
 import { boundMarks } from '#core/foundation/text.ts'
@@ -187,7 +188,7 @@ function* reportFolder(place: { folder: string; at: string; known: string | unde
       if (!stat.isFile()) throw new OutsideError(name)
       part.names.push(name)
       part.sizes.push(Number(stat.size))
-      part.mtimesNs.push(stat.mtimeNs)
+      part.mtimesNs.push(fileTime(stat))
     } catch (error) {
       yield { kind: 'unreadable', path: folder === '' ? name : `${folder}/${name}`, message: reasonOf(error, name) }
     }

@@ -19,6 +19,7 @@ import type {
   RenderPdfPage,
   ResizeImage,
 } from '#core/metadata/analysis.ts'
+import { blankPicture } from '#core/reading/blank-page.ts'
 import { checkReadable, checkUnchanged, isTemporary, refuseForNow } from '#core/reading/file-problems.ts'
 import { openPageCache, type PageCache } from '#core/reading/page-cache.ts'
 import { checkPageWidth, chooseVariant, type PageFormat, type PageVariant } from '#core/reading/page-variant.ts'
@@ -155,6 +156,7 @@ class CachedPageReader implements PageReader {
   }
 
   async #readOriginal(book: ReadableBook, { page, index, pages, requested, isSent }: Target): Promise<PageOutcome> {
+    if (page.isBlank) return await blankPicture(page)
     const request = { ...fileOf(book), index, page }
     // A picture that is resized may still be on its way to another process when its outcome is known.
     if (book.pageSource === 'zip') return await this.#dependencies.readZipPage(request, { isLent: isSent })

@@ -147,7 +147,7 @@ const readsIn = (
   readReadingList: (bytes) =>
     places.run(() => threads.run(readingLists('readReadingList'), bytes, undefined, ({ message }) => ({ refused: message }))),
   readPublication: (request, { signal } = {}) =>
-    places.run(() => threads.run(publications('readPublication'), request, signal, (problem) => ({ problem })), signal),
+    places.run(() => threads.run(publications('readPacked'), request, signal, (problem) => ({ problem })), signal),
 })
 
 /** Draws and resizes pages and covers. */

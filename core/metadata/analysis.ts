@@ -45,6 +45,8 @@ export interface Page {
   bytes: number
   /** The location of the page in a zip, so that serving it takes one positional read. Absent for RAR and PDF. */
   zip?: ZipLocation
+  /** A page of a fixed-layout EPUB that shows no picture: white, in the size of its neighbor. */
+  isBlank?: boolean
 }
 
 /** `offset` is that of the compressed data itself (past the local header); method 0 stored, 8 deflate. */

@@ -19,9 +19,17 @@ import type {
   RenderPdfPage,
   ResizeImage,
 } from '#core/metadata/analysis.ts'
+import { blankPicture } from '#core/reading/blank-page.ts'
 import { checkReadable, checkUnchanged, isTemporary, refuseForNow } from '#core/reading/file-problems.ts'
 import { openPageCache, type PageCache } from '#core/reading/page-cache.ts'
-import { checkPageWidth, chooseVariant, largerSides, type PageFormat, type PageVariant, type PreferFormat } from '#core/reading/page-variant.ts'
+import {
+  checkPageWidth,
+  chooseVariant,
+  largerSides,
+  type PageFormat,
+  type PageVariant,
+  type PreferFormat,
+} from '#core/reading/page-variant.ts'
 import { pictureTypeOf } from '#core/reading/picture-type.ts'
 import { type MakeRenderedPage, openRenderedPages } from '#core/reading/rendered-page.ts'
 
@@ -160,6 +168,7 @@ class CachedPageReader implements PageReader {
   }
 
   async #readOriginal(book: ReadableBook, { page, index, pages, requested, isSent }: Target): Promise<PageOutcome> {
+    if (page.isBlank) return await blankPicture(page)
     const request = { ...fileOf(book), index, page }
     // A picture that is resized may still be on its way to another process when its outcome is known.
     if (book.pageSource === 'zip') return await this.#dependencies.readZipPage(request, { isLent: isSent })

@@ -114,6 +114,12 @@ export const COVER_LONGEST_SIDE = 1600
 /** By its first bytes. */
 export const isCoverKind = (bytes: Uint8Array): boolean => COVER_TYPES.includes(pictureTypeOf(bytes) ?? '')
 
+/** The kinds of picture that browsers show and libvips does not decode. */
+const NOT_DRAWN = ['image/jxl', 'image/heic', 'image/heif', 'image/jp2']
+
+/** Whether a picture may be whole although it cannot be drawn here. */
+export const isNotDrawn = (bytes: Uint8Array): boolean => NOT_DRAWN.includes(pictureTypeOf(bytes) ?? '')
+
 /** Makes both sizes of a cover from an uploaded picture; from the first frame of an animation. */
 export const drawCover: DrawCover = async (bytes) => {
   if (!isCoverKind(bytes)) return { refused: 'kind' }

@@ -153,7 +153,7 @@ const readsIn = (
   readSeriesFile: (request, { signal } = {}) =>
     places.run(() => threads.run(sidecars('readSeriesFile'), request, signal, (problem) => ({ series: null, problem })), signal),
   readPublication: (request, { signal } = {}) =>
-    places.run(() => threads.run(publications('readPublication'), request, signal, (problem) => ({ problem })), signal),
+    places.run(() => threads.run(publications('readPacked'), request, signal, (problem) => ({ problem })), signal),
 })
 
 /** Draws and resizes pages and covers. */

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import type { Log } from '#core/foundation/log.ts'
+import { Register } from '#core/foundation/register.ts'
 import { DelegatingTaskQueue } from '#core/tasks/delegating-task-queue.ts'
 import { CLASSES, classOf } from '#core/tasks/duration.ts'
 import {
@@ -49,7 +50,7 @@ export function openTaskMetrics(options: TaskMetricsOptions): TaskMetrics {
 
 class HourlyTaskMetrics implements TaskMetrics {
   readonly #options: TaskMetricsOptions
-  #hours = new Map<string, TaskHour>()
+  #hours = new Register<TaskHour>()
   #cleanedAt = 0
   // One write at a time. Counts that cannot be written are dropped, since they are not worth memory.
   #writing = Promise.resolve()
@@ -108,7 +109,7 @@ class HourlyTaskMetrics implements TaskMetrics {
       ...sums,
       duration_min_ms: Math.min(sums.duration_min_ms, sums.duration_max_ms),
     }))
-    this.#hours = new Map()
+    this.#hours = new Register()
     if (counted.length > 0) await addTaskHours(this.#options.database, counted)
     if (Date.now() - this.#cleanedAt < CLEAN_MS) return
     this.#cleanedAt = Date.now()
@@ -131,7 +132,7 @@ class HourlyTaskMetrics implements TaskMetrics {
   }
 
   async clear(): Promise<number> {
-    this.#hours = new Map()
+    this.#hours = new Register()
     await this.#writing
     return await deleteTaskHours(this.#options.database, 0)
   }

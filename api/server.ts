@@ -26,6 +26,7 @@ import { readListState } from '#core/catalog/list-state-query.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { Register } from '#core/foundation/register.ts'
 import { COVER_BYTES_MAX } from '#core/metadata/cover.ts'
 import { readFreshSetting } from '#core/settings/chosen-setting-store.ts'
 
@@ -82,7 +83,7 @@ class RestifyServer implements Server {
   readonly #addresses: ClientAddress
   readonly #cors: Cors
   readonly #guard: RequestGuard
-  readonly #routeOfName = new Map<string, Route<Services>>()
+  readonly #routeOfName = new Register<Route<Services>>()
   // Cancels handlers that still wait, when their response can no longer be sent.
   readonly #closing = new AbortController()
   // Event streams do not end by themselves.

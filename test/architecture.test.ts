@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { findCycles, findViolations, ORDER, readSources, SOURCE_FOLDERS, sourcePaths } from '#test/support/architecture.ts'
+import { findUnboundedKeys } from '#test/support/registers.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const TOP_LEVEL = new Set([
@@ -27,6 +28,16 @@ t.test('no files import one another in a ring', async (t) => {
     { path: 'core/catalog/b.ts', text: `import type { A } from './a.ts'` },
   ]
   t.same(findCycles(ring), [['core/catalog/a.ts', 'core/catalog/b.ts', 'core/catalog/a.ts']])
+})
+
+t.test('no cache and no register keeps keys as long as a client makes them', async (t) => {
+  t.same(readSources(root, sourcePaths(root)).flatMap(findUnboundedKeys), [])
+  const found = (text: string) => findUnboundedKeys({ path: 'core/catalog/book.ts', text }).length
+  t.equal(found('const known = new Map<string, number>()'), 1)
+  t.equal(found('class A {\n  readonly #known = new Set<string>()\n}'), 1)
+  t.equal(found('export function openA() {\n  const known = new Map<string, A>()\n  return {}\n}'), 1)
+  t.equal(found('function add(a: A) {\n  const all = of.get(a) ?? new Map<string, A>()\n}'), 1)
+  t.equal(found('function sum(a: A) {\n  const counts = new Map<string, number>()\n}\nconst b = new Map<number, B>()'), 0)
 })
 
 t.test('the top level stays as it is', async (t) => {

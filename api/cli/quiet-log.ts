@@ -1,6 +1,7 @@
 import { FULL_CODES, LOST_CODES } from '#api/http/errors.ts'
 import { describeFullDisk } from '#core/database/start-problem.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { Register } from '#core/foundation/register.ts'
 
 /** An outage (no database, no space) affects everything that runs; one line at this interval says as much as hundreds. */
 const REPEAT_MS = 30_000
@@ -78,7 +79,7 @@ export function addressOf(databaseUrl: string): string {
 
 /** Merges all messages of one outage into one line, at most every 30 s; the original errors are logged at debug. */
 export function quieten(log: Log, place: Place, now: () => number = Date.now): Log {
-  const reported = new Map<string, { at: number; unsaid: number }>()
+  const reported = new Register<{ at: number; unsaid: number }>()
   const at = (level: 'warn' | 'error') => (fields: object, message: string) => {
     const { err, error } = fields as { err?: unknown; error?: unknown }
     const outage = outageOf(err ?? error, message, place)

@@ -5,6 +5,7 @@ import { gzip } from 'node:zlib'
 import { DOCS_PAGE, DOCS_POLICY, DOCS_START } from '#api/docs/page.ts'
 import { etagOf } from '#api/http/conditional.ts'
 import type { StreamReply } from '#api/http/endpoint.ts'
+import { Register } from '#core/foundation/register.ts'
 
 const compress = promisify(gzip)
 
@@ -26,7 +27,7 @@ export const DOCS_FILES: readonly DocsFile[] = [
   { name: 'swagger-ui-bundle.js', mediaType: 'text/javascript; charset=utf-8', read: ofPackage('swagger-ui-bundle.js') },
 ]
 
-const replies = new Map<string, Promise<StreamReply>>()
+const replies = new Register<Promise<StreamReply>>()
 
 /** Returns a file ready to send. It is read and compressed at the first request and then cached; all of them have two megabytes. */
 export function findDocsFile(file: DocsFile): Promise<StreamReply> {

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import type { Caller } from '#core/account/caller.ts'
 import { permissionKey } from '#core/account/permission.ts'
 import type { ListState } from '#core/catalog/list-state-query.ts'
+import { BoundedCache } from '#core/foundation/bounded.ts'
+import { shortKey } from '#core/foundation/register.ts'
 
 /** A JSON answer, as it is sent again. */
 export interface KnownAnswer {
@@ -19,34 +20,41 @@ export interface KnownAnswer {
 interface Remembered extends KnownAnswer {
   catalog: string
   own: string
+  /** Null if it does not depend on them. */
+  averages: string | null
 }
 
 /** Some 500 pages of lists with their packed form: what a few apps ask for while nothing changes. */
 const BYTES_MAX = 24 * 1024 * 1024
 /** A larger answer would push out too many others. */
 const ANSWER_BYTES_MAX = 512 * 1024
-/** What an entry takes beside its bytes. */
-const ENTRY_BYTES = 500
+/** What an answer takes beside its bytes. */
+const ANSWER_BYTES = 300
 
 /**
  * Remembers answers that depend on nothing but the request, the caller and the state of the catalog, until that state changes. A repeated request then costs
  * one small statement, for the state.
  */
 export class AnswerMemory {
-  readonly #answers = new LRUCache<string, Remembered>({
-    maxSize: BYTES_MAX,
+  readonly #answers = new BoundedCache<Remembered>({
+    bytesMax: BYTES_MAX,
     // Text takes about a third of its size when it is packed.
-    sizeCalculation: ({ bytes }, key) => ENTRY_BYTES + key.length * 2 + Math.ceil(bytes.length * 1.4),
+    bytesOf: ({ bytes }) => ANSWER_BYTES + bytes.length * 1.4,
   })
 
-  find(key: string, { catalog, own }: ListState): KnownAnswer | null {
+  find(key: string, { catalog, own, averages }: ListState): KnownAnswer | null {
     const known = this.#answers.get(key)
-    return known !== undefined && known.catalog === catalog && known.own === own ? known : null
+    if (known === undefined || known.catalog !== catalog || known.own !== own) return null
+    return known.averages === null || known.averages === averages ? known : null
   }
 
-  /** @param state of the data, read before the answer was made */
-  keep(key: string, { catalog, own }: ListState, answer: KnownAnswer): void {
-    if (answer.bytes.length <= ANSWER_BYTES_MAX) this.#answers.set(key, Object.assign(answer, { catalog, own }))
+  /**
+   * @param state of the data, read before the answer was made
+   * @param withAverages whether the answer depends on averages
+   */
+  keep(key: string, { catalog, own, averages }: ListState, answer: KnownAnswer, withAverages: boolean): void {
+    if (answer.bytes.length > ANSWER_BYTES_MAX) return
+    this.#answers.set(key, Object.assign(answer, { catalog, own, averages: withAverages ? averages : null }))
   }
 }
 
@@ -56,7 +64,7 @@ export class AnswerMemory {
  */
 export function requestKey(caller: Caller, request: { path: string; rawQuery: string; body: unknown }): string {
   const body = request.body === undefined ? '' : JSON.stringify(request.body)
-  return `${caller.userId} ${permissionKey(caller.permissions)} ${request.path}?${request.rawQuery} ${body}`
+  return shortKey(`${caller.userId} ${permissionKey(caller.permissions)} ${request.path}?${request.rawQuery} ${body}`)
 }
 
 /** A strong ETag without quotes. @param version of the record itself, which an edit compares with If-Match */

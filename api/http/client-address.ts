@@ -1,12 +1,11 @@
 import { BlockList, isIPv4 } from 'node:net'
-import { LRUCache } from 'lru-cache'
 import { readAddress } from '#core/account/address.ts'
-import { bounded } from '#core/foundation/bounded.ts'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 
 /** More hops than any real chain of proxies has; the rest of a longer header is ignored. */
 const HOPS_MAX = 20
-/** How many socket addresses are cached with the result "proxy or not"; 100 bytes each. */
-const ADDRESSES_MAX = 1_000
+/** Some 1,000 addresses of sockets, with whether they are proxies. */
+const ADDRESSES_BYTES_MAX = 400 * 1024
 
 /** Finds the address of the client from the address of the socket and the X-Forwarded-For header. */
 export interface ClientAddress {
@@ -27,7 +26,7 @@ export function openClientAddress(trusted: readonly string[]): ClientAddress {
   const isProxy = (address: string) => proxies.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
 
   /** Cached, because every request calls this several times. */
-  const known = new LRUCache<string, boolean>(bounded(ADDRESSES_MAX))
+  const known = new BoundedCache<boolean>({ bytesMax: ADDRESSES_BYTES_MAX })
 
   return {
     isProxy(socketAddress) {

@@ -3,6 +3,7 @@ import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { addressGroup } from '#core/account/address.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { Register } from '#core/foundation/register.ts'
 
 /** A client sends its request as soon as it connects. Browsers that open connections in advance open new ones when these are closed. */
 const FIRST_BYTE_MS = 10_000
@@ -65,7 +66,7 @@ class WatchedConnections implements Connections {
   readonly #max: number
   // In the order in which they were opened.
   readonly #all = new Map<Socket, Connection>()
-  readonly #ofGroup = new Map<string, Set<Socket>>()
+  readonly #ofGroup = new Register<Set<Socket>>()
 
   constructor(http: Server, options: ConnectionsOptions) {
     this.#options = options

@@ -13,7 +13,7 @@ import { appendVary, sendNothing } from '#api/http/response.ts'
 import { parameterReader } from '#api/http/route-path.ts'
 import { sendStream } from '#api/http/send.ts'
 import type { Caller } from '#core/account/caller.ts'
-import type { ListState } from '#core/catalog/list-state-query.ts'
+import { type ListState, readsAverages } from '#core/catalog/list-state-query.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
 import { bufferOf } from '#core/foundation/byte-view.ts'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
@@ -174,7 +174,7 @@ class RouteHandler<Services> {
     }
     call.listState = state
     const answer = await this.#answerAnew({ exchange, call, input })
-    if (answer !== null && !call.isOfThisTime) memory.keep(key, state, answer)
+    if (answer !== null && !call.isOfThisTime) memory.keep(key, state, answer, readsAverages())
   }
 
   async #answerAnew(asked: Asked<Services>): Promise<KnownAnswer | null> {

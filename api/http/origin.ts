@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { LRUCache } from 'lru-cache'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 
 /** A valid host; other text could change which path the router sees. */
 export const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/
@@ -23,8 +23,8 @@ export function originOf(request: Pick<IncomingMessage, 'headers'>, known: { isP
 }
 
 /** Clients use a few names of a server, and parsing one costs as much as finding a route. */
-const ORIGINS_MAX = 100
-const origins = new LRUCache<string, { origin: string | null }>({ max: ORIGINS_MAX })
+const ORIGINS_BYTES_MAX = 64 * 1024
+const origins = new BoundedCache<{ origin: string | null }>({ bytesMax: ORIGINS_BYTES_MAX })
 
 function readOrigin(text: string): string | null {
   const known = origins.get(text)

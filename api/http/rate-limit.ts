@@ -1,10 +1,9 @@
-import { LRUCache } from 'lru-cache'
-import { bounded } from '#core/foundation/bounded.ts'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 import { TokenBucket } from '#core/foundation/token-bucket.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
-/** About 10 MB when full. Counting cannot stop a client with more addresses than this. */
-const BUCKETS_MAX = 50_000
+/** Some 45,000 clients. Counting cannot stop one with more addresses than this. */
+const BUCKETS_BYTES_MAX = 20 * 1024 * 1024
 
 /**
  * Who a request counts for: an authenticated user, or a group of client addresses. `guessing` counts requests of such a group with wrong
@@ -37,15 +36,16 @@ export interface RateLimiter {
 
 /** @param now seconds of a monotonic clock */
 export function openRateLimiter(rates: Settings['rateLimit'], now: () => number = () => performance.now() / 1000): RateLimiter {
-  const buckets = new LRUCache<string, TokenBucket>(bounded(BUCKETS_MAX))
+  const buckets = new BoundedCache<TokenBucket>({ bytesMax: BUCKETS_BYTES_MAX })
 
   function look(client: Client, take: boolean): Allowance {
     const pace = rates[client.kind === 'guessing' ? 'anonymous' : client.kind]
     const key = `${client.kind} ${client.id}`
-    const bucket = buckets.get(key) ?? new TokenBucket(pace, now())
+    const known = buckets.get(key)
+    const bucket = known ?? new TokenBucket(pace, now())
     bucket.refill(pace, now())
     const allowed = take ? bucket.take() : bucket.whole >= 1
-    if (take) buckets.set(key, bucket)
+    if (take && known === undefined) buckets.set(key, bucket)
     const remaining = bucket.whole
     return {
       allowed,

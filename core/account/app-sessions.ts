@@ -1,9 +1,8 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { Knex } from 'knex'
-import { LRUCache } from 'lru-cache'
 import { type AppSessionProof, findAppSession, openAppSession } from '#core/account/app-session-store.ts'
 import { openFreshCache } from '#core/database/fresh-cache.ts'
-import { bounded } from '#core/foundation/bounded.ts'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 
 /** People open a reading app every few days; until then its session lasts without a password. */
 const SESSION_MS = 7 * 86_400_000
@@ -11,8 +10,8 @@ const SESSION_MS = 7 * 86_400_000
 const SESSIONS_MAX = 50
 /** How long another process may still accept a session that was ended in this one. */
 const FRESH_MS = 5_000
-/** More apps than are ever signed in at the same time. */
-const REMEMBERED_MAX = 10_000
+/** Some 5,000 apps: more than are ever signed in at the same time. */
+const REMEMBERED_BYTES_MAX = 10 * 1024 * 1024
 /** The id of the session in 22 letters, and a signature that only this server can make. */
 const TOKEN = /^[\w-]{22}\.[\w-]{43}$/
 
@@ -49,9 +48,9 @@ export function openAppSessions(options: { database: Knex; key: Uint8Array; reme
   const { database, rememberedDays } = options
   const key = Buffer.from(hkdfSync('sha256', options.key, '', 'carrel app sessions', 32))
   const sign = (name: string) => createHmac('sha256', key).update(name).digest('base64url')
-  const begun = new LRUCache<string, { userId: string; running: Promise<AppSession | null> }>(bounded(REMEMBERED_MAX))
+  const begun = new BoundedCache<{ userId: string; running: Promise<AppSession | null> }>({ bytesMax: REMEMBERED_BYTES_MAX })
   const known = openFreshCache<AppSessionProof>({
-    max: REMEMBERED_MAX,
+    bytesMax: REMEMBERED_BYTES_MAX,
     freshMs: FRESH_MS,
     load: (sessionId) => findAppSession(database, sessionId),
   })
@@ -93,7 +92,7 @@ export function openAppSessions(options: { database: Knex; key: Uint8Array; reme
     },
 
     forget(userId) {
-      for (const [id, one] of begun) if (userId === undefined || one.userId === userId) begun.delete(id)
+      begun.forget((one) => userId === undefined || one.userId === userId)
       known.forget(({ user }) => userId === undefined || user.id === userId)
     },
   }

@@ -1,6 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Knex } from 'knex'
-import { LRUCache } from 'lru-cache'
 import { type ApiKey, findKeyPrefix, isApiKey } from '#core/account/api-key.ts'
 import { type ApiKeyProof, findApiKeyByPrefix, recordApiKeyUses } from '#core/account/api-key-store.ts'
 import type { AppSession, AppSessions, SessionCredential } from '#core/account/app-sessions.ts'
@@ -15,12 +14,13 @@ import { permissionsOf, type User } from '#core/account/user.ts'
 import { findLogin, findUserByLogin } from '#core/account/user-store.ts'
 import { openFreshCache } from '#core/database/fresh-cache.ts'
 import { openSingleFlight } from '#core/database/single-flight.ts'
-import { bounded } from '#core/foundation/bounded.ts'
+import { BoundedCache } from '#core/foundation/bounded.ts'
+import { Register } from '#core/foundation/register.ts'
 
 /** How long another process may still accept a revoked credential. In this process a revocation counts at once. */
 const FRESH_MS = 5_000
-/** More people than are ever signed in at the same time; an entry takes about a kilobyte. */
-const REMEMBERED_MAX = 10_000
+/** Some 5,000 people: more than are ever signed in at the same time. */
+const REMEMBERED_BYTES_MAX = 10 * 1024 * 1024
 /** Keys whose use waits to be written; further ones are not recorded, which only makes "last used" less exact. */
 const USES_MAX = 10_000
 
@@ -77,11 +77,11 @@ class CachedAuthenticator implements Authenticator {
   readonly #keys
   // E-readers send name and password with every request, and checking one costs 20 ms of a core: verified ones are cached
   // under a keyed hash whose key is lost with the process.
-  readonly #basics = new LRUCache<string, BasicProof & { freshUntil: number }>(bounded(REMEMBERED_MAX))
+  readonly #basics = new BoundedCache<BasicProof & { freshUntil: number }>({ bytesMax: REMEMBERED_BYTES_MAX })
   readonly #basicKey = randomBytes(32)
   // Survives `forget`: after a sign-out the key is still one that was valid, and a revoked key is still looked up.
-  readonly #goodKeys = new LRUCache<string, true>(bounded(REMEMBERED_MAX))
-  #uses = new Map<string, Date>()
+  readonly #goodKeys = new BoundedCache<true>({ bytesMax: REMEMBERED_BYTES_MAX })
+  #uses = new Register<Date>()
   #generation = 0
   // Of many concurrent requests with the same name and password, only one pays for the check.
   readonly #checks = openSingleFlight()
@@ -90,7 +90,7 @@ class CachedAuthenticator implements Authenticator {
     this.#options = options
     // Permissions are computed here, because every request needs them.
     this.#sessions = openFreshCache<{ user: User; permissions: ReadonlySet<Permission> }>({
-      max: REMEMBERED_MAX,
+      bytesMax: REMEMBERED_BYTES_MAX,
       freshMs: FRESH_MS,
       load: async (key) => {
         const [sessionId = '', userId = ''] = key.split(' ')
@@ -99,7 +99,7 @@ class CachedAuthenticator implements Authenticator {
       },
     })
     this.#keys = openFreshCache<ApiKeyProof & { permissions: ReadonlySet<Permission> }>({
-      max: REMEMBERED_MAX,
+      bytesMax: REMEMBERED_BYTES_MAX,
       freshMs: FRESH_MS,
       load: async (keyPrefix) => {
         const proof = await findApiKeyByPrefix(options.database, keyPrefix)
@@ -251,13 +251,13 @@ class CachedAuthenticator implements Authenticator {
     const isMeant = (user: User) => userId === undefined || user.id === userId
     this.#sessions.forget(({ user }) => isMeant(user))
     this.#keys.forget(({ user }) => isMeant(user))
-    for (const [id, { user }] of this.#basics) if (isMeant(user)) this.#basics.delete(id)
+    this.#basics.forget(({ user }) => isMeant(user))
     this.#options.appSessions.forget(userId)
   }
 
   async recordUses(): Promise<void> {
     const batch = this.#uses
-    this.#uses = new Map()
+    this.#uses = new Register()
     await recordApiKeyUses(this.#options.database, batch)
   }
 }

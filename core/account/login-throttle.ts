@@ -1,7 +1,6 @@
-import { LRUCache } from 'lru-cache'
 import { addressGroup } from '#core/account/address.ts'
 import type { KnownParts } from '#core/account/known-devices.ts'
-import { bounded } from '#core/foundation/bounded.ts'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
 /** One account from one place. Nobody mistypes more often in a row; after that, each further failure doubles the pause. */
@@ -15,8 +14,8 @@ const ADDRESS = { freeFailures: 20, pauseSecondsMax: 900 }
 const TOTAL = { failures: 60, refillMs: 60_000 }
 /** Failures expire after this time; longer than the longest pause. */
 const MEMORY_MS = 30 * 60_000
-/** Some megabytes at most; a flood of names evicts the oldest first. */
-const ENTRIES_MAX = 20_000
+/** Of each kind, some 20,000 entries; a flood of names evicts the oldest first. */
+const BYTES_MAX = 10 * 1024 * 1024
 
 interface Entry {
   failures: number
@@ -71,14 +70,14 @@ interface Counter {
 
 /** The failures of one account from one place, or of one address. */
 class FailureCount implements Counter {
-  readonly #entries: LRUCache<string, Entry>
+  readonly #entries: BoundedCache<Entry>
   readonly #key: string
   readonly #limit: typeof PLACE
   readonly #entry: Entry
   readonly #forgives: boolean
   readonly #now: () => number
 
-  constructor(entries: LRUCache<string, Entry>, key: string, options: { limit: typeof PLACE; forgives: boolean; now: () => number }) {
+  constructor(entries: BoundedCache<Entry>, key: string, options: { limit: typeof PLACE; forgives: boolean; now: () => number }) {
     this.#entries = entries
     this.#key = key
     this.#limit = options.limit
@@ -118,12 +117,12 @@ class FailureCount implements Counter {
 
 /** The failures that one account has left for all unknown places together. */
 class AccountAllowance implements Counter {
-  readonly #entries: LRUCache<string, Allowance>
+  readonly #entries: BoundedCache<Allowance>
   readonly #account: string
   readonly #entry: Allowance
   readonly #now: () => number
 
-  constructor(entries: LRUCache<string, Allowance>, account: string, now: () => number) {
+  constructor(entries: BoundedCache<Allowance>, account: string, now: () => number) {
     this.#entries = entries
     this.#account = account
     this.#now = now
@@ -167,10 +166,10 @@ export function openLoginThrottle(now: () => number = () => performance.now()): 
 
 class MemoryLoginThrottle implements LoginThrottle {
   readonly #now: () => number
-  readonly #places = new LRUCache<string, Entry>({ ...bounded(ENTRIES_MAX), ttl: MEMORY_MS })
-  readonly #addresses = new LRUCache<string, Entry>({ ...bounded(ENTRIES_MAX), ttl: MEMORY_MS })
+  readonly #places = new BoundedCache<Entry>({ bytesMax: BYTES_MAX, ttl: MEMORY_MS })
+  readonly #addresses = new BoundedCache<Entry>({ bytesMax: BYTES_MAX, ttl: MEMORY_MS })
   // Full again after an hour, so entries live longer than that.
-  readonly #totals = new LRUCache<string, Allowance>({ ...bounded(ENTRIES_MAX), ttl: 2 * TOTAL.failures * TOTAL.refillMs })
+  readonly #totals = new BoundedCache<Allowance>({ bytesMax: BYTES_MAX, ttl: 2 * TOTAL.failures * TOTAL.refillMs })
 
   constructor(now: () => number) {
     this.#now = now

@@ -1,13 +1,12 @@
-import { LRUCache } from 'lru-cache'
 import { addressGroup } from '#core/account/address.ts'
-import { bounded } from '#core/foundation/bounded.ts'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
 /** Behind one address there may be a family, a school or an office; each person registers once. */
 const REGISTRATIONS_MAX = 20
 const WINDOW_MS = 3_600_000
-/** Some hundred bytes each. */
-const ENTRIES_MAX = 10_000
+/** Some 10,000 addresses. */
+const BYTES_MAX = 6 * 1024 * 1024
 
 /** Limits how many accounts people create from one address. */
 interface RegistrationLimit {
@@ -17,7 +16,7 @@ interface RegistrationLimit {
 
 /** @param now milliseconds of a monotonic clock */
 export function openRegistrationLimit(now: () => number = () => performance.now()): RegistrationLimit {
-  const attempts = new LRUCache<string, number[]>({ ...bounded(ENTRIES_MAX), ttl: WINDOW_MS })
+  const attempts = new BoundedCache<number[]>({ bytesMax: BYTES_MAX, ttl: WINDOW_MS })
   return {
     count(address) {
       const key = addressGroup(address)

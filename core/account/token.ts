@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { errors, jwtVerify, SignJWT } from 'jose'
-import { LRUCache } from 'lru-cache'
 import type { Role } from '#core/account/permission.ts'
-import { bounded } from '#core/foundation/bounded.ts'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 import { isUuid } from '#core/foundation/schema.ts'
 
 /** HS256 needs a key at least as long as its output (RFC 7518, 3.2). */
 const KEY_BYTES_MIN = 32
-/** A client sends one token with every page request; checking its signature goes through the thread pool each time. About 5 MB when full. */
-const REMEMBERED_MAX = 10_000
+/** A client sends one token with every page request; checking its signature goes through the thread pool each time. Some 7,000 tokens. */
+const REMEMBERED_BYTES_MAX = 5 * 1024 * 1024
 
 /** The content of an access token: its user and its session. */
 interface TokenClaims {
@@ -31,7 +30,7 @@ export function openTokens({ key, lifetimeSeconds }: { key: Uint8Array; lifetime
     )
   }
   // The content of a token never changes: once verified, it is valid until it expires. Other code checks whether its session still exists.
-  const verified = new LRUCache<string, TokenClaims & { endsAt: number }>(bounded(REMEMBERED_MAX))
+  const verified = new BoundedCache<TokenClaims & { endsAt: number }>({ bytesMax: REMEMBERED_BYTES_MAX })
   return {
     sign({ userId, sessionId, role }) {
       const now = Math.floor(Date.now() / 1000)

@@ -9,8 +9,8 @@ import { refuse } from '#core/foundation/errors.ts'
  * as much as half the reading of a page; a permission that another process revokes still counts within a fifth of a second.
  */
 const FRESH_MS = 200
-/** More pairs of user and book than are read in a fifth of a second; an entry takes about half a kilobyte. */
-const REMEMBERED_MAX = 10_000
+/** More pairs of user and book than are read in a fifth of a second: some 5,000. */
+const REMEMBERED_BYTES_MAX = 8 * 1024 * 1024
 
 /** Finds books, with permissions cached for a moment. */
 interface BookLookup {
@@ -25,7 +25,7 @@ interface BookLookup {
 /** @param options.freshMs how long a result is cached; 200 by default */
 export function openBookLookup(database: Knex, options: { freshMs?: number | undefined } = {}): BookLookup {
   const books = openFreshCache<ReadableBook>({
-    max: REMEMBERED_MAX,
+    bytesMax: REMEMBERED_BYTES_MAX,
     freshMs: options.freshMs ?? FRESH_MS,
     // A client that waits for an analysis must not wait longer than it takes.
     keep: (book) => book.state === 'analyzed',

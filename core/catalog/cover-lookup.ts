@@ -9,8 +9,8 @@ import { type FreshCache, openFreshCache } from '#core/database/fresh-cache.ts'
  * a new one of a book without any, is seen at once.
  */
 const FRESH_MS = 200
-/** More pairs of user and record than are seen in a fifth of a second; an entry takes about half a kilobyte. */
-const REMEMBERED_MAX = 10_000
+/** More pairs of user and record than are seen in a fifth of a second: some 5,000. */
+const REMEMBERED_BYTES_MAX = 8 * 1024 * 1024
 
 interface CoverLookup {
   /** The book or series if the caller may see it, else null. */
@@ -57,7 +57,7 @@ function openRecords<T extends object>(
   hasCover: (record: T) => boolean,
 ): FreshCache<T> {
   return openFreshCache<T>({
-    max: REMEMBERED_MAX,
+    bytesMax: REMEMBERED_BYTES_MAX,
     freshMs: FRESH_MS,
     keep: hasCover,
     load: async (key) => {

@@ -2,6 +2,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { seesWholePaths, visibleFilePathSql } from '#core/account/path-view.ts'
 import type { Permission } from '#core/account/permission.ts'
 import { type Condition, type FilterField, type Operand, readCondition } from '#core/catalog/condition.ts'
+import { noteAverages } from '#core/catalog/list-state-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { BOOK_TYPES } from '#core/metadata/book-metadata.ts'
 import { nameKey, nameKeyPart } from '#core/metadata/name.ts'
@@ -17,6 +18,8 @@ export interface Fragment {
 export interface CompiledCondition extends Fragment {
   /** The same for finding all matches at once, if it should be written differently. */
   whole?: Fragment
+  /** Whether it asks about averages of ratings. */
+  asksAboutAverages?: true
 }
 
 /** Rows that belong to a record: of those in `from` the ones whose column `by` is the column `of` of the record. */
@@ -30,6 +33,8 @@ interface Rows {
 type Column = FilterField & {
   /** The permission that a caller needs to use the field. */
   needs?: Permission
+  /** Of ratings of all users. */
+  isAverage?: true
 } /** `visibleExpression` replaces the expression for callers who may not see its value: a comparison would reveal it. */ & (
     | { expression: string; visibleExpression?: string; callerBinding?: true }
     /** Rows that belong to the record, and their value to compare. `key`: it is a normalized name, or a person with a role. */
@@ -100,7 +105,11 @@ const SERIES: Record<string, Column> = {
     expression: '(SELECT r.rating FROM series_user_ratings r WHERE r.series_id = series.id AND r.user_id = ?)',
     callerBinding: true,
   },
-  communityRating: { family: 'number', expression: '(SELECT avg(r.rating) FROM series_user_ratings r WHERE r.series_id = series.id)' },
+  communityRating: {
+    family: 'number',
+    expression: '(SELECT avg(r.rating) FROM series_user_ratings r WHERE r.series_id = series.id)',
+    isAverage: true,
+  },
   dateAdded: { family: 'date', expression: 'series.created_at' },
   updatedAt: { family: 'date', expression: 'series.updated_at' },
   readStatus: { family: 'word', words: READ_STATUS, test: seriesReadStatus, needsCaller: true, needs: 'progress-read' },
@@ -189,12 +198,16 @@ export function compileFilter(given: unknown, target: keyof typeof COLUMNS, call
   const condition = readCondition(given, fields)
   const compiler = new Compiler(columns, caller)
   const whole = compiler.drive(condition)
-  return whole === null ? compiler.compile(condition) : { ...compiler.compile(condition), whole }
+  const compiled: CompiledCondition = { ...compiler.compile(condition), ...(whole && { whole }) }
+  if (!compiler.asksAboutAverages) return compiled
+  noteAverages()
+  return { ...compiled, asksAboutAverages: true }
 }
 
 class Compiler {
   readonly #columns: Record<string, Column>
   readonly #caller: Caller
+  asksAboutAverages = false
 
   constructor(columns: Record<string, Column>, caller: Caller) {
     this.#columns = columns
@@ -236,6 +249,7 @@ class Compiler {
   #columnOf(field: string): Column {
     const column = this.#columns[field] as Column
     const { needs } = column
+    if (column.isAverage) this.asksAboutAverages = true
     if (needs !== undefined && !this.#caller.permissions.has(needs))
       refuse('forbidden', `Filtering by ${field} requires the permission ${needs}.`, { details: { permission: needs } })
     return column

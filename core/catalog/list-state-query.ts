@@ -4,6 +4,7 @@ import { NO_USER } from '#core/account/visibility.ts'
 import { addUpKeptNumbers } from '#core/database/kept-number-store.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
+import { currentScope } from '#core/database/statement-scope.ts'
 
 /** What lists of a caller depend on, all of one moment. See migrations/baseline/numbers.ts. */
 export interface ListState {
@@ -11,6 +12,8 @@ export interface ListState {
   catalog: string
   /** How often what belongs to the caller was changed: progress, wanted series and ratings. */
   own: string
+  /** How often ratings of any user were changed, on which averages depend. */
+  averages: string
   /** The caller's grants in one text, equal for callers who see the same series; empty for those who see all, `NO_USER` for those who are not active users. */
   grants: string
 }
@@ -24,11 +27,13 @@ export const keptSum = (where: string): string =>
 
 /** SQL of the versions in {@link ListState}. The own version has the id of the user as its binding, twice. */
 export const CATALOG_VERSION = keptSum(`kind = 'catalog'`)
+export const AVERAGES_VERSION = keptSum(`kind = 'averages'`)
 export const OWN_VERSION = keptSum(`kind = 'user' AND key = ?`)
 
 /** Its binding is the ids of the users. */
 const STATES = `
   SELECT asked.id, ${CATALOG_VERSION}::text AS catalog, ${keptSum(`kind = 'user' AND key = asked.id`)}::text AS own,
+    ${AVERAGES_VERSION}::text AS averages,
     (SELECT count(*) FROM (SELECT FROM kept_number_changes LIMIT ${DIFFERENCES_MAX + 1}) AS seen)::int AS differences,
     CASE WHEN users.id IS NULL THEN '${NO_USER}' ELSE
       coalesce((SELECT string_agg(access_mode || sharing_tag_id, ',' ORDER BY access_mode, sharing_tag_id)
@@ -39,6 +44,7 @@ interface StateRow {
   id: string
   catalog: string
   own: string
+  averages: string
   differences: number
   grants: string
 }
@@ -48,25 +54,36 @@ export async function readListState(database: Knex, { userId }: Pick<Caller, 'us
     const { rows } = (await prepared(database.raw(STATES, [ids]))) as { rows: StateRow[] }
     return rows
   })
-  const { catalog, own, differences, grants } = row as StateRow
+  const { catalog, own, averages, differences, grants } = row as StateRow
   if (differences > DIFFERENCES_MAX) addUpSoon(database)
-  return { catalog, own, grants }
+  return { catalog, own, averages, grants }
 }
 
 /**
  * The key of the places of a list in one order; undefined for an order that changes by itself.
  * @param list.total of the filter and the state of the data
  * @param list.isOwn whether the order is by what belongs to the caller
+ * @param list.isAverage whether the order is by averages of ratings
  */
 export function orderKey(
   caller: Caller,
   state: ListState,
-  { total, sort, isOwn }: { total: string; sort: { field: string; direction: string }; isOwn: boolean },
+  list: { total: string; sort: { field: string; direction: string }; isOwn: boolean; isAverage?: boolean },
 ): string | undefined {
+  const { total, sort, isOwn, isAverage = false } = list
   if (sort.field === 'shuffled') return undefined
   const own = isOwn ? [state.own, caller.userId, progressUserId(caller)] : []
-  return JSON.stringify([sort.field, sort.direction, ...own, total])
+  return JSON.stringify([sort.field, sort.direction, ...own, ...(isAverage ? [state.averages] : []), total])
 }
+
+/** Says that the current request depends on averages: code that reads them calls it, so that an answer is remembered until they change. */
+export function noteAverages(): void {
+  const scope = currentScope()?.scope
+  if (scope) scope.readsAverages = true
+}
+
+/** Whether the current request depends on averages. */
+export const readsAverages = (): boolean => currentScope()?.scope.readsAverages === true
 
 const adding = new WeakSet<Knex>()
 

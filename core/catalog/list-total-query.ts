@@ -1,15 +1,15 @@
 import type { Knex } from 'knex'
-import { LRUCache } from 'lru-cache'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
-import type { Fragment } from '#core/catalog/filter-query.ts'
-import { CATALOG_VERSION, type ListState, OWN_VERSION } from '#core/catalog/list-state-query.ts'
+import type { CompiledCondition } from '#core/catalog/filter-query.ts'
+import { AVERAGES_VERSION, CATALOG_VERSION, type ListState, OWN_VERSION } from '#core/catalog/list-state-query.ts'
 import { openSingleFlight } from '#core/database/single-flight.ts'
 import { currentScope } from '#core/database/statement-scope.ts'
-import { bounded } from '#core/foundation/bounded.ts'
+import { BoundedCache } from '#core/foundation/bounded.ts'
+import { shortKey } from '#core/foundation/register.ts'
 
 interface Counted {
-  catalog: string
-  own: string
+  /** The versions on which it depends, in one text. */
+  versions: string
   total: number
 }
 
@@ -18,7 +18,7 @@ interface FilteredList {
   of: 'books' | 'series'
   /** What its filter consists of, without the condition. */
   filter: Readonly<Record<string, unknown>>
-  condition?: Fragment | undefined
+  condition?: CompiledCondition | undefined
   /** Whether the filter asks about what belongs to the caller: progress, wanted series, ratings. The condition tells by itself. */
   asksAboutCaller: boolean
   /** The total as an expression, see {@link countOf} and core/catalog/kept-total-query.ts. */
@@ -44,12 +44,12 @@ export interface ListTotal {
   counted<Row extends { total: string | number }>(others: string, select: (versions: Knex.Raw) => Knex.Raw): Promise<Row>
 }
 
-/** Some 300 bytes each, with the condition: 3 MB. */
-const REMEMBERED_MAX = 10_000
+/** Some 5,000 lists, whatever their conditions. */
+const REMEMBERED_BYTES_MAX = 3 * 1024 * 1024
 
 class Totals {
-  readonly #remembered = new LRUCache<string, Counted>(bounded(REMEMBERED_MAX))
-  readonly #counting = openSingleFlight()
+  readonly #remembered = new BoundedCache<Counted>({ bytesMax: REMEMBERED_BYTES_MAX })
+  readonly #counting = openSingleFlight({ mayRepeat: true })
   readonly #database: Knex
 
   constructor(database: Knex) {
@@ -58,21 +58,33 @@ class Totals {
 
   of(caller: Caller, state: ListState, list: FilteredList): ListTotal {
     const isOwn = list.asksAboutCaller || (list.condition?.bindings.includes(caller.userId) ?? false)
-    const key = JSON.stringify([
-      list.of,
-      state.grants,
-      list.filter,
-      list.condition && [list.condition.sql, list.condition.bindings],
-      ...(isOwn ? [caller.userId, progressUserId(caller)] : []),
-    ])
+    // A condition may have a megabyte, and what waits or is remembered has this key in its own.
+    const key = shortKey(
+      JSON.stringify([
+        list.of,
+        state.grants,
+        list.filter,
+        list.condition && [list.condition.sql, list.condition.bindings],
+        ...(isOwn ? [caller.userId, progressUserId(caller)] : []),
+      ]),
+    )
     // A request after a change must not get a count from before it.
-    const moment = `${[state.catalog, ...(isOwn ? [state.own] : [])].join()} ${key}`
+    const versionsOf = ({ catalog, own, averages }: Versions) =>
+      [catalog, isOwn && own, list.condition?.asksAboutAverages && averages].filter(Boolean).join()
+    const versions = versionsOf(state)
+    const moment = `${versions} ${key}`
     const find = () => {
       const known = this.#remembered.get(key)
-      return known?.catalog === state.catalog && (!isOwn || known.own === state.own) ? known.total : null
+      return known?.versions === versions ? known.total : null
     }
     const counted = (others: string, select: (versions: Knex.Raw) => Knex.Raw) =>
-      this.#counting.join(`${moment} ${others}`, currentScope()?.scope.signal(), () => this.#counted(caller, key, select))
+      this.#counting.join(`${moment} ${others}`, currentScope()?.scope.signal(), async () => {
+        // The versions are of the very moment of the count.
+        const { rows } = await select(this.#database.raw(VERSIONS, [caller.userId, caller.userId]))
+        const [row] = rows as [Versions & { total: string | number }]
+        this.#remembered.set(key, { versions: versionsOf(row), total: Number(row.total) })
+        return row
+      })
     return {
       get known() {
         return find()
@@ -83,17 +95,11 @@ class Totals {
         find() ?? Number((await counted('', (versions) => this.#database.raw('SELECT ?, ? AS total', [versions, list.total]))).total),
     }
   }
-
-  /** The versions are of the very moment of the count. */
-  async #counted(caller: Caller, key: string, select: (versions: Knex.Raw) => Knex.Raw): Promise<{ total: string | number }> {
-    const { rows } = await select(this.#database.raw(VERSIONS, [caller.userId, caller.userId]))
-    const [row] = rows as [{ catalog: string; own: string; total: string | number }]
-    this.#remembered.set(key, { catalog: row.catalog, own: row.own, total: Number(row.total) })
-    return row
-  }
 }
 
-const VERSIONS = `${CATALOG_VERSION}::text AS catalog, ${OWN_VERSION}::text AS own`
+type Versions = Pick<ListState, 'catalog' | 'own' | 'averages'>
+
+const VERSIONS = `${CATALOG_VERSION}::text AS catalog, ${OWN_VERSION}::text AS own, ${AVERAGES_VERSION}::text AS averages`
 
 const totals = new WeakMap<Knex, Totals>()
 

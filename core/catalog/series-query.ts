@@ -10,7 +10,15 @@ import { found, rankedOrder } from '#core/catalog/search-query.ts'
 import { type Series, seriesFolder } from '#core/catalog/series.ts'
 import { numbersOf, readingOf } from '#core/catalog/series-numbers-query.ts'
 import { computeSeriesNumbers, computeSoon } from '#core/catalog/series-numbers-store.ts'
-import { DEFAULT_SORT, isOwnOrder, orderOfSeries, type SeriesSort, termsOfSeries, usesNumbers } from '#core/catalog/series-sort-query.ts'
+import {
+  DEFAULT_SORT,
+  isAverageOrder,
+  isOwnOrder,
+  orderOfSeries,
+  type SeriesSort,
+  termsOfSeries,
+  usesNumbers,
+} from '#core/catalog/series-sort-query.ts'
 import { type IdList, type IdPage, pageOfRows } from '#core/database/id-page-query.ts'
 import type { ListPart } from '#core/database/list-order.ts'
 import { type FoundPage, idsOfPage, pageOfMatches } from '#core/database/match-page-query.ts'
@@ -121,7 +129,7 @@ async function findPage(database: Knex, caller: Caller, list: SeriesList): Promi
   const total = totalOfSeries(database, caller, state, filter)
   const sort = list.sort ?? DEFAULT_SORT
   if (usesNumbers(sort)) await computeSeriesNumbers(database)
-  const key = orderKey(caller, state, { total: total.key, sort, isOwn: isOwnOrder(sort) })
+  const key = orderKey(caller, state, { total: total.key, sort, isOwn: isOwnOrder(sort), isAverage: isAverageOrder(sort) })
   const matching = selectMatching(database, caller, state, filter)
   const order = orderOfSeries(caller, sort)
   if (condition && !search && key !== undefined) {

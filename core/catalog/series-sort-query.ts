@@ -1,4 +1,5 @@
 import { type Caller, progressUserId } from '#core/account/caller.ts'
+import { noteAverages } from '#core/catalog/list-state-query.ts'
 import { type ListPart, type Order, shuffled, type Terms } from '#core/database/list-order.ts'
 import { readSort, type Sort } from '#core/foundation/sort.ts'
 
@@ -59,6 +60,9 @@ export const usesNumbers = ({ field }: SeriesSort): boolean => ['series_numbers'
 /** Whether the order is by what belongs to the caller. */
 export const isOwnOrder = ({ field }: SeriesSort): boolean => JOINED[field]?.of !== undefined
 
+/** Whether the order is by averages of ratings of all users. */
+export const isAverageOrder = ({ field }: SeriesSort): boolean => field === 'community'
+
 const userOf = (caller: Caller, { of }: Joined): string[] =>
   of === undefined ? [] : [(of === 'progress' ? progressUserId(caller) : caller.userId) as string]
 
@@ -66,6 +70,7 @@ const turnOf = ({ direction }: SeriesSort) => (direction === 'asc' ? 'ASC' : 'DE
 
 /** The terms of an ORDER BY, for any query of series. */
 export function termsOfSeries(caller: Caller, sort: SeriesSort): Terms {
+  if (isAverageOrder(sort)) noteAverages()
   const turn = turnOf(sort)
   const joined = JOINED[sort.field]
   if (joined === undefined) return { terms: [`${COLUMNS[sort.field] ?? 'series.id'} ${turn}`, `series.id ${turn}`] }
@@ -77,6 +82,7 @@ export function termsOfSeries(caller: Caller, sort: SeriesSort): Terms {
 /** The order of a list of series. */
 export function orderOfSeries(caller: Caller, sort: SeriesSort): Order | ((total: number) => Order) {
   if (sort.field === 'shuffled') return shuffled('series', 'series.id')
+  if (isAverageOrder(sort)) noteAverages()
   const direction = turnOf(sort)
   const column = COLUMNS[sort.field]
   if (column !== undefined) return [{ keys: [{ terms: [column, 'series.id'], direction }], from: { sql: 'series' } }]

@@ -1,6 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import { openSingleFlight } from '#core/database/single-flight.ts'
-import { bounded } from '#core/foundation/bounded.ts'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 
 /** Caches loaded values for a short time; one load at a time per key. */
 export interface FreshCache<T extends object> {
@@ -12,19 +11,19 @@ export interface FreshCache<T extends object> {
 }
 
 /**
- * @param options.max entries; the least recently used are evicted first
+ * @param options.bytesMax of what is kept; the least recently used are evicted first
  * @param options.freshMs how long an entry is used without loading it again
  * @param options.keep whether a value may be cached; by default every value
  * @param options.load returns null when there is nothing; that is not cached, so that a flood of unknown keys evicts nothing
  */
 export function openFreshCache<T extends object>(options: {
-  max: number
+  bytesMax: number
   freshMs: number
   keep?: (value: T) => boolean
   load: (key: string) => Promise<T | null>
 }): FreshCache<T> {
-  const entries = new LRUCache<string, { value: T; freshUntil: number }>(bounded(options.max))
-  const loads = openSingleFlight()
+  const entries = new BoundedCache<{ value: T; freshUntil: number }>({ bytesMax: options.bytesMax })
+  const loads = openSingleFlight({ mayRepeat: true })
   // A load that began before `clear` or `forget` may return the old state: it is not cached.
   let generation = 0
 
@@ -52,7 +51,7 @@ export function openFreshCache<T extends object>(options: {
     forget(isMeant) {
       generation++
       loads.forget()
-      for (const [key, { value }] of entries) if (isMeant(value)) entries.delete(key)
+      entries.forget(({ value }) => isMeant(value))
     },
   }
 }

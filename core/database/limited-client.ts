@@ -15,6 +15,7 @@ class ScopeWaits {
   /** Without a place, the connection was released; another one is acquired when there is a place. */
   async runAgain(scope: LiveScope, run: () => Promise<unknown>): Promise<unknown> {
     const { limits, places } = this.#limiter
+    scope.onWait?.()
     const begun = performance.now()
     const release = await places.take(scope.owner, limits.waitMs - scope.waitedMs)
     scope.waitedMs += performance.now() - begun
@@ -26,10 +27,13 @@ class ScopeWaits {
     }
   }
 
-  async acquireShare(scope: LiveScope, acquire: (waitMs: number) => Promise<object>): Promise<object> {
+  /** @param isFull whether all connections are in use */
+  async acquireShare(scope: LiveScope, isFull: () => boolean, acquire: (waitMs: number) => Promise<object>): Promise<object> {
     const { limits, shares } = this.#limiter
     const begun = performance.now()
-    const release = await shares.take(scope.owner, limits.acquireMs)
+    const free = shares.tryTake(scope.owner)
+    if (free === null || isFull()) scope.onWait?.()
+    const release = free ?? (await shares.take(scope.owner, limits.acquireMs))
     if (release === null) throw noConnection()
     try {
       const connection = await acquire(limits.acquireMs - (performance.now() - begun))
@@ -85,7 +89,9 @@ export function limitedClient(limiter: StatementLimiter): typeof PostgresClient 
     override async acquireConnection(): Promise<object> {
       const stored = currentScope()
       if (stored === null) return await super.acquireConnection()
-      return await waits.acquireShare(stored.scope, (waitMs) => acquireWithin(this.pool as Pool, waitMs))
+      const pool = this.pool as Pool
+      const isFull = () => pool !== undefined && pool.numUsed() + pool.numPendingCreates() >= pool.max
+      return await waits.acquireShare(stored.scope, isFull, (waitMs) => acquireWithin(pool, waitMs))
     }
 
     override releaseConnection(connection: object): Promise<void> {
@@ -101,7 +107,9 @@ export function limitedClient(limiter: StatementLimiter): typeof PostgresClient 
 }
 
 /** The pool of an open client; after `destroy` there is none. */
-type Pool = { acquire(): { promise: Promise<object>; abort(): void } } | undefined
+type Pool =
+  | { acquire(): { promise: Promise<object>; abort(): void }; numUsed(): number; numPendingCreates(): number; max: number }
+  | undefined
 
 async function acquireWithin(pool: Pool, waitMs: number): Promise<object> {
   if (!pool) throw new Error('Unable to acquire a connection')

@@ -1,5 +1,4 @@
-import { LRUCache } from 'lru-cache'
-import { bounded } from '#core/foundation/bounded.ts'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 
 /** A row of a list: how many rows come before it, and its id. */
 export interface Place {
@@ -7,8 +6,9 @@ export interface Place {
   id: string
 }
 
-/** Of one list, 100 bytes each. A walk through a longer list leaves more rows between its places. */
+/** Of one list. A walk through a longer list leaves more rows between its places. */
 const PLACES_MAX = 400
+const PLACE_BYTES = 100
 
 /** Rows whose places in the list are known. They are true for one state of the data, see {@link placesOf}. */
 export class ListPlaces {
@@ -45,10 +45,11 @@ export class ListPlaces {
   }
 }
 
-/** Lists of some users in some orders, 40 KB each at most: 8 MB. */
-const LISTS_MAX = 200
+/** Some 200 lists of some users in some orders. */
+const LISTS_BYTES_MAX = 8 * 1024 * 1024
 
-const lists = new LRUCache<string, ListPlaces>(bounded(LISTS_MAX))
+// A list gets its places after it is kept.
+const lists = new BoundedCache<ListPlaces>({ bytesMax: LISTS_BYTES_MAX, bytesOf: () => PLACES_MAX * PLACE_BYTES })
 
 /**
  * The known places of a list.

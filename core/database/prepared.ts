@@ -1,7 +1,5 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Knex } from 'knex'
-import { LRUCache } from 'lru-cache'
-import { bounded } from '#core/foundation/bounded.ts'
 
 /**
  * Marks a query that every request of its kind sends: each connection plans it once, which else costs more than running it. Not for conditions and
@@ -9,22 +7,11 @@ import { bounded } from '#core/foundation/bounded.ts'
  */
 export const prepared = <Query extends Knex.Raw | Knex.QueryBuilder>(query: Query): Query => query.options({ prepare: true }) as Query
 
-/** Texts of marked queries: there is one per kind of request and, for lists, per size of page. */
-const NAMES_MAX = 1_000
 /** Of one connection, where each takes some 50 KB of the database server's memory. */
 const PREPARED_MAX = 200
 
-const names = new LRUCache<string, string>(bounded(NAMES_MAX))
-
 /** The name of the prepared statement with this text, equal on all connections. */
-function nameOf(sql: string): string {
-  let name = names.get(sql)
-  if (name === undefined) {
-    name = `carrel_${createHash('sha256').update(sql).digest('hex').slice(0, 32)}`
-    names.set(sql, name)
-  }
-  return name
-}
+const nameOf = (sql: string): string => `carrel_${hash('sha256', sql, 'hex').slice(0, 32)}`
 
 /** The part of a pg connection that is used here. */
 interface PgConnection {

@@ -1,5 +1,7 @@
 import type { Knex } from 'knex'
-import { runForSeveral } from '#core/database/statement-scope.ts'
+import { NoShare } from '#core/database/statement-limits.ts'
+import { runForSeveral, SHARED_OWNER } from '#core/database/statement-scope.ts'
+import { Register } from '#core/foundation/register.ts'
 
 /** Ids of one statement: more would let the first of them wait for the last. */
 const IDS_MAX = 64
@@ -12,7 +14,7 @@ interface Batch<Row> {
 
 interface Reads {
   next: Batch<unknown> | null
-  /** Ends with the statement that was started last. */
+  /** Ends with the statement that was started last, or when that has to wait. */
   last: Promise<unknown>
 }
 
@@ -32,25 +34,31 @@ export async function readTogether<Row extends { id: string }>(
 ): Promise<Row | undefined> {
   // Others must not wait for a transaction, nor see what it has written.
   if (database.isTransaction) return (await run([id]))[0]
-  const all = readsOf.get(database) ?? new Map<string, Reads>()
+  const all = readsOf.get(database) ?? new Register<Reads>()
   readsOf.set(database, all)
   const reads = all.get(key) ?? { next: null, last: Promise.resolve() }
   all.set(key, reads)
   if (reads.next === null || reads.next.ids.size >= IDS_MAX) begin(reads, run, () => all.delete(key))
   const batch = reads.next as Batch<Row>
   batch.ids.add(id)
-  return (await batch.rows).get(id)
+  try {
+    return (await batch.rows).get(id)
+  } catch (error) {
+    // The share of all was in use: each has one of its own.
+    if (!(error instanceof NoShare)) throw error
+    return (await run([id]))[0]
+  }
 }
 
-/** Begins a batch, whose statement starts when the one before has ended. */
+/** Begins a batch, whose statement starts when the one before has ended, or waits for a connection. */
 function begin<Row extends { id: string }>(reads: Reads, run: (ids: string[]) => PromiseLike<Row[]>, forget: () => void): void {
   const previous = reads.last
   const ids = new Set<string>()
+  const { promise: waits, resolve: onWait } = Promise.withResolvers<void>()
   const read = async () => {
     await previous
     if (reads.next === batch) reads.next = null
-    // Of the request that has begun the batch: each statement belongs to a request that waits for it.
-    const rows = await runForSeveral(async () => await run([...ids]))
+    const rows = await runForSeveral(async () => await run([...ids]), { owner: SHARED_OWNER, onWait })
     return new Map(rows.map((row) => [row.id, row]))
   }
   const batch: Batch<Row> = { ids, rows: read() }
@@ -59,8 +67,9 @@ function begin<Row extends { id: string }>(reads: Reads, run: (ids: string[]) =>
     () => {},
     () => {},
   )
-  reads.last = ended
+  const last = Promise.race([ended, waits])
+  reads.last = last
   void ended.then(() => {
-    if (reads.last === ended) forget()
+    if (reads.last === last) forget()
   })
 }

@@ -1,4 +1,5 @@
-import { runForSeveral } from '#core/database/statement-scope.ts'
+import { currentScope, runForSeveral } from '#core/database/statement-scope.ts'
+import { Register } from '#core/foundation/register.ts'
 
 /** Runs the work for a key once for all concurrent callers. */
 interface SingleFlight {
@@ -17,16 +18,33 @@ interface Flight {
   promise: Promise<unknown>
   abort: AbortController
   waiting: number
+  /** Whose places and connections its statements use; null if they have no limits. */
+  owner: string | null
+  isWaiting: boolean
+  /** Resolves when it waits for a place or a connection. */
+  waits: Promise<typeof WAITS>
+  hasEnded: boolean
 }
 
-export function openSingleFlight(): SingleFlight {
-  const flights = new Map<string, Flight>()
+const WAITS = Symbol('waits')
 
-  function start(key: string, work: (signal: AbortSignal) => Promise<unknown>): Flight {
-    const abort = new AbortController()
-    const flight: Flight = { abort, waiting: 0, promise: Promise.resolve() }
+/**
+ * @param options.mayRepeat the work only reads, so it may run again: a caller who has joined the work of another user leaves it when that user has no place
+ * or connection left, and runs it in their own
+ */
+export function openSingleFlight({ mayRepeat = false }: { mayRepeat?: boolean } = {}): SingleFlight {
+  const flights = new Register<Flight>()
+
+  function start(key: string, owner: string | null, work: (signal: AbortSignal) => Promise<unknown>): Flight {
+    const { promise: waits, resolve } = Promise.withResolvers<typeof WAITS>()
+    const flight: Flight = { owner, abort: new AbortController(), waiting: 0, promise: waits, isWaiting: false, waits, hasEnded: false }
+    const onWait = () => {
+      flight.isWaiting = true
+      resolve(WAITS)
+    }
     // The caller that started the work may be the first to leave.
-    flight.promise = runForSeveral(() => work(abort.signal)).finally(() => {
+    flight.promise = runForSeveral(() => work(flight.abort.signal), { onWait }).finally(() => {
+      flight.hasEnded = true
       if (flights.get(key) === flight) flights.delete(key)
     })
     // Every waiter may have left before it fails.
@@ -35,26 +53,28 @@ export function openSingleFlight(): SingleFlight {
     return flight
   }
 
+  function leave(key: string, flight: Flight): void {
+    flight.waiting--
+    if (flight.waiting > 0 || flight.hasEnded) return
+    // Still running without any caller; a new caller starts again instead of joining work that is being aborted.
+    if (flights.get(key) === flight) flights.delete(key)
+    flight.abort.abort()
+  }
+
   return {
     async join<T>(key: string, signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-      signal?.throwIfAborted()
-      const flight = flights.get(key) ?? start(key, work)
-      flight.waiting++
-      let leave: (() => void) | undefined
-      try {
-        if (!signal) return (await flight.promise) as T
-        const left = new Promise<never>((_, reject) => {
-          leave = () => reject(signal.reason)
-          signal.addEventListener('abort', leave, { once: true })
-        })
-        return (await Promise.race([flight.promise, left])) as T
-      } finally {
-        if (leave) signal?.removeEventListener('abort', leave)
-        flight.waiting--
-        if (flight.waiting === 0 && flights.get(key) === flight) {
-          // Still running without any caller; a new caller starts again instead of joining work that is being aborted.
-          flights.delete(key)
-          flight.abort.abort()
+      const owner = currentScope()?.scope.owner ?? null
+      for (;;) {
+        signal?.throwIfAborted()
+        const known = flights.get(key)
+        const isOthers = mayRepeat && known !== undefined && known.owner !== owner
+        const flight = known === undefined || (isOthers && known.isWaiting) ? start(key, owner, work) : known
+        flight.waiting++
+        try {
+          const result = await orLeft(flight === known && isOthers ? [flight.promise, flight.waits] : [flight.promise], signal)
+          if (result !== WAITS) return result as T
+        } finally {
+          leave(key, flight)
         }
       }
     },
@@ -64,5 +84,18 @@ export function openSingleFlight(): SingleFlight {
       for (const flight of running) flight.abort.abort()
       await Promise.allSettled(running.map((flight) => flight.promise))
     },
+  }
+}
+
+/** What ends first; rejects when the signal aborts. */
+async function orLeft(ends: readonly Promise<unknown>[], signal: AbortSignal | undefined): Promise<unknown> {
+  if (!signal) return await Promise.race(ends)
+  const { promise: left, reject } = Promise.withResolvers<never>()
+  const leave = () => reject(signal.reason)
+  signal.addEventListener('abort', leave, { once: true })
+  try {
+    return await Promise.race([...ends, left])
+  } finally {
+    signal.removeEventListener('abort', leave)
   }
 }

@@ -49,6 +49,9 @@ interface Statement {
 /** The statement was canceled because there was no place for it; it runs again when there is one. */
 export class NoPlace extends Error {}
 
+/** There was neither a place nor a connection in time: whoever waits for a statement of others may run its own. */
+export class NoShare extends AppError {}
+
 /** What all clients of one pool share, including those of transactions. */
 export interface StatementLimiter {
   limits: StatementLimits
@@ -146,13 +149,13 @@ function tooLong(isRead: boolean, limitMs: number): AppError {
 }
 
 /** @param limits.placesPerOwner is in the message, so that a client knows how many requests it may send at the same time */
-export function waitedTooLong({ placesPerOwner }: StatementLimits): AppError {
+export function waitedTooLong({ placesPerOwner }: StatementLimits): NoShare {
   const message = `Too many expensive lists and searches are running; a user may have ${placesPerOwner} at the same time. Wait until the others have ended, or narrow this one: name a library or a series, use fewer conditions, or look for longer words.`
-  return new AppError('unavailable', message, { retryAfterSeconds: 5 })
+  return new NoShare('unavailable', message, { retryAfterSeconds: 5 })
 }
 
-export function noConnection(): AppError {
-  return new AppError(
+export function noConnection(): NoShare {
+  return new NoShare(
     'unavailable',
     'All connections to the database are in use. Send fewer requests at the same time, or try again shortly.',
     {

@@ -1,3 +1,5 @@
+import { Register } from '#core/foundation/register.ts'
+
 /** Releases a place; calling it again does nothing. */
 type Release = () => void
 
@@ -10,7 +12,7 @@ export interface Places {
 }
 
 export function openPlaces({ total, perOwner }: { total: number; perOwner: number }): Places {
-  const taken = new Map<string, number>()
+  const taken = new Register<number>()
   const waiting = new Set<{ owner: string; give: (release: Release) => void }>()
   let left = total
 

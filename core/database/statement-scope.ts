@@ -14,6 +14,10 @@ export interface LiveScope extends StatementScope {
   isOver: boolean
   /** How long its statements have waited for places. */
   waitedMs: number
+  /** Called when a statement has to wait for a place or a connection. */
+  onWait?: (() => void) | undefined
+  /** Whether its result depends on averages, see core/catalog/list-state-query.ts. */
+  readsAverages?: boolean
 }
 
 interface Stored {
@@ -27,7 +31,7 @@ const storage = new AsyncLocalStorage<Stored | null>()
  * Runs work whose statements, including those of functions that it calls, obey the limits of requests (core/database/statement-limits.ts). After
  * the work has ended, they are not limited any more.
  */
-export async function runInScope<T>(scope: StatementScope, work: () => Promise<T>): Promise<T> {
+export async function runInScope<T>(scope: StatementScope & Pick<LiveScope, 'onWait'>, work: () => Promise<T>): Promise<T> {
   const live: LiveScope = { ...scope, isOver: false, waitedMs: 0 }
   try {
     // Awaited inside: a knex query starts only when something awaits it.
@@ -40,12 +44,21 @@ export async function runInScope<T>(scope: StatementScope, work: () => Promise<T
 const never = new AbortController().signal
 
 /**
+ * The owner of statements that several users share, such as one that reads something for each of them. They must be cheap, because whoever begins one
+ * begins it for all: in the share of that user, everybody would wait behind the expensive lists of one.
+ */
+export const SHARED_OWNER = 'shared'
+
+/**
  * Runs work that several callers may wait for: it has the limits of the current scope, but it is not canceled when one of them leaves, and it
  * may continue after the scope.
+ * @param options.owner replaces the owner of the current scope
+ * @param options.onWait called when a statement has to wait for a place or a connection
  */
-export function runForSeveral<T>(work: () => Promise<T>): Promise<T> {
+export async function runForSeveral<T>(work: () => Promise<T>, options: { owner?: string; onWait?: () => void } = {}): Promise<T> {
   const stored = currentScope()
-  return stored === null ? work() : runInScope({ owner: stored.scope.owner, signal: () => never }, work)
+  if (stored === null) return await work()
+  return await runInScope({ owner: stored.scope.owner, signal: () => never, ...options }, work)
 }
 
 /** Runs work whose statements have a place already. */

@@ -10,6 +10,7 @@ import { type Delivery, type FollowedStream, type Follower, Stream, type StreamO
 import { openWindow } from '#core/events/window.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { Register } from '#core/foundation/register.ts'
 
 /** Tabs and devices of one user, with room for programs that do not close their streams. A stream takes about 20 KB. */
 const STREAMS_PER_USER_MAX = 100
@@ -88,7 +89,7 @@ class OpenEvents implements Events, StreamOwner {
   readonly #onAccessChange: () => void
   readonly #window = openWindow(newId())
   readonly #streams = new Set<Stream>()
-  readonly #streamsOf = new Map<string, Set<Stream>>()
+  readonly #streamsOf = new Register<Set<Stream>>()
   /** There are only a few constant sets of types. */
   readonly #types: ReadonlySet<EventType>[] = []
   /** Work for all streams must not run in the context of the request that happened to start it. */

@@ -1,3 +1,5 @@
+import { Register } from '#core/foundation/register.ts'
+
 /** How many bytes may be in memory at the same time for one kind of work, in total and per user. */
 interface ByteBudget {
   /** Reserves `bytes` and returns a function that releases them; null when they are not free. */
@@ -6,7 +8,7 @@ interface ByteBudget {
 
 /** @param limits.perOwnerMax so that one user leaves room for others */
 export function openByteBudget(limits: { bytesMax: number; perOwnerMax: number }): ByteBudget {
-  const taken = new Map<string, number>()
+  const taken = new Register<number>()
   let total = 0
   return {
     take(owner, bytes) {

@@ -10,7 +10,10 @@ const STRING_BYTES = 24
 export function memoryBytes(value: unknown): number {
   if (typeof value === 'string') return STRING_BYTES + 2 * value.length
   if (typeof value !== 'object' || value === null) return 0
+  // The whole memory of which it may be a part.
+  if (ArrayBuffer.isView(value)) return OBJECT_BYTES + value.buffer.byteLength
+  const members = value instanceof Map ? [...value].flat() : value instanceof Set ? [...value] : Object.values(value)
   let sum = OBJECT_BYTES
-  for (const member of Object.values(value)) sum += MEMBER_BYTES + memoryBytes(member)
+  for (const member of members) sum += MEMBER_BYTES + memoryBytes(member)
   return sum
 }

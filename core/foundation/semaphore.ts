@@ -1,3 +1,5 @@
+import { Register } from '#core/foundation/register.ts'
+
 /** Releases a place; only the first call counts. */
 type Leave = () => void
 
@@ -74,7 +76,7 @@ export class Semaphore {
 /** A {@link Semaphore} for each key, such as a file or a plugin; kept as long as a caller runs or waits. */
 export class KeyedSemaphore {
   readonly #places: number
-  readonly #byKey = new Map<string, { semaphore: Semaphore; users: number }>()
+  readonly #byKey = new Register<{ semaphore: Semaphore; users: number }>()
 
   /** @param places of each key */
   constructor(places: number) {

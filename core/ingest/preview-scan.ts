@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { refuse } from '#core/foundation/errors.ts'
+import { Register } from '#core/foundation/register.ts'
 import { checkFolder, refuseOverlap } from '#core/ingest/edit-library.ts'
 import { seriesOf } from '#core/ingest/group-series.ts'
 import { countHangingThreads, walk } from '#core/ingest/walk.ts'
@@ -22,7 +23,7 @@ const PREVIEW_LIMITS = {
 /** A preview ends after ten seconds at most, unless a disk hangs. */
 const RETRY_SECONDS = 10
 /** Running previews by user. */
-const running = new Map<string, number>()
+const running = new Register<number>()
 
 interface PreviewDependencies {
   database: Knex

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { halfPath, replaceFiles } from '#core/foundation/file-writer.ts'
+import { Register } from '#core/foundation/register.ts'
 import { coverPath } from '#core/metadata/cover.ts'
 
 /** The last running write of each cover: two analyses of one book write the same temporary file, so they must run one after the other. */
-const writing = new Map<string, Promise<void>>()
+const writing = new Register<Promise<void>>()
 
 /** The identity of a cover, used as its ETag. */
 export const coverHashOf = (jpeg: Uint8Array): string => createHash('sha256').update(jpeg).digest('hex')

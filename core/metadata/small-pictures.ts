@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
-import { LRUCache } from 'lru-cache'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 
 /** A picture that is small enough to stay in memory. */
 export interface SmallPicture {
@@ -14,10 +14,7 @@ const KEPT_BYTES_MAX = 16 * 1024 * 1024
 /** How long a file that was removed may go unnoticed. */
 const TRUSTED_MS = 2_000
 
-const kept = new LRUCache<string, SmallPicture & { trustedUntil: number }>({
-  maxSize: KEPT_BYTES_MAX,
-  sizeCalculation: ({ bytes }) => bytes.length + 200,
-})
+const kept = new BoundedCache<SmallPicture & { trustedUntil: number }>({ bytesMax: KEPT_BYTES_MAX })
 
 /**
  * Reads a small picture file, or takes it from memory.

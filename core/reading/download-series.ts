@@ -6,6 +6,7 @@ import { listSeriesFiles, type SeriesFile } from '#core/catalog/series-file-quer
 import { safeFileName, uniqueFileNames } from '#core/foundation/archive-names.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { Register } from '#core/foundation/register.ts'
 
 export const DOWNLOAD_LIMITS = {
   /** Weekly magazines of forty years; larger series are copied by other means. */
@@ -65,7 +66,7 @@ export function openSeriesDownloads(options: SeriesDownloadsOptions): SeriesDown
 class LimitedSeriesDownloads implements SeriesDownloads {
   readonly #options: SeriesDownloadsOptions
   readonly #limits
-  readonly #running = new Map<string, number>()
+  readonly #running = new Register<number>()
 
   constructor(options: SeriesDownloadsOptions) {
     this.#options = options

@@ -3,10 +3,11 @@ import { mkdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises
 import { dirname, join } from 'node:path'
 import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
-import { LRUCache } from 'lru-cache'
 import { openSingleFlight } from '#core/database/single-flight.ts'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { Register } from '#core/foundation/register.ts'
 import {
   codeOf,
   type Entry,
@@ -98,22 +99,27 @@ export async function openPageCache(options: PageCacheOptions): Promise<PageCach
   return await new DiskPageCache(options).open()
 }
 
+/** An entry with its place in the folder. */
+type Kept = Entry & { path: string }
+
 class DiskPageCache implements PageCache {
   readonly #options: PageCacheOptions
   readonly #flights = openSingleFlight()
-  readonly #removals = new Map<string, Promise<void>>()
+  readonly #removals = new Register<Promise<void>>()
   readonly #temporary
   readonly #entries
 
   constructor(options: PageCacheOptions) {
     this.#options = options
     this.#temporary = join(options.folder, TEMPORARY)
-    this.#entries = new LRUCache<string, Entry>({
-      maxSize: options.bytesMax,
-      sizeCalculation: (entry) => Math.max(1, entry.bytes),
+    this.#entries = new BoundedCache<Kept>({
+      bytesMax: options.bytesMax,
+      // On disk.
+      bytesOf: ({ bytes }) => Math.max(1, bytes),
+      entryBytes: 0,
       // Only entries that leave the cache are deleted from disk; a replaced entry is the same file again.
-      dispose: (_, key, reason) => {
-        if (reason === 'evict' || reason === 'delete') this.#remove(key)
+      dispose: ({ path }, reason) => {
+        if (reason === 'evict' || reason === 'delete') this.#remove(path)
       },
     })
   }
@@ -122,7 +128,7 @@ class DiskPageCache implements PageCache {
     await rm(this.#temporary, { recursive: true, force: true })
     await mkdir(this.#temporary, { recursive: true, mode: 0o700 })
     for (const [key, entry] of (await readFolder(this.#options.folder)).sort((a, b) => a[1].usedAt - b[1].usedAt))
-      this.#entries.set(key, entry)
+      this.#entries.set(key, Object.assign(entry, { path: key }))
     return this
   }
 
@@ -153,7 +159,7 @@ class DiskPageCache implements PageCache {
         if (codeOf(cause) !== 'ENOENT' || attempt === PLACE_ATTEMPTS_MAX) throw cause
       }
     }
-    this.#entries.set(key, entry)
+    this.#entries.set(key, Object.assign(entry, { path: key }))
   }
 
   #use(key: string): Entry | undefined {
@@ -265,18 +271,18 @@ class DiskPageCache implements PageCache {
   }
 
   size(): number {
-    return this.#entries.calculatedSize
+    return this.#entries.bytes
   }
 
   async count(): Promise<PageCacheCount> {
     const books = new Set<string>()
     let files = 0
     let oldest: number | null = null
-    for (const [index, key] of [...this.#entries.keys()].entries()) {
+    for (const [index, { path }] of this.#entries.values().entries()) {
       if (index % LOOK_STEP === 0) await yieldTurn()
-      const entry = this.#entries.peek(key)
+      const entry = this.#entries.peek(path)
       if (!entry) continue
-      books.add(dirname(key))
+      books.add(dirname(path))
       files += filesOf(entry)
       oldest = Math.min(oldest ?? entry.usedAt, entry.usedAt)
     }
@@ -285,7 +291,7 @@ class DiskPageCache implements PageCache {
       folder: this.#options.folder,
       isEnabled: this.#options.bytesMax > 0,
       files,
-      bytes: this.#entries.calculatedSize,
+      bytes: this.#entries.bytes,
       books: books.size,
       oldestMs,
     }
@@ -296,22 +302,22 @@ class DiskPageCache implements PageCache {
     { signal, progress }: { signal?: AbortSignal; progress?: (current: number, total: number) => void } = {},
   ): Promise<DroppedPages> {
     const dropped = { files: 0, bytes: 0 }
-    const keys = [...this.#entries.keys()]
-    for (const [index, key] of keys.entries()) {
+    const all = this.#entries.values()
+    for (const [index, { path }] of all.entries()) {
       if (index % DROP_STEP === 0) {
         // Waits for these deletions before it starts more.
         await Promise.all(this.#removals.values())
         signal?.throwIfAborted()
-        progress?.(index, keys.length)
+        progress?.(index, all.length)
       }
-      const entry = this.#entries.peek(key)
+      const entry = this.#entries.peek(path)
       if (!entry || Date.now() - entry.usedAt < unusedMs) continue
       dropped.files += filesOf(entry)
       dropped.bytes += entry.bytes
-      this.#entries.delete(key)
+      this.#entries.delete(path)
     }
     await Promise.all(this.#removals.values())
-    progress?.(keys.length, keys.length)
+    progress?.(all.length, all.length)
     return dropped
   }
 

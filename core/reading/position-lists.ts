@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGzip } from 'node:zlib'
-import { LRUCache } from 'lru-cache'
 import { openSingleFlight } from '#core/database/single-flight.ts'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 import type { BookRequest, ReadingDependencies } from '#core/reading/manifest.ts'
 import { getPositions } from '#core/reading/positions.ts'
 import type { Locator } from '#core/reading/progression.ts'
@@ -32,10 +32,7 @@ type Dependencies = Pick<ReadingDependencies, 'publications' | 'pageReader'>
 export class PositionLists {
   readonly #dependencies: Dependencies
   readonly #flights = openSingleFlight()
-  readonly #packed = new LRUCache<string, Uint8Array>({
-    maxSize: MEMORY_BYTES_MAX,
-    sizeCalculation: (bytes, key) => bytes.length + key.length,
-  })
+  readonly #packed = new BoundedCache<Uint8Array>({ bytesMax: MEMORY_BYTES_MAX })
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies

@@ -1,9 +1,9 @@
 import type { Knex } from 'knex'
-import { LRUCache } from 'lru-cache'
 import type { Caller } from '#core/account/caller.ts'
 import { openBookLookup } from '#core/catalog/book-lookup.ts'
 import type { ReadableBook } from '#core/catalog/readable-book-query.ts'
 import { openSingleFlight } from '#core/database/single-flight.ts'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 import { openByteBudget } from '#core/foundation/byte-budget.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Problem, ZipLocation } from '#core/metadata/analysis.ts'
@@ -94,7 +94,7 @@ class CachedPublications implements Publications {
   readonly #dependencies: PublicationDependencies
   readonly #lookup
   readonly #flights = openSingleFlight()
-  readonly #known = new LRUCache<string, Loaded>({ maxSize: MEMORY_BYTES_MAX, sizeCalculation: memoryOf })
+  readonly #known = new BoundedCache<Loaded>({ bytesMax: MEMORY_BYTES_MAX, bytesOf: memoryOf })
   readonly #inFlight
   readonly #budget
 

@@ -1,10 +1,10 @@
 import { setImmediate as yieldTurn } from 'node:timers/promises'
 import type { Knex } from 'knex'
-import { LRUCache } from 'lru-cache'
 import type { Caller } from '#core/account/caller.ts'
 import { type BookPage, fileHashOf, formatOfMediaType, pageIdsOf } from '#core/catalog/book.ts'
 import { openBookLookup } from '#core/catalog/book-lookup.ts'
 import { findPages, type ReadableBook } from '#core/catalog/readable-book-query.ts'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type {
@@ -113,10 +113,10 @@ class CachedPageReader implements PageReader {
   readonly #lookup
   readonly cache: PageCache
   readonly #makeRendered: MakeRenderedPage
-  readonly #pageLists = new LRUCache<string, { version: string; pages: Page[] }>({
-    maxSize: PAGE_LISTS_BYTES_MAX,
+  readonly #pageLists = new BoundedCache<{ version: string; pages: Page[] }>({
+    bytesMax: PAGE_LISTS_BYTES_MAX,
     // Names may have some thousand characters, two bytes each beyond Latin-1.
-    sizeCalculation: ({ pages }) => pages.reduce((sum, { name }) => sum + PAGE_MEMORY_BYTES + 2 * name.length, PAGE_MEMORY_BYTES),
+    bytesOf: ({ pages }) => pages.reduce((sum, { name }) => sum + PAGE_MEMORY_BYTES + 2 * name.length, PAGE_MEMORY_BYTES),
   })
 
   constructor(dependencies: PageReaderDependencies, cache: PageCache) {

@@ -36,6 +36,8 @@ export async function readSetting(database: Knex, key: string): Promise<string> 
 
 /** How long another process may still use the previous value. In this process a change counts at once. */
 const FRESH_MS = 5_000
+/** All settings together, which are few and short. */
+const SETTINGS_BYTES_MAX = 1024 * 1024
 const known = new WeakMap<Knex, FreshCache<Map<string, string>>>()
 
 /** The value of one setting, for code that runs with every request: cached for a few seconds at most. */
@@ -43,7 +45,7 @@ export async function readFreshSetting(database: Knex, key: string): Promise<str
   let cache = known.get(database)
   if (!cache) {
     const load = async () => new Map((await database('chosen_settings').select('key', 'value')).map((row) => [row.key, row.value]))
-    cache = openFreshCache({ max: 1, freshMs: FRESH_MS, load })
+    cache = openFreshCache({ bytesMax: SETTINGS_BYTES_MAX, freshMs: FRESH_MS, load })
     known.set(database, cache)
   }
   return (await cache.get('all'))?.get(key) ?? getChosenSetting(key).fallback

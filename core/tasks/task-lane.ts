@@ -3,6 +3,7 @@ import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { Log } from '#core/foundation/log.ts'
+import { Register } from '#core/foundation/register.ts'
 import { type JobHelpers, runTaskList, type WorkerEvents, type WorkerPool } from '#core/tasks/graphile-worker.ts'
 import type { TaskType } from '#core/tasks/task.ts'
 import { registerWorkers, retireWorkers } from '#core/tasks/task-worker-store.ts'
@@ -47,7 +48,7 @@ export class TaskLane {
   readonly #workers = new Set<string>()
   /** Escapes the context of the request that added a task: the task must not share the limits and the end of the request. */
   readonly #outside = AsyncLocalStorage.snapshot()
-  readonly #running = new Map<string, Set<Promise<void>>>()
+  readonly #running = new Register<Set<Promise<void>>>()
   #pool: WorkerPool | null = null
   #connections: WorkerConnections | null = null
   #ended: Promise<unknown> = Promise.resolve()

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import type { Log } from '#core/foundation/log.ts'
+import { Register } from '#core/foundation/register.ts'
 import { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { DelegatingTaskQueue } from '#core/tasks/delegating-task-queue.ts'
 import { CLASSES, classOf } from '#core/tasks/duration.ts'
@@ -48,7 +49,7 @@ export function openTaskMetrics(options: TaskMetricsOptions): TaskMetrics {
 
 class HourlyTaskMetrics implements TaskMetrics {
   readonly #options: TaskMetricsOptions
-  #hours = new Map<string, TaskHour>()
+  #hours = new Register<TaskHour>()
   // Counts that cannot be written are dropped, since they are not worth memory.
   readonly #writing
   readonly #cleaning
@@ -108,7 +109,7 @@ class HourlyTaskMetrics implements TaskMetrics {
       ...sums,
       duration_min_ms: Math.min(sums.duration_min_ms, sums.duration_max_ms),
     }))
-    this.#hours = new Map()
+    this.#hours = new Register()
     if (counted.length > 0) await addTaskHours(this.#options.database, counted)
   }
 
@@ -121,7 +122,7 @@ class HourlyTaskMetrics implements TaskMetrics {
   }
 
   async clear(): Promise<number> {
-    this.#hours = new Map()
+    this.#hours = new Register()
     await this.#writing.now()
     return await deleteTaskHours(this.#options.database, 0)
   }

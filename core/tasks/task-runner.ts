@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { duringWork } from '#core/foundation/current-work.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { Register } from '#core/foundation/register.ts'
 import { RunningTask } from '#core/tasks/running-task.ts'
 import { StatementBatch } from '#core/tasks/statement-batch.ts'
 import { FinalFailure, type TaskHandler, type TaskType } from '#core/tasks/task.ts'
@@ -30,12 +31,12 @@ export class TaskRunner {
   readonly #database: Knex
   readonly #log: Log
   readonly #announcer: TaskAnnouncer
-  readonly #running = new Map<string, RunningTask>()
+  readonly #running = new Register<RunningTask>()
   /** Tasks that are about to begin, each with whether it was canceled in the meantime. */
-  readonly #beginning = new Map<string, boolean>()
+  readonly #beginning = new Register<boolean>()
   readonly #handedBack = new Set<string>()
-  readonly #types = new Map<string, TaskType>()
-  #progress = new Map<string, Progress>()
+  readonly #types = new Register<TaskType>()
+  #progress = new Register<Progress>()
   #isStopping = false
   readonly #begins: StatementBatch<{ id: string; worker: string }, BegunTask | null>
   readonly #ends: StatementBatch<SettledRun, Settled>
@@ -106,7 +107,7 @@ export class TaskRunner {
   async writeProgress(): Promise<void> {
     if (this.#progress.size === 0) return
     const all = [...this.#progress.values()]
-    this.#progress = new Map()
+    this.#progress = new Register()
     await recordProgress(this.#database, all)
     for (const { id } of all) {
       const type = this.#types.get(id)

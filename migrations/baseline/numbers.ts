@@ -1,12 +1,12 @@
 /**
- * Every table that a list of books or series, one of its conditions or its search reads, except what belongs to one user alone. Those that hold ratings
- * of users are in both: averages of all users are conditions too.
+ * Every table that a list of books or series, one of its conditions or its search reads, except what belongs to one user alone, and averages of that
+ * (core/catalog/list-state-query.ts), which few lists ask for and any user changes at any time.
  */
 export const CATALOG_TABLES = [
   ...['libraries', 'series', 'books', 'book_errors', 'series_metadata', 'book_metadata', 'covers', 'series_search', 'book_search'],
   ...['genres', 'tags', 'series_genres', 'series_tags', 'book_genres', 'book_tags', 'people', 'series_people', 'book_people'],
   ...['series_alternate_titles', 'series_external_ids', 'book_external_ids', 'series_external_links', 'book_external_links'],
-  ...['series_external_ratings', 'series_user_ratings', 'sharing_tags', 'series_sharing_tags', 'user_sharing_grants'],
+  ...['series_external_ratings', 'sharing_tags', 'series_sharing_tags', 'user_sharing_grants'],
   ...['collections', 'collection_series', 'read_lists', 'read_list_books'],
   // The name of the library, which stands in every feed.
   'chosen_settings',
@@ -47,12 +47,12 @@ const CHANGED_SERIES = `SELECT DISTINCT unnest(ARRAY[b.series_id, a.series_id]) 
  * Numbers that lists would otherwise count. Writers only insert differences, so that they never wait for each other, and a rollback takes its
  * differences with it. A number is the sum of its row and its differences: exact in every snapshot. core/database/kept-number-store.ts adds the differences to the
  * rows now and then.
- * Two of the kinds are versions: how often the catalog, or what belongs to a user, was changed by a committed transaction. The sum only grows, so two
+ * Three of the kinds are versions: how often the catalog, averages of all users, or what belongs to one was changed by a committed transaction. The sum only grows, so two
  * snapshots with the same version have the same data. After all other tables: a test database is emptied in the order in which it was made.
  */
 export const NUMBERS = `
-  -- Kinds: books_pending, books_analyzed, books_failed, books_deleted by library; series_present (those with books) by library; catalog, with the key of
-  -- zeros; user by user.
+  -- Kinds: books_pending, books_analyzed, books_failed, books_deleted by library; series_present (those with books) by library; catalog and averages, with
+  -- the key of zeros; user by user.
   CREATE TABLE kept_numbers (
     kind text COLLATE "C" NOT NULL,
     key uuid NOT NULL,
@@ -76,6 +76,10 @@ export const NUMBERS = `
       RETURN NULL;
     END $$;
   ${catalogTriggers.join('\n  ')}
+  CREATE FUNCTION carrel_averages_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN INSERT INTO kept_number_changes VALUES ('averages', '00000000-0000-0000-0000-000000000000', 1); RETURN NULL; END $$;
+  CREATE TRIGGER series_user_ratings_versioned AFTER INSERT OR UPDATE OR DELETE ON series_user_ratings
+    FOR EACH STATEMENT EXECUTE FUNCTION carrel_averages_changed();
 
   CREATE FUNCTION carrel_user_changed() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN

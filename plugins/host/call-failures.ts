@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { LRUCache } from 'lru-cache'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
@@ -43,7 +43,7 @@ export interface CallFailures {
 /** Code of an unhandled rejection. */
 const UNCAUGHT = 'unhandled'
 /** A failing plugin fails at the same place each time; the cache saves reading maps of 2 MB again. */
-const SOURCES_KEPT = 500
+const SOURCES_BYTES_MAX = 512 * 1024
 const MESSAGE_LENGTH_MAX = 2_000
 
 /** Adds the place in the source, when it is known. */
@@ -64,7 +64,7 @@ export function openCallFailures(options: CallFailuresOptions): CallFailures {
 
 class Failures implements CallFailures {
   readonly #options: CallFailuresOptions
-  readonly #known = new LRUCache<string, string>({ max: SOURCES_KEPT })
+  readonly #known = new BoundedCache<string>({ bytesMax: SOURCES_BYTES_MAX })
 
   constructor(options: CallFailuresOptions) {
     this.#options = options

@@ -1,3 +1,4 @@
+import { Register } from '#core/foundation/register.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { Guest } from '#plugins/runtime/guest.ts'
 
@@ -49,7 +50,7 @@ interface LiveIsolatesOptions {
 /** Isolates by plugin, and by user where it runs for one: data of different users is never in the same isolate. */
 export class LiveIsolates {
   readonly #options: LiveIsolatesOptions
-  readonly #live = new Map<string, LiveIsolate>()
+  readonly #live = new Register<LiveIsolate>()
   readonly #watch = setInterval(() => this.#closeSpare(), LOOK_EVERY_MS).unref()
 
   constructor(options: LiveIsolatesOptions) {

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { Register } from '#core/foundation/register.ts'
 import { admitCall, type Breakers, countFailure, countSuccess, isPaused, readBreakers } from '#plugins/host/circuit-breaker.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { countFailures, recordFailure, recordSuccess, updatePlugin } from '#plugins/host/plugin-store.ts'
@@ -57,8 +58,8 @@ export function openPluginHealth(options: PluginHealthOptions): PluginHealth {
 class Health implements PluginHealth {
   readonly #options: PluginHealthOptions
   /** With the database time from which each entry is valid. */
-  readonly #known = new Map<string, { breakers: Breakers; at: number }>()
-  readonly #writtenAt = new Map<string, number>()
+  readonly #known = new Register<{ breakers: Breakers; at: number }>()
+  readonly #writtenAt = new Register<number>()
 
   constructor(options: PluginHealthOptions) {
     this.#options = options

@@ -3,6 +3,7 @@ import type { Knex } from 'knex'
 import compare from 'semver/functions/compare.js'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { Register } from '#core/foundation/register.ts'
 import { listIdNames, prefixNewNames } from '#core/metadata/id-name-query.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
@@ -95,7 +96,7 @@ export function openPluginLifecycle(options: LifecycleOptions): PluginLifecycle 
 class Lifecycle implements PluginLifecycle {
   readonly #options: LifecycleOptions
   /** Successful calls of versions on probation, by version. */
-  readonly #proved = new Map<string, number>()
+  readonly #proved = new Register<number>()
 
   constructor(options: LifecycleOptions) {
     this.#options = options

@@ -1,3 +1,5 @@
+import { Register } from '#core/foundation/register.ts'
+
 /** Counts by name, for a limited number of names: names that plugins choose, such as hosts, must not fill the memory. */
 export interface Counts {
   add(name: string, count?: number): void
@@ -10,7 +12,7 @@ export const OTHER = 'other'
 const NAME_LENGTH_MAX = 100
 
 export function openCounts(namesMax: number): Counts {
-  const counts = new Map<string, number>()
+  const counts = new Register<number>()
   let total = 0
   return {
     add(name, count = 1) {

@@ -1,3 +1,4 @@
+import { Register } from '#core/foundation/register.ts'
 import { type Counts, type Measurements, OTHER, openCounts, openMeasurements, type Percentiles } from '#plugins/logs/counts.ts'
 
 export interface MethodMetrics {
@@ -110,8 +111,8 @@ export function openMetrics(): Metrics {
 }
 
 class PluginNumbers implements Metrics {
-  readonly #methods = new Map<string, MethodCounts>()
-  readonly #hosts = new Map<string, HostCounts>()
+  readonly #methods = new Register<MethodCounts>()
+  readonly #hosts = new Register<HostCounts>()
   readonly #hostCalls = openCounts(KINDS_MAX)
   readonly #errors = openCounts(CODES_MAX)
   #running = 0

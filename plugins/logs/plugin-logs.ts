@@ -1,4 +1,5 @@
 import { refuse } from '#core/foundation/errors.ts'
+import { Register } from '#core/foundation/register.ts'
 import { type Lines, type LogLevel, type LogLine, missedLine, openLines } from '#plugins/logs/lines.ts'
 import { type Counted, type Metrics, type Numbers, openMetrics } from '#plugins/logs/metrics.ts'
 import { hideSecrets, redact, sanitized } from '#plugins/logs/text.ts'
@@ -165,7 +166,7 @@ export function openPluginLogs({ now = Date.now }: { now?: () => number } = {}):
 class LogsInMemory implements PluginLogs {
   readonly #now: () => number
   /** The most recently used is last. */
-  readonly #kept = new Map<string, Kept>()
+  readonly #kept = new Register<Kept>()
   #keptLength = 0
   #followers = 0
 
@@ -294,7 +295,7 @@ class RunningCall implements CallRecord {
   readonly #logs: KeepingLogs
   readonly #secrets: readonly string[]
   readonly #startedAt: Date
-  readonly #hostCalls = new Map<string, number>()
+  readonly #hostCalls = new Register<number>()
   readonly #fetches: RecordedCall['fetches'] = []
   #ended = false
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import CachePolicy from 'http-cache-semantics'
-import { LRUCache } from 'lru-cache'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 import type { EgressResponse } from '#plugins/network/answer.ts'
 import type { Hop } from '#plugins/network/request.ts'
 
@@ -66,11 +66,10 @@ const bytesOf = ({ url, headers, body }: EgressResponse): number =>
 
 /** @param now milliseconds of a monotonic clock; replaced in tests */
 export function openResponseCache(now: () => number = () => performance.now()): ResponseCache {
-  const entries = new LRUCache<string, { response: EgressResponse; at: number; until: number; bytes: number }>({
-    max: ENTRIES_MAX,
-    maxSize: CACHE_BYTES_MAX,
-    maxEntrySize: ENTRY_BYTES_MAX,
-    sizeCalculation: ({ bytes }) => bytes,
+  const entries = new BoundedCache<{ response: EgressResponse; at: number; until: number; bytes: number }>({
+    bytesMax: CACHE_BYTES_MAX,
+    entriesMax: ENTRIES_MAX,
+    bytesOf: ({ bytes }) => bytes,
   })
 
   return {
@@ -87,8 +86,10 @@ export function openResponseCache(now: () => number = () => performance.now()): 
       if (status !== 200 && status !== 404) return
       const forSeconds = status === 404 ? Math.min(seconds, ABSENT_SECONDS_MAX) : seconds
       if (forSeconds <= 0) return
+      const bytes = bytesOf(response)
+      if (bytes > ENTRY_BYTES_MAX) return
       const at = now()
-      entries.set(key, { response, at, until: at + forSeconds * 1000, bytes: bytesOf(response) })
+      entries.set(key, { response, at, until: at + forSeconds * 1000, bytes })
     },
   }
 }

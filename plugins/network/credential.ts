@@ -1,5 +1,5 @@
 import { setImmediate as pause } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 import { type Forms, formsOf, masking } from '#plugins/network/masking.ts'
 import { type Hop, refuse } from '#plugins/network/request.ts'
 
@@ -85,7 +85,14 @@ function readObject(text: string): object | null {
 
 /** Forms of credentials in use: some hundred pieces each, thousands for a signed token of 10,000 characters, and a table of a megabyte. */
 const FORMS_KEPT = 16
-const kept = new LRUCache<string, Forms>({ max: FORMS_KEPT })
+const FORMS_BYTES_MAX = 32 * 1024 * 1024
+/** With its characters, places and the entry of a map. */
+const PIECE_BYTES = 400
+const kept = new BoundedCache<Forms>({
+  bytesMax: FORMS_BYTES_MAX,
+  entriesMax: FORMS_KEPT,
+  bytesOf: ({ pieces, known }) => known.byteLength + pieces.size * PIECE_BYTES,
+})
 
 /** The credential with its place in the request, which identifies even a short one; for headers, the value alone, because the name is no secret. */
 const inPlace = ({ place, name, value }: Credential): string[] => {

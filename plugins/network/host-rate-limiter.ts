@@ -1,3 +1,4 @@
+import { Register } from '#core/foundation/register.ts'
 import { KeyedSemaphore } from '#core/foundation/semaphore.ts'
 import { type Pace, TokenBucket } from '#core/foundation/token-bucket.ts'
 import { covers } from '#plugins/network/request.ts'
@@ -104,8 +105,8 @@ export function openHostRateLimiter(now: () => number = () => performance.now())
 
 class FairRateLimiter implements HostRateLimiter {
   readonly #now: () => number
-  readonly #hosts = new Map<string, Host>()
-  readonly #stated = new Map<string, { rates: HostRates; until: number }>()
+  readonly #hosts = new Register<Host>()
+  readonly #stated = new Register<{ rates: HostRates; until: number }>()
   #forgotAt = 0
 
   constructor(now: () => number) {

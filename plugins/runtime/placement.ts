@@ -1,3 +1,4 @@
+import { Register } from '#core/foundation/register.ts'
 import type { Program } from './program.ts'
 
 /** `strict`: one runner per place. `grouped`: one for all plugins, for machines with little memory. */
@@ -39,7 +40,7 @@ interface Record {
 
 export function createPlacement(isolation: Isolation): Placement {
   /** By place; only places that had running code when a runner died. */
-  const records = new Map<string, Record>()
+  const records = new Register<Record>()
 
   return {
     placeOf(program, now) {

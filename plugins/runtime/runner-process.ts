@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { Log } from '#core/foundation/log.ts'
+import { Register } from '#core/foundation/register.ts'
 import { type Confinement, findConfinement } from './confinement.ts'
 import { findChild, killChild, lowerPriority, residentBytes } from './process-control.ts'
 import { createFrameReader, frameOf } from './runner/frame.mjs'
@@ -45,7 +46,7 @@ const FLAGS = [
 ]
 
 /** Determined once for each program, before its first runner starts. */
-const confinements = new Map<string, Promise<Confinement>>()
+const confinements = new Register<Promise<Confinement>>()
 
 /** How the runners of a program are confined. Never fails. @param path of the program, instead of the runner */
 export function confinementOf(log: Log, path = RUNNER): Promise<Confinement> {

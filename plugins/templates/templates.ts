@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { LRUCache } from 'lru-cache'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Rendered, RenderTemplate, TemplateProblem } from '#core/templates/render-template.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
@@ -46,10 +46,8 @@ const WALL_FACTOR = 20
 /** Contexts in one transfer: larger batches are split, so that no answer exceeds its frame. */
 const BATCH_MAX = 1_000
 const BATCH_BYTES_MAX = 8 * 1024 * 1024
-/** Total characters of templates whose outline is cached. */
-const OUTLINED_LENGTH_MAX = 2_000_000
-/** The approximate size of an outline itself. */
-const OUTLINE_LENGTH = 1_000
+/** Some 2,000 outlines of templates. */
+const OUTLINED_BYTES_MAX = 4 * 1024 * 1024
 
 const require = createRequire(import.meta.url)
 
@@ -75,10 +73,7 @@ const program: Program = {
 
 export function openTemplates(supervisor: Supervisor): Templates {
   const guest = supervisor.open(program)
-  const outlines = new LRUCache<string, Outline | { error: TemplateProblem }>({
-    maxSize: OUTLINED_LENGTH_MAX,
-    sizeCalculation: (_outline, template) => String(template).length + OUTLINE_LENGTH,
-  })
+  const outlines = new BoundedCache<Outline | { error: TemplateProblem }>({ bytesMax: OUTLINED_BYTES_MAX })
 
   /** @param cpuMs the CPU budget */
   async function ask<Result>(name: string, input: string, cpuMs: number): Promise<Result> {

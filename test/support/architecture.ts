@@ -52,6 +52,7 @@ function placeOf(path: string): number | null {
 
 /** Packages that only some files may import. Any other package is free for every folder outside test and bench. */
 const SOLE_IMPORTERS: Record<string, RegExp> = {
+  'lru-cache': /^core\/foundation\/bounded\.ts$/,
   knex: /^core\/database\/|^(core|plugins)\/.*(database|-store|-query)\.ts$|^migrations\//,
   pg: /^core\/database\/|^core\/.*(database|-store|-query)\.ts$/,
   'graphile-worker': /^core\/tasks\/graphile-worker\.ts$|^migrations\//,

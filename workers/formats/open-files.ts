@@ -1,11 +1,12 @@
 import { fstat } from 'node:fs'
 import { type FileHandle, stat } from 'node:fs/promises'
-import { LRUCache } from 'lru-cache'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 import { openInside } from '#core/foundation/open-inside.ts'
 import type { LibraryFile } from '#core/metadata/analysis.ts'
 
 /** A few dozen users each turn the pages of one book: far below the 1,024 descriptors that a process may have by default. */
 const OPEN_FILES_MAX = 64
+const LEASES_BYTES_MAX = 64 * 1024
 /** An idle descriptor keeps the space of a deleted file allocated and blocks unmounting. */
 const IDLE_MS = 60_000
 /** How often idle ones are looked for. A timer for each, which every read would have to restart, costs as much as the look-up. */
@@ -45,8 +46,9 @@ class LeasedFiles implements OpenFiles {
   readonly #looking
 
   constructor(idleMs: number, lookMs: number) {
-    this.#leases = new LRUCache<string, Lease>({
-      max: OPEN_FILES_MAX,
+    this.#leases = new BoundedCache<Lease>({
+      bytesMax: LEASES_BYTES_MAX,
+      entriesMax: OPEN_FILES_MAX,
       ttl: idleMs,
       ttlResolution: lookMs,
       updateAgeOnGet: true,

@@ -1,7 +1,7 @@
 import { pipeline, Readable } from 'node:stream'
 import { crc32, createInflateRaw } from 'node:zlib'
-import { LRUCache } from 'lru-cache'
 import { openSingleFlight } from '#core/database/single-flight.ts'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 import { type EntryRequest, GZIP_EXTRA_BYTES, type OpenedEntry, type OpenZipEntry } from '#core/reading/publication.ts'
 import { BookProblem } from '../book-problem.ts'
 import { ENTRY_BYTES_MAX } from '../limits.ts'
@@ -18,8 +18,6 @@ export const ENTRY_LIMITS = {
 
 /** Larger chunks gain little and take memory for every slow client. */
 const CHUNK_BYTES = 262_144
-/** Memory for a key and its place in the cache. */
-const KEPT_ENTRY_BYTES = 400
 
 /** RFC 1952: deflated, no name, no time, unknown operating system. The stream that follows is the one in the zip. */
 const GZIP_HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff])
@@ -27,11 +25,7 @@ const GZIP_TRAILER_BYTES = GZIP_EXTRA_BYTES - GZIP_HEADER.length
 
 /** Opens entries of zips through descriptors that stay open. Until then only the directory has been checked. */
 export function openZipEntries(files: OpenFiles, checked: CheckedEntries, limits: typeof ENTRY_LIMITS = ENTRY_LIMITS): OpenZipEntry {
-  const kept = new LRUCache<string, Uint8Array>({
-    maxSize: limits.keptInAllBytesMax,
-    // The cache holds the whole buffer, of which an entry may be a part.
-    sizeCalculation: ({ buffer }) => buffer.byteLength + KEPT_ENTRY_BYTES,
-  })
+  const kept = new BoundedCache<Uint8Array>({ bytesMax: limits.keptInAllBytesMax })
   const checks = openSingleFlight()
 
   async function open(request: EntryRequest, fresh: boolean): Promise<OpenedEntry> {

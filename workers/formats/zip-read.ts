@@ -1,6 +1,6 @@
 import { read } from 'node:fs'
 import { type InputType, inflateRaw, inflateRawSync, type ZlibOptions } from 'node:zlib'
-import { LRUCache } from 'lru-cache'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 import type { Problem, ZipLocation } from '#core/metadata/analysis.ts'
 import { BookProblem } from '../book-problem.ts'
 import { fileRefusal } from './file-refusal.ts'
@@ -21,13 +21,13 @@ export interface CheckedEntry {
 }
 
 /** Entries whose size and checksum are correct, by {@link checkKey}. */
-export type CheckedEntries = LRUCache<string, CheckedEntry>
+export type CheckedEntries = BoundedCache<CheckedEntry>
 
-/** Some 200 books of 200 files or pages; 200 bytes each. */
-const CHECKED_MAX = 40_000
+/** Some 200 books of 200 files or pages. */
+const CHECKED_BYTES_MAX = 18 * 1024 * 1024
 
 export function openCheckedEntries(): CheckedEntries {
-  return new LRUCache({ max: CHECKED_MAX })
+  return new BoundedCache({ bytesMax: CHECKED_BYTES_MAX })
 }
 
 /** Key for one version of a file. It contains everything that decides the outcome: two records for one offset may declare different sizes. */

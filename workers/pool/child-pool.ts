@@ -1,6 +1,6 @@
 import { type BigIntStats, stat } from 'node:fs'
 import { promisify } from 'node:util'
-import { LRUCache } from 'lru-cache'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { KeyedSemaphore, Semaphore } from '#core/foundation/semaphore.ts'
 import type { Problem } from '#core/metadata/analysis.ts'
@@ -60,7 +60,8 @@ const FAILED_STARTS_UNHEALTHY = 3
 const TRY_AGAIN_MS = 5_000
 /** How long a page is refused at once after a child died of it: clients retry again and again, each time for a whole deadline. */
 const REFUSED_MS = 10 * 60_000
-const REFUSED_MAX = 1_000
+/** Some 1,000 pages. */
+const REFUSED_BYTES_MAX = 1024 * 1024
 
 interface Slot {
   child: Child<ToChild>
@@ -356,7 +357,7 @@ function send(child: Child<ToChild>, { id, request, deadlineMs }: { id: number; 
 
 /** Pages that killed a child; an entry holds until its file changes. */
 class RefusedPages {
-  readonly #refused = new LRUCache<string, { problem: Problem; version: string }>({ max: REFUSED_MAX, ttl: REFUSED_MS })
+  readonly #refused = new BoundedCache<{ problem: Problem; version: string }>({ bytesMax: REFUSED_BYTES_MAX, ttl: REFUSED_MS })
 
   async find(request: DrawingRequest): Promise<Problem | null> {
     const refused = this.#refused.get(keyOf(request))

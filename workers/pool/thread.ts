@@ -2,7 +2,9 @@
  * The program of a pool thread: runs the function that a job names. A module is loaded when a job first names it: a thread that reads comics
  * never loads the PDF library.
  */
+
 import { Piscina, transferableSymbol, valueSymbol } from 'piscina'
+import { Register } from '#core/foundation/register.ts'
 import type { DrawPdfPage } from '../drawing.ts'
 import { BEGUN, drawElsewhere, ENDED, type Job, monotonicMs } from './job.ts'
 
@@ -23,7 +25,7 @@ export default async function runJob({ id, work, request, times }: Job): Promise
   }
 }
 
-const loaded = new Map<string, Run>()
+const loaded = new Register<Run>()
 
 async function load({ module, name }: NonNullable<Job['work']>): Promise<Run> {
   const known = loaded.get(`${module} ${name}`)

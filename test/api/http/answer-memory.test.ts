@@ -19,6 +19,9 @@ const REMEMBERED = routes.filter(({ dependsOn }) => dependsOn !== undefined)
 /** A condition for the lists that take one, which asks about the caller too. */
 const UNREAD = { condition: { readStatus: { operator: 'is', value: 'unread' } } }
 
+/** A condition on averages of all users. */
+const WELL_RATED = { condition: { not: { communityRating: { operator: 'lt', value: 50 } } } }
+
 interface Asked {
   name: string
   method: string
@@ -43,6 +46,8 @@ function requestsOf(known: KnownValues): Asked[] {
       '/api/v1/books?sort=last_read,desc',
       '/api/v1/series?sort=book_count,desc',
       '/api/v1/series?sort=rating,desc',
+      '/api/v1/series?sort=community_rating,desc',
+      '/api/v1/series?full=true',
       '/api/v1/books?full=true',
     ].map((path) => ({
       ...{ name: path, method: 'GET', path },
@@ -52,6 +57,12 @@ function requestsOf(known: KnownValues): Asked[] {
       method: 'POST',
       path,
       body: JSON.stringify(UNREAD),
+    })),
+    ...['/api/v1/series/list', '/api/v1/series/list/alphabetical-groups'].map((path) => ({
+      name: `${path} well rated`,
+      method: 'POST',
+      path,
+      body: JSON.stringify(WELL_RATED),
     })),
   ]
   return [...requests, ...more]
@@ -150,6 +161,7 @@ const changes = (
     ['the name of a library', () => database('libraries').where('id', libraryId).update({ name: 'Other' })],
     ['a series is hidden', () => database('series_sharing_tags').insert({ series_id: seriesId, sharing_tag_id: tagId })],
     ['a rating', () => database('series_user_ratings').insert({ user_id: userId, series_id: known.besideSeriesId, rating: 80 })],
+    ['another rating', () => database('series_user_ratings').insert({ user_id: users[1]?.id, series_id: known.besideSeriesId, rating: 2 })],
     ['a wish', () => database('want_to_read').insert({ user_id: userId, series_id: known.besideSeriesId })],
     ['a shelf', () => database('collection_series').insert({ collection_id: collectionId, series_id: known.besideSeriesId, position: 1 })],
     ['progress is removed', () => database('read_progress').delete()],
@@ -173,6 +185,26 @@ t.test('a remembered answer is the one that a fresh server gives, after any chan
       }
     t.same(different, [], name)
     await fresh.close()
+  }
+})
+
+t.test('ratings of one user let the answers of others be, except those that depend on averages', async (t) => {
+  const { database, url, known, users } = await openWorld(t)
+  const [rater, other] = users as [(typeof users)[0], (typeof users)[0]]
+  const all = requestsOf(known)
+  const isOfAverages = ({ name }: Asked) => /community|well rated/.test(name)
+  await database('series_user_ratings').insert({ user_id: rater.id, series_id: known.seriesId, rating: 10 })
+  await computeSeriesNumbers(database)
+  for (const asked of all) await ask(url, asked, other.accessToken)
+  await database('series_user_ratings').where('user_id', rater.id).update({ rating: 90 })
+  let reads = 0
+  database.on('query', ({ sql }: { sql: string }) => {
+    if (/\b(series|books)\./.test(sql)) reads++
+  })
+  for (const asked of all) {
+    reads = 0
+    await ask(url, asked, other.accessToken)
+    t.equal(reads > 0, isOfAverages(asked), asked.name)
   }
 })
 

@@ -158,7 +158,7 @@ t.test('cached values are fresh, loaded once, and never older than the last chan
   let release: () => void = () => {}
   let gate: Promise<void> | null = null
   const cache = openFreshCache<{ value: string }>({
-    max: 10,
+    bytesMax: 10_000,
     freshMs: 30,
     load: async (key) => {
       loads++

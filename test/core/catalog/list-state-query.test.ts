@@ -37,17 +37,21 @@ t.test('a version changes with every table, once in a transaction, and with noth
   const series_id = await addSeries(database, { library_id, title: 'A' })
   const book = await addBook(database, { library_id, series_id, title: 'B' })
   const versions = async () => {
-    const { catalog, own } = await readListState(database, caller)
-    return { catalog: Number(catalog), own: Number(own) }
+    const { catalog, own, averages } = await readListState(database, caller)
+    return { catalog: Number(catalog), own: Number(own), averages: Number(averages) }
   }
   const first = await versions()
   t.same(await versions(), first, 'reading changes nothing')
   await database.transaction(async (trx) => {
     for (let times = 0; times < 5; times++) await trx('books').where('id', book).update({ page_count: times })
   })
-  t.same(await versions(), { catalog: first.catalog + 1, own: first.own })
+  t.same(await versions(), { ...first, catalog: first.catalog + 1 })
   await database('read_progress').insert({ user_id: caller.userId, book_id: book, current_page: 1 })
-  t.same(await versions(), { catalog: first.catalog + 1, own: first.own + 1 })
+  t.same(await versions(), { ...first, catalog: first.catalog + 1, own: first.own + 1 })
+  const before = await versions()
+  const other = await addCaller(database)
+  await database('series_user_ratings').insert({ user_id: other.userId, series_id, rating: 50 })
+  t.same(await versions(), { ...before, averages: before.averages + 1 }, 'a rating of another user')
   for (const table of CATALOG_TABLES) {
     const before = await versions()
     await database.raw('UPDATE ?? SET ctid = ctid WHERE false', [table]).catch(() => database.raw('DELETE FROM ?? WHERE false', [table]))

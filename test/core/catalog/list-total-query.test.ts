@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import type { Knex } from 'knex'
 import t, { type Test } from 'tap'
@@ -266,3 +268,24 @@ async function checkKept(
     }
   }
 }
+
+t.test('lists with large conditions leave little in memory', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const { database, add } = await openShelf(t)
+  const caller = await addCaller(database)
+  await add(0)
+  const list = async (at: number) => {
+    const texts = Array.from({ length: 200 }, (_, part) => ({ title: { operator: 'isNot', value: `${at} ${part} ${'ж'.repeat(450)}` } }))
+    const condition = compileFilter({ allOf: texts }, 'books', caller)
+    for (const offset of [0, 1]) await listBooks(database, caller, { filter: { condition }, sort: null, offset, limit: 1 })
+  }
+  // What is loaded or prepared once is there before.
+  for (let at = 0; at < 20; at++) await list(at)
+  collect()
+  const before = process.memoryUsage().heapUsed
+  for (let at = 100; at < 250; at++) await list(at)
+  collect()
+  const taken = process.memoryUsage().heapUsed - before
+  t.ok(taken < 10 * 1024 * 1024, `${taken} bytes for 150 lists of some 200 KB`)
+})

@@ -2,8 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import t, { type Test } from 'tap'
 import { closeDatabase, openDatabase } from '#core/database/database.ts'
+import { readTogether } from '#core/database/read-together.ts'
+import { openSingleFlight } from '#core/database/single-flight.ts'
 import type { StatementLimits } from '#core/database/statement-limits.ts'
-import { runInScope } from '#core/database/statement-scope.ts'
+import { runInScope, SHARED_OWNER } from '#core/database/statement-scope.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
@@ -178,4 +180,79 @@ t.test('statements of requests', async (t) => {
       [],
     )
   })
+})
+
+t.test('one reader whose connections are in use holds nobody else up', async (t) => {
+  const { database: watcher, url } = await openTestDatabase(t)
+  const database = openLimited(t, url, { limits: { cheapMs: 60_000, readMs: 60_000, acquireMs: 60_000 } })
+  const gone = new AbortController()
+  const flood = (owner: string) =>
+    Promise.allSettled(Array.from({ length: 4 }, () => asUser(owner, () => database.raw('SELECT pg_sleep(600)'), gone.signal)))
+  const stop = async () => {
+    await watcher.raw(`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%pg_sleep(600)%'
+      AND pid <> pg_backend_pid()`)
+  }
+  const ada = flood('ada')
+  t.ok(await until(async () => (await countRunning(watcher, 'pg_sleep(600)')) === 4))
+  const row = async (ids: string[]) => (await database.raw('SELECT unnest(CAST(? AS text[])) AS id', [ids])).rows as { id: string }[]
+
+  await t.test('a batch that she begins', async (t) => {
+    const own = asUser('ada', () => readTogether(database, 'rows', 'a', row))
+    const others = ['bob', 'cleo'].map((user) => asUser(user, () => readTogether(database, 'rows', user, row)))
+    t.same(await Promise.all([own, ...others]), [{ id: 'a' }, { id: 'bob' }, { id: 'cleo' }])
+  })
+
+  await t.test('work that she begins, and that others would wait for', async (t) => {
+    const flights = openSingleFlight({ mayRepeat: true })
+    const runs: string[] = []
+    const count = (user: string) =>
+      asUser(user, () =>
+        flights.join('count', undefined, async () => {
+          runs.push(user)
+          return (await database.raw('SELECT 1 AS one')).rows[0].one as number
+        }),
+      )
+    let isDone = false
+    const own = count('ada').finally(() => {
+      isDone = true
+    })
+    // Before and after her work has begun to wait.
+    const early = count('bob')
+    t.equal(await early, 1)
+    t.equal(await count('cleo'), 1)
+    t.notOk(isDone)
+    t.same(runs, ['ada', 'bob', 'cleo'])
+    await stop()
+    t.equal(await own, 1)
+  })
+  t.equal((await ada).length, 4)
+})
+
+t.test('when the share of all is in use, each reads in their own, once', async (t) => {
+  const { database: watcher, url } = await openTestDatabase(t)
+  const database = openLimited(t, url, { limits: { cheapMs: 60_000, readMs: 60_000, acquireMs: 500 } })
+  const busy = Array.from({ length: 4 }, () => asUser(SHARED_OWNER, () => database.raw('SELECT pg_sleep(600)')).catch(() => {}))
+  t.ok(await until(async () => (await countRunning(watcher, 'pg_sleep(600)')) === 4))
+  const statements: string[][] = []
+  const row = async (ids: string[]) => {
+    statements.push(ids)
+    return (await database.raw('SELECT unnest(CAST(? AS text[])) AS id', [ids])).rows as { id: string }[]
+  }
+  const users = ['ada', 'bob', 'cleo']
+  const read = await Promise.all(users.map((user) => asUser(user, () => readTogether(database, 'rows', user, row))))
+  t.same(
+    read,
+    users.map((id) => ({ id })),
+  )
+  t.same(statements.filter(({ length }) => length === 1).length, 3)
+  // Who comes while a batch waits does not wait behind it.
+  const first = asUser('ada', () => readTogether(database, 'rows', 'first', row))
+  t.ok(await until(async () => statements.some(([id]) => id === 'first')))
+  const second = asUser('bob', () => readTogether(database, 'rows', 'second', row))
+  t.ok(await until(async () => statements.some(([id]) => id === 'second')))
+  t.same(await Promise.all([first, second]), [{ id: 'first' }, { id: 'second' }])
+  await watcher.raw(
+    `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()`,
+  )
+  await Promise.all(busy)
 })

@@ -2,10 +2,10 @@ import { closeSync, fstatSync, readSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { MessageChannel } from 'node:worker_threads'
-import { LRUCache } from 'lru-cache'
 import type { PDFDocumentProxy } from 'pdfjs-dist'
 import { getDocument, PDFDataRangeTransport, PDFWorker, VerbosityLevel } from 'pdfjs-dist/legacy/build/pdf.mjs'
 import { WorkerMessageHandler } from 'pdfjs-dist/legacy/build/pdf.worker.mjs'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 import { openInsideSync } from '#core/foundation/open-inside.ts'
 import type { LibraryFile } from '#core/metadata/analysis.ts'
 import { BookProblem } from '../../book-problem.ts'
@@ -151,6 +151,7 @@ class FileRange extends PDFDataRangeTransport {
  * few users at once and each document may hold tens of MB of parsed fonts; a minute without use closes them.
  */
 const HANDLES_MAX = 4
+const LEASES_BYTES_MAX = 4 * 1024
 const IDLE_MS = 60_000
 
 /** The parser never releases what it has read of a file, so a book of pictures is reopened after this many bytes. */
@@ -163,8 +164,9 @@ interface Lease {
   closed: boolean
 }
 
-const leases = new LRUCache<string, Lease>({
-  max: HANDLES_MAX,
+const leases = new BoundedCache<Lease>({
+  bytesMax: LEASES_BYTES_MAX,
+  entriesMax: HANDLES_MAX,
   ttl: IDLE_MS,
   ttlAutopurge: true,
   updateAgeOnGet: true,

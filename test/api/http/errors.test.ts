@@ -54,6 +54,8 @@ t.test('a fault below is told as one that passes, whoever names it', async (t) =
   for (const message of ['Connection terminated unexpectedly', 'select 1 - Connection terminated', 'timeout expired']) {
     t.match(answerOf(new Error(message), 'r6'), { status: 503 }, message)
   }
+  const memory = Object.assign(new Error('SELECT 1 - could not resize shared memory segment "/PostgreSQL.7"'), { code: '53100' })
+  t.match(answerOf(memory, 'r9').body.message, /out of connections, memory/, 'no disk is full')
   for (const code of ['42601', '23505', '22001', 'XX000', 'ENOENT', '', 53100, undefined]) {
     t.match(answerOf(Object.assign(new Error('secret'), { code }), 'r7'), { status: 500, body: { error: 'internal' } }, String(code))
   }

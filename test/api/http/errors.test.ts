@@ -13,12 +13,15 @@ t.test('two changes that meet are no fault of the server', async (t) => {
     await addBook(database, { library_id, series_id, title: 'A' }),
     await addBook(database, { library_id, series_id, title: 'B' }),
   ]
+  // Each has one of the two before it asks for the other.
+  const holding = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const locks = await Promise.allSettled(
-    [ids, ids.toReversed()].map((order) =>
+    [ids, ids.toReversed()].map((order, at) =>
       database.transaction(async (trx) => {
         for (const id of order) {
           await trx('books').where({ id }).update({ number: 1 })
-          await new Promise((resolve) => setTimeout(resolve, 200))
+          holding[at]?.resolve()
+          await Promise.all(holding.map(({ promise }) => promise))
         }
       }),
     ),

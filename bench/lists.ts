@@ -112,7 +112,7 @@ async function loadMixed(): Promise<{ perSecond: number; p99: number }[]> {
       { port: big.server.port, paths: mixedLists(), headers: big.server.headers },
       { connections: 16, seconds: 3 },
     )
-    if (load.failures > 0) throw new Error(`${load.failures} mixed lists failed`)
+    if (load.failures > 0) throw new Error(`${load.failures} mixed lists failed: ${load.failed.join('; ')}`)
     if (round >= 0) mixed.push({ perSecond: load.requestsPerSecond, p99: load.p99Ms })
   }
   return mixed

@@ -86,8 +86,9 @@ ${Object.entries(headers)
 request = function() at = at % #paths + 1; return wrk.format("GET", paths[at]) end
 done = function(summary, latency, requests)
   local errors = summary.errors
-  print(string.format('JSON{"requests":%d,"us":%d,"bytes":%d,"failures":%d,"p50":%d,"p99":%d}', summary.requests, summary.duration, summary.bytes,
-    errors.status + errors.connect + errors.read + errors.write + errors.timeout, latency:percentile(50), latency:percentile(99)))
+  print(string.format('JSON{"requests":%d,"us":%d,"bytes":%d,"p50":%d,"p99":%d,"status":%d,"connect":%d,"read":%d,"write":%d,"timeout":%d}',
+    summary.requests, summary.duration, summary.bytes, latency:percentile(50), latency:percentile(99),
+    errors.status, errors.connect, errors.read, errors.write, errors.timeout))
 end
 `
 
@@ -98,13 +99,16 @@ async function loadByWrk(folder: string, target: Target, { connections, seconds 
   const { stdout } = await promisify(execFile)('wrk', options)
   const found = /JSON(\{.*\})/.exec(stdout)
   if (!found) throw new Error(`wrk printed no figures:\n${stdout}`)
-  const { requests, us, bytes, failures, p50, p99 } = JSON.parse(found[1] as string) as Record<string, number>
+  const { requests, us, bytes, p50, p99, ...errors } = JSON.parse(found[1] as string) as Record<string, number>
+  const kinds = Object.entries(errors).filter(([, count]) => count > 0)
   const elapsed = (us as number) / 1e6
   return {
     requestsPerSecond: (requests as number) / elapsed,
     p50Ms: (p50 as number) / 1000,
     p99Ms: (p99 as number) / 1000,
     bytesPerSecond: (bytes as number) / elapsed,
-    failures: failures as number,
+    failures: kinds.reduce((sum, [, count]) => sum + count, 0),
+    // wrk does not tell the address; "timeout" is an answer that came after its two seconds.
+    failed: kinds.map(([kind, count]) => `${kind}: ${count}`),
   }
 }

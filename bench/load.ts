@@ -8,7 +8,12 @@ export interface Load {
   bytesPerSecond: number
   /** Responses with another status than 200. */
   failures: number
+  /** What is known of the first ones: status and address. */
+  failed: string[]
 }
+
+/** Enough to see what they have in common. */
+const FAILED_MAX = 5
 
 /** What was counted, before it is summarized. */
 export interface LoadCounts {
@@ -16,6 +21,7 @@ export interface LoadCounts {
   seconds: number
   bytes: number
   failures: number
+  failed: string[]
 }
 
 interface LoadOptions {
@@ -47,6 +53,7 @@ export async function countLoad(options: LoadOptions): Promise<LoadCounts> {
   const latencies: number[] = []
   let bytes = 0
   let failures = 0
+  const failed: string[] = []
   let next = 0
   const startedAt = performance.now()
   const endsAt = startedAt + seconds * 1000
@@ -58,13 +65,14 @@ export async function countLoad(options: LoadOptions): Promise<LoadCounts> {
         let head = ''
         let remaining = -1
         let sentAt = 0
+        let path = ''
         const send = () => {
           if (performance.now() >= endsAt) {
             socket.end()
             resolve()
             return
           }
-          const path = paths[next++ % paths.length] as string
+          path = paths[next++ % paths.length] as string
           sentAt = performance.now()
           socket.write(`${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${headerLines}${bodyLines}\r\n${body}`)
         }
@@ -87,7 +95,10 @@ export async function countLoad(options: LoadOptions): Promise<LoadCounts> {
           const end = chunk.indexOf('\r\n\r\n')
           head += chunk.toString('latin1', 0, end < 0 ? chunk.length : end)
           if (end < 0) return
-          if (!head.startsWith('HTTP/1.1 200')) failures += 1
+          if (!head.startsWith('HTTP/1.1 200')) {
+            failures += 1
+            if (failed.length < FAILED_MAX) failed.push(`${head.slice('HTTP/1.1 '.length, head.indexOf('\r\n'))} ${method} ${path}`)
+          }
           const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0)
           const arrived = chunk.length - end - 4
           bytes += arrived
@@ -97,7 +108,7 @@ export async function countLoad(options: LoadOptions): Promise<LoadCounts> {
       })
     }),
   )
-  return { latenciesMs: latencies, seconds: (performance.now() - startedAt) / 1000, bytes, failures }
+  return { latenciesMs: latencies, seconds: (performance.now() - startedAt) / 1000, bytes, failures, failed }
 }
 
 /** Of clients that ran at the same time. */
@@ -111,6 +122,7 @@ export function summaryOf(counts: readonly LoadCounts[]): Load {
     p99Ms: at(0.99),
     bytesPerSecond: perSecond(({ bytes }) => bytes),
     failures: counts.reduce((sum, { failures }) => sum + failures, 0),
+    failed: counts.flatMap(({ failed }) => failed).slice(0, FAILED_MAX),
   }
 }
 

@@ -1,5 +1,5 @@
 import { FULL_CODES, LOST_CODES } from '#api/http/errors.ts'
-import { describeFullDisk } from '#core/database/start-problem.ts'
+import { describeFullDisk, FULL_MEMORY, SHARED_MEMORY_WORDS } from '#core/database/start-problem.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Register } from '#core/foundation/register.ts'
 
@@ -8,7 +8,7 @@ const REPEAT_MS = 30_000
 
 /** An outage, as opposed to a bug: what it is, and what to do. */
 interface Outage {
-  name: 'database_away' | 'disk_full' | 'no_connections'
+  name: 'database_away' | 'disk_full' | 'memory_full' | 'no_connections'
   message: string
 }
 
@@ -35,6 +35,7 @@ export function outageOf(error: unknown, message: string, place: Place): Outage 
   // The pool reports the cause as text.
   const fromPool = message.startsWith('database: ')
   const words = fromPool ? message : String(found.message ?? '').slice(-WORDS_LENGTH)
+  if (SHARED_MEMORY_WORDS.test(words)) return { name: 'memory_full', message: FULL_MEMORY }
   if (FULL_CODES.test(code) || FULL_WORDS.test(words)) return { name: 'disk_full', message: describeFullDisk(placeOf(found, place)) }
   if (CROWDED.test(code))
     return {

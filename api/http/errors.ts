@@ -1,3 +1,4 @@
+import { SHARED_MEMORY_WORDS } from '#core/database/start-problem.ts'
 import { AppError, ERRORS, type ErrorCode, type ErrorKind } from '#core/foundation/errors.ts'
 
 /** The only mapping from kinds of errors to HTTP statuses. */
@@ -144,6 +145,8 @@ function outageOf(error: Error & { code?: unknown; syscall?: unknown }): Outage 
   const { code, syscall } = error
   // Only for connections: the socket file of a stopped database is missing, its name cannot be resolved. A missing file of a book has the same code.
   if (syscall === 'connect' || syscall === 'getaddrinfo') return DATABASE_LOST
+  // Its code is that of a full disk.
+  if (code === '53100' && SHARED_MEMORY_WORDS.test(error.message)) return NO_RESOURCES
   if (typeof code === 'string') return OUTAGES.find(([codes]) => codes.test(code))?.[1]
   const end = String(error.message).slice(-MESSAGE_END)
   return CODELESS.find(([message]) => message.test(end))?.[1]

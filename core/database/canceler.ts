@@ -1,5 +1,7 @@
 import pg from 'pg'
 
+/** Not empty: then pg takes PGOPTIONS of the environment. */
+export const NO_OPTIONS = ' '
 /** A server that takes longer to accept a cancel request has a problem; then the connection itself is closed. */
 const DEADLINE_MS = 2_000
 
@@ -14,7 +16,7 @@ export function openCanceler(configure: () => pg.ClientConfig): Canceler {
   let connecting: Promise<pg.Client> | null = null
 
   async function connect(): Promise<pg.Client> {
-    const client = new pg.Client({ ...configure(), connectionTimeoutMillis: DEADLINE_MS, query_timeout: DEADLINE_MS })
+    const client = new pg.Client({ options: NO_OPTIONS, ...configure(), connectionTimeoutMillis: DEADLINE_MS, query_timeout: DEADLINE_MS })
     const forget = () => {
       connecting = null
     }

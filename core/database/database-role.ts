@@ -3,6 +3,7 @@ import { chown, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { NO_OPTIONS } from '#core/database/canceler.ts'
 
 /** The role of the server and its commands: owner of our database, without any other rights. */
 export const ROLE = 'carrel'
@@ -144,7 +145,7 @@ async function keepSuperuserOut(client: pg.Client, options: Parameters<typeof pr
 }
 
 async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, application_name: 'carrel' })
+  const client = new pg.Client({ connectionString: url, application_name: 'carrel', options: NO_OPTIONS })
   // PostgreSQL ended in the meantime: the running query reports it.
   client.on('error', () => {})
   await client.connect()

@@ -55,9 +55,12 @@ export interface EmbeddedPostgres {
   close(): Promise<void>
 }
 
+/** So that pg takes none of them from a variable of the environment (PGREPLICATION and its kind), which are about the databases of somebody else. */
+const OWN_PARAMETERS = 'sslmode=disable&sslnegotiation=postgres&replication=false&client_encoding=UTF8'
+
 /** Connection URL of a database behind a Unix socket. */
 export function socketUrl(socketFolder: string, database: string, { role = ROLE, password = '' } = {}): string {
-  return `postgresql://${role}${password && `:${password}`}@/${database}?host=${encodeURIComponent(socketFolder)}&port=${PORT}&sslmode=disable`
+  return `postgresql://${role}${password && `:${password}`}@/${database}?host=${encodeURIComponent(socketFolder)}&port=${PORT}&${OWN_PARAMETERS}`
 }
 
 /** URL of the PostgreSQL that runs on the data folder now, with the password of this start, or null. */

@@ -11,9 +11,16 @@ const ROOM_NEEDED = 'Free some space there (at least 1 GB), or choose another --
 
 export const describeFullDisk = (folder: string): string => `The disk of ${folder} is full. ${ROOM_NEEDED}`
 
+/** What PostgreSQL says when /dev/shm has no room: at its start, and for statements that several processes share. The code is that of a full disk. */
+export const SHARED_MEMORY_WORDS = /could not resize shared memory segment/
+
+export const FULL_MEMORY =
+  'The shared memory of PostgreSQL (/dev/shm) is full or too small. Give it at least 256 MB: in a container by "docker run --shm-size=256m", or "shm_size: 256mb" in compose.yaml.'
+
 /** Why a program of PostgreSQL ended, in one sentence made from its last output. */
 export function describeLastWords(folder: string, lines: readonly string[], reason: string): string {
   const text = lines.join('\n')
+  if (SHARED_MEMORY_WORDS.test(text)) return FULL_MEMORY
   if (/No space left on device|Disk quota exceeded/.test(text)) return describeFullDisk(folder)
   const outputLines = text.split('\n')
   const words =

@@ -79,7 +79,7 @@ export class TaskLane {
       {
         events,
         schema: WORKER_SCHEMA,
-        logger: workerLog(log),
+        logger: workerLog(log, () => this.#isStopping),
         noHandleSignals: true,
         // A plan of a claim that was made for a few jobs reads and sorts all jobs, of which there are a hundred thousand soon after.
         noPreparedStatements: true,

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { Test } from 'tap'
-import { silentLog } from '#core/foundation/log.ts'
+import { type Log, silentLog } from '#core/foundation/log.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
 /** Task queues of several nodes with one new database. */
-export async function openQueues(t: Test, count: number, options: { sweepMs?: number } = {}) {
+export async function openQueues(t: Test, count: number, options: { sweepMs?: number; log?: Log } = {}) {
   const { database, url } = await openTestDatabase(t, { poolMax: 12 })
   const queues: TaskQueue[] = []
   for (let index = 0; index < count; index++) {

@@ -26,6 +26,10 @@ t.test('what a fault below the server is', async (t) => {
     [errorOf({ code: 'ECONNREFUSED', errors: [errorOf({ port: 6000 }), errorOf({ port: 6000 })] }), 'database_away'],
     [errorOf({ code: 'ECONNREFUSED', port: 443 }), null],
     [errorOf({ code: '53100' }), 'disk_full'],
+    [
+      errorOf({ code: '53100' }, 'SELECT 1 - could not resize shared memory segment "/PostgreSQL.7" to 8 bytes: No space left on device'),
+      'memory_full',
+    ],
     [errorOf({ code: 'ENOSPC', path: '/srv/data/x' }), 'disk_full'],
     [errorOf({ code: '53300' }), 'no_connections'],
     [errorOf({ code: '40P01' }), null],

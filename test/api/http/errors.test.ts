@@ -13,12 +13,15 @@ t.test('two changes that meet are no fault of the server', async (t) => {
     await addBook(database, { library_id, series_id, title: 'A' }),
     await addBook(database, { library_id, series_id, title: 'B' }),
   ]
+  // Each has one of the two before it asks for the other.
+  const holding = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const locks = await Promise.allSettled(
-    [ids, ids.toReversed()].map((order) =>
+    [ids, ids.toReversed()].map((order, at) =>
       database.transaction(async (trx) => {
         for (const id of order) {
           await trx('books').where({ id }).update({ number: 1 })
-          await new Promise((resolve) => setTimeout(resolve, 200))
+          holding[at]?.resolve()
+          await Promise.all(holding.map(({ promise }) => promise))
         }
       }),
     ),
@@ -54,6 +57,8 @@ t.test('a fault below is told as one that passes, whoever names it', async (t) =
   for (const message of ['Connection terminated unexpectedly', 'select 1 - Connection terminated', 'timeout expired']) {
     t.match(answerOf(new Error(message), 'r6'), { status: 503 }, message)
   }
+  const memory = Object.assign(new Error('SELECT 1 - could not resize shared memory segment "/PostgreSQL.7"'), { code: '53100' })
+  t.match(answerOf(memory, 'r9').body.message, /out of connections, memory/, 'no disk is full')
   for (const code of ['42601', '23505', '22001', 'XX000', 'ENOENT', '', 53100, undefined]) {
     t.match(answerOf(Object.assign(new Error('secret'), { code }), 'r7'), { status: 500, body: { error: 'internal' } }, String(code))
   }

@@ -6,6 +6,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import t from 'tap'
+import { openCanceler } from '#core/database/canceler.ts'
 import { makeDataFolder } from '#core/database/data-folder.ts'
 import { checkDatabase, closeDatabase, openDatabase } from '#core/database/database.ts'
 import { type EmbeddedPostgres, findRunningUrl, openEmbeddedPostgres, socketUrl } from '#core/database/embedded-postgres.ts'
@@ -190,6 +191,44 @@ t.test('the programs', async (t) => {
   const database = openDatabase({ url: postgres.urlOf('postgres'), poolMax: 2, log: silentLog })
   t.match(await checkDatabase(database), { name: 'postgres' })
   await closeDatabase(database)
+})
+
+t.test('nothing comes from variables of the environment', async (t) => {
+  const hostile = {
+    ...{
+      PGOPTIONS: '-cwork_mem=1',
+      PGREPLICATION: 'database',
+      PGSSLNEGOTIATION: 'direct',
+      PGSSLMODE: 'verify-full',
+      PGCLIENT_ENCODING: 'LATIN1',
+    },
+    ...{
+      PGUSER: 'nobody',
+      PGPASSWORD: 'wrong',
+      PGDATABASE: 'none',
+      PGHOST: '127.0.0.1',
+      PGPORT: '1',
+      PGAPPNAME: 'x',
+      PGPASSFILE: '/nowhere',
+    },
+  }
+  const before = Object.keys(hostile).map((name) => [name, process.env[name]] as const)
+  t.teardown(() => {
+    for (const [name, value] of before) {
+      if (value === undefined) delete process.env[name]
+      else process.env[name] = value
+    }
+  })
+  Object.assign(process.env, hostile)
+  const postgres = await open(t, shared)
+  t.match(
+    await query(postgres.url, `SELECT current_setting('work_mem') AS memory, current_setting('application_name') AS app, 'é' AS text`),
+    [{ memory: '4MB', app: 'carrel', text: 'é' }],
+  )
+  t.equal(await findRunningUrl(shared), postgres.url)
+  const canceler = openCanceler(() => ({ connectionString: postgres.url }))
+  await canceler.cancel(2 ** 31 - 1)
+  await canceler.close()
 })
 
 t.test('a failed start reports its reason', async (t) => {

@@ -75,7 +75,8 @@ t.test('a task runs outside of the context of the request that added it', async 
 })
 
 t.test('jobs that a stopped worker had claimed but not begun run at once', async (t) => {
-  const { database, queues } = await openQueues(t, 2)
+  const warnings: string[] = []
+  const { database, queues } = await openQueues(t, 2, { log: { ...silentLog, warn: (_, message) => warnings.push(message) } })
   const [first, second] = queues as [(typeof queues)[0], (typeof queues)[0]]
   first.handle('analyze_book', { concurrency: 3 }, async (run) => {
     await new Promise((_, reject) => run.signal.addEventListener('abort', () => reject(run.signal.reason)))
@@ -84,6 +85,7 @@ t.test('jobs that a stopped worker had claimed but not begun run at once', async
   await first.start()
   await until(async () => (await countTasks(database)).processing === 3)
   await first.stop()
+  t.same(warnings, [], 'nothing is wrong when a worker is stopped')
   t.match(await countTasks(database), { pending: 20, processing: 0, stale: 0 })
   const done = new Set<string>()
   second.handle('analyze_book', { concurrency: 3 }, async (run) => {

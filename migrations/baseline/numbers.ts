@@ -8,8 +8,6 @@ export const CATALOG_TABLES = [
   ...['series_alternate_titles', 'series_external_ids', 'book_external_ids', 'series_external_links', 'book_external_links'],
   ...['series_external_ratings', 'series_user_ratings', 'sharing_tags', 'series_sharing_tags', 'user_sharing_grants'],
   ...['collections', 'collection_series', 'read_lists', 'read_list_books'],
-  // The name of the library, which stands in every feed.
-  'chosen_settings',
 ] as const
 
 /** Every table with rows of one user that lists and conditions read for that user. */
@@ -76,6 +74,9 @@ export const NUMBERS = `
       RETURN NULL;
     END $$;
   ${catalogTriggers.join('\n  ')}
+  -- The name of the library, which stands in every feed. Other settings are in no list.
+  CREATE TRIGGER library_name_versioned AFTER UPDATE ON chosen_settings FOR EACH ROW
+    WHEN (NEW.key = 'application.name' AND NEW.value IS DISTINCT FROM OLD.value) EXECUTE FUNCTION carrel_catalog_changed();
 
   CREATE FUNCTION carrel_user_changed() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN

@@ -78,7 +78,7 @@ function feed<Q extends TSchema, P extends TSchema = typeof NoQuery>(about: Feed
       mediaTypes: [...feedTypes],
       run: async (call: Call<Services>, input: { params: unknown; query: unknown }): Promise<StreamReply> => {
         const { services, caller, listState } = call
-        // Not a value of some seconds ago: the document is kept until the catalog or a setting changes.
+        // Not a value of some seconds ago: the document is kept until the catalog or the name changes.
         const libraryName = await readSetting(services.database, 'application.name')
         const catalog = { services, caller, name: libraryName, listState, hasGroups }
         return documentReply(write(await about.build(catalog, input.query as Static<Q>, input.params as Static<P>), libraryName))

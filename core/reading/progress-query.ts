@@ -5,6 +5,7 @@ import type { Extent, PlaceRow, ProgressRow } from '#core/catalog/progress.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { PageSource } from '#core/metadata/analysis.ts'
 import type { BookFormat } from '#core/metadata/book-format.ts'
+import { isSwitchedOn } from '#core/settings/chosen-setting-store.ts'
 
 /** The recorded progress of a caller in one book. */
 export interface Reading {
@@ -39,6 +40,9 @@ export async function getReading(database: Knex, caller: Caller, bookId: string)
 
 /** This operation has no pages; users who have read more books than this use the lists, or ask for the changes step by step. */
 const PROGRESS_MAX = 5_000
+
+/** The agreement of the users of this server. */
+const PROGRESS_SHOWN = 'progress.shown_to_administrators'
 
 /** An app that was not used for longer loads everything again; migrations/baseline/reading.ts deletes older removals. */
 const REMOVALS_KEPT_DAYS = 365
@@ -78,6 +82,35 @@ export async function listProgress(database: Knex, caller: Caller): Promise<Prog
     mine.clone().count({ total: '*' }).first() as Promise<{ total: string | number }>,
   ])
   return { items, total: Number(counted.total), asOf: asOf.toISOString() }
+}
+
+/**
+ * Progress of another user, latest first: in books that both that user and the caller may see.
+ * @throws forbidden unless a setting lets administrators see it
+ */
+export async function listProgressOfUser(
+  database: Knex,
+  caller: Caller,
+  { userId, offset, limit }: { userId: string; offset: number; limit: number },
+): Promise<{ items: ProgressRow[]; total: number }> {
+  if (!(await isSwitchedOn(database, PROGRESS_SHOWN)))
+    refuse('forbidden', `Administrators do not see the progress of users on this server: the setting ${PROGRESS_SHOWN} is off.`)
+  const theirs = database('read_progress')
+    .join('books', 'books.id', 'read_progress.book_id')
+    .where('read_progress.user_id', userId)
+    .modify(visibleTo(caller, 'books.series_id'))
+    .modify(visibleTo({ userId }, 'books.series_id'))
+  const [items, counted] = await Promise.all([
+    theirs
+      .clone()
+      .select('read_progress.*')
+      .orderBy('read_progress.updated_at', 'desc')
+      .orderBy('read_progress.book_id', 'desc')
+      .offset(offset)
+      .limit(limit),
+    theirs.clone().count({ total: '*' }).first() as Promise<{ total: string | number }>,
+  ])
+  return { items, total: Number(counted.total) }
 }
 
 /**

@@ -5,7 +5,7 @@ import type { PageCache } from '#core/reading/page-cache.ts'
 import { renderedName } from '#core/reading/page-variant.ts'
 
 /** One size of one page of a PDF. */
-export interface RenderedPage {
+interface RenderedPage {
   file: LibraryFile
   /** Of the content of the file. */
   hash: string

@@ -99,6 +99,16 @@ export const CHOSEN_SETTINGS: readonly ChosenSetting[] = [
     mayBeEmpty: true,
   },
   {
+    key: 'progress.shown_to_administrators',
+    category: 'progress',
+    about:
+      'Whether administrators may see the reading progress of users. Tell your users before you turn it on: this setting stands for their agreement, and every visitor can read it.',
+    fallback: 'false',
+    isPublic: true,
+    kind: 'switch',
+    lengthMax: 5,
+  },
+  {
     key: 'compatibilityApi.enabled',
     category: 'compatibility',
     about: 'Serves the API of Komga as well, for client apps that support it.',

@@ -8,8 +8,6 @@ export const CATALOG_TABLES = [
   ...['series_alternate_titles', 'series_external_ids', 'book_external_ids', 'series_external_links', 'book_external_links'],
   ...['series_external_ratings', 'sharing_tags', 'series_sharing_tags', 'user_sharing_grants'],
   ...['collections', 'collection_series', 'read_lists', 'read_list_books'],
-  // The name of the library, which stands in every feed.
-  'chosen_settings',
 ] as const
 
 /** Every table with rows of one user that lists and conditions read for that user. */
@@ -80,6 +78,10 @@ export const NUMBERS = `
     BEGIN INSERT INTO kept_number_changes VALUES ('averages', '00000000-0000-0000-0000-000000000000', 1); RETURN NULL; END $$;
   CREATE TRIGGER series_user_ratings_versioned AFTER INSERT OR UPDATE OR DELETE ON series_user_ratings
     FOR EACH STATEMENT EXECUTE FUNCTION carrel_averages_changed();
+
+  -- The name of the library, which stands in every feed. Other settings are in no list.
+  CREATE TRIGGER library_name_versioned AFTER UPDATE ON chosen_settings FOR EACH ROW
+    WHEN (NEW.key = 'application.name' AND NEW.value IS DISTINCT FROM OLD.value) EXECUTE FUNCTION carrel_catalog_changed();
 
   CREATE FUNCTION carrel_user_changed() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN

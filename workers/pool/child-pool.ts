@@ -23,13 +23,13 @@ export interface ChildPoolOptions {
   slowMs?: number
 }
 
+/** The failure of an extra drawing is not remembered against the page. */
+type DrawingOptions = { signal?: AbortSignal | undefined; isExtra?: boolean | undefined }
+
 /** Draws pages in processes that can be terminated at any moment. */
 export interface ChildPool {
-  /**
-   * @param options.isExtra its failure is not remembered against the page
-   * @throws unavailable while no child can start and after close; rejects with the reason of `signal`
-   */
-  draw(request: DrawingRequest, options?: { signal?: AbortSignal | undefined; isExtra?: boolean | undefined }): Promise<DrawingOutcome>
+  /** @throws unavailable while no child can start and after close; rejects with the reason of `signal` */
+  draw(request: DrawingRequest, options?: DrawingOptions): Promise<DrawingOutcome>
   /** False after close, and while children end before they are ready; the call tries to start one again. */
   healthy(): boolean
   /** Process ids, for tests. */
@@ -122,10 +122,7 @@ class Children implements ChildPool {
     this.#lanes = new KeyedSemaphore(Math.max(1, Math.floor(options.places.pages / 2)))
   }
 
-  async draw(
-    request: DrawingRequest,
-    { signal, isExtra = false }: { signal?: AbortSignal | undefined; isExtra?: boolean | undefined } = {},
-  ): Promise<DrawingOutcome> {
+  async draw(request: DrawingRequest, { signal, isExtra = false }: DrawingOptions = {}): Promise<DrawingOutcome> {
     this.#checkOpen()
     const known = await this.#refused.find(request)
     if (known) return { problem: known }

@@ -4,9 +4,12 @@ import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.t
 import type { Needs } from '#api/http/services.ts'
 import { ROLES } from '#core/account/permission.ts'
 import { EditedUser, NewUser, User, UserDetail, UserEdit } from '#core/account/user.ts'
+import { ReadProgress } from '#core/catalog/book.ts'
+import { progressOf } from '#core/catalog/progress.ts'
 import { OneOf, Uuid } from '#core/foundation/schema.ts'
+import { listProgressOfUser } from '#core/reading/progress-query.ts'
 
-type Services = Needs<'accounts'>
+type Services = Needs<'accounts' | 'database'>
 const endpoint = endpointOf<Services>()
 
 const params = Type.Object({ userId: Uuid })
@@ -51,6 +54,24 @@ export const userRoutes: Route<Services>[] = [
     params,
     reply: UserDetail,
     run: (call, { params }) => call.services.accounts.getUser(params.userId),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/api/v1/users/:userId/progress',
+    summary:
+      'List the reading progress of a user, latest first, if a setting of the server allows it; without series that you or the user may not see',
+    tag: 'users',
+    allow: { who: 'system-admin', also: ['progress-read'] },
+    params,
+    query: Type.Object(pageQuery),
+    reply: Paginated(ReadProgress),
+    run: async (call, { params: { userId }, query }) => {
+      const { accounts, database } = call.services
+      await accounts.getUser(userId)
+      const { page, pageSize, offset, limit } = readPage(query)
+      const { items, total } = await listProgressOfUser(database, call.caller, { userId, offset, limit })
+      return paginate({ call, page, pageSize, total, data: items.map(progressOf) })
+    },
   }),
   endpoint({
     method: 'PATCH',

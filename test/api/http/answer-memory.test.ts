@@ -113,10 +113,13 @@ async function openFresh(services: Services) {
   return { url, close: () => server.close({ deadlineMs: 100 }) }
 }
 
-/** Tables that change together with those that have a version, or that tell who asks and whether the Komga API is enabled, which each request checks. */
+/**
+ * Tables that change together with those that have a version, or that tell who asks and whether the Komga API is enabled, which each request checks. Of
+ * the settings only the name of the library is in answers, and it has a version.
+ */
 const OTHER_TABLES = [
   ...['kept_numbers', 'kept_number_changes', 'series_numbers', 'series_numbers_due', 'series_reading', 'series_reading_due'],
-  ...['users', 'sessions'],
+  ...['users', 'sessions', 'chosen_settings'],
 ]
 
 t.test('remembered answers depend on nothing without a version', async (t) => {

@@ -1,19 +1,21 @@
 import t, { type Test } from 'tap'
+import { userRoutes } from '#api/rest/account/users.ts'
 import { bookRoutes } from '#api/rest/catalog/books.ts'
 import { homeShelfRoutes } from '#api/rest/catalog/home-shelves.ts'
 import { seriesRoutes } from '#api/rest/catalog/series.ts'
 import { progressRoutes } from '#api/rest/reading/progress.ts'
 import type { Book } from '#core/catalog/book.ts'
 import type { Series } from '#core/catalog/series.ts'
+import { changeSettings } from '#core/settings/chosen-setting-store.ts'
 import { findContract } from '#test/support/contract.ts'
 import { addBook, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
-import { openTestServer } from '#test/support/server.ts'
+import { ADMIN, openTestServer } from '#test/support/server.ts'
 
 type Json = Record<string, unknown>
 const checkBook = findContract('Book')
 
 async function openShelf(t: Test) {
-  const server = await openTestServer(t, { routes: [...bookRoutes, ...seriesRoutes, ...progressRoutes, ...homeShelfRoutes] })
+  const server = await openTestServer(t, { routes: [...bookRoutes, ...seriesRoutes, ...progressRoutes, ...homeShelfRoutes, ...userRoutes] })
   const { database } = server
   const library_id = await addLibrary(database)
   const run = await addSeries(database, { library_id, title: 'Run' })
@@ -55,6 +57,42 @@ t.test('one book: put, get, finish, forget', async (t) => {
   t.equal((await ask('POST', `books/${book}/unread`)).status, 204)
   t.equal((await ask('DELETE', `books/${book}/progress`)).status, 204, 'forgetting nothing is no mistake')
   t.match((await ask('GET', 'progress')).json, { total: 0, progress: [] })
+})
+
+t.test('administrators see the progress of a user if the server says so, without what either of them may not see', async (t) => {
+  const { server, database, ask, books, secret, solo, pending, hidden, userId } = await openShelf(t)
+  for (const book of [books[0], books[2], pending]) await ask('PUT', `books/${book}/progress`, { currentPage: 1 })
+  // From before the series was hidden from the user.
+  await database('read_progress').insert({ user_id: userId, book_id: hidden, current_page: 3 })
+  const path = `/api/v1/users/${userId}/progress`
+  const admin = (query = '', token = server.adminToken) => server.request<Json>('GET', path + query, { token })
+  const off = await admin()
+  t.match([off.status, off.json], [403, { message: /progress\.shown_to_administrators is off/ }])
+  const { id: adminId } = await database('users').where('username', ADMIN.username).first('id')
+  const set = (value: string | null) =>
+    changeSettings(database, [{ key: 'progress.shown_to_administrators', value }], { userId: adminId, reason: null, address: '127.0.0.1' })
+  await set('true')
+  const all = await admin()
+  t.match(all.json, { total: 3, page: 1, totalPages: 1, data: [{ userId, bookId: pending }, { bookId: books[2] }, { bookId: books[0] }] })
+  t.same(all.json['data'], ((await ask('GET', 'progress')).json as { progress: unknown }).progress, 'what the user sees')
+  t.match((await admin('?page=2&pageSize=2')).json, { total: 3, totalPages: 2, data: [{ bookId: books[0] }] })
+  await shareSeries(database, { seriesId: solo, caller: { userId: adminId }, mode: 'deny' })
+  t.match(
+    (await admin()).json,
+    { total: 2, data: [{ bookId: books[2] }, { bookId: books[0] }] },
+    'nor what is hidden from the administrator',
+  )
+  t.notOk(JSON.stringify((await admin()).json).includes(secret))
+
+  t.equal((await ask('GET', `users/${userId}/progress`)).status, 403, 'a reader does not even see their own there')
+  const { token: other } = await server.signUp({ username: 'olga' })
+  t.equal((await admin('', other)).status, 403)
+  t.equal((await server.request('GET', `/api/v1/users/${books[0]}/progress`, { token: server.adminToken })).status, 404)
+  for (const value of ['false', null]) {
+    await set('true')
+    await set(value)
+    t.equal((await admin()).status, 403, 'off again')
+  }
 })
 
 t.test('series and many at once, and the lists follow at once', async (t) => {

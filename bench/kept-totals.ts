@@ -53,6 +53,7 @@ async function insertBooks(): Promise<{ rate: number; ids: string[] }> {
         path: `Series ${folders}/Book ${index} v${(index % FILES_PER_FOLDER) + 1}.cbz`,
         bytes: 1000 + index,
         mtimeNs: 1_700_000_000_000_000_000n,
+        sidecars: null,
       }
     })
     ids.push(...(await recordFiles(database, scan, files)))

@@ -1,4 +1,3 @@
-import { dirname } from 'node:path'
 import type { Knex } from 'knex'
 import type { Recorded } from '#core/catalog/book-store.ts'
 import type { Announcer } from '#core/events/announcer.ts'
@@ -49,9 +48,9 @@ export async function finishWriting(
   await aggregateSettled(database, [...new Set(all.flatMap(({ due }) => due))])
 }
 
-function recordOf({ book, bookId, analysis: { embedded } }: AnalysisToWrite): EmbeddedRecord {
-  // A series directly in the root of the library is made of one book: the sidecar files there belong to all of them.
-  const { seriesSidecar, ...own } = embedded
-  const merged = seriesSidecar && dirname(book.path) !== book.library_path ? { ...own, seriesSidecar } : own
-  return { bookId, fileName: book.file_name, bookStrategy: book.book_strategy, embedded: merged }
-}
+const recordOf = ({ book, bookId, analysis: { embedded } }: AnalysisToWrite): EmbeddedRecord => ({
+  bookId,
+  fileName: book.file_name,
+  bookStrategy: book.book_strategy,
+  embedded,
+})

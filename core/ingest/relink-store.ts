@@ -55,7 +55,7 @@ export async function relinkBook(trx: Knex.Transaction, found: NewBook, duplicat
   const fresh = locked.find((row) => row.id === found.id && row.path === found.path)
   if (!old || !fresh) return null
   const { rows: taken } = await trx.raw(
-    `DELETE FROM books WHERE id = ? RETURNING path, file_name, series_id, file_size::text, file_mtime_ns::text, retry_due, title, number, volume, chapter, file_format`,
+    `DELETE FROM books WHERE id = ? RETURNING path, file_name, series_id, file_size::text, file_mtime_ns::text, retry_due, sidecars, title, number, volume, chapter, file_format`,
     [fresh.id],
   )
   const { title, number, volume, chapter, ...place } = taken[0]
@@ -110,10 +110,11 @@ export async function lockSeriesPair(trx: Knex.Transaction, libraryId: string, i
 export async function joinSeries(trx: Knex.Transaction, { old, fresh }: SeriesPair): Promise<void> {
   await trx('books').where('series_id', fresh.id).update({ series_id: old.id })
   const [moved] = await trx('series').where('id', old.id).select('library_id')
+  const [{ sidecar, sidecar_version }] = await trx('series').where('id', fresh.id).select('sidecar', 'sidecar_version')
   await announceSeriesGone(trx, { libraryId: moved.library_id, ids: [fresh.id] }, async () => {
     await trx('series').where('id', fresh.id).delete()
     return [fresh.id]
   })
-  await trx('series').where('id', old.id).update({ path: fresh.path, updated_at: trx.fn.now() })
+  await trx('series').where('id', old.id).update({ path: fresh.path, sidecar, sidecar_version, updated_at: trx.fn.now() })
   await announceSeries(trx, [old.id], ['path', 'books'])
 }

@@ -27,8 +27,10 @@ import {
   type SeenFile,
 } from '#core/ingest/scan-store.ts'
 import { beginScan, endScan, isCancelRequested, type ScanCounts, writeScanCounts } from '#core/ingest/scans-store.ts'
+import { readSeriesFiles } from '#core/ingest/series-files.ts'
 import { type WalkBatch, walk } from '#core/ingest/walk.ts'
 import { aggregateDue } from '#core/metadata/aggregate-series.ts'
+import type { ReadSeriesFile } from '#core/metadata/series-file.ts'
 import { FinalFailure, type TaskHandler, type TaskQueue, type TaskRun } from '#core/tasks/task.ts'
 
 /** Errors that are listed; the others are counted. A broken disk would otherwise fill the response. */
@@ -47,6 +49,8 @@ export interface ScanDependencies {
   dataFolder: string
   /** What waits for scans. */
   precedence?: Precedence
+  /** Without it, files that describe series are not read. */
+  readSeriesFile?: ReadSeriesFile
   /** Starts what will analyze the books of a first scan, while the scan finds them. */
   prepareAnalyses?: () => void
   /** The least time between two scans that must both find a book missing before it is purged automatically. */
@@ -271,7 +275,7 @@ async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkB
   const { database, rules, precedence } = dependencies
   const { library, deep, counts, run } = state
   const files: SeenFile[] = []
-  const folders: { path: string; digest: string; files: number }[] = []
+  const folders: ChangedFolder[] = []
   for (const part of batch.changed) {
     const prefix = part.folder === '' ? '' : `${part.folder}/`
     let whole = true
@@ -282,12 +286,13 @@ async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkB
         noteError(state, path, `its path is longer than ${PATH_BYTES_MAX} bytes`)
         return
       }
-      files.push({ path, bytes: part.sizes[index] as number, mtimeNs: part.mtimesNs[index] as bigint })
+      const [bytes, mtimeNs, sidecars] = [part.sizes[index] as number, part.mtimesNs[index] as bigint, part.sidecars[index] ?? null]
+      files.push({ path, bytes, mtimeNs, sidecars })
       state.seen.add(hashText(path))
     })
     state.seen.add(hashText(`${part.folder}/`))
     if (part.digest === null) continue
-    if (whole) folders.push({ path: part.folder, digest: part.digest, files: part.files })
+    if (whole) folders.push({ path: part.folder, digest: part.digest, files: part.files, seriesFile: part.seriesFile })
     counts.seriesFound += part.folder === '' ? part.files : 1
   }
   for (const folder of batch.unchanged) state.unchangedFolders.add(folder)
@@ -317,13 +322,24 @@ async function recordBatch(dependencies: Dependencies, state: Scan, batch: WalkB
   await writeScanCounts(database, run.id, withErrorCount(state))
 }
 
+interface ChangedFolder {
+  path: string
+  digest: string
+  files: number
+  seriesFile: string | null
+}
+
 /** After the rows, never before: a digest says that they exist. The last part of a folder may have no files, only the digest. */
 async function queueBatch(
-  { database, tasks }: Dependencies,
+  { database, tasks, readSeriesFile }: Dependencies,
   state: Scan,
-  { folders, ids }: { folders: { path: string; digest: string; files: number }[]; ids: string[] },
+  { folders, ids }: { folders: ChangedFolder[]; ids: string[] },
 ): Promise<void> {
-  const { library, deep } = state
+  const { library, deep, run } = state
+  if (readSeriesFile) {
+    const request = { library, isForced: deep, folders, signal: run.signal }
+    for (const { path, message } of await readSeriesFiles({ database, readSeriesFile }, request)) noteError(state, path, message)
+  }
   await recordFolders(database, library.id, folders)
   state.queued += await queueAnalyses(tasks, library.id, ids, { deep })
 }

@@ -21,6 +21,8 @@ export interface SeenFile {
   path: string
   bytes: number
   mtimeNs: bigint
+  /** The versions of the files beside it that describe it. */
+  sidecars: string | null
 }
 
 export interface ScannedLibrary {
@@ -128,6 +130,7 @@ interface KnownFile {
   deleted: boolean
   pending: boolean
   retryDue: boolean
+  sidecars: string | null
 }
 
 /**
@@ -156,7 +159,7 @@ async function recordOnce(
   const known = await listDifferent(trx, { library, deep }, files)
   const wanted = new Map<number, string>()
   const fresh: { n: number; id: string; file: SeenFile }[] = []
-  const changed: { id: string; bytes: number; mtime: string; again: boolean }[] = []
+  const changed: { id: string; bytes: number; mtime: string; again: boolean; sidecars: string | null; described: boolean }[] = []
   const arrived: string[] = []
   for (const row of known) {
     const file = files[row.n - 1] as SeenFile
@@ -168,17 +171,27 @@ async function recordOnce(
     const sameSize = Number(row.bytes) === bytes
     const mtime = String(file.mtimeNs)
     const again = !sameSize || row.mtime !== mtime
-    if (again || row.deleted) changed.push({ id: row.id, bytes, mtime, again })
+    const described = row.sidecars !== file.sidecars
+    if (again || row.deleted || described) changed.push({ id: row.id, bytes, mtime, again, sidecars: file.sidecars, described })
     if (row.deleted) arrived.push(row.id)
     // A restored book may have been pending when it was deleted. One that could not be read and has not changed is retried; its data stays.
-    if (again || row.retryDue || deep || row.pending) wanted.set(row.n, row.id)
+    if (again || described || row.retryDue || deep || row.pending) wanted.set(row.n, row.id)
   }
   if (changed.length > 0) {
     await trx.raw(
-      `UPDATE books b SET file_size = f.bytes, file_mtime_ns = f.mtime, deleted_at = NULL, updated_at = now(),
-         state = CASE WHEN f.again THEN 'pending' ELSE b.state END, retry_due = b.retry_due AND NOT f.again
-       FROM unnest(?::uuid[], ?::bigint[], ?::bigint[], ?::boolean[]) AS f (id, bytes, mtime, again) WHERE b.id = f.id`,
-      [changed.map((row) => row.id), changed.map((row) => row.bytes), changed.map((row) => row.mtime), changed.map((row) => row.again)],
+      `UPDATE books b SET file_size = f.bytes, file_mtime_ns = f.mtime, sidecars = f.sidecars, deleted_at = NULL, updated_at = now(),
+         state = CASE WHEN f.again THEN 'pending' ELSE b.state END, retry_due = (b.retry_due OR f.described) AND NOT f.again
+       FROM unnest(?::uuid[], ?::bigint[], ?::bigint[], ?::boolean[], ?::text[], ?::boolean[]) AS f (id, bytes, mtime, again, sidecars, described)
+       WHERE b.id = f.id`,
+      [
+        changed.map((row) => row.id),
+        changed.map((row) => row.bytes),
+        changed.map((row) => row.mtime),
+        changed.map((row) => row.again),
+        // The driver's types do not allow null inside an array; PostgreSQL does.
+        changed.map((row) => row.sidecars) as string[],
+        changed.map((row) => row.described),
+      ],
     )
     await announceBooks(trx, arrived, ['deleted'])
     // Suspicion against the old version does not apply to the new one.
@@ -201,14 +214,16 @@ async function listDifferent(
   // OFFSET 0 prevents a join: the planner would read the whole library for every batch (80 ms instead of 10 at 100,000 books).
   const { rows } = await trx.raw(
     `SELECT f.n::int, b.id, b.file_size::text AS bytes, b.file_mtime_ns::text AS mtime, b.deleted_at IS NOT NULL AS deleted,
-       b.state = 'pending' AS pending, b.retry_due AS "retryDue"
-     FROM unnest(?::text[], ?::bigint[], ?::bigint[]) WITH ORDINALITY AS f (path, bytes, mtime, n)
+       b.state = 'pending' AS pending, b.retry_due AS "retryDue", b.sidecars
+     FROM unnest(?::text[], ?::bigint[], ?::bigint[], ?::text[]) WITH ORDINALITY AS f (path, bytes, mtime, sidecars, n)
      LEFT JOIN LATERAL (SELECT * FROM books WHERE library_id = ? AND path = f.path OFFSET 0) b ON true
-     WHERE ? OR b.id IS NULL OR b.file_size <> f.bytes OR b.file_mtime_ns <> f.mtime OR b.retry_due OR b.deleted_at IS NOT NULL`,
+     WHERE ? OR b.id IS NULL OR b.file_size <> f.bytes OR b.file_mtime_ns <> f.mtime OR b.retry_due OR b.deleted_at IS NOT NULL
+       OR b.sidecars IS DISTINCT FROM f.sidecars`,
     [
       files.map((file) => `${library.path}/${file.path}`),
       files.map((file) => file.bytes),
       files.map((file) => String(file.mtimeNs)),
+      files.map((file) => file.sidecars) as string[],
       library.id,
       deep,
     ],
@@ -247,10 +262,10 @@ async function insertBooks(
     return { id, file, fileName, series: places.get(file.path)?.path as string, format: formatOfName(fileName), ...readFileName(fileName) }
   })
   const { rows: inserted } = await trx.raw(
-    `INSERT INTO books (id, library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, title, number, volume, chapter, provisional)
-     SELECT f.id, s.library_id, s.id, f.path, f.file_name, f.format, f.bytes, f.mtime, f.title, f.number, f.volume, f.chapter, ?
-     FROM unnest(?::uuid[], ?::text[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::bigint[], ?::text[], ?::float8[], ?::int[], ?::float8[])
-       AS f (id, series, path, file_name, format, bytes, mtime, title, number, volume, chapter)
+    `INSERT INTO books (id, library_id, series_id, path, file_name, file_format, file_size, file_mtime_ns, title, number, volume, chapter, sidecars, provisional)
+     SELECT f.id, s.library_id, s.id, f.path, f.file_name, f.format, f.bytes, f.mtime, f.title, f.number, f.volume, f.chapter, f.sidecars, ?
+     FROM unnest(?::uuid[], ?::text[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::bigint[], ?::text[], ?::float8[], ?::int[], ?::float8[],
+         ?::text[]) AS f (id, series, path, file_name, format, bytes, mtime, title, number, volume, chapter, sidecars)
      JOIN series s ON s.library_id = ? AND s.path = f.series
      ON CONFLICT (library_id, path) DO NOTHING RETURNING id, series_id, library_id`,
     [
@@ -267,6 +282,7 @@ async function insertBooks(
       rows.map((row) => row.number) as number[],
       rows.map((row) => row.volume) as number[],
       rows.map((row) => row.chapter) as number[],
+      rows.map((row) => row.file.sidecars) as string[],
       library.id,
     ],
   )

@@ -2,13 +2,13 @@ import { hash } from 'node:crypto'
 import { type Dirent, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileTime } from '#core/foundation/column-number.ts'
+import { isForeignFolder } from '#core/foundation/foreign-folder.ts'
 import { compileExcludes, type Excludes } from '#core/foundation/glob.ts'
 import { type OpenFolder, OutsideError, openFolderSync } from '#core/foundation/open-inside.ts'
 import { boundMarks } from '#core/foundation/text.ts'
-import { formatOfName } from '#core/metadata/book-format.ts'
+import { formatOfName, stemOf } from '#core/metadata/book-format.ts'
+import { describedBy, isSidecarName } from '#core/metadata/sidecar.ts'
 
-/** Folders that systems and NAS devices create beside users' files. Names with a leading dot are skipped too. */
-const FOREIGN_FOLDERS = new Set(['@eadir', '__macosx', '#recycle', '@recycle', '$recycle.bin', 'system volume information', 'lost+found'])
 /** Files per part; limits the memory of a step, and the size of its SQL statement. */
 export const PART_FILES_MAX = 500
 
@@ -32,6 +32,10 @@ export interface FolderPart {
   sizes: number[]
   /** Nanoseconds since the epoch. */
   mtimesNs: bigint[]
+  /** Identifies the versions of the sidecar files that describe each book; null for none. */
+  sidecars: (string | null)[]
+  /** The same of the file that describes the series. */
+  seriesFile: string | null
   digest: string | null
   /** Books in the whole folder. */
   files: number
@@ -99,13 +103,14 @@ function* walkFolder({ folder, real, at, entries }: Place, choice: Choice): Gene
   const prefix = folder === '' ? '' : `${folder}/`
   const below: string[] = []
   const books: Listing = { names: [], sizes: [], mtimesMs: [] }
+  const sidecars: string[] = []
   let volumes = false
   for (const entry of entries) {
     const { name } = entry
     if (name.startsWith('.')) continue
     if (of > 1 && folder === '' && index !== (entry.isDirectory() ? shareOf(name, of) : 0)) continue
     if (entry.isDirectory()) {
-      if (!FOREIGN_FOLDERS.has(name.toLowerCase()) && !isExcluded(prefix, name)) below.push(prefix + name)
+      if (!isForeignFolder(name) && !isExcluded(prefix, name)) below.push(prefix + name)
       continue
     }
     const format = formatOfName(name)
@@ -113,6 +118,7 @@ function* walkFolder({ folder, real, at, entries }: Place, choice: Choice): Gene
       if (format !== null || !name.includes('.')) yield { kind: 'symlink', path: prefix + name }
       continue
     }
+    if (format === null && isSidecarName(name) && entry.isFile()) sidecars.push(name)
     if (format === null || !entry.isFile() || (allowed !== null && !allowed.has(format)) || isExcluded(prefix, name)) continue
     try {
       // The folder's listing says that it is not a link, and stat is a third faster here than lstat. This only detects changes, so the path may be that of
@@ -127,9 +133,37 @@ function* walkFolder({ folder, real, at, entries }: Place, choice: Choice): Gene
       yield { kind: 'unreadable', path: prefix + name, message: reasonOf(error, name) }
     }
   }
-  if (books.names.length > 0) yield* reportFolder({ folder, at, known: known.get(folder) }, volumes ? dropLaterVolumes(books) : books)
+  if (books.names.length > 0) {
+    const listing = volumes ? dropLaterVolumes(books) : books
+    yield* reportFolder({ folder, at, known: known.get(folder) }, { ...listing, sidecars: readSidecars(real, sidecars, listing.names) })
+  }
   return below
 }
+
+interface Sidecar {
+  name: string
+  /** The name of the book without its extension; null for the series. */
+  stem: string | null
+  size: number
+  mtimeMs: number
+}
+
+/** Only those that describe something here are looked at: an edit of a file does not change the time of its folder. */
+function readSidecars(real: string, names: readonly string[], books: readonly string[]): Sidecar[] {
+  if (names.length === 0) return []
+  return describedBy(names, books).flatMap((sidecar) => {
+    try {
+      const { size, mtimeMs } = statSync(`${real}/${sidecar.name}`)
+      return { ...sidecar, size, mtimeMs }
+    } catch {
+      // It vanished meanwhile, or the analysis will say why it cannot be read.
+      return []
+    }
+  })
+}
+
+const versionOf = (sidecars: readonly Sidecar[]): string | null =>
+  sidecars.length === 0 ? null : hash('sha1', JSON.stringify(sidecars.map(({ name, size, mtimeMs }) => [name, size, mtimeMs])), 'base64')
 
 /** By name, so that concurrent walks agree on the share of each folder even while folders appear and disappear. */
 function shareOf(name: string, of: number): number {
@@ -140,10 +174,12 @@ function shareOf(name: string, of: number): number {
 
 const NATURAL = new Intl.Collator('en-u-kn-true')
 
-/** In natural order. Runs of combining marks are limited: comparing them takes quadratic time. */
+/** In natural order, without the extensions of books. Runs of combining marks are limited: comparing them takes quadratic time. */
 export function compareNames(a: string, b: string): number {
-  return NATURAL.compare(boundMarks(a), boundMarks(b)) || (a < b ? -1 : a > b ? 1 : 0)
+  return NATURAL.compare(comparedName(a), comparedName(b)) || (a < b ? -1 : a > b ? 1 : 0)
 }
+
+const comparedName = (name: string) => boundMarks(formatOfName(name) === null ? name : stemOf(name))
 
 interface Listing {
   names: string[]
@@ -172,16 +208,21 @@ function dropLaterVolumes({ names, sizes, mtimesMs }: Listing): Listing {
   }
 }
 
-function* reportFolder(place: { folder: string; at: string; known: string | undefined }, listing: Listing): Generator<WalkStep> {
+type FolderListing = Listing & { sidecars: readonly Sidecar[] }
+
+function* reportFolder(place: { folder: string; at: string; known: string | undefined }, listing: FolderListing): Generator<WalkStep> {
   const { folder, at } = place
   // Names in the order of the file system, which stays the same while nothing changes; otherwise the folder is merely compared in full.
-  const digest = digestOf(listing)
+  const digest = digestOf(withSidecars(listing))
   if (digest === place.known) {
     yield { kind: 'unchanged', folder, files: listing.names.length }
     return
   }
   const names = listing.names.sort(compareNames)
-  let part: FolderPart = { folder, names: [], sizes: [], mtimesNs: [], digest: null, files: names.length }
+  const groups = Map.groupBy(listing.sidecars, ({ stem }) => stem)
+  const sidecarsOf = (stem: string | null) => versionOf(groups.get(stem) ?? [])
+  const files = { seriesFile: sidecarsOf(null), files: names.length }
+  let part: FolderPart = { folder, names: [], sizes: [], mtimesNs: [], sidecars: [], digest: null, ...files }
   for (const name of names) {
     try {
       const stat = lstatSync(`${at}/${name}`, { bigint: true })
@@ -189,14 +230,25 @@ function* reportFolder(place: { folder: string; at: string; known: string | unde
       part.names.push(name)
       part.sizes.push(Number(stat.size))
       part.mtimesNs.push(fileTime(stat))
+      part.sidecars.push(groups.size > 0 ? sidecarsOf(stemOf(name)) : null)
     } catch (error) {
       yield { kind: 'unreadable', path: folder === '' ? name : `${folder}/${name}`, message: reasonOf(error, name) }
     }
     if (part.names.length < PART_FILES_MAX) continue
     yield { kind: 'changed', part }
-    part = { ...part, names: [], sizes: [], mtimesNs: [] }
+    part = { ...part, names: [], sizes: [], mtimesNs: [], sidecars: [] }
   }
   yield { kind: 'changed', part: { ...part, digest } }
+}
+
+/** No copy without them, as in most folders. */
+function withSidecars({ sidecars, ...books }: FolderListing): Listing {
+  if (sidecars.length === 0) return books
+  return {
+    names: [...books.names, ...sidecars.map(({ name }) => name)],
+    sizes: [...books.sizes, ...sidecars.map(({ size }) => size)],
+    mtimesMs: [...books.mtimesMs, ...sidecars.map(({ mtimeMs }) => mtimeMs)],
+  }
 }
 
 let scratch = Buffer.alloc(65_536)

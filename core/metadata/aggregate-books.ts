@@ -26,10 +26,10 @@ const isMost = (count: number, total: number): boolean => count * 2 > total
  * links) are aggregated from all books that belong together: most name one series or, if no book names a series, most share a person. From
  * other books, only the values of a majority count.
  * @param books those with metadata, in reading order
+ * @param sidecar the metadata of the series in a file beside them
  * @param total all books that exist and can be read, or have not been analyzed yet
  */
-export function aggregateBooks(books: readonly BookHints[], total: number): Aggregate {
-  const sidecar = books.map(({ embedded }) => embedded?.seriesSidecar).find((hint) => hint !== undefined)
+export function aggregateBooks(books: readonly BookHints[], { total, sidecar }: { total: number; sidecar: SeriesHints | null }): Aggregate {
   const names = books.flatMap(({ embedded }) => embedded?.series?.fields?.title ?? []) as string[]
   const named = mostCommon(names, nameKey)
   const authors = commonAuthors(books, total)
@@ -38,7 +38,7 @@ export function aggregateBooks(books: readonly BookHints[], total: number): Aggr
     return { hints: sidecar ? { ...NO_HINTS, ...sidecar } : NO_HINTS, unrelated: !sidecar && total >= UNRELATED_MIN }
   const havePeople = isMost(books.filter((book) => book.authors && book.authors.length > 0).length, total)
   return {
-    hints: mergeHints(books, { total, agrees: agrees || sidecar !== undefined, sidecar, title: named?.value, authors }),
+    hints: mergeHints(books, { total, agrees: agrees || sidecar !== null, sidecar, title: named?.value, authors }),
     unrelated: !sidecar && !agrees && havePeople && total >= UNRELATED_MIN,
   }
 }
@@ -49,7 +49,7 @@ interface Agreement {
   total: number
   /** Whether the books belong together. */
   agrees: boolean
-  sidecar: SeriesHints | undefined
+  sidecar: SeriesHints | null
   title: string | undefined
   authors: Author[]
 }

@@ -39,10 +39,10 @@ export async function aggregateSeries(trx: Knex.Transaction, seriesIds: readonly
   const contributed = new Map<string, Aggregated>()
   const unrelated = new Map<string, boolean>()
   for (const [id, before] of known) {
-    const { aggregated, books, pending, folderTitle } = aggregates.get(id) as AggregateState
+    const { aggregated, books, pending, folderTitle, sidecar } = aggregates.get(id) as AggregateState
     // All its files are missing, perhaps with their disk: their metadata stays, because the files may come back.
     if (books === 0) continue
-    const { hints: found, unrelated: areUnrelated } = aggregateBooks(hints.get(id) ?? [], books)
+    const { hints: found, unrelated: areUnrelated } = aggregateBooks(hints.get(id) ?? [], { total: books, sidecar })
     const entries: AggregatedEntries = aggregatedOf(found)
     const change = { values: { ...NOTHING, ...found.fields }, sets: diffAggregated(entries, aggregated) }
     const applied = applyChange('series', before, change, 'embedded')

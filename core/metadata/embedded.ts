@@ -29,8 +29,6 @@ export interface Embedded {
   externalIds?: Record<string, string>
   /** Metadata of its series in the file of this one book. */
   series?: SeriesHints
-  /** Metadata of the series in a file beside the books (series.json); overrides `series`. */
-  seriesSidecar?: SeriesHints
 }
 
 /**

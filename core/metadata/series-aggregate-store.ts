@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { Aggregated } from '#core/metadata/aggregate-sets.ts'
-import type { KeptEmbedded } from '#core/metadata/embedded.ts'
+import type { KeptEmbedded, SeriesHints } from '#core/metadata/embedded.ts'
 import type { Author } from '#core/metadata/field.ts'
 import { writeInStatements } from '#core/metadata/metadata-record-store.ts'
 
@@ -74,11 +74,13 @@ export interface AggregateState {
   pending: boolean
   /** The title from the name of its folder; null if it was never computed. */
   folderTitle: string | null
+  /** The metadata in the file beside its books. */
+  sidecar: SeriesHints | null
 }
 
 export async function listAggregateStates(trx: Knex, seriesIds: readonly string[]): Promise<Map<string, AggregateState>> {
   const { rows } = await trx.raw(
-    `SELECT s.id, s.folder_title AS "folderTitle", coalesce(sm.aggregated, '{}') AS aggregated, b.books, b.pending
+    `SELECT s.id, s.folder_title AS "folderTitle", s.sidecar, coalesce(sm.aggregated, '{}') AS aggregated, b.books, b.pending
      FROM series s LEFT JOIN series_metadata sm ON sm.series_id = s.id CROSS JOIN LATERAL (
        SELECT count(*)::int AS books, coalesce(bool_or(b.state = 'pending'), false) AS pending FROM books b LEFT JOIN book_metadata m ON m.book_id = b.id
        WHERE b.series_id = s.id AND b.deleted_at IS NULL AND (b.state <> 'failed' OR m.embedded IS NOT NULL)) AS b

@@ -10,6 +10,8 @@ export interface PublicationFile {
   path: string
   /** The path regardless of case and Unicode form, where it differs. */
   folded?: string
+  /** The same of the name without percent-encoding, where the archive itself has a percent-encoded name. */
+  decoded?: string
   mediaType: string
   /** Uncompressed. */
   bytes: number

@@ -23,6 +23,9 @@ export const CATALOG = `
     unrelated boolean NOT NULL DEFAULT false,
     -- Books have new metadata since the series was last aggregated. The series is aggregated after all of its books are analyzed.
     aggregate_due boolean NOT NULL DEFAULT false,
+    -- The metadata in the file beside its books (series.json), and the version of that file.
+    sidecar jsonb,
+    sidecar_version text,
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
     UNIQUE (library_id, path)
@@ -48,8 +51,10 @@ export const CATALOG = `
     reader_hash text,
     -- pending: waits for its analysis; analyzed: can be read; failed: a fatal problem is in book_errors.
     state text NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'analyzed', 'failed')),
-    -- The last analysis could not read the file for a temporary reason: every scan retries it.
+    -- The last analysis could not read the file for a temporary reason, or files that describe it have changed since: every scan retries it.
     retry_due boolean NOT NULL DEFAULT false,
+    -- Identifies the versions of the files beside it that describe it; null for none.
+    sidecars text,
     page_source text NOT NULL DEFAULT 'none',
     page_count integer NOT NULL DEFAULT 0,
     title text NOT NULL,

@@ -15,6 +15,7 @@ import { BookProblem } from '../book-problem.ts'
 import type { DrawingOutcome, DrawPdfPage } from '../drawing.ts'
 import { withSidecars } from '../metadata/sidecars.ts'
 import { analyzeRarComic, analyzeZipComic, type Contents } from './comic/comic.ts'
+import { withCoverFile } from './cover-file.ts'
 import { detectContainer } from './detect.ts'
 import { fileRefusal } from './file-refusal.ts'
 import { hashFile } from './hash.ts'
@@ -121,7 +122,7 @@ async function analyzeContents(
   const as = async (found: BookFormat, contents: Promise<Contents>): Promise<Analysis> => {
     format = found
     const said = await contents
-    return { file, format, ...said, ...withSidecars(request, said) }
+    return { file, format, ...(await withCoverFile(request, { ...said, ...withSidecars(request, said) }, open.draw)) }
   }
   try {
     const container = detectContainer(open.fd, open.bytes)

@@ -1,8 +1,11 @@
 import { closeSync, fstatSync, lstatSync, readdirSync, readSync } from 'node:fs'
-import { basename, dirname, extname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { OutsideError, openInsideSync } from '#core/foundation/open-inside.ts'
 import type { Embedded, LibraryFile, Problem } from '#core/metadata/analysis.ts'
-import { formatOfName } from '#core/metadata/book-format.ts'
+import { formatOfName, stemOf } from '#core/metadata/book-format.ts'
+import { COVER_BYTES_MAX } from '#core/metadata/cover.ts'
+import type { SeriesFileOutcome } from '#core/metadata/series-file.ts'
+import { bookFiles, FOLDER_FILES } from '#core/metadata/sidecar.ts'
 import { readComicInfo } from './comic-info.ts'
 import { openRemarks } from './metadata-values.ts'
 import { readOpfMetadata } from './opf-metadata.ts'
@@ -11,38 +14,46 @@ import { parseXml, XML_BYTES_MAX, XmlError } from './xml.ts'
 
 /**
  * Adds the metadata of sidecar files: `<name>.opf`, `<name>.xml`, and, where the folder holds only one book (in any number of formats),
- * `metadata.opf` and `ComicInfo.xml`; for its series, `series.json`. They override the metadata in the book, because somebody added them later.
+ * `metadata.opf` and `ComicInfo.xml`. They override the metadata in the book, because somebody added them later.
  */
 export function withSidecars(
   { root, path }: LibraryFile,
   found: { embedded: Embedded; problems: Problem[] },
 ): { embedded: Embedded; problems: Problem[] } {
   const folder = dirname(path)
-  const stem = basename(path, extname(path))
+  const stem = stemOf(basename(path))
+  const own = bookFiles(stem)
   let { embedded } = found
   const problems = [...found.problems]
-  const add = (read: Read | null) => {
-    if (read === null) return
-    embedded = merge(embedded, read.embedded)
-    if (read.problem) problems.push(read.problem)
-  }
-  const own = (names: string[], reader: (name: string, bytes: Uint8Array) => Read) => {
-    for (const name of names) {
-      const isFolders = !name.startsWith(`${stem}.`)
+  const add = (names: { own: string; folders: string }, reader: (name: string, bytes: Uint8Array) => Read) => {
+    for (const name of [names.own, names.folders]) {
       const bytes = readSmallFile({ root, path: join(folder, name) })
-      if (bytes === null || (isFolders && !isOnlyBook(folder, stem))) continue
-      return 'problem' in bytes ? { embedded: {}, problem: bytes.problem } : reader(name, bytes.bytes)
+      if (bytes === null || (name === names.folders && !isOnlyBook(folder, stem))) continue
+      const read = 'problem' in bytes ? { embedded: {}, problem: bytes.problem } : reader(name, bytes.bytes)
+      embedded = merge(embedded, read.embedded)
+      if (read.problem) problems.push(read.problem)
+      return
     }
-    return null
   }
-  add(own([`${stem}.xml`, 'ComicInfo.xml'], readComicInfo))
-  add(own([`${stem}.opf`, 'metadata.opf'], readOpfFile))
-  const json = readSmallFile({ root, path: join(folder, 'series.json') })
-  if (json !== null) {
-    const { series, problem } = 'problem' in json ? { series: undefined, problem: json.problem } : readSeriesJson(json.bytes)
-    add({ embedded: series ? { seriesSidecar: series } : {}, problem })
-  }
+  add({ own: own.comicInfo, folders: FOLDER_FILES.comicInfo }, readComicInfo)
+  add({ own: own.opf, folders: FOLDER_FILES.opf }, readOpfFile)
   return { embedded, problems: oneOfMetadata(problems) }
+}
+
+/** The picture beside the only book of a folder; null without one. */
+export function readCoverFile({ root, path }: LibraryFile): { bytes: Uint8Array } | { problem: Problem } | null {
+  const folder = dirname(path)
+  const bytes = readSmallFile({ root, path: join(folder, FOLDER_FILES.cover) }, COVER_BYTES_MAX)
+  return bytes === null || !isOnlyBook(folder, stemOf(basename(path))) ? null : bytes
+}
+
+/** Reads the file that describes the series of a folder. */
+export function readSeriesFile(file: LibraryFile): SeriesFileOutcome {
+  const json = readSmallFile(file)
+  if (json === null) return { series: null, problem: null }
+  if ('problem' in json) return { series: null, problem: json.problem }
+  const { series, problem } = readSeriesJson(json.bytes)
+  return { series: series ?? null, problem }
 }
 
 interface Read {
@@ -84,7 +95,7 @@ function oneOfMetadata(problems: Problem[]): Problem[] {
 }
 
 /** Null when the file does not exist, the common case: one system call. A file outside the library counts as missing. */
-function readSmallFile({ root, path }: LibraryFile): { bytes: Uint8Array } | { problem: Problem } | null {
+function readSmallFile({ root, path }: LibraryFile, bytesMax = XML_BYTES_MAX): { bytes: Uint8Array } | { problem: Problem } | null {
   let fd: number
   try {
     // Opening a missing file throws, which takes ten times as long.
@@ -97,7 +108,7 @@ function readSmallFile({ root, path }: LibraryFile): { bytes: Uint8Array } | { p
   }
   try {
     const stat = fstatSync(fd)
-    if (stat.size > XML_BYTES_MAX) return { problem: unreadable(path, `it is larger than ${XML_BYTES_MAX / 1024 / 1024} MB`) }
+    if (stat.size > bytesMax) return { problem: unreadable(path, `it is larger than ${bytesMax / 1024 / 1024} MB`) }
     const bytes = Buffer.alloc(stat.size)
     let filled = 0
     while (filled < bytes.length) {
@@ -119,9 +130,7 @@ function unreadable(path: string, reason: string): Problem {
 
 function isOnlyBook(folder: string, stem: string): boolean {
   try {
-    return readdirSync(folder).every(
-      (name) => formatOfName(name) === null || basename(name, extname(name)) === stem || name.startsWith('.'),
-    )
+    return readdirSync(folder).every((name) => formatOfName(name) === null || stemOf(name) === stem || name.startsWith('.'))
   } catch {
     return false
   }

@@ -16,6 +16,7 @@ import {
   type ResizeImage,
 } from '#core/metadata/analysis.ts'
 import type { DrawCover } from '#core/metadata/cover.ts'
+import type { ReadSeriesFile } from '#core/metadata/series-file.ts'
 import type { OpenZipEntry, ReadPublication } from '#core/reading/publication.ts'
 import type { ReadReadingList } from '#core/shelves/reading-list.ts'
 import type { DrawPdfPage } from '../drawing.ts'
@@ -31,6 +32,7 @@ import { COVER_LONGEST_SIDE, drawCover, isCoverKind, resizePicture } from '../im
 import { makePlain } from '../images/plain-picture.ts'
 import { DRAWING_MS_MAX, PAGE_BUFFERS } from '../limits.ts'
 import type * as ReadingLists from '../metadata/reading-list.ts'
+import type * as Sidecars from '../metadata/sidecars.ts'
 import { type ChildPool, openChildPool } from './child-pool.ts'
 import { exportsOf } from './job.ts'
 import { isSmallFile, SmallFiles } from './small-files.ts'
@@ -58,6 +60,7 @@ export interface Pool {
   drawCover: DrawCover
   drawBookCover: DrawBookCover
   readReadingList: ReadReadingList
+  readSeriesFile: ReadSeriesFile
   readPublication: ReadPublication
   openZipEntry: OpenZipEntry
   /** Whether threads and children can work now; false after close. After losses, the call tries to start them again. */
@@ -70,6 +73,7 @@ export interface Pool {
 const analyses = exportsOf<typeof Analyses>(new URL('../formats/analyze.ts', import.meta.url))
 const rarPages = exportsOf<typeof RarPages>(new URL('../formats/rar/rar-page.ts', import.meta.url))
 const publications = exportsOf<typeof Publications>(new URL('../formats/epub/publication.ts', import.meta.url))
+const sidecars = exportsOf<typeof Sidecars>(new URL('../metadata/sidecars.ts', import.meta.url))
 const readingLists = exportsOf<typeof ReadingLists>(new URL('../metadata/reading-list.ts', import.meta.url))
 
 /** At least two: an endless page leaves room for other books. */
@@ -143,13 +147,15 @@ function analysesIn(threads: ThreadPool, beside: SmallFilesProcess, places: Sema
 const readsIn = (
   threads: ThreadPool,
   places: Semaphore,
-): Pick<Pool, 'readRarPage' | 'extractRar' | 'readReadingList' | 'readPublication'> => ({
+): Pick<Pool, 'readRarPage' | 'extractRar' | 'readReadingList' | 'readSeriesFile' | 'readPublication'> => ({
   readRarPage: (request, { signal } = {}) => places.run(() => threads.run(rarPages('readRarPage'), request, signal, pageRefusal), signal),
   extractRar: (request, { signal } = {}) =>
     places.run(() => threads.run(rarPages('extractRarPages'), request, signal, (problem) => problem), signal),
   // A malicious file can take seconds to parse.
   readReadingList: (bytes) =>
     places.run(() => threads.run(readingLists('readReadingList'), bytes, undefined, ({ message }) => ({ refused: message }))),
+  readSeriesFile: (request, { signal } = {}) =>
+    places.run(() => threads.run(sidecars('readSeriesFile'), request, signal, (problem) => ({ series: null, problem })), signal),
   readPublication: (request, { signal } = {}) =>
     places.run(() => threads.run(publications('readPacked'), request, signal, (problem) => ({ problem })), signal),
 })
@@ -158,9 +164,10 @@ const readsIn = (
 function picturesBy(children: ChildPool, resizes: Semaphore): Pick<Pool, 'renderPdfPage' | 'resizeImage' | 'drawCover'> {
   const draw: DrawPdfPage = (request) => children.draw(request)
   return {
-    renderPdfPage: async (request, { signal } = {}) => {
-      const outcome = await children.draw({ ...request, purpose: 'page' }, { signal })
-      return 'problem' in outcome ? outcome : { bytes: outcome.jpeg, mediaType: 'image/jpeg' }
+    renderPdfPage: async (request, { signal, isExtra } = {}) => {
+      const outcome = await children.draw({ ...request, purpose: 'page' }, { signal, isExtra })
+      const { drawnMs = 0 } = outcome
+      return 'problem' in outcome ? outcome : { bytes: outcome.jpeg, mediaType: 'image/jpeg', drawnMs }
     },
     // Plain ones in this process: libvips has its own threads, and no picture is copied between heaps.
     resizeImage: async (request) => {

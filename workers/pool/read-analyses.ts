@@ -76,7 +76,6 @@ const Message = Type.Array(
         links: Links,
         externalIds: Type.Optional(Type.Record(Type.String({ maxLength: 500 }), Text, { maxProperties: LIST_MAX })),
         series: Series,
-        seriesSidecar: Series,
       }),
       cover: Nullable(
         Type.Object({

@@ -197,7 +197,7 @@ t.test('time spent waiting for a thread is not an error of a book, and a stop wr
   const library = await findScannedLibrary(fixture.database, fixture.libraryId)
   if (!library) throw new Error('no library')
   const [bookId] = await recordFiles(fixture.database, { library, deep: false, rules: findRules() }, [
-    { path: 'slow.cbz', bytes: 1, mtimeNs: 1n },
+    { path: 'slow.cbz', bytes: 1, mtimeNs: 1n, sidecars: null },
   ])
   const hanging: Analyze = (_, { signal } = {}) =>
     new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))

@@ -4,21 +4,17 @@ import { fieldsOf, type Kind } from '#core/metadata/record-kind.ts'
 
 /** An analysis whose numbers fit the columns that they are written to, whatever its file claims. */
 export function fitAnalysis(analysis: Analysis): Analysis {
-  const { book, series, seriesSidecar, ...embedded } = analysis.embedded
+  const { book, series, ...embedded } = analysis.embedded
   return {
     ...analysis,
     pageCount: Math.max(0, fitNumber(analysis.pageCount)),
     embedded: {
       ...embedded,
       ...(book && { book: fitValues('book', book) }),
-      ...(series && { series: fitSeries(series) }),
-      ...(seriesSidecar && { seriesSidecar: fitSeries(seriesSidecar) }),
+      ...(series && { series: series.fields ? { ...series, fields: fitValues('series', series.fields) } : series }),
     },
   }
 }
-
-const fitSeries = <Series extends { fields?: object }>(series: Series): Series =>
-  series.fields ? { ...series, fields: fitValues('series', series.fields) } : series
 
 /** The schema of a field has the range of its column, or a part of it. */
 function fitValues<Values extends object>(kind: Kind, values: Values): Values {

@@ -53,7 +53,7 @@ t.test('a file that claims any number is analyzed, together with others', async 
       return fakeAnalysis({
         file: factsOfFile(path),
         pageCount: value,
-        embedded: { book: valuesOf('book', value), series: { fields }, seriesSidecar: { fields } },
+        embedded: { book: valuesOf('book', value), series: { fields } },
       })
     },
   })

@@ -109,7 +109,7 @@ t.test('names that are percent-encoded in the archive itself', async (t) => {
   try {
     const { spine } = openPackage(openZip({ path, fd, bytes: bytes.length }))
     t.same(
-      spine.map(({ entry }) => entry?.name),
+      spine.items.map(({ entry }) => entry?.name),
       names.map((name) => `OPS/${name}`),
     )
   } finally {

@@ -33,7 +33,7 @@ export async function answerFailure(
     if (answer.status === 401) response.setHeader('WWW-Authenticate', dialect?.challenge ?? (route?.allow.basic ? BASIC : BEARER))
     discardBody(request)
     // Details that cannot be written as JSON must not prevent the response.
-    const refused = { path: exchange.path, origin: exchange.origin, readName: () => readName().catch(() => NAME) }
+    const refused = { request, path: exchange.path, origin: exchange.origin, readName: () => readName().catch(() => NAME) }
     const send = async (sent: ErrorAnswer) =>
       sendError(response, sent, dialect && sent.status !== 429 ? await dialect.refusalOf(sent, refused) : undefined)
     await send(answer).catch(() => send(internalAnswer(id)))

@@ -11,10 +11,14 @@ export function fitAnalysis(analysis: Analysis): Analysis {
     embedded: {
       ...embedded,
       ...(book && { book: fitValues('book', book) }),
-      ...(series && { series: series.fields ? { ...series, fields: fitValues('series', series.fields) } : series }),
+      ...(series && { series: fitSeries(series) }),
     },
   }
 }
+
+/** The same for the metadata of a series alone. */
+export const fitSeries = <Series extends { fields?: object }>(series: Series): Series =>
+  series.fields ? { ...series, fields: fitValues('series', series.fields) } : series
 
 /** The schema of a field has the range of its column, or a part of it. */
 function fitValues<Values extends object>(kind: Kind, values: Values): Values {

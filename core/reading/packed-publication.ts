@@ -1,7 +1,6 @@
 import { readLines, runsOf, writeLines } from '#core/foundation/json-lines.ts'
 import { memoryBytes } from '#core/foundation/memory-bytes.ts'
-import { decodePercents } from '#core/reading/path-finder.ts'
-import { foldPath, normalizeArchivePath, type Publication, type PublicationFile } from '#core/reading/publication.ts'
+import { addFolded, foldPath, normalizeArchivePath, type Publication, type PublicationFile } from '#core/reading/publication.ts'
 
 /** An EPUB as its package describes it, with its files by path. */
 export interface OpenPublication extends Publication {
@@ -28,7 +27,6 @@ export async function unpackPublication(bytes: Uint8Array): Promise<{ publicatio
   const lists: Pick<Publication, (typeof LISTS)[number]> = { spine: [], resources: [], toc: [], landmarks: [], pageList: [], files: [] }
   const exact = new Map<string, PublicationFile>()
   const folded = new Map<string, PublicationFile>()
-  const decoded = new Map<string, PublicationFile>()
   const read = readLines(bytes)
   const { memory, ...rest } = (await read.next()).value as Head
   for await (const line of read) {
@@ -37,17 +35,15 @@ export async function unpackPublication(bytes: Uint8Array): Promise<{ publicatio
     if (name !== 'files') continue
     for (const file of run as PublicationFile[]) {
       exact.set(file.path, file)
-      if (file.folded !== undefined) folded.set(file.folded, file)
-      if (file.decoded !== undefined) decoded.set(file.decoded, file)
+      if (file.folded !== undefined) addFolded(folded, file.path, file, file.folded)
     }
   }
-  // As openPathFinder does, whose tables would be made in one turn.
   const find = (href: string) => {
     const path = normalizeArchivePath(href)
     const found = exact.get(path)
     if (found) return found
     const name = foldPath(path)
-    return folded.get(name) ?? exact.get(name) ?? decoded.get(foldPath(decodePercents(path)))
+    return folded.get(name) ?? exact.get(name)
   }
   return { publication: { ...rest, ...lists, find }, memory }
 }

@@ -10,8 +10,6 @@ export interface PublicationFile {
   path: string
   /** The path regardless of case and Unicode form, where it differs. */
   folded?: string
-  /** The same of the name without percent-encoding, where the archive itself has a percent-encoded name. */
-  decoded?: string
   mediaType: string
   /** Uncompressed. */
   bytes: number
@@ -115,8 +113,25 @@ export function normalizeArchivePath(path: string): string {
 /** The longest name with which an archive is read. */
 const PATH_LENGTH_MAX = 4_096
 
-/** Books made on Windows and Macs differ from their links in case and Unicode form. */
-export const foldPath = (path: string): string => normalizeText(path, PATH_LENGTH_MAX).toLowerCase()
+/** Text that is not percent-encoded, such as "100%.xhtml", stays as it is. */
+export function decodePercents(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}
+
+/**
+ * Books made on Windows and Macs differ from their links in case and Unicode form; some programs write names into the archive that are percent-encoded
+ * themselves.
+ */
+export const foldPath = (path: string): string => normalizeText(decodePercents(path), PATH_LENGTH_MAX).toLowerCase()
+
+/** Adds a file by its folded path; of several, one whose own name is not percent-encoded counts. */
+export function addFolded<File>(folded: Map<string, File>, path: string, file: File, key = foldPath(path)): void {
+  if (!path.includes('%') || !folded.has(key)) folded.set(key, file)
+}
 
 /** A path in an archive as part of a URL. */
 export const encodePath = (path: string): string =>

@@ -1,6 +1,5 @@
 import type { Embedded, Problem } from '#core/metadata/analysis.ts'
-import { decodePercents, openPathFinder } from '#core/reading/path-finder.ts'
-import { normalizeArchivePath } from '#core/reading/publication.ts'
+import { addFolded, decodePercents, foldPath, normalizeArchivePath } from '#core/reading/publication.ts'
 import { BookProblem } from '../../book-problem.ts'
 import { openRemarks } from '../../metadata/metadata-values.ts'
 import { readOpfMetadata } from '../../metadata/opf-metadata.ts'
@@ -39,7 +38,7 @@ export interface EpubPackage {
 export function openPackage(archive: ZipArchive): EpubPackage {
   const texts = new EpubTexts()
   for (const { name } of archive.entries) texts.add(name)
-  const find = openPathFinder(archive.entries, ({ name }) => name)
+  const find = entryFinder(archive)
   const resolve: EpubPackage['resolve'] = (href, from) => {
     const path = resolveHref(href, from)
     return path === undefined ? undefined : { path, entry: find(path) }
@@ -155,6 +154,20 @@ function findGuideCover(root: XmlElement, find: (href: string) => ZipEntry | und
   const references = guide === undefined ? [] : childrenNamed(guide, 'reference')
   const cover = references.find((reference) => reference.attributes.get('type')?.toLowerCase() === 'cover')
   return find(cover?.attributes.get('href') ?? '')
+}
+
+/** By exact name, else by its folded form. */
+function entryFinder(archive: ZipArchive): (path: string) => ZipEntry | undefined {
+  let folded: Map<string, ZipEntry> | undefined
+  return (path) => {
+    const exact = archive.find(path)
+    if (exact !== undefined) return exact
+    if (folded === undefined) {
+      folded = new Map()
+      for (const entry of archive.entries) addFolded(folded, entry.name, entry)
+    }
+    return folded.get(foldPath(path))
+  }
 }
 
 /** The archive path of `href` in the file `from`; undefined for other schemes (`http:`, `data:`) and for links into the file itself (`#note`). */

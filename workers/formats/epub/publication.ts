@@ -2,7 +2,6 @@ import { closeSync, fstatSync } from 'node:fs'
 import { openInsideSync } from '#core/foundation/open-inside.ts'
 import type { LibraryFile, Problem } from '#core/metadata/analysis.ts'
 import { packPublication } from '#core/reading/packed-publication.ts'
-import { decodePercents } from '#core/reading/path-finder.ts'
 import {
   CONTENTS,
   type Content,
@@ -111,11 +110,7 @@ function filesOf(archive: ZipArchive, book: EpubPackage): PublicationFile[] {
     const path = normalizeArchivePath(entry.name)
     const folded = foldPath(path)
     const mediaType = mediaTypeOf(listed.get(entry)?.mediaType ?? '', path)
-    const other = {
-      ...(folded !== path && { folded }),
-      ...(path.includes('%') && { decoded: foldPath(decodePercents(path)) }),
-    }
-    files.push({ path, ...other, mediaType, bytes: entry.bytes, zip: placeOf(archive, entry) })
+    files.push({ path, ...(folded !== path && { folded }), mediaType, bytes: entry.bytes, zip: placeOf(archive, entry) })
   }
   return files
 }

@@ -19,6 +19,7 @@ import { withCoverFile } from './cover-file.ts'
 import { detectContainer } from './detect.ts'
 import { fileRefusal } from './file-refusal.ts'
 import { hashFile } from './hash.ts'
+import { type PackedAnalysis, packAnalysis } from './packed-analysis.ts'
 import { openZip } from './zip/zip.ts'
 import { documentInstead, isEpub } from './zip-document.ts'
 
@@ -71,6 +72,12 @@ export async function analyzeTogether(requests: readonly AnalysisRequest[]): Pro
   }
   return analyses
 }
+
+/** The same functions for threads, whose results are copied. */
+export const analyzePacked = async (request: AnalysisRequest, draw?: DrawPdfPage): Promise<PackedAnalysis> =>
+  packAnalysis(await analyze(request, draw))
+export const analyzeTogetherPacked = async (requests: readonly AnalysisRequest[]): Promise<(PackedAnalysis | null)[]> =>
+  (await analyzeTogether(requests)).map((one) => one && packAnalysis(one))
 
 async function analyzeHere(request: AnalysisRequest): Promise<Analysis | null> {
   let needsDrawing = false

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { BufferPool } from '#core/foundation/buffer-pool.ts'
 import { Semaphore } from '#core/foundation/semaphore.ts'
 import {
+  type AnalysisRequest,
   type Analyze,
   type DrawBookCover,
   type ExtractRar,
@@ -22,6 +23,7 @@ import type { DrawPdfPage } from '../drawing.ts'
 import type * as Analyses from '../formats/analyze.ts'
 import type * as Publications from '../formats/epub/publication.ts'
 import { openFiles } from '../formats/open-files.ts'
+import { unpackAnalysis } from '../formats/packed-analysis.ts'
 import type * as RarPages from '../formats/rar/rar-page.ts'
 import { openZipPages } from '../formats/zip/zip-page.ts'
 import { openZipEntries } from '../formats/zip-entry.ts'
@@ -121,15 +123,17 @@ export function openPool(options: PoolOptions): Pool {
 
 /** Work on whole books. Covers and analyses share one queue, and may use all threads for both. */
 function analysesIn(threads: ThreadPool, beside: SmallFilesProcess, places: Semaphore): Pick<Pool, 'analyze' | 'drawBookCover'> {
-  const alone: Analyze = (request, { signal } = {}) =>
-    threads.run(analyses('analyze'), request, signal, (problem) => failedAnalysis(problem))
+  const alone: Analyze = async (request, { signal } = {}) =>
+    unpackAnalysis(await threads.run(analyses('analyzePacked'), request, signal, (problem) => failedAnalysis(problem)))
+  const inThread = async (requests: readonly AnalysisRequest[], signal: AbortSignal) => {
+    const packed = await threads.run(analyses('analyzeTogetherPacked'), requests, signal, () => [])
+    return await Promise.all(packed.map((one) => one && unpackAnalysis(one)))
+  }
   const smallFiles = new SmallFiles({
     places,
     alone,
     together: (requests, signal, more) =>
-      more && places.running > 1 && beside.isFree()
-        ? beside.analyze(requests, signal)
-        : threads.run(analyses('analyzeTogether'), requests, signal, () => []),
+      more && places.running > 1 && beside.isFree() ? beside.analyze(requests, signal) : inThread(requests, signal),
   })
   return {
     analyze: (request, { signal } = {}) =>

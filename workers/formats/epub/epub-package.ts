@@ -6,17 +6,8 @@ import { readOpfMetadata } from '../../metadata/opf-metadata.ts'
 import type { XmlDocument, XmlElement } from '../../metadata/xml.ts'
 import { childrenNamed, descendantsNamed, findDescendant, parseXml, textOf, XML_BYTES_MAX, XmlError } from '../../metadata/xml.ts'
 import type { ZipArchive, ZipEntry } from '../zip/zip.ts'
-import { readSpine, type Spine } from './epub-spine.ts'
+import { type ManifestItem, readSpine, type Spine } from './epub-spine.ts'
 import { EpubTexts } from './epub-texts.ts'
-
-/** A resource in the manifest. `path` is the archive path; `entry` is undefined when the archive lacks it. */
-export interface ManifestItem {
-  id: string
-  path: string
-  mediaType: string
-  properties: readonly string[]
-  entry: ZipEntry | undefined
-}
 
 /** The package document, resolved against the archive. */
 export interface EpubPackage {

@@ -2,7 +2,8 @@ import { BookProblem } from '../../book-problem.ts'
 import { findDescendant, isElement, parseXml, type XmlElement, XmlError } from '../../metadata/xml.ts'
 import type { ZipArchive, ZipEntry } from '../zip/zip.ts'
 import { mayBeStyled } from './epub-blank.ts'
-import type { EpubPackage, ManifestItem } from './epub-package.ts'
+import type { EpubPackage } from './epub-package.ts'
+import type { ManifestItem } from './epub-spine.ts'
 
 /** A page with one picture is a kilobyte of markup; the rest of this limit is for inlined styles. Larger pages are text. */
 const PICTURE_PAGE_BYTES_MAX = 64 * 1024

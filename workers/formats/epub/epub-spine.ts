@@ -1,6 +1,15 @@
 import { SPREAD_SIDES, type SpreadSide } from '#core/reading/publication.ts'
 import { childrenNamed, type XmlElement } from '../../metadata/xml.ts'
-import type { ManifestItem } from './epub-package.ts'
+import type { ZipEntry } from '../zip/zip.ts'
+
+/** A resource in the manifest. `path` is the archive path; `entry` is undefined when the archive lacks it. */
+export interface ManifestItem {
+  id: string
+  path: string
+  mediaType: string
+  properties: readonly string[]
+  entry: ZipEntry | undefined
+}
 
 /** The reading order. Pages, positions and manifests all follow it. */
 export interface Spine {

@@ -7,7 +7,8 @@ import { ENTRY_BYTES_MAX, NAMES_IN_PROBLEM_MAX, PIXELS_MAX } from '../../limits.
 import type { ZipArchive } from '../zip/zip.ts'
 import { makeEpubCover } from './epub-cover.ts'
 import { findEncryptedPaths } from './epub-encryption.ts'
-import { type EpubPackage, type ManifestItem, openPackage } from './epub-package.ts'
+import { type EpubPackage, openPackage } from './epub-package.ts'
+import type { ManifestItem } from './epub-spine.ts'
 import { findSpineImages, type SpineImage } from './epub-spine-image.ts'
 import { checkContents } from './publication-toc.ts'
 

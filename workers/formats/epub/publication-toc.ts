@@ -12,7 +12,8 @@ import {
   type XmlElement,
 } from '../../metadata/xml.ts'
 import type { ZipArchive } from '../zip/zip.ts'
-import type { EpubPackage, ManifestItem } from './epub-package.ts'
+import type { EpubPackage } from './epub-package.ts'
+import type { ManifestItem } from './epub-spine.ts'
 import { readPage } from './epub-spine-image.ts'
 
 /** The navigation lists of a book. */

@@ -1,39 +1,17 @@
-import { closeSync, fstatSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import t from 'tap'
 import type { Analysis } from '#core/metadata/analysis.ts'
 import { processCpuMs } from '#test/support/cpu-time.ts'
+import { analyzeBytes as analyze, coloredPicture as picture } from '#test/support/epub-analysis.ts'
 import { buildComicEpub, buildEpub, imagePage, svgPage, textPage } from '#test/support/epub-builder.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
-import { analyzeEpub } from '#workers/formats/epub/epub.ts'
 import { resolveHref } from '#workers/formats/epub/epub-package.ts'
-import { openZip } from '#workers/formats/zip/zip.ts'
 
 const folder = t.testdir()
-let count = 0
-
-async function analyze(bytes: Buffer, verifyPages = false): Promise<Omit<Analysis, 'file' | 'format'>> {
-  const path = join(folder, `${count++}.epub`)
-  writeFileSync(path, bytes)
-  const fd = openSync(path, 'r')
-  try {
-    return await analyzeEpub(openZip({ path, fd, bytes: fstatSync(fd).size }), { verifyPages })
-  } finally {
-    closeSync(fd)
-  }
-}
 
 /** Type and severity of each problem. */
 const faults = (book: Pick<Analysis, 'problems'>) => book.problems.map((problem) => [problem.type, problem.fatal])
-
-const colors = { red: '#f00', green: '#0f0', blue: '#00f' } as const
-
-async function picture(color: keyof typeof colors, width = 60, height = 90): Promise<Buffer> {
-  return sharp({ create: { width, height, channels: 3, background: colors[color] } })
-    .jpeg()
-    .toBuffer()
-}
 
 /** The color of a single-color cover, by name. */
 async function colorOf(jpeg: Uint8Array | undefined): Promise<string> {
@@ -419,95 +397,4 @@ t.test('thousands of chapters are fast', async (t) => {
   const started = processCpuMs()
   t.equal((await analyze(bytes)).pageCount, 5000)
   t.ok(processCpuMs() - started < 5000)
-})
-
-t.test('a page without a picture in a fixed-layout book is a blank page of the size of its spread', async (t) => {
-  const [small, tall] = [await picture('red', 60, 90), await picture('blue', 50, 100)]
-  const blankBook = (pages: (string | Buffer)[], more: { fixed?: boolean; css?: string } = {}) =>
-    buildEpub({
-      metadata: `<dc:title>C</dc:title>${more.fixed === false ? '' : '<meta property="rendition:layout">pre-paginated</meta>'}`,
-      manifest: pages
-        .map(
-          (_, index) =>
-            `<item id="p${index}" href="p${index}.xhtml" media-type="application/xhtml+xml"/><item id="i${index}" href="i${index}.jpg" media-type="image/jpeg"/>`,
-        )
-        .join(''),
-      spine: pages.map((_, index) => `<itemref idref="p${index}"/>`).join(''),
-      files: Object.fromEntries([
-        ['c1.xhtml', null],
-        ['style.css', more.css ?? ''],
-        ...pages.flatMap((page, index) =>
-          typeof page === 'string'
-            ? [[`p${index}.xhtml`, page]]
-            : [
-                [`p${index}.xhtml`, imagePage(`i${index}.jpg`)],
-                [`i${index}.jpg`, page],
-              ],
-        ),
-      ]),
-    })
-  const body = (content: string, head = '') =>
-    `<html xmlns="http://www.w3.org/1999/xhtml"><head><title>t</title>${head}</head><body>${content}</body></html>`
-  const linked = '<link rel="stylesheet" href="style.css"/>'
-  for (const blank of [
-    '',
-    '<div class="blank"></div>',
-    '<p>&#160;</p>',
-    '<svg xmlns="http://www.w3.org/2000/svg"><title>Blank</title></svg>',
-  ]) {
-    const book = await analyze(blankBook([small, body(blank, linked), tall], { css: '@font-face { src: url(a.otf) } p { color: red }' }))
-    t.same([book.pageSource, book.pageCount, book.problems], ['zip', 3, []], blank)
-    t.same(
-      book.pages.map(({ width, height, isBlank = false }) => [width, height, isBlank]),
-      [
-        [60, 90, false],
-        [60, 90, true],
-        [50, 100, false],
-      ],
-    )
-  }
-  const first = await analyze(blankBook([body(''), tall, body('')]))
-  t.same(
-    first.pages.map(({ width, height }) => [width, height]),
-    [
-      [50, 100],
-      [50, 100],
-      [50, 100],
-    ],
-  )
-  t.equal((await analyze(blankBook([small, tall, small, tall, body('<p>Printed by somebody</p>')]))).pageSource, 'zip', 'an imprint')
-  const texts: Record<string, Buffer> = {
-    'not fixed': blankBook([small, body(''), tall], { fixed: false }),
-    'as many pages of words as pictures': blankBook([small, body('<p>Words</p>'), tall, body('<p>Words</p>')]),
-    'a picture by a style sheet': blankBook([small, body('<div class="a"/>', linked)], { css: '.a { background-image: url(i0.jpg) }' }),
-    'a picture by a style': blankBook([small, body('<div style="background: url(i0.jpg)"/>')]),
-    'a drawing': blankBook([small, body('<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0"/></svg>')]),
-    'no picture at all': blankBook([body(''), body('')]),
-  }
-  for (const [name, bytes] of Object.entries(texts))
-    t.same([(await analyze(bytes)).pageSource, (await analyze(bytes)).pages], ['none', []], name)
-})
-
-t.test('a cover of a kind that is not drawn, or elsewhere, is a remark', async (t) => {
-  const jxl = Buffer.from([0xff, 0x0a, ...Array(100).fill(7)])
-  const withCover = (href: string, mediaType: string, content: Buffer | null) =>
-    buildEpub({
-      manifest: `<item id="c1" href="c1.xhtml" media-type="application/xhtml+xml"/><item id="v" href="${href}" media-type="${mediaType}" properties="cover-image"/>`,
-      files: { [href]: content },
-    })
-  const remarks: Record<string, Buffer> = {
-    'JPEG XL': withCover('cover.jxl', 'image/jxl', jxl),
-    'JPEG XL by another name': withCover('cover.jpg', 'image/jpeg', jxl),
-    'another foreign resource': withCover('cover.xyz', 'image/x-unheard-of', Buffer.from('cover')),
-    'another host': withCover('https://example.org/cover.jpg', 'image/jpeg', null),
-  }
-  for (const [name, bytes] of Object.entries(remarks)) {
-    const book = await analyze(bytes)
-    t.match([book.cover, book.problems], [null, [{ type: 'other', fatal: false, message: /placeholder/ }]], name)
-  }
-  t.match(
-    (await analyze(withCover('cover.jpg', 'image/jpeg', Buffer.from('broken')))).problems,
-    [{ type: 'thumbnail' }],
-    'a broken one is an error',
-  )
 })

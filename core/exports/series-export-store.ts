@@ -1,7 +1,6 @@
 import type { Knex } from 'knex'
 import type { BookExportField, ExportFormat, ExportType, SeriesExportField } from '#core/exports/export-field.ts'
-
-export type ExportStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled'
+import type { TaskStatus } from '#core/foundation/task-status.ts'
 
 interface ExportRequest {
   format: ExportFormat
@@ -23,7 +22,7 @@ export interface ExportRecordRow {
   fields: SeriesExportField[]
   book_fields: BookExportField[]
   whole_paths: boolean
-  status: ExportStatus
+  status: TaskStatus
   task_id: string
   row_count: number | null
   file_bytes: number | null
@@ -58,11 +57,11 @@ export async function addExport(
   return await database.transaction<Added>(async (trx) => {
     await trx.raw('SELECT id FROM users WHERE id = ? FOR NO KEY UPDATE', [userId])
     await settleExports(trx, userId)
-    const busy = await trx(TABLE).where({ user_id: userId }).whereIn('status', ['pending', 'running']).count({ count: '*' }).first()
+    const busy = await trx(TABLE).where({ user_id: userId }).whereIn('status', ['pending', 'processing']).count({ count: '*' }).first()
     if (Number(busy?.count) >= limits.atOnceMax) return { busy: Number(busy?.count) }
     const outdated: string[] = await trx(TABLE)
       .where({ user_id: userId })
-      .whereNotIn('status', ['pending', 'running'])
+      .whereNotIn('status', ['pending', 'processing'])
       .orderBy('created_at', 'desc')
       .orderBy('id')
       .offset(Math.max(0, limits.keptMax - 1 - Number(busy?.count)))
@@ -105,7 +104,7 @@ export async function settleExports(database: Knex, userId?: string): Promise<vo
        error = CASE WHEN t.status = 'cancelled' THEN NULL ELSE coalesce(e.error, 'The server stopped while it was creating this export. Create it again.') END,
        completed_at = now()
      FROM ${TABLE} o LEFT JOIN tasks t ON t.type = 'export_series' AND t.id = o.task_id
-     WHERE o.id = e.id AND e.status IN ('pending', 'running') AND e.created_at < now() - CASE WHEN t.id IS NULL THEN ${TASK_PATIENCE} ELSE interval '0' END
+     WHERE o.id = e.id AND e.status IN ('pending', 'processing') AND e.created_at < now() - CASE WHEN t.id IS NULL THEN ${TASK_PATIENCE} ELSE interval '0' END
        AND (t.id IS NULL OR t.status IN ('cancelled', 'failed', 'completed')) ${userId === undefined ? '' : 'AND e.user_id = :userId'}`,
     userId === undefined ? {} : { userId },
   )
@@ -134,20 +133,20 @@ export async function beginExport(database: Knex, id: string): Promise<ExportRec
     .where({ id })
     .whereNot({ status: 'completed' })
     .whereRaw(PRESENT)
-    .update({ status: 'running', started_at: database.fn.now(), completed_at: null, error: null })
+    .update({ status: 'processing', started_at: database.fn.now(), completed_at: null, error: null })
     .returning('*')
   return row ?? null
 }
 
 /** Ends its run without success; it may start again. @param error for its owner to read; null when it was only stopped */
 export async function handBackExport(database: Knex, id: string, error: string | null): Promise<void> {
-  await database(TABLE).where({ id, status: 'running' }).update({ status: 'pending', error })
+  await database(TABLE).where({ id, status: 'processing' }).update({ status: 'pending', error })
 }
 
 /** False when it was deleted or canceled in the meantime. */
 export async function completeExport(database: Knex, id: string, made: { rows: number; bytes: number }): Promise<boolean> {
   const change = { status: 'completed', row_count: made.rows, file_bytes: made.bytes, completed_at: database.fn.now() }
-  return (await database(TABLE).where({ id, status: 'running' }).update(change)) > 0
+  return (await database(TABLE).where({ id, status: 'processing' }).update(change)) > 0
 }
 
 /** Deletes expired exports; returns those whose files must be deleted. */

@@ -58,5 +58,11 @@ export const isUuid = (text: string): boolean => UUID.test(text)
 /** A schema with a description. */
 export const described = <S extends TSchema>(schema: S, description: string): S => ({ ...schema, description })
 
+/**
+ * A value whose grammar a reader of its own checks, with errors that say more than those of a schema. The OpenAPI document shows the other schema.
+ * @param shown may refer to itself as `#/components/schemas/<title>`
+ */
+export const describedAs = <S extends TSchema>(schema: S, shown: TSchema): S => ({ ...schema, 'x-described-as': shown })
+
 /** One of the given words. */
 export const OneOf = <T extends string[]>(words: readonly [...T]) => Type.Enum(words, { type: 'string' })

@@ -3,6 +3,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { refuse } from '#core/foundation/errors.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { TASK_STATUSES } from '#core/foundation/task-status.ts'
 import { proposable } from '#core/matching/proposal.ts'
 
 /** Groups of fields, so that users need not choose single ones. */
@@ -68,7 +69,7 @@ export const LibraryJob = Type.Object(
     config: JobConfig,
     nextRunAt: Nullable(Timestamp),
     lastRunAt: Nullable(Timestamp),
-    lastRunStatus: Nullable(Type.String({ description: 'running, completed, failed or cancelled.' })),
+    lastRunStatus: Nullable(OneOf(TASK_STATUSES)),
     lastRunMessage: Nullable(Type.String()),
     taskId: Nullable(Uuid),
     createdAt: Timestamp,

@@ -2,7 +2,19 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { RuleCondition } from '#core/conditions/condition-schema.ts'
 import { TitleRules } from '#core/conditions/title-rules.ts'
-import { described, describedAs, FreeJson, NameText, Noun, Nullable, OneOf, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
+import {
+  described,
+  describedAs,
+  FreeJson,
+  NameText,
+  Noun,
+  Nullable,
+  OneOf,
+  Timestamp,
+  TimeZone,
+  UNTRIMMED,
+  Uuid,
+} from '#core/foundation/schema.ts'
 import { BOOK_FORMATS } from '#core/metadata/book-format.ts'
 import { READING_DIRECTIONS } from '#core/metadata/series-metadata.ts'
 
@@ -42,7 +54,7 @@ const ScanningConfig = Noun('ScanningConfig')({
     }),
   ),
   cronSchedule: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
-  cronTimezone: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
+  cronTimezone: Type.Optional(Nullable(TimeZone())),
 })
 
 const Config = described(FreeJson, 'Settings of the strategy; stored unchanged.')

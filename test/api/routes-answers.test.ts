@@ -192,7 +192,6 @@ function ordered(all: readonly Route<Services>[]): Route<Services>[] {
   return all.toSorted((a, b) => rank(a) - rank(b))
 }
 
-/** Hundreds of requests. */
 t.setTimeout(240_000)
 
 test('for every route it is known who has promised what of its answer', async (t) => {

@@ -10,6 +10,7 @@ import { STATUS_OF_KIND } from '#api/http/errors.ts'
 import { describedPath } from '#api/http/route-path.ts'
 import { routes } from '#api/routes.ts'
 import { ERRORS } from '#core/foundation/errors.ts'
+import { TASK_STATUSES } from '#core/foundation/task-status.ts'
 import { endpoint } from '#test/support/route.ts'
 import { get, openTestServer } from '#test/support/server.ts'
 
@@ -237,3 +238,19 @@ function schemasOf(node: unknown): unknown[] {
   if (typeof node !== 'object' || node === null) return []
   return Object.entries(node).flatMap(([key, member]) => (key === 'schema' ? [member] : schemasOf(member)))
 }
+
+t.test('a state of a task has one word, wherever it is told', async (t) => {
+  const words: readonly string[] = ['idle', ...TASK_STATUSES]
+  let found = 0
+  for (const [place, { enum: values }] of partsOf(described)) {
+    if (!Array.isArray(values) || !values.some((value) => ['pending', 'processing', 'running', 'canceled'].includes(value))) continue
+    found++
+    t.same(
+      values.filter((value) => value !== null && !words.includes(value)),
+      [],
+      place,
+    )
+  }
+  t.ok(found >= 7, 'the walk finds tasks, scans, exports, jobs, recommendations, events and the filter')
+  t.match(described.components.schemas['TaskStats'], { properties: Object.fromEntries(TASK_STATUSES.map((status) => [status, Object])) })
+})

@@ -92,6 +92,7 @@ function walk(schema: Json, hoist: (title: string, schema: Json) => Json): Json 
   const copyOf = (node: unknown): unknown => {
     if (Array.isArray(node)) return node.map(copyOf)
     if (typeof node !== 'object' || node === null) return node
+    if ('x-described-as' in node) return copyOf(node['x-described-as'])
     const copy: Json = {}
     for (const [key, member] of Object.entries(node)) {
       // Client generators do not support patternProperties; a pattern for any name equals additionalProperties.
@@ -100,8 +101,8 @@ function walk(schema: Json, hoist: (title: string, schema: Json) => Json): Json 
       if (key === 'patternProperties' && isAnyName(member)) copy['additionalProperties'] = copyOf(Object.values(member as object)[0])
       else copy[key] = DATA.has(key) ? member : copyOf(member)
     }
-    // An enum of texts implies its type; the server uses the keyword itself.
-    if (Array.isArray(copy['enum'])) delete copy['type']
+    // Generators of clients read a type, even where words imply it.
+    if (Array.isArray(copy['enum']) && copy['enum'].every((word) => typeof word === 'string')) copy['type'] = 'string'
     delete copy['x-limited-by']
     // The document says once that bodies are closed unless they say otherwise.
     if (copy['additionalProperties'] === false) delete copy['additionalProperties']
@@ -119,7 +120,8 @@ function withTypes(schema: Json): Json {
   const { anyOf, ...own } = schema
   if (!Array.isArray(anyOf) || anyOf.length !== 2 || 'type' in own) return schema
   const [value, nothing] = anyOf as [Json, Json]
-  if (textOf(nothing) === '{"type":"null"}' && Array.isArray(value['enum'])) return { ...value, ...own, enum: [...value['enum'], null] }
+  if (textOf(nothing) === '{"type":"null"}' && Array.isArray(value['enum']))
+    return { ...value, ...own, type: ['string', 'null'], enum: [...value['enum'], null] }
   if (textOf(nothing) !== '{"type":"null"}' || !PLAIN_TYPES.has(value['type'] as string) || 'const' in value) return schema
   return { ...value, ...own, type: [value['type'], 'null'] }
 }

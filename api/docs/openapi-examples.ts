@@ -149,7 +149,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     parameters: { seriesId: series },
     body: { rating: 90, notes: 'Again, one day.' },
     status: 201,
-    answer: { id: record, seriesId: series, rating: 90, notes: 'Again, one day.', ...times },
+    answer: { id: record, userId: user, seriesId: series, rating: 90, notes: 'Again, one day.', ...times },
   },
   createCollection: {
     body: { name: 'Space', seriesIds: [series] },

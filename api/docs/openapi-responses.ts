@@ -6,14 +6,41 @@ import type { Example } from '#api/docs/openapi-examples.ts'
 import type { Json } from '#api/docs/openapi-headers.ts'
 import { HEADERS_OF_ALL } from '#api/docs/openapi-headers.ts'
 import type { Route } from '#api/http/endpoint.ts'
+import { STATUS_OF_KIND } from '#api/http/errors.ts'
+import { ERRORS, type ErrorCode } from '#core/foundation/errors.ts'
+import { OneOf } from '#core/foundation/schema.ts'
+
+/** 429 has a body of its own. */
+const CODES = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => code !== 'rate_limit_exceeded')
+
+/** Each code with its status and what a client should do. */
+const CODE_LIST = CODES.map((code) => `- \`${code}\` (${STATUS_OF_KIND[ERRORS[code].kind]}): ${ERRORS[code].remedy}`).join('\n')
+
+const DETAILS = Type.Union(
+  [
+    Type.Array(
+      Type.Object(
+        { path: Type.String({ description: 'JSON pointer to the member or parameter.' }), message: Type.String() },
+        { title: 'ErrorDetail' },
+      ),
+      { description: 'What is wrong with each member or parameter.' },
+    ),
+    Type.Object({ permission: Type.String() }, { title: 'MissingPermission', description: 'The permission that the caller lacks.' }),
+    Type.Object(
+      { permissions: Type.Array(Type.String()) },
+      { title: 'MissingPermissions', description: 'The permissions that the caller cannot give, lacking them.' },
+    ),
+  ],
+  { title: 'ErrorDetails' },
+)
 
 /** The body of an error. */
 export const ERROR = Type.Object(
   {
-    error: Type.String({ description: 'Error code in lower case, such as not_found.' }),
+    error: { ...OneOf(CODES as [ErrorCode]), title: 'ErrorCode', description: CODE_LIST },
     message: Type.String({ description: 'Explanation for people.' }),
     requestId: Type.String({ description: 'Same as the X-Request-Id header; also in the log.' }),
-    details: Type.Optional(Type.Unknown({ description: 'Details of the error, such as the paths of invalid members.' })),
+    details: Type.Optional(DETAILS),
   },
   { title: 'Error' },
 )
@@ -46,13 +73,20 @@ const REFUSED = `Errors: ${Object.entries(REFUSALS)
 
 /** Describes the responses of a route by status. All errors share one component, since they have the same statuses and shape everywhere. */
 export function describeResponses(route: Route<never>, components: Components, example: Example | undefined): Json {
-  const responses =
-    route.kind === 'stream' ? withSharedBytes(describeBytes(route, components), components) : describeReply(route, components, example)
-  return { ...responses, default: describeRefusal(components) }
+  const responses = route.kind === 'stream' ? describeBytes(route, components) : describeReply(route, components, example)
+  const unchanged = isTagged(route) && { 304: describeUnchanged(components) }
+  return { ...responses, ...unchanged, default: describeRefusal(components) }
+}
+
+/** Whether the answer has an ETag, which a client may compare. */
+export function isTagged(route: Route<never>): boolean {
+  if (route.kind === 'stream') return !route.redirects && !route.untagged && !isEvents(route)
+  const isRead = route.method === 'GET' || route.dependsOn !== undefined
+  return isRead && route.reply !== undefined && route.allow.who !== 'public' && !route.statesTime
 }
 
 function describeRefusal(components: Components): Json {
-  return components.response('Error', () => ({
+  return components.response('ErrorResponse', () => ({
     description: REFUSED,
     headers: { 'Retry-After': components.header('Retry-After'), ...headersOfAll(components) },
     content: { 'application/json': { schema: components.schema(Type.Union([ERROR, RATE_LIMITED])) } },
@@ -61,18 +95,11 @@ function describeRefusal(components: Components): Json {
 
 const headersOfAll = (components: Components): Json => Object.fromEntries(HEADERS_OF_ALL.map((name) => [name, components.header(name)]))
 
-/** All streams share the same responses besides the whole content. */
-function withSharedBytes(responses: Json, components: Components): Json {
-  const { 200: whole, 206: part, 304: _same, ...others } = responses as Record<string, Json>
-  if (part === undefined) return responses
-  return {
-    ...others,
-    200: { ...whole, headers: { ETag: components.header('ETag') } },
-    206: components.response('Part', () => ({
-      description: 'The requested range, with the media type of the whole content.',
-      headers: { 'Content-Range': components.header('Content-Range') },
-    })),
-  }
+function describeUnchanged(components: Components): Json {
+  return components.response('UnchangedResponse', () => ({
+    description: STATUS_CODES[304],
+    headers: { ETag: components.header('ETag') },
+  }))
 }
 
 function describeReply(route: Extract<Route<never>, { kind: 'endpoint' }>, components: Components, example: Example | undefined): Json {
@@ -84,6 +111,7 @@ function describeReply(route: Extract<Route<never>, { kind: 'endpoint' }>, compo
     const types = (route.mediaTypes ?? ['application/json']) as readonly string[]
     const body = { schema: components.schema(reply), ...exampleMember }
     const headers = {
+      ...(isTagged(route) && { ETag: components.header('ETag') }),
       ...(one === 201 && { Location: components.header('Location') }),
       ...(route.setsCookie && { 'Set-Cookie': components.header('Set-Cookie') }),
     }
@@ -97,16 +125,30 @@ function describeReply(route: Extract<Route<never>, { kind: 'endpoint' }>, compo
   return { ...described, ...(route.mayBeEmpty && { 204: { description: STATUS_CODES[204] } }) }
 }
 
+/** Generators of clients make a Blob or a stream of it. */
+const BINARY = { type: 'string', format: 'binary' }
+
 function describeBytes(route: Extract<Route<never>, { kind: 'stream' }>, components: Components): Json {
   if (route.redirects) return { 302: { description: STATUS_CODES[302] } }
-  if (route.reply) {
-    const content = Object.fromEntries(route.mediaTypes.map((type) => [type, { schema: components.schema(route.reply as TSchema) }]))
-    return { 200: { description: STATUS_CODES[200], content }, 304: { description: STATUS_CODES[304] } }
+  const schemaOf = (type: string) => {
+    if (route.reply) return components.schema(route.reply)
+    return type === 'text/html' ? { type: 'string' } : BINARY
   }
-  const content = Object.fromEntries(route.mediaTypes.map((type) => [type, {}]))
-  const whole = { 200: { description: STATUS_CODES[200], content } }
-  if (isEvents(route)) return whole
-  return { ...whole, 206: { description: STATUS_CODES[206], content }, 304: { description: STATUS_CODES[304] } }
+  const content = Object.fromEntries(route.mediaTypes.map((type) => [type, { schema: schemaOf(type) }]))
+  const headers = isTagged(route) && { headers: { ETag: components.header('ETag') } }
+  return {
+    200: { description: STATUS_CODES[200], ...headers, content },
+    ...(route.ranges && { 206: describePart(components) }),
+    ...(route.refusesWithPage && { 400: { description: 'A page that tells what went wrong.', content } }),
+  }
+}
+
+function describePart(components: Components): Json {
+  return components.response('PartResponse', () => ({
+    description: 'The requested range, with the media type of the whole content.',
+    headers: { 'Content-Range': components.header('Content-Range'), ETag: components.header('ETag') },
+    content: { '*/*': { schema: BINARY } },
+  }))
 }
 
 /** Event streams have neither ranges nor validators. */

@@ -1,43 +1,7 @@
 import type { Json } from '#api/docs/openapi-headers.ts'
 
-/**
- * Sets of members that several shapes share: the name of the set, and a shape with all of it. Six shapes contain the metadata of a book,
- * 5 KB each.
- */
-const COMMON: readonly (readonly [name: string, of: string])[] = [
-  ['BookFields', 'BookMetadataPatch'],
-  ['BookMetadataFields', 'BookMetadataPatch'],
-  ['BookLocks', 'BookMetadataLocks'],
-  ['BookLockChanges', 'BookMetadataLocksPatch'],
-  ['SeriesFields', 'SeriesMetadataPatch'],
-  ['SeriesMetadataFields', 'SeriesMetadataPatch'],
-  ['SeriesLocks', 'SeriesMetadataLocks'],
-  ['SeriesLockChanges', 'SeriesMetadataLocksPatch'],
-  ['LibraryFields', 'LibraryEdit'],
-  ['Page', 'PaginatedListedBook'],
-  ['MetadataOutcome', 'MetadataApplied'],
-]
-/** Shapes that extend another one. */
-const EXTENDED: readonly (readonly [name: string, of: string])[] = [
-  ['EditedPlugin', 'Plugin'],
-  ['EditedUser', 'User'],
-  ['FirstSignIn', 'SignedIn'],
-  ['FullBook', 'Book'],
-  ['FullSeries', 'Series'],
-  ['NewApiKeyAnswer', 'ApiKey'],
-  ['PluginCall', 'PluginCallSummary'],
-  ['PluginStorageDetail', 'PluginStorageStats'],
-  ['UserDetail', 'User'],
-]
-/** A shape with a smaller share of the members does not use the set. */
-const SHARE_MIN = 0.4
-/** Fewer members are not worth a component. */
-const MEMBERS_MIN = 3
-
 interface Shape extends Json {
   properties: Record<string, unknown>
-  required?: string[]
-  allOf?: Json[]
 }
 type Schemas = Record<string, Json>
 
@@ -55,8 +19,6 @@ export function shareComponents(document: Described): void {
   for (const item of Object.values(document.paths)) shareParameters(item, document.parameters)
   for (const operation of operations) nameShapes(operation, document.schemas)
   for (const shape of shapesIn(document.schemas)) dropLockDescriptions(shape)
-  for (const [name, of] of COMMON) shareCommon(document.schemas, name, of)
-  for (const [name, of] of EXTENDED) extendOther(document.schemas, name, of)
   dropLimitsOfAnswers(operations, document.schemas)
   shareAnswers(operations, document.responses)
 }
@@ -148,49 +110,11 @@ function shareAnswers(operations: readonly Operation[], components: Record<strin
     if (reference === '' || reference === 'application/json' || (uses.get(JSON.stringify(answer)) ?? 0) < 2) continue
     const word = status === '200' ? '' : answer.description.replaceAll(' ', '')
     const [subject = ''] = reference.split('/').slice(-1)
-    const name = `${subject.slice(0, 1).toUpperCase()}${subject.slice(1)}${items?.$ref ? 'List' : ''}${word}`
+    const name = `${subject.slice(0, 1).toUpperCase()}${subject.slice(1)}${items?.$ref ? 'List' : ''}${word}Response`
     if (name in components && textOf(components[name]) !== textOf(answer)) continue
     components[name] = answer as unknown as Json
     responses[status] = { $ref: `#/components/responses/${name}` } as never
   }
-}
-
-/** Moves members that all matching shapes share into a component, with those that all of them require. */
-function shareCommon(schemas: Schemas, name: string, of: string): void {
-  const model = schemas[of]
-  if (model === undefined || !isShape(model)) return
-  const members = Object.keys(model.properties)
-  const sharesOf = (shape: Shape) => members.filter((member) => textOf(shape.properties[member]) === textOf(model.properties[member]))
-  const alike = shapesIn(schemas).filter((shape) => sharesOf(shape).length >= members.length * SHARE_MIN)
-  const common = members.filter((member) => alike.every((shape) => sharesOf(shape).includes(member)))
-  if (alike.length < 2 || common.length < MEMBERS_MIN) return
-  if (name in schemas) throw new Error(`There is a schema ${name}: choose another name for what ${of} and others share.`)
-  const required = common.filter((member) => alike.every((shape) => shape.required?.includes(member)))
-  const properties = Object.fromEntries(common.map((member) => [member, model.properties[member]]))
-  for (const shape of alike) leaveOut(shape, name, common, required)
-  schemas[name] = { type: 'object', ...(required.length > 0 && { required }), properties }
-}
-
-/** Lets a shape that has all members of another one refer to it. */
-function extendOther(schemas: Schemas, name: string, of: string): void {
-  const [shape, inner] = [schemas[name], schemas[of]]
-  if (shape === undefined || inner === undefined || !isShape(shape) || !isShape(inner)) return
-  const members = Object.keys(inner.properties)
-  const needs = (one: Shape, member: string) => one.required?.includes(member) === true
-  const differing = members.filter(
-    (member) => textOf(shape.properties[member]) !== textOf(inner.properties[member]) || needs(shape, member) !== needs(inner, member),
-  )
-  if (differing.length > 0) throw new Error(`${name} has not all of ${of}: ${differing.join(', ')}`)
-  leaveOut(shape, of, members, members)
-}
-
-/** Replaces members by a reference to another shape; also drops the required names that the reference states. */
-function leaveOut(shape: Shape, name: string, members: readonly string[], needed: readonly string[]): void {
-  shape.allOf = [...(shape.allOf ?? []), { $ref: `#/components/schemas/${name}` }]
-  for (const member of members) delete shape.properties[member]
-  if (Object.keys(shape.properties).length === 0) delete (shape as Json)['properties']
-  if (shape.required) shape.required = shape.required.filter((member) => !needed.includes(member))
-  if (shape.required?.length === 0) delete shape.required
 }
 
 const isShape = (node: Json): node is Shape => node['type'] === 'object' && typeof node['properties'] === 'object'

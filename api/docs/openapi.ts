@@ -4,7 +4,7 @@ import { EXAMPLES, type Example } from '#api/docs/openapi-examples.ts'
 import type { Json } from '#api/docs/openapi-headers.ts'
 import { operationName } from '#api/docs/openapi-names.ts'
 import { meaningOf } from '#api/docs/openapi-parameters.ts'
-import { describeResponses } from '#api/docs/openapi-responses.ts'
+import { describeResponses, isTagged } from '#api/docs/openapi-responses.ts'
 import { shareComponents } from '#api/docs/openapi-shared.ts'
 import { TAGS } from '#api/docs/openapi-tags.ts'
 import { AUTH_COOKIE } from '#api/http/authentication.ts'
@@ -25,7 +25,10 @@ export const isDescribed = ({ mount, tag }: Pick<Route<never>, 'mount' | 'tag'>)
 export function describeRoutes(all: readonly Route<never>[]): OpenApi {
   const routes = all.filter(isDescribed)
   const draft = openDraft()
-  for (const route of routes) addRoute(draft, route)
+  const read = new Set(
+    routes.flatMap(({ kind, method, path, params }) => (kind === 'endpoint' && method === 'GET' && params ? [path] : [])),
+  )
+  for (const route of routes) addRoute(draft, route, read)
   return documentOf(draft, routes)
 }
 
@@ -36,10 +39,17 @@ interface Draft {
 
 const openDraft = (): Draft => ({ components: openComponents(), paths: {} })
 
-function addRoute({ components, paths }: Draft, route: Route<never>): void {
+/** @param read the paths whose record can be read, and compared with If-Match */
+function addRoute({ components, paths }: Draft, route: Route<never>, read: ReadonlySet<string>): void {
   const path = describedPath(route.path)
   paths[path] ??= {}
-  paths[path][route.method.toLowerCase()] = describeRoute(route, components)
+  const isCompared = (route.method === 'PATCH' || route.method === 'PUT') && read.has(route.path)
+  const conditions = [
+    ...(isTagged(route) ? [IF_NONE_MATCH] : []),
+    ...(isCompared ? [IF_MATCH] : []),
+    ...(route.kind === 'stream' && route.ranges ? [RANGE] : []),
+  ].map((header) => components.parameter(header, route.tag))
+  paths[path][route.method.toLowerCase()] = describeRoute(route, components, conditions)
 }
 
 function documentOf({ components, paths }: Draft, routes: readonly Route<never>[]): OpenApi {
@@ -64,7 +74,7 @@ function documentOf({ components, paths }: Draft, routes: readonly Route<never>[
       parameters,
       headers,
       securitySchemes: {
-        apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+        keyHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
         bearer: { type: 'http', scheme: 'bearer', description: 'An access token, or an API key.' },
         cookie: { type: 'apiKey', in: 'cookie', name: AUTH_COOKIE, description: 'Set by login; for pictures and files.' },
       },
@@ -72,7 +82,15 @@ function documentOf({ components, paths }: Draft, routes: readonly Route<never>[
   }
 }
 
-function describeRoute(route: Route<never>, components: Components): Json {
+const requestHeader = (name: string, description: string): Json => ({ name, in: 'header', description, schema: { type: 'string' } })
+const IF_NONE_MATCH = requestHeader('If-None-Match', 'The ETag of a copy: the answer is 304 while the copy is current.')
+const IF_MATCH = requestHeader(
+  'If-Match',
+  'The ETag that was read at this address: nothing changes, with 412, if the record has changed since.',
+)
+const RANGE = requestHeader('Range', 'The range of bytes to send (RFC 9110): the answer is 206 with this part.')
+
+function describeRoute(route: Route<never>, components: Components, conditions: readonly Json[]): Json {
   const { who, also = [] } = route.allow
   const needed = who === 'public' || who === 'user' ? [] : [who, ...also]
   const operationId = operationName(route)
@@ -85,21 +103,28 @@ function describeRoute(route: Route<never>, components: Components): Json {
       description: `Needs ${needed.map((name) => `\`${name}\``).join(' and ')}`,
     }),
     ...describeSecurity(route),
-    ...describeParameters(route, components, example),
+    ...describeParameters(route, { components, example, conditions }),
     ...describeBody(route, components, example),
     responses: describeResponses(route, components, example),
   }
 }
 
 /** The default authentication of operations. */
-const SIGNED_IN: Json[] = [{ bearer: [] }, { apiKey: [] }]
+const SIGNED_IN: Json[] = [{ bearer: [] }, { keyHeader: [] }]
 
 function describeSecurity({ allow }: Route<never>): Json {
   if (allow.who === 'public') return { security: [] }
   return allow.cookie ? { security: [...SIGNED_IN, { cookie: [] }] } : {}
 }
 
-function describeParameters(route: Route<never>, components: Components, example: Example | undefined): Json {
+interface Described {
+  components: Components
+  example: Example | undefined
+  /** The conditional headers that the route understands. */
+  conditions: readonly Json[]
+}
+
+function describeParameters(route: Route<never>, { components, example, conditions }: Described): Json {
   const parameters: Json[] = []
   for (const [place, given] of [
     ['path', route.params],
@@ -120,6 +145,7 @@ function describeParameters(route: Route<never>, components: Components, example
       )
     }
   }
+  parameters.push(...conditions)
   return parameters.length > 0 ? { parameters } : {}
 }
 

@@ -2,7 +2,7 @@ import { EventForm, eventsFor } from '#api/events/event-reply.ts'
 import { streamOf } from '#api/http/endpoint.ts'
 import { formatBareEvent, formatEvent } from '#api/http/event-stream.ts'
 import type { Needs } from '#api/http/services.ts'
-import { EVENT_TYPES, type EventType } from '#core/events/event.ts'
+import { EVENT_TYPES, type EventType, eventsSchema } from '#core/events/event.ts'
 
 type Services = Needs<'events'>
 const stream = streamOf<Services>()
@@ -17,6 +17,9 @@ const SCANS: ReadonlySet<EventType> = new Set(['scan_updated'])
 const NO_ENTITIES = /^(task|queue|scan|progress)_/
 const ENTITIES: ReadonlySet<EventType> = new Set(EVENT_TYPES.filter((type) => !NO_ENTITIES.test(type)))
 
+/** `reload` is always sent. */
+const replyOf = (title: string, types: Iterable<EventType>) => eventsSchema([...new Set([...types, 'reload' as const])], title)
+
 const NAMED = new EventForm(({ id, event }) => formatEvent({ id, ...(event && { event: event.type }), data: event }))
 const BARE = new EventForm(({ id, event }) => formatBareEvent({ id, data: event }))
 
@@ -28,6 +31,7 @@ export const eventRoutes = [
     tag,
     allow,
     mediaTypes,
+    reply: replyOf('AnyEvent', EVENT_TYPES),
     run: async (call) => eventsFor(call, { form: NAMED }),
   }),
   stream({
@@ -37,6 +41,7 @@ export const eventRoutes = [
     tag,
     allow,
     mediaTypes,
+    reply: replyOf('EntityEvent', ENTITIES),
     run: async (call) => eventsFor(call, { form: BARE, types: ENTITIES }),
   }),
   stream({
@@ -45,6 +50,7 @@ export const eventRoutes = [
     tag: 'tasks',
     allow,
     mediaTypes,
+    reply: replyOf('TaskEvent', TASKS),
     run: async (call) => eventsFor(call, { form: BARE, types: TASKS }),
   }),
   stream({
@@ -53,6 +59,7 @@ export const eventRoutes = [
     tag: 'scans',
     allow,
     mediaTypes,
+    reply: replyOf('ScanEvent', SCANS),
     run: async (call) => eventsFor(call, { form: BARE, types: SCANS }),
   }),
 ]

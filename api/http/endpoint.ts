@@ -219,8 +219,14 @@ export interface Stream<
   before?: (call: Call<Services, C>) => Promise<void>
   /** Media types of the response, for OpenAPI; empty for a redirect. */
   mediaTypes: string[]
-  /** Schema of a JSON body, for OpenAPI. */
+  /** Schema of a JSON body, or of the data of each event; for OpenAPI. */
   reply?: TSchema
+  /** Sends parts of the content (Range); for OpenAPI. */
+  ranges?: true
+  /** The answer has no ETag, since it is made for this one request; for OpenAPI. */
+  untagged?: true
+  /** A refused request gets a page of status 400; for OpenAPI. */
+  refusesWithPage?: true
   /** The route only redirects. */
   redirects?: true
   run: (call: Call<Services, C>, input: { params: Read<P>; query: Read<Q> }) => Promise<StreamReply>

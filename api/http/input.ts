@@ -44,6 +44,7 @@ const NO_UPLOAD: Upload = { fileName: '', bytes: Buffer.alloc(0) }
 /** The errors of formats that need more words than their name. */
 const FORMAT_PROBLEMS: Readonly<Record<string, string>> = {
   'date-time': 'must be a time such as 2026-01-02T10:00:00Z, in the years 1 to 9999',
+  'time-zone': 'must be a time zone such as Europe/Berlin',
   name: 'must be one line with a visible character, without control characters',
 }
 
@@ -90,7 +91,7 @@ export function compileInput(route: Route<never>, options: InputOptions): ReadIn
 
   return async (request, pathParams, rawQuery) => ({
     params: params?.(new URLSearchParams(pathParams)),
-    query: query(spelled(new URLSearchParams(rawQuery))),
+    query: query(spelled(new URLSearchParams(isRest(route) ? readEncoded(rawQuery) : rawQuery))),
     body: body?.(await readJsonBody(request, { bytesMax, deadlineMs, exact, asSent })),
     upload: file
       ? await readUpload(request.headers['content-type'], await readBytesBody(request, { bytesMax, deadlineMs }), file.otherwise)
@@ -103,6 +104,9 @@ function flagsOf({ properties = {} }: { properties?: Record<string, { type?: str
   return new Set(Object.keys(properties).filter((name) => properties[name]?.type === 'boolean'))
 }
 
+/** Foreign protocols ignore what they do not know; browsers and links add parameters to the addresses of pages. */
+const isRest = ({ mount, tag, path }: Route<never>): boolean => mount === undefined && tag !== 'docs' && /^\/(?:api\/|health$)/.test(path)
+
 /** Ignoring a misspelled parameter would return the wrong result. */
 function compileQuery(
   route: Route<never>,
@@ -113,7 +117,7 @@ function compileQuery(
     page?: { minimum?: number }
   }
   const read = takesPageZero && page?.minimum === 1 ? (given: URLSearchParams) => check(withoutPageZero(given)) : check
-  if (route.takesAnyQuery || !route.path.startsWith('/api/v1/')) return read
+  if (route.takesAnyQuery || !isRest(route)) return read
   const known = Object.keys((route.query as { properties?: object } | undefined)?.properties ?? {})
   return (given) => {
     const unknown = [...new Set(given.keys())].filter((name) => !known.includes(name))
@@ -124,6 +128,18 @@ function compileQuery(
     onUnknown(unknown)
     return read(given)
   }
+}
+
+/** Decoding would turn bytes that are no UTF-8 into another text, which finds other things. @throws invalid_request */
+function readEncoded(rawQuery: string): string {
+  for (const [bytes] of rawQuery.matchAll(/(?:%[0-9a-f]{2})+/gi)) {
+    try {
+      decodeURIComponent(bytes)
+    } catch {
+      refuse('invalid_request', `The query has ${shortened(bytes)}, which is not UTF-8. Encode texts as UTF-8, then with percent signs.`)
+    }
+  }
+  return rawQuery
 }
 
 function withoutPageZero(given: URLSearchParams): URLSearchParams {
@@ -170,7 +186,7 @@ function compileBody(schema: TSchema, isOptional: boolean, aliases?: Readonly<Re
     trimTexts(closed, value)
     if (validator.Check(value)) return value
     const errors = validator.Errors(value)
-    refuseProblems(isRule(errors) ? 'invalid_value' : 'invalid_request', findProblems(errors))
+    refuseProblems(isRule(errors) ? 'invalid_value' : 'invalid_request', findProblems(errors), suggestionFor(closed, errors))
   }
 }
 
@@ -184,10 +200,25 @@ function withOwnNames(given: unknown, aliases: Readonly<Record<string, string>>)
   return Object.fromEntries(members)
 }
 
-function refuseProblems(code: 'invalid_value' | 'invalid_request', problems: readonly InputProblem[]): never {
+function refuseProblems(code: 'invalid_value' | 'invalid_request', problems: readonly InputProblem[], suggestion = ''): never {
   const [first] = problems
   const subject = first?.path ? `The member ${first.path.slice(1)}` : 'The body'
-  refuse(code, `${subject} ${first?.message}.`, { details: problems })
+  refuse(code, `${subject} ${first?.message}.${suggestion}`, { details: problems })
+}
+
+/** What the first unknown member may have been meant to be. A misspelled member that is required is also missing, which is reported first. */
+function suggestionFor(schema: TSchema, errors: readonly SchemaError[]): string {
+  const relevant = relevantErrors(errors)
+  const error = relevant.find(({ keyword }) => keyword === 'additionalProperties')
+  if (error?.keyword !== 'additionalProperties') return ''
+  const [name = ''] = error.params.additionalProperties
+  // A pointer to the object, such as `#/properties/scanningConfig/anyOf/0`.
+  const shape = error.schemaPath
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((node, part) => (node as Record<string, unknown> | undefined)?.[part], schema)
+  const meant = didYouMean(name, Object.keys((shape as { properties?: object } | undefined)?.properties ?? {}))
+  return meant === '' || error === relevant[0] ? meant : ` The member ${shortened(name)} is unknown.${meant}`
 }
 
 /** Body members whose texts reach the route exactly as sent. */

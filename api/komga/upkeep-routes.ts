@@ -92,7 +92,7 @@ export const komgaUpkeepRoutes = [
     reply: Type.Integer({ minimum: 0 }),
     run: async ({ services, caller }) => {
       const deleted = await removeAllTasks(services)
-      services.log.warn({ deleted, by: caller.userId }, 'All tasks were canceled')
+      services.log.warn({ deleted, by: caller.userId }, 'All tasks were cancelled')
       return deleted
     },
   }),

@@ -4,8 +4,9 @@ import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { Book } from '#core/catalog/book.ts'
 import { fullBooks } from '#core/catalog/book-query.ts'
+import { BOOK_SORT_FIELDS } from '#core/catalog/book-sort-query.ts'
 import { Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
-import { SORT_LENGTH_MAX } from '#core/foundation/sort.ts'
+import { sortParameter } from '#core/foundation/sort.ts'
 import { BookDetailMetadata, FullBookMetadata } from '#core/metadata/book-metadata-record.ts'
 import { FULL_AT_ONCE } from '#core/metadata/limits.ts'
 
@@ -28,7 +29,7 @@ export const FullBook = Noun('FullBook')({
 })
 
 /** A book in a list: short, or full with `full=true`. */
-export const ListedBook = Type.Union([Book, FullBook], { title: 'ListedBook' })
+export const ListedBook = Type.Union([FullBook, Book], { title: 'ListedBook' })
 
 /** A book beside its metadata, with the people of each role as a text and as a list. */
 export const BookDetail = Noun('BookDetail')({ book: Book, metadata: BookDetailMetadata })
@@ -37,13 +38,10 @@ export const BookDetail = Noun('BookDetail')({ book: Book, metadata: BookDetailM
 export const FULL = Type.Optional(Type.Boolean({ description: 'Include metadata, genres and tags.' }))
 
 /** The sort parameter of every list of books. */
-export const BOOK_SORT = Type.Optional(
-  Type.String({
-    maxLength: SORT_LENGTH_MAX,
-    description:
-      '`<field>,<asc|desc>`; fields: title, series, created_at (date_added), release_date, chapter_number (number), file_size, filename, page_count, last_read (read_date). Default: a search by relevance, an ordered list in its order, all others by title.',
-  }),
-)
+export const BOOK_SORT = sortParameter(BOOK_SORT_FIELDS, {
+  title: 'BookSort',
+  description: '`<field>,<asc|desc>`. Default: a search by relevance, an ordered list in its order, all others by title.',
+})
 
 /** Adds the names that older clients know, if the settings enable them. */
 export function bookView<B extends Book>(services: Services, book: B): B {

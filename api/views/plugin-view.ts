@@ -1,8 +1,9 @@
 import Type from 'typebox'
 import type { Needs } from '#api/http/services.ts'
 import { withConfigFields } from '#api/views/config-fields.ts'
+import { GivenCondition } from '#core/conditions/condition-schema.ts'
 import { TitleRules } from '#core/conditions/title-rules.ts'
-import { described, FreeJson, Noun, Nullable, OneOf, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
+import { Noun, Nullable, OneOf, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
 import { destinationOf } from '#plugins/credentials/plugin-auth.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { listPluginStatuses, type PluginStatus } from '#plugins/host/plugin-store.ts'
@@ -75,9 +76,9 @@ export const MATCHING = {
   ),
   searchQueryTemplate: Nullable(Type.String({ ...UNTRIMMED, maxLength: 10_000, description: 'A template for the search query.' })),
   searchPreprocessingRules: Nullable(TitleRules),
-  autoMatchConditions: Nullable(
-    described(FreeJson, 'Conditions on a series or book; only those that meet them are matched automatically.'),
-  ),
+  autoMatchConditions: Nullable(GivenCondition, {
+    description: 'Conditions on a series or book; only those that meet them are matched automatically.',
+  }),
   useExistingExternalId: Type.Boolean({ description: 'Looks up a known identifier before searching.' }),
   priority: Type.Integer({ minimum: 0, maximum: 1_000, description: 'If several plugins offer a field, the lowest number comes first.' }),
 }

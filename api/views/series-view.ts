@@ -6,14 +6,15 @@ import type { Caller } from '#core/account/caller.ts'
 import { FullSeries } from '#core/catalog/full-series.ts'
 import { fullSeries } from '#core/catalog/full-series-query.ts'
 import { Series } from '#core/catalog/series.ts'
+import { SERIES_SORT_FIELDS } from '#core/catalog/series-sort-query.ts'
 import { described, Uuid } from '#core/foundation/schema.ts'
-import { SORT_LENGTH_MAX } from '#core/foundation/sort.ts'
+import { sortParameter } from '#core/foundation/sort.ts'
 import { FULL_AT_ONCE } from '#core/metadata/limits.ts'
 
 type Services = Needs<'database' | 'settings'>
 
 /** A series in a list: short, or full with `full=true`. */
-export const ListedSeries = Type.Union([Series, FullSeries], { title: 'ListedSeries' })
+export const ListedSeries = Type.Union([FullSeries, Series], { title: 'ListedSeries' })
 
 /** Whether series include their metadata. */
 export const FULL_SERIES = Type.Optional(
@@ -24,13 +25,10 @@ export const FULL_SERIES = Type.Optional(
 export const SAME_LIBRARY = Type.Optional(described(Uuid, 'Ignored: the library of the path counts.'))
 
 /** The sort parameter of every list of series. */
-export const SERIES_SORT = Type.Optional(
-  Type.String({
-    maxLength: SORT_LENGTH_MAX,
-    description:
-      '`<field>,<asc|desc>`; fields: name, date_added (created_at), date_updated (updated_at), release_date (year), date_read, book_count, rating (user_rating), community_rating (avg_rating), external_rating. Default: a search by relevance, an ordered list in its order, all others by name.',
-  }),
-)
+export const SERIES_SORT = sortParameter(SERIES_SORT_FIELDS, {
+  title: 'SeriesSort',
+  description: '`<field>,<asc|desc>`. Default: a search by relevance, an ordered list in its order, all others by name.',
+})
 
 /** Series in the shape of a list. Full ones are read while the response is written, so the result works only in a response. */
 export function listedSeries(

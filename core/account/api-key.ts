@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { PermissionName } from '#core/account/user.ts'
+import { PermissionName, PermissionNames } from '#core/account/user.ts'
 import { NameText, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 /** 64 bits find the row without ever colliding in practice; they are not secret. */
@@ -33,12 +33,9 @@ export const NewApiKeyAnswer = Type.Object({ ...ApiKey.properties, key: Type.Str
 export type NewApiKeyAnswer = Static<typeof NewApiKeyAnswer>
 
 const Name = NameText({ minLength: 1, maxLength: 200 })
-/** Permissions as people write them; `findPermission` accepts every spelling. */
-const Wanted = Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100 })
-
 export const NewApiKey = Noun('NewApiKey')({
   name: Name,
-  permissions: Type.Optional(Nullable(Wanted)),
+  permissions: Type.Optional(Nullable(PermissionNames)),
   expiresAt: Type.Optional(Nullable(Timestamp)),
 })
 export type NewApiKey = Static<typeof NewApiKey>
@@ -46,7 +43,7 @@ export type NewApiKey = Static<typeof NewApiKey>
 /** Null clears `expiresAt`; in other members null changes nothing. */
 export const ApiKeyEdit = Noun('ApiKeyEdit')({
   name: Type.Optional(Nullable(Name)),
-  permissions: Type.Optional(Nullable(Wanted)),
+  permissions: Type.Optional(Nullable(PermissionNames)),
   isActive: Type.Optional(Nullable(Type.Boolean())),
   expiresAt: Type.Optional(Nullable(Timestamp)),
 })

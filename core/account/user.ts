@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '#core/account/password.ts'
 import { PERMISSIONS, type Permission, ROLE_PERMISSIONS, ROLES } from '#core/account/permission.ts'
-import { Noun, Nullable, OneOf, Secret, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { describedAs, Noun, Nullable, OneOf, Secret, Timestamp, Uuid } from '#core/foundation/schema.ts'
 
 /**
  * Control characters, invisible characters, and characters that change the direction of text: they would allow a name that looks
@@ -23,6 +23,12 @@ export const Username = Type.String({
 })
 /** The name of a permission, as in the API. */
 export const PermissionName = Type.Enum([...PERMISSIONS], { type: 'string', title: 'Permission' })
+
+/** Permissions as people write them: `findPermission` accepts other spellings too. */
+export const PermissionNames = describedAs(
+  Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100 }),
+  Type.Array(PermissionName, { maxItems: 100 }),
+)
 
 /** 254: the longest address that SMTP carries (RFC 5321). */
 export const Email = Type.String({ format: 'email', maxLength: 254 })
@@ -91,7 +97,7 @@ export const NewUser = Noun('NewUser')({
   email: Email,
   password: Password,
   role: Type.Optional(Nullable(OneOf(ROLES))),
-  permissions: Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100 }))),
+  permissions: Type.Optional(Nullable(PermissionNames)),
 })
 export type NewUser = Static<typeof NewUser>
 
@@ -101,7 +107,7 @@ export const UserEdit = Noun('UserEdit')({
   email: Type.Optional(Nullable(Email)),
   password: Type.Optional(Nullable(Password)),
   role: Type.Optional(Nullable(OneOf(ROLES))),
-  permissions: Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100 }))),
+  permissions: Type.Optional(Nullable(PermissionNames)),
   isActive: Type.Optional(Nullable(Type.Boolean())),
   revokeApiKeys: Type.Optional(
     Nullable(Type.Boolean({ description: 'True deactivates all API keys of the user. A new password alone leaves them as they are.' })),

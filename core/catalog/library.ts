@@ -1,7 +1,20 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import { RuleCondition } from '#core/conditions/condition-schema.ts'
 import { TitleRules } from '#core/conditions/title-rules.ts'
-import { described, FreeJson, FreeObject, NameText, Noun, Nullable, OneOf, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
+import {
+  described,
+  describedAs,
+  FreeJson,
+  NameText,
+  Noun,
+  Nullable,
+  OneOf,
+  Timestamp,
+  TimeZone,
+  UNTRIMMED,
+  Uuid,
+} from '#core/foundation/schema.ts'
 import { BOOK_FORMATS } from '#core/metadata/book-format.ts'
 import { READING_DIRECTIONS } from '#core/metadata/series-metadata.ts'
 
@@ -41,7 +54,7 @@ const ScanningConfig = Noun('ScanningConfig')({
     }),
   ),
   cronSchedule: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
-  cronTimezone: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
+  cronTimezone: Type.Optional(Nullable(TimeZone())),
 })
 
 const Config = described(FreeJson, 'Settings of the strategy; stored unchanged.')
@@ -71,8 +84,8 @@ export const Library = Noun('Library')({
   allowedFormats: Nullable(Type.Array(Type.String())),
   excludedPatterns: Nullable(Type.String()),
   scanningConfig: Nullable(ScanningConfig),
-  titlePreprocessingRules: Type.Optional(Config),
-  autoMatchConditions: Type.Optional(Config),
+  titlePreprocessingRules: Type.Optional(describedAs(FreeJson, Nullable(TitleRules))),
+  autoMatchConditions: Type.Optional(describedAs(FreeJson, Nullable(RuleCondition))),
   bookCount: Type.Integer({ minimum: 0, description: 'Books that the caller may see, without deleted ones.' }),
   seriesCount: Type.Integer({ minimum: 0 }),
   lastScannedAt: Nullable(Timestamp),
@@ -92,13 +105,7 @@ const editable = {
   excludedPatterns: Type.Optional(Nullable(Patterns)),
   scanningConfig: Type.Optional(Nullable(ScanningConfig)),
   titlePreprocessingRules: Type.Optional(Nullable(TitleRules)),
-  autoMatchConditions: Type.Optional(
-    Nullable(
-      FreeObject({
-        description: 'Which series are matched automatically: { mode: "all" | "any", rules: [{ field, operator, value? }] }.',
-      }),
-    ),
-  ),
+  autoMatchConditions: Type.Optional(Nullable(RuleCondition, { description: 'Which series are matched automatically.' })),
 }
 
 export const CreateLibraryRequest = Noun('NewLibrary')({

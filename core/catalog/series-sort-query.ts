@@ -50,6 +50,9 @@ export type SeriesSort = Sort<SeriesSortField>
 
 export const DEFAULT_SORT: SeriesSort = { field: 'name', direction: 'asc' }
 
+/** Every accepted spelling of a sort field. */
+export const SERIES_SORT_FIELDS = Object.keys(SERIES_SORT_NAMES)
+
 /** Null if absent. @throws invalid_request for an unknown field */
 export const readSeriesSort = (text: string | undefined): SeriesSort | null =>
   text?.trim() ? readSort<SeriesSortField>(text, SERIES_SORT_NAMES, DEFAULT_SORT) : null

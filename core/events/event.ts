@@ -1,6 +1,7 @@
 import type { Static, TObject, TProperties } from 'typebox'
 import Type from 'typebox'
 import { OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { TASK_STATUSES } from '#core/foundation/task-status.ts'
 
 const Fields = Type.Array(Type.String(), { description: 'Names of the members that changed, as in the record.' })
 const ofLibrary = { libraryId: Uuid }
@@ -46,7 +47,7 @@ const EVENT_MEMBERS = {
   scan_updated: {
     ...ofLibrary,
     taskId: Uuid,
-    status: OneOf(['pending', 'processing', 'completed', 'failed', 'cancelled']),
+    status: OneOf(TASK_STATUSES),
     filesTotal: Count,
     filesProcessed: Count,
     booksFound: Count,
@@ -58,9 +59,9 @@ const EVENT_MEMBERS = {
   task_updated: {
     taskId: Uuid,
     taskType: Type.String(),
-    status: OneOf(['pending', 'running', 'completed', 'failed']),
+    status: OneOf(TASK_STATUSES),
     progress: Type.Optional(Type.Object({ current: Type.Integer(), total: Type.Integer(), message: Type.Optional(Type.String()) })),
-    error: Type.Optional(Type.String({ description: 'For a canceled task: that it was canceled.' })),
+    error: Type.Optional(Type.String({ description: 'For a cancelled task: that it was cancelled.' })),
     startedAt: Timestamp,
     completedAt: Type.Optional(Timestamp),
     libraryId: Type.Optional(Uuid),
@@ -85,9 +86,25 @@ export type CarrelEvent = {
   [Name in EventType]: { type: Name; timestamp: string } & Static<TObject<(typeof EVENT_MEMBERS)[Name]>>
 }[EventType]
 
+/** `book_created` is a BookCreatedEvent. */
+const titleOf = (type: EventType) => `_${type}_event`.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
 /** The schema of one kind of event. */
 export const eventSchema = (type: EventType) =>
-  Type.Object({ type: Type.Literal(type), ...EVENT_MEMBERS[type], timestamp: Timestamp }, { additionalProperties: false })
+  Type.Object(
+    { type: Type.Literal(type), ...EVENT_MEMBERS[type], timestamp: Timestamp },
+    { additionalProperties: false, title: titleOf(type) },
+  )
+
+/** The schema of several kinds of events, told apart by `type`. */
+export const eventsSchema = (types: readonly EventType[], title: string) =>
+  Type.Union(types.map(eventSchema), {
+    title,
+    discriminator: {
+      propertyName: 'type',
+      mapping: Object.fromEntries(types.map((type) => [type, `#/components/schemas/${titleOf(type)}`])),
+    },
+  })
 
 /** Who receives an event, besides the permission that its type needs. */
 interface Reach {

@@ -1,8 +1,7 @@
 import type { Knex } from 'knex'
 import { visibleTo } from '#core/account/visibility.ts'
 import type { BookExportField, ExportFormat, ExportType, SeriesExportField } from '#core/exports/export-field.ts'
-
-export type ExportStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled'
+import type { TaskStatus } from '#core/foundation/task-status.ts'
 
 interface ExportRequest {
   format: ExportFormat
@@ -24,7 +23,7 @@ export interface ExportRecordRow {
   fields: SeriesExportField[]
   book_fields: BookExportField[]
   whole_paths: boolean
-  status: ExportStatus
+  status: TaskStatus
   task_id: string
   row_count: number | null
   file_bytes: number | null
@@ -62,11 +61,11 @@ export async function addExport(
   return await database.transaction<Added>(async (trx) => {
     await trx.raw('SELECT id FROM users WHERE id = ? FOR NO KEY UPDATE', [userId])
     await settleExports(trx, userId)
-    const busy = await trx(TABLE).where({ user_id: userId }).whereIn('status', ['pending', 'running']).count({ count: '*' }).first()
+    const busy = await trx(TABLE).where({ user_id: userId }).whereIn('status', ['pending', 'processing']).count({ count: '*' }).first()
     if (Number(busy?.count) >= limits.atOnceMax) return { busy: Number(busy?.count) }
     const outdated: string[] = await trx(TABLE)
       .where({ user_id: userId })
-      .whereNotIn('status', ['pending', 'running'])
+      .whereNotIn('status', ['pending', 'processing'])
       .orderBy('created_at', 'desc')
       .orderBy('id')
       .offset(Math.max(0, limits.keptMax - 1 - Number(busy?.count)))
@@ -109,7 +108,7 @@ export async function settleExports(database: Knex, userId?: string): Promise<vo
        error = CASE WHEN t.status = 'cancelled' THEN NULL ELSE coalesce(e.error, 'The server stopped while it was creating this export. Create it again.') END,
        completed_at = now()
      FROM ${TABLE} o LEFT JOIN tasks t ON t.type = 'export_series' AND t.id = o.task_id
-     WHERE o.id = e.id AND e.status IN ('pending', 'running') AND e.created_at < now() - CASE WHEN t.id IS NULL THEN ${TASK_PATIENCE} ELSE interval '0' END
+     WHERE o.id = e.id AND e.status IN ('pending', 'processing') AND e.created_at < now() - CASE WHEN t.id IS NULL THEN ${TASK_PATIENCE} ELSE interval '0' END
        AND (t.id IS NULL OR t.status IN ('cancelled', 'failed', 'completed')) ${userId === undefined ? '' : 'AND e.user_id = :userId'}`,
     userId === undefined ? {} : { userId },
   )
@@ -138,14 +137,14 @@ export async function beginExport(database: Knex, id: string): Promise<ExportRec
     .where({ id })
     .whereNot({ status: 'completed' })
     .whereRaw(PRESENT)
-    .update({ status: 'running', started_at: database.fn.now(), completed_at: null, error: null })
+    .update({ status: 'processing', started_at: database.fn.now(), completed_at: null, error: null })
     .returning('*')
   return row ?? null
 }
 
 /** Ends its run without success; it may start again. @param error for its owner to read; null when it was only stopped */
 export async function handBackExport(database: Knex, id: string, error: string | null): Promise<void> {
-  await database(TABLE).where({ id, status: 'running' }).update({ status: 'pending', error })
+  await database(TABLE).where({ id, status: 'processing' }).update({ status: 'pending', error })
 }
 
 /** Also stores which series the file shows. False when it was deleted or canceled in the meantime. */
@@ -156,7 +155,7 @@ export async function completeExport(
 ): Promise<boolean> {
   const change = { status: 'completed', row_count: made.rows, file_bytes: made.bytes, completed_at: database.fn.now() }
   return await database.transaction(async (trx) => {
-    if ((await trx(TABLE).where({ id, status: 'running' }).update(change)) === 0) return false
+    if ((await trx(TABLE).where({ id, status: 'processing' }).update(change)) === 0) return false
     for (let at = 0; at < made.seriesIds.length; at += IDS_AT_ONCE)
       await trx(SHOWN_TABLE).insert({ export_id: id, series_ids: made.seriesIds.slice(at, at + IDS_AT_ONCE) })
     return true

@@ -23,7 +23,6 @@ import {
   deleteExpired,
   deleteExport,
   type ExportRecordRow,
-  type ExportStatus,
   findExport,
   isStillVisible,
   listExports,
@@ -33,6 +32,7 @@ import {
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { RegularJobs } from '#core/foundation/regular-jobs.ts'
+import type { TaskStatus } from '#core/foundation/task-status.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 
 export const EXPORT_LIMITS = {
@@ -66,7 +66,7 @@ interface SeriesExport {
   libraryIds: string[]
   fields: string[]
   bookFields: string[]
-  status: ExportStatus
+  status: TaskStatus
   rowCount: number | null
   fileSizeBytes: number | null
   error: string | null
@@ -203,7 +203,11 @@ class StoredExports implements Exports {
     checkProgress(caller, { fields: row.fields, bookFields: row.book_fields })
     if (row.status !== 'completed') {
       const why =
-        row.status === 'failed' ? `it failed. ${row.error}` : row.status === 'cancelled' ? 'it was canceled.' : 'it is still running.'
+        row.status === 'failed'
+          ? `it failed. ${row.error}`
+          : row.status === 'cancelled'
+            ? 'it was cancelled.'
+            : `it is still ${row.status}.`
       refuse('conflict', `This export has no file: ${why}`)
     }
     if (!(await isStillVisible(this.#options.database, row))) {

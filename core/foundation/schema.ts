@@ -3,16 +3,21 @@ import Type from 'typebox'
 import { Format } from 'typebox/format'
 import { readInstant } from '#core/foundation/instant.ts'
 import { isNameText } from '#core/foundation/name-text.ts'
+import { isTimezone } from '#core/foundation/time-zone.ts'
 
 // All requests, in every protocol, accept the same times; the check that comes with typebox accepts some that PostgreSQL cannot store.
 Format.Set('date-time', (text) => readInstant(text) !== null)
 Format.Set('name', isNameText)
+Format.Set('time-zone', isTimezone)
 
 /** An identifier. */
 export const Uuid = Type.String({ format: 'uuid' })
 
 /** A point in time, ISO 8601; responses have it in UTC. `readInstant` parses the text of a request. */
 export const Timestamp = Type.String({ format: 'date-time', maxLength: 40 })
+
+/** The name of a time zone: a wrong one is refused where it is sent, not when it is used. */
+export const TimeZone = (options: { description?: string } = {}) => Type.String({ ...options, maxLength: 60, format: 'time-zone' })
 
 /** Any JSON. Its limits of depth, size and number of values are those of a request body, which the server checks before any schema. */
 export const FreeJson = Type.Unknown({ description: 'Any JSON, as deep and as large as a request body may be.', 'x-limited-by': 'body' })
@@ -57,6 +62,12 @@ export const isUuid = (text: string): boolean => UUID.test(text)
 
 /** A schema with a description. */
 export const described = <S extends TSchema>(schema: S, description: string): S => ({ ...schema, description })
+
+/**
+ * A value whose grammar a reader of its own checks, with errors that say more than those of a schema. The OpenAPI document shows the other schema.
+ * @param shown may refer to itself as `#/components/schemas/<title>`
+ */
+export const describedAs = <S extends TSchema>(schema: S, shown: TSchema): S => ({ ...schema, 'x-described-as': shown })
 
 /** One of the given words. */
 export const OneOf = <T extends string[]>(words: readonly [...T]) => Type.Enum(words, { type: 'string' })

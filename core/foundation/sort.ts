@@ -1,4 +1,6 @@
+import Type from 'typebox'
 import { refuse } from '#core/foundation/errors.ts'
+import { describedAs, OneOf } from '#core/foundation/schema.ts'
 
 /** A field and a direction are much shorter. */
 export const SORT_LENGTH_MAX = 200
@@ -6,6 +8,12 @@ export const SORT_LENGTH_MAX = 200
 export interface Sort<Field extends string> {
   field: Field
   direction: 'asc' | 'desc'
+}
+
+/** The schema of a sort parameter. @param fields every accepted spelling @param options.title its name in the OpenAPI document */
+export const sortParameter = (fields: readonly string[], { title, description }: { title: string; description: string }) => {
+  const orders = fields.flatMap((field) => [`${field},asc`, `${field},desc`]) as [string]
+  return Type.Optional(describedAs(Type.String({ maxLength: SORT_LENGTH_MAX, description }), { ...OneOf(orders), title }))
 }
 
 /**

@@ -105,7 +105,7 @@ const BUSY = /^(?:40P01|40001|55P03|57014)$/
 
 /** The database has deleted nothing, but the scan and the analyses are canceled. */
 function refuseRemoval(reason: string, cause?: unknown): never {
-  const rest = 'Its scan and the analyses of its books were canceled. Delete it again shortly, or scan it again to keep it.'
+  const rest = 'Its scan and the analyses of its books were cancelled. Delete it again shortly, or scan it again to keep it.'
   refuse('unavailable', `The library was not deleted, because ${reason}. ${rest}`, { cause, retryAfterSeconds: 5 })
 }
 

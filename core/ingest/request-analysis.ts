@@ -39,9 +39,9 @@ export async function requestBookAnalysis(
   request: { bookId: string; choice: Choice },
 ): Promise<{ taskId: string }> {
   const [book] = await getAnalyzableBooks(database, caller, [request.bookId])
-  if (!book || book.deleted) refuse('invalid_request', `The file of the book ${request.bookId} is missing: there is nothing to analyze.`)
+  if (!book || book.deleted) refuse('conflict', `The file of the book ${request.bookId} is missing: there is nothing to analyze.`)
   if (request.choice === 'unanalyzed' && book.state === 'analyzed') {
-    refuse('invalid_request', `"${book.fileName}" has been analyzed already; use /analyze to do it again.`)
+    refuse('conflict', `"${book.fileName}" has been analyzed already; use /analyze to do it again.`)
   }
   const { taskId } = await tasks.add({
     type: 'analyze_book',
@@ -84,8 +84,8 @@ export async function retryBook(
   const types = await listErrorTypes(dependencies.database, request.bookId)
   const meant = request.errorTypes?.length ? types.filter((type) => request.errorTypes?.includes(type)) : types
   const [book] = books
-  if (meant.length === 0) refuse('invalid_request', `"${book?.fileName}" has no such errors to retry.`)
-  if (book?.deleted) refuse('invalid_request', `The file "${book.fileName}" is missing: put it back and scan its library.`)
+  if (meant.length === 0) refuse('conflict', `"${book?.fileName}" has no such errors to retry.`)
+  if (book?.deleted) refuse('conflict', `The file "${book.fileName}" is missing: put it back and scan its library.`)
   return await enqueue(dependencies, books)
 }
 

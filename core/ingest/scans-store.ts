@@ -3,6 +3,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { announce } from '#core/events/event-store.ts'
 import type { BootClock } from '#core/foundation/boot-clock.ts'
+import type { TaskStatus } from '#core/foundation/task-status.ts'
 import type { Guard } from '#core/ingest/mass-loss.ts'
 
 export type ScanMode = 'normal' | 'deep'
@@ -19,7 +20,7 @@ export interface ScanRow {
   id: string
   library_id: string
   mode: ScanMode
-  status: 'pending' | 'processing' | 'completed' | 'failed' | 'cancelled'
+  status: TaskStatus
   files_total: number
   files_processed: number
   books_found: number

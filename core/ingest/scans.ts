@@ -9,6 +9,7 @@ import { isRestricted } from '#core/account/user-store.ts'
 import { describeReplaced } from '#core/catalog/library.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { TASK_STATUSES } from '#core/foundation/task-status.ts'
 import { rootKey, type ScanDependencies, scanLibrary } from '#core/ingest/scan-library.ts'
 import {
   countPendingBooks,
@@ -42,7 +43,7 @@ export const ScanStatus = Noun('ScanStatus')({
   libraryId: Uuid,
   taskId: Type.Optional(Nullable(Uuid)),
   mode: Type.Optional(OneOf(['normal', 'deep'])),
-  status: Type.Enum(['idle', 'pending', 'processing', 'completed', 'failed', 'cancelled'], {
+  status: Type.Enum(['idle', ...TASK_STATUSES], {
     description: '`idle`: never scanned; `startedAt` is then the time when the library was created.',
   }),
   filesTotal: Type.Integer({

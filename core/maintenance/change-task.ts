@@ -17,8 +17,8 @@ export async function cancelTask({ database, tasks, scans }: Dependencies, taskI
   const stop = async () => (task.taskType === 'scan_library' ? await scans.cancelOne(taskId) : await tasks.cancel(taskId))
   if (!(await stop())) refuse('conflict', `This task has ended already (${(await getTask(database, taskId)).status}).`)
   return (await getTask(database, taskId)).status === 'processing'
-    ? 'The task is being canceled; it still runs until it reaches a point where it can stop.'
-    : 'The task was canceled.'
+    ? 'The task is being cancelled; it still runs until it reaches a point where it can stop.'
+    : 'The task was cancelled.'
 }
 
 /** Queues a failed or canceled task again; returns a sentence. @throws not_found; conflict when it is neither */
@@ -26,7 +26,7 @@ export async function retryTask({ database, tasks }: Dependencies, taskId: strin
   const task = await getTask(database, taskId)
   if (task.taskType === 'scan_library') refuse('conflict', 'A scan cannot be retried: start a new one.')
   if (task.status !== 'failed' && task.status !== 'cancelled') {
-    refuse('conflict', `Only failed and canceled tasks can be retried; this one is ${task.status}.`)
+    refuse('conflict', `Only failed and cancelled tasks can be retried; this one is ${task.status}.`)
   }
   if (!(await tasks.retry(taskId))) refuse('conflict', 'Another task for the same work is waiting already.')
   return 'The task is queued again.'

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import type { TaskStatus } from '#core/foundation/task-status.ts'
 import type { JobConfig, LibraryJob } from '#core/matching/library-job.ts'
 
 interface JobRow {
@@ -11,7 +12,7 @@ interface JobRow {
   config: JobConfig
   next_run_at: Date | null
   last_run_at: Date | null
-  last_run_status: string | null
+  last_run_status: TaskStatus | null
   last_run_message: string | null
   task_id: string | null
   created_at: Date
@@ -116,21 +117,21 @@ export async function settleRun(
   end: { status: 'failed' | 'cancelled'; message: string },
 ): Promise<void> {
   await database('library_jobs')
-    .where({ id, task_id: taskId, last_run_status: 'running' })
+    .where({ id, task_id: taskId, last_run_status: 'processing' })
     .update({ last_run_status: end.status, last_run_message: end.message })
 }
 
 export async function recordRun(
   database: Knex,
   id: string,
-  run: { status: 'running' | 'completed' | 'failed' | 'cancelled'; message: string | null; taskId?: string },
+  run: { status: 'processing' | 'completed' | 'failed' | 'cancelled'; message: string | null; taskId?: string },
 ): Promise<void> {
   await database('library_jobs')
     .where({ id })
     .update({
       last_run_status: run.status,
       last_run_message: run.message,
-      ...(run.status === 'running' && { last_run_at: database.fn.now() }),
+      ...(run.status === 'processing' && { last_run_at: database.fn.now() }),
       ...(run.taskId !== undefined && { task_id: run.taskId }),
     })
 }

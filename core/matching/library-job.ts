@@ -3,6 +3,8 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { refuse } from '#core/foundation/errors.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { TASK_STATUSES } from '#core/foundation/task-status.ts'
+import { isTimezone } from '#core/foundation/time-zone.ts'
 import { proposable } from '#core/matching/proposal.ts'
 
 /** Groups of fields, so that users need not choose single ones. */
@@ -68,7 +70,7 @@ export const LibraryJob = Type.Object(
     config: JobConfig,
     nextRunAt: Nullable(Timestamp),
     lastRunAt: Nullable(Timestamp),
-    lastRunStatus: Nullable(Type.String({ description: 'running, completed, failed or cancelled.' })),
+    lastRunStatus: Nullable(OneOf(TASK_STATUSES)),
     lastRunMessage: Nullable(Type.String()),
     taskId: Nullable(Uuid),
     createdAt: Timestamp,
@@ -111,15 +113,6 @@ function minutesApart(minutes: readonly number[], hours: readonly number[]): num
   const isNextToOther = hours.some((hour) => hours.includes((hour + 1) % 24))
   const [first = 0] = minutes
   return Math.min(60, ...within, ...(isNextToOther ? [60 - (minutes.at(-1) ?? 0) + first] : []))
-}
-
-function isTimezone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name })
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** The fields of series or books that a job may change; null for all. @throws invalid_value for an unknown field */

@@ -4,6 +4,7 @@ import { isRestricted } from '#core/account/user-store.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { RegularJobs } from '#core/foundation/regular-jobs.ts'
+import type { TaskStatus } from '#core/foundation/task-status.ts'
 import { fieldsOf, type JobConfig, type LibraryJob, nextRun } from '#core/matching/library-job.ts'
 import {
   addJob,
@@ -21,7 +22,7 @@ import type { Matched, Matching } from '#core/matching/matching.ts'
 import { idKeyOf, type Provider, type ProviderClient } from '#core/matching/provider-client.ts'
 import { countIdentified, countPass, type Pass, samplePass } from '#core/matching/target-query.ts'
 import { FinalFailure, type TaskQueue, type TaskRun, taskErrorMessage } from '#core/tasks/task.ts'
-import { getTask, type TaskStatus } from '#core/tasks/task-query.ts'
+import { getTask } from '#core/tasks/task-query.ts'
 
 /** The members of a job that a request gives; absent members stay, or have defaults. */
 interface JobRequest {
@@ -113,7 +114,7 @@ class ScheduledLibraryJobs implements LibraryJobs {
       await recordRun(this.#dependencies.database, job.id, { status: 'failed', message: provider.failure })
       return stop(provider.failure)
     }
-    await recordRun(this.#dependencies.database, job.id, { status: 'running', message: null, taskId: run.id })
+    await recordRun(this.#dependencies.database, job.id, { status: 'processing', message: null, taskId: run.id })
     try {
       const tallies: Partial<Record<Pass['kind'], MatchTally>> = {}
       for (const kind of kindsOf(job.config.scope))
@@ -131,19 +132,19 @@ class ScheduledLibraryJobs implements LibraryJobs {
       // When the server stops, the task returns to the queue, and the next server continues it.
       if (!run.signal.aborted) await recordRun(this.#dependencies.database, job.id, { status: 'failed', message: taskErrorMessage(error) })
       else if ((await this.#statusOf(run.id)) === 'cancelled')
-        await recordRun(this.#dependencies.database, job.id, { status: 'cancelled', message: 'The task was canceled.' })
+        await recordRun(this.#dependencies.database, job.id, { status: 'cancelled', message: 'The task was cancelled.' })
       throw error
     }
   }
 
   /** A run whose task ended without recording it, such as at the last try of a killed server, has ended. */
   async #settled(job: LibraryJob): Promise<LibraryJob> {
-    if (job.lastRunStatus !== 'running' || job.taskId === null) return job
+    if (job.lastRunStatus !== 'processing' || job.taskId === null) return job
     const status = await this.#statusOf(job.taskId)
     if (status === 'pending' || status === 'processing') return job
     const end =
       status === 'cancelled'
-        ? ({ status, message: 'The task was canceled.' } as const)
+        ? ({ status, message: 'The task was cancelled.' } as const)
         : ({ status: 'failed', message: 'The server stopped while it ran.' } as const)
     await settleRun(this.#dependencies.database, job, end)
     return (await findJob(this.#dependencies.database, job.id)) ?? job
@@ -263,7 +264,7 @@ class ScheduledLibraryJobs implements LibraryJobs {
 
   async runNow(libraryId: string, jobId: string): Promise<string> {
     const job = await this.#get(libraryId, jobId)
-    if (job.lastRunStatus === 'running' && job.taskId !== null && (await this.#isActive(job.taskId)))
+    if (job.lastRunStatus === 'processing' && job.taskId !== null && (await this.#isActive(job.taskId)))
       refuse('conflict', `"${job.name}" is running.`)
     const { taskId, created } = await this.#enqueue(job)
     if (!created) refuse('conflict', `"${job.name}" is already queued.`)

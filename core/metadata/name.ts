@@ -33,10 +33,16 @@ export function nameKeyPart(part: string): string {
 export function readNames(names: readonly string[], path: string): string[] {
   const read = new Map<string, string>()
   names.forEach((given, index) => {
-    const name = cleanName(given)
-    if (name === '') refuseMember(`${path}/${index}`, 'is empty')
-    if (name.length > NAME_LENGTH_MAX) refuseMember(`${path}/${index}`, `is longer than ${NAME_LENGTH_MAX} characters`)
+    const name = readName(given, `${path}/${index}`)
     if (!read.has(nameKey(name))) read.set(nameKey(name), name)
   })
   return [...read.values()]
+}
+
+/** A single name of a request. @throws invalid_value as {@link readNames} */
+export function readName(given: string, path: string): string {
+  const name = cleanName(given)
+  if (name === '') refuseMember(path, 'is empty')
+  if (name.length > NAME_LENGTH_MAX) refuseMember(path, `is longer than ${NAME_LENGTH_MAX} characters`)
+  return name
 }

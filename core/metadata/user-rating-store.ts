@@ -4,6 +4,7 @@ import { entryOf } from '#core/metadata/entry-query.ts'
 /** The rating of a series by a user. */
 interface UserRating {
   id: string
+  userId: string
   seriesId: string
   rating: number
   notes: string | null

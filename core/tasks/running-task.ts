@@ -21,7 +21,7 @@ export class RunningTask {
 
   cancel(): void {
     this.isCanceled = true
-    this.#abort.abort(new DOMException('The task was canceled', 'AbortError'))
+    this.#abort.abort(new DOMException('The task was cancelled', 'AbortError'))
   }
 
   stop(): void {

@@ -1,10 +1,11 @@
 import type { Knex } from 'knex'
 import type { NewAnnouncement } from '#core/events/event.ts'
+import type { TaskStatus } from '#core/foundation/task-status.ts'
 
 interface TaskRow {
   id: string
   type: string
-  status: keyof typeof STATUSES
+  status: TaskStatus
   library_id: string | null
   series_id: string | null
   book_id: string | null
@@ -18,14 +19,6 @@ interface TaskRow {
   progress_total: number | null
   progress_message: string | null
 }
-
-const STATUSES = {
-  pending: 'pending',
-  processing: 'running',
-  completed: 'completed',
-  failed: 'failed',
-  cancelled: 'failed',
-} as const
 
 /** The states of these tasks, as events announce them. Deleted tasks are missing. */
 export async function listTaskEvents(database: Knex, taskIds: readonly string[]): Promise<NewAnnouncement[]> {
@@ -55,7 +48,7 @@ export async function countQueue(database: Knex): Promise<NewAnnouncement> {
 
 function eventOf(row: TaskRow): NewAnnouncement {
   const { library_id: libraryId, series_id: seriesId, book_id: bookId, user_id: userId } = row
-  const error = row.status === 'cancelled' ? 'The task was canceled.' : row.last_error
+  const error = row.status === 'cancelled' ? 'The task was cancelled.' : row.last_error
   // A task of a deleted book is announced only to users who see everything: its id belongs to no series.
   const reach = seriesId ?? (bookId === null ? null : (row.book_series_id ?? bookId))
   return {
@@ -63,7 +56,7 @@ function eventOf(row: TaskRow): NewAnnouncement {
       type: 'task_updated',
       taskId: row.id,
       taskType: row.type,
-      status: STATUSES[row.status],
+      status: row.status,
       ...(row.progress_current !== null &&
         row.progress_total !== null && {
           progress: {

@@ -7,10 +7,8 @@ import { isRestricted } from '#core/account/user-store.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { TASK_STATUSES, type TaskStatus } from '#core/foundation/task-status.ts'
 import { LIVE_WORKERS } from '#core/tasks/task-worker-store.ts'
-
-export const TASK_STATUSES = ['pending', 'processing', 'completed', 'failed', 'cancelled'] as const
-export type TaskStatus = (typeof TASK_STATUSES)[number]
 
 /** A task as the API shows it. */
 export const TaskRecord = Noun('Task')({
@@ -45,7 +43,7 @@ export const TaskRecord = Noun('Task')({
 export type TaskRecord = Static<typeof TaskRecord>
 
 const Count = Type.Integer({ minimum: 0 })
-const COUNTS = { pending: Count, processing: Count, completed: Count, failed: Count, stale: Count, total: Count }
+const COUNTS = { pending: Count, processing: Count, completed: Count, failed: Count, cancelled: Count, stale: Count, total: Count }
 
 /** Number of tasks by status and type. `stale` are running ones whose node is dead. */
 export const TaskStats = Noun('TaskStats')({ ...COUNTS, byType: Type.Record(Type.String(), Type.Object(COUNTS)) })
@@ -69,6 +67,7 @@ interface TaskRow {
   started_at: Date | null
   completed_at: Date | null
   library_name: string | null
+  book_series_id: string | null
   series_title: string | null
   book_title: string | null
   node_id: string | null
@@ -78,7 +77,7 @@ interface TaskRow {
 }
 
 const SELECT = `
-  SELECT t.*, l.name AS library_name, s.title AS series_title, b.title AS book_title, w.node_id
+  SELECT t.*, l.name AS library_name, b.series_id AS book_series_id, s.title AS series_title, b.title AS book_title, w.node_id
   FROM :tasks t
   LEFT JOIN libraries l ON l.id = t.library_id
   LEFT JOIN books b ON b.id = t.book_id
@@ -171,14 +170,13 @@ export async function countTasks(database: Knex, by: Caller | null = null): Prom
      UNION ALL SELECT type, 'stale', count(*)::int FROM t WHERE status = 'processing' AND worker NOT IN (${LIVE_WORKERS}) GROUP BY type`,
     { tasks },
   )
-  const none = () => ({ pending: 0, processing: 0, completed: 0, failed: 0, stale: 0, total: 0 })
+  const none = () => ({ pending: 0, processing: 0, completed: 0, failed: 0, cancelled: 0, stale: 0, total: 0 })
   const stats: TaskStats = { ...none(), byType: {} }
   for (const { type, status, count } of rows as { type: string; status: TaskStatus | 'stale'; count: number }[]) {
     stats.byType[type] ??= none()
     for (const counts of [stats, stats.byType[type]]) {
       if (status !== 'stale') counts.total += count
-      // The API has no counter for canceled tasks; the total includes them.
-      if (status !== 'cancelled') counts[status] += count
+      counts[status] += count
     }
   }
   return stats
@@ -194,7 +192,8 @@ function taskOf(row: TaskRow): TaskRecord {
     maxAttempts: row.max_attempts,
     libraryId: row.library_id,
     libraryName: row.library_name,
-    seriesId: row.series_id,
+    // The series that `seriesTitle` names.
+    seriesId: row.series_id ?? row.book_series_id,
     seriesTitle: row.series_title,
     bookId: row.book_id,
     bookTitle: row.book_title,

@@ -34,7 +34,7 @@ export const EXPORTS = `
     book_fields text[] NOT NULL,
     -- Whether the file contains absolute paths on the server.
     whole_paths boolean NOT NULL DEFAULT false,
-    status text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'running', 'completed', 'failed', 'cancelled')),
+    status text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'processing', 'completed', 'failed', 'cancelled')),
     task_id uuid,
     row_count int,
     file_bytes bigint,

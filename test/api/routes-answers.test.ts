@@ -17,6 +17,7 @@ import { publicKeyText } from '#plugins/packages/plugin-package.ts'
 import { complaintsOf } from '#test/support/answer-check.ts'
 import { openProtocols } from '#test/support/composed-server.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { complaintsOfReader } from '#test/support/document-check.ts'
 import { findExpectedShape, patternsOfOwn, routesOfTables, shapeComplaints } from '#test/support/expected-shapes.ts'
 import { findInterfaceReference, nameOfRoute, readType } from '#test/support/interface-reference.ts'
 import { enableKomga, KOMGA_NAMES } from '#test/support/komga-switch.ts'
@@ -195,7 +196,6 @@ function ordered(all: readonly Route<Services>[]): Route<Services>[] {
   return all.toSorted((a, b) => rank(a) - rank(b))
 }
 
-/** Hundreds of requests. */
 t.setTimeout(240_000)
 
 test('for every route it is known who has promised what of its answer', async (t) => {
@@ -360,7 +360,8 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
       continue
     }
     if (answer.ok) t.same(complaintsOf({ ...route, path: request.path, status: answer.status, json }), [], said)
-    else t.fail(`${said} ${text.slice(0, 300)}`)
+    if (answer.ok) t.same(await complaintsOfReader(route, { answer, text, asked: asked(route, request) }), [], `${said}, read strictly`)
+    if (!answer.ok) t.fail(`${said} ${text.slice(0, 300)}`)
     if (route.kind === 'endpoint') {
       const declared = [route.status ?? 200, ...(route.mayCreate ? [201] : []), ...(route.mayBeEmpty ? [204] : [])]
       t.ok(declared.includes(answer.status as 200), `${label} has a status that it declares: ${answer.status}`)

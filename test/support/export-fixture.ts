@@ -29,7 +29,7 @@ export async function openExportFixture(t: Test, options: { limits?: Partial<typ
   const ended = async (id: string, by = caller) =>
     await until(async () => {
       const found = await exports.get(by, id)
-      return found.status === 'pending' || found.status === 'running' ? null : found
+      return found.status === 'pending' || found.status === 'processing' ? null : found
     })
   const make = async (more: Partial<NewExport> = {}, by: Caller = caller) => {
     const made = await ended((await exports.create(by, newExport(more))).id, by)

@@ -91,7 +91,7 @@ export const taskAdminRoutes = [
     reply: Deleted,
     run: async ({ services, caller }) => {
       const deleted = await removeAllTasks(services)
-      services.log.warn({ deleted, by: caller.userId }, 'Canceled all tasks')
+      services.log.warn({ deleted, by: caller.userId }, 'Cancelled all tasks')
       return { deleted }
     },
   }),

@@ -2,8 +2,9 @@ import Type from 'typebox'
 import { type Call, endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import { Noun, OneOf, Uuid } from '#core/foundation/schema.ts'
+import { TASK_STATUSES } from '#core/foundation/task-status.ts'
 import { cancelTask, retryTask } from '#core/maintenance/change-task.ts'
-import { countTasks, getTask, listTasks, TASK_STATUSES, TaskRecord, TaskStats } from '#core/tasks/task-query.ts'
+import { countTasks, getTask, listTasks, TaskRecord, TaskStats } from '#core/tasks/task-query.ts'
 
 type Services = Needs<'database' | 'scans' | 'tasks'>
 const endpoint = endpointOf<Services>()
@@ -72,7 +73,7 @@ export const taskRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/tasks/:taskId/retry',
-    summary: 'Queue a failed or canceled task again',
+    summary: 'Queue a failed or cancelled task again',
     tag,
     allow: { who: 'tasks-write' },
     params,

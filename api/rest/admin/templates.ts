@@ -3,9 +3,9 @@ import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
+import { RuleCondition } from '#core/conditions/condition-schema.ts'
 import { BookContext, type Context, SeriesContext } from '#core/conditions/context.ts'
 import { type ContextKind, isField, keysUsed, listFields, nearestField, nearestIdentifier } from '#core/conditions/fields.ts'
-import { OPERATORS } from '#core/conditions/operators.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { FreeObject, Nullable, OneOf, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
 import { listIdNames, listUsedKeys } from '#core/metadata/id-name-query.ts'
@@ -142,9 +142,7 @@ export const templateRoutes = [
     tag,
     allow,
     body: Type.Object({
-      condition: FreeObject({
-        description: `{ mode: "all" | "any", rules: [{ field, operator, value? } or another condition] }; operators: ${OPERATORS.join(', ')}.`,
-      }),
+      condition: RuleCondition,
       ...subject,
     }),
     reply: Type.Object({

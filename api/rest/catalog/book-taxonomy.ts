@@ -6,7 +6,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import { NameText, Uuid } from '#core/foundation/schema.ts'
 import { checkBook } from '#core/metadata/book-metadata-query.ts'
 import { changeBookNames, setBookNames } from '#core/metadata/edit-book-metadata.ts'
-import { NAMES_MAX, nameKey, readNames } from '#core/metadata/name.ts'
+import { NAMES_MAX, nameKey, readName, readNames } from '#core/metadata/name.ts'
 import { listNamesOf, type Named } from '#core/metadata/taxonomy-query.ts'
 import type { Taxonomy } from '#core/metadata/taxonomy-store.ts'
 
@@ -79,7 +79,7 @@ function entryRoutes(taxonomy: Taxonomy) {
       body: Type.Object({ name: GivenName }, { additionalProperties: false }),
       reply: NamedShape,
       run: async (call, { params, body }) => {
-        const [name = ''] = readNames([body.name], '/name')
+        const name = readName(body.name, '/name')
         const change = { bookIds: [params.bookId], taxonomy, add: [name], remove: [] }
         if ((await changeBookNames(call.services.database, call.caller, change)) > 0) call.created()
         const all = await namesOf(call, taxonomy, params.bookId)

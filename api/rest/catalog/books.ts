@@ -15,9 +15,10 @@ import {
   listBooks,
 } from '#core/catalog/book-query.ts'
 import { readBookSort } from '#core/catalog/book-sort-query.ts'
+import { BookCondition } from '#core/catalog/condition-schema.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
-import { FreeObject, Nullable, Uuid } from '#core/foundation/schema.ts'
+import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { bookDetailMetadataOf } from '#core/metadata/book-metadata-record.ts'
 
 type Services = Needs<'database' | 'settings'>
@@ -65,7 +66,7 @@ export const bookRoutes = [
     bodyOptional: true,
     body: Type.Object(
       {
-        condition: Type.Optional(Nullable(FreeObject())),
+        condition: Type.Optional(Nullable(BookCondition)),
         fullTextSearch: Type.Optional(Nullable(Type.String({ maxLength: SEARCH_LENGTH_MAX }))),
         includeDeleted: INCLUDE_DELETED,
       },

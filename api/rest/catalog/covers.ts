@@ -100,6 +100,7 @@ export const coverRoutes = [
     allow: { who: 'books-read', cookie: true },
     params: BookCoverId,
     mediaTypes: ['image/jpeg'],
+    ranges: true,
     run: async (call, { params: { bookId, coverId } }) => {
       const file = await getCoverFile(call.services, call.caller, { owner: book(bookId), coverId })
       return { kind: 'file', ...file, mediaType: 'image/jpeg', cacheControl }
@@ -191,6 +192,7 @@ export const coverRoutes = [
     allow: { who: 'series-read', cookie: true },
     params: SeriesCoverId,
     mediaTypes: ['image/jpeg'],
+    ranges: true,
     run: async (call, { params: { seriesId, coverId } }) => {
       const file = await getCoverFile(call.services, call.caller, { owner: series(seriesId), coverId })
       return { kind: 'file', ...file, mediaType: 'image/jpeg', cacheControl }

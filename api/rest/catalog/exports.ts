@@ -15,6 +15,7 @@ import {
 import { EXPORT_MEDIA_TYPES } from '#core/exports/export-format.ts'
 import { EXPORT_LIMITS } from '#core/exports/series-exports.ts'
 import { described, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { TASK_STATUSES } from '#core/foundation/task-status.ts'
 
 type Services = Needs<'exports'>
 const endpoint = endpointOf<Services>()
@@ -38,7 +39,7 @@ const Export = Type.Object(
     libraryIds: Type.Array(Uuid),
     fields: Type.Array(Type.String()),
     bookFields: Type.Array(Type.String()),
-    status: OneOf(['pending', 'running', 'completed', 'failed', 'cancelled']),
+    status: OneOf(TASK_STATUSES),
     rowCount: Nullable(Type.Integer({ minimum: 0 }), { description: 'Number of series and books in the file, once it is complete.' }),
     fileSizeBytes: Nullable(Type.Integer({ minimum: 0 })),
     error: Nullable(Type.String({ description: 'Why the export failed.' })),
@@ -156,6 +157,7 @@ export const exportRoutes = [
     allow: { who: 'series-read', cookie: true },
     params: ExportId,
     mediaTypes: Object.values(EXPORT_MEDIA_TYPES),
+    ranges: true,
     run: async (call, { params }) => {
       const { fileName, ...file } = await call.services.exports.findFile(call.caller, params.exportId)
       // Not cached: the file is for one user, and must be gone when it is deleted.

@@ -43,6 +43,7 @@ const SeriesId = Type.Object({ seriesId: Uuid })
 const BookId = Type.Object({ bookId: Uuid })
 const Rating = Noun('SeriesRating')({
   id: Uuid,
+  userId: Uuid,
   seriesId: Uuid,
   rating: Type.Integer({ minimum: 1, maximum: 100 }),
   notes: Nullable(Type.String()),

@@ -15,6 +15,7 @@ export const seriesDownloadRoutes = [
     allow: { who: 'books-read', cookie: true },
     params: Type.Object({ seriesId: Uuid }),
     mediaTypes: ['application/zip'],
+    untagged: true,
     run: (call, { params }) => seriesArchive(call, params.seriesId),
   }),
 ]

@@ -10,13 +10,14 @@ import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { checkLibrary, listSeriesBooks, SERIES_BOOKS_MAX } from '#core/catalog/book-query.ts'
 import { readBookSort } from '#core/catalog/book-sort-query.ts'
+import { SeriesCondition } from '#core/catalog/condition-schema.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
 import { fullSeries } from '#core/catalog/full-series-query.ts'
 import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import type { Series } from '#core/catalog/series.ts'
 import { getSeries, listAlphabeticalGroups, listSeries, type SeriesFilter } from '#core/catalog/series-query.ts'
 import { readSeriesSort } from '#core/catalog/series-sort-query.ts'
-import { FreeObject, Nullable, Uuid } from '#core/foundation/schema.ts'
+import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { NAME_LENGTH_MAX } from '#core/metadata/name.ts'
 
 type Services = Needs<'database' | 'settings'>
@@ -68,7 +69,7 @@ const filterOf = ({ libraryId, genres, tags }: { libraryId?: string; genres?: st
 
 const SeriesListRequest = Type.Object(
   {
-    condition: Type.Optional(Nullable(FreeObject())),
+    condition: Type.Optional(Nullable(SeriesCondition)),
     fullTextSearch: Type.Optional(Nullable(Type.String({ maxLength: SEARCH_LENGTH_MAX }))),
   },
   { additionalProperties: false, title: 'SeriesFilter' },

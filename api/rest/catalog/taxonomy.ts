@@ -8,7 +8,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import { NameText, Noun, Uuid } from '#core/foundation/schema.ts'
 import { changeBookNames } from '#core/metadata/edit-book-metadata.ts'
 import { changeSeriesNames, setSeriesNames } from '#core/metadata/edit-series-metadata.ts'
-import { NAMES_MAX, readNames } from '#core/metadata/name.ts'
+import { NAMES_MAX, readName, readNames } from '#core/metadata/name.ts'
 import { checkSeries } from '#core/metadata/series-metadata-query.ts'
 import { listNames, listNamesOf, type Named } from '#core/metadata/taxonomy-query.ts'
 import { deleteName, deleteUnused, type Taxonomy } from '#core/metadata/taxonomy-store.ts'
@@ -133,8 +133,8 @@ function seriesEntryRoutes(taxonomy: Taxonomy) {
       body: Type.Object({ name: GivenName }, { additionalProperties: false }),
       reply: NamedShape,
       run: async (call, { params, body }) => {
-        const [name] = readNames([body.name], '/name')
-        const change = { seriesIds: [params.seriesId], taxonomy, add: [name as string], remove: [] }
+        const name = readName(body.name, '/name')
+        const change = { seriesIds: [params.seriesId], taxonomy, add: [name], remove: [] }
         const changed = await changeSeriesNames(call.services.database, call.caller, change)
         if (changed > 0) call.created()
         const all = await namesOf(call, taxonomy, params.seriesId)

@@ -3,7 +3,7 @@ import { type Call, endpointOf, madeAt } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import { SkippedField } from '#api/rest/plugins/matching.ts'
 import { getLibrary } from '#core/catalog/library-query.ts'
-import { NameText, Nullable, Uuid } from '#core/foundation/schema.ts'
+import { NameText, Nullable, TimeZone, Uuid } from '#core/foundation/schema.ts'
 import { FIELD_GROUPS, JobConfig, LibraryJob } from '#core/matching/library-job.ts'
 
 type Services = Needs<'database' | 'libraryJobs'>
@@ -24,7 +24,7 @@ const cronSchedule = Type.Optional(
     Type.String({ maxLength: 100, description: 'Five fields: minute, hour, day, month, weekday. Null: only when started manually.' }),
   ),
 )
-const timezone = Type.Optional(Nullable(Type.String({ maxLength: 60, description: 'Such as Europe/Berlin; default UTC.' })))
+const timezone = Type.Optional(Nullable(TimeZone({ description: 'Such as Europe/Berlin; default UTC.' })))
 
 /** @throws not_found */
 const libraryOf = async (call: Call<Services>, libraryId: string): Promise<string> =>

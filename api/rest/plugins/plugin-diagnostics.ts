@@ -267,6 +267,7 @@ export const pluginDiagnosticsRoutes = [
     params: PluginId,
     query: Type.Object(From),
     mediaTypes: ['text/event-stream'],
+    reply: Line,
     run: async (call, { params, query }) => {
       const { services } = call
       const { id } = await getPlugin(call, params.pluginId)

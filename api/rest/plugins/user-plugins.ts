@@ -193,6 +193,8 @@ export const userPluginRoutes = [
       error: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX })),
     }),
     mediaTypes: ['text/html'],
+    untagged: true,
+    refusesWithPage: true,
     run: async ({ services, caller, cookie, setHeader }, { query }) => {
       try {
         const { state, code, error } = query

@@ -68,6 +68,7 @@ export const bookContentRoutes = [
     allow: { who: 'books-read', cookie: true },
     params: BookId,
     mediaTypes: BOOK_MEDIA_TYPES,
+    ranges: true,
     run: (call, { params }) => bookFile(call.services, call.caller, params.bookId),
   }),
 ]

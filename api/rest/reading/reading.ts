@@ -53,6 +53,7 @@ export const readingRoutes = [
       v: Type.Optional(Type.String({ maxLength: 200, description: 'The fileHash of the book, which allows caching forever.' })),
     }),
     mediaTypes: RESOURCE_MEDIA_TYPES,
+    ranges: true,
     run: (call, { params, query }) => epubResource(call, { bookId: params.bookId, path: params.resourcePath, named: query.v }),
   }),
 ]

@@ -2,7 +2,7 @@ import t from 'tap'
 import Type from 'typebox'
 import { openComponents } from '#api/docs/openapi-components.ts'
 import { Paginated } from '#api/http/pagination.ts'
-import { FreeJson, Noun, Nullable, OneOf, Timestamp } from '#core/foundation/schema.ts'
+import { describedAs, FreeJson, Noun, Nullable, OneOf, Timestamp } from '#core/foundation/schema.ts'
 
 const Author = Noun('Author')({ name: Type.String() })
 const Book = Noun('Book')({ title: Type.String(), authors: Type.Array(Author) })
@@ -40,16 +40,33 @@ t.test('bodies and answers have one shape under one name, closed or not', async 
   t.same(components.finish().schemas['Closed'], { type: 'object', required: ['name'], properties: { name: { type: 'string' } } })
 })
 
-t.test('a plain value that may be null has two types, and words have none of their own', async (t) => {
+t.test('a plain value that may be null has two types, and so do words', async (t) => {
   const components = openComponents()
   t.same(components.schema(Nullable(Type.Integer({ minimum: 1, description: 'inner' }), { description: 'outer' })), {
     type: ['integer', 'null'],
     minimum: 1,
     description: 'outer',
   })
-  t.same(components.schema(Nullable(OneOf(['a', 'b']))), { enum: ['a', 'b', null] })
+  t.same(components.schema(Nullable(OneOf(['a', 'b']))), { type: ['string', 'null'], enum: ['a', 'b', null] })
   t.same(components.schema(Nullable(Author)), { anyOf: [{ $ref: '#/components/schemas/Author' }, { type: 'null' }] })
   t.same(components.schema(Timestamp), { type: 'string', format: 'date-time' })
+})
+
+t.test('words have a type, however they are declared', async (t) => {
+  const components = openComponents()
+  t.same(components.schema(Type.Enum(['a', 'b'])), { type: 'string', enum: ['a', 'b'] })
+  t.same(components.schema(OneOf(['a', 'b'])), { type: 'string', enum: ['a', 'b'] })
+})
+
+t.test('a value with a reader of its own is shown by its grammar', async (t) => {
+  const shown = Type.Object({ not: Type.Optional(Type.Unsafe({ $ref: '#/components/schemas/Rule' })) }, { title: 'Rule' })
+  const components = openComponents()
+  t.same(components.schema(Type.Object({ rule: describedAs(FreeJson, shown) })), {
+    type: 'object',
+    required: ['rule'],
+    properties: { rule: { $ref: '#/components/schemas/Rule' } },
+  })
+  t.match(components.finish().schemas['Rule'], { properties: { not: { $ref: '#/components/schemas/Rule' } } })
 })
 
 t.test('any JSON has one name', async (t) => {

@@ -345,3 +345,34 @@ t.test('a body that crawls is given up, and a client that leaves is noticed', as
   })
   t.equal((await server.request('GET', `/things/${ID}`)).status, 200)
 })
+
+t.test('a misspelled member gets the nearest name, wherever it stands', async (t) => {
+  const server = await openTestServer(t, { routes, admin: false })
+  const refusalOf = async (body: unknown) => (await server.request<Failure>('POST', '/things', { body })).json
+  t.match(await refusalOf({ name: 'abc', cuont: 1 }), {
+    message: 'The member cuont is unknown. Did you mean count?',
+    details: [{ path: '/cuont', message: 'is unknown' }],
+  })
+  t.match((await refusalOf({ nam: 'abc' })).message, 'The member name is missing. The member nam is unknown. Did you mean name?')
+  t.match(
+    (await refusalOf({ name: 'abc', tags: [{ label: 'a', labl: 'b' }] })).message,
+    'The member tags/0/labl is unknown. Did you mean label?',
+  )
+  t.equal((await refusalOf({ name: 'abc', entirely: 1 })).message, 'The member entirely is unknown.')
+})
+
+t.test('bytes that are no UTF-8 are refused, and unknown parameters of every REST route', async (t) => {
+  const words = endpoint({
+    ...{ method: 'GET', path: '/api/words', summary: 'parameters', tag: 'test', allow: { who: 'public' } },
+    query: Type.Object({ words: Type.Optional(Type.String()), full: Type.Optional(Type.Boolean()) }),
+    reply: Type.Object({}),
+    run: async () => ({}),
+  })
+  const server = await openTestServer(t, { routes: [words], admin: false })
+  const at = '/api/words'
+  for (const bad of ['%E0%A4%A', '%FF', 'a%C3', '%C0%80'])
+    t.match(await server.request('GET', `${at}?words=${bad}`), { status: 400, json: { error: 'invalid_request' } }, bad)
+  for (const good of ['%C3%89t%C3%A9', '100%', '%F0%9F%98%80'])
+    t.equal((await server.request('GET', `${at}?words=${good}`)).status, 200, good)
+  t.match(await server.request('GET', `${at}?ful=true`), { status: 400, json: { message: /ful is unknown\. Did you mean full\?/ } })
+})

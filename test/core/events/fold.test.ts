@@ -31,7 +31,7 @@ const news = fc.array(
         type: 'task_updated',
         taskId: bookId,
         taskType: 'analyze_book',
-        status: 'running',
+        status: 'processing',
         startedAt: timestamp,
         timestamp,
       })

@@ -79,7 +79,7 @@ t.test('texts of control characters fit into a notification', async (t) => {
   const { database, events } = await openFollowed(t)
   const follower = await take(events, database)
   const errors = Array.from({ length: 20 }, () => '\u0001'.repeat(1_000))
-  const scan = { libraryId: randomUUID(), taskId: randomUUID(), mode: 'normal', status: 'running', errors } as const
+  const scan = { libraryId: randomUUID(), taskId: randomUUID(), mode: 'normal', status: 'processing', errors } as const
   await tell(database, [{ event: { type: 'scan_updated', ...scan } as unknown as NewAnnouncement['event'] }])
   await tell(database, [{ event: { type: 'library_updated', libraryId: randomUUID() } }])
   await until(() => follower.typesOf().includes('library_updated'))

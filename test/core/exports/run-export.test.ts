@@ -29,7 +29,7 @@ t.test('canceled and deleted while running', { timeout: 240_000 }, async (t) => 
     })
   const { id, taskId } = await exports.create(caller, newExport(all))
   await running(taskId)
-  t.match(await exports.get(caller, id), { status: 'running', rowCount: null, fileSizeBytes: null })
+  t.match(await exports.get(caller, id), { status: 'processing', rowCount: null, fileSizeBytes: null })
   await t.rejects(exports.findFile(caller, id), { code: 'conflict', message: /it is still running/ })
   t.same(
     files().filter((name) => !name.endsWith('.part')),
@@ -39,7 +39,7 @@ t.test('canceled and deleted while running', { timeout: 240_000 }, async (t) => 
   t.ok(await tasks.cancel(taskId))
   t.match(await ended(id), { status: 'cancelled', error: null })
   await until(() => files().length === 0)
-  await t.rejects(exports.findFile(caller, id), { code: 'conflict', message: /canceled/ })
+  await t.rejects(exports.findFile(caller, id), { code: 'conflict', message: /cancelled/ })
 
   const second = await exports.create(caller, newExport(all))
   await running(second.taskId)
@@ -98,7 +98,7 @@ t.test('kill -9 in the middle', { timeout: 240_000, ...onlyFull }, async (t) => 
       child.kill('SIGKILL')
     }
     await gone
-    t.match(await exports.get(caller, id), { status: 'running' }, `killed ${left}`)
+    t.match(await exports.get(caller, id), { status: 'processing' }, `killed ${left}`)
     t.ok(files().length > 0, 'it has left a file')
     t.notOk(files().includes(`${id}.csv`), 'but no file that a user can download')
     await t.rejects(exports.findFile(caller, id), { code: 'conflict' })

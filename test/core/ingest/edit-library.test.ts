@@ -31,7 +31,7 @@ t.test('a library whose scan has not stopped is not deleted, and the response sa
   const remove = (stopMsMax: number) => removeLibrary({ database, scans, dataFolder, stopMsMax }, library.id)
   await t.rejects(remove(0), {
     code: 'unavailable',
-    message: /its scan has not stopped yet\. Its scan and the analyses of its books were canceled\. Delete it again shortly/,
+    message: /its scan has not stopped yet\. Its scan and the analyses of its books were cancelled\. Delete it again shortly/,
     retryAfterSeconds: 5,
   })
   t.equal((await database('libraries')).length, 1)

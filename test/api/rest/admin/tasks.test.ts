@@ -65,9 +65,9 @@ t.test('tasks over HTTP', { timeout: 240_000 }, async (t) => {
     progress: { current: 3, total: 9, message: 'page 3' },
   })
   t.match((await ask<TaskStats>('GET', '/tasks/stats')).json, { processing: 1, total: 2, byType: { analyze_book: { processing: 1 } } })
-  t.match(await ask('POST', `/tasks/${one.taskId}/retry`), { status: 409, json: { message: /only failed and canceled/i } })
+  t.match(await ask('POST', `/tasks/${one.taskId}/retry`), { status: 409, json: { message: /only failed and cancelled/i } })
   // It runs: the message depends on whether it has stopped by the time of the answer.
-  t.match(await ask('POST', `/tasks/${one.taskId}/cancel`), { status: 200, json: { message: /^The task (was|is being) canceled/ } })
+  t.match(await ask('POST', `/tasks/${one.taskId}/cancel`), { status: 200, json: { message: /^The task (was|is being) cancelled/ } })
   await until(async () => (await ask<TaskRecord>('GET', `/tasks/${one.taskId}`)).json.status === 'cancelled')
   t.equal((await ask('POST', `/tasks/${one.taskId}/cancel`)).status, 409)
   t.match(await ask('POST', `/tasks/${one.taskId}/retry`), { status: 200, json: { message: 'The task is queued again.' } })

@@ -20,15 +20,15 @@ test('analyze once more: one, many, all with errors', async (t) => {
     { json: { tasksEnqueued: 0 } },
     'they stand in line',
   )
-  t.match(await ask('POST', `/api/v1/books/${other}/retry`, {}), { status: 400 }, 'no errors')
+  t.match(await ask('POST', `/api/v1/books/${other}/retry`, {}), { status: 409 }, 'no errors')
   await database('book_errors').insert({ book_id: other, error_type: 'thumbnail', message: 'bad', fatal: false })
-  t.match(await ask('POST', `/api/v1/books/${other}/retry`, { errorTypes: ['parser'] }), { status: 400 })
+  t.match(await ask('POST', `/api/v1/books/${other}/retry`, { errorTypes: ['parser'] }), { status: 409 })
   t.match(await ask('POST', `/api/v1/books/${other}/retry`), { status: 202, json: { tasksEnqueued: 1 } })
   t.match(await ask('POST', '/api/v1/books/retry-all-errors', { libraryId, errorType: 'thumbnail' }), {
     status: 202,
     json: { tasksEnqueued: 0 },
   })
-  t.equal((await ask('POST', `/api/v1/books/${other}/analyze-unanalyzed`)).status, 400)
+  t.equal((await ask('POST', `/api/v1/books/${other}/analyze-unanalyzed`)).status, 409)
   t.match(await ask('POST', `/api/v1/books/${other}/analyze`), { status: 202, json: { taskId: String } })
   t.equal((await ask('POST', '/api/v1/books/bulk/analyze', { bookIds: Array(501).fill(one) })).status, 422)
 })

@@ -99,7 +99,7 @@ t.test('a job runs when somebody says so, once at a time', async (t) => {
 
   for (let index = 0; index < 10; index++) await add(`Berserk ${index} lazy`)
   const { taskId } = (await ask<{ taskId: string }>('POST', `${one}/run-now`)).json
-  const running = async () => (await ask<LibraryJob>('GET', one)).json.lastRunStatus === 'running'
+  const running = async () => (await ask<LibraryJob>('GET', one)).json.lastRunStatus === 'processing'
   await until(running, 'the job to run')
   t.match(await ask('POST', `${one}/run-now`), { status: 409, json: { error: 'conflict', message: /is running/ } })
   t.equal(await tasks.cancel(taskId), true)

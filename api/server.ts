@@ -13,6 +13,7 @@ import { type Exchange, requestId } from '#api/http/exchange.ts'
 import { answerFailure } from '#api/http/failure.ts'
 import { openHandlers } from '#api/http/handler.ts'
 import { findMount, type Mount, mountsOf } from '#api/http/mount.ts'
+import { watchOpenAnswers } from '#api/http/open-answers.ts'
 import { HOST, originOf } from '#api/http/origin.ts'
 import { openRateLimiter } from '#api/http/rate-limit.ts'
 import { openRequestGuard, type RequestGuard } from '#api/http/request-guard.ts'
@@ -20,6 +21,7 @@ import { SECURITY_HEADERS } from '#api/http/response.ts'
 import { routerPath } from '#api/http/route-path.ts'
 import type { Services } from '#api/http/services.ts'
 import { routes as ownRoutes } from '#api/routes.ts'
+import type { Caller } from '#core/account/caller.ts'
 import { readListState } from '#core/catalog/list-state-query.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
 import { AppError } from '#core/foundation/errors.ts'
@@ -103,6 +105,8 @@ class RestifyServer implements Server {
     this.#http = this.#app.server
     const { isProxy } = this.#addresses
     this.#connections = watchConnections(this.#http, { perAddress: settings.connectionsPerAddress, isProxy, log, ...options.connections })
+    const isAsBefore = (caller: Caller) => accounts.callers.isAsBefore(caller)
+    this.#http.once('close', watchOpenAnswers({ list: () => this.#listOpen(), isAsBefore, log }))
     // Sees every request before restify handles it. A hostile Host header is refused here, because it would throw outside of any handler
     // when the router parses it.
     this.#app.first((request, response) => this.#begin(request, response))
@@ -161,7 +165,13 @@ class RestifyServer implements Server {
       route: null,
       caller: null,
       badCredential: false,
+      follows: false,
+      isAllowed: null,
     }
+  }
+
+  *#listOpen(): Iterable<Exchange<never>> {
+    for (const { req } of this.#connections.answers()) yield this.#get(req as Request) as Exchange<never>
   }
 
   /** Finds the route and authenticates the caller. */
@@ -182,7 +192,7 @@ class RestifyServer implements Server {
   }
 
   #addRoutes(routes: readonly Route<Services>[], bodyDeadlineMs: number): void {
-    const { log, settings } = this.#services
+    const { accounts, log, settings } = this.#services
     const { legacyNames } = settings.compatibility
     const readers = new Map(
       routes.flatMap((route) =>
@@ -196,6 +206,7 @@ class RestifyServer implements Server {
         ? (names) => log.debug({ names: names.slice(0, UNKNOWN_NAMES_MAX) }, 'Ignored unknown query parameters')
         : null,
       takesPageZero: legacyNames,
+      again: (caller) => accounts.callers.again(caller),
       readState: (caller) => readListState(this.#services.database, caller),
       // Of a member of a list, such as one genre of a series, the route that returns the list.
       findReader: ({ path }) => readers.get(path) ?? readers.get(path.replace(/\/:\w+$/, '')) ?? null,

@@ -183,6 +183,8 @@ export type StreamReply =
       mediaType: string
       etag: string
       cacheControl: string
+      /** Whether the caller may still receive it, checked again and again while it is sent. */
+      isAllowed?: () => Promise<boolean>
       /** If given: `Content-Disposition: attachment` with this name (RFC 6266). */
       attachmentName?: string
     }

@@ -29,7 +29,7 @@ const KEEP_ENDED_MS = 86_400_000
 
 /** Users, sessions and API keys. Every method that changes them also drops what this process has cached about them. */
 export interface Accounts {
-  callers: Pick<Authenticator, 'ofToken' | 'ofApiKey' | 'ofBasic' | 'ofAppSession' | 'beginAppSession' | 'knowsApiKey' | 'forget'>
+  callers: Omit<Authenticator, 'recordUses'>
 
   /** @throws unauthorized, rate_limit_exceeded, unavailable */
   login(proof: LoginProof): Promise<SignedIn>

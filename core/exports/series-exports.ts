@@ -25,6 +25,7 @@ import {
   type ExportRecordRow,
   type ExportStatus,
   findExport,
+  isStillVisible,
   listExports,
   listKnownExports,
   settleExports,
@@ -89,8 +90,10 @@ export interface Exports {
   get(caller: Caller, id: string): Promise<SeriesExport>
   /** Deletes it, and cancels it if it is running. @throws not_found */
   remove(caller: Caller, id: string): Promise<void>
-  /** @throws not_found; conflict when there is no file yet, or will be none */
+  /** @throws not_found; conflict when there is no file yet, or will be none, or when it shows what the user may not see any more */
   findFile(caller: Caller, id: string): Promise<{ path: string; mediaType: string; etag: string; fileName: string }>
+  /** Whether {@link findFile} still finds it. */
+  mayDownload(caller: Caller, id: string): Promise<boolean>
   /** Stops the periodic cleanup. */
   close(): Promise<void>
 }
@@ -209,6 +212,9 @@ class StoredExports implements Exports {
         row.status === 'failed' ? `it failed. ${row.error}` : row.status === 'cancelled' ? 'it was canceled.' : 'it is still running.'
       refuse('conflict', `This export has no file: ${why}`)
     }
+    if (!(await isStillVisible(this.#options.database, row))) {
+      refuse('conflict', 'This export shows series that you may not see any more, or that were deleted. Create the export again.')
+    }
     const file = exportPath(this.#options.dataFolder, row)
     const there = await access(file).then(
       () => true,
@@ -218,6 +224,11 @@ class StoredExports implements Exports {
     const day = row.created_at.toISOString().slice(0, 10)
     const fileName = `${row.export_type === 'books' ? 'books' : 'series'}-${day}.${row.format}`
     return { path: file, mediaType: EXPORT_MEDIA_TYPES[row.format], etag: row.id, fileName }
+  }
+
+  async mayDownload(caller: Caller, id: string): Promise<boolean> {
+    const row = await findExport(this.#options.database, { id, userId: caller.userId })
+    return row !== null && (await isStillVisible(this.#options.database, row))
   }
 
   async close(): Promise<void> {

@@ -1,13 +1,12 @@
 import { hash } from 'node:crypto'
 import { type Dirent, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { isForeignFolder } from '#core/foundation/foreign-folder.ts'
 import { compileExcludes, type Excludes } from '#core/foundation/glob.ts'
 import { type OpenFolder, OutsideError, openFolderSync } from '#core/foundation/open-inside.ts'
 import { boundMarks } from '#core/foundation/text.ts'
-import { formatOfName } from '#core/metadata/book-format.ts'
+import { formatOfName, stemOf } from '#core/metadata/book-format.ts'
 
-/** Folders that systems and NAS devices create beside users' files. Names with a leading dot are skipped too. */
-const FOREIGN_FOLDERS = new Set(['@eadir', '__macosx', '#recycle', '@recycle', '$recycle.bin', 'system volume information', 'lost+found'])
 /** Files per part; limits the memory of a step, and the size of its SQL statement. */
 export const PART_FILES_MAX = 500
 
@@ -104,7 +103,7 @@ function* walkFolder({ folder, real, at, entries }: Place, choice: Choice): Gene
     if (name.startsWith('.')) continue
     if (of > 1 && folder === '' && index !== (entry.isDirectory() ? shareOf(name, of) : 0)) continue
     if (entry.isDirectory()) {
-      if (!FOREIGN_FOLDERS.has(name.toLowerCase()) && !isExcluded(prefix, name)) below.push(prefix + name)
+      if (!isForeignFolder(name) && !isExcluded(prefix, name)) below.push(prefix + name)
       continue
     }
     const format = formatOfName(name)
@@ -139,10 +138,12 @@ function shareOf(name: string, of: number): number {
 
 const NATURAL = new Intl.Collator('en-u-kn-true')
 
-/** In natural order. Runs of combining marks are limited: comparing them takes quadratic time. */
+/** In natural order, without the extensions of books. Runs of combining marks are limited: comparing them takes quadratic time. */
 export function compareNames(a: string, b: string): number {
-  return NATURAL.compare(boundMarks(a), boundMarks(b)) || (a < b ? -1 : a > b ? 1 : 0)
+  return NATURAL.compare(comparedName(a), comparedName(b)) || (a < b ? -1 : a > b ? 1 : 0)
 }
+
+const comparedName = (name: string) => boundMarks(formatOfName(name) === null ? name : stemOf(name))
 
 interface Listing {
   names: string[]

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { hasSharingGrants } from '#core/account/user-store.ts'
+import { isRestricted } from '#core/account/user-store.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { fieldsOf, type JobConfig, type LibraryJob, nextRun } from '#core/matching/library-job.ts'
@@ -198,7 +198,7 @@ class ScheduledLibraryJobs implements LibraryJobs {
 
   /** The jobs as the caller may see them: the counts of a run cover the whole library, and its errors may name any record. */
   async #viewsFor(by: Caller, jobs: LibraryJob[]): Promise<LibraryJob[]> {
-    return (await hasSharingGrants(this.#dependencies.database, by.userId)) ? jobs.map((job) => ({ ...job, lastRunMessage: null })) : jobs
+    return (await isRestricted(this.#dependencies.database, by.userId)) ? jobs.map((job) => ({ ...job, lastRunMessage: null })) : jobs
   }
 
   async #viewFor(by: Caller, job: LibraryJob): Promise<LibraryJob> {

@@ -24,6 +24,9 @@ export function formatOfName(name: string): BookFormat | null {
   return FORMAT_OF_EXTENSION.get(extension) ?? FORMAT_OF_EXTENSION.get(extension.toLowerCase()) ?? null
 }
 
+/** A file's name without its extension. `.kepub.epub` is one: it marks EPUBs for Kobo readers. */
+export const stemOf = (fileName: string): string => fileName.replace(/(?<=.)(?:\.kepub)?\.[^.\s]{1,5}$/is, '')
+
 /** Registered names; browsers choose the application by them. */
 export const MEDIA_TYPE_OF_FORMAT: Readonly<Record<BookFormat, string>> = {
   cbz: 'application/vnd.comicbook+zip',

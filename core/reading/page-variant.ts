@@ -53,7 +53,7 @@ export function chooseVariant(
   const format = request.prefer?.(usual ? `image/${usual}` : request.isPdf ? 'image/jpeg' : page.mediaType) ?? usual
   if (request.isPdf) {
     const longestSide = longestSideOf(page, width)
-    const rendered: PageVariant = { kind: 'rendered', name: `render${RENDERING}-${longestSide}`, longestSide }
+    const rendered: PageVariant = { kind: 'rendered', name: renderedName(longestSide), longestSide }
     if (format === undefined || format === 'jpeg') return rendered
     return { kind: 'resized', name: `resize${RENDERING}-${longestSide}-${format}`, from: rendered, width: WIDTH_UNCHANGED, format }
   }
@@ -68,6 +68,15 @@ export function chooseVariant(
     width: narrower ? width : WIDTH_UNCHANGED,
     format: format ?? null,
   }
+}
+
+/** The name of a rendered page. */
+export const renderedName = (longestSide: number): string => `render${RENDERING}-${longestSide}`
+
+/** The sizes above this one in which a page of a PDF is offered, the largest first. */
+export function largerSides(page: { width: number | null; height: number | null }, longestSide: number): number[] {
+  const sides = [undefined, ...PAGE_WIDTHS].map((width) => longestSideOf(page, width)).filter((side) => side > longestSide)
+  return [...new Set(sides)].sort((a, b) => b - a)
 }
 
 function longestSideOf(page: { width: number | null; height: number | null }, width: number | undefined): number {

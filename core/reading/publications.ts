@@ -7,9 +7,9 @@ import { openSingleFlight } from '#core/database/single-flight.ts'
 import { openByteBudget } from '#core/foundation/byte-budget.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import { memoryBytes } from '#core/foundation/memory-bytes.ts'
-import { normalizeText } from '#core/foundation/text.ts'
 import type { Problem, ZipLocation } from '#core/metadata/analysis.ts'
 import { checkReadable, checkUnchanged, isTemporary, refuseForNow } from '#core/reading/file-problems.ts'
+import { openPathFinder } from '#core/reading/path-finder.ts'
 import {
   GZIP_EXTRA_BYTES,
   normalizeArchivePath,
@@ -202,26 +202,12 @@ function inFlightBytes({ bytes, zip }: { bytes: number; zip: ZipLocation }): num
 function memoryOf(known: Loaded): number {
   if ('problem' in known) return memoryBytes([known.problem])
   const { find: _, ...publication } = known.publication
-  // The paths a second time, and a third after a request with another spelling.
-  return memoryBytes([publication, publication.files.map(({ path }) => path), publication.files.map(({ path }) => path)])
+  const paths = publication.files.map(({ path }) => path)
+  // The paths a second time, and a third after a request with another spelling; those that are percent-encoded once more.
+  return memoryBytes([publication, paths, paths, paths.filter((path) => path.includes('%'))])
 }
 
-/** By exact path, otherwise ignoring case and Unicode form: books made on Windows and Macs differ in both from their links. */
 function openFiles(publication: Publication): OpenPublication {
-  const exact = new Map(publication.files.map((file) => [file.path, file]))
-  let folded: Map<string, PublicationFile> | undefined
-  return {
-    ...publication,
-    find(href) {
-      const path = normalizeArchivePath(href)
-      const found = exact.get(path)
-      if (found) return found
-      folded ??= new Map(publication.files.map((file) => [fold(file.path), file]))
-      return folded.get(fold(path))
-    },
-  }
+  const find = openPathFinder(publication.files, ({ path }) => path)
+  return { ...publication, find: (href) => find(normalizeArchivePath(href)) }
 }
-
-/** The longest name with which an archive is read. */
-const PATH_LENGTH_MAX = 4_096
-const fold = (path: string) => normalizeText(path, PATH_LENGTH_MAX).toLowerCase()

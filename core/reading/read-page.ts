@@ -21,8 +21,9 @@ import type {
 } from '#core/metadata/analysis.ts'
 import { checkReadable, checkUnchanged, isTemporary, refuseForNow } from '#core/reading/file-problems.ts'
 import { openPageCache, type PageCache } from '#core/reading/page-cache.ts'
-import { checkPageWidth, chooseVariant, type PageFormat, type PageVariant, type PreferFormat } from '#core/reading/page-variant.ts'
+import { checkPageWidth, chooseVariant, largerSides, type PageFormat, type PageVariant, type PreferFormat } from '#core/reading/page-variant.ts'
 import { pictureTypeOf } from '#core/reading/picture-type.ts'
+import { type MakeRenderedPage, openRenderedPages } from '#core/reading/rendered-page.ts'
 
 export interface BookPageRequest {
   caller: Caller
@@ -103,6 +104,7 @@ class CachedPageReader implements PageReader {
   readonly #dependencies: PageReaderDependencies
   readonly #lookup
   readonly cache: PageCache
+  readonly #makeRendered: MakeRenderedPage
   readonly #pageLists = new LRUCache<string, { version: string; pages: Page[] }>({
     maxSize: PAGE_LISTS_BYTES_MAX,
     // Names may have some thousand characters, two bytes each beyond Latin-1.
@@ -113,6 +115,7 @@ class CachedPageReader implements PageReader {
     this.#dependencies = dependencies
     this.#lookup = openBookLookup(dependencies.database, { freshMs: dependencies.rightsFreshMs })
     this.cache = cache
+    this.#makeRendered = openRenderedPages({ ...dependencies, cache })
   }
 
   /** The book and the pages of the same analysis: pages of one analysis under the ETag of another would stay in the caches of clients permanently. */
@@ -137,10 +140,9 @@ class CachedPageReader implements PageReader {
     return await this.cache.picture(key, target.requested.signal, async (signal): Promise<PageOutcome> => {
       if (variant.kind === 'rendered') {
         await checkUnchanged(book)
-        return await this.#dependencies.renderPdfPage(
-          { ...fileOf(book), index: target.index, longestSide: variant.longestSide },
-          { signal },
-        )
+        const { longestSide } = variant
+        const larger = largerSides(target.page, longestSide)
+        return await this.#makeRendered({ file: fileOf(book), hash: key.hash, index: target.index, longestSide, larger }, signal)
       }
       const source = await this.#produce(book, { ...target, requested: { signal }, isSent: false }, variant.from)
       if ('problem' in source) return source

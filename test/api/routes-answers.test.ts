@@ -113,21 +113,18 @@ const REFUSED: Record<string, number> = {
   'GET /:prefix/api/v1/readlists/:readListId/books/:bookId/next': 404,
   'GET /:prefix/api/v1/readlists/:readListId/books/:bookId/previous': 404,
   'PATCH /:prefix/api/v1/settings': 400,
-  'POST /:prefix/api/v1/collections/:collectionId/thumbnails': 400,
-  'POST /:prefix/api/v1/readlists/:readListId/thumbnails': 400,
   'PATCH /:prefix/api/v1/users/me/password': 403,
   'GET /:prefix/api/v1/users/:userId/authentication-activity/latest': 404,
   // Nobody has switched it on.
   'POST /api/v1/auth/register': 403,
   // The right one would end the session that walks.
   'PUT /api/v1/user/password': 401,
-  // Only with legacy names.
   'POST /api/v1/auth/change-password': 404,
   'POST /api/v1/user/plugins/:pluginId/sync': 409,
   'GET /api/v1/user/plugins/:pluginId/sync/status': 404,
   // Of two of the books there are no files; series-download.test.ts looks at one that is whole.
   'GET /api/v1/series/:seriesId/download': 409,
-  'GET /:prefix/api/v1/series/:seriesId/file': 409,
+  'GET /:prefix/api/v1/series/:seriesId/file': 404,
 }
 
 /** What the id in an answer, or of what stands in it, is the id of. */

@@ -131,13 +131,15 @@ export const drawCover: DrawCover = async (bytes) => {
 export async function resizePicture(request: {
   bytes: Uint8Array
   width: number
+  height?: number
   format: 'jpeg' | 'png' | 'webp' | null
 }): Promise<PageOutcome> {
   const own = pictureTypeOf(request.bytes)
   const format = request.format ?? (own === 'image/png' ? 'png' : own === 'image/webp' ? 'webp' : 'jpeg')
   try {
     const bytes = await decoding(request.bytes, (picture) => {
-      const resized = picture.resize({ width: request.width, withoutEnlargement: true })
+      const { width, height } = request
+      const resized = picture.resize({ width, ...(height !== undefined && { height }), fit: 'inside', withoutEnlargement: true })
       if (format === 'png') return resized.png().toBuffer()
       // effort 1: half the CPU of the default for a few per cent more bytes.
       if (format === 'webp') return resized.webp({ quality: 80, effort: 1 }).toBuffer()

@@ -1,3 +1,4 @@
+import { isForeignFolder } from '#core/foundation/foreign-folder.ts'
 import type { Embedded, Problem } from '#core/metadata/analysis.ts'
 import type { SeriesHints } from '#core/metadata/embedded.ts'
 import type { AuthorRole } from '#core/metadata/field.ts'
@@ -32,14 +33,19 @@ export interface ComicInfo {
 
 export const NO_COMIC_INFO: ComicInfo = { embedded: {}, problem: null }
 
-/** The ComicInfo.xml to use, ignoring case: the one nearest to the root, then the first. */
+/** The ComicInfo.xml to use: the one nearest to the root, then in the first folder, then the last, because case does not distinguish its names. */
 export function findComicInfo<Entry extends { name: string }>(entries: readonly Entry[]): Entry | undefined {
   const depth = (entry: Entry) => entry.name.split('/').length
   return entries
     .filter(
-      (entry) => entry.name.slice(entry.name.lastIndexOf('/') + 1).toLowerCase() === FILE_NAME && !/(^|\/)__MACOSX\//i.test(entry.name),
+      ({ name }) =>
+        name.slice(name.lastIndexOf('/') + 1).toLowerCase() === FILE_NAME &&
+        !name.split('/').some((part) => part !== '.' && isForeignFolder(part)),
     )
-    .reduce<Entry | undefined>((best, entry) => (best && depth(best) <= depth(entry) ? best : entry), undefined)
+    .reduce<Entry | undefined>((best, entry) => {
+      const isEqual = best?.name.toLowerCase() === entry.name.toLowerCase()
+      return best && !isEqual && depth(best) <= depth(entry) ? best : entry
+    }, undefined)
 }
 
 /** Reads every supported element of versions 1.0 to 2.1. An unreadable file is only a problem of the metadata: the pages do not need it. */

@@ -51,6 +51,7 @@ t.test('books are found by their extension, in natural order within a folder, wi
     'Saga/Saga 10.cbz',
     'Saga/Saga 2.cbz',
     'Saga/SAGA 1.CBZ',
+    'Saga/Saga 2-4.cbz',
     'Saga/notes.txt',
     'Saga/.hidden.cbz',
     'Saga/cbz',
@@ -65,6 +66,9 @@ t.test('books are found by their extension, in natural order within a folder, wi
     '@eaDir/x.cbz',
     'Deep/__MACOSX/x.cbz',
     '#recycle/x.cbz',
+    '#snapshot/GMT+00-2026.11.01-00.00.00/Saga/Saga 2.cbz',
+    'Deep/~snapshot/daily/x.cbz',
+    'Deep/@Recently-Snapshot/y/x.cbz',
     'new\nline/📚 café.cbz',
     'Deep/er/and/deeper.cbz',
   ])
@@ -73,6 +77,7 @@ t.test('books are found by their extension, in natural order within a folder, wi
     'Deep/er/and/deeper.cbz',
     'Saga/SAGA 1.CBZ',
     'Saga/Saga 10.cbz',
+    'Saga/Saga 2-4.cbz',
     'Saga/Saga 2.cbz',
     'a.epub',
     'b.pdf',
@@ -85,7 +90,7 @@ t.test('books are found by their extension, in natural order within a folder, wi
   ])
   t.same(
     paths(steps(root)).filter((path) => path.startsWith('Saga')),
-    ['Saga/SAGA 1.CBZ', 'Saga/Saga 2.cbz', 'Saga/Saga 10.cbz'],
+    ['Saga/SAGA 1.CBZ', 'Saga/Saga 2.cbz', 'Saga/Saga 2-4.cbz', 'Saga/Saga 10.cbz'],
   )
   t.same(paths(steps(root, { allowedFormats: ['pdf', 'epub'] })), ['a.epub', 'b.pdf'])
 })

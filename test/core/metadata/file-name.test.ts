@@ -11,8 +11,8 @@ const TABLE: [name: string, number: number | null, volume: number | null, chapte
   ['Saga v01 (2012) (Digital).cbz', 1, 1, null],
   ['Saga Vol. 3.cbz', 3, 3, null],
   ['Saga - Volume 04.cbz', 4, 4, null],
-  ['One_Piece_v100_c1007.5.cbz', 100, 100, 1007.5],
-  ['One Piece v01c002.cbz', 1, 1, 2],
+  ['One_Piece_v100_c1007.5.cbz', 1007.5, 100, 1007.5],
+  ['One Piece v01c002.cbz', 2, 1, 2],
   ['Naruto c012.cbz', 12, null, 12],
   ['Naruto Ch.12.5.cbz', 12.5, null, 12.5],
   ['Naruto - Chapter 7 [Group].cbz', 7, null, 7],
@@ -81,6 +81,9 @@ t.test('only the extension is removed', async (t) => {
   t.equal(titleOfFileName('a.b.cbz'), 'a.b')
   t.equal(titleOfFileName('Dr. Slump'), 'Dr. Slump')
   t.equal(titleOfFileName('.cbz'), '.cbz')
+  t.equal(titleOfFileName('Emma.kepub.epub'), 'Emma')
+  t.equal(titleOfFileName('Emma.KEPUB.EPUB'), 'Emma')
+  t.equal(titleOfFileName('.kepub.epub'), '.kepub')
 })
 
 t.test('numbers with markers are read back', async () => {
@@ -96,7 +99,7 @@ t.test('numbers with markers are read back', async () => {
       fc.constantFrom('c', 'ch', 'Ch. ', 'chapter '),
       (name, v, c, vm, cm) => {
         const read = readFileName(`${name} ${vm}${v} ${cm}${c} (2019).cbz`)
-        return read.volume === v && read.chapter === c && read.number === v
+        return read.volume === v && read.chapter === c && read.number === c
       },
     ),
   )
@@ -120,6 +123,12 @@ t.test('every name gives a title and numbers that the database can store, in lit
     ' - 1'.repeat(60),
     '1 of '.repeat(50),
     '1-2'.repeat(80),
+    ' 01'.repeat(85),
+    '(a1'.repeat(85),
+    '.1'.repeat(127),
+    '第一'.repeat(127),
+    ' c2c'.repeat(63),
+    '((2019)'.repeat(36),
     ' '.repeat(255),
   ])
     readFileName(hostile)

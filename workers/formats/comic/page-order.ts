@@ -1,45 +1,46 @@
+import { isForeignFolder } from '#core/foundation/foreign-folder.ts'
 import { normalizeText } from '#core/foundation/text.ts'
 import { NAME_CHARACTERS_MAX } from '../../limits.ts'
 
 /** Decides which entries of an archive are pages, and sorts them as people expect. */
 
-const PAGE_TYPES: Record<string, string> = {
-  jpg: 'image/jpeg',
-  jpeg: 'image/jpeg',
-  jpe: 'image/jpeg',
-  jfif: 'image/jpeg',
-  png: 'image/png',
-  gif: 'image/gif',
-  webp: 'image/webp',
-  avif: 'image/avif',
-  jxl: 'image/jxl',
-  heic: 'image/heic',
-  bmp: 'image/bmp',
-  tif: 'image/tiff',
-  tiff: 'image/tiff',
-}
-
-/** Folders that macOS and Synology add beside the real ones, full of pictures that are not pages. */
-const JUNK_FOLDERS = new Set(['__macosx', '@eadir'])
+const PAGE_TYPES = new Map(
+  Object.entries({
+    jpg: 'image/jpeg',
+    jpeg: 'image/jpeg',
+    jpe: 'image/jpeg',
+    jfif: 'image/jpeg',
+    png: 'image/png',
+    gif: 'image/gif',
+    webp: 'image/webp',
+    avif: 'image/avif',
+    jxl: 'image/jxl',
+    heic: 'image/heic',
+    bmp: 'image/bmp',
+    tif: 'image/tiff',
+    tiff: 'image/tiff',
+  }),
+)
 
 /**
  * The media type of the extension, or null when the entry is not a page: another extension, a hidden file or folder, or
  * a folder of the operating system. SVG is not a page: it is a document with scripts, and no comic consists of it.
  */
 export function pageTypeOf(name: string): string | null {
-  const dot = name.lastIndexOf('.')
-  const type = dot < 0 ? undefined : PAGE_TYPES[name.slice(dot + 1).toLowerCase()]
+  const type = PAGE_TYPES.get(extensionOf(name).toLowerCase())
   if (type === undefined) return null
   for (const part of name.split('/')) {
     // "." and ".." are not hidden files: some tools write every name as "./001.jpg".
-    if (part.startsWith('.') && part !== '.' && part !== '..') return null
-    if (JUNK_FOLDERS.has(part.toLowerCase())) return null
+    if (part !== '.' && part !== '..' && isForeignFolder(part)) return null
   }
   return type
 }
 
+/** Without the dot; empty without one. */
+const extensionOf = (name: string) => name.slice(name.lastIndexOf('.') + 1 || name.length)
+
 /**
- * Sorts entries in natural order of their full names: numbers by value, ignoring case and accents, a folder before longer
+ * Sorts entries in natural order of their full names without the extension: numbers by value, ignoring case and accents, "p003" and a folder before longer
  * names with the same beginning. Equal names keep their order.
  */
 export function inPageOrder<Entry extends { name: string }>(entries: readonly Entry[]): Entry[] {
@@ -50,10 +51,15 @@ export function inPageOrder<Entry extends { name: string }>(entries: readonly En
 
 const NON_ASCII = /[^\x00-\x7f]/
 
-/** The key to compare: plain lower-case letters, wide digits as digits. `/` becomes the lowest character, so that the pages of a folder stay together. */
+/**
+ * The key to compare: plain lower-case letters, wide digits as digits. `/` becomes the lowest character, so that the pages of a folder stay together; the
+ * extension becomes the next one, so that it does not count.
+ */
 function sortKey(name: string): string {
   const plain = NON_ASCII.test(name) ? normalizeText(name, NAME_CHARACTERS_MAX, 'NFKD').replace(/\p{M}/gu, '') : name
-  return plain.toLowerCase().replaceAll('/', '\u0001')
+  const key = plain.toLowerCase().replaceAll('/', '\u0001')
+  const extension = extensionOf(key)
+  return PAGE_TYPES.has(extension) ? `${key.slice(0, -extension.length - 1)}\u0002` : key
 }
 
 /** Compares two keys, runs of digits by value at any length. Written by hand because Intl.Collator takes seconds for 70,000 names. */

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import unzipper, { type ListedFile } from 'unzipper'
 import { directoryEnd } from '#core/foundation/zip-format.ts'
+import { lastOfEqualNames } from '../equal-names.ts'
 import type { OpenFile } from '../zip/zip.ts'
 import { readZipRecords, type ZipEntry } from '../zip/zip-directory.ts'
 
@@ -14,7 +15,7 @@ const CHUNK_BYTES = 64 * 1024
 export async function listEpubEntries(file: OpenFile): Promise<ZipEntry[]> {
   const { entries, records } = readZipRecords(file.fd, file.bytes)
   const listed = await listByUnzipper(records, entries.length)
-  return entries.map((entry, index) => asListed(entry, listed[index]))
+  return lastOfEqualNames(entries.map((entry, index) => asListed(entry, listed[index])))
 }
 
 /** A record that unzipper reads differently, such as one with truncated 64-bit fields, stays as our own reader read it. */

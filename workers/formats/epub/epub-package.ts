@@ -1,8 +1,7 @@
-import { normalizeText } from '#core/foundation/text.ts'
 import type { Embedded, Problem } from '#core/metadata/analysis.ts'
+import { decodePercents, openPathFinder } from '#core/reading/path-finder.ts'
 import { normalizeArchivePath, SPREAD_SIDES, type SpreadSide } from '#core/reading/publication.ts'
 import { BookProblem } from '../../book-problem.ts'
-import { NAME_CHARACTERS_MAX } from '../../limits.ts'
 import { openRemarks } from '../../metadata/metadata-values.ts'
 import { readOpfMetadata } from '../../metadata/opf-metadata.ts'
 import type { XmlDocument, XmlElement } from '../../metadata/xml.ts'
@@ -42,7 +41,7 @@ export interface EpubPackage {
 
 /** Finds the package document through META-INF/container.xml. Throws {@link BookProblem}: `parser` when either is missing, `metadata` when it is not XML. */
 export function openPackage(archive: ZipArchive): EpubPackage {
-  const find = entryFinder(archive)
+  const find = openPathFinder(archive.entries, ({ name }) => name)
   const resolve: EpubPackage['resolve'] = (href, from) => {
     const path = resolveHref(href, from)
     return path === undefined ? undefined : { path, entry: find(path) }
@@ -167,33 +166,10 @@ function findGuideCover(root: XmlElement, find: (href: string) => ZipEntry | und
   return find(cover?.attributes.get('href') ?? '')
 }
 
-/** By exact name, else ignoring case and Unicode form: names in books made on Windows and Macs differ in both from their links. */
-function entryFinder(archive: ZipArchive): (path: string) => ZipEntry | undefined {
-  let folded: Map<string, ZipEntry> | undefined
-  return (path) => {
-    const exact = archive.find(path)
-    if (exact !== undefined) return exact
-    folded ??= new Map(archive.entries.map((entry) => [foldName(entry.name), entry]))
-    return folded.get(foldName(path))
-  }
-}
-
-function foldName(name: string): string {
-  return normalizeText(name, NAME_CHARACTERS_MAX).toLowerCase()
-}
-
 /** The archive path of `href` in the file `from`; undefined for other schemes (`http:`, `data:`) and for links into the file itself (`#note`). */
 export function resolveHref(href: string, from: string): string | undefined {
   const path = href.trim().split(/[?#]/, 1)[0] as string
   if (path === '' || /^[a-z][a-z0-9+.-]*:/i.test(path) || path.startsWith('//')) return undefined
   const folder = path.startsWith('/') ? '' : from.slice(0, from.lastIndexOf('/') + 1)
   return normalizeArchivePath(folder + decodePercents(path))
-}
-
-function decodePercents(path: string): string {
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    return path // "100%.xhtml": not encoded at all
-  }
 }

@@ -48,17 +48,13 @@ export async function extractRarPages(request: LibraryFile & { pages: Page[]; fo
 
 const isPage = (entry: RarEntry, page: Page) => entry.name === page.name && entry.bytes === page.bytes
 
-/** The page index of each entry. Entries with equal name and size are matched in archive order, as page order keeps them. */
+/** The page index of each entry. */
 function placesOf(entries: readonly RarEntry[], pages: readonly Page[]): Map<RarEntry, number> {
-  const indexes = new Map<string, number[]>()
-  for (const [index, page] of pages.entries()) {
-    const key = `${page.bytes} ${page.name}`
-    indexes.set(key, [...(indexes.get(key) ?? []), index])
-  }
+  const indexes = new Map(pages.map((page, index) => [page.name, index]))
   const places = new Map<RarEntry, number>()
   for (const entry of entries) {
-    const index = indexes.get(`${entry.bytes} ${entry.name}`)?.shift()
-    if (index !== undefined) places.set(entry, index)
+    const index = indexes.get(entry.name)
+    if (index !== undefined && isPage(entry, pages[index]!)) places.set(entry, index)
   }
   return places
 }

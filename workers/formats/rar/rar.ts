@@ -2,6 +2,7 @@ import type { LibraryFile } from '#core/metadata/analysis.ts'
 import { BookProblem } from '../../book-problem.ts'
 import { ENTRIES_MAX, ENTRY_BYTES_MAX, EXTRACT_BYTES_MAX } from '../../limits.ts'
 import { tidyName } from '../comic/page-order.ts'
+import { lastOfEqualNames } from '../equal-names.ts'
 import { RAR_CODES, type RarReader, withRar } from './rar-engine.ts'
 
 /** A file in a RAR, from its header. `index` counts files in archive order and identifies the entry. */
@@ -13,6 +14,7 @@ export interface RarEntry {
 }
 
 export interface RarListing {
+  /** In archive order, of equal names the last. */
   entries: RarEntry[]
   /** Entries share one compression history: page n needs all before it. */
   solid: boolean
@@ -66,7 +68,7 @@ export function listRar(file: LibraryFile): Promise<RarListing> {
       }
     }
     if (entries.length === 0 && incomplete) throw incomplete
-    return { entries, solid: (reader.flags & ARCHIVE_SOLID) !== 0, incomplete }
+    return { entries: lastOfEqualNames(entries), solid: (reader.flags & ARCHIVE_SOLID) !== 0, incomplete }
   })
 }
 

@@ -1,6 +1,7 @@
 import { readSync } from 'node:fs'
 import { BookProblem } from '../../book-problem.ts'
 import { DIRECTORY_BYTES_MAX, ENTRIES_MAX, TAIL_BYTES_MAX } from '../../limits.ts'
+import { lastOfEqualNames } from '../equal-names.ts'
 import { decodeNames, type RawName } from './zip-names.ts'
 
 /** One entry of the central directory; the local header is read only with the data. */
@@ -50,12 +51,12 @@ export function hasZipDirectory(fd: number, fileBytes: number): boolean {
   }
 }
 
-/** All entries in directory order. Throws {@link BookProblem} of type `parser` when there is no usable directory. */
+/** The entries in directory order, of equal names the last. Throws {@link BookProblem} of type `parser` when there is no usable directory. */
 export function readZipDirectory(fd: number, fileBytes: number): ZipEntry[] {
-  return readZipRecords(fd, fileBytes).entries
+  return lastOfEqualNames(readZipRecords(fd, fileBytes).entries)
 }
 
-/** Returns the raw records of the entries too. */
+/** Returns the raw records of the entries too, one for each entry: all of equal names. */
 export function readZipRecords(fd: number, fileBytes: number): { entries: ZipEntry[]; records: Buffer } {
   const place = findDirectory(fd, fileBytes)
   if (place.bytes > DIRECTORY_BYTES_MAX) {

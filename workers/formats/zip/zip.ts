@@ -14,9 +14,9 @@ export type { ZipEntry } from './zip-directory.ts'
 export interface ZipArchive {
   readonly path: string
   readonly fileBytes: number
-  /** In directory order; folders end with `/`; equal names are all included. */
+  /** In directory order; folders end with `/`; of equal names only the last. */
   readonly entries: readonly ZipEntry[]
-  /** By exact name; the last of several, as in an updated archive. */
+  /** By exact name. */
   find(name: string): ZipEntry | undefined
   /** About the first `bytes` bytes (may be more or, in a short entry, fewer), unchecked. */
   head(entry: ZipEntry, bytes: number): Uint8Array

@@ -11,7 +11,7 @@ t.test('natural, case-insensitive order of the full name', async (t) => {
     ['4.jpg', '5.jpg', '10.jpg', '11.jpg'],
     ['Page 1.png', 'page 2.png', 'PAGE 3.png', 'page 10.png', 'page 011.png'],
     ['0.png', 'ch1/2.png', 'ch2/1.png', 'ch10/1.png'],
-    ['a/9.jpg', 'a/10.jpg', 'a b/1.jpg', 'a.jpg'],
+    ['a/9.jpg', 'a/10.jpg', 'a.jpg', 'a b/1.jpg'],
     ['01.jpg', '1.jpg', '1a.jpg', '002.jpg'],
     ['p1v2.jpg', 'p1v10.jpg', 'p10v1.jpg'],
     ['99999999999999999998.jpg', '99999999999999999999.jpg', '100000000000000000000.jpg'],
@@ -36,6 +36,9 @@ t.test('any names have one order, independent of the input order', async (t) => 
     }),
     { numRuns: 200 },
   )
+  t.same(sorted(['p003-004.jpg', 'p003.jpg', 'p003a.png', 'p002.webp']), ['p002.webp', 'p003.jpg', 'p003-004.jpg', 'p003a.png'])
+  t.same(sorted(['1 2.jpg', '1.jpg', '1!.jpg', '1.5.jpg']), ['1.jpg', '1 2.jpg', '1!.jpg', '1.5.jpg'])
+  t.same(sorted(['a/p1-2.jpg', 'a-b/p1.jpg', 'a/p1.jpg']), ['a/p1.jpg', 'a/p1-2.jpg', 'a-b/p1.jpg'])
   const twins = inPageOrder([
     { name: 'a', nth: 1 },
     { name: 'a', nth: 2 },
@@ -82,6 +85,9 @@ t.test('which entries are pages', async (t) => {
     '__MACOSX/a.jpg',
     'b/__MACOSX/._a.jpg',
     '@eaDir/a.jpg',
+    '#recycle/a.jpg',
+    'b/.@__thumb/a.jpg',
+    '1.constructor',
     'Thumbs.db',
     'x.svg',
     'x.ico',

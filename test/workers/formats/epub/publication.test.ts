@@ -7,7 +7,9 @@ import { buildEpub } from '#test/support/epub-builder.ts'
 import { buildNovel } from '#test/support/readable-books.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
 import { listEpubEntries } from '#workers/formats/epub/epub-entries.ts'
+import { openPackage } from '#workers/formats/epub/epub-package.ts'
 import { readPublication } from '#workers/formats/epub/publication.ts'
+import { openZip } from '#workers/formats/zip/zip.ts'
 import { readZipDirectory } from '#workers/formats/zip/zip-directory.ts'
 
 const folder = t.testdir()
@@ -56,6 +58,11 @@ t.test('unzipper and our own reader list the same', async (t) => {
       { name: 'b', data: x, descriptor: true },
       { name: 'c', data: x, method: 93 },
     ]),
+    'with equal names': buildZip([
+      { name: 'a', data: x },
+      { name: 'b', data: x },
+      { name: 'a', data: Buffer.alloc(9) },
+    ]),
     'with a record at a false offset': buildZip([{ name: 'a', data: x, headerOffset: 0xffffff }]),
     empty: buildZip([]),
   }
@@ -67,6 +74,44 @@ t.test('unzipper and our own reader list the same', async (t) => {
     } finally {
       closeSync(fd)
     }
+  }
+})
+
+t.test('names that are percent-encoded in the archive itself', async (t) => {
+  const item = (id: string, href: string) => `<item id="${id}" href="${href}" media-type="application/xhtml+xml"/>`
+  const hrefs = [
+    'chapter%201.xhtml',
+    'chapter 2.xhtml',
+    'CHAPTER%203.xhtml',
+    'caf%C3%A9.xhtml',
+    '100%25.xhtml',
+    '50%.xhtml',
+    'plain%20one.xhtml',
+  ]
+  const names = [
+    'chapter%201.xhtml',
+    'chapter%202.xhtml',
+    'chapter%203.xhtml',
+    'caf%C3%A9.xhtml',
+    '100%.xhtml',
+    '50%.xhtml',
+    'plain one.xhtml',
+  ]
+  const bytes = buildEpub({
+    manifest: hrefs.map((href, index) => item(`c${index}`, href)).join(''),
+    spine: hrefs.map((_, index) => `<itemref idref="c${index}"/>`).join(''),
+    files: { 'c1.xhtml': null, ...Object.fromEntries(names.map((name) => [name, `<p>${name}</p>`])) },
+  })
+  const path = write(bytes)
+  const fd = openSync(path, 'r')
+  try {
+    const { spine } = openPackage(openZip({ path, fd, bytes: bytes.length }))
+    t.same(
+      spine.map(({ entry }) => entry?.name),
+      names.map((name) => `OPS/${name}`),
+    )
+  } finally {
+    closeSync(fd)
   }
 })
 

@@ -1,0 +1,40 @@
+/** With one of the marks `@ # ~ $` before them: what Synology, QNAP, Asustor, TerraMaster, NetApp, TrueNAS and Windows keep. */
+export const MARKED_FOLDERS: readonly string[] = [
+  ...['recycle', 'recycled', 'recycler', 'recycle.bin', 'recycle bin', 'trash', 'usb-recycle', 'tmp', 'temp', 'quarantine'],
+  ...['snapshot', 'snapshots', 'recently-snapshot', 'sharesnap', 'sharebin', 'SynoSnap', 'ActiveBackup', 's2s'],
+  ...[
+    'eaDir',
+    '__thumb',
+    'thumb',
+    'transcode',
+    'upload_cache',
+    'img_bkp_cache',
+    'database',
+    'SynoFinder-log',
+    'SynoDrive',
+    'synologydrive',
+  ],
+  ...['appstore', 'appconf', 'appdata', 'apphome', 'appshare', 'apptemp', 'autoupdate', 'extend'],
+]
+
+/** Without a mark. Names with a leading dot (.Trash-1000, .AppleDouble, .@__thumb, .snapshot, .zfs) are foreign too. */
+export const PLAIN_FOLDERS: readonly string[] = [
+  ...['System Volume Information', 'RECYCLER', 'RECYCLED', 'lost+found'],
+  ...['__MACOSX', 'Network Trash Folder', 'Temporary Items', 'TheVolumeSettingsFolder', 'TheFindByContentFolder'],
+]
+
+const lower = (names: readonly string[]) => new Set(names.map((name) => name.toLowerCase()))
+const [MARKED, PLAIN] = [lower(MARKED_FOLDERS), lower(PLAIN_FOLDERS)]
+const MARK = /^[@#~$]/
+/** A snapshot under the name that Windows sees: @GMT-2026.11.01-00.00.00. */
+const DATED_SNAPSHOT = /^@?gmt[+-]\d/
+
+/**
+ * Whether systems, NAS devices or programs keep a folder of this name beside those of users: for indexes, thumbnails, deleted files, and snapshots, which contain
+ * every book once more. Nothing in it is a book or a page.
+ */
+export function isForeignFolder(name: string): boolean {
+  if (name.startsWith('.')) return true
+  const key = name.toLowerCase()
+  return PLAIN.has(key) || (MARK.test(key) && MARKED.has(key.slice(1))) || DATED_SNAPSHOT.test(key)
+}

@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { isForeignFolder, MARKED_FOLDERS, PLAIN_FOLDERS } from '#core/foundation/foreign-folder.ts'
+
+t.test('folders of systems and NAS devices', async (t) => {
+  for (const name of [
+    '#snapshot',
+    '#SNAPSHOT',
+    '#recycle',
+    '@eaDir',
+    '@Recycle',
+    '@Recently-Snapshot',
+    '@tmp',
+    '~snapshot',
+    '~snapshots',
+    '@snapshots',
+    '$RECYCLE.BIN',
+    '@GMT-2026.11.01-00.00.00',
+    'GMT+00-2026.11.01-00.00.00',
+    'System Volume Information',
+    'lost+found',
+    '__MACOSX',
+    '.@__thumb',
+    '.AppleDouble',
+    '.Trash-1000',
+    '.snapshot',
+    '.zfs',
+  ])
+    t.ok(isForeignFolder(name), name)
+})
+
+t.test('folders of users', async (t) => {
+  for (const name of [
+    '#Blessed',
+    '@Home',
+    '~',
+    '$',
+    '#',
+    '@',
+    '#1',
+    'snapshot',
+    'Recycle',
+    'tmp',
+    'Temp',
+    '#snapshot of a life',
+    'GMT',
+    'eaDir',
+    '$9.99',
+    '###',
+  ])
+    t.notOk(isForeignFolder(name), name)
+})
+
+t.test('the documents list all of them', async (t) => {
+  const page = readFileSync(new URL('../../../docs/files.md', import.meta.url), 'utf8')
+  for (const name of [...MARKED_FOLDERS, ...PLAIN_FOLDERS]) t.ok(page.includes(`\`${name}\``), name)
+})

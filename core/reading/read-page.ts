@@ -21,7 +21,14 @@ import type {
 } from '#core/metadata/analysis.ts'
 import { checkReadable, checkUnchanged, isTemporary, refuseForNow } from '#core/reading/file-problems.ts'
 import { openPageCache, type PageCache } from '#core/reading/page-cache.ts'
-import { checkPageWidth, chooseVariant, largerSides, type PageFormat, type PageVariant, type PreferFormat } from '#core/reading/page-variant.ts'
+import {
+  checkPageWidth,
+  chooseVariant,
+  largerSides,
+  type PageFormat,
+  type PageVariant,
+  type PreferFormat,
+} from '#core/reading/page-variant.ts'
 import { pictureTypeOf } from '#core/reading/picture-type.ts'
 import { type MakeRenderedPage, openRenderedPages } from '#core/reading/rendered-page.ts'
 

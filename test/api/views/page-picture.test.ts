@@ -16,7 +16,8 @@ t.test('a page is sent in the format that a client accepts, in every interface',
     [`/opds/v2/books/${id}/pages/1`, { authorization: basic }],
   ]
   for (const [path, credential] of places) {
-    const get = async (headers: Record<string, string>, query = '') => await ask('GET', path + query, { headers: { ...credential, ...headers } })
+    const get = async (headers: Record<string, string>, query = '') =>
+      await ask('GET', path + query, { headers: { ...credential, ...headers } })
     const typeOf = async (accept: string, query?: string) => (await get({ accept }, query)).headers.get('content-type')
     const usual = (await get({})).headers.get('content-type')
     t.equal(usual, 'image/png', `${path}: as in the file`)

@@ -218,7 +218,7 @@ class RestifyServer implements Server {
     for (const [index, route] of routes.entries()) {
       const handle = this.#step(handlers.compile(route, { draining: this.#draining.signal, closing: this.#closing.signal }))
       const mount = route.method.toLowerCase().replace('delete', 'del') as 'get' | 'post' | 'put' | 'patch' | 'del'
-      for (const [place, path] of pathsOf(route).entries()) {
+      for (const [place, path] of [route.path, ...(route.alsoAt ?? [])].map(routerPath).entries()) {
         const name = `route${index}at${place}`
         this.#routeOfName.set(name, route)
         this.#app[mount]({ path, name }, handle)
@@ -376,9 +376,6 @@ function readAddress(exchange: Exchange<Services>): boolean {
     return false
   }
 }
-
-/** The router paths of a route. */
-const pathsOf = (route: Route<Services>): string[] => [route.path, ...(route.alsoAt ?? [])].map(routerPath)
 
 /** A log for restify. Restify logs only what cannot happen here, but it would be worth a line. */
 function restifyLog(log: Log) {

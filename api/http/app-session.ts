@@ -32,6 +32,13 @@ export async function startAppSession(call: Call<Services, Caller | null>): Prom
   if (remembered !== null) call.setHeader('Set-Cookie', cookieOf(call, remembered))
 }
 
+/** Sets the cookie of a session that the app holds as a header, for a browser that it opens. */
+export function keepSessionAsCookie(call: Call<Services>): void {
+  const token = call.header('x-auth-token')
+  if (token && call.caller.sessionId !== undefined)
+    call.setHeader('Set-Cookie', cookieOf(call, { token, expiresAt: new Date(), remembered: false }))
+}
+
 /** Ends the session of the app. */
 export function endAppSession(call: Call<Services, Caller | null>): void {
   for (const remembered of [false, true]) call.setHeader('Set-Cookie', cookieOf(call, { token: '', expiresAt: new Date(0), remembered }))

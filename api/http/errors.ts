@@ -113,6 +113,8 @@ const OUTAGES: readonly (readonly [codes: RegExp, outage: Outage])[] = [
   [/^(?:53\w{3}|EMFILE|ENFILE|ENOMEM)$/, NO_RESOURCES],
   // query_canceled: by the limit of the connection or by an administrator
   [/^57014$/, TOO_LONG],
+  // invalid_regular_expression: a client wrote it, and this server had taken it for a valid one.
+  [/^2201B$/, { code: 'invalid_request', message: 'The regular expression is not valid.' }],
   // read_only_sql_transaction: a standby, or an administrator has disabled changes
   [/^25006$/, READ_ONLY],
   [LOST_CODES, DATABASE_LOST],

@@ -219,7 +219,8 @@ export function readKomgaCondition(given: unknown, target: Target, seen: Seen = 
   function read(value: unknown, path: string): OwnCondition {
     if (!isObject(value)) refuseAt(path, 'must be an object')
     const parts = Object.entries(value)
-      .filter(([, member]) => member !== null)
+      // Some generated clients name the kind of each condition beside it; its member says the same.
+      .filter(([key, member]) => member !== null && !(key === 'type' && typeof member === 'string'))
       .map(([key, member]) => readMember(key, member, `${path}/${key}`))
     const [only] = parts
     return parts.length === 1 && only ? only : { allOf: parts }

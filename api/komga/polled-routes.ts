@@ -1,4 +1,4 @@
-import type { Static } from 'typebox'
+import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
 import type { Needs } from '#api/http/services.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
@@ -16,7 +16,7 @@ const komgaEndpoint = komgaEndpointOf<Services>()
 const Text = Type.String()
 const Activity = Type.Object(
   {
-    ...{ userId: Text, email: Text, apiKeyId: Type.Null(), apiKeyComment: Type.Null(), ip: Type.Null(), userAgent: Type.Null() },
+    ...{ id: Text, userId: Text, email: Text, apiKeyId: Type.Null(), apiKeyComment: Type.Null(), ip: Type.Null(), userAgent: Type.Null() },
     ...{ success: Type.Boolean(), error: Type.Null(), dateTime: Text, source: Text },
   },
   { title: 'KomgaAuthenticationActivity' },
@@ -27,11 +27,14 @@ type Activity = Static<typeof Activity>
 const activityOf = ({ id, email, lastLoginAt }: Pick<UserDetail, 'id' | 'email' | 'lastLoginAt'>): Activity[] => {
   if (lastLoginAt === null) return []
   const unknown = { apiKeyId: null, apiKeyComment: null, ip: null, userAgent: null, error: null }
-  return [{ userId: id, email, ...unknown, success: true, dateTime: secondsOf(lastLoginAt), source: 'Password' }]
+  const dateTime = secondsOf(lastLoginAt)
+  return [{ id: `${id}-${dateTime}`, userId: id, email, ...unknown, success: true, dateTime, source: 'Password' }]
 }
 
-const Setting = <const T extends Parameters<typeof Nullable>[0]>(value: T) =>
-  Type.Object({ configurationSource: Nullable(value), databaseSource: Nullable(value), effectiveValue: Nullable(value) })
+const Setting = <const T extends TSchema>(value: T) =>
+  Type.Object({ configurationSource: value, databaseSource: value, effectiveValue: value })
+/** Some apps require a value in each place: what is in force stands everywhere. */
+const everywhere = <T>(value: T) => ({ configurationSource: value, databaseSource: value, effectiveValue: value })
 const Settings = Type.Object(
   {
     deleteEmptyCollections: Type.Boolean(),
@@ -54,6 +57,14 @@ const PathBody = Type.Object(
   { path: Type.Optional(Nullable(Type.String({ ...UNTRIMMED, maxLength: 4_096 }))), showFiles: Type.Optional(Nullable(Type.Boolean())) },
   { additionalProperties: true, maxProperties: 100 },
 )
+
+/** Lists of what this server does not do. */
+const EMPTY_PAGES = [
+  ['history', 'What was done with files: always empty, because this server changes none'],
+  ['page-hashes', 'Known hashes of pages: always empty, because the server keeps none'],
+  ['page-hashes/unknown', 'Hashes of pages that are in several books: always empty, because the server keeps none'],
+] as const
+const Nothing = Type.Object({}, { title: 'KomgaNothing' })
 
 /** Other requests of apps: lists that are always empty here, and details of the server. */
 export const komgaPolledRoutes = [
@@ -106,9 +117,9 @@ export const komgaPolledRoutes = [
         thumbnailSize: 'DEFAULT',
       },
       taskPoolSize: 1,
-      serverPort: { configurationSource: settings.port, databaseSource: null, effectiveValue: settings.port },
-      serverContextPath: { configurationSource: null, databaseSource: null, effectiveValue: `/${path.split('/', 2)[1]}` },
-      ...{ koboProxy: false, koboPort: null, kepubifyPath: { configurationSource: null, databaseSource: null, effectiveValue: null } },
+      serverPort: everywhere(settings.port),
+      serverContextPath: everywhere(`/${path.split('/', 2)[1]}`),
+      ...{ koboProxy: false, koboPort: null, kepubifyPath: everywhere('') },
     }),
   }),
   komgaEndpoint({
@@ -154,6 +165,25 @@ export const komgaPolledRoutes = [
     summary: 'Services to sign in with: always empty',
     who: 'public',
     reply: Type.Array(FreeJson),
+    run: async () => [],
+  }),
+  ...EMPTY_PAGES.map(([path, summary]) =>
+    komgaEndpoint({
+      method: 'GET',
+      path: `/api/v1/${path}`,
+      summary,
+      who: 'system-admin',
+      query: Type.Object(pageQuery),
+      reply: PageOf(Nothing),
+      run: async (_call, { query }) => pageOf(readWindow(query), { content: [], count: 0, total: 0 }),
+    }),
+  ),
+  komgaEndpoint({
+    method: 'GET',
+    path: '/api/v1/fonts/families',
+    summary: 'Fonts for reading: always empty',
+    who: 'user',
+    reply: Type.Array(Text),
     run: async () => [],
   }),
   ...(['global', 'user'] as const).map((scope) =>

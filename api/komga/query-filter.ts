@@ -3,7 +3,7 @@ import { authorCondition, MEDIA_PROFILE, MEDIA_STATUS, type OwnCondition, READ_S
 import type { Caller } from '#core/account/caller.ts'
 import type { BookFilter } from '#core/catalog/book-query.ts'
 import { compileFilter } from '#core/catalog/filter-query.ts'
-import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
+import { readSearch, readTitlePattern, SEARCH_LENGTH_MAX, type TitlePattern } from '#core/catalog/search-query.ts'
 import type { SeriesFilter } from '#core/catalog/series-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
@@ -39,6 +39,9 @@ const common = {
 /** The query parameters that filter lists of series. */
 export const seriesFilterQuery = {
   ...common,
+  search_regex: Type.Optional(
+    Type.String({ maxLength: VALUE_LENGTH_MAX, description: '`expression,field`; the field is TITLE or TITLE_SORT. Ignores case.' }),
+  ),
   collection_id: many('Of these collections.'),
   status: many('ENDED, ONGOING, ABANDONED or HIATUS.'),
   publisher: many('Of these publishers.'),
@@ -70,6 +73,7 @@ interface CommonQuery {
   deleted?: boolean
 }
 interface SeriesFilterQuery extends CommonQuery {
+  search_regex?: string
   collection_id?: Values
   status?: Values
   publisher?: Values
@@ -123,6 +127,18 @@ const keyword = (words: Record<string, OwnCondition>, name: string) => (value: s
 const switched = (field: string, value: boolean | undefined): OwnCondition | null =>
   value === undefined ? null : { [field]: { operator: value ? 'isTrue' : 'isFalse' } }
 
+/** `^w,TITLE_SORT`; an expression may contain commas. Komga ignores other fields. */
+function patternOf(given: string | undefined): TitlePattern | null {
+  const comma = given?.lastIndexOf(',') ?? -1
+  const of = { title: 'title', title_sort: 'titleSort' }[
+    given
+      ?.slice(comma + 1)
+      .trim()
+      .toLowerCase() ?? ''
+  ] as TitlePattern['of'] | undefined
+  return given === undefined || comma < 1 || of === undefined ? null : readTitlePattern(of, given.slice(0, comma))
+}
+
 /** `Alan Moore,writer`; a name may contain commas, a role contains none. */
 function authorOf(target: 'books' | 'series', value: string): OwnCondition {
   const comma = value.lastIndexOf(',')
@@ -155,7 +171,12 @@ export function readSeriesFilter(query: SeriesFilterQuery, caller: Caller, furth
     query.deleted ? { anyOf: [] } : null,
     ...further,
   ].filter(isGiven)
-  return { search: readSearch(query.search), ...(parts.length > 0 && { condition: compileFilter({ allOf: parts }, 'series', caller) }) }
+  const pattern = patternOf(query.search_regex)
+  return {
+    search: readSearch(query.search),
+    ...(pattern && { pattern }),
+    ...(parts.length > 0 && { condition: compileFilter({ allOf: parts }, 'series', caller) }),
+  }
 }
 
 /** The filter of a query for books. The list contains deleted books only if the query requests them. @throws invalid_request */

@@ -5,6 +5,7 @@ import { komgaBookRoutes } from '#api/komga/book-routes.ts'
 import { komgaEventRoutes } from '#api/komga/event-routes.ts'
 import { komgaLibraryRoutes } from '#api/komga/library-routes.ts'
 import { komgaMetadataRoutes } from '#api/komga/metadata-routes.ts'
+import { komgaMetricRoutes } from '#api/komga/metric-routes.ts'
 import { komgaPageRoutes } from '#api/komga/page-routes.ts'
 import { komgaPolledRoutes } from '#api/komga/polled-routes.ts'
 import { komgaProgressRoutes } from '#api/komga/progress-routes.ts'
@@ -36,5 +37,6 @@ export const komgaRoutes: readonly Route<Services>[] = [
   ...komgaThumbnailRoutes,
   ...komgaUpkeepRoutes,
   ...komgaEventRoutes,
+  ...komgaMetricRoutes,
   ...komgaRefusedRoutes,
 ]

@@ -41,10 +41,14 @@ function readBody(call: Call, { condition, fullTextSearch }: Static<typeof Searc
 }
 
 /** Lists by date, the latest first. */
-const LATEST: Record<string, { summary: string; sort: SeriesSort }> = {
+const LATEST: Record<string, { summary: string; sort: SeriesSort; changed?: true }> = {
   latest: { summary: 'Series by their last change, the latest first', sort: { field: 'updated', direction: 'desc' } },
   new: { summary: 'Recently added series, the newest first', sort: { field: 'created', direction: 'desc' } },
-  updated: { summary: 'Series by their last change, the latest first', sort: { field: 'updated', direction: 'desc' } },
+  updated: {
+    summary: 'Series that have changed since they were added, the latest change first',
+    sort: { field: 'updated', direction: 'desc' },
+    changed: true,
+  },
 }
 
 export const komgaSeriesRoutes = [
@@ -94,7 +98,7 @@ export const komgaSeriesRoutes = [
     reply: Type.Array(Type.Object({ group: Type.String(), count: Type.Integer() })),
     run: async (call, { query }) => await groupsOf(call, readSeriesFilter(query, call.caller)),
   }),
-  ...Object.entries(LATEST).map(([name, { summary, sort }]) =>
+  ...Object.entries(LATEST).map(([name, { summary, sort, changed }]) =>
     komgaEndpoint({
       method: 'GET',
       path: `/api/v1/series/${name}`,
@@ -103,7 +107,7 @@ export const komgaSeriesRoutes = [
       who: 'series-read',
       query,
       reply: Page,
-      run: (call, { query }) => answerSeries(call, query, { filter: readSeriesFilter(query, call.caller), sort }),
+      run: (call, { query }) => answerSeries(call, query, { filter: { ...readSeriesFilter(query, call.caller), changed }, sort }),
     }),
   ),
   komgaEndpoint({

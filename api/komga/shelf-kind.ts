@@ -14,7 +14,7 @@ import { getSeries, listIdsOfSeries } from '#core/catalog/series-query.ts'
 import { NameText, Nullable, Uuid } from '#core/foundation/schema.ts'
 import { SHELF_MEMBERS_MAX, type Shelf, type ShelfKind } from '#core/shelves/shelf.ts'
 
-export type ShelfServices = Needs<'database' | 'settings'>
+export type ShelfServices = Needs<'database' | 'seriesDownloads' | 'settings'>
 type ShelfCall = Call<ShelfServices>
 
 const open = { additionalProperties: true, maxProperties: 100 } as const
@@ -108,4 +108,12 @@ export const READ_LIST: KomgaShelfKind = {
     return await answerInOrder(call, { kind: 'read_list', shelf, request: query, matching }, answerBookIds)
   },
   thumbnail: bookThumbnail,
+}
+
+/** The visible books of a read list in its order: an unordered one is read by the dates of release. */
+export async function readingOrderOf(call: Call, shelf: Shelf): Promise<string[]> {
+  if (shelf.ordered) return await listVisibleMembers(call, 'read_list', shelf.id)
+  const filter = readBookFilter({}, call.caller, [{ readListId: { operator: 'is', value: shelf.id } }])
+  const sort = { field: 'released', direction: 'asc' } as const
+  return (await listIdsOfBooks(call.services.database, call.caller, { filter, sort, ...allMembers })).ids
 }

@@ -4,8 +4,9 @@ import { KomgaBook } from '#api/komga/book-view.ts'
 import { type Call, readBooks } from '#api/komga/lists.ts'
 import { PageOf, pageOf, pageQuery, readWindow } from '#api/komga/page-object.ts'
 import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
-import { COLLECTION, type KomgaShelfKind, READ_LIST, type ShelfServices } from '#api/komga/shelf-kind.ts'
+import { COLLECTION, type KomgaShelfKind, READ_LIST, readingOrderOf, type ShelfServices } from '#api/komga/shelf-kind.ts'
 import { komgaShelves, listVisibleMembers } from '#api/komga/shelf-view.ts'
+import { booksArchive } from '#api/views/series-archive.ts'
 import { thumbnailQuery } from '#api/views/thumbnail.ts'
 import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -184,8 +185,7 @@ const adjacentRoutes = (['next', 'previous'] as const).map((way) =>
     params: Type.Object({ readListId: Uuid, bookId: Uuid }),
     reply: KomgaBook,
     run: async (call, { params }) => {
-      const { id } = await reachOf(READ_LIST).get(call, params.readListId)
-      const ids = await listVisibleMembers(call, 'read_list', id)
+      const ids = await readingOrderOf(call, await reachOf(READ_LIST).get(call, params.readListId))
       const position = ids.indexOf(params.bookId.toLowerCase())
       const adjacentId = position < 0 ? undefined : ids[position + (way === 'next' ? 1 : -1)]
       const [book] = await readBooks(call, adjacentId === undefined ? [] : [adjacentId])
@@ -194,5 +194,17 @@ const adjacentRoutes = (['next', 'previous'] as const).map((way) =>
   }),
 )
 
+const fileRoute = komgaStream({
+  path: '/api/v1/readlists/:readListId/file',
+  summary: 'The files of a read list as one zip, in its order; created while it is sent, so that ranges are not supported',
+  who: 'books-read',
+  params: Type.Object({ readListId: Uuid }),
+  mediaTypes: ['application/zip'],
+  run: async (call, { params }) => {
+    const shelf = await reachOf(READ_LIST).get(call, params.readListId)
+    return await booksArchive(call, { title: shelf.name, bookIds: await readingOrderOf(call, shelf) })
+  },
+})
+
 /** Collections of series and read lists of books. */
-export const komgaShelfRoutes = [...shelfRoutes(COLLECTION), ...shelfRoutes(READ_LIST), ...adjacentRoutes]
+export const komgaShelfRoutes = [...shelfRoutes(COLLECTION), ...shelfRoutes(READ_LIST), ...adjacentRoutes, fileRoute]

@@ -49,6 +49,8 @@ const BOOKS: Record<string, BookSort['field']> = {
 function readSort<Field extends string>(sorts: readonly string[] | undefined, names: Readonly<Record<string, Field>>) {
   for (const sort of sorts ?? []) {
     const [name = '', direction = 'asc'] = sort.split(',').map((part) => part.trim())
+    // The best match of a search first, which is the order without any; further sorts only break ties.
+    if (name === 'relevance') return null
     const field = Object.hasOwn(names, name) ? names[name] : undefined
     if (field !== undefined) return { field, direction: direction.toLowerCase() === 'desc' ? ('desc' as const) : ('asc' as const) }
   }

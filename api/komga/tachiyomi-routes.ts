@@ -3,6 +3,7 @@ import type { Needs } from '#api/http/services.ts'
 import { sortNumberOf } from '#api/komga/book-view.ts'
 import type { Call } from '#api/komga/lists.ts'
 import { komgaEndpointOf } from '#api/komga/route.ts'
+import { readingOrderOf } from '#api/komga/shelf-kind.ts'
 import { listBookDetails } from '#core/catalog/book-detail-query.ts'
 import { listIdsOfBooks } from '#core/catalog/book-query.ts'
 import { getSeries } from '#core/catalog/series-query.ts'
@@ -10,7 +11,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 import { listCompletion } from '#core/reading/progress-query.ts'
 import { completeBooks } from '#core/reading/progress-store.ts'
-import { findShelf, listMemberIds } from '#core/shelves/shelf-query.ts'
+import { findShelf } from '#core/shelves/shelf-query.ts'
 
 type Services = Needs<'database'>
 const komgaEndpoint = komgaEndpointOf<Services>()
@@ -36,7 +37,7 @@ async function idsOfReadList(call: Call, readListId: string): Promise<string[]> 
   const { database } = call.services
   const shelf = await findShelf(database, call.caller, 'read_list', readListId)
   if (!shelf) refuse('not_found', `There is no read list ${readListId}, or you may not see it.`)
-  return (await listMemberIds(database, call.caller, 'read_list', [shelf.id])).get(shelf.id) ?? []
+  return await readingOrderOf(call, shelf)
 }
 
 /** How many of the books, in their order, are read. `continuous`: how many from the first on, without a gap. */

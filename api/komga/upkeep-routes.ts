@@ -4,6 +4,7 @@ import { komgaEndpointOf } from '#api/komga/route.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { requestAnalysis, requestPurge } from '#core/ingest/library-work.ts'
 import { requestAnalysesOfSeries, requestBookAnalysis } from '#core/ingest/request-analysis.ts'
+import { requestThumbnails } from '#core/ingest/request-thumbnails.ts'
 import { removeAllTasks } from '#core/maintenance/administer-tasks.ts'
 
 type Services = Needs<'database' | 'log' | 'scans' | 'tasks'>
@@ -83,6 +84,22 @@ export const komgaUpkeepRoutes = [
       run: (call, { params }) => requestBookAnalysis(call.services, call.caller, { ...params, choice: 'all' }),
     }),
   ]),
+  komgaEndpoint({
+    method: 'PUT',
+    path: '/api/v1/books/thumbnails',
+    summary: 'Generate the thumbnails of all books again',
+    who: 'tasks-write',
+    query: Type.Object({
+      for_bigger_result_only: Type.Optional(Type.Boolean({ description: 'Only the missing ones: all others have their size already.' })),
+    }),
+    status: 202,
+    reply: Started,
+    run: async (call, { query }) => {
+      const force = !query.for_bigger_result_only
+      const { taskId } = await requestThumbnails(call.services, call.caller, { of: 'books', force })
+      return { taskId }
+    },
+  }),
   komgaEndpoint({
     method: 'DELETE',
     path: '/api/v1/tasks',

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { endAppSession } from '#api/http/app-session.ts'
+import { endAppSession, keepSessionAsCookie } from '#api/http/app-session.ts'
 import { APP_SESSION_COOKIES } from '#api/http/authentication.ts'
 import type { Call } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
@@ -69,10 +69,13 @@ export const komgaUserRoutes = [
   komgaEndpoint({
     method: 'GET',
     path: '/api/v1/login/set-cookie',
-    summary: 'Set the session cookie of an app',
+    summary: 'Set the session cookie of an app, also if it sent the session as a header',
     who: 'user',
     status: 204,
-    run: async () => undefined,
+    run: async (call) => {
+      keepSessionAsCookie(call)
+      return undefined
+    },
   }),
   ...['/api/logout', '/api/v1/logout'].map((path) =>
     komgaEndpoint({

@@ -1,12 +1,21 @@
 import type { Call } from '#api/http/endpoint.ts'
 import type { ArchiveReply } from '#api/http/send-archive.ts'
 import type { Needs } from '#api/http/services.ts'
+import type { SeriesDownloads } from '#core/reading/download-series.ts'
 
 type Services = Needs<'seriesDownloads'>
 
 /** The reply with all files of a series. @throws the errors of `SeriesDownloads.open` */
 export async function seriesArchive(call: Call<Services>, seriesId: string): Promise<ArchiveReply> {
-  const { archiveName, files, done } = await call.services.seriesDownloads.open(call.caller, seriesId)
+  return archiveOf(call, await call.services.seriesDownloads.open(call.caller, seriesId))
+}
+
+/** The reply with the files of these books, in their order. @throws the errors of `SeriesDownloads.openBooks` */
+export async function booksArchive(call: Call<Services>, books: { title: string; bookIds: readonly string[] }): Promise<ArchiveReply> {
+  return archiveOf(call, await call.services.seriesDownloads.openBooks(call.caller, books))
+}
+
+function archiveOf(call: Call<Services>, { archiveName, files, done }: Awaited<ReturnType<SeriesDownloads['open']>>): ArchiveReply {
   // Also after it was sent, or if it never began.
   if (call.signal.aborted) done()
   else call.signal.addEventListener('abort', done, { once: true })

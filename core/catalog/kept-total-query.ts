@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { grantedSeries, NO_USER } from '#core/account/visibility.ts'
-import { keptSum } from '#core/catalog/list-state-query.ts'
+import { keptSum, readListState } from '#core/catalog/list-state-query.ts'
 import { numbersOf } from '#core/catalog/series-numbers-query.ts'
 
 /**
@@ -41,6 +41,22 @@ export function keptSeries(database: Knex, caller: Viewer, list: KeptList): Knex
     FROM (SELECT DISTINCT series_id FROM series_numbers_due) AS due JOIN series s ON s.id = due.series_id${where}
       LEFT JOIN series_numbers known ON known.series_id = s.id CROSS JOIN LATERAL ${numbersOf('s.id')} AS n)`
   return database.raw(`(? + ${since})`, [total, ...(list.libraryId === undefined ? [] : [list.libraryId])])
+}
+
+/** One of the totals above by itself, without deleted books. */
+export async function readKeptTotal(
+  database: Knex,
+  caller: Viewer,
+  list: { of: 'books' | 'series'; libraryId?: string | undefined },
+): Promise<number> {
+  const { libraryId } = list
+  const { grants } = await readListState(database, caller)
+  const total =
+    list.of === 'books'
+      ? keptBooks(database, caller, { grants, libraryId, includeDeleted: false })
+      : keptSeries(database, caller, { grants, libraryId })
+  const { rows } = await database.raw('SELECT CAST(? AS float8) AS total', [total])
+  return rows[0].total
 }
 
 /** The sum over all that the caller sees: of the series that are allowed, or of all less those that are denied. */

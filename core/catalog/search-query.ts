@@ -40,3 +40,36 @@ export function rankedOrder(kind: Searched, search: string, terms: readonly Orde
   const rank = `ts_rank('${WEIGHTS}', ${kind}_search.document, carrel_search_query(?)) DESC`
   return (total) => (total > RANKED_MAX ? { terms } : { terms: [rank, ...terms], bindings: [search] })
 }
+
+/** A regular expression for titles, in the syntax that {@link readTitlePattern} accepts. */
+export interface TitlePattern {
+  of: 'title' | 'titleSort'
+  pattern: string
+}
+
+/** Apps send an initial or a range of them. */
+const PATTERN_LENGTH_MAX = 200
+/**
+ * Classes, groups, alternatives, anchors and simple repetitions. The database matches these in time that grows with the title alone; counted repetitions,
+ * references to groups and looking around would cost far more, and their syntax differs between programs.
+ */
+const SAFE_PATTERN = /^(?!\*)(?:\[\^?(?:[^[\]\\]|\\[dsw]|\\[^\p{L}\p{N}])+\]|\\[dswDSW]|\\[^\p{L}\p{N}]|\((?!\?)|[^[\](){}\\]|\))*$/u
+
+/** @throws invalid_request for a pattern that is too long, not valid, or beyond the supported syntax */
+export function readTitlePattern(of: TitlePattern['of'], pattern: string): TitlePattern {
+  const isRead = pattern.length <= PATTERN_LENGTH_MAX && SAFE_PATTERN.test(pattern) && isPattern(pattern)
+  if (!isRead)
+    refuse(
+      'invalid_request',
+      `The regular expression must have at most ${PATTERN_LENGTH_MAX} characters, and only classes, groups, alternatives, anchors and the repetitions * + ?.`,
+    )
+  return { of, pattern }
+}
+
+function isPattern(text: string): boolean {
+  try {
+    return new RegExp(text, 'u') instanceof RegExp
+  } catch {
+    return false
+  }
+}

@@ -40,16 +40,26 @@ export async function listSeriesFiles(
 ): Promise<{ title: string; files: SeriesFile[] } | null> {
   const series = await database('series').where('series.id', seriesId).modify(visibleTo(caller, 'series.id')).first('title')
   if (!series) return null
-  const files = await database('books')
+  const files: FileRow[] = await selectFiles(database).where('books.series_id', seriesId).orderByRaw(READING_ORDER).limit(limit)
+  return { title: series.title, files: files.map(fileOf) }
+}
+
+/** The files of those books that the caller may see and that exist, in the order of the ids. */
+export async function listBookFiles(database: Knex, caller: Caller, bookIds: readonly string[]): Promise<SeriesFile[]> {
+  const rows: FileRow[] = await selectFiles(database)
+    .whereRaw('books.id = ANY(CAST(? AS uuid[]))', [[...bookIds]])
+    .modify(visibleTo(caller, 'books.series_id'))
+  const files = new Map(rows.map((row) => [row.id, fileOf(row)]))
+  return bookIds.flatMap((id) => files.get(id) ?? [])
+}
+
+type FileRow = Omit<SeriesFile, 'bytes'> & { bytes: string | number }
+
+const fileOf = (row: FileRow): SeriesFile => ({ ...row, bytes: Number(row.bytes) })
+
+const selectFiles = (database: Knex): Knex.QueryBuilder =>
+  database('books')
     .join('libraries', 'libraries.id', 'books.library_id')
-    .where('books.series_id', seriesId)
     .whereNull('books.deleted_at')
-    .orderByRaw(READING_ORDER)
-    .limit(limit)
     .select('books.id', 'books.file_name AS fileName', 'books.path', 'libraries.path AS libraryPath', 'books.file_size AS bytes')
     .select(database.raw('books.file_mtime_ns::text AS "mtimeNs"'))
-  return {
-    title: series.title,
-    files: files.map((file) => ({ ...file, bytes: Number(file.bytes) })),
-  }
-}

@@ -6,7 +6,7 @@ import type { CompiledCondition } from '#core/catalog/filter-query.ts'
 import { keptSeries } from '#core/catalog/kept-total-query.ts'
 import { type ListState, orderKey, readListState } from '#core/catalog/list-state-query.ts'
 import { countOf, type ListTotal, totalOf } from '#core/catalog/list-total-query.ts'
-import { found, rankedOrder } from '#core/catalog/search-query.ts'
+import { found, rankedOrder, type TitlePattern } from '#core/catalog/search-query.ts'
 import { type Series, seriesFolder } from '#core/catalog/series.ts'
 import { numbersOf, readingOf } from '#core/catalog/series-numbers-query.ts'
 import { computeSeriesNumbers, computeSoon } from '#core/catalog/series-numbers-store.ts'
@@ -54,6 +54,11 @@ const PRESENT_BOOKS = 'FROM books WHERE books.series_id = series.id AND books.de
 /** A series without existing books would be an empty shelf; lists omit it. */
 export const HAS_BOOKS = `EXISTS (SELECT 1 ${PRESENT_BOOKS})`
 
+const PATTERN_TEXTS = { title: 'series.title', titleSort: 'series.sort_key COLLATE "default"' } as const
+
+/** Clients see whole seconds. */
+const CHANGED = `date_trunc('second', series.updated_at) > date_trunc('second', series.created_at)`
+
 export interface SeriesFilter {
   libraryId?: string | undefined
   /** Only series of which the caller has begun but not finished the existing books. */
@@ -63,6 +68,10 @@ export interface SeriesFilter {
   /** Names of genres and tags; the series must have all of them. */
   genres?: readonly string[] | undefined
   tags?: readonly string[] | undefined
+  /** Only series that have changed since they were added. */
+  changed?: boolean | undefined
+  /** Only series with a title, or a title to sort by, that matches a regular expression of {@link readTitlePattern}. */
+  pattern?: TitlePattern | undefined
   /** Of a list request; compiled. */
   condition?: CompiledCondition | undefined
   /** Words that the series or its people must contain. */
@@ -74,6 +83,8 @@ function matchesSeries(filter: SeriesFilter, caller: Caller): (query: Knex.Query
     if (filter.libraryId !== undefined) query.where('series.library_id', filter.libraryId)
     if (filter.condition) query.whereRaw(filter.condition.sql, filter.condition.bindings as Knex.RawBinding[])
     if (filter.search) query.modify(found('series', filter.search))
+    if (filter.changed) query.whereRaw(CHANGED)
+    if (filter.pattern) query.whereRaw(`${PATTERN_TEXTS[filter.pattern.of]} ~* ?`, [filter.pattern.pattern])
     for (const kind of ['genre', 'tag'] as const) {
       for (const name of filter[`${kind}s`] ?? []) {
         query.whereRaw(

@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { findReadableBook } from '#core/catalog/readable-book-query.ts'
-import { listSeriesFiles, type SeriesFile } from '#core/catalog/series-file-query.ts'
+import { listBookFiles, listSeriesFiles, type SeriesFile } from '#core/catalog/series-file-query.ts'
 import { safeFileName, uniqueFileNames } from '#core/foundation/archive-names.ts'
 import { fileTime } from '#core/foundation/column-number.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -52,6 +52,8 @@ export interface SeriesDownloads {
    *   scan; invalid_value when it is too large; unavailable when too many downloads are running
    */
   open(caller: Caller, seriesId: string): Promise<SeriesDownload>
+  /** The files of any books in this order, such as those of a read list; leaves out hidden ones. @throws as `open` */
+  openBooks(caller: Caller, books: { title: string; bookIds: readonly string[] }): Promise<SeriesDownload>
 }
 
 interface SeriesDownloadsOptions {
@@ -95,11 +97,20 @@ class LimitedSeriesDownloads implements SeriesDownloads {
   }
 
   async open(caller: Caller, seriesId: string): Promise<SeriesDownload> {
+    return await this.#openFound(caller, async () => {
+      const found = await listSeriesFiles(this.#options.database, caller, seriesId, this.#limits.booksMax + 1)
+      return found ?? refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
+    })
+  }
+
+  async openBooks(caller: Caller, { title, bookIds }: { title: string; bookIds: readonly string[] }): Promise<SeriesDownload> {
+    return await this.#openFound(caller, async () => ({ title, files: await listBookFiles(this.#options.database, caller, bookIds) }))
+  }
+
+  async #openFound(caller: Caller, find: () => Promise<{ title: string; files: SeriesFile[] }>): Promise<SeriesDownload> {
     const done = this.#enter(caller.userId)
     try {
-      const found = await listSeriesFiles(this.#options.database, caller, seriesId, this.#limits.booksMax + 1)
-      if (found === null) refuse('not_found', `There is no series ${seriesId}, or you may not see it.`)
-      const { title, files: books } = found
+      const { title, files: books } = await find()
       if (books.length === 0) refuse('not_found', `All files of "${title}" are missing.`)
       if (books.length > this.#limits.booksMax)
         refuse('invalid_value', `"${title}" has more than ${this.#limits.booksMax} books: download them one by one.`)

@@ -101,8 +101,7 @@ const REFUSED: Record<string, number> = {
   // A comic has no files of its own, and is neither an EPUB nor a PDF.
   'GET /api/v1/books/:bookId/resource/:resourcePath*': 422,
   'GET /opds/v2/books/:bookId/resource/:resourcePath*': 422,
-  'GET /:prefix/api/v1/books/:bookId/manifest/epub': 400,
-  'GET /:prefix/api/v1/books/:bookId/manifest/pdf': 400,
+  ...Object.fromEntries(['epub', 'pdf'].map((kind) => [`GET /:prefix/api/v1/books/:bookId/manifest/${kind}`, 400])),
   'GET /:prefix/api/v1/books/:bookId/resource/:resourcePath*': 400,
   // Accounts are not made by e-readers.
   'POST /koreader/users/create': 403,
@@ -111,24 +110,22 @@ const REFUSED: Record<string, number> = {
   'GET /opds': 302,
   // It is the first of its series, and alone on its read list.
   'GET /:prefix/api/v1/books/:bookId/previous': 404,
-  'GET /:prefix/api/v1/readlists/:readListId/books/:bookId/next': 404,
-  'GET /:prefix/api/v1/readlists/:readListId/books/:bookId/previous': 404,
+  ...Object.fromEntries(['next', 'previous'].map((way) => [`GET /:prefix/api/v1/readlists/:readListId/books/:bookId/${way}`, 404])),
+  'GET /:prefix/actuator/metrics/:name': 404,
   'PATCH /:prefix/api/v1/settings': 400,
-  'POST /:prefix/api/v1/collections/:collectionId/thumbnails': 400,
-  'POST /:prefix/api/v1/readlists/:readListId/thumbnails': 400,
+  ...Object.fromEntries(['collections/:collectionId', 'readlists/:readListId'].map((at) => [`POST /:prefix/api/v1/${at}/thumbnails`, 400])),
   'PATCH /:prefix/api/v1/users/me/password': 403,
   'GET /:prefix/api/v1/users/:userId/authentication-activity/latest': 404,
   // Nobody has switched it on.
   'POST /api/v1/auth/register': 403,
   // The right one would end the session that walks.
   'PUT /api/v1/user/password': 401,
-  // Only with legacy names.
   'POST /api/v1/auth/change-password': 404,
   'POST /api/v1/user/plugins/:pluginId/sync': 409,
   'GET /api/v1/user/plugins/:pluginId/sync/status': 404,
   // Of two of the books there are no files; series-download.test.ts looks at one that is whole.
   'GET /api/v1/series/:seriesId/download': 409,
-  'GET /:prefix/api/v1/series/:seriesId/file': 409,
+  'GET /:prefix/api/v1/series/:seriesId/file': 404,
 }
 
 /** What the id in an answer, or of what stands in it, is the id of. */

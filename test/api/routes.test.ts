@@ -57,6 +57,7 @@ t.test('every route but the public ones asks who is there, and for its permissio
     'DELETE /:prefix/api/v1/client-settings/user',
     'DELETE /:prefix/api/v1/syncpoints/me',
     'GET /:prefix/api/v1/client-settings/user/list',
+    'GET /:prefix/api/v1/fonts/families',
     'GET /:prefix/api/v1/login/set-cookie',
     'GET /:prefix/api/v1/users/me',
     'GET /:prefix/api/v1/users/me/authentication-activity',

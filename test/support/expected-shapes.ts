@@ -63,6 +63,7 @@ const OWN: RegExp[] = [
   /\/(libraries\/\{\}\/jobs(\/|$)|library-jobs\/)/,
   /\/admin\/plugins\/\{\}\/(logs|calls)(\/|$)/,
   /\/admin\/plugins\/\{\}\/(consent|versions)$/,
+  / \/api\/v1\/auth\/change-password$/,
   / \/api\/v1\/metrics\/server$/,
   / \/api\/openapi\.json$/,
   / \/api\/docs(\/|$)/,

@@ -1,16 +1,16 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { DEVICE_COOKIE } from '#api/http/authentication.ts'
 import { type Call, endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import { PASSWORD_LENGTH_MAX } from '#core/account/password.ts'
 import { EditedUser, Password, UserEdit } from '#core/account/user.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { Secret } from '#core/foundation/schema.ts'
+import { Noun, Secret } from '#core/foundation/schema.ts'
 
 type Services = Needs<'accounts' | 'settings'>
 const endpoint = endpointOf<Services>()
 
-const body = Type.Object({
+const body = Noun('PasswordChange')({
   currentPassword: Secret({
     minLength: 1,
     maxLength: PASSWORD_LENGTH_MAX,

@@ -5,6 +5,7 @@ import { NAME, VERSION } from '#api/http/version.ts'
 import type { Rules } from '#core/conditions/rules.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { openProposals } from '#core/matching/apply-proposal.ts'
 import { openLibraryJobs } from '#core/matching/library-jobs.ts'
 import { openMatchTasks } from '#core/matching/match-tasks.ts'
@@ -33,6 +34,7 @@ interface PluginDependencies {
   /** Runs untrusted code; the caller closes it. */
   supervisor: Supervisor
   rules: Rules
+  jobs?: RegularJobs
   /** How plugins send requests to the network; tests replace it. */
   egress?: ReturnType<typeof openEgress>
 }
@@ -50,7 +52,7 @@ interface PluginComposition {
 
 /** Opens all components that run plugins. Starts no process until something is called or rendered. */
 export async function openPlugins(dependencies: PluginDependencies): Promise<PluginComposition> {
-  const { settings, log, database, tasks, drawCover, supervisor, rules } = dependencies
+  const { settings, log, database, jobs = new RegularJobs(log), tasks, drawCover, supervisor, rules } = dependencies
   const { egress = openEgress(undefined, new Set(settings.plugins.allowLocal)) } = dependencies
   const { enabled } = settings.plugins
   const templates = openTemplates(supervisor)
@@ -59,11 +61,11 @@ export async function openPlugins(dependencies: PluginDependencies): Promise<Plu
   const proposals = openProposals({ database, providers, downloadCover: openCoverDownload(egress), drawCover, settings, log })
   const matching = openMatching({ database, providers, proposals, rules, settings, render: templates.renderMany })
   const matchTasks = openMatchTasks({ database, tasks, matching })
-  const libraryJobs = openLibraryJobs({ database, tasks, providers, matching, matchTasks, log })
+  const libraryJobs = openLibraryJobs({ database, tasks, providers, matching, matchTasks, log, jobs })
   const userPlugins = openUserPlugins({ database, plugins, egress, tasks })
   const recommendations = openRecommendations({ database, providers, tasks, log })
   const repositories = openRepositories({
-    ...{ database, log, serverVersion: VERSION, install: (bytes, options) => plugins.install(bytes, options), local: egress.local },
+    ...{ database, log, jobs, serverVersion: VERSION, install: (bytes, options) => plugins.install(bytes, options), local: egress.local },
     download: openDownload(egress, { userAgent: `${NAME}/${VERSION}` }),
     onRevoked: () => plugins.applyRevocations(),
   })
@@ -79,7 +81,7 @@ export async function openPlugins(dependencies: PluginDependencies): Promise<Plu
       libraryJobs.start()
     },
     async close() {
-      libraryJobs.close()
+      await libraryJobs.close()
       await renewing
       await repositories.close()
       await recommendations.close()

@@ -6,6 +6,7 @@ import { openPlugins } from '#api/compose-plugins.ts'
 import type { Services } from '#api/http/services.ts'
 import { openAccounts } from '#core/account/accounts.ts'
 import { openEventAudience } from '#core/account/event-audience-query.ts'
+import { reportNarrowedKeys } from '#core/account/narrowed-keys-store.ts'
 import type { PasswordCost } from '#core/account/password.ts'
 import { recordPageProblem } from '#core/catalog/book-error-store.ts'
 import type { Rules } from '#core/conditions/rules.ts'
@@ -18,6 +19,7 @@ import { type Exports, openExports } from '#core/exports/series-exports.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { openLoopWatch } from '#core/foundation/loop-watch.ts'
 import { Precedence } from '#core/foundation/precedence.ts'
+import { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { openBookAnalyses } from '#core/ingest/analyze-book.ts'
 import { openBulkAnalyses } from '#core/ingest/bulk-analyses.ts'
 import { openReprocessing } from '#core/ingest/reprocess-titles.ts'
@@ -53,6 +55,8 @@ interface CompositionDependencies {
   egress?: ReturnType<typeof openEgress>
   /** The problem of the data folder, if it is watched. */
   dataFolderProblem?: () => string | null
+  /** What the server does regularly; commands have none. */
+  jobs?: RegularJobs
 }
 
 /** Scanning and analyzing. Tasks run only after `tasks.start()`. */
@@ -79,15 +83,21 @@ export interface Composition {
 
 /** Opens the components that scan and analyze; commands need no more. */
 export async function openWork(dependencies: CompositionDependencies): Promise<Work> {
-  const { settings, log, database } = dependencies
+  const { settings, log, database, jobs = new RegularJobs(log) } = dependencies
   const pool = openPool({ threads: settings.workers, memoryMbMax: settings.workerMemoryMbMax, deadlineMs: settings.analysisDeadlineMs })
   // Starts no process until something is called.
   const supervisor = openSupervisor({ log, isolation: settings.plugins.isolation, hardened: settings.plugins.hardened })
   const rules = openRules(supervisor)
   const announcer = openAnnouncer({ database, log })
   try {
-    const queue = await openTaskQueue({ database, log, announcer, nodeId: `${os.hostname()}:${process.pid}:${randomUUID().slice(0, 8)}` })
-    const taskMetrics = openTaskMetrics({ database, log })
+    const queue = await openTaskQueue({
+      database,
+      log,
+      announcer,
+      jobs,
+      nodeId: `${os.hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`,
+    })
+    const taskMetrics = openTaskMetrics({ database, log, jobs })
     const tasks = taskMetrics.metered(queue)
     const precedence = new Precedence()
     const scans = await openScans({
@@ -105,7 +115,7 @@ export async function openWork(dependencies: CompositionDependencies): Promise<W
     openBulkAnalyses({ database, tasks })
     openReprocessing({ database, tasks, rules })
     openMaintenance({ database, tasks, drawBookCover: pool.drawBookCover, settings })
-    const exports = await openExports({ database, tasks, log, dataFolder: settings.dataFolder })
+    const exports = await openExports({ database, tasks, log, jobs, dataFolder: settings.dataFolder })
     return {
       pool,
       tasks,
@@ -165,14 +175,14 @@ const openPages = ({ settings, log, database }: CompositionDependencies, pool: P
 
 /** Opens all components of the server except HTTP. */
 export async function openComposition(dependencies: CompositionDependencies): Promise<Composition> {
-  const { settings, log, database } = dependencies
+  const { settings, log, database, jobs = new RegularJobs(log) } = dependencies
   const key = settings.tokenKey ?? (await tokenKey(settings.dataFolder))
-  const { pool, tasks, taskMetrics, scans, exports, supervisor, rules, close: closeWork } = await openWork(dependencies)
+  const { pool, tasks, taskMetrics, scans, exports, supervisor, rules, close: closeWork } = await openWork({ ...dependencies, jobs })
   const reserved = dependencies.reserved ?? database
-  const accounts = openAccounts({ ...dependencies, reserved, tokenKey: Buffer.from(key) })
+  const accounts = openAccounts({ ...dependencies, jobs, reserved, tokenKey: Buffer.from(key) })
   const loopWatch = openLoopWatch({ log })
   const events = openEvents({ database, log, audience: openEventAudience(database), onAccessChange: () => accounts.callers.forget() })
-  const plugins = await openPlugins({ ...dependencies, tasks, supervisor, rules, drawCover: pool.drawCover })
+  const plugins = await openPlugins({ ...dependencies, jobs, tasks, supervisor, rules, drawCover: pool.drawCover })
   try {
     const reading = await openReading(dependencies, pool)
     openPageCacheUpkeep({ tasks, cache: reading.services.pageReader.cache })
@@ -200,6 +210,7 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
         dataFolderProblem: dependencies.dataFolderProblem ?? (() => null),
       },
       async start() {
+        await reportNarrowedKeys(database, log)
         events.start()
         await tasks.start()
         plugins.start()

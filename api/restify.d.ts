@@ -40,6 +40,8 @@ declare module 'restify' {
     log: object
     /** A longer part of a path matches no route; default 100. */
     maxParamLength: number
+    /** A slash at the end of an address changes nothing. */
+    ignoreTrailingSlash: boolean
   }
 
   const restify: { createServer(options: Options): Server }

@@ -13,6 +13,7 @@ import { type Exchange, requestId } from '#api/http/exchange.ts'
 import { answerFailure } from '#api/http/failure.ts'
 import { openHandlers } from '#api/http/handler.ts'
 import { findMount, type Mount, mountsOf } from '#api/http/mount.ts'
+import { watchOpenAnswers } from '#api/http/open-answers.ts'
 import { HOST, originOf } from '#api/http/origin.ts'
 import { openRateLimiter } from '#api/http/rate-limit.ts'
 import { openRequestGuard, type RequestGuard } from '#api/http/request-guard.ts'
@@ -20,11 +21,13 @@ import { SECURITY_HEADERS } from '#api/http/response.ts'
 import { routerPath } from '#api/http/route-path.ts'
 import type { Services } from '#api/http/services.ts'
 import { routes as ownRoutes } from '#api/routes.ts'
+import type { Caller } from '#core/account/caller.ts'
 import { readListState } from '#core/catalog/list-state-query.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { COVER_BYTES_MAX } from '#core/metadata/cover.ts'
+import { readFreshSetting } from '#core/settings/chosen-setting-store.ts'
 
 /** Time for all headers of a request to arrive: they fit into one packet. Node checks it every 30 s. */
 const HEADERS_TIMEOUT_MS = 15_000
@@ -74,6 +77,7 @@ export function openServer(services: Services, options: ServerOptions = {}): Ser
 
 class RestifyServer implements Server {
   readonly #services: Services
+  readonly #failing: Parameters<typeof answerFailure>[2]
   readonly #mounts: Mount<Services>[]
   readonly #addresses: ClientAddress
   readonly #cors: Cors
@@ -89,6 +93,7 @@ class RestifyServer implements Server {
 
   constructor(services: Services, options: ServerOptions) {
     this.#services = services
+    this.#failing = { log: services.log, readName: () => readFreshSetting(services.database, 'application.name') }
     const { settings, log, accounts } = services
     const routes = options.routes ?? ownRoutes
     this.#mounts = mountsOf(routes)
@@ -99,10 +104,12 @@ class RestifyServer implements Server {
       authentication: openAuthentication(accounts.callers),
       callers: accounts.callers,
     })
-    this.#app = restify.createServer({ name: '', log: restifyLog(log), maxParamLength: PARAMETER_LENGTH_MAX })
+    this.#app = restify.createServer({ name: '', log: restifyLog(log), maxParamLength: PARAMETER_LENGTH_MAX, ignoreTrailingSlash: true })
     this.#http = this.#app.server
     const { isProxy } = this.#addresses
     this.#connections = watchConnections(this.#http, { perAddress: settings.connectionsPerAddress, isProxy, log, ...options.connections })
+    const isAsBefore = (caller: Caller) => accounts.callers.isAsBefore(caller)
+    this.#http.once('close', watchOpenAnswers({ list: () => this.#listOpen(), isAsBefore, log }))
     // Sees every request before restify handles it. A hostile Host header is refused here, because it would throw outside of any handler
     // when the router parses it.
     this.#app.first((request, response) => this.#begin(request, response))
@@ -161,7 +168,13 @@ class RestifyServer implements Server {
       route: null,
       caller: null,
       badCredential: false,
+      follows: false,
+      isAllowed: null,
     }
+  }
+
+  *#listOpen(): Iterable<Exchange<never>> {
+    for (const { req } of this.#connections.answers()) yield this.#get(req as Request) as Exchange<never>
   }
 
   /** Finds the route and authenticates the caller. */
@@ -182,7 +195,7 @@ class RestifyServer implements Server {
   }
 
   #addRoutes(routes: readonly Route<Services>[], bodyDeadlineMs: number): void {
-    const { log, settings } = this.#services
+    const { accounts, log, settings } = this.#services
     const { legacyNames } = settings.compatibility
     const readers = new Map(
       routes.flatMap((route) =>
@@ -196,6 +209,7 @@ class RestifyServer implements Server {
         ? (names) => log.debug({ names: names.slice(0, UNKNOWN_NAMES_MAX) }, 'Ignored unknown query parameters')
         : null,
       takesPageZero: legacyNames,
+      again: (caller) => accounts.callers.again(caller),
       readState: (caller) => readListState(this.#services.database, caller),
       // Of a member of a list, such as one genre of a series, the route that returns the list.
       findReader: ({ path }) => readers.get(path) ?? readers.get(path.replace(/\/:\w+$/, '')) ?? null,
@@ -242,7 +256,7 @@ class RestifyServer implements Server {
       const exchange = this.#get(request)
       work(exchange).then(
         () => next(),
-        (error: unknown) => answerFailure(exchange, error, this.#services.log).then(() => next(false)),
+        (error: unknown) => answerFailure(exchange, error, this.#failing).then(() => next(false)),
       )
     }
   }
@@ -254,7 +268,7 @@ class RestifyServer implements Server {
   }
 
   #fail(exchange: Exchange<Services>, error: unknown): void {
-    void answerFailure(exchange, error, this.#services.log)
+    void answerFailure(exchange, error, this.#failing)
   }
 
   #refuseSocket(error: Error & { code?: string }, socket: Socket): void {
@@ -353,7 +367,8 @@ function readAddress(exchange: Exchange<Services>): boolean {
   if (host === undefined ? request.httpVersion !== '1.0' : !HOST.test(host)) return false
   try {
     const url = request.getUrl()
-    exchange.path = url.pathname
+    // A slash at the end changes nothing, as in the router; clients append it to addresses that users type in.
+    exchange.path = url.pathname.replace(/(?<=.)\/$/, '')
     exchange.rawQuery = url.search.slice(1)
     return true
   } catch {
@@ -361,12 +376,8 @@ function readAddress(exchange: Exchange<Services>): boolean {
   }
 }
 
-/** The router paths of a route. A path that matches the rest also matches a final slash. */
-function pathsOf(route: Route<Services>): string[] {
-  const paths = [route.path, ...(route.alsoAt ?? [])].map(routerPath)
-  const slashed = route.mount?.slashAtEnd ? paths.filter((path) => !path.endsWith('*')).map((path) => `${path}/`) : []
-  return [...paths, ...slashed]
-}
+/** The router paths of a route. */
+const pathsOf = (route: Route<Services>): string[] => [route.path, ...(route.alsoAt ?? [])].map(routerPath)
 
 /** A log for restify. Restify logs only what cannot happen here, but it would be worth a line. */
 function restifyLog(log: Log) {

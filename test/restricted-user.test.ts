@@ -9,6 +9,7 @@ import { routes } from '#api/routes.ts'
 import { ROLES } from '#core/account/permission.ts'
 import { chosenCoverPath, coverPath } from '#core/metadata/cover.ts'
 import { complaintsOf } from '#test/support/answer-check.ts'
+import { withoutMoment } from '#test/support/answer-text.ts'
 import { addWalker, openComposedServer, type Walker } from '#test/support/composed-server.ts'
 import { textOf } from '#test/support/event-reading.ts'
 import { enableKomga, KOMGA_NAMES } from '#test/support/komga-switch.ts'
@@ -284,10 +285,7 @@ async function stateOf(database: Knex, seriesId: string): Promise<unknown[]> {
 }
 
 /** An answer without what differs between any two requests. */
-const normal = (status: number, text: string) => [
-  status,
-  text.replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/gi, '<id>').replace(/"timestamp":"[^"]*"/, ''),
-]
+const normal = (status: number, text: string) => [status, withoutMoment(text).replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/gi, '<id>')]
 
 /** Filters that match nothing but what is hidden. */
 const CONDITIONS = (ids: { seriesId: string; collectionId: string; readListId: string }) => ({

@@ -1,7 +1,9 @@
 // Every file of a run as one test of tap, each in a plain process. test/run.ts has tap's own runner start this file alone: the hooks that it loads into
 // what it starts (source maps, coverage, mocks) are of no use to code that runs as it stands, and cost each process, and each that it starts, a second.
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Spawn } from 'tap'
+import { FileResults } from './support/file-results.ts'
 
 /** Two cores; some tests wait. */
 const JOBS = 3
@@ -10,11 +12,22 @@ const PROCESS_MS_MAX = 600_000
 
 const root = path.resolve(import.meta.dirname, '..')
 const entries: string[][] = JSON.parse(process.env['TEST_ENTRIES'] as string)
-const HOOKS = /^(NODE_OPTIONS$|_TAPJS_|TEST_ENTRIES$)/
+const HOOKS = /^(NODE_OPTIONS$|_TAPJS_|TEST_ENTRIES$|TEST_FAILED$)/
 const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !HOOKS.test(name)))
 // Which tests of a file run is for the file to choose.
 for (const name of ['TAP_GREP', 'TAP_INVERT', 'TAP_ONLY']) delete process.env[name]
 const { default: t } = await import('tap')
+
+/** Files that failed, by the process that they shared. */
+const failed: string[][] = []
+function noteFailed(subtest: Spawn, files: readonly string[]): void {
+  const results = new FileResults(files)
+  subtest.parser.on('assert', ({ name, ok, skip, todo }) => results.note(name, ok || Boolean(skip || todo)))
+  const watch = (proc: Spawn['proc']) => proc?.on('close', (code) => void failed.push(results.listFailed(code !== 0)))
+  // The first ones have started already.
+  if (subtest.proc) watch(subtest.proc)
+  else subtest.on('process', watch)
+}
 
 const started: Spawn[] = []
 let ending: NodeJS.Signals | null = null
@@ -24,6 +37,12 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
     ending = signal
     for (const { proc } of started) proc?.kill(signal)
   })
+
+// For .ci/run, which repeats them: a line for each process. Not of a run that was ended, where some never ran.
+process.once('exit', () => {
+  const lines = failed.filter((files) => files.length > 0).map((files) => `${files.join(' ')}\n`)
+  if (process.env['TEST_FAILED'] && ending === null) writeFileSync(process.env['TEST_FAILED'], lines.join(''))
+})
 
 t.setTimeout(0)
 t.jobs = Math.min(JOBS, entries.length)
@@ -40,6 +59,7 @@ for (const [number, files] of entries.entries()) {
   })
   if (subtest === null) continue
   started.push(subtest)
+  noteFailed(subtest, files)
   subtest.on('process', () => {
     if (ending) subtest.proc?.kill(ending)
   })

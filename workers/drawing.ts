@@ -33,6 +33,8 @@ export interface DrawnPage extends Cover {
 export type DrawingOutcome = (DrawnPage | { problem: Problem }) & {
   /** See workers/formats/pdf/pdf-description.ts. Absent if it was not requested, or if its process ended before. */
   description?: Uint8Array<ArrayBuffer>
+  /** The time that a process needed, without waiting for one. Absent if none was used, as for a page that is refused at once. */
+  drawnMs?: number
 }
 
 /** More than a description of a PDF takes: 5,000 sizes of pages and half a million characters, each up to six bytes in JSON. */

@@ -84,7 +84,9 @@ export const CONTENTS_DEPTH_MAX = 20
 export const CONTENTS_TITLE_LENGTH_MAX = 1_000
 
 /**
- * Total characters of the hrefs in a package, counted at every occurrence: the longest real ones have some 200,000. Without a limit a package
- * of a few megabytes that repeats one long href takes gigabytes.
+ * Characters of all names, paths, links and titles of an EPUB together, each as often as it occurs and as it is written in an address. The longest real
+ * books have some 200,000. Without a limit a file of a few megabytes takes gigabytes, and each of its requests takes seconds.
  */
-export const PACKAGE_PATHS_LENGTH_MAX = 4_000_000
+export const EPUB_TEXTS_LENGTH_MAX = 6_000_000
+/** What each of them counts besides its characters, for the record that it is a part of. */
+export const EPUB_TEXT_COST = 20

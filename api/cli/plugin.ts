@@ -9,7 +9,7 @@ import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
-import type { Permissions } from '#plugins/packages/permissions.ts'
+import { describeConfiguredHost, type Permissions } from '#plugins/packages/permissions.ts'
 
 /** Opens what the commands need; a running server applies every change at the next call of the plugin. */
 export async function withPlugins(input: CommandInput, use: DatabaseUse, work: (host: PluginHost) => Promise<number>): Promise<number> {
@@ -60,19 +60,19 @@ export async function choosePlugin(host: PluginHost, word: string): Promise<Inst
   throw new CommandProblem(`There is no plugin "${printable(word)}".${near} List all: ${typed('plugin list')}`)
 }
 
-function describeDestination({ host, hostFromConfig, into }: NonNullable<Permissions['auth']>): string {
+function describeDestination({ host, hostFromConfig, into }: NonNullable<Permissions['auth']>, asked: Permissions): string {
   const place = into === undefined ? '' : `, in its requests as ${into}`
   if (host !== null) return `, only for ${host}${place}`
-  return hostFromConfig === undefined ? '' : `, only for the host that an administrator enters as ${hostFromConfig}${place}`
+  return hostFromConfig === undefined ? '' : `, only for ${describeConfiguredHost(hostFromConfig, asked)}${place}`
 }
 
 /** The permissions of a plugin, one line each, for the person who consents. */
 export function describePermissions(permissions: Permissions): string[] {
   return [
     ...permissions.network.map(({ host, methods, reason }) => `connects to ${host} (${methods.join(', ')}): ${reason}`),
-    ...permissions.networkFromConfig.map((key) => `connects to the host that an administrator enters as ${key}`),
+    ...permissions.networkFromConfig.map((key) => `connects to ${describeConfiguredHost(key, permissions)}`),
     ...(permissions.library.length > 0 ? [`reads each user's library: ${permissions.library.join(', ')}`] : []),
-    ...(permissions.auth ? [`uses credentials of the ${permissions.auth.scope}${describeDestination(permissions.auth)}`] : []),
+    ...(permissions.auth ? [`uses credentials of the ${permissions.auth.scope}${describeDestination(permissions.auth, permissions)}`] : []),
     ...(permissions.auth?.loginHost
       ? [`lets users sign in at ${permissions.auth.loginHost}, and gets tokens from ${permissions.auth.tokenHost}`]
       : []),

@@ -8,6 +8,7 @@ import { describeResponses } from '#api/docs/openapi-responses.ts'
 import { shareComponents } from '#api/docs/openapi-shared.ts'
 import { TAGS } from '#api/docs/openapi-tags.ts'
 import { AUTH_COOKIE } from '#api/http/authentication.ts'
+import { changesOf } from '#api/http/changes.ts'
 import type { Route } from '#api/http/endpoint.ts'
 import { describedPath } from '#api/http/route-path.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
@@ -52,7 +53,7 @@ function documentOf({ components, paths }: Draft, routes: readonly Route<never>[
       version: VERSION,
       license: { name: 'MIT', identifier: 'MIT' },
       description:
-        'Digital library server for comics, manga and ebooks. The server trims white space from both ends of texts in request bodies, unless their schema has `x-untrimmed` or `x-exact`. It refuses unknown members, unless the schema has `additionalProperties`. Operations list the permissions that they require. Every response has the headers that are listed for errors, except Retry-After.',
+        'Digital library server for comics, manga and ebooks. The server trims white space from both ends of texts in request bodies, unless their schema has `x-untrimmed` or `x-exact`. It refuses unknown members, unless the schema has `additionalProperties`. Operations list the permissions that they require, and in `x-changes` what they change; those without it only read. Every response has the headers that are listed for errors, except Retry-After.',
     },
     servers: [{ url: '/', description: 'The server that sent this document.' }],
     tags: [...new Set(routes.map(({ tag }) => tag))].sort().map((name) => ({ name, ...(TAGS[name] && { description: TAGS[name] }) })),
@@ -76,6 +77,7 @@ function describeRoute(route: Route<never>, components: Components): Json {
   const { who, also = [] } = route.allow
   const needed = who === 'public' || who === 'user' ? [] : [who, ...also]
   const operationId = operationName(route)
+  const changes = changesOf(route)
   const example = EXAMPLES[operationId]
   return {
     operationId,
@@ -85,6 +87,7 @@ function describeRoute(route: Route<never>, components: Components): Json {
       description: `Needs ${needed.map((name) => `\`${name}\``).join(' and ')}`,
     }),
     ...describeSecurity(route),
+    ...(changes !== null && { 'x-changes': changes }),
     ...describeParameters(route, components, example),
     ...describeBody(route, components, example),
     responses: describeResponses(route, components, example),

@@ -1,5 +1,6 @@
 import { APP_SESSION_COOKIES } from '#api/http/authentication.ts'
 import type { Call } from '#api/http/endpoint.ts'
+import { readFlag } from '#api/http/query.ts'
 import type { Accounts } from '#core/account/accounts.ts'
 import type { AppSession } from '#core/account/app-sessions.ts'
 import type { Caller } from '#core/account/caller.ts'
@@ -26,7 +27,7 @@ export async function startAppSession(call: Call<Services, Caller | null>): Prom
   const isNew = call.cookie(APP_SESSION_COOKIES.running) !== session.token
   if (isNew) call.setHeader('Set-Cookie', cookieOf(call, session))
   if (isNew || sentToken !== null) call.setHeader('X-Auth-Token', session.token)
-  if (new URLSearchParams(call.rawQuery).get('remember-me') !== 'true') return
+  if (readFlag(new URLSearchParams(call.rawQuery).get('remember-me') ?? '') !== true) return
   const remembered = await begin(true)
   if (remembered !== null) call.setHeader('Set-Cookie', cookieOf(call, remembered))
 }

@@ -24,6 +24,8 @@ export interface Connections {
   note(socket: Socket, answer: ServerResponse): void
   /** The responses of this connection that are in progress; pipelining allows several. */
   answersOf(socket: Socket): ReadonlySet<ServerResponse>
+  /** The responses of all connections that are in progress. */
+  answers(): Iterable<ServerResponse>
   /** Closes connections that have never sent a request. */
   endSilent(): void
 }
@@ -181,6 +183,10 @@ class WatchedConnections implements Connections {
 
   answersOf(socket: Socket): ReadonlySet<ServerResponse> {
     return this.#all.get(socket)?.answers ?? new Set()
+  }
+
+  *answers(): Iterable<ServerResponse> {
+    for (const { answers } of this.#all.values()) yield* answers
   }
 
   endSilent(): void {

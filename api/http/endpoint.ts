@@ -82,6 +82,8 @@ export interface Endpoint<
   summary: string
   tag: string
   allow: Allow
+  /** What it changes, if its permissions do not tell (api/http/changes.ts); null for a request that only reads, though it is no GET. */
+  changes?: string | null
   /** The foreign protocol of the route; while that is closed, the route does not exist. */
   mount?: Mount<Services>
   /** Success status; default 200. 204 sends no body. */
@@ -154,6 +156,7 @@ export type StreamReply =
       }>
       /** Strong ETag without quotes. */
       etag: string
+      lastModified?: Date
       cacheControl: string
       headers?: Record<string, string>
     }
@@ -182,6 +185,8 @@ export type StreamReply =
       mediaType: string
       etag: string
       cacheControl: string
+      /** Whether the caller may still receive it, checked again and again while it is sent. */
+      isAllowed?: () => Promise<boolean>
       /** If given: `Content-Disposition: attachment` with this name (RFC 6266). */
       attachmentName?: string
     }
@@ -201,6 +206,8 @@ export interface Stream<
   summary: string
   tag: string
   allow: Allow
+  /** As in Endpoint. */
+  changes?: string | null
   /** As in Endpoint. */
   mount?: Mount<Services>
   params?: P

@@ -56,7 +56,7 @@ export function blocksOf(text: string): Blocks {
 
 /** Proxies close connections that are silent for a minute; the server does so after two. */
 export const BEAT_MS = 15_000
-/** Tokens expire and roles change, so no stream lasts longer. The client reconnects by itself and misses nothing. */
+/** No stream lasts longer, nor longer than its credential. The client reconnects by itself and misses nothing. */
 const LIFE_MS_MAX = 15 * 60_000
 /** How long a client waits before it reconnects. */
 const RETRY_MS = 3_000
@@ -69,6 +69,8 @@ const BEGINNING = `retry: ${RETRY_MS}\n\n`
 const BEAT = blocksOf(':\n\n')
 
 interface Times {
+  /** How long the credential lasts. */
+  lifeMs?: number
   beatMs?: number
   lifeMsMax?: number
   stalledMs?: number
@@ -140,12 +142,12 @@ class Client implements EventClient {
     source: EventSource,
     { resolve, reject, times }: { resolve: () => void; reject: (error: unknown) => void; times: Times },
   ) {
-    const { beatMs = BEAT_MS, lifeMsMax = LIFE_MS_MAX, stalledMs = STALLED_MS } = times
+    const { beatMs = BEAT_MS, lifeMsMax = LIFE_MS_MAX, lifeMs = lifeMsMax, stalledMs = STALLED_MS } = times
     this.#response = response
     this.#source = source
     this.#resolve = resolve
     this.#reject = reject
-    this.#endsAt = performance.now() + lifeMsMax
+    this.#endsAt = performance.now() + Math.min(lifeMs, lifeMsMax)
     this.#stalledMs = stalledMs
     this.#beat = setInterval(beat, beatMs, this)
   }

@@ -23,6 +23,10 @@ export interface Exchange<Services> {
   caller: Caller | null
   /** The request has a credential that is invalid. */
   badCredential: boolean
+  /** The answer is an event stream. */
+  follows: boolean
+  /** Whether the caller may still receive what is being sent, beyond having the same rights; checked now and then. */
+  isAllowed: (() => Promise<boolean>) | null
 }
 
 /** A request id as tracing proxies send it, without characters that could break a log line. */

@@ -3,6 +3,7 @@ import { discardBody } from '#api/http/body.ts'
 import { BrokenTransfer } from '#api/http/broken-transfer.ts'
 import { answerOf, type ErrorAnswer, internalAnswer } from '#api/http/errors.ts'
 import type { Exchange } from '#api/http/exchange.ts'
+import { NAME } from '#api/http/version.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 
@@ -13,8 +14,13 @@ const BEARER = 'Bearer realm="Carrel"'
 /**
  * Ends a failed exchange: with an error response or, if the response has begun, by closing the connection, the only way left to say
  * "incomplete". Logs unexpected errors. Never throws, although anything may have been thrown, including values that throw when read.
+ * @param readName reads the name of the library
  */
-export async function answerFailure(exchange: Exchange<never>, error: unknown, log: Log): Promise<void> {
+export async function answerFailure(
+  exchange: Exchange<never>,
+  error: unknown,
+  { log, readName }: { log: Log; readName: () => Promise<string> },
+): Promise<void> {
   const { request, response, id, route, mount } = exchange
   const answer = answerOf(error, id)
   writeLine(exchange, error, answer, log)
@@ -27,8 +33,9 @@ export async function answerFailure(exchange: Exchange<never>, error: unknown, l
     if (answer.status === 401) response.setHeader('WWW-Authenticate', dialect?.challenge ?? (route?.allow.basic ? BASIC : BEARER))
     discardBody(request)
     // Details that cannot be written as JSON must not prevent the response.
-    const send = (sent: ErrorAnswer) =>
-      sendError(response, sent, dialect && sent.status !== 429 ? dialect.refusalOf(sent, exchange) : undefined)
+    const refused = { request, path: exchange.path, origin: exchange.origin, readName: () => readName().catch(() => NAME) }
+    const send = async (sent: ErrorAnswer) =>
+      sendError(response, sent, dialect && sent.status !== 429 ? await dialect.refusalOf(sent, refused) : undefined)
     await send(answer).catch(() => send(internalAnswer(id)))
   } catch (failure) {
     response.destroy()

@@ -3,6 +3,7 @@ import { encodeJson, JSON_TYPE, sendEncoded, sendJson, sendKnown } from '#api/ht
 import { AnswerMemory, etagOfAnswer, type KnownAnswer, requestKey } from '#api/http/answer-memory.ts'
 import { readCookie } from '#api/http/authentication.ts'
 import { discardBody } from '#api/http/body.ts'
+import { changesOf } from '#api/http/changes.ts'
 import { expectsTag, isAnyTag } from '#api/http/conditional.ts'
 import type { Allow, AnyEndpoint, AnyStream, Call, Route } from '#api/http/endpoint.ts'
 import { type EventsReply, sendEvents } from '#api/http/event-stream.ts'
@@ -39,6 +40,8 @@ interface Ends {
 }
 
 interface HandlerOptions<Services> extends InputOptions {
+  /** The caller of the same credential now; null if it is not valid any more. */
+  again: (caller: Caller) => Promise<Caller | null>
   /** The state of the catalog, for routes that depend on it. */
   readState: (caller: Caller) => Promise<ListState>
   /** The route that returns what this one edits, or of which it edits a part; null if there is none. */
@@ -51,6 +54,7 @@ export function openHandlers<Services>(services: Services, options: HandlerOptio
     compile(route, ends) {
       // Other sites can make a browser send the cookie, so it is accepted only for reading.
       if (route.allow.cookie && route.method !== 'GET') throw new Error(`${route.method} ${route.path}: the cookie is only for GET`)
+      changesOf(route)
       const handler = new RouteHandler(route, ends, shared)
       return (exchange) => handler.handle(exchange)
     },
@@ -92,7 +96,10 @@ class RouteHandler<Services> {
     const name = `${this.#route.method} ${this.#route.path} ${exchange.id}`
     // Returns an endless stream to its sender: it counts neither as work in progress nor as the scope of statements.
     const events = await duringWork('request', name, () => runInScope(scope, () => this.#answer(exchange, call)))
-    if (events) await sendEvents(exchange.response, events, this.#ends.draining)
+    if (events === null) return
+    exchange.follows = true
+    const lifeMs = (exchange.caller?.endsAt ?? Number.POSITIVE_INFINITY) - Date.now()
+    await sendEvents(exchange.response, events, this.#ends.draining, { lifeMs })
   }
 
   async #answer(exchange: Exchange<Services>, opened: OpenCall<Services>): Promise<EventsReply | null> {
@@ -102,7 +109,7 @@ class RouteHandler<Services> {
     const call = opened as SignedInCall<Services>
     const { request } = exchange
     this.#readInput ??= compileInput(route, this.#shared.options)
-    const input = await this.#readInput(request, this.#readPath(request.params), exchange.rawQuery)
+    const input = await this.#readLate(this.#readInput, exchange, call)
     discardBody(request)
     noteWork()
     if (route.before) {
@@ -118,13 +125,38 @@ class RouteHandler<Services> {
     return null
   }
 
-  async #answerStream(route: AnyStream<Services>, { exchange: { response }, call, input }: Asked<Services>): Promise<EventsReply | null> {
+  /** Reads the input. If its body came later than the headers, the caller may not be the one any more who sent those: this is refused before a wrong body. */
+  async #readLate(readInput: ReadInput, exchange: Exchange<Services>, call: OpenCall<Services>): Promise<Input> {
+    const { request } = exchange
+    const isLate = !request.complete
+    try {
+      return await readInput(request, this.#readPath(request.params), exchange.rawQuery)
+    } finally {
+      if (isLate) await this.#authorizeAgain(exchange, call)
+    }
+  }
+
+  /**
+   * After a wait, such as for a body that came later than the headers: the credential may have ended, and the user may have fewer permissions.
+   * @throws unauthorized, forbidden
+   */
+  async #authorizeAgain(exchange: Exchange<Services>, call: OpenCall<Services>): Promise<void> {
+    if (exchange.caller === null) return
+    exchange.caller = await this.#shared.options.again(exchange.caller)
+    exchange.badCredential = exchange.caller === null
+    call.caller = exchange.caller
+    checkAllowed(this.#route.allow, exchange)
+  }
+
+  async #answerStream(route: AnyStream<Services>, { exchange, call, input }: Asked<Services>): Promise<EventsReply | null> {
+    const { response } = exchange
     const reply = await route.run(call, input)
     if (response.destroyed) return null
     // A browser may cache it: the next user of that browser may see less.
     if (route.allow.who !== 'public') appendVary(response, ...CREDENTIAL_HEADERS)
     if (route.allow.session) appendVary(response, SESSION_HEADER)
     if (reply.kind === 'events') return reply
+    if ('isAllowed' in reply) exchange.isAllowed = reply.isAllowed ?? null
     await sendStream(response, reply)
     return null
   }
@@ -200,6 +232,7 @@ class RouteHandler<Services> {
     // A record without a version is compared with its content, so that nothing else may change it in between.
     const leave = await this.#shared.edits.enter(recordKey(reader.path, input.params), call.signal)
     try {
+      await this.#authorizeAgain(asked.exchange, call)
       if (isCompared) await this.#compareContent(reader, asked, expected)
       return await route.run(call, input)
     } finally {
@@ -258,7 +291,7 @@ function checkAllowed(allow: Allow, { caller, badCredential, request }: Exchange
  * is as old as the first request, would keep the request in memory until a full collection.
  */
 class OpenCall<Services> implements Call<Services, Caller | null> {
-  readonly caller: Caller | null
+  caller: Caller | null
   readonly services: Services
   readonly requestId: string
   readonly address: string

@@ -73,9 +73,11 @@ export interface InputOptions {
 
 /** Compiles the schemas of a route once. */
 export function compileInput(route: Route<never>, options: InputOptions): ReadInput {
-  const params = route.params ? compileParameters(route.params, 'path') : null
+  const dialect = route.mount?.dialect
+  const params = route.params ? compileParameters(route.params, 'path', dialect?.takesAnyId) : null
   const query = compileQuery(route, options)
-  const spelled = route.mount?.dialect.readQuery ?? ((given: URLSearchParams) => given)
+  const flags = flagsOf(route.query ?? {})
+  const spelled = (given: URLSearchParams) => dialect?.readQuery?.(given, flags) ?? given
   const bodySchema: TSchema | undefined = route.kind === 'endpoint' ? route.body : undefined
   const endpoint = route.kind === 'endpoint' ? route : null
   const body = bodySchema ? compileBody(bodySchema, endpoint?.bodyOptional === true, endpoint?.bodyAliases) : null
@@ -94,6 +96,11 @@ export function compileInput(route: Route<never>, options: InputOptions): ReadIn
       ? await readUpload(request.headers['content-type'], await readBytesBody(request, { bytesMax, deadlineMs }), file.otherwise)
       : NO_UPLOAD,
   })
+}
+
+/** The names of the parameters that are true or false. */
+function flagsOf({ properties = {} }: { properties?: Record<string, { type?: string }> }): ReadonlySet<string> {
+  return new Set(Object.keys(properties).filter((name) => properties[name]?.type === 'boolean'))
 }
 
 /** Ignoring a misspelled parameter would return the wrong result. */
@@ -134,7 +141,8 @@ function unknownParameter(name: string, known: readonly string[]): string {
   return `The query parameter ${shortened(name)} is unknown.${didYouMean(name, known)} ${all}`
 }
 
-function compileParameters(schema: TSchema, place: 'path' | 'query'): (given: URLSearchParams) => unknown {
+/** @param takesAnyId whether a text that is no id of this server is only unknown */
+function compileParameters(schema: TSchema, place: 'path' | 'query', takesAnyId = false): (given: URLSearchParams) => unknown {
   const validator = Compile(schema)
   return (given) => {
     for (const [name, value] of given) {
@@ -143,7 +151,9 @@ function compileParameters(schema: TSchema, place: 'path' | 'query'): (given: UR
     }
     const value = readParameters(schema, given, place)
     if (validator.Check(value)) return value
-    const problems = findProblems(validator.Errors(value))
+    const errors = validator.Errors(value)
+    if (takesAnyId && errors.some((error) => error.keyword === 'format' && error.params.format === 'uuid')) refuse('not_found')
+    const problems = findProblems(errors)
     const [first] = problems
     refuse('invalid_request', `The ${place} parameter ${first?.path.slice(1)} ${first?.message}.`, { details: problems })
   }

@@ -16,6 +16,9 @@ interface Refused {
   path: string
   /** The origin of this server as the client sees it; null if unknown. */
   origin: string | null
+  request: { method?: string | undefined }
+  /** The name of the library. Never rejects. */
+  readName(): Promise<string>
 }
 
 /** How a foreign protocol reports errors and spells queries. */
@@ -23,11 +26,13 @@ export interface Dialect {
   /** `WWW-Authenticate` of a 401. */
   challenge: string
   /** Writes an error. Not called for 429, which is the same everywhere. */
-  refusalOf(answer: ErrorAnswer, refused: Refused): Refusal
+  refusalOf(answer: ErrorAnswer, refused: Refused): Refusal | Promise<Refusal>
   /** Schema of the error body, and its media type if that is not `application/json`; for OpenAPI. */
   shapeOf(status: number): { schema: TSchema; mediaType?: string }
-  /** Translates the query to the form that routes read. */
-  readQuery?(given: URLSearchParams): URLSearchParams
+  /** Translates the query to the form that routes read. @param flags names of the parameters of the route that are true or false */
+  readQuery?(given: URLSearchParams, flags: ReadonlySet<string>): URLSearchParams
+  /** An id in a path that this server could not have given is unknown (404), not malformed. */
+  takesAnyId?: true
 }
 
 /** A part of the address space with a dialect, including unknown addresses and methods. */
@@ -37,8 +42,6 @@ export interface Mount<Services> {
   covers(path: string): boolean
   /** Whether it is enabled now; while it is not, its addresses do not exist. Default: always open. */
   isOpen?(path: string, services: Services): boolean | Promise<boolean>
-  /** Its addresses may end with a slash, which clients append to the address that a user types in. */
-  slashAtEnd?: true
 }
 
 /** The open mount of an address; null for our own API. */

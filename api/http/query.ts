@@ -36,6 +36,13 @@ function readText(text: string, schema: Json): unknown {
   return readId(schema, boundMarks(text))
 }
 
+/** A flag as Java servers read it, in any case: Python writes `True`. Null for any other text. */
+export function readFlag(text: string): boolean | null {
+  const word = text.trim().toLowerCase()
+  if (['true', 'on', 'yes', '1'].includes(word)) return true
+  return ['false', 'off', 'no', '0'].includes(word) ? false : null
+}
+
 /** Plain decimal notation only: not `1e3`, `0x10`, ` 1` or `Infinity`. */
 function isNumber(text: string, type: 'integer' | 'number'): boolean {
   return (type === 'integer' ? /^-?\d{1,16}$/ : /^-?\d{1,16}(\.\d{1,16})?$/).test(text) && Number.isFinite(Number(text))

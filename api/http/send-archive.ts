@@ -20,6 +20,8 @@ export interface ArchiveReply {
   attachmentName: string
   cacheControl: string
   files: readonly ArchivedFile[]
+  /** Whether the caller may still receive it, checked again and again while a long file is sent. */
+  isAllowed: () => Promise<boolean>
 }
 
 /** Larger chunks gain little more, and every slow client holds one in memory. */

@@ -131,6 +131,7 @@ export const komgaAdminUserRoutes = [
   komgaEndpoint({
     method: 'PATCH',
     path: '/api/v1/users/me/password',
+    changes: 'the password, which the request must contain',
     summary: 'Change my password; the request must carry the current one by HTTP Basic',
     who: 'user',
     status: 204,

@@ -39,6 +39,7 @@ export const komgaBookRoutes = [
   komgaEndpoint({
     method: 'POST',
     path: '/api/v1/books/list',
+    changes: null,
     dependsOn: 'catalog',
     summary: 'List books by a condition',
     who: 'books-read',

@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import Type from 'typebox'
 import { BASIC } from '#api/http/failure.ts'
 import type { Dialect } from '#api/http/mount.ts'
+import { readFlag } from '#api/http/query.ts'
 import { secondsOf } from '#api/komga/values.ts'
 
 /** A value that the schema refuses, with the path of its member. */
@@ -34,12 +35,22 @@ const isDetails = (details: unknown): details is Detail[] =>
 /** `/locator/locations/position` is `locator.locations.position`. */
 const fieldOf = (pointer: string): string | null => pointer.slice(1).replaceAll('/', '.') || null
 
+/**
+ * The status that Komga has for an error. It has no 422, and 409 only for a progression that is too late: a name that is taken is a bad request, and
+ * a book that is not ready has no pages yet.
+ */
+function statusOf(ours: number, of: { code: string; path: string; method: string | undefined }): number {
+  if (ours === 422) return 400
+  if (of.code === 'not_analyzed') return 404
+  if (of.code !== 'conflict' || of.path.endsWith('/progression')) return ours
+  return of.method === 'GET' || of.method === 'HEAD' ? 404 : 400
+}
+
 /** Errors as Spring writes them, and queries as Komga reads them. */
 export const komgaDialect: Dialect = {
   challenge: BASIC,
-  refusalOf({ status: ours, body }, { path }) {
-    // Komga never answers 422: a value that breaks a rule is a bad request too.
-    const status = ours === 422 ? 400 : ours
+  refusalOf({ status: ours, body }, { path, request }) {
+    const status = statusOf(ours, { code: body.error, path, method: request.method })
     const { message } = body
     const details = 'details' in body ? body.details : undefined
     if (status === 400 && isDetails(details))
@@ -49,6 +60,15 @@ export const komgaDialect: Dialect = {
     return { status, body: { timestamp: secondsOf(new Date()), status, error, message, path, requestId } }
   },
   shapeOf: () => ({ schema: KomgaError }),
-  /** `tag[]=a` is `tag=a`. */
-  readQuery: (given) => new URLSearchParams([...given].map(([name, value]): [string, string] => [name.replace(/\[\]$/, ''), value])),
+  /** `tag[]=a` is `tag=a`; a flag may be written `True`, and an empty one is absent. */
+  readQuery(given, flags) {
+    const read = new URLSearchParams()
+    for (const [spelled, value] of given) {
+      const name = spelled.replace(/\[\]$/, '')
+      if (!flags.has(name)) read.append(name, value)
+      else if (value.trim() !== '') read.append(name, String(readFlag(value) ?? value))
+    }
+    return read
+  },
+  takesAnyId: true,
 }

@@ -4,7 +4,7 @@ import { findPublication, getProgression, type PlaceDependencies, type PlaceRequ
 import { pathsOfHref } from '#core/reading/positions.ts'
 import { getReading } from '#core/reading/progress-query.ts'
 import type { Locator, Progression } from '#core/reading/progression.ts'
-import { encodePath } from '#core/reading/web-publication.ts'
+import { encodePath } from '#core/reading/publication.ts'
 
 /** Every API stores locators in texts in this form: relative to the manifest of our own API. */
 const STORED = 'resource/'

@@ -5,7 +5,7 @@ import type { KomgaBook } from '#api/komga/book-view.ts'
 import { DIRECTIONS, type KomgaSeries, STATUSES } from '#api/komga/series-view.ts'
 import { roleOf, rolesBehind } from '#api/komga/values.ts'
 import { NameText, Nullable } from '#core/foundation/schema.ts'
-import { AUTHOR_ROLES, AUTHORS_MAX, type Author, Name, Natural, Summary, Text } from '#core/metadata/field.ts'
+import { AUTHOR_ROLES, AUTHORS_MAX, type Author, INT32_MAX, Name, Summary, Text } from '#core/metadata/field.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
 import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
 import { NAMES_MAX } from '#core/metadata/name.ts'
@@ -16,6 +16,8 @@ const LINKS_MAX = 200
 const open = { additionalProperties: true, maxProperties: 100 } as const
 const optional = <const T extends Parameters<typeof Type.Optional>[0]>(schema: T) => Type.Optional(Nullable(schema))
 const lock = optional(Type.Boolean())
+/** A book always has a number and a series a status: Komga refuses an empty one, and null leaves it as it is. */
+const Word = Type.String({ minLength: 1, maxLength: 100 })
 const names = optional(Type.Array(NameText({ maxLength: 1_000 }), { maxItems: NAMES_MAX }))
 /** Any text: readLinks checks each link and names the one that is wrong. */
 const Given = Type.String({ maxLength: 2_000 })
@@ -30,7 +32,7 @@ const links = optional(Type.Array(Type.Object({ label: Given, url: Given }, open
 export const BookEdit = Type.Object(
   {
     ...{ title: optional(Name), titleLock: lock, summary: optional(Summary), summaryLock: lock },
-    ...{ number: optional(Type.String({ maxLength: 100 })), numberLock: lock, numberSort: optional(Type.Number()), numberSortLock: lock },
+    ...{ number: optional(Word), numberLock: lock, numberSort: optional(Type.Number()), numberSortLock: lock },
     ...{ releaseDate: optional(Type.String({ maxLength: 40 })), releaseDateLock: lock },
     ...{ authors: optional(Type.Array(GivenPerson, { maxItems: AUTHORS_MAX })), authorsLock: lock, tags: names, tagsLock: lock },
     ...{ isbn: optional(Type.String({ maxLength: 100 })), isbnLock: lock, links, linksLock: lock },
@@ -50,7 +52,7 @@ export const SeriesEdit = Type.Object(
       summary: optional(Summary),
       summaryLock: lock,
     },
-    ...{ status: optional(Type.String({ maxLength: 100 })), statusLock: lock },
+    ...{ status: optional(Word), statusLock: lock },
     ...{ readingDirection: optional(Type.String({ maxLength: 100 })), readingDirectionLock: lock },
     ...{
       publisher: optional(Text),
@@ -59,7 +61,7 @@ export const SeriesEdit = Type.Object(
       ageRatingLock: lock,
     },
     ...{
-      language: optional(Type.String({ maxLength: 35 })),
+      language: optional(Type.String({ minLength: 1, maxLength: 35 })),
       languageLock: lock,
       genres: names,
       genresLock: lock,
@@ -67,7 +69,7 @@ export const SeriesEdit = Type.Object(
       tagsLock: lock,
     },
     ...{
-      totalBookCount: optional(Natural),
+      totalBookCount: optional(Type.Integer({ minimum: 1, maximum: INT32_MAX })),
       totalBookCountLock: lock,
       sharingLabels: names,
       sharingLabelsLock: lock,

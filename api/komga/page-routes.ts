@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import type { Call, StreamReply } from '#api/http/endpoint.ts'
 import { streamedList } from '#api/http/json-chunks.ts'
 import type { Needs } from '#api/http/services.ts'
 import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
@@ -9,6 +10,7 @@ import type { BookPage } from '#core/catalog/book.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { type PageFormat, readPageFormat } from '#core/reading/page-variant.ts'
+import { NoSuchPage } from '#core/reading/read-page.ts'
 
 type Services = Needs<'pageReader' | 'publications'>
 const komgaEndpoint = komgaEndpointOf<Services>()
@@ -48,6 +50,18 @@ const shownPage = (page: BookPage): Static<typeof KomgaPage> => ({
   size: page.fileSize ? sizeText(page.fileSize) : '',
 })
 
+type PageServices = Needs<'pageReader'>
+
+/** The picture of a page; a number that the book does not have is a bad request in this API. */
+async function pictureOf(call: Call<PageServices>, request: Parameters<typeof pagePicture>[1]): Promise<StreamReply> {
+  try {
+    return await pagePicture(call, request, CHECKED)
+  } catch (error) {
+    if (!(error instanceof NoSuchPage)) throw error
+    return refuse('invalid_request', error.message, { details: [{ path: '/pageNumber', message: 'is no page of this book' }] })
+  }
+}
+
 /** `jpeg` and `png`, case-insensitive; some apps write `jpg`. */
 const readConvert = (text: string | undefined): PageFormat | undefined => {
   const format = text?.toLowerCase()
@@ -82,7 +96,8 @@ export const komgaPageRoutes = [
       const pageNumber = query.zero_based ? params.pageNumber + 1 : params.pageNumber
       if (pageNumber < 1)
         refuse('invalid_request', 'Pages are counted from 1.', { details: [{ path: '/pageNumber', message: 'must be at least 1' }] })
-      return await pagePicture(call, { bookId: params.bookId, pageNumber, format: readConvert(query.convert) }, CHECKED)
+      const format = readConvert(query.convert)
+      return await pictureOf(call, { bookId: params.bookId, pageNumber, format, byAccept: format === undefined })
     },
   }),
   komgaStream({
@@ -91,7 +106,7 @@ export const komgaPageRoutes = [
     who: 'pages-read',
     params,
     mediaTypes: ['image/jpeg'],
-    run: (call, { params }) => pagePicture(call, { ...params, width: THUMBNAIL_WIDTH, format: 'jpeg' }, CHECKED),
+    run: (call, { params }) => pictureOf(call, { ...params, width: THUMBNAIL_WIDTH, format: 'jpeg', byAccept: false }),
   }),
   komgaStream({
     path: '/api/v1/books/:bookId/pages/:pageNumber/raw',
@@ -103,7 +118,7 @@ export const komgaPageRoutes = [
       const { format } = await call.services.publications.getReadable({ caller: call.caller, ...params })
       if (format === 'pdf')
         refuse('invalid_value', 'A page of a PDF has no file of its own; get the whole file, or the picture of the page without "/raw".')
-      return await pagePicture(call, params, CHECKED)
+      return await pictureOf(call, { ...params, byAccept: false })
     },
   }),
 ]

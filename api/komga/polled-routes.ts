@@ -177,6 +177,7 @@ export const komgaPolledRoutes = [
   komgaEndpoint({
     method: 'POST',
     path: '/api/v1/filesystem',
+    changes: null,
     summary: 'The content of a folder of the server, in the folders of filesystem.roots',
     who: 'system-admin',
     bodyOptional: true,

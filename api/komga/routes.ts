@@ -9,6 +9,7 @@ import { komgaPageRoutes } from '#api/komga/page-routes.ts'
 import { komgaPolledRoutes } from '#api/komga/polled-routes.ts'
 import { komgaProgressRoutes } from '#api/komga/progress-routes.ts'
 import { komgaReadingRoutes } from '#api/komga/reading-routes.ts'
+import { komgaRefusedRoutes } from '#api/komga/refused-routes.ts'
 import { komgaSeriesRoutes } from '#api/komga/series-routes.ts'
 import { komgaShelfRoutes } from '#api/komga/shelf-routes.ts'
 import { komgaTachiyomiRoutes } from '#api/komga/tachiyomi-routes.ts'
@@ -35,4 +36,5 @@ export const komgaRoutes: readonly Route<Services>[] = [
   ...komgaThumbnailRoutes,
   ...komgaUpkeepRoutes,
   ...komgaEventRoutes,
+  ...komgaRefusedRoutes,
 ]

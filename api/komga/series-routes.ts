@@ -62,6 +62,7 @@ export const komgaSeriesRoutes = [
   komgaEndpoint({
     method: 'POST',
     path: '/api/v1/series/list',
+    changes: null,
     dependsOn: 'catalog',
     summary: 'List series by a condition',
     who: 'series-read',
@@ -74,6 +75,7 @@ export const komgaSeriesRoutes = [
   komgaEndpoint({
     method: 'POST',
     path: '/api/v1/series/list/alphabetical-groups',
+    changes: null,
     dependsOn: 'catalog',
     summary: 'How many series of a list begin with each letter',
     who: 'series-read',

@@ -20,7 +20,8 @@ type ShelfCall = Call<ShelfServices>
 const open = { additionalProperties: true, maxProperties: 100 } as const
 const optional = <const T extends Parameters<typeof Type.Optional>[0]>(schema: T) => Type.Optional(Nullable(schema))
 const Name = NameText({ minLength: 1, maxLength: 200 })
-const MemberIds = Type.Array(Uuid, { maxItems: SHELF_MEMBERS_MAX, uniqueItems: true })
+/** Komga has no empty ones. */
+const MemberIds = Type.Array(Uuid, { minItems: 1, maxItems: SHELF_MEMBERS_MAX, uniqueItems: true })
 const Summary = optional(Type.String({ maxLength: 10_000 }))
 const ordered = optional(Type.Boolean())
 

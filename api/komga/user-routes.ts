@@ -78,6 +78,7 @@ export const komgaUserRoutes = [
     komgaEndpoint({
       method: 'POST',
       path,
+      changes: 'sessions',
       summary: 'End the session of the app',
       // An app whose session has ended already still wants its cookie deleted.
       who: 'public',

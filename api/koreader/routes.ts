@@ -29,6 +29,7 @@ export const koreaderRoutes = [
   endpoint({
     method: 'POST',
     path: '/koreader/users/create',
+    changes: null,
     summary: 'Refuse to create an account: KOReader uses an API key of an existing one',
     tag: 'koreader',
     allow: { who: 'public' },

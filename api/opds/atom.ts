@@ -1,4 +1,3 @@
-import { NAME } from '#api/http/version.ts'
 import { ATOM_ROOT, bookCoverHref, fileHref, pageTemplate, SEARCH_DESCRIPTION_PATH, seriesCoverHref } from '#api/opds/addresses.ts'
 import {
   type FacetGroup,
@@ -32,8 +31,8 @@ const RELATIONS: Record<Relation, string> = { new: 'http://opds-spec.org/sort/ne
 /** Roles that are authors in Atom; all others are contributors. */
 const AUTHORS: readonly AuthorRole[] = ['author', 'co_author', 'writer']
 
-/** A feed and its media type. */
-export function writeFeed(feed: Feed): { bytes: Buffer; mediaType: string } {
+/** A feed and its media type. @param name of the library: the author of the feed */
+export function writeFeed(feed: Feed, name: string): { bytes: Buffer; mediaType: string } {
   const { self, ...pages } = pagesOf(feed)
   const links = [
     linkTo(self, 'self'),
@@ -50,7 +49,7 @@ export function writeFeed(feed: Feed): { bytes: Buffer; mediaType: string } {
     element('id', {}, [feed.id]),
     element('title', {}, [feed.title]),
     element('updated', {}, [feed.updated]),
-    element('author', {}, [element('name', {}, [NAME])]),
+    element('author', {}, [element('name', {}, [name])]),
     ...links,
     ...(feed.paging
       ? [

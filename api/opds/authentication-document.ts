@@ -4,7 +4,6 @@ import { ERROR } from '#api/docs/openapi-responses.ts'
 import { BASIC } from '#api/http/failure.ts'
 import type { Mount } from '#api/http/mount.ts'
 import type { Needs } from '#api/http/services.ts'
-import { NAME } from '#api/http/version.ts'
 import { ATOM_ROOT, AUTHENTICATION_PATH, OPDS_ROOT, OPDS2_ROOT } from '#api/opds/addresses.ts'
 import { atomType } from '#api/opds/atom.ts'
 import { FEED_TYPE } from '#api/opds/opds2.ts'
@@ -28,11 +27,11 @@ const AuthenticationDocument = Type.Object(
   { title: 'OpdsAuthentication' },
 )
 
-/** How to sign in to the feeds. @param origin of this server as the client sees it */
-export function authenticationDocument(origin: string | null): Static<typeof AuthenticationDocument> {
+/** How to sign in to the feeds. @param name of the library @param origin of this server as the client sees it */
+export function authenticationDocument(name: string, origin: string | null): Static<typeof AuthenticationDocument> {
   return {
     id: (origin ?? NO_ORIGIN) + AUTHENTICATION_PATH,
-    title: NAME,
+    title: name,
     description: 'Sign in with your user name and your password, or with an API key in place of the password.',
     links: [
       { rel: 'start', href: OPDS2_ROOT, type: FEED_TYPE },
@@ -45,14 +44,13 @@ export function authenticationDocument(origin: string | null): Static<typeof Aut
 /** The mount of the feeds: a 401 carries the OPDS authentication document; all other errors are as everywhere. */
 export const opdsMount: Mount<Needs<'database'>> = {
   covers: (path) => path === OPDS_ROOT || path.startsWith(`${OPDS_ROOT}/`),
-  slashAtEnd: true,
   dialect: {
     challenge: BASIC,
-    refusalOf: (answer, { origin }) =>
+    refusalOf: async (answer, { origin, readName }) =>
       answer.status === 401
         ? {
             status: 401,
-            body: authenticationDocument(origin),
+            body: authenticationDocument(await readName(), origin),
             mediaType: AUTHENTICATION_TYPE,
             headers: {
               Link: `<${AUTHENTICATION_PATH}>; rel="http://opds-spec.org/auth/document"; type="${AUTHENTICATION_TYPE}"`,

@@ -69,7 +69,7 @@ async function bookFeed({ services, caller }: CatalogCall, request: BookFeedQuer
   }
   const [{ items, total }, libraries] = await Promise.all([
     about.list(window),
-    about.byLibrary ? listLibraryNames(services.database, LIBRARIES_MAX) : [],
+    about.byLibrary ? listLibraryNames(services.database, caller, LIBRARIES_MAX) : [],
   ])
   const publications = await publicationsOf(services, items)
   return feedOf({

@@ -13,6 +13,8 @@ type Services = Needs<'database' | 'recommendations' | 'settings'>
 export interface CatalogCall {
   services: Services
   caller: Caller
+  /** Of the library, as its administrators call it. */
+  name: string
   /** The state of the catalog before the feed; undefined for feeds that show more than the catalog. */
   listState?: ListState | undefined
   /** Whether to build groups: OPDS 2.0 shows them, OPDS 1.2 cannot, so nothing is read for them there. */

@@ -1,4 +1,3 @@
-import { NAME } from '#api/http/version.ts'
 import { inProgressFeed, onDeckFeed, recentlyAddedFeed } from '#api/opds/book-feeds.ts'
 import { type CatalogCall, feedOf, type PagingQuery, ROOT, sizeQuery, windowOf } from '#api/opds/catalog.ts'
 import { type Feed, type FeedKind, type Group, latestOf, type NavigationEntry, type Relation } from '#api/opds/feed-model.ts'
@@ -67,7 +66,7 @@ export async function rootFeed(call: CatalogCall): Promise<Feed> {
       ...{ title, place: { path: place.path, kind: place.kind }, count: paging?.total ?? null, navigation: [], publications },
     }),
   )
-  return feedOf({ id: 'urn:carrel:root', title: NAME, updated, place: ROOT, up: null, navigation, groups })
+  return feedOf({ id: 'urn:carrel:root', title: call.name, updated, place: ROOT, up: null, navigation, groups })
 }
 
 /** One page of a list of links to other lists. */

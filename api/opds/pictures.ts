@@ -37,7 +37,7 @@ export async function coverImage(
     return await bookThumbnail(call, bookId, options)
   }
   try {
-    const page = await pagePicture(call, { bookId, pageNumber: 1, width: COVER_WIDTHS[size], format: 'jpeg' }, CHECKED)
+    const page = await pagePicture(call, { bookId, pageNumber: 1, width: COVER_WIDTHS[size], format: 'jpeg', byAccept: false }, CHECKED)
     if (page.kind !== 'made') return page
     // Only rendering shows whether a page can be rendered.
     return { ...page, make: () => page.make().catch(async (error: unknown) => await pictureOf(await smallInstead(error))) }
@@ -64,8 +64,9 @@ export async function pageImage(
   page: { bookId: string; pageNumber: number; maxWidth: number | undefined },
 ): Promise<StreamReply> {
   const width = page.maxWidth === undefined ? undefined : offeredWidth(page.maxWidth)
-  const pageRequest = { bookId: page.bookId, pageNumber: page.pageNumber + 1, width, format: 'jpeg', keeps: FEED_PICTURES } as const
-  return await pagePicture(call, pageRequest, CHECKED)
+  const { bookId, pageNumber } = page
+  const request = { bookId, pageNumber: pageNumber + 1, width, format: 'jpeg', keeps: FEED_PICTURES, byAccept: true } as const
+  return await pagePicture(call, request, CHECKED)
 }
 
 /** There are only a few widths, because each one is a picture to render and cache. */

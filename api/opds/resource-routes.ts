@@ -11,6 +11,7 @@ import { bookFile } from '#api/views/book-file.ts'
 import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { OneOf, Uuid } from '#core/foundation/schema.ts'
 import { BOOK_MEDIA_TYPES } from '#core/metadata/book-format.ts'
+import { readFreshSetting } from '#core/settings/chosen-setting-store.ts'
 
 type Services = Needs<'database' | 'pageReader' | 'settings'>
 const stream = streamOf<Services>()
@@ -22,6 +23,8 @@ const BookId = Type.Object({ bookId: Uuid })
 const WIDTH_MAX = 100_000
 /** What a client sends that does not expand this part of a template. */
 const WIDTH_UNKNOWN = '{maxWidth}'
+
+const readName = ({ database }: Needs<'database'>) => readFreshSetting(database, 'application.name')
 
 /** Resources that both versions of the catalog link to. They accept HTTP Basic, which the same resources of REST do not. */
 export const resourceRoutes: readonly Route<Services>[] = [
@@ -42,8 +45,10 @@ export const resourceRoutes: readonly Route<Services>[] = [
     mount,
     allow: { who: 'public' },
     mediaTypes: [AUTHENTICATION_TYPE],
-    run: async ({ origin }) =>
-      documentReply({ bytes: Buffer.from(JSON.stringify(authenticationDocument(origin))), mediaType: AUTHENTICATION_TYPE }),
+    run: async ({ services, origin }) => {
+      const document = authenticationDocument(await readName(services), origin)
+      return documentReply({ bytes: Buffer.from(JSON.stringify(document)), mediaType: AUTHENTICATION_TYPE })
+    },
   }),
   stream({
     path: SEARCH_DESCRIPTION_PATH,
@@ -52,7 +57,8 @@ export const resourceRoutes: readonly Route<Services>[] = [
     mount,
     allow: { who: 'books-read', basic: true },
     mediaTypes: [OPENSEARCH_TYPE],
-    run: async ({ origin }) => documentReply({ bytes: writeSearchDescription(origin), mediaType: OPENSEARCH_TYPE }),
+    run: async ({ services, origin }) =>
+      documentReply({ bytes: writeSearchDescription(await readName(services), origin), mediaType: OPENSEARCH_TYPE }),
   }),
   stream({
     path: '/opds/books/:bookId/file',
@@ -100,7 +106,7 @@ export const resourceRoutes: readonly Route<Services>[] = [
         }),
       ),
     }),
-    mediaTypes: FEED_PICTURES,
+    mediaTypes: [...FEED_PICTURES, 'image/webp'],
     run: (call, { params, query }) => pageImage(call, { ...params, maxWidth: typeof query.width === 'number' ? query.width : undefined }),
   }),
 ]

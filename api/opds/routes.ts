@@ -27,6 +27,7 @@ import type { Permission } from '#core/account/permission.ts'
 import { VALUE_LENGTH_MAX } from '#core/catalog/condition.ts'
 import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { Uuid } from '#core/foundation/schema.ts'
+import { readSetting } from '#core/settings/chosen-setting-store.ts'
 
 type Services = Needs<'database' | 'pageReader' | 'positionLists' | 'publications' | 'recommendations' | 'settings'>
 const stream = streamOf<Services>()
@@ -77,8 +78,10 @@ function feed<Q extends TSchema, P extends TSchema = typeof NoQuery>(about: Feed
       mediaTypes: [...feedTypes],
       run: async (call: Call<Services>, input: { params: unknown; query: unknown }): Promise<StreamReply> => {
         const { services, caller, listState } = call
-        const catalog = { services, caller, listState, hasGroups }
-        return documentReply(write(await about.build(catalog, input.query as Static<Q>, input.params as Static<P>)))
+        // Not a value of some seconds ago: the document is kept until the catalog or a setting changes.
+        const libraryName = await readSetting(services.database, 'application.name')
+        const catalog = { services, caller, name: libraryName, listState, hasGroups }
+        return documentReply(write(await about.build(catalog, input.query as Static<Q>, input.params as Static<P>), libraryName))
       },
     }),
   )

@@ -73,7 +73,7 @@ const namesOf = (query: Record<string, string | undefined>): [string, string][] 
 
 /** @throws not_found */
 export async function librarySeriesFeed(call: CatalogCall, request: PagingQuery, libraryId: string): Promise<Feed> {
-  const { id, name } = await getLibraryName(call.services.database, libraryId)
+  const { id, name } = await getLibraryName(call.services.database, call.caller, libraryId)
   const up: Place = { path: '/libraries', kind: 'navigation' }
   return await seriesFeed(request, {
     id: `urn:uuid:${id}`,

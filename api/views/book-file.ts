@@ -2,6 +2,7 @@ import type { StreamReply } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { findBookFile } from '#core/catalog/book-file.ts'
+import { findReadableBook } from '#core/catalog/readable-book-query.ts'
 
 /** The reply with the file of a book. @throws not_found, also if the file is missing */
 export async function bookFile({ database }: Needs<'database'>, caller: Caller, bookId: string): Promise<StreamReply> {
@@ -15,5 +16,6 @@ export async function bookFile({ database }: Needs<'database'>, caller: Caller, 
     // Revalidated every time: a resumed download must notice a changed file.
     cacheControl: 'private, no-cache',
     attachmentName: file.fileName,
+    isAllowed: async () => (await findReadableBook(database, caller, bookId)) !== null,
   }
 }

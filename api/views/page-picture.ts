@@ -1,6 +1,8 @@
+import { chooseType } from '#api/http/accept.ts'
 import type { Call, StreamReply } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import type { Caller } from '#core/account/caller.ts'
+import type { PageFormat, PreferFormat } from '#core/reading/page-variant.ts'
 import type { BookPageRequest, FoundPage } from '#core/reading/read-page.ts'
 
 type Services = Needs<'pageReader'>
@@ -20,7 +22,20 @@ export const PAGE_MEDIA_TYPES = [
   'image/jp2',
 ]
 
-type PictureRequest = Omit<BookPageRequest, 'caller' | 'signal'>
+interface PictureRequest extends Omit<BookPageRequest, 'caller' | 'signal' | 'prefer'> {
+  /** Whether the Accept header of the request may choose another format than the usual one. */
+  byAccept: boolean
+}
+
+const FORMAT_OF = { 'image/jpeg': 'jpeg', 'image/png': 'png', 'image/webp': 'webp' } as const satisfies Record<string, PageFormat>
+const CONVERTED = Object.keys(FORMAT_OF) as (keyof typeof FORMAT_OF)[]
+
+function preferOf(accept: string | null): PreferFormat {
+  return (usual) => {
+    const chosen = chooseType(accept, usual, CONVERTED)
+    return chosen && FORMAT_OF[chosen]
+  }
+}
 
 /** Passes the signal of a call on without creating it, see `OpenCall` in api/http/handler.ts. */
 class PictureCall implements BookPageRequest {
@@ -30,6 +45,7 @@ class PictureCall implements BookPageRequest {
   readonly width: number | undefined
   readonly format: BookPageRequest['format']
   readonly keeps: BookPageRequest['keeps']
+  readonly prefer: BookPageRequest['prefer']
   readonly #call: Call<Services>
 
   constructor(call: Call<Services>, request: PictureRequest) {
@@ -39,6 +55,7 @@ class PictureCall implements BookPageRequest {
     this.width = request.width
     this.format = request.format
     this.keeps = request.keeps
+    this.prefer = request.byAccept ? preferOf(call.header('accept')) : undefined
     this.#call = call
   }
 
@@ -57,11 +74,13 @@ export async function pagePicture(
   request: PictureRequest,
   cacheControl: string | ((page: FoundPage) => string),
 ): Promise<StreamReply> {
+  if (request.byAccept) call.setHeader('Vary', 'Accept')
   const page = await call.services.pageReader.getPage(new PictureCall(call, request))
   return {
     kind: 'made',
     make: () => page.read(),
     etag: page.etag,
+    lastModified: page.modifiedAt,
     cacheControl: typeof cacheControl === 'string' ? cacheControl : cacheControl(page),
   }
 }

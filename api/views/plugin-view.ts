@@ -19,6 +19,12 @@ export const Granted = Type.Object(
   {
     network: Type.Array(Type.Object({ host: Type.String(), methods: Type.Array(Type.String()), reason: Type.String() })),
     networkFromConfig: Type.Array(Type.String(), { description: 'Configuration members with addresses of further hosts.' }),
+    hostDefaults: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description:
+          'Of these members, the origins that the author proposes as their defaults, such as https://api.example.org. Consent confirms them: until an administrator enters another host, the plugin connects there.',
+      }),
+    ),
     library: Type.Array(Type.String(), { description: 'Data that it may read from the libraries of users.' }),
     storageKB: Count,
     auth: Nullable(

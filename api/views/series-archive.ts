@@ -10,5 +10,6 @@ export async function seriesArchive(call: Call<Services>, seriesId: string): Pro
   // Also after it was sent, or if it never began.
   if (call.signal.aborted) done()
   else call.signal.addEventListener('abort', done, { once: true })
-  return { kind: 'archive', attachmentName: archiveName, cacheControl: 'private, no-store', files }
+  const isAllowed = async () => (await files[0]?.isAllowed()) === true
+  return { kind: 'archive', attachmentName: archiveName, cacheControl: 'private, no-store', files, isAllowed }
 }

@@ -19,17 +19,16 @@ import type { EditedUser, NewUser, User, UserDetail, UserEdit } from '#core/acco
 import { findUser, findUserByLogin, hasUsers, listSharingGrants, listUsers, type UserFilter } from '#core/account/user-store.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
 /** How often the last use of API keys is written to the database; a write for every request would cost too much. */
-const RECORD_USES_MS = 60_000
-const PURGE_MS = 3_600_000
 /** Ended sessions are kept for a day, so that a stolen refresh token is still recognized as one. */
 const KEEP_ENDED_MS = 86_400_000
 
 /** Users, sessions and API keys. Every method that changes them also drops what this process has cached about them. */
 export interface Accounts {
-  callers: Pick<Authenticator, 'ofToken' | 'ofApiKey' | 'ofBasic' | 'ofAppSession' | 'beginAppSession' | 'knowsApiKey' | 'forget'>
+  callers: Omit<Authenticator, 'recordUses'>
 
   /** @throws unauthorized, rate_limit_exceeded, unavailable */
   login(proof: LoginProof): Promise<SignedIn>
@@ -88,6 +87,8 @@ interface AccountsOptions {
   tokenKey: Uint8Array
   passwordCost?: PasswordCost
   log: Log
+  /** Those of the server; only tests and commands have none. */
+  jobs?: RegularJobs
 }
 
 /**
@@ -107,7 +108,8 @@ class StoredAccounts implements Accounts {
   readonly #devices: KnownDevices
   readonly callers: Authenticator
   readonly #signIn: SignIn
-  readonly #timers: NodeJS.Timeout[]
+  readonly #recording: ReturnType<RegularJobs['start']>
+  readonly #purging: ReturnType<RegularJobs['start']>
 
   constructor(options: AccountsOptions) {
     this.#options = options
@@ -123,19 +125,9 @@ class StoredAccounts implements Accounts {
     this.callers = openAuthenticator({ database, passwords, tokens, throttle, devices, appSessions })
     const { callers } = this
     this.#signIn = openSignIn({ database, passwords, tokens, throttle, devices, callers, log, accessTokenSeconds, refreshTokenDays })
-    this.#timers = [setInterval(() => this.#recordUses(), RECORD_USES_MS).unref(), setInterval(() => this.#purge(), PURGE_MS).unref()]
-  }
-
-  async #recordUses(): Promise<void> {
-    await this.callers
-      .recordUses()
-      .catch((error: unknown) => this.#options.log.warn({ error }, 'Could not record when API keys were last used'))
-  }
-
-  async #purge(): Promise<void> {
-    await purgeSessions(this.#options.database, new Date(Date.now() - KEEP_ENDED_MS)).catch((error: unknown) =>
-      this.#options.log.warn({ error }, 'Could not delete old sessions'),
-    )
+    const { jobs = new RegularJobs(log) } = options
+    this.#recording = jobs.start('record when API keys were last used', () => callers.recordUses())
+    this.#purging = jobs.start('delete old sessions', () => purgeSessions(options.database, new Date(Date.now() - KEEP_ENDED_MS)))
   }
 
   /** Drops the cache of this one user after the change is committed: dropping all would make the server check every signed-in user again. */
@@ -247,8 +239,8 @@ class StoredAccounts implements Accounts {
   }
 
   async close(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer)
-    await this.#recordUses()
+    await this.#recording.now()
+    await Promise.all([this.#recording.stop(), this.#purging.stop()])
   }
 }
 

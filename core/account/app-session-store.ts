@@ -3,6 +3,7 @@ import type { ApiKey } from '#core/account/api-key.ts'
 import { findApiKey } from '#core/account/api-key-store.ts'
 import type { User } from '#core/account/user.ts'
 import { readUser } from '#core/account/user-store.ts'
+import { announceAccess } from '#core/events/event-store.ts'
 
 /** A valid app session: its user and how it was opened. */
 export interface AppSessionProof {
@@ -10,6 +11,7 @@ export interface AppSessionProof {
   user: User
   /** The API key that opened it; null for a password. */
   key: ApiKey | null
+  expiresAt: Date
 }
 
 /**
@@ -55,7 +57,7 @@ export async function openAppSession(
       .orderByRaw('s.created_at DESC, s.id')
       .offset(session.sessionsMax)
       .select('s.id')
-    await trx('sessions').whereIn('id', oldest).delete()
+    if ((await trx('sessions').whereIn('id', oldest).delete()) > 0) await announceAccess(trx, [userId])
     return { sessionId: made.id, expiresAt }
   })
 }
@@ -65,12 +67,12 @@ export async function findAppSession(database: Knex, sessionId: string): Promise
   const row = await database('app_sessions')
     .join('sessions', 'sessions.id', 'app_sessions.session_id')
     .join('users', 'users.id', 'sessions.user_id')
-    .first('users.*', 'sessions.id AS session_id', 'app_sessions.api_key_id')
+    .first('users.*', 'sessions.id AS session_id', 'sessions.expires_at', 'app_sessions.api_key_id')
     .where('app_sessions.session_id', sessionId)
     .whereNull('sessions.revoked_at')
     .where('sessions.expires_at', '>', new Date())
   if (!row) return null
   const key = row.api_key_id === null ? null : await findApiKey(database, row.api_key_id)
   if (row.api_key_id !== null && key === null) return null
-  return { sessionId: row.session_id, user: readUser(row), key }
+  return { sessionId: row.session_id, user: readUser(row), key, expiresAt: row.expires_at }
 }

@@ -35,6 +35,13 @@ export interface Authenticator {
   ofBasic(proof: { username: string; password: string; address: string; device?: string | null }): Promise<Caller | null>
   /** @param token of a session that {@link beginAppSession} began */
   ofAppSession(token: string): Promise<Caller | null>
+  /**
+   * The same credential again, which may have ended since: for requests whose body arrives late, and for answers that take long. An access token is as
+   * good as its session, because clients renew it meanwhile. Needs a query at most every few seconds, and checks no password.
+   */
+  again(caller: Caller): Promise<Caller | null>
+  /** Whether the credential is still valid, with every permission that it had, and the account, with its grants, has not been changed. */
+  isAsBefore(caller: Caller): Promise<boolean>
   /** The app session for a caller who has just sent a password or an API key; null for other credentials, and when the credential is not valid any more. */
   beginAppSession(caller: Caller, options: { remembered: boolean }): Promise<AppSession | null>
   /** Whether a key that begins like this one was valid before, so that the client is hardly guessing. Needs no query. */
@@ -112,9 +119,36 @@ class CachedAuthenticator implements Authenticator {
     this.#goodKeys.set(prefix, true)
     if (this.#uses.size < USES_MAX || this.#uses.has(proof.key.id)) this.#uses.set(proof.key.id, new Date())
     return {
-      ...callerOf(user, proof.permissions, via),
+      ...callerOf(user, proof.permissions, via, () => this.#ofKey(key, via)),
+      ...endOf(proof.key),
+      apiKeyId: proof.key.id,
       [CREDENTIAL]: { userId: user.id, passwordHash: null, apiKeyId: proof.key.id },
     } as Caller
+  }
+
+  /** @param endsAt absent if nobody asks for a token any more */
+  async #ofSession(claims: { userId: string; sessionId: string; endsAt?: number }, via: 'token' | 'cookie'): Promise<Caller | null> {
+    const { userId, sessionId, endsAt } = claims
+    const session = await this.#sessions.get(`${sessionId} ${userId}`)
+    if (session === null || !session.user.isActive) return null
+    const again = () => this.#ofSession({ userId, sessionId }, via)
+    return { ...callerOf(session.user, session.permissions, via, again), sessionId, ...(endsAt !== undefined && { endsAt }) }
+  }
+
+  #ofPassword(id: string, proof: BasicProof): Caller | null {
+    if (!proof.user.isActive) return null
+    const credential = { userId: proof.user.id, passwordHash: proof.passwordHash, apiKeyId: null }
+    const again = async () => {
+      const fresh = this.#freshBasic(id)
+      const now = fresh ?? (await findUserByLogin(this.#options.database, proof.login))
+      return now?.passwordHash === proof.passwordHash ? this.#ofPassword(id, { login: proof.login, ...now }) : null
+    }
+    return { ...callerOf(proof.user, permissionsOf(proof.user), 'basic', again), [CREDENTIAL]: credential } as Caller
+  }
+
+  #freshBasic(id: string): BasicProof | undefined {
+    const known = this.#basics.get(id)
+    return known !== undefined && known.freshUntil > performance.now() ? known : undefined
   }
 
   async #checkBasic(username: string, password: string, client: ClientDevice): Promise<BasicProof | null> {
@@ -155,10 +189,7 @@ class CachedAuthenticator implements Authenticator {
 
   async ofToken(token: string, via: 'token' | 'cookie'): Promise<Caller | null> {
     const claims = await this.#options.tokens.verify(token)
-    if (claims === null) return null
-    const session = await this.#sessions.get(`${claims.sessionId} ${claims.userId}`)
-    if (session === null || !session.user.isActive) return null
-    return { ...callerOf(session.user, session.permissions, via), sessionId: claims.sessionId }
+    return claims === null ? null : await this.#ofSession(claims, via)
   }
 
   ofApiKey(key: string): Promise<Caller | null> {
@@ -180,20 +211,28 @@ class CachedAuthenticator implements Authenticator {
     const id = createHmac('sha256', this.#basicKey)
       .update(JSON.stringify([username, password]))
       .digest('base64')
-    const known = this.#basics.get(id)
-    const isFresh = known !== undefined && known.freshUntil > performance.now()
-    const proof = isFresh ? known : await this.#proveBasic(id, { username, password, client: { address, device } })
-    if (proof === null || !proof.user.isActive) return null
-    const credential = { userId: proof.user.id, passwordHash: proof.passwordHash, apiKeyId: null }
-    return { ...callerOf(proof.user, permissionsOf(proof.user), 'basic'), [CREDENTIAL]: credential } as Caller
+    const proof = this.#freshBasic(id) ?? (await this.#proveBasic(id, { username, password, client: { address, device } }))
+    return proof && this.#ofPassword(id, proof)
   }
 
   async ofAppSession(token: string): Promise<Caller | null> {
     const found = await this.#options.appSessions.find(token)
     if (found === null || !found.user.isActive) return null
-    const { user, key, sessionId } = found
+    const { user, key, sessionId, expiresAt } = found
     if (key !== null && !isGood(key)) return null
-    return { ...callerOf(user, key === null ? permissionsOf(user) : narrowed(user, key), 'app_session'), sessionId }
+    const permissions = key === null ? permissionsOf(user) : narrowed(user, key)
+    const endsAt = Math.min(expiresAt.getTime(), key === null ? Number.POSITIVE_INFINITY : (endOf(key).endsAt ?? Number.POSITIVE_INFINITY))
+    return { ...callerOf(user, permissions, 'app_session', () => this.ofAppSession(token)), sessionId, endsAt }
+  }
+
+  async again(caller: Caller): Promise<Caller | null> {
+    return (await (caller as Proven)[PROOF]?.again()) ?? null
+  }
+
+  async isAsBefore(caller: Caller): Promise<boolean> {
+    const now = await this.again(caller)
+    if (now === null || (now as Proven)[PROOF]?.changedAt !== (caller as Proven)[PROOF]?.changedAt) return false
+    return [...caller.permissions].every((permission) => now.permissions.has(permission))
   }
 
   async beginAppSession(caller: Caller, { remembered }: { remembered: boolean }): Promise<AppSession | null> {
@@ -229,6 +268,10 @@ class CachedAuthenticator implements Authenticator {
  */
 const CREDENTIAL = Symbol('credential')
 
+/** How to find a caller again, and when the account was last changed; a property for this file alone, as above. */
+const PROOF = Symbol('proof')
+type Proven = Caller & { [PROOF]?: { again: () => Promise<Caller | null>; changedAt: string } }
+
 /** Whether a key is active and has not expired. */
 const isGood = ({ isActive, expiresAt }: ApiKey): boolean => isActive && (expiresAt === null || Date.parse(expiresAt) > Date.now())
 
@@ -238,6 +281,8 @@ function narrowed(user: User, key: ApiKey): ReadonlySet<Permission> {
   return new Set(key.permissions.filter((permission) => own.has(permission)))
 }
 
-function callerOf(user: User, permissions: ReadonlySet<Permission>, via: Caller['via']): Caller {
-  return { userId: user.id, username: user.username, permissions, via }
+const endOf = ({ expiresAt }: ApiKey): { endsAt?: number } => (expiresAt === null ? {} : { endsAt: Date.parse(expiresAt) })
+
+function callerOf(user: User, permissions: ReadonlySet<Permission>, via: Caller['via'], again: () => Promise<Caller | null>): Proven {
+  return { userId: user.id, username: user.username, permissions, via, [PROOF]: { again, changedAt: user.updatedAt } }
 }

@@ -10,6 +10,10 @@ export interface Caller {
   via: 'token' | 'cookie' | 'app_session' | 'api_key' | 'basic'
   /** Present for tokens, cookies and app sessions; logout revokes it. */
   sessionId?: string
+  /** When this credential ends by itself, in milliseconds since the epoch; absent if it does not. */
+  endsAt?: number
+  /** The API key that the request sends. Not of an app session: that may not do what depends on this. */
+  apiKeyId?: string
 }
 
 /** Whether this credential has administrator rights. An administrator's API key with fewer permissions does not. */

@@ -14,14 +14,16 @@ const KEYS_MAX = 50
 const END_MAX = Date.parse('9999-12-31T23:59:59.999Z')
 
 /**
- * Creates a key for the caller; by default it may do what the caller may.
- * @throws forbidden (more than the caller may; for a session of an app), invalid_value (unknown permission, end in the past), conflict (too many keys)
+ * Creates a key for the caller; by default it may do what the caller may, and ends when the caller's own key ends.
+ * @throws forbidden (more than the caller may, or longer; for a session of an app), invalid_value (unknown permission, end in the past), conflict (too
+ *   many keys)
  */
 export async function createApiKey(database: Knex, request: NewApiKey, by: Caller): Promise<NewApiKeyAnswer> {
   refuseSession(by)
   const permissions = request.permissions ? readPermissions(request.permissions) : [...by.permissions]
   refuseBeyond(by, permissions)
-  const expiresAt = readEnd(request.expiresAt ?? null)
+  const expiresAt = request.expiresAt === undefined ? endOf(by) : readEnd(request.expiresAt)
+  refuseLonger(by, expiresAt)
   const { key, keyPrefix, keyHash } = makeApiKey()
   const fields = { userId: by.userId, name: request.name, keyPrefix, keyHash, permissions, expiresAt }
   const made = await insertApiKey(database, KEYS_MAX, fields)
@@ -38,7 +40,7 @@ export async function getApiKey(database: Knex, id: string, by: Caller, others: 
   return key
 }
 
-/** @throws not_found, forbidden (the key or its owner may do more than the caller; the caller uses an app session), invalid_value */
+/** @throws not_found, forbidden (the key or its owner may do more than the caller, or longer; the caller uses an app session), invalid_value */
 export async function editApiKey(database: Knex, id: string, edit: ApiKeyEdit, by: Caller): Promise<ApiKey> {
   refuseSession(by)
   const permissions = edit.permissions ? readPermissions(edit.permissions) : undefined
@@ -46,6 +48,9 @@ export async function editApiKey(database: Knex, id: string, edit: ApiKeyEdit, b
   const changed = await database.transaction(async (transaction) => {
     const current = await lockApiKey(transaction, id)
     const key = refuseRule(current, by, 'users-write')
+    // Also for one that would become shorter: a key that ends cannot take over one that lasts.
+    refuseLonger(by, key.expiresAt === null ? null : new Date(key.expiresAt))
+    if (expiresAt !== undefined) refuseLonger(by, expiresAt)
     refuseBeyond(
       by,
       (permissions ?? []).filter((permission) => !key.permissions.includes(permission)),
@@ -79,6 +84,19 @@ function refuseSession({ via }: Caller): void {
     refuse('forbidden', 'An app session cannot create or change API keys. Sign in first, or send the password or an API key.')
 }
 
+/** When the API key of the caller ends; null if it does not, and for a caller without a key. */
+const endOf = ({ apiKeyId, endsAt }: Caller): Date | null => (apiKeyId === undefined || endsAt === undefined ? null : new Date(endsAt))
+
+/** A key that ends must not be prolonged by itself, nor by a key that it creates or changes. @throws forbidden */
+function refuseLonger(by: Caller, expiresAt: Date | null): void {
+  const end = endOf(by)
+  if (end === null || (expiresAt !== null && expiresAt <= end)) return
+  const until = end.toISOString()
+  refuse('forbidden', `Your own API key ends at ${until}: it cannot create or change keys that end later. Sign in for that.`, {
+    details: { expiresAt: until },
+  })
+}
+
 /**
  * Refuses a caller who may not change a key. Changing another user's key takes the permission `others` and every permission of the owner.
  * A credential changes keys of its own user only if they do no more than itself; else a narrow key could reactivate a revoked wide one.
@@ -89,10 +107,9 @@ function refuseRule(found: { key: ApiKey; owner: User } | null, by: Caller, othe
   const { key, owner } = found
   const permissions = permissionsOf(owner)
   if (owner.id === by.userId) {
-    refuseBeyond(
-      by,
-      key.permissions.filter((permission) => permissions.has(permission)),
-    )
+    // What the owner lost may come back; another key must not lie in wait for it.
+    const isOther = by.apiKeyId !== undefined && by.apiKeyId !== key.id
+    refuseBeyond(by, isOther ? key.permissions : key.permissions.filter((permission) => permissions.has(permission)))
     return key
   }
   if (!by.permissions.has(others)) refuseUnknown()

@@ -87,7 +87,7 @@ export async function removeSharingTag(database: Knex, tagId: string, { isConfir
     await trx('users').whereRaw('id = ANY(CAST(? AS uuid[]))', [userIds]).orderBy('id').forNoKeyUpdate().select('id')
     if (!isConfirmed) await refuseWider(trx, tagId)
     await trx('sharing_tags').where('id', tagId).delete()
-    await announceAccess(trx, userIds)
+    await announceGrants(trx, userIds)
   })
 }
 
@@ -189,7 +189,7 @@ export async function setGrant(database: Knex, caller: Caller, userId: string, g
       .insert({ user_id: userId, sharing_tag_id: grant.sharingTagId, access_mode: grant.accessMode })
       .onConflict(['user_id', 'sharing_tag_id'])
       .merge(['access_mode'])
-    await announceAccess(trx, [userId])
+    await announceGrants(trx, [userId])
   })
   const grants = await listSharingGrants(database, userId)
   return grants.find(({ sharingTagId }) => sharingTagId === grant.sharingTagId) ?? refuseUnknown([grant.sharingTagId])
@@ -201,8 +201,16 @@ export async function removeGrant(database: Knex, caller: Caller, userId: string
     await checkRule(trx, caller, userId)
     const removed = await trx('user_sharing_grants').where({ user_id: userId, sharing_tag_id: tagId }).delete()
     if (removed === 0) refuse('not_found', `The user ${userId} has no grant for the sharing tag ${tagId}.`)
-    await announceAccess(trx, [userId])
+    await announceGrants(trx, [userId])
   })
+}
+
+/** Also marks the users as changed: answers that are being sent to them end (api/http/open-answers.ts). */
+async function announceGrants(trx: Knex.Transaction, userIds: readonly string[]): Promise<void> {
+  await trx('users')
+    .whereRaw('id = ANY(CAST(? AS uuid[]))', [[...userIds]])
+    .update({ updated_at: trx.fn.now() })
+  await announceAccess(trx, userIds)
 }
 
 function selectTags(database: Knex, caller: Caller): Knex.QueryBuilder {

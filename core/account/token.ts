@@ -19,8 +19,8 @@ interface TokenClaims {
 /** Issues and verifies access tokens: JWT, HS256. */
 export interface Tokens {
   sign(claims: TokenClaims & { role: Role }): Promise<string>
-  /** Null when the token is not ours, is altered, or has expired. */
-  verify(token: string): Promise<TokenClaims | null>
+  /** Null when the token is not ours, is altered, or has expired. `endsAt`: when it expires, in milliseconds since the epoch. */
+  verify(token: string): Promise<(TokenClaims & { endsAt: number }) | null>
 }
 
 /** @param key HS256 key; at least 32 bytes */
@@ -31,7 +31,7 @@ export function openTokens({ key, lifetimeSeconds }: { key: Uint8Array; lifetime
     )
   }
   // The content of a token never changes: once verified, it is valid until it expires. Other code checks whether its session still exists.
-  const verified = new LRUCache<string, { claims: TokenClaims; expiresAtMs: number }>(bounded(REMEMBERED_MAX))
+  const verified = new LRUCache<string, TokenClaims & { endsAt: number }>(bounded(REMEMBERED_MAX))
   return {
     sign({ userId, sessionId, role }) {
       const now = Math.floor(Date.now() / 1000)
@@ -45,13 +45,13 @@ export function openTokens({ key, lifetimeSeconds }: { key: Uint8Array; lifetime
     },
     async verify(token) {
       const known = verified.get(token)
-      if (known) return known.expiresAtMs > Date.now() ? known.claims : null
+      if (known) return known.endsAt > Date.now() ? known : null
       try {
         const { payload } = await jwtVerify(token, key, { algorithms: ['HS256'], requiredClaims: ['sub', 'sid', 'jti', 'iat', 'exp'] })
         const { sub, sid, exp = 0 } = payload
         if (typeof sub !== 'string' || typeof sid !== 'string' || !isUuid(sub) || !isUuid(sid)) return null
-        const claims = { userId: sub, sessionId: sid }
-        verified.set(token, { claims, expiresAtMs: exp * 1000 })
+        const claims = { userId: sub, sessionId: sid, endsAt: exp * 1000 }
+        verified.set(token, claims)
         return claims
       } catch (error) {
         if (error instanceof errors.JOSEError) return null

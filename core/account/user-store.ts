@@ -119,9 +119,12 @@ export async function listUsers(
   return { total: Number(count), users: rows.map(readUser) }
 }
 
-/** Whether the user has any grant, that is, whether there may be series that they do not see. */
-export async function hasSharingGrants(database: Knex, userId: string): Promise<boolean> {
-  return (await database('user_sharing_grants').where('user_id', userId).first('id')) !== undefined
+/** Whether there may be series that the user does not see: with any grant, and for an account that is not there or not active any more. */
+export async function isRestricted(database: Knex, userId: string): Promise<boolean> {
+  const free = database('users')
+    .where({ id: userId, is_active: true })
+    .whereNotExists(database('user_sharing_grants').where('user_id', userId))
+  return (await free.first('id')) === undefined
 }
 
 /** Oldest grant first. */

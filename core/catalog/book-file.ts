@@ -2,6 +2,7 @@ import { lstat, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { findReadableBook } from '#core/catalog/readable-book-query.ts'
+import { fileTime } from '#core/foundation/column-number.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { MEDIA_TYPE_OF_FORMAT } from '#core/metadata/book-format.ts'
 import { coverPath } from '#core/metadata/cover.ts'
@@ -18,7 +19,7 @@ export async function findBookFile(
   if (!stats?.isFile()) refuse('not_found', `The file "${book.fileName}" is no longer where it was. Put it back, or scan its library.`)
   // The hash identifies the content only while the file is the hashed version: clients resume downloads by this tag, and must not
   // combine two versions. A pending book still has the hash of the version before its change.
-  const known = book.state !== 'pending' && stats.size === BigInt(book.fileBytes) && String(stats.mtimeNs) === book.mtimeNs
+  const known = book.state !== 'pending' && stats.size === BigInt(book.fileBytes) && String(fileTime(stats)) === book.mtimeNs
   const hashed = known ? book.fileHash : null
   return {
     path: book.path,

@@ -1,4 +1,5 @@
 import { lstat } from 'node:fs/promises'
+import { fileTime } from '#core/foundation/column-number.ts'
 
 /** Size and time that identify the version of a file. */
 export interface FileVersion {
@@ -11,8 +12,8 @@ export const isSameVersion = (one: FileVersion, other: FileVersion) => one.bytes
 /** Null when there is no file at the path any more; the recorded version when the path cannot be read. */
 export async function readVersion(path: string, known: FileVersion): Promise<FileVersion | null> {
   try {
-    const { size, mtimeNs } = await lstat(path, { bigint: true })
-    return { bytes: String(size), mtimeNs: String(mtimeNs) }
+    const stats = await lstat(path, { bigint: true })
+    return { bytes: String(stats.size), mtimeNs: String(fileTime(stats)) }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return null

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { grantedSeries } from '#core/account/visibility.ts'
+import { grantedSeries, NO_USER } from '#core/account/visibility.ts'
 import { keptSum } from '#core/catalog/list-state-query.ts'
 import { numbersOf } from '#core/catalog/series-numbers-query.ts'
 
@@ -34,7 +34,7 @@ export function keptBooks(
 /** How many series with books the caller sees. */
 export function keptSeries(database: Knex, caller: Viewer, list: KeptList): Knex.Raw {
   const total = keptLess(database, caller, list, { kinds: ['series_present'], number: '(n.book_count > 0)::int' })
-  if (list.grants.includes('allow')) return total
+  if (list.grants === NO_USER || list.grants.includes('allow')) return total
   // The number itself is of the last time that series were computed.
   const where = list.libraryId === undefined ? '' : ' AND s.library_id = ?'
   const since = `(SELECT coalesce(sum((n.book_count > 0)::int - coalesce(known.book_count > 0, false)::int), 0)
@@ -50,6 +50,7 @@ function keptLess(
   { grants, libraryId }: KeptList,
   { kinds, number }: { kinds: readonly string[]; number: string },
 ): Knex.Raw {
+  if (grants === NO_USER) return database.raw('0')
   const library = libraryId === undefined ? [] : [libraryId]
   const sumOver = (series: string) =>
     `(SELECT coalesce(sum(${number}), 0) FROM series s LEFT JOIN LATERAL ${numbersOf('s.id')} AS n ON true
@@ -72,6 +73,7 @@ function numbersOfSeries(
   { grants, libraryId, seriesId }: KeptList & { seriesId: string },
   number: string,
 ): Knex.Raw {
+  if (grants === NO_USER) return database.raw('0')
   const conditions = ['s.id = ?', ...(libraryId === undefined ? [] : ['s.library_id = ?'])]
   const bindings = [seriesId, ...(libraryId === undefined ? [] : [libraryId])]
   for (const mode of ['allow', 'deny'] as const) {

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleLibraryPath } from '#core/account/path-view.ts'
-import { visibleTo } from '#core/account/visibility.ts'
+import { asUser, visibleTo } from '#core/account/visibility.ts'
 import type { Library } from '#core/catalog/library.ts'
 import type { LibraryRow } from '#core/catalog/library-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -22,7 +22,7 @@ export async function listLibraries(
       .orderByRaw('libraries.name COLLATE carrel_natural, libraries.id')
       .offset(list.offset)
       .limit(list.limit) as Promise<CountedRow[]>,
-    database('libraries').count({ total: '*' }).first(),
+    database('libraries').modify(asUser(caller)).count({ total: '*' }).first(),
   ])
   return { items: rows.map((row) => libraryOf(row, caller)), total: Number(counted?.total) }
 }
@@ -36,11 +36,13 @@ export async function getLibrary(database: Knex, caller: Caller, libraryId: stri
 function selectLibraries(database: Knex, caller: Caller): Knex.QueryBuilder {
   const books = () =>
     database('books').whereRaw('books.library_id = libraries.id').whereNull('books.deleted_at').modify(visibleTo(caller, 'books.series_id'))
-  return database('libraries').select(
-    'libraries.*',
-    books().count('*').as('book_count'),
-    books().select(database.raw('count(DISTINCT books.series_id)')).as('series_count'),
-  )
+  return database('libraries')
+    .modify(asUser(caller))
+    .select(
+      'libraries.*',
+      books().count('*').as('book_count'),
+      books().select(database.raw('count(DISTINCT books.series_id)')).as('series_count'),
+    )
 }
 
 function libraryOf(row: CountedRow, caller: Caller): Library {

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { type Caller, progressUserId } from '#core/account/caller.ts'
+import { NO_USER } from '#core/account/visibility.ts'
 import { addUpKeptNumbers } from '#core/database/kept-number-store.ts'
 import { prepared } from '#core/database/prepared.ts'
 import { readTogether } from '#core/database/read-together.ts'
@@ -10,7 +11,7 @@ export interface ListState {
   catalog: string
   /** How often what belongs to the caller was changed: progress, wanted series and ratings. */
   own: string
-  /** The caller's grants in one text, equal for callers who see the same series; empty for those who see all. */
+  /** The caller's grants in one text, equal for callers who see the same series; empty for those who see all, `NO_USER` for those who are not active users. */
   grants: string
 }
 
@@ -27,18 +28,19 @@ export const OWN_VERSION = keptSum(`kind = 'user' AND key = ?`)
 
 /** Its binding is the ids of the users. */
 const STATES = `
-  SELECT users.id, ${CATALOG_VERSION}::text AS catalog, ${keptSum(`kind = 'user' AND key = users.id`)}::text AS own,
+  SELECT asked.id, ${CATALOG_VERSION}::text AS catalog, ${keptSum(`kind = 'user' AND key = asked.id`)}::text AS own,
     (SELECT count(*) FROM (SELECT FROM kept_number_changes LIMIT ${DIFFERENCES_MAX + 1}) AS seen)::int AS differences,
-    (SELECT string_agg(access_mode || sharing_tag_id, ',' ORDER BY access_mode, sharing_tag_id)
-     FROM user_sharing_grants WHERE user_id = users.id) AS grants
-  FROM unnest(CAST(? AS uuid[])) AS users (id)`
+    CASE WHEN users.id IS NULL THEN '${NO_USER}' ELSE
+      coalesce((SELECT string_agg(access_mode || sharing_tag_id, ',' ORDER BY access_mode, sharing_tag_id)
+        FROM user_sharing_grants WHERE user_id = users.id), '') END AS grants
+  FROM unnest(CAST(? AS uuid[])) AS asked (id) LEFT JOIN users ON users.id = asked.id AND users.is_active`
 
 interface StateRow {
   id: string
   catalog: string
   own: string
   differences: number
-  grants: string | null
+  grants: string
 }
 
 export async function readListState(database: Knex, { userId }: Pick<Caller, 'userId'>): Promise<ListState> {
@@ -48,7 +50,7 @@ export async function readListState(database: Knex, { userId }: Pick<Caller, 'us
   })
   const { catalog, own, differences, grants } = row as StateRow
   if (differences > DIFFERENCES_MAX) addUpSoon(database)
-  return { catalog, own, grants: grants ?? '' }
+  return { catalog, own, grants }
 }
 
 /**

@@ -16,6 +16,8 @@ export interface ReadableBook {
   fileBytes: number
   /** Nanoseconds since the epoch, decimal. */
   mtimeNs: string
+  /** The later of the times of its file and of its analysis: a file that replaces another one may be older. */
+  modifiedAt: Date
   fileHash: string | null
   state: 'pending' | 'analyzed' | 'failed'
   pageSource: PageSource
@@ -27,6 +29,8 @@ export interface ReadableBook {
   /** Changes whenever the page list may have: it names one analysis of one content. */
   version: string
 }
+
+const NS_PER_MS = 1e6
 
 interface ReadableRow {
   id: string
@@ -68,6 +72,7 @@ function readableOf(row: ReadableRow): ReadableBook {
     format: row.file_format,
     fileBytes: Number(row.file_size),
     mtimeNs: row.file_mtime_ns,
+    modifiedAt: new Date(Math.max(Number(row.file_mtime_ns) / NS_PER_MS, Number(row.analyzed) * 1000)),
     fileHash: row.file_hash,
     state: row.state,
     pageSource: row.page_source,

@@ -146,12 +146,17 @@ export async function countRecords(snapshot: Knex, view: ExportView, type: Expor
   return Number((await counting.first())?.count ?? 0)
 }
 
-/** All records in pages, series by name and books in reading order. */
-export async function* listRecords(snapshot: Knex, view: ExportView, columns: ExportColumns): AsyncGenerator<ExportRecord[]> {
-  const { type, fields, bookFields } = columns
+/** All records in pages, series by name and books in reading order. @param onSeries is called with the series of the pages that follow */
+export async function* listRecords(
+  snapshot: Knex,
+  view: ExportView,
+  { type, fields, bookFields }: ExportColumns,
+  onSeries: (ids: readonly string[]) => void,
+): AsyncGenerator<ExportRecord[]> {
   let after: SeriesRow | null = null
   for (;;) {
     const series: SeriesRow[] = await listSeriesPage(snapshot, view, { fields: type === 'books' ? [SERIES_ANCHOR] : fields, after })
+    onSeries(series.map(({ key_id }) => key_id))
     if (type === 'series') yield series.map((row) => ({ kind: 'series', row }))
     else yield* withBooks(snapshot, view, { series, bookFields, withSeries: type === 'both' })
     if (series.length < SERIES_PAGE) return

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { findUser } from '#core/account/user-store.ts'
 import { type ExportDraft, openExportDraft, removeExportFiles } from '#core/exports/export-file.ts'
 import { openExportWriter } from '#core/exports/export-format.ts'
 import { countRecords, listRecords, readExport } from '#core/exports/export-query.ts'
@@ -24,8 +25,8 @@ export function runExport(dependencies: Dependencies): TaskHandler {
     // Deleted, or completed by a run whose result was lost.
     if (row === null) return { exported: false }
     try {
-      const made = await makeFile(dependencies, row, run)
-      if (await completeExport(database, row.id, made)) return { exported: true, ...made }
+      const { rows, bytes, seriesIds } = await makeFile(dependencies, row, run)
+      if (await completeExport(database, row.id, { rows, bytes, seriesIds })) return { exported: true, rows, bytes }
       await removeExportFiles(dataFolder, [row])
       return { exported: false }
     } catch (error) {
@@ -38,33 +39,41 @@ export function runExport(dependencies: Dependencies): TaskHandler {
   }
 }
 
-async function makeFile(dependencies: Dependencies, row: ExportRecordRow, run: TaskRun): Promise<{ rows: number; bytes: number }> {
+async function makeFile(dependencies: Dependencies, row: ExportRecordRow, run: TaskRun): Promise<{ bytes: number } & Written> {
   const { database, dataFolder, bytesMax } = dependencies
+  if (!(await findUser(database, row.user_id))?.isActive) throw new FinalFailure('The account that requested this export is disabled.')
   const room = bytesMax - (await countBytes(database))
   const draft = await openExportDraft(dataFolder, row)
   try {
-    const rows = await readExport(database, async (snapshot) => await writeRecords(snapshot, draft, { row, run, room }))
+    const written = await readExport(database, async (snapshot) => await writeRecords(snapshot, draft, { row, run, room }))
     run.signal.throwIfAborted()
     await draft.keep()
-    return { rows, bytes: draft.bytes }
+    return { ...written, bytes: draft.bytes }
   } finally {
     await draft.close()
   }
+}
+
+interface Written {
+  rows: number
+  /** The series whose records, or whose books, are in the file. */
+  seriesIds: string[]
 }
 
 async function writeRecords(
   snapshot: Knex,
   draft: ExportDraft,
   { row, run, room }: { row: ExportRecordRow; run: TaskRun; room: number },
-): Promise<number> {
+): Promise<Written> {
   const view = { userId: row.user_id, libraryIds: row.library_ids, wholePaths: row.whole_paths }
   const columns = { type: row.export_type, fields: row.fields, bookFields: row.book_fields }
   const writer = openExportWriter(row.format, columns)
   const total = await countRecords(snapshot, view, row.export_type)
   let rows = 0
+  const seriesIds: string[] = []
   run.progress(0, total)
   await draft.write(writer.start())
-  for await (const page of listRecords(snapshot, view, columns)) {
+  for await (const page of listRecords(snapshot, view, columns, (ids) => seriesIds.push(...ids))) {
     run.signal.throwIfAborted()
     for await (const text of recordSlices(writer, page)) await draft.write(text)
     rows += page.length
@@ -76,7 +85,7 @@ async function writeRecords(
     }
   }
   await draft.write(writer.end())
-  return rows
+  return { rows, seriesIds }
 }
 
 function describeFailure(error: unknown): string {

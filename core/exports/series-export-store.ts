@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { visibleTo } from '#core/account/visibility.ts'
 import type { BookExportField, ExportFormat, ExportType, SeriesExportField } from '#core/exports/export-field.ts'
 
 export type ExportStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled'
@@ -38,6 +39,9 @@ export interface ExportRecordRow {
 export type ExportFile = Pick<ExportRecordRow, 'id' | 'format'>
 
 const TABLE = 'series_exports'
+const SHOWN_TABLE = 'export_series'
+/** Series of one row, and of one statement: its text is written at once. */
+const IDS_AT_ONCE = 1_000
 const PRESENT = 'expires_at > now()'
 /** The row and its task are added within milliseconds; a row that has no task after this time has lost it to a kill. */
 const TASK_PATIENCE = `interval '1 minute'`
@@ -144,10 +148,32 @@ export async function handBackExport(database: Knex, id: string, error: string |
   await database(TABLE).where({ id, status: 'running' }).update({ status: 'pending', error })
 }
 
-/** False when it was deleted or canceled in the meantime. */
-export async function completeExport(database: Knex, id: string, made: { rows: number; bytes: number }): Promise<boolean> {
+/** Also stores which series the file shows. False when it was deleted or canceled in the meantime. */
+export async function completeExport(
+  database: Knex,
+  id: string,
+  made: { rows: number; bytes: number; seriesIds: readonly string[] },
+): Promise<boolean> {
   const change = { status: 'completed', row_count: made.rows, file_bytes: made.bytes, completed_at: database.fn.now() }
-  return (await database(TABLE).where({ id, status: 'running' }).update(change)) > 0
+  return await database.transaction(async (trx) => {
+    if ((await trx(TABLE).where({ id, status: 'running' }).update(change)) === 0) return false
+    for (let at = 0; at < made.seriesIds.length; at += IDS_AT_ONCE)
+      await trx(SHOWN_TABLE).insert({ export_id: id, series_ids: made.seriesIds.slice(at, at + IDS_AT_ONCE) })
+    return true
+  })
+}
+
+/** Whether the user may still see every series that the file shows. One that was deleted may have been hidden before: nobody knows any more. */
+export async function isStillVisible(database: Knex, { id, user_id }: Pick<ExportRecordRow, 'id' | 'user_id'>): Promise<boolean> {
+  const visible = database('series')
+    .whereRaw('series.id = shown.id')
+    .modify(visibleTo({ userId: user_id }, 'series.id'))
+  const hidden = await database(`${SHOWN_TABLE} AS of`)
+    .joinRaw('CROSS JOIN unnest(of.series_ids) AS shown(id)')
+    .where('of.export_id', id)
+    .whereNotExists(visible.select(database.raw('1')))
+    .first('shown.id')
+  return hidden === undefined
 }
 
 /** Deletes expired exports; returns those whose files must be deleted. */

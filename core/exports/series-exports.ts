@@ -25,12 +25,14 @@ import {
   type ExportRecordRow,
   type ExportStatus,
   findExport,
+  isStillVisible,
   listExports,
   listKnownExports,
   settleExports,
 } from '#core/exports/series-export-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 
 export const EXPORT_LIMITS = {
@@ -45,8 +47,6 @@ export const EXPORT_LIMITS = {
 }
 /** Running exports on this server: one reads as fast as the database allows, two would only slow down users who read books. */
 const CONCURRENCY = 1
-/** Files are stored for days; an extra hour harms nobody. */
-const CLEAN_MS = 3_600_000
 
 /** The request for an export. Fields are names of the catalog; {@link Exports.create} describes the defaults. */
 export interface NewExport {
@@ -89,8 +89,10 @@ export interface Exports {
   get(caller: Caller, id: string): Promise<SeriesExport>
   /** Deletes it, and cancels it if it is running. @throws not_found */
   remove(caller: Caller, id: string): Promise<void>
-  /** @throws not_found; conflict when there is no file yet, or will be none */
+  /** @throws not_found; conflict when there is no file yet, or will be none, or when it shows what the user may not see any more */
   findFile(caller: Caller, id: string): Promise<{ path: string; mediaType: string; etag: string; fileName: string }>
+  /** Whether {@link findFile} still finds it. */
+  mayDownload(caller: Caller, id: string): Promise<boolean>
   /** Stops the periodic cleanup. */
   close(): Promise<void>
 }
@@ -100,6 +102,8 @@ interface ExportsOptions {
   tasks: TaskQueue
   dataFolder: string
   log: Log
+  /** Those of the server; only tests have none. */
+  jobs?: RegularJobs
   limits?: Partial<typeof EXPORT_LIMITS>
 }
 
@@ -111,12 +115,12 @@ export async function openExports(options: ExportsOptions): Promise<Exports> {
 class StoredExports implements Exports {
   readonly #options: ExportsOptions
   readonly #limits: typeof EXPORT_LIMITS
-  #cleaning = Promise.resolve()
-  #timer: NodeJS.Timeout | undefined
+  readonly #cleaning: ReturnType<RegularJobs['start']>
 
   constructor(options: ExportsOptions) {
     this.#options = options
     this.#limits = { ...EXPORT_LIMITS, ...options.limits }
+    this.#cleaning = (options.jobs ?? new RegularJobs(options.log)).start('delete old exports', () => this.#clean())
     options.tasks.handle(
       'export_series',
       { concurrency: CONCURRENCY },
@@ -128,10 +132,7 @@ class StoredExports implements Exports {
     await removeHalfFiles(this.#options.dataFolder).catch((error: unknown) =>
       this.#options.log.error({ err: error }, 'Could not delete incomplete exports'),
     )
-    this.#cleaning = this.#cleanQuietly()
-    this.#timer = setInterval(() => {
-      this.#cleaning = this.#cleaning.then(() => this.#cleanQuietly())
-    }, CLEAN_MS).unref()
+    void this.#cleaning.now()
     return this
   }
 
@@ -148,10 +149,6 @@ class StoredExports implements Exports {
       this.#options.dataFolder,
       old.filter(({ id }) => !known.has(id)),
     )
-  }
-
-  #cleanQuietly() {
-    return this.#clean().catch((error: unknown) => this.#options.log.error({ err: error }, 'Could not delete old exports'))
   }
 
   async #find(caller: Caller, id: string): Promise<ExportRecordRow> {
@@ -209,6 +206,9 @@ class StoredExports implements Exports {
         row.status === 'failed' ? `it failed. ${row.error}` : row.status === 'cancelled' ? 'it was canceled.' : 'it is still running.'
       refuse('conflict', `This export has no file: ${why}`)
     }
+    if (!(await isStillVisible(this.#options.database, row))) {
+      refuse('conflict', 'This export shows series that you may not see any more, or that were deleted. Create the export again.')
+    }
     const file = exportPath(this.#options.dataFolder, row)
     const there = await access(file).then(
       () => true,
@@ -220,9 +220,13 @@ class StoredExports implements Exports {
     return { path: file, mediaType: EXPORT_MEDIA_TYPES[row.format], etag: row.id, fileName }
   }
 
+  async mayDownload(caller: Caller, id: string): Promise<boolean> {
+    const row = await findExport(this.#options.database, { id, userId: caller.userId })
+    return row !== null && (await isStillVisible(this.#options.database, row))
+  }
+
   async close(): Promise<void> {
-    clearInterval(this.#timer)
-    await this.#cleaning
+    await this.#cleaning.stop()
   }
 }
 

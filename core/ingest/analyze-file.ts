@@ -1,4 +1,5 @@
 import type { Log } from '#core/foundation/log.ts'
+import { fitAnalysis } from '#core/ingest/fit-analysis.ts'
 import { type Analysis, type AnalysisRequest, type Analyze, failedAnalysis } from '#core/metadata/analysis.ts'
 
 /** Waking disks, returning network shares and temporarily missing descriptors: a retry within seconds is worthwhile. */
@@ -21,7 +22,7 @@ export async function analyzeOrDescribe(
 ): Promise<Analysis> {
   try {
     // The pool applies the deadline and the memory limit, from the moment when a thread takes the file.
-    return await analyze(request, { signal })
+    return fitAnalysis(await analyze(request, { signal }))
   } catch (error) {
     if (signal.aborted) throw error
     log.error({ err: error, path: request.path }, 'An analysis failed unexpectedly')

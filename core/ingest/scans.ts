@@ -5,7 +5,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleMessage } from '#core/account/path-view.ts'
-import { hasSharingGrants } from '#core/account/user-store.ts'
+import { isRestricted } from '#core/account/user-store.ts'
 import { describeReplaced } from '#core/catalog/library.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
@@ -135,13 +135,15 @@ class QueuedScans implements Scans {
   }
 
   async #isRestricted(by: Caller | null): Promise<boolean> {
-    return by !== null && (await hasSharingGrants(this.#dependencies.database, by.userId))
+    return by !== null && (await isRestricted(this.#dependencies.database, by.userId))
   }
 
   async #describe(row: ScanRow, by: Caller | null): Promise<ScanStatus & { taskId: string }> {
     const count = row.mode === 'deep' ? countQueuedAnalyses : countPendingBooks
     const restricted = await this.#isRestricted(by)
     const seesPaths = by === null || (by.permissions.has('libraries-write') && !restricted)
+    // First: analyses write the folders, so when none is pending, what is read next is what they wrote.
+    const pendingAnalysis = await count(this.#dependencies.database, row.library_id, restricted ? by : null)
     const unrelated = seesPaths
       ? describeUnrelated(await listUnrelatedFolders(this.#dependencies.database, row.library_id, WARNINGS_MAX + 1))
       : []
@@ -155,7 +157,7 @@ class QueuedScans implements Scans {
       ...(restricted
         ? { filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0 }
         : { filesTotal: row.files_total, filesProcessed: row.files_processed, booksFound: row.books_found, seriesFound: row.series_found }),
-      pendingAnalysis: await count(this.#dependencies.database, row.library_id, restricted ? by : null),
+      pendingAnalysis,
       // They name paths of any series, without their ids: a caller who might not see one of them gets none.
       guard: restricted ? null : row.guard,
       errors: seesPaths ? row.errors.map((error) => (by === null ? error : visibleMessage(by, error))) : [],

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { storableMember } from '#core/foundation/storable-text.ts'
+import { fitSeries } from '#core/ingest/fit-analysis.ts'
 import { listChangedSeriesFiles, storeSeriesFiles } from '#core/ingest/series-file-store.ts'
 import { aggregateSeries } from '#core/metadata/aggregate-series.ts'
 import type { ReadSeriesFile } from '#core/metadata/series-file.ts'
@@ -35,7 +36,7 @@ export async function readSeriesFiles(
         if (file.version === null) return { ...file, series: null }
         const { series, problem } = await readSeriesFile({ root: library.path, path: `${library.path}/${path}` }, { signal })
         if (problem) problems.push({ path, message: problem.message })
-        return { ...file, series: JSON.parse(JSON.stringify(series, storableMember)) }
+        return { ...file, series: JSON.parse(JSON.stringify(series && fitSeries(series), storableMember)) }
       }),
     )
     await database.transaction(async (trx) => await aggregateSeries(trx, await storeSeriesFiles(trx, read)))

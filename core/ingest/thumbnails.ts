@@ -2,6 +2,7 @@ import { lstat, stat } from 'node:fs/promises'
 import type { Knex } from 'knex'
 import { recordPageProblem } from '#core/catalog/book-error-store.ts'
 import { lockBooks } from '#core/catalog/book-store.ts'
+import { fileTime } from '#core/foundation/column-number.ts'
 import {
   countThumbnails,
   listCoverBookIds,
@@ -118,5 +119,5 @@ const timeOf = async (path: string): Promise<Date | null> => (await stat(path).c
 
 async function isKnownFile(book: ThumbnailBook): Promise<boolean> {
   const facts = await lstat(book.path, { bigint: true }).catch(() => null)
-  return facts !== null && String(facts.size) === book.bytes && String(facts.mtimeNs) === book.mtimeNs
+  return facts !== null && String(facts.size) === book.bytes && String(fileTime(facts)) === book.mtimeNs
 }

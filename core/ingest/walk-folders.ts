@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { type Dirent, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileTime } from '#core/foundation/column-number.ts'
 import { isForeignFolder } from '#core/foundation/foreign-folder.ts'
 import { compileExcludes, type Excludes } from '#core/foundation/glob.ts'
 import { type OpenFolder, OutsideError, openFolderSync } from '#core/foundation/open-inside.ts'
@@ -228,7 +229,7 @@ function* reportFolder(place: { folder: string; at: string; known: string | unde
       if (!stat.isFile()) throw new OutsideError(name)
       part.names.push(name)
       part.sizes.push(Number(stat.size))
-      part.mtimesNs.push(stat.mtimeNs)
+      part.mtimesNs.push(fileTime(stat))
       part.sidecars.push(groups.size > 0 ? sidecarsOf(stemOf(name)) : null)
     } catch (error) {
       yield { kind: 'unreadable', path: folder === '' ? name : `${folder}/${name}`, message: reasonOf(error, name) }

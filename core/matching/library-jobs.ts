@@ -1,8 +1,9 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { hasSharingGrants } from '#core/account/user-store.ts'
+import { isRestricted } from '#core/account/user-store.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { fieldsOf, type JobConfig, type LibraryJob, nextRun } from '#core/matching/library-job.ts'
 import {
   addJob,
@@ -74,13 +75,11 @@ export interface LibraryJobs {
   /** Queues jobs that are due; after `start` a timer does so. */
   runDue(): Promise<void>
   start(): void
-  close(): void
+  close(): Promise<void>
 }
 
 /** Jobs per library; each requests data about the whole library from a service. */
 const JOBS_MAX = 20
-/** Schedules have a resolution of minutes, so half a minute is enough. */
-const LOOK_EVERY_MS = 30_000
 
 interface LibraryJobDependencies {
   database: Knex
@@ -89,6 +88,8 @@ interface LibraryJobDependencies {
   matching: Matching
   matchTasks: MatchTasks
   log: Log
+  /** Those of the server; only tests have none. */
+  jobs?: RegularJobs
 }
 
 export function openLibraryJobs(dependencies: LibraryJobDependencies): LibraryJobs {
@@ -97,7 +98,7 @@ export function openLibraryJobs(dependencies: LibraryJobDependencies): LibraryJo
 
 class ScheduledLibraryJobs implements LibraryJobs {
   readonly #dependencies: LibraryJobDependencies
-  #timer: NodeJS.Timeout | undefined
+  #looking: ReturnType<RegularJobs['start']> | undefined
 
   constructor(dependencies: LibraryJobDependencies) {
     this.#dependencies = dependencies
@@ -198,7 +199,7 @@ class ScheduledLibraryJobs implements LibraryJobs {
 
   /** The jobs as the caller may see them: the counts of a run cover the whole library, and its errors may name any record. */
   async #viewsFor(by: Caller, jobs: LibraryJob[]): Promise<LibraryJob[]> {
-    return (await hasSharingGrants(this.#dependencies.database, by.userId)) ? jobs.map((job) => ({ ...job, lastRunMessage: null })) : jobs
+    return (await isRestricted(this.#dependencies.database, by.userId)) ? jobs.map((job) => ({ ...job, lastRunMessage: null })) : jobs
   }
 
   async #viewFor(by: Caller, job: LibraryJob): Promise<LibraryJob> {
@@ -302,14 +303,12 @@ class ScheduledLibraryJobs implements LibraryJobs {
   }
 
   start(): void {
-    this.#timer ??= setInterval(() => {
-      this.runDue().catch((error: unknown) => this.#dependencies.log.error({ err: error }, 'Could not check which library jobs are due'))
-    }, LOOK_EVERY_MS)
-    this.#timer.unref()
+    const { log, jobs = new RegularJobs(log) } = this.#dependencies
+    this.#looking ??= jobs.start('start due library jobs', () => this.runDue())
   }
 
-  close(): void {
-    clearInterval(this.#timer)
+  async close(): Promise<void> {
+    await this.#looking?.stop()
   }
 }
 

@@ -45,6 +45,8 @@ export interface Page {
   bytes: number
   /** The location of the page in a zip, so that serving it takes one positional read. Absent for RAR and PDF. */
   zip?: ZipLocation
+  /** A page of a fixed-layout EPUB that shows no picture: white, in the size of its neighbor. */
+  isBlank?: boolean
 }
 
 /** `offset` is that of the compressed data itself (past the local header); method 0 stored, 8 deflate. */
@@ -156,10 +158,21 @@ export type ExtractRar = (
   request: LibraryFile & { pages: Page[]; folder: string },
   options?: { signal?: AbortSignal },
 ) => Promise<Problem | null>
-/** One PDF page as JPEG, its longer side about `longestSide` pixels, in the pool. */
+/**
+ * One PDF page as JPEG, its longer side about `longestSide` pixels, in the pool. `isExtra`: nobody asked for this size, so its failure says
+ * nothing about others. `drawnMs` is the time of drawing alone, without waiting.
+ */
 export type RenderPdfPage = (
   request: LibraryFile & { index: number; longestSide: number },
-  options?: { signal?: AbortSignal },
-) => Promise<PageOutcome>
-/** A resized copy of a picture (never enlarged), in the pool or with sharp's own threads. `format` null keeps jpeg/png/webp, else jpeg. */
-export type ResizeImage = (request: { bytes: Uint8Array; width: number; format: 'jpeg' | 'png' | 'webp' | null }) => Promise<PageOutcome>
+  options?: { signal?: AbortSignal; isExtra?: boolean },
+) => Promise<PageOutcome & { drawnMs?: number }>
+/**
+ * A resized copy of a picture (never enlarged), in the pool or with sharp's own threads: as wide as `width`, or with `height` within both.
+ * `format` null keeps jpeg/png/webp, else jpeg.
+ */
+export type ResizeImage = (request: {
+  bytes: Uint8Array
+  width: number
+  height?: number
+  format: 'jpeg' | 'png' | 'webp' | null
+}) => Promise<PageOutcome>

@@ -64,7 +64,7 @@ export const AUTHOR_ROLES = [
 ] as const
 export type AuthorRole = (typeof AUTHOR_ROLES)[number]
 
-const INT32_MAX = 2_147_483_647
+export const INT32_MAX = 2_147_483_647
 export const Name = NameText({ minLength: 1, maxLength: NAME_LENGTH_MAX })
 export const Text = NameText({ maxLength: TEXT_LENGTH_MAX })
 export const Summary = Type.String({ maxLength: SUMMARY_LENGTH_MAX })

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { type Caller, isAdministrator } from '#core/account/caller.ts'
-import { visibleTo } from '#core/account/visibility.ts'
+import { asUser, visibleTo } from '#core/account/visibility.ts'
 import type { Kind } from '#core/metadata/record-kind.ts'
 import type { Taxonomy } from '#core/metadata/taxonomy-store.ts'
 
@@ -41,7 +41,7 @@ export async function listNames(
   list: { taxonomy: Taxonomy; offset: number; limit: number },
 ): Promise<{ items: Named[]; total: number }> {
   const { taxonomy } = list
-  const matching = database(`${taxonomy}s AS n`)
+  const matching = database(`${taxonomy}s AS n`).modify(asUser(caller))
   if (!isAdministrator(caller)) {
     // A name that only hidden books or series have would reveal them.
     matching.where((either) =>

@@ -4,6 +4,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { findReadableBook } from '#core/catalog/readable-book-query.ts'
 import { listSeriesFiles, type SeriesFile } from '#core/catalog/series-file-query.ts'
 import { safeFileName, uniqueFileNames } from '#core/foundation/archive-names.ts'
+import { fileTime } from '#core/foundation/column-number.ts'
 import { refuse } from '#core/foundation/errors.ts'
 
 export const DOWNLOAD_LIMITS = {
@@ -132,7 +133,7 @@ async function checkPresent(books: readonly SeriesFile[]): Promise<void> {
     const stats = found[index]
     // Users would believe that an archive without one of the books is the whole series.
     if (!stats?.isFile()) refuse('conflict', `The file "${fileName}" is no longer where it was. Put it back, or scan its library.`)
-    if (stats.size !== BigInt(bytes) || String(stats.mtimeNs) !== mtimeNs)
+    if (stats.size !== BigInt(bytes) || String(fileTime(stats)) !== mtimeNs)
       refuse('conflict', `The file "${fileName}" has changed since it was scanned. Scan its library, then download the series.`)
   }
 }

@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { ReadableBook } from '#core/catalog/readable-book-query.ts'
+import { fileTime } from '#core/foundation/column-number.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import { OutsideError, openInside } from '#core/foundation/open-inside.ts'
 import type { Problem } from '#core/metadata/analysis.ts'
@@ -35,7 +36,7 @@ export async function checkUnchanged(book: ReadableBook): Promise<void> {
     }
     refuseForNow(book, cause)
   })
-  if (details.size !== BigInt(book.fileBytes) || String(details.mtimeNs) !== book.mtimeNs) {
+  if (details.size !== BigInt(book.fileBytes) || String(fileTime(details)) !== book.mtimeNs) {
     refuse('conflict', `The file "${book.fileName}" has changed since it was analyzed. Scan its library, then continue reading.`)
   }
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import type { BookPage } from '#core/catalog/book.ts'
@@ -9,8 +10,6 @@ import type { Publications } from '#core/reading/publications.ts'
 import type { PageReader } from '#core/reading/read-page.ts'
 import {
   DIVINA_TYPE,
-  encodeHref,
-  encodePath,
   POSITIONS_TYPE,
   PROGRESSION_TYPE,
   type PublicationAddresses,
@@ -61,7 +60,7 @@ export async function getManifest(
   if (profile === 'pdf') return pdfManifest(book, metadata, addresses)
   if (profile === 'divina') return divinaManifest(book, metadata, { addresses, pages: await pageReader.listPages(request) })
   const { publication } = await publications.get(request)
-  return epubManifest(book, metadata, { addresses, publication })
+  return await epubManifest(book, metadata, { addresses, publication })
 }
 
 interface Made {
@@ -84,13 +83,15 @@ function manifestOf(addresses: PublicationAddresses, { mediaType, fileType, meta
   return { mediaType, manifest: { '@context': CONTEXT, metadata, links, readingOrder, resources: [coverLink(addresses)], ...rest } }
 }
 
-function epubManifest(
+async function epubManifest(
   book: FullBook,
   metadata: Metadata,
   { addresses, publication }: { addresses: PublicationAddresses; publication: Publication },
-): Made {
+): Promise<Made> {
   const { isFixedLayout, readingProgression, spine, resources } = publication
-  const contents = (entries: readonly TocEntry[]) => contentLinks(entries, addresses)
+  const items = (list: readonly (SpineItem | PublicationResource)[]) =>
+    inRuns(list, (some) => some.map((item) => itemLink(item, addresses)))
+  const contents = (entries: readonly TocEntry[]) => inRuns(entries, (some) => contentLinks(some, addresses))
   const cover: WebLink[] = resources.some(({ rel }) => rel === 'cover') ? [] : [coverLink(addresses)]
   return manifestOf(addresses, {
     mediaType: WEBPUB_TYPE,
@@ -102,11 +103,11 @@ function epubManifest(
       ...progressionOf(readingProgression ?? book.readingDirection),
       ...(isFixedLayout && { numberOfPages: spine.length }),
     },
-    readingOrder: unique(spine.map((item) => itemLink(item, addresses))),
-    resources: unique([...cover, ...resources.map((item) => itemLink(item, addresses))]),
-    toc: contents(publication.toc),
-    ...(publication.landmarks.length > 0 && { landmarks: contents(publication.landmarks) }),
-    ...(publication.pageList.length > 0 && { pageList: contents(publication.pageList) }),
+    readingOrder: await items(spine),
+    resources: [...cover, ...(await items(resources))],
+    toc: await contents(publication.toc),
+    ...(publication.landmarks.length > 0 && { landmarks: await contents(publication.landmarks) }),
+    ...(publication.pageList.length > 0 && { pageList: await contents(publication.pageList) }),
   })
 }
 
@@ -161,7 +162,7 @@ function itemLink(item: SpineItem | PublicationResource, addresses: PublicationA
   const side = 'side' in item ? item.side : undefined
   const properties = { ...(side && { page: side }), ...(item.contains && { contains: item.contains }) }
   return {
-    href: addresses.resource(encodePath(item.path)),
+    href: addresses.resource(item.href ?? item.path),
     type: item.mediaType,
     ...('rel' in item && item.rel && { rel: item.rel }),
     ...(Object.keys(properties).length > 0 && { properties }),
@@ -182,15 +183,21 @@ function pageLink(page: BookPage, addresses: PublicationAddresses): WebLink {
 function contentLinks(entries: readonly TocEntry[], addresses: PublicationAddresses): WebLink[] {
   return entries.flatMap(({ title, href, children }) => {
     const below = contentLinks(children, addresses)
-    const target = href === '' ? below[0]?.href : encodeHref(href, addresses)
+    const target = href === '' ? below[0]?.href : addresses.resource(href)
     if (target === undefined) return []
     return { href: target, ...(title !== '' && { title }), ...(below.length > 0 && { children: below }) }
   })
 }
 
-/** Unique by address: packages may list files twice, manifests may not. */
-function unique(links: readonly WebLink[]): WebLink[] {
-  const seen = new Map<string, WebLink>()
-  for (const link of links) if (!seen.has(link.href)) seen.set(link.href, link)
-  return [...seen.values()]
+/** Links made in one turn of the event loop: a millisecond or two. */
+const LINKS_PER_TURN = 2_000
+
+/** Makes links of a list, with turns of the event loop in between: packages may list a hundred thousand files. */
+async function inRuns<Item>(list: readonly Item[], links: (some: readonly Item[]) => WebLink[]): Promise<WebLink[]> {
+  const made: WebLink[] = []
+  for (let start = 0; start < list.length; start += LINKS_PER_TURN) {
+    if (start > 0) await nextTurn()
+    made.push(...links(list.slice(start, start + LINKS_PER_TURN)))
+  }
+  return made
 }

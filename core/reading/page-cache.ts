@@ -33,6 +33,10 @@ export interface PageCache {
     signal: AbortSignal,
     make: (signal: AbortSignal) => Promise<StoredPicture | R>,
   ): Promise<StoredPicture | R>
+  /** The picture of that name, if it is cached. */
+  find(key: { hash: string; name: string }): Promise<StoredPicture | null>
+  /** Stores a picture that was made besides the one that was asked for, if there is room. */
+  keep(key: { hash: string; name: string }, picture: StoredPicture): Promise<void>
   /**
    * Page `index` of a book whose pages can only be extracted together: `extract` fills a folder with files "0", "1", … once. Its
    * refusal (any result but null) is returned, and its folder is deleted. Null when `extract` skipped this one page.
@@ -201,6 +205,14 @@ class DiskPageCache implements PageCache {
       this.#options.log.warn({ err: cause, folder: this.#options.folder }, 'Could not store a page in the page cache.')
       await rm(from, { force: true }).catch(() => {})
     }
+  }
+
+  find({ hash, name }: { hash: string; name: string }): Promise<StoredPicture | null> {
+    return this.#findPicture(keyOf(hash, name))
+  }
+
+  keep({ hash, name }: { hash: string; name: string }, picture: StoredPicture): Promise<void> {
+    return this.#keep(keyOf(hash, name), picture)
   }
 
   async picture<R>(

@@ -33,16 +33,27 @@ export function readPageFormat(text: string | undefined): PageFormat | undefined
   return format ?? refuse('invalid_request', `Pages are not offered as "${text}". Known formats: ${PAGE_FORMATS.join(', ')}.`)
 }
 
+/** A format that the client prefers to the media type that it would get; null if it prefers none. */
+export type PreferFormat = (usual: string) => PageFormat | null
+
 /** How to make a page of this kind match the request, without enlarging it. @param request.keeps media types that need no other format */
 export function chooseVariant(
   page: { mediaType: string; width: number | null; height: number | null },
-  request: { isPdf: boolean; width?: number | undefined; format?: PageFormat | undefined; keeps?: readonly string[] | undefined },
+  request: {
+    isPdf: boolean
+    width?: number | undefined
+    format?: PageFormat | undefined
+    keeps?: readonly string[] | undefined
+    prefer?: PreferFormat | undefined
+  },
 ): PageVariant {
   const { width } = request
-  const format = request.keeps?.includes(page.mediaType) && !request.isPdf ? undefined : request.format
+  const usual = request.keeps?.includes(page.mediaType) && !request.isPdf ? undefined : request.format
+  // Pages of PDFs are rendered as JPEG.
+  const format = request.prefer?.(usual ? `image/${usual}` : request.isPdf ? 'image/jpeg' : page.mediaType) ?? usual
   if (request.isPdf) {
     const longestSide = longestSideOf(page, width)
-    const rendered: PageVariant = { kind: 'rendered', name: `render${RENDERING}-${longestSide}`, longestSide }
+    const rendered: PageVariant = { kind: 'rendered', name: renderedName(longestSide), longestSide }
     if (format === undefined || format === 'jpeg') return rendered
     return { kind: 'resized', name: `resize${RENDERING}-${longestSide}-${format}`, from: rendered, width: WIDTH_UNCHANGED, format }
   }
@@ -57,6 +68,15 @@ export function chooseVariant(
     width: narrower ? width : WIDTH_UNCHANGED,
     format: format ?? null,
   }
+}
+
+/** The name of a rendered page. */
+export const renderedName = (longestSide: number): string => `render${RENDERING}-${longestSide}`
+
+/** The sizes above this one in which a page of a PDF is offered, the largest first. */
+export function largerSides(page: { width: number | null; height: number | null }, longestSide: number): number[] {
+  const sides = [undefined, ...PAGE_WIDTHS].map((width) => longestSideOf(page, width)).filter((side) => side > longestSide)
+  return [...new Set(sides)].sort((a, b) => b - a)
 }
 
 function longestSideOf(page: { width: number | null; height: number | null }, width: number | undefined): number {

@@ -2,7 +2,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import type { BookRequest, ReadingDependencies } from '#core/reading/manifest.ts'
 import type { Locator } from '#core/reading/progression.ts'
 import { normalizeArchivePath, type Publication, type TocEntry } from '#core/reading/publication.ts'
-import { encodePath, type PublicationAddresses } from '#core/reading/web-publication.ts'
+import type { PublicationAddresses } from '#core/reading/web-publication.ts'
 
 /** A text of a hundred megabytes; longer lists are megabytes of JSON that no client can use. */
 const POSITIONS_MAX = 100_000
@@ -57,9 +57,9 @@ const pageLocator = (page: { pageNumber: number; fileFormat: string }, total: nu
 function* textLocators(publication: Publication, total: number, addresses: PublicationAddresses): Generator<Locator> {
   const titles = titlesOf(publication.toc)
   let before = 0
-  for (const { path, mediaType, positions } of publication.spine) {
-    const href = addresses.resource(encodePath(path))
-    const title = titles.get(path)
+  for (const { path, href: encoded = path, mediaType, positions } of publication.spine) {
+    const href = addresses.resource(encoded)
+    const title = titles.get(encoded)
     for (let index = 0; index < positions; index++) {
       yield {
         href,
@@ -72,7 +72,7 @@ function* textLocators(publication: Publication, total: number, addresses: Publi
   }
 }
 
-/** The first heading of each file. */
+/** The first heading of each file, by its encoded path. */
 function titlesOf(entries: readonly TocEntry[], titles = new Map<string, string>()): Map<string, string> {
   for (const { href, title, children } of entries) {
     const path = href.split('#', 1)[0] as string
@@ -86,11 +86,11 @@ function titlesOf(entries: readonly TocEntry[], titles = new Map<string, string>
 export function locateText(publication: Publication, position: number, addresses: PublicationAddresses): Locator {
   const total = countPositions(publication)
   let before = 0
-  for (const { path, mediaType, positions } of publication.spine) {
+  for (const { path, href = path, mediaType, positions } of publication.spine) {
     if (position <= before + positions || before + positions === total) {
       const within = Math.min(position, total) - before - 1
       return {
-        href: addresses.resource(encodePath(path)),
+        href: addresses.resource(href),
         type: mediaType,
         locations: { position: before + within + 1, progression: within / positions, totalProgression: (before + within) / total },
       }

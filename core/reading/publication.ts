@@ -2,11 +2,14 @@
  * The contract with the worker thread: the content of an EPUB for clients that read by its manifest. Every path is that of a file in the
  * archive, without `..`, and every media type is valid in a header.
  */
+import { normalizeText } from '#core/foundation/text.ts'
 import type { LibraryFile, Problem, ZipLocation } from '#core/metadata/analysis.ts'
 
 /** A file in the archive. `zip` is null if its data cannot be read: it is encrypted, or uses an unknown compression. */
 export interface PublicationFile {
   path: string
+  /** The path regardless of case and Unicode form, where it differs. */
+  folded?: string
   mediaType: string
   /** Uncompressed. */
   bytes: number
@@ -20,9 +23,11 @@ export type SpreadSide = (typeof SPREAD_SIDES)[number]
 export const CONTENTS = ['mathml', 'remote-resources', 'js', 'svg'] as const
 export type Content = (typeof CONTENTS)[number]
 
-/** One part of the reading order. */
+/** One part of the reading order: a file that the archive has, once. */
 export interface SpineItem {
   path: string
+  /** Its address, where it differs from the path: encoding is work for the thread that reads the package. */
+  href?: string
   mediaType: string
   /** Positions in it, at least 1. */
   positions: number
@@ -33,12 +38,14 @@ export interface SpineItem {
 /** Other files that the package lists. */
 export interface PublicationResource {
   path: string
+  /** As for a part of the reading order. */
+  href?: string
   mediaType: string
   rel?: 'cover' | 'contents'
   contains?: Content[]
 }
 
-/** An entry of a table of contents. `href` is a path with or without a fragment; empty if it leads nowhere in the book. */
+/** An entry of a table of contents. `href` is an encoded path with or without a fragment; empty if it leads nowhere in the book. */
 export interface TocEntry {
   title: string
   href: string
@@ -49,6 +56,8 @@ export interface Publication {
   isFixedLayout: boolean
   readingProgression: 'ltr' | 'rtl' | null
   spine: SpineItem[]
+  /** For packages that refer to a file twice: the index in `spine` of each reference, by which e-readers count. */
+  references?: number[]
   resources: PublicationResource[]
   toc: TocEntry[]
   landmarks: TocEntry[]
@@ -56,7 +65,8 @@ export interface Publication {
   files: PublicationFile[]
 }
 
-export type PublicationOutcome = { publication: Publication } | { problem: Problem }
+/** A publication as packPublication writes it: a copy of a hundred thousand records between threads would block the server. */
+export type PublicationOutcome = { bytes: Uint8Array } | { problem: Problem }
 
 /** Reads the package of an EPUB, in the pool. A bad file is a problem, as in an analysis. */
 export type ReadPublication = (request: LibraryFile, options?: { signal?: AbortSignal }) => Promise<PublicationOutcome>
@@ -98,4 +108,47 @@ export function normalizeArchivePath(path: string): string {
     else if (part !== '' && part !== '.') parts.push(part)
   }
   return parts.join('/')
+}
+
+/** The longest name with which an archive is read. */
+const PATH_LENGTH_MAX = 4_096
+
+/** Text that is not percent-encoded, such as "100%.xhtml", stays as it is. */
+export function decodePercents(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}
+
+/**
+ * Books made on Windows and Macs differ from their links in case and Unicode form; some programs write names into the archive that are percent-encoded
+ * themselves.
+ */
+export const foldPath = (path: string): string => normalizeText(decodePercents(path), PATH_LENGTH_MAX).toLowerCase()
+
+/** Adds a file by its folded path; of several, one whose own name is not percent-encoded counts. */
+export function addFolded<File>(folded: Map<string, File>, path: string, file: File, key = foldPath(path)): void {
+  if (!path.includes('%') || !folded.has(key)) folded.set(key, file)
+}
+
+/** A path in an archive as part of a URL. */
+export const encodePath = (path: string): string =>
+  path
+    .split('/')
+    .map((part) => encodeURIComponent(part.toWellFormed()))
+    .join('/')
+
+/** A link from a table of contents: the fragment may contain anything. */
+export function encodeHref(href: string): string {
+  const at = href.indexOf('#')
+  const path = at < 0 ? href : href.slice(0, at)
+  const fragment = at < 0 ? '' : href.slice(at + 1)
+  // Encoded characters stay; a lone percent sign is encoded.
+  const safe = fragment
+    .toWellFormed()
+    .replace(/%(?![0-9A-Fa-f]{2})/g, '%25')
+    .replace(/[^\w%!$&'()*+,;=:@/?.~-]/gu, encodeURIComponent)
+  return encodePath(path) + (fragment === '' ? '' : `#${safe}`)
 }

@@ -6,25 +6,17 @@ import type { ReadableBook } from '#core/catalog/readable-book-query.ts'
 import { openSingleFlight } from '#core/database/single-flight.ts'
 import { openByteBudget } from '#core/foundation/byte-budget.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
-import { memoryBytes } from '#core/foundation/memory-bytes.ts'
 import type { Problem, ZipLocation } from '#core/metadata/analysis.ts'
 import { checkReadable, checkUnchanged, isTemporary, refuseForNow } from '#core/reading/file-problems.ts'
-import { openPathFinder } from '#core/reading/path-finder.ts'
+import { type OpenPublication, unpackPublication } from '#core/reading/packed-publication.ts'
 import {
   GZIP_EXTRA_BYTES,
-  normalizeArchivePath,
   type OpenedEntry,
   type OpenZipEntry,
-  type Publication,
   type PublicationFile,
   type PublicationOutcome,
   type ReadPublication,
 } from '#core/reading/publication.ts'
-
-/** An EPUB as its package describes it, with its files by path. */
-export interface OpenPublication extends Publication {
-  find(path: string): PublicationFile | undefined
-}
 
 /** A file in an EPUB that the caller may see. Nothing of it has been read yet. */
 interface FoundResource {
@@ -88,7 +80,10 @@ const MEMORY_BYTES_MAX = 64 * 1024 * 1024
 /** 128 bits distinguish contents. */
 const ETAG_HASH_DIGITS = 32
 
-type Loaded = { publication: OpenPublication } | { problem: Problem }
+/** What a problem takes. */
+const PROBLEM_BYTES = 4_096
+
+type Loaded = { publication: OpenPublication; memory: number } | { problem: Problem }
 
 /** Packages are read once for each version of a file, in the pool; after that, an entry costs one map look-up and one read. */
 export function openPublications(dependencies: PublicationDependencies): Publications {
@@ -120,7 +115,7 @@ class CachedPublications implements Publications {
         { root: book.libraryPath, path: book.path },
         { signal: running },
       )
-      const loaded: Loaded = 'problem' in outcome ? outcome : { publication: openFiles(outcome.publication) }
+      const loaded: Loaded = 'problem' in outcome ? outcome : await unpackPublication(outcome.bytes)
       // Problems of this machine are temporary; other results stay the same until the file changes.
       if (!('problem' in loaded) || !isTemporary(loaded.problem)) this.#known.set(key, loaded)
       return loaded
@@ -199,15 +194,5 @@ function inFlightBytes({ bytes, zip }: { bytes: number; zip: ZipLocation }): num
   return Math.min(LONG_IN_FLIGHT_BYTES, zip.method === 0 ? bytes : bytes + zip.compressedBytes)
 }
 
-function memoryOf(known: Loaded): number {
-  if ('problem' in known) return memoryBytes([known.problem])
-  const { find: _, ...publication } = known.publication
-  const paths = publication.files.map(({ path }) => path)
-  // The paths a second time, and a third after a request with another spelling; those that are percent-encoded once more.
-  return memoryBytes([publication, paths, paths, paths.filter((path) => path.includes('%'))])
-}
-
-function openFiles(publication: Publication): OpenPublication {
-  const find = openPathFinder(publication.files, ({ path }) => path)
-  return { ...publication, find: (href) => find(normalizeArchivePath(href)) }
-}
+/** The largest takes all of the memory: one that is not kept would be read with every request. */
+const memoryOf = (known: Loaded): number => ('problem' in known ? PROBLEM_BYTES : Math.min(known.memory, MEMORY_BYTES_MAX))

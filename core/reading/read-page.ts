@@ -19,10 +19,19 @@ import type {
   RenderPdfPage,
   ResizeImage,
 } from '#core/metadata/analysis.ts'
+import { blankPicture } from '#core/reading/blank-page.ts'
 import { checkReadable, checkUnchanged, isTemporary, refuseForNow } from '#core/reading/file-problems.ts'
 import { openPageCache, type PageCache } from '#core/reading/page-cache.ts'
-import { checkPageWidth, chooseVariant, type PageFormat, type PageVariant } from '#core/reading/page-variant.ts'
+import {
+  checkPageWidth,
+  chooseVariant,
+  largerSides,
+  type PageFormat,
+  type PageVariant,
+  type PreferFormat,
+} from '#core/reading/page-variant.ts'
 import { pictureTypeOf } from '#core/reading/picture-type.ts'
+import { type MakeRenderedPage, openRenderedPages } from '#core/reading/rendered-page.ts'
 
 export interface BookPageRequest {
   caller: Caller
@@ -35,6 +44,7 @@ export interface BookPageRequest {
   format?: PageFormat | undefined
   /** Media types of pages that keep their own format, whatever `format` says. */
   keeps?: readonly string[] | undefined
+  prefer?: PreferFormat | undefined
   /** Used only by work that can be canceled. */
   readonly signal: AbortSignal
 }
@@ -44,6 +54,8 @@ export interface FoundPage {
   /** Identifies content, page and variant; without quotes. */
   etag: string
   fileHash: string
+  /** When its content last changed, or was last analyzed. */
+  modifiedAt: Date
   /**
    * Reads, renders or resizes it. The caller gives its memory back by `release`, if the picture has that.
    * @throws page_unreadable, not_found (the file is missing), conflict (it has changed since its analysis), unavailable (the
@@ -100,6 +112,7 @@ class CachedPageReader implements PageReader {
   readonly #dependencies: PageReaderDependencies
   readonly #lookup
   readonly cache: PageCache
+  readonly #makeRendered: MakeRenderedPage
   readonly #pageLists = new LRUCache<string, { version: string; pages: Page[] }>({
     maxSize: PAGE_LISTS_BYTES_MAX,
     // Names may have some thousand characters, two bytes each beyond Latin-1.
@@ -110,6 +123,7 @@ class CachedPageReader implements PageReader {
     this.#dependencies = dependencies
     this.#lookup = openBookLookup(dependencies.database, { freshMs: dependencies.rightsFreshMs })
     this.cache = cache
+    this.#makeRendered = openRenderedPages({ ...dependencies, cache })
   }
 
   /** The book and the pages of the same analysis: pages of one analysis under the ETag of another would stay in the caches of clients permanently. */
@@ -134,10 +148,9 @@ class CachedPageReader implements PageReader {
     return await this.cache.picture(key, target.requested.signal, async (signal): Promise<PageOutcome> => {
       if (variant.kind === 'rendered') {
         await checkUnchanged(book)
-        return await this.#dependencies.renderPdfPage(
-          { ...fileOf(book), index: target.index, longestSide: variant.longestSide },
-          { signal },
-        )
+        const { longestSide } = variant
+        const larger = largerSides(target.page, longestSide)
+        return await this.#makeRendered({ file: fileOf(book), hash: key.hash, index: target.index, longestSide, larger }, signal)
       }
       const source = await this.#produce(book, { ...target, requested: { signal }, isSent: false }, variant.from)
       if ('problem' in source) return source
@@ -155,6 +168,7 @@ class CachedPageReader implements PageReader {
   }
 
   async #readOriginal(book: ReadableBook, { page, index, pages, requested, isSent }: Target): Promise<PageOutcome> {
+    if (page.isBlank) return await blankPicture(page)
     const request = { ...fileOf(book), index, page }
     // A picture that is resized may still be on its way to another process when its outcome is known.
     if (book.pageSource === 'zip') return await this.#dependencies.readZipPage(request, { isLent: isSent })
@@ -220,11 +234,13 @@ class CachedPageReader implements PageReader {
       width: requested.width,
       format: requested.format,
       keeps: requested.keeps,
+      prefer: requested.prefer,
     })
     const fileHash = fileHashOf(book)
     return {
       etag: `${fileHash.slice(0, ETAG_HASH_DIGITS)}-${requested.pageNumber}-${variant.name}`,
       fileHash,
+      modifiedAt: book.modifiedAt,
       read: () => this.#readVariant(book, { page, index: requested.pageNumber - 1, pages, requested, isSent: true }, variant),
     }
   }
@@ -289,11 +305,18 @@ const LIST_SLICE = 3_000
 /** 128 bits distinguish contents. */
 const ETAG_HASH_DIGITS = 32
 
+/** The book has pages, but none with this number. */
+export class NoSuchPage extends AppError {
+  constructor(message: string) {
+    super('not_found', message)
+  }
+}
+
 function refuseAbsent(book: ReadableBook, absent: { pageNumber: number; count: number }): never {
   if (absent.count === 0 && book.format === 'epub') {
     refuse('not_paged', `"${book.fileName}" is text without page images: read it by its web-publication manifest.`, {
       details: { manifest: `/api/v1/books/${book.id}/manifest` },
     })
   }
-  refuse('not_found', `"${book.fileName}" has ${absent.count} pages; there is no page ${absent.pageNumber}.`)
+  throw new NoSuchPage(`"${book.fileName}" has ${absent.count} pages; there is no page ${absent.pageNumber}.`)
 }

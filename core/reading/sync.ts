@@ -1,11 +1,12 @@
 import type { Caller } from '#core/account/caller.ts'
 import { type Extent, type Place, type PlaceRow, pageFrom, pageUpTo, placeOf, TEXT_COMPLETE_FROM } from '#core/catalog/progress.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import type { OpenPublication } from '#core/reading/packed-publication.ts'
 import { findPublication, type PlaceDependencies } from '#core/reading/places.ts'
 import { countPositions, partAt } from '#core/reading/positions.ts'
 import { listCopies, type Reading } from '#core/reading/progress-query.ts'
 import { saveProgress } from '#core/reading/progress-store.ts'
-import type { OpenPublication } from '#core/reading/publications.ts'
+import type { Publication } from '#core/reading/publication.ts'
 
 /** A position in a file as e-readers exchange it. */
 interface DocumentPlace {
@@ -100,7 +101,7 @@ async function publicationOf(dependencies: PlaceDependencies, caller: Caller, co
 export function placeOfDocument(
   extent: Extent,
   { progress, percentage }: Pick<DocumentPlace, 'progress' | 'percentage'>,
-  publication: Pick<OpenPublication, 'spine'> | null,
+  publication: Pick<OpenPublication, 'spine' | 'references'> | null,
 ): Place {
   const { pageCount, isText } = extent
   if (!isText) {
@@ -121,15 +122,19 @@ function pageNamed(progress: string): number {
 }
 
 /** The nearest position in the named part, if any. */
-function withinPart(position: number, progress: string, publication: Pick<OpenPublication, 'spine'> | null): number {
+function withinPart(position: number, progress: string, publication: Pick<OpenPublication, 'spine' | 'references'> | null): number {
   const match = TEXT_PART.exec(progress)
   if (!match || publication === null) return position
-  const index = Number(match[1] ?? 1) - 1
+  const number = Number(match[1] ?? 1) - 1
+  const index = publication.references?.[number] ?? number
   const item = publication.spine[index]
   if (!item) return position
   const first = countPositions({ spine: publication.spine.slice(0, index) }) + 1
   return Math.min(Math.max(position, first), first + item.positions - 1)
 }
+
+/** The first reference to a part. */
+const referenceTo = ({ references }: Publication, index: number): number => references?.indexOf(index) ?? index
 
 /** Our position in the e-reader's format: a page, or the beginning of a part of the text. Null if the text cannot be read now. */
 async function documentPositionOf(
@@ -141,5 +146,5 @@ async function documentPositionOf(
   // E-readers lay out every EPUB as a text; an EPUB made of pictures has one in each part.
   if (!extent.isText) return format === 'epub' ? partName(page) : String(page)
   const publication = await findPublication(dependencies, { caller, bookId })
-  return publication === null ? null : partName(partAt(publication, page).index + 1)
+  return publication === null ? null : partName(referenceTo(publication, partAt(publication, page).index) + 1)
 }

@@ -96,23 +96,3 @@ export const relativeAddresses = (manifest: string): PublicationAddresses => ({
 
 /** Distinguishes the address styles of protocols, as a key for caches. */
 export const placesKey = (addresses: PublicationAddresses): string => [addresses.file, addresses.page(1), addresses.resource('')].join(' ')
-
-/** A path in an archive as part of a URL. */
-export const encodePath = (path: string): string =>
-  path
-    .split('/')
-    .map((part) => encodeURIComponent(part.toWellFormed()))
-    .join('/')
-
-/** A link from a table of contents: the fragment may contain anything. */
-export function encodeHref(href: string, addresses: PublicationAddresses): string {
-  const at = href.indexOf('#')
-  const path = at < 0 ? href : href.slice(0, at)
-  const fragment = at < 0 ? '' : href.slice(at + 1)
-  // Encoded characters stay; a lone percent sign is encoded.
-  const safe = fragment
-    .toWellFormed()
-    .replace(/%(?![0-9A-Fa-f]{2})/g, '%25')
-    .replace(/[^\w%!$&'()*+,;=:@/?.~-]/gu, encodeURIComponent)
-  return addresses.resource(encodePath(path)) + (fragment === '' ? '' : `#${safe}`)
-}

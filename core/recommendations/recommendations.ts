@@ -40,8 +40,8 @@ interface RecommendationList {
 
 /** Recommendations of plugins for users. By default of the first plugin by name among those that the user has enabled, test tools excluded. */
 export interface Recommendations {
-  /** Returns the stored list immediately; if that is old or missing, a task makes the next one. @throws not_found */
-  get(user: User, pluginId: string | null): Promise<RecommendationList>
+  /** Returns the stored list immediately; if that is old or missing, a task makes the next one, unless the caller may only read. @throws not_found */
+  get(caller: Pick<Caller, 'userId' | 'permissions'>, pluginId: string | null): Promise<RecommendationList>
   /** Returns the id of the task. @throws not_found; conflict while one waits or runs */
   refresh(user: User, pluginId: string | null): Promise<{ taskId: string; provider: Provider }>
   /**
@@ -146,7 +146,8 @@ class StoredRecommendationLists implements Recommendations {
     return items.some((item) => item.externalId === externalId)
   }
 
-  async get({ userId }: User, pluginId: string | null): Promise<RecommendationList> {
+  async get(caller: Pick<Caller, 'userId' | 'permissions'>, pluginId: string | null): Promise<RecommendationList> {
+    const { userId } = caller
     const chosen = await this.#choose({ userId }, pluginId)
     const { provider } = chosen
     const user = { userId, pluginId: provider.id }
@@ -155,7 +156,7 @@ class StoredRecommendationLists implements Recommendations {
     const stored = await findRecommendations(this.#dependencies.database, user)
     // The reasons may name series that the user may no longer see.
     const isGone = stored !== null && (await hidesAny(this.#dependencies.database, user, stored.basedOn))
-    const due = isDue(stored, isGone)
+    const due = caller.permissions.has('progress-write') && isDue(stored, isGone)
     const [task, items] = await Promise.all([
       live ?? (due ? this.#start(user).then((started) => started ?? findLiveRefresh(this.#dependencies.database, user)) : null),
       isGone ? [] : this.#show(user, chosen, (stored?.items ?? []) as Item[]),

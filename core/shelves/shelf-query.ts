@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
-import { visibleTo } from '#core/account/visibility.ts'
+import { asUser, visibleTo } from '#core/account/visibility.ts'
 import type { Book } from '#core/catalog/book.ts'
 import { pageOfBooks, sortedBooks } from '#core/catalog/book-query.ts'
 import type { BookSort } from '#core/catalog/book-sort-query.ts'
@@ -170,11 +170,13 @@ function visibleMembers(database: Knex, caller: Caller, kind: ShelfKind): Knex.Q
 /** Shelves with a member that the caller may see, and empty ones. */
 function visibleShelves(database: Knex, caller: Caller, kind: ShelfKind): Knex.QueryBuilder {
   const { shelves, members, shelf } = SHELF_TABLES[kind]
-  return database(`${shelves} AS s`).where((either) => {
-    either
-      .whereExists(visibleMembers(database, caller, kind).select(database.raw('1')))
-      .orWhereNotExists(database(`${members} AS m`).whereRaw('m.?? = s.id', [shelf]).select(database.raw('1')))
-  })
+  return database(`${shelves} AS s`)
+    .modify(asUser(caller))
+    .where((either) => {
+      either
+        .whereExists(visibleMembers(database, caller, kind).select(database.raw('1')))
+        .orWhereNotExists(database(`${members} AS m`).whereRaw('m.?? = s.id', [shelf]).select(database.raw('1')))
+    })
 }
 
 const withCounts = (database: Knex, caller: Caller, kind: ShelfKind, query: Knex.QueryBuilder): Knex.QueryBuilder =>

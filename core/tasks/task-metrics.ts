@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import type { Log } from '#core/foundation/log.ts'
+import { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { DelegatingTaskQueue } from '#core/tasks/delegating-task-queue.ts'
 import { CLASSES, classOf } from '#core/tasks/duration.ts'
 import {
@@ -16,10 +17,6 @@ import { addTaskHours, deleteTaskHours, type TaskHour } from '#core/tasks/task-m
 
 /** A month shows whether this week is unusual; it has some thousand rows. */
 export const METRICS_KEPT_DAYS = 30
-/** Interval of writes: a killed server loses no more than this. */
-const WRITE_MS = 10_000
-/** Interval at which old metrics are deleted. */
-const CLEAN_MS = 3_600_000
 const HOUR_MS = 3_600_000
 /** Maximum length of a stored error message. */
 const MESSAGE_LENGTH_MAX = 1_000
@@ -41,6 +38,8 @@ type Outcome = { succeeded: true } | { succeeded: false; error: unknown; isLast:
 interface TaskMetricsOptions {
   database: Knex
   log: Log
+  /** Those of the server; only tests have none. */
+  jobs?: RegularJobs
 }
 
 export function openTaskMetrics(options: TaskMetricsOptions): TaskMetrics {
@@ -50,14 +49,15 @@ export function openTaskMetrics(options: TaskMetricsOptions): TaskMetrics {
 class HourlyTaskMetrics implements TaskMetrics {
   readonly #options: TaskMetricsOptions
   #hours = new Map<string, TaskHour>()
-  #cleanedAt = 0
-  // One write at a time. Counts that cannot be written are dropped, since they are not worth memory.
-  #writing = Promise.resolve()
-  readonly #timer
+  // Counts that cannot be written are dropped, since they are not worth memory.
+  readonly #writing
+  readonly #cleaning
 
   constructor(options: TaskMetricsOptions) {
+    const { database, log, jobs = new RegularJobs(log) } = options
     this.#options = options
-    this.#timer = setInterval(() => this.#writeQuietly(), WRITE_MS).unref()
+    this.#writing = jobs.start('write the metrics of tasks', () => this.#addHours())
+    this.#cleaning = jobs.start('delete old metrics of tasks', () => deleteTaskHours(database, METRICS_KEPT_DAYS))
   }
 
   #note(run: TaskRun, { ms, items, outcome }: { ms: number; items: number; outcome: Outcome }): void {
@@ -110,16 +110,6 @@ class HourlyTaskMetrics implements TaskMetrics {
     }))
     this.#hours = new Map()
     if (counted.length > 0) await addTaskHours(this.#options.database, counted)
-    if (Date.now() - this.#cleanedAt < CLEAN_MS) return
-    this.#cleanedAt = Date.now()
-    await deleteTaskHours(this.#options.database, METRICS_KEPT_DAYS)
-  }
-
-  #writeQuietly(): Promise<void> {
-    this.#writing = this.#writing
-      .then(() => this.#addHours())
-      .catch((error: unknown) => this.#options.log.warn({ err: error }, 'Could not store the metrics of tasks'))
-    return this.#writing
   }
 
   metered(tasks: TaskQueue): TaskQueue {
@@ -127,18 +117,18 @@ class HourlyTaskMetrics implements TaskMetrics {
   }
 
   write(): Promise<void> {
-    return this.#writeQuietly()
+    return this.#writing.now()
   }
 
   async clear(): Promise<number> {
     this.#hours = new Map()
-    await this.#writing
+    await this.#writing.now()
     return await deleteTaskHours(this.#options.database, 0)
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer)
-    await this.#writeQuietly()
+    await this.#writing.now()
+    await Promise.all([this.#writing.stop(), this.#cleaning.stop()])
   }
 }
 

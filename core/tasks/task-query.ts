@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { type Caller, isAdministrator } from '#core/account/caller.ts'
 import { visibleMessage } from '#core/account/path-view.ts'
-import { hasSharingGrants } from '#core/account/user-store.ts'
+import { isRestricted } from '#core/account/user-store.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
@@ -107,7 +107,7 @@ export async function getTask(database: Knex, taskId: string, by: Caller | null 
 
 /** Adds "the caller may see this task" to a query of the table `tasks`. */
 export async function onlyVisibleTo(database: Knex, by: Caller): Promise<(tasks: Knex.QueryBuilder) => void> {
-  const restricted = await hasSharingGrants(database, by.userId)
+  const restricted = await isRestricted(database, by.userId)
   return (tasks) => {
     tasks.modify(withoutPrivate(by))
     if (restricted) tasks.modify(withoutHidden(database, by))
@@ -115,7 +115,7 @@ export async function onlyVisibleTo(database: Knex, by: Caller): Promise<(tasks:
 }
 
 async function readTasks(database: Knex, by: Caller | null, choose: (tasks: Knex.QueryBuilder) => void): Promise<TaskRecord[]> {
-  const restricted = by !== null && (await hasSharingGrants(database, by.userId)) ? by : null
+  const restricted = by !== null && (await isRestricted(database, by.userId)) ? by : null
   // Selected before any join: there may be a hundred thousand.
   const tasks = database('tasks').select('*').modify(choose).orderByRaw('tasks.created_at DESC, tasks.id')
   if (by) tasks.modify(withoutPrivate(by))
@@ -163,7 +163,7 @@ function withoutHidden(database: Knex, by: Caller): (tasks: Knex.QueryBuilder) =
 /** @param by as in `listTasks` */
 export async function countTasks(database: Knex, by: Caller | null = null): Promise<TaskStats> {
   const tasks = database('tasks').select('type', 'status', 'worker')
-  const restricted = by !== null && (await hasSharingGrants(database, by.userId))
+  const restricted = by !== null && (await isRestricted(database, by.userId))
   if (by) tasks.modify(withoutPrivate(by))
   if (restricted) tasks.modify(withoutHidden(database, by))
   const { rows } = await database.raw(

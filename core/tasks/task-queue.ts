@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import { newNodeLock, openPresence, type Presence } from '#core/cluster/presence-store.ts'
 import { type Announcer, silentAnnouncer } from '#core/events/announcer.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { REGULAR_JOBS, RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { ElasticLane } from '#core/tasks/elastic-lane.ts'
 import { makeWorkerUtils, type WorkerUtils } from '#core/tasks/graphile-worker.ts'
 import type { Concurrency, NewTask, TaskHandler, TaskQueue, TasksOf, TaskType } from '#core/tasks/task.ts'
@@ -27,13 +28,6 @@ import { workerLog } from '#core/tasks/worker-log.ts'
 /** Finished analyses are kept for two hours, since there may be a hundred thousand; other tasks for a week. */
 const ANALYSIS_KEPT_SECONDS = 2 * 3600
 const KEPT_SECONDS = 7 * 24 * 3600
-const SWEEP_MS = 5_000
-/** Signals wake workers at once; this poll finds due tasks and lost signals, with one index look-up per type. */
-const POLL_MS = 1_000
-/** A check of all waiting tasks takes some tenths of a second for a hundred thousand, and rarely finds anything. */
-const REPAIR_MS = 60_000
-const CLEAN_MS = 3_600_000
-const PROGRESS_MS = 300
 /** Rows per INSERT: enough to make the round trip cheap, few enough to keep the statement under a megabyte. */
 const ADD_CHUNK = 500
 /** After so many new jobs, statistics about jobs are updated; then after twice as many, while jobs are added. */
@@ -50,6 +44,8 @@ interface QueueOptions {
   nodeId: string
   /** Without it nothing is announced. */
   announcer?: Announcer
+  /** Those of the server; only tests have none. */
+  jobs?: RegularJobs
   /** Interval of checks for tasks of dead nodes. */
   sweepMs?: number
 }
@@ -69,22 +65,24 @@ export async function openTaskQueue(options: QueueOptions): Promise<TaskQueue> {
 class DurableTaskQueue implements TaskQueue {
   readonly #database: Knex
   readonly #log: Log
+  readonly #regular: RegularJobs
   readonly #sweepMs: number
   readonly #node: { nodeId: string; nodeLock: number }
   readonly #worker: WorkerUtils
   readonly #announcer: TaskAnnouncer
   readonly #runner: TaskRunner
   readonly #lanes = new Map<TaskType, ElasticLane>()
-  readonly #timers: NodeJS.Timeout[] = []
+  #jobs: ReturnType<RegularJobs['start']>[] = []
   #statistics = { added: 0, after: ANALYZED_AFTER, at: 0 }
   #presence: Presence | null = null
   #isStarted = false
   #stopped: Promise<void> | null = null
 
-  constructor({ database, log, nodeId, announcer, sweepMs }: QueueOptions, worker: WorkerUtils) {
+  constructor({ database, log, nodeId, announcer, jobs, sweepMs }: QueueOptions, worker: WorkerUtils) {
     this.#database = database
     this.#log = log
-    this.#sweepMs = sweepMs ?? SWEEP_MS
+    this.#regular = jobs ?? new RegularJobs(log)
+    this.#sweepMs = sweepMs ?? REGULAR_JOBS['queue tasks of dead nodes again'].everyMs
     this.#node = { nodeId, nodeLock: newNodeLock() }
     this.#worker = worker
     this.#announcer = openTaskAnnouncer({ database, log, announcer: announcer ?? silentAnnouncer })
@@ -152,11 +150,15 @@ class DurableTaskQueue implements TaskQueue {
     await this.#sweep()
     await addMissingJobs(this.#database)
     for (const lane of this.#lanes.values()) lane.start()
-    this.#every(POLL_MS, () => this.#nudgeDue())
-    this.#every(this.#sweepMs, () => this.#sweep())
-    this.#every(Math.max(REPAIR_MS, this.#sweepMs), () => this.#repair())
-    this.#every(CLEAN_MS, () => this.#clean())
-    this.#every(PROGRESS_MS, () => this.#runner.writeProgress())
+    this.#jobs = [
+      this.#regular.start('start due tasks', () => this.#nudgeDue()),
+      this.#regular.start('queue tasks of dead nodes again', () => this.#sweep(), { everyMs: this.#sweepMs }),
+      this.#regular.start('repair waiting tasks', () => this.#repair(), {
+        everyMs: Math.max(REGULAR_JOBS['repair waiting tasks'].everyMs, this.#sweepMs),
+      }),
+      this.#regular.start('delete finished tasks', () => this.#clean()),
+      this.#regular.start('write the progress of tasks', () => this.#runner.writeProgress()),
+    ]
   }
 
   stop(): Promise<void> {
@@ -195,13 +197,14 @@ class DurableTaskQueue implements TaskQueue {
   }
 
   async #stop(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer)
+    const jobs = this.#jobs.map((job) => job.stop())
     this.#runner.stop()
     if (this.#isStarted) {
       await Promise.all([...this.#lanes.values()].map((lane) => lane.stop()))
       // If the database is unreachable, the next node that checks for dead workers finds them.
       await this.#runner.releaseHandedBack().catch((error) => this.#log.warn({ err: error }, 'Returned tasks wait for their next try'))
     }
+    await Promise.all(jobs)
     await this.#worker.release()
     await this.#announcer.flush()
     await this.#presence?.close()
@@ -267,21 +270,5 @@ class DurableTaskQueue implements TaskQueue {
     registerWorkers(this.#database, { ...this.#node, workers: this.#workers() })
       .then(() => this.#nudgeAll())
       .catch((error) => this.#log.warn({ err: error }, 'Could not register the workers of this node again'))
-  }
-
-  #every(ms: number, work: () => Promise<void>): void {
-    let isBusy = false
-    const timer = setInterval(async () => {
-      if (isBusy) return
-      isBusy = true
-      try {
-        await work()
-      } catch (error) {
-        if (!this.#stopped) this.#log.warn({ err: error }, 'The maintenance of the task queue failed; it will retry')
-      } finally {
-        isBusy = false
-      }
-    }, ms)
-    this.#timers.push(timer)
   }
 }

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Caller } from '#core/account/caller.ts'
 import { visibleMessage } from '#core/account/path-view.ts'
-import { hasSharingGrants } from '#core/account/user-store.ts'
+import { isRestricted } from '#core/account/user-store.ts'
 import { percentileOf } from '#core/tasks/duration.ts'
 import { findLongestWait } from '#core/tasks/task-admin-store.ts'
 import { findFirstHour, listPeriodSums, listTypeSums, type PeriodSums, type TypeSums } from '#core/tasks/task-metric-query.ts'
@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000
  * every series.
  */
 export async function readTaskReport(database: Knex, caller: Caller) {
-  const isVisible = !(await hasSharingGrants(database, caller.userId))
+  const isVisible = !(await isRestricted(database, caller.userId))
   const [types, first, stats, oldestPendingAgeMs] = await Promise.all([
     isVisible ? listTypeSums(database) : [],
     isVisible ? findFirstHour(database) : null,
@@ -52,7 +52,7 @@ export async function readTaskHistory(
 ) {
   const to = new Date()
   const from = new Date(to.getTime() - request.days * DAY_MS)
-  const isVisible = !(await hasSharingGrants(database, caller.userId))
+  const isVisible = !(await isRestricted(database, caller.userId))
   const periods = isVisible ? await listPeriodSums(database, { ...request, from }) : []
   return {
     from: from.toISOString(),

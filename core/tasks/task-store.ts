@@ -320,7 +320,7 @@ export async function deleteOldTasks(database: Knex, kept: { type: TaskType; sec
   for (;;) {
     const { rowCount } = await database.raw(
       `DELETE FROM tasks WHERE id IN (SELECT id FROM tasks WHERE status IN ('completed', 'failed', 'cancelled')
-         AND completed_at < now() - make_interval(secs => CASE WHEN type = :type THEN :seconds ELSE :otherSeconds END) LIMIT ${STEP})`,
+         AND completed_at < now() - make_interval(secs => CASE WHEN type = :type THEN CAST(:seconds AS float8) ELSE :otherSeconds END) LIMIT ${STEP})`,
       kept,
     )
     if (rowCount < STEP) return

@@ -8,6 +8,8 @@ export const CATALOG_TABLES = [
   ...['series_alternate_titles', 'series_external_ids', 'book_external_ids', 'series_external_links', 'book_external_links'],
   ...['series_external_ratings', 'series_user_ratings', 'sharing_tags', 'series_sharing_tags', 'user_sharing_grants'],
   ...['collections', 'collection_series', 'read_lists', 'read_list_books'],
+  // The name of the library, which stands in every feed.
+  'chosen_settings',
 ] as const
 
 /** Every table with rows of one user that lists and conditions read for that user. */

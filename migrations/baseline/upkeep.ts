@@ -46,6 +46,13 @@ export const EXPORTS = `
   );
   CREATE INDEX series_exports_user ON series_exports (user_id, created_at DESC);
   CREATE INDEX series_exports_expiry ON series_exports (expires_at);
+
+  -- The series of the file, in several rows: while one of them is hidden from the user, or gone, nobody gets the file.
+  CREATE TABLE export_series (
+    export_id uuid NOT NULL REFERENCES series_exports ON DELETE CASCADE,
+    series_ids uuid[] NOT NULL
+  );
+  CREATE INDEX export_series_export ON export_series (export_id);
 `
 
 /** The row that the health check writes to find out whether the database accepts changes. */

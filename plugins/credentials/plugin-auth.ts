@@ -3,6 +3,7 @@ import type { LocalServices } from '#core/settings/local-places.ts'
 import type { Credential } from '#plugins/network/credential.ts'
 import { ruleOfAddress } from '#plugins/network/rules.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
+import { configuredAddress, type Permissions } from '#plugins/packages/permissions.ts'
 
 /** The state of a plugin's credentials for its service. */
 export type AuthStatus = 'none' | 'missing' | 'connected' | 'expired'
@@ -16,18 +17,18 @@ export type PluginAuth =
   | undefined
 
 /**
- * @param plugin with its configuration, as stored or as passed to the plugin
+ * @param plugin with its configuration as stored, without the defaults of its manifest
  * @param local hosts that are allowed for development: they may receive credentials too
  */
 export function authOf(
-  { manifest, config, privateHosts }: { manifest: Manifest; config: Readonly<Record<string, unknown>>; privateHosts: boolean },
+  plugin: { manifest: Manifest; config: Readonly<Record<string, unknown>>; granted: Permissions | null; privateHosts: boolean },
   local: LocalServices | undefined,
 ): PluginAuth {
+  const { manifest, privateHosts } = plugin
   const { auth } = manifest
   const key = auth?.bind?.hostFrom
   if (auth === undefined || key === undefined) return auth
-  const members = manifest.config?.['properties'] as Record<string, { default?: unknown }> | undefined
-  const ruled = ruleOfAddress(config[key] ?? members?.[key]?.default, { isPrivate: privateHosts, local })
+  const ruled = ruleOfAddress(configuredAddress(key, plugin), { isPrivate: privateHosts, local })
   return { ...auth, origin: 'rule' in ruled ? ruled.rule.origin : undefined }
 }
 

@@ -157,7 +157,8 @@ export class PluginSession {
     const config = settle(manifest.config, this.#options.config)
     const userConfig = settle(manifest.userConfig, this.#options.userConfig)
     const egress = tracing(this.#options.egress, trace)
-    const caller = callerOf({ manifest, granted: this.#granted, config, egress, method })
+    const given = this.#options.config ?? {}
+    const caller = callerOf({ manifest, granted: this.#granted, config: given, egress, method })
     const answer = await opened.call(method, JSON.stringify(input ?? null), budget, {
       more: JSON.stringify({ callId: randomUUID(), plugin: { id: manifest.id, version: manifest.version }, config, userConfig }),
       onRequest: openHostAnswers({ egress, storage: this.#storage, library, auth, credentials })(caller),
@@ -196,7 +197,7 @@ function callerOf(given: {
     version: manifest.version,
     granted,
     userId: 'reader',
-    auth: authOf({ manifest, config, privateHosts: false }, egress.local),
+    auth: authOf({ manifest, granted, config, privateHosts: false }, egress.local),
     http: manifest.http,
     config,
     privateHosts: false,

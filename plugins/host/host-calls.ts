@@ -11,7 +11,7 @@ import type { Egress } from '#plugins/network/egress.ts'
 import type { EgressRule } from '#plugins/network/request.ts'
 import { ruleOfAddress } from '#plugins/network/rules.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
-import type { Permissions } from '#plugins/packages/permissions.ts'
+import { configuredAddress, type Permissions } from '#plugins/packages/permissions.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import { JsonText } from '#plugins/runtime/guest-text.ts'
 
@@ -25,6 +25,7 @@ export interface HostCaller {
   userId: string | null
   auth: PluginAuth
   http: Manifest['http']
+  /** As stored, without the defaults of the manifest. */
   config: Readonly<Record<string, unknown>>
   /** Hosts from the configuration may have private addresses. */
   privateHosts: boolean
@@ -187,10 +188,10 @@ type CacheTtl = NonNullable<NonNullable<Manifest['http']>['cacheTtl']>
 /** The scope of a cached response: this plugin, and for calls on behalf of a user, that user. */
 const scopeOf = ({ pluginId, userId }: HostCaller): string => `${pluginId}/${userId ?? ''}`
 
-/** Rules for the hosts that an administrator has entered; invalid ones were refused when they were saved. */
+/** Rules for the hosts that an administrator has entered or confirmed; invalid ones were refused when they were saved. */
 function configuredRules({ granted, config, privateHosts }: HostCaller, local: Egress['local']): EgressRule[] {
   return granted.networkFromConfig.flatMap((key) => {
-    const ruled = ruleOfAddress(config[key], { isPrivate: privateHosts, local })
+    const ruled = ruleOfAddress(configuredAddress(key, { config, granted }), { isPrivate: privateHosts, local })
     return 'rule' in ruled ? [ruled.rule] : []
   })
 }

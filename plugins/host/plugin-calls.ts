@@ -284,11 +284,11 @@ class Calls implements PluginCalls {
   ): Promise<Answer> {
     const { plugin, userId, config, userConfig } = setting
     const callId = running?.callId ?? randomUUID()
-    const auth = authOf({ ...plugin, config }, this.#options.egress.local)
+    const auth = authOf(plugin, this.#options.egress.local)
     return guest.call(method, text, budget, {
       more: JSON.stringify({ callId, plugin: { id: plugin.key, version: plugin.version }, config, userConfig }),
       onRequest: this.#answersFor({
-        ...{ pluginId: plugin.id, key: plugin.key, version: plugin.version, userId, auth, config },
+        ...{ pluginId: plugin.id, key: plugin.key, version: plugin.version, userId, auth, config: plugin.config },
         granted: plugin.granted as Permissions,
         dataVersion: plugin.dataVersion,
         privateHosts: plugin.privateHosts,

@@ -102,8 +102,8 @@ class Administration implements PluginAdministration {
     { config, privateHosts, matching, matchingMembers, credentials: fields, credentialsHost }: PluginEdit,
   ): Promise<InstalledPlugin> {
     const before = await this.get(id)
-    const { manifest } = before
-    const after = { manifest, config: config ?? before.config, privateHosts: privateHosts ?? before.privateHosts }
+    const { manifest, granted } = before
+    const after = { manifest, granted, config: config ?? before.config, privateHosts: privateHosts ?? before.privateHosts }
     if (config !== undefined) this.#checkConfig(after)
     if (privateHosts === true && hostKeysOf(manifest).length === 0)
       refuse('invalid_value', `${manifest.name} uses no hosts from its configuration.`)
@@ -165,10 +165,10 @@ class Administration implements PluginAdministration {
 
   /** @throws invalid_value with the path of the wrong member */
   #checkConfig({ manifest, config, privateHosts }: Pick<InstalledPlugin, 'manifest' | 'config' | 'privateHosts'>): void {
-    const read = readConfig(manifest.config, config)
+    readConfig(manifest.config, config)
     for (const key of hostKeysOf(manifest)) {
-      const ruled = ruleOfAddress(read[key], { isPrivate: privateHosts, local: this.#options.egress.local })
-      if (read[key] !== undefined && 'error' in ruled)
+      const ruled = ruleOfAddress(config[key], { isPrivate: privateHosts, local: this.#options.egress.local })
+      if (Object.hasOwn(config, key) && 'error' in ruled)
         refuse('invalid_value', `config/${key}: ${ruled.error}`, { details: [{ path: `/config/${key}`, message: ruled.error }] })
     }
   }

@@ -38,7 +38,11 @@ const COLUMNS = [
   'updated_at AS updatedAt',
 ]
 
-const of = (database: Knex, { pluginId, userId }: PluginUser) => database('user_plugins').where({ plugin_id: pluginId, user_id: userId })
+/** Of an active user: nothing is done for an account that is disabled, also by a task that was queued before. */
+const of = (database: Knex, { pluginId, userId }: PluginUser) =>
+  database('user_plugins')
+    .where({ plugin_id: pluginId, user_id: userId })
+    .whereExists(database('users').where({ id: userId, is_active: true }))
 
 export async function findUserPlugin(database: Knex, user: PluginUser): Promise<UserPlugin | null> {
   return (await prepared(of(database, user).first(...COLUMNS))) ?? null

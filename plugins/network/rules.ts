@@ -36,6 +36,8 @@ export function ruleOfAddress(
   if (username !== '' || password !== '')
     return { error: 'A URL must not contain credentials. Enter them in the credential fields of the plugin.' }
   const bare = hostname.replace(/^\[|\]$/g, '')
+  // It would cover hosts that nobody entered.
+  if (hostname.includes('*')) return { error: `${hostname} is not one host. Enter its full name.` }
   if (isAllowedLocal(new URL(address), local)) return { rule: localRule(new URL(address), CONFIGURED_METHODS) }
   if (/(^|\.)localhost\.?$/.test(hostname) || (net.isIP(bare) !== 0 && !isGrantableAddress(bare)))
     return { error: `${hostname} is this server itself, or in a network that plugins may not access.` }

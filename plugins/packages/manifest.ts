@@ -145,7 +145,7 @@ export const Manifest = Type.Object({
           { maxItems: 20 },
         ),
       ),
-      /** Members of `config` with URLs that administrators enter: the plugin may contact those hosts as well, by GET and POST. */
+      /** Members of `config` with URLs that administrators enter, or whose defaults they consent to: the plugin may contact those hosts as well, by GET and POST. */
       networkFromConfig: Type.Optional(Type.Array(ConfigKey, { maxItems: 5, uniqueItems: true })),
       storage: Type.Optional(Type.Object({ quotaKB: Type.Integer({ minimum: 1, maximum: 20_480 }) })),
       library: Type.Optional(Type.Array(OneOf([...LIBRARY_SCOPES]), { maxItems: LIBRARY_SCOPES.length, uniqueItems: true })),

@@ -6,6 +6,8 @@ export interface Permissions {
   network: { host: string; methods: string[]; reason: string }[]
   /** Members of the configuration that contain URLs of further hosts. */
   networkFromConfig: string[]
+  /** Of these members, the origins that the author proposes as their defaults: consent confirms them. Absent when there are none. */
+  hostDefaults?: Record<string, string>
   library: string[]
   storageKB: number
   /** Users sign in at `loginHost`; the server redeems the code at `tokenHost`. */
@@ -27,10 +29,12 @@ export interface Permissions {
 
 export const DEFAULT_LIMITS = { heapMB: 64, cpuMs: 500, wallMs: 20_000, storageKB: 1_024 } as const
 
-export function permissionsOf({ permissions = {}, auth, limits = {} }: Manifest): Permissions {
+export function permissionsOf({ permissions = {}, auth, limits = {}, config }: Manifest): Permissions {
+  const networkFromConfig = [...(permissions.networkFromConfig ?? [])].sort()
   return {
     network: (permissions.network ?? []).map(({ host, methods = ['GET'], reason }) => ({ host, methods: [...methods].sort(), reason })),
-    networkFromConfig: [...(permissions.networkFromConfig ?? [])].sort(),
+    networkFromConfig,
+    ...hostDefaultsOf(networkFromConfig, config),
     library: [...(permissions.library ?? [])].sort(),
     storageKB: permissions.storage?.quotaKB ?? 0,
     auth:
@@ -51,6 +55,44 @@ export function permissionsOf({ permissions = {}, auth, limits = {} }: Manifest)
   }
 }
 
+/** A default that names no host grants none. */
+function hostDefaultsOf(keys: readonly string[], config: Manifest['config']): { hostDefaults?: Record<string, string> } {
+  const members = config?.['properties'] as Record<string, { default?: unknown }> | undefined
+  const defaults = keys.flatMap((key) => {
+    const origin = defaultOrigin(members?.[key]?.default)
+    return origin === null ? [] : [[key, origin] as const]
+  })
+  return defaults.length === 0 ? {} : { hostDefaults: Object.fromEntries(defaults) }
+}
+
+/** Characters of an origin that consent shows whole, in a line of 160 with the words around it; real ones have some 30. */
+export const DEFAULT_ORIGIN_MAX = 90
+
+/** Scheme, host and port of the one host that a default proposes; null for anything that a person could not recognize as one host. */
+export function defaultOrigin(value: unknown): string | null {
+  const url = typeof value === 'string' ? URL.parse(value) : null
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return null
+  if (url.username !== '' || url.password !== '' || url.hostname.includes('*')) return null
+  return url.origin.length <= DEFAULT_ORIGIN_MAX ? url.origin : null
+}
+
+/** The host that a member of the configuration names, in words for the person who consents; a default first, so that no cut line hides it. */
+export function describeConfiguredHost(key: string, { hostDefaults }: Pick<Permissions, 'hostDefaults'>): string {
+  const origin = hostDefaults?.[key]
+  return `${origin === undefined ? '' : `${origin} (the author's default), or `}the host that an administrator enters as ${key}`
+}
+
+/**
+ * The URL of a host that an administrator has entered as this member of the configuration, or has confirmed by consenting to its default.
+ * Without either there is none: the default of a manifest alone opens no host, and receives no credentials.
+ */
+export function configuredAddress(
+  key: string,
+  { config, granted }: { config: Readonly<Record<string, unknown>>; granted: Permissions | null },
+): unknown {
+  return Object.hasOwn(config, key) ? config[key] : granted?.hostDefaults?.[key]
+}
+
 function intoOf(bind: NonNullable<Manifest['auth']>['bind']): { into?: string } {
   const [place, name] = bind?.query !== undefined ? ['query', bind.query] : ['body', bind?.body]
   if (name === undefined) return {}
@@ -58,6 +100,10 @@ function intoOf(bind: NonNullable<Manifest['auth']>['bind']): { into?: string } 
   const more = [...(format === undefined ? [] : [`as ${format}`]), ...(usernameField === undefined ? [] : [`with ${usernameField}`])]
   return { into: [place, name, ...more].join(' ') }
 }
+
+/** A default that is left out opens no host. */
+const proposesAnother = (key: string, before: Permissions, after: Permissions): boolean =>
+  after.hostDefaults?.[key] !== undefined && after.hostDefaults[key] !== before.hostDefaults?.[key]
 
 /** Permissions that the second requests beyond the first, as phrases; an update that requests more waits for consent. */
 export function permissionGrowth(granted: Permissions, wanted: Permissions): string[] {
@@ -68,7 +114,8 @@ export function permissionGrowth(granted: Permissions, wanted: Permissions): str
     else for (const method of methods) if (!known.methods.includes(method)) growth.push(`sends ${method} to ${host}`)
   }
   for (const key of wanted.networkFromConfig)
-    if (!granted.networkFromConfig.includes(key)) growth.push(`connects to the host that an administrator enters as ${key}`)
+    if (!granted.networkFromConfig.includes(key) || proposesAnother(key, granted, wanted))
+      growth.push(`connects to ${describeConfiguredHost(key, wanted)}`)
   for (const scope of wanted.library) if (!granted.library.includes(scope)) growth.push(`reads ${scope} of the library`)
   if (wanted.storageKB > granted.storageKB) growth.push(`stores ${wanted.storageKB} KB instead of ${granted.storageKB}`)
   if (wanted.auth !== null && !isDeepStrictEqual(wanted.auth, granted.auth)) growth.push('uses credentials in another way')

@@ -14,6 +14,7 @@ import {
 } from '#plugins/packages/manifest.ts'
 import { placeHint } from '#plugins/packages/manifest-members.ts'
 import { describeProblem, oneOf } from '#plugins/packages/manifest-problem.ts'
+import { DEFAULT_ORIGIN_MAX, defaultOrigin } from '#plugins/packages/permissions.ts'
 import { readPlainJson, shown } from '#plugins/packages/plain-json.ts'
 import { configSchemaProblem } from '#plugins/packages/plugin-config.ts'
 import { isTooWide } from '#plugins/packages/wide-host.ts'
@@ -113,12 +114,28 @@ function checkRules(value: Manifest, wrong: Report): void {
   }
   for (const limited of Object.keys(value.http?.rateLimit ?? {}).filter((host) => !hosts.includes(host)))
     wrong(`/http/rateLimit/${shown(limited)}`, `it is not a host of /permissions/network; ${nameOf(limited, hosts, 'host there')}`)
-  const members = value.config?.['properties']
-  const known = members !== null && typeof members === 'object' ? Object.keys(members) : []
+  checkConfiguredHosts(value, wrong)
+}
+
+/** Checks that each names one host, which consent can show. */
+function checkConfiguredHosts({ permissions = {}, config }: Manifest, wrong: Report): void {
+  const given = config?.['properties']
+  const members = (given !== null && typeof given === 'object' ? given : {}) as Record<string, { type?: unknown; default?: unknown }>
+  const known = Object.keys(members)
   for (const [index, key] of (permissions.networkFromConfig ?? []).entries()) {
-    if (known.includes(key)) continue
-    const advice = nameOf(key, known, 'member there, in which administrators enter the URL')
-    wrong(`/permissions/networkFromConfig/${index}`, `${key} is not a member of /config/properties; ${advice}`)
+    if (!known.includes(key)) {
+      const advice = nameOf(key, known, 'member there, in which administrators enter the URL')
+      wrong(`/permissions/networkFromConfig/${index}`, `${key} is not a member of /config/properties; ${advice}`)
+      continue
+    }
+    const { type, default: proposed = '' } = members[key] ?? {}
+    if (type !== 'string') wrong(`/config/properties/${key}/type`, 'it contains the URL of one host, so it must be string')
+    // Like no default: nothing is contacted before an administrator enters a URL.
+    else if (proposed !== '' && defaultOrigin(proposed) === null)
+      wrong(
+        `/config/properties/${key}/default`,
+        `consent shows the host that it names, so it must be a URL such as https://api.example.org, without credentials and wildcards, whose scheme and host have at most ${DEFAULT_ORIGIN_MAX} characters`,
+      )
   }
 }
 

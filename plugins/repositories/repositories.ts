@@ -3,6 +3,7 @@ import type { Knex } from 'knex'
 import { openSingleFlight } from '#core/database/single-flight.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import type { LocalServices } from '#core/settings/local-places.ts'
 import { readPackageBeside } from '#plugins/packages/plugin-package.ts'
 import { type AvailablePlugin, type AvailableQuery, chooseVersion, listAvailable } from '#plugins/repositories/available.ts'
@@ -100,10 +101,6 @@ export interface Repositories<Installed> {
 const REPOSITORIES_MAX = 20
 /** They are never deleted; no publisher needs so many. */
 const REVOCATIONS_MAX = 50_000
-/** Revocations arrive within six hours; after a start, other work comes first. */
-const TIMING = { firstMs: 60_000, everyMs: 6 * 3_600_000 }
-/** Servers that start together refresh at different times: up to this share later. */
-const SPREAD = 0.25
 const ERROR_LENGTH_MAX = 1_000
 
 interface RepositoriesOptions<Installed> {
@@ -116,6 +113,8 @@ interface RepositoriesOptions<Installed> {
   serverVersion: string
   install: Install<Installed>
   onRevoked: (revoked: RevokedVersion[]) => unknown
+  /** Those of the server; only tests and commands have none. */
+  jobs?: RegularJobs
   timing?: { firstMs: number; everyMs: number }
 }
 
@@ -129,16 +128,14 @@ export function openRepositories<Installed>(options: RepositoriesOptions<Install
 
 class SignedRepositories<Installed> implements Repositories<Installed> {
   readonly #options: RepositoriesOptions<Installed>
-  readonly #timing: { firstMs: number; everyMs: number }
   readonly #ended = new AbortController()
   /** One refresh at a time per repository; concurrent callers share its result. */
   readonly #refreshing = openSingleFlight()
-  #timer: NodeJS.Timeout | null = null
+  #refreshingAll: ReturnType<RegularJobs['start']> | null = null
   #round: Promise<void> = Promise.resolve()
 
   constructor(options: RepositoriesOptions<Installed>) {
     this.#options = options
-    this.#timing = options.timing ?? TIMING
   }
 
   list(): Promise<Repository[]> {
@@ -201,17 +198,15 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
   }
 
   start(): void {
-    if (this.#timer !== null) return
-    this.#round = this.#endRevoked().catch((error: unknown) =>
-      this.#options.log.error({ err: error }, 'Revoked plugins could not be checked'),
-    )
-    this.#plan(this.#timing.firstMs)
+    const { log, jobs = new RegularJobs(log), timing } = this.#options
+    if (this.#refreshingAll !== null) return
+    this.#round = this.#endRevoked().catch((error: unknown) => log.error({ err: error }, 'Revoked plugins could not be checked'))
+    this.#refreshingAll = jobs.start('refresh plugin repositories', () => this.#refreshAll(), timing)
   }
 
   async close(): Promise<void> {
-    if (this.#timer) clearTimeout(this.#timer)
     this.#ended.abort()
-    await this.#round
+    await Promise.all([this.#round, this.#refreshingAll?.stop()])
     await this.#refreshing.close()
   }
 
@@ -293,19 +288,6 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
         this.#options.log.error({ repository: repository.url, err: error }, 'A plugin repository could not be refreshed'),
       )
     }
-  }
-
-  #plan(waitMs: number): void {
-    if (this.#ended.signal.aborted) return
-    this.#timer = setTimeout(
-      () => {
-        this.#round = this.#refreshAll()
-          .catch((error: unknown) => this.#options.log.error({ err: error }, 'Plugin repositories could not be refreshed'))
-          .finally(() => this.#plan(this.#timing.everyMs))
-      },
-      waitMs * (1 + Math.random() * SPREAD),
-    )
-    this.#timer.unref()
   }
 }
 

@@ -7,6 +7,7 @@ import t, { test } from 'tap'
 import { openComposition } from '#api/compose.ts'
 import type { Route } from '#api/http/endpoint.ts'
 import type { Services } from '#api/http/services.ts'
+import { komgaRefusedRoutes } from '#api/komga/refused-routes.ts'
 import { routes } from '#api/routes.ts'
 import { openServer } from '#api/server.ts'
 import { silentLog } from '#core/foundation/log.ts'
@@ -95,6 +96,7 @@ const READER_MANIFEST = {
 
 /** What cannot succeed here, and how it is refused. */
 const REFUSED: Record<string, number> = {
+  ...Object.fromEntries(komgaRefusedRoutes.map(({ method, path }) => [`${method} ${path}`, 405])),
   // A comic has no files of its own, and is neither an EPUB nor a PDF.
   'GET /api/v1/books/:bookId/resource/:resourcePath*': 422,
   'GET /opds/v2/books/:bookId/resource/:resourcePath*': 422,
@@ -119,6 +121,8 @@ const REFUSED: Record<string, number> = {
   'POST /api/v1/auth/register': 403,
   // The right one would end the session that walks.
   'PUT /api/v1/user/password': 401,
+  // Only with legacy names.
+  'POST /api/v1/auth/change-password': 404,
   'POST /api/v1/user/plugins/:pluginId/sync': 409,
   'GET /api/v1/user/plugins/:pluginId/sync/status': 404,
   // Of two of the books there are no files; series-download.test.ts looks at one that is whole.

@@ -54,6 +54,8 @@ t.test('every route but the public ones asks who is there, and for its permissio
   }
   // Nothing but the account itself and what every user may know: an API key without permissions reaches these too.
   t.same(account.sort(), [
+    'DELETE /:prefix/api/v1/client-settings/user',
+    'DELETE /:prefix/api/v1/syncpoints/me',
     'GET /:prefix/api/v1/client-settings/user/list',
     'GET /:prefix/api/v1/login/set-cookie',
     'GET /:prefix/api/v1/users/me',
@@ -62,7 +64,9 @@ t.test('every route but the public ones asks who is there, and for its permissio
     'GET /api/v1/settings/public',
     'GET /api/v1/user',
     'GET /api/v1/user/sharing-tags',
+    'PATCH /:prefix/api/v1/client-settings/user',
     'PATCH /:prefix/api/v1/users/me/password',
+    'POST /api/v1/auth/change-password',
     'POST /api/v1/auth/logout',
     'PUT /api/v1/user/password',
   ])

@@ -8,6 +8,7 @@ import type { Services } from '#api/http/services.ts'
 import { openServer } from '#api/server.ts'
 import type { Role } from '#core/account/permission.ts'
 import { silentLog } from '#core/foundation/log.ts'
+import type { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import { changeSettings } from '#core/settings/chosen-setting-store.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { ADMIN, TEST_PASSWORD_COST, testSettings } from '#test/support/server.ts'
@@ -19,19 +20,20 @@ export interface Walker {
 }
 
 /** The whole server on a free port, with all its services, a fresh database, a folder of its own and the first administrator. */
-export async function openComposedServer(t: Test) {
+export async function openComposedServer(t: Test, options: { jobs?: RegularJobs } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-composed-'))
   const { database } = await openTestDatabase(t, { poolMax: 10 })
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const { services, start, url } = await openNode(t, { database, folder })
+  const { services, start, url } = await openNode(t, { database, folder, ...options })
   const { accessToken: adminToken } = await services.accounts.initialize(ADMIN)
   await openProtocols(database)
   return { folder, database, services, start, url, adminToken }
 }
 
 /** One node of a database and a data folder, listening on a free port; its tasks run when the caller starts them. */
-export async function openNode(t: Test, { database, folder }: { database: Knex; folder: string }) {
+export async function openNode(t: Test, { database, folder, jobs }: { database: Knex; folder: string; jobs?: RegularJobs }) {
   const { services, start, close } = await openComposition({
+    ...(jobs && { jobs }),
     settings: testSettings({ dataFolder: folder }),
     log: silentLog,
     database,

@@ -10,6 +10,8 @@ export interface EpubRecipe {
   /** XML inside <manifest> and <spine>, and after the spine (guide). */
   manifest?: string
   spine?: string
+  /** The attribute of the spine that names the NCX. */
+  toc?: string
   afterSpine?: string
   /** Text before the root element of the package document, such as a DOCTYPE. */
   prolog?: string
@@ -24,13 +26,14 @@ export function buildEpub(recipe: EpubRecipe = {}): Buffer {
     metadata = '<dc:title>A small book</dc:title>',
     manifest = '<item id="c1" href="c1.xhtml" media-type="application/xhtml+xml"/>',
     spine = '<itemref idref="c1"/>',
+    toc,
     afterSpine = '',
     prolog = '',
   } = recipe
   const opf =
     `<?xml version="1.0" encoding="UTF-8"?>${prolog}<package xmlns="http://www.idpf.org/2007/opf" version="${version}" unique-identifier="id">` +
     `<metadata xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:opf="http://www.idpf.org/2007/opf"><dc:identifier id="id">x</dc:identifier>${metadata}</metadata>` +
-    `<manifest>${manifest}</manifest><spine>${spine}</spine>${afterSpine}</package>`
+    `<manifest>${manifest}</manifest><spine${toc === undefined ? '' : ` toc="${toc}"`}>${spine}</spine>${afterSpine}</package>`
   const files: EpubFiles = {
     mimetype: 'application/epub+zip',
     'META-INF/container.xml':

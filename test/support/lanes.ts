@@ -28,6 +28,7 @@ const QUICK = [
 const QUICK_WITHOUT = [
   'test/core/database/',
   'test/core/foundation/open-inside',
+  'test/core/foundation/regular-jobs.test.ts',
   'test/core/foundation/watchdog.test.ts',
   'test/core/ingest/',
   'test/core/matching/',

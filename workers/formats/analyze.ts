@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, lstatSync } from 'node:fs'
+import { fileTime } from '#core/foundation/column-number.ts'
 import { openInsideSync } from '#core/foundation/open-inside.ts'
 import {
   type Analysis,
@@ -18,7 +19,8 @@ import { withCoverFile } from './cover-file.ts'
 import { detectContainer } from './detect.ts'
 import { fileRefusal } from './file-refusal.ts'
 import { hashFile } from './hash.ts'
-import { openZip, type ZipArchive } from './zip/zip.ts'
+import { openZip } from './zip/zip.ts'
+import { documentInstead, isEpub } from './zip-document.ts'
 
 /** After this time no further file begins: those that are done should not wait for the others. */
 const BEGIN_MS = 200
@@ -40,7 +42,7 @@ export async function analyze(request: AnalysisRequest, draw?: DrawPdfPage): Pro
   try {
     const before = fstatSync(fd, { bigint: true })
     const { sha256, readerHash, bytesRead } = await hashFile(fd)
-    const file: FileFacts = { bytes: Number(before.size), mtimeNs: String(before.mtimeNs), sha256, readerHash }
+    const file: FileFacts = { bytes: Number(before.size), mtimeNs: String(fileTime(before)), sha256, readerHash }
     const analysis = await analyzeContents(request, { fd, bytes: file.bytes, draw }, file)
     // By its path: another file may have taken its place. What was read of a file that was deleted meanwhile is whole.
     const after = lstatSync(request.path, { bigint: true, throwIfNoEntry: false }) ?? fstatSync(fd, { bigint: true })
@@ -93,8 +95,8 @@ export async function drawBookCover(file: LibraryFile, draw?: DrawPdfPage): Prom
     return { cover: null, problem: fileRefusal(error) }
   }
   try {
-    const { size, mtimeNs } = fstatSync(fd, { bigint: true })
-    const facts: FileFacts = { bytes: Number(size), mtimeNs: String(mtimeNs), sha256: '', readerHash: '' }
+    const stats = fstatSync(fd, { bigint: true })
+    const facts: FileFacts = { bytes: Number(stats.size), mtimeNs: String(fileTime(stats)), sha256: '', readerHash: '' }
     const { cover, problems } = await analyzeContents({ ...file, verifyPages: false }, { fd, bytes: facts.bytes, draw }, facts)
     return { cover, problem: problems.find(({ type, fatal }) => fatal || type === 'thumbnail') ?? null }
   } catch (error) {
@@ -122,6 +124,8 @@ async function analyzeContents(
         const archive = openZip({ path: request.path, fd: open.fd, bytes: open.bytes })
         if (isEpub(archive)) return await as('epub', (await import('./epub/epub.ts')).analyzeEpub(archive, { ...request, draw: open.draw }))
         if (archive.entries.some((entry) => /(^|\/)license\.lcpl$/.test(entry.name))) return failedAnalysis(locked(), file)
+        const instead = documentInstead(archive)
+        if (instead !== null) return failedAnalysis(unknownFormat(instead), file)
         return await as('cbz', analyzeZipComic(archive, { ...request, draw: open.draw }))
       }
       case 'rar':
@@ -129,14 +133,7 @@ async function analyzeContents(
       case 'pdf':
         return await as('pdf', (await import('./pdf/pdf-analysis.ts')).analyzePdf(request, open.draw))
       default:
-        return failedAnalysis(
-          {
-            type: 'format_detection',
-            message: `This file is ${container.instead}; Carrel reads ${BOOK_FORMATS.join(', ').toUpperCase()}.`,
-            fatal: true,
-          },
-          file,
-        )
+        return failedAnalysis(unknownFormat(container.instead), file)
     }
   } catch (error) {
     if (error instanceof BookProblem) return failedAnalysis(error.problem, file, format)
@@ -144,18 +141,12 @@ async function analyzeContents(
   }
 }
 
-/** By the marks of the OCF container. Some EPUBs lack `mimetype` or misspell it; a container file that leads to a package is enough. */
-function isEpub(archive: ZipArchive): boolean {
-  const mimetype = archive.find('mimetype')
-  if (mimetype) {
-    try {
-      if (Buffer.from(archive.head(mimetype, 64)).toString('latin1').trim().startsWith('application/epub+zip')) return true
-    } catch (error) {
-      if (!(error instanceof BookProblem)) throw error
-    }
-  }
-  return archive.find('META-INF/container.xml') !== undefined && archive.entries.some((entry) => /\.opf$/i.test(entry.name))
-}
+/** @param instead what the file is, as part of a sentence */
+const unknownFormat = (instead: string): Problem => ({
+  type: 'format_detection',
+  message: `This file is ${instead}; Carrel reads ${BOOK_FORMATS.join(', ').toUpperCase()}.`,
+  fatal: true,
+})
 
 /** Readium LCP packs audio books and PDFs in zips of its own. */
 function locked(): Problem {

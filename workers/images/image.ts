@@ -114,6 +114,12 @@ export const COVER_LONGEST_SIDE = 1600
 /** By its first bytes. */
 export const isCoverKind = (bytes: Uint8Array): boolean => COVER_TYPES.includes(pictureTypeOf(bytes) ?? '')
 
+/** The kinds of picture that browsers show and libvips does not decode. */
+const NOT_DRAWN = ['image/jxl', 'image/heic', 'image/heif', 'image/jp2']
+
+/** Whether a picture may be whole although it cannot be drawn here. */
+export const isNotDrawn = (bytes: Uint8Array): boolean => NOT_DRAWN.includes(pictureTypeOf(bytes) ?? '')
+
 /** Makes both sizes of a cover from an uploaded picture; from the first frame of an animation. */
 export const drawCover: DrawCover = async (bytes) => {
   if (!isCoverKind(bytes)) return { refused: 'kind' }
@@ -131,13 +137,15 @@ export const drawCover: DrawCover = async (bytes) => {
 export async function resizePicture(request: {
   bytes: Uint8Array
   width: number
+  height?: number
   format: 'jpeg' | 'png' | 'webp' | null
 }): Promise<PageOutcome> {
   const own = pictureTypeOf(request.bytes)
   const format = request.format ?? (own === 'image/png' ? 'png' : own === 'image/webp' ? 'webp' : 'jpeg')
   try {
     const bytes = await decoding(request.bytes, (picture) => {
-      const resized = picture.resize({ width: request.width, withoutEnlargement: true })
+      const { width, height } = request
+      const resized = picture.resize({ width, ...(height !== undefined && { height }), fit: 'inside', withoutEnlargement: true })
       if (format === 'png') return resized.png().toBuffer()
       // effort 1: half the CPU of the default for a few per cent more bytes.
       if (format === 'webp') return resized.webp({ quality: 80, effort: 1 }).toBuffer()

@@ -25,8 +25,11 @@ export interface ChildPoolOptions {
 
 /** Draws pages in processes that can be terminated at any moment. */
 export interface ChildPool {
-  /** @throws unavailable while no child can start and after close; rejects with the reason of `signal` */
-  draw(request: DrawingRequest, options?: { signal?: AbortSignal | undefined }): Promise<DrawingOutcome>
+  /**
+   * @param options.isExtra its failure is not remembered against the page
+   * @throws unavailable while no child can start and after close; rejects with the reason of `signal`
+   */
+  draw(request: DrawingRequest, options?: { signal?: AbortSignal | undefined; isExtra?: boolean | undefined }): Promise<DrawingOutcome>
   /** False after close, and while children end before they are ready; the call tries to start one again. */
   healthy(): boolean
   /** Process ids, for tests. */
@@ -118,7 +121,10 @@ class Children implements ChildPool {
     this.#lanes = new KeyedSemaphore(Math.max(1, Math.floor(options.places.pages / 2)))
   }
 
-  async draw(request: DrawingRequest, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<DrawingOutcome> {
+  async draw(
+    request: DrawingRequest,
+    { signal, isExtra = false }: { signal?: AbortSignal | undefined; isExtra?: boolean | undefined } = {},
+  ): Promise<DrawingOutcome> {
     this.#checkOpen()
     const known = await this.#refused.find(request)
     if (known) return { problem: known }
@@ -126,7 +132,7 @@ class Children implements ChildPool {
     const drawing = () => places.run((leave) => this.#drawSurely(request, signal, leave), signal)
     const work = this.#lanes.run(request.path, drawing, signal)
     const outcome = await orAborted(work, signal)
-    if (isLasting(outcome)) await this.#refused.add(request, outcome.problem)
+    if (isLasting(outcome) && !isExtra) await this.#refused.add(request, outcome.problem)
     return outcome
   }
 
@@ -158,9 +164,10 @@ class Children implements ChildPool {
   async #drawSurely(request: DrawingRequest, signal: AbortSignal | undefined, leave: () => void): Promise<DrawingOutcome> {
     for (let attempt = 1; ; attempt++) {
       const slot = await this.#take(request)
+      const begunAt = performance.now()
       const { outcome, description } = await this.#drawIn(slot, request, signal, leave)
       if (outcome instanceof Error) throw outcome
-      const described = description ? { description } : {}
+      const described = { ...(description && { description }), drawnMs: performance.now() - begunAt }
       if (!('end' in outcome)) return { ...outcome, ...described }
       this.#checkOpen()
       signal?.throwIfAborted()

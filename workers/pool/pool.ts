@@ -153,16 +153,17 @@ const readsIn = (
   readSeriesFile: (request, { signal } = {}) =>
     places.run(() => threads.run(sidecars('readSeriesFile'), request, signal, (problem) => ({ series: null, problem })), signal),
   readPublication: (request, { signal } = {}) =>
-    places.run(() => threads.run(publications('readPublication'), request, signal, (problem) => ({ problem })), signal),
+    places.run(() => threads.run(publications('readPacked'), request, signal, (problem) => ({ problem })), signal),
 })
 
 /** Draws and resizes pages and covers. */
 function picturesBy(children: ChildPool, resizes: Semaphore): Pick<Pool, 'renderPdfPage' | 'resizeImage' | 'drawCover'> {
   const draw: DrawPdfPage = (request) => children.draw(request)
   return {
-    renderPdfPage: async (request, { signal } = {}) => {
-      const outcome = await children.draw({ ...request, purpose: 'page' }, { signal })
-      return 'problem' in outcome ? outcome : { bytes: outcome.jpeg, mediaType: 'image/jpeg' }
+    renderPdfPage: async (request, { signal, isExtra } = {}) => {
+      const outcome = await children.draw({ ...request, purpose: 'page' }, { signal, isExtra })
+      const { drawnMs = 0 } = outcome
+      return 'problem' in outcome ? outcome : { bytes: outcome.jpeg, mediaType: 'image/jpeg', drawnMs }
     },
     // Plain ones in this process: libvips has its own threads, and no picture is copied between heaps.
     resizeImage: async (request) => {

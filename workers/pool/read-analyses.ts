@@ -63,6 +63,7 @@ const Message = Type.Array(
           height: Nullable(Side),
           bytes: Count,
           zip: Type.Optional(Type.Object({ offset: Count, compressedBytes: Count, method: Type.Enum([0, 8]), crc32: Count })),
+          isBlank: Type.Optional(Type.Boolean()),
         }),
         { maxItems: PAGES_MAX },
       ),

@@ -23,6 +23,7 @@ export const authRoutes: Route<Services>[] = [
   endpoint({
     method: 'POST',
     path: '/api/v1/auth/login',
+    changes: 'sessions',
     setsCookie: true,
     summary: 'Sign in with a user name or e-mail address; also sets the cookie for pictures and files',
     tag: 'auth',
@@ -44,6 +45,7 @@ export const authRoutes: Route<Services>[] = [
   endpoint({
     method: 'POST',
     path: '/api/v1/auth/refresh',
+    changes: 'sessions',
     setsCookie: true,
     summary: 'Exchange a refresh token for new tokens. Each works once; using one twice ends the session',
     tag: 'auth',
@@ -55,6 +57,7 @@ export const authRoutes: Route<Services>[] = [
   endpoint({
     method: 'POST',
     path: '/api/v1/auth/logout',
+    changes: 'sessions',
     setsCookie: true,
     summary: 'Sign out: end this session, invalidate its tokens and clear the cookie',
     tag: 'auth',

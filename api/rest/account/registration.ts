@@ -12,6 +12,7 @@ export const registrationRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/auth/register',
+    changes: 'users',
     setsCookie: true,
     summary:
       'Register an account with the role reader and sign in. Requires auth.registration_enabled and, while sharing tags restrict what users see, auth.registration_tags',

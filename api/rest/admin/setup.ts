@@ -25,6 +25,7 @@ export const setupRoutes: Route<Services>[] = [
   endpoint({
     method: 'POST',
     path: '/api/v1/setup/initialize',
+    changes: 'users',
     setsCookie: true,
     summary: 'Create the first administrator and sign in. Only while there are no users',
     tag: 'setup',

@@ -75,6 +75,7 @@ export const templateRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/templates/render',
+    changes: null,
     summary: 'Render a template for a book, a series or a custom context',
     tag,
     allow,
@@ -95,6 +96,7 @@ export const templateRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/templates/validate',
+    changes: null,
     summary: 'Validate a template: report syntax errors and unknown fields',
     tag,
     allow,
@@ -135,6 +137,7 @@ export const templateRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/conditions/evaluate',
+    changes: null,
     summary: 'Evaluate a condition on a book, a series or a custom context',
     tag,
     allow,

@@ -56,6 +56,7 @@ export const bookRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/books/list',
+    changes: null,
     dependsOn: 'catalog',
     summary: 'List books by filter',
     tag: 'books',

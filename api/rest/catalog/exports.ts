@@ -94,7 +94,7 @@ export const exportRoutes = [
     path: '/api/v1/user/exports/series',
     summary: 'Export the series, books or both of libraries that I may see, as a file',
     tag,
-    allow: { who: 'series-read' },
+    allow: { who: 'progress-write', also: ['series-read'] },
     status: 202,
     body: Type.Object(
       {
@@ -140,7 +140,7 @@ export const exportRoutes = [
     path: '/api/v1/user/exports/series/:exportId',
     summary: 'Delete one of my exports, even while it is running',
     tag,
-    allow: { who: 'series-read' },
+    allow: { who: 'progress-write', also: ['series-read'] },
     status: 204,
     params: ExportId,
     run: async (call, { params }) => {
@@ -150,7 +150,7 @@ export const exportRoutes = [
   }),
   stream({
     path: '/api/v1/user/exports/series/:exportId/download',
-    summary: `Download the file of one of my exports; it is stored for ${EXPORT_LIMITS.keptDays} days`,
+    summary: `Download the file of one of my exports; it is stored for ${EXPORT_LIMITS.keptDays} days, and sent while I may see all that it shows`,
     tag,
     // The contents of the file require this permission.
     allow: { who: 'series-read', cookie: true },
@@ -159,7 +159,8 @@ export const exportRoutes = [
     run: async (call, { params }) => {
       const { fileName, ...file } = await call.services.exports.findFile(call.caller, params.exportId)
       // Not cached: the file is for one user, and must be gone when it is deleted.
-      return { kind: 'file', ...file, cacheControl: 'private, no-store', attachmentName: fileName }
+      const isAllowed = () => call.services.exports.mayDownload(call.caller, params.exportId)
+      return { kind: 'file', ...file, cacheControl: 'private, no-store', attachmentName: fileName, isAllowed }
     },
   }),
 ]

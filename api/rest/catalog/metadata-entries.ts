@@ -309,7 +309,7 @@ export const metadataEntryRoutes = [
     path: '/api/v1/series/:seriesId/rating',
     summary: 'Rate a series',
     tag: 'series',
-    allow: { who: 'series-read' },
+    allow: { who: 'progress-write', also: ['series-read'] },
     mayCreate: true,
     params: SeriesId,
     body: Type.Object(
@@ -330,7 +330,7 @@ export const metadataEntryRoutes = [
     path: '/api/v1/series/:seriesId/rating',
     summary: 'Delete my rating of a series',
     tag: 'series',
-    allow: { who: 'series-read' },
+    allow: { who: 'progress-write', also: ['series-read'] },
     params: SeriesId,
     status: 204,
     run: async (call, { params }) => {

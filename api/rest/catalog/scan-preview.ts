@@ -12,6 +12,7 @@ export const scanPreviewRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/libraries/preview-scan',
+    changes: null,
     summary: 'Preview the scan of a folder before creating a library; at most two at a time',
     tag: 'libraries',
     allow: { who: 'libraries-write' },

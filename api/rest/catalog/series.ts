@@ -94,6 +94,7 @@ export const seriesRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/series/list',
+    changes: null,
     dependsOn: 'catalog',
     summary: 'List series by filter',
     tag: 'series',
@@ -107,6 +108,7 @@ export const seriesRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/series/list/alphabetical-groups',
+    changes: null,
     dependsOn: 'catalog',
     summary: 'Count the series of a list by their first letter',
     tag: 'series',
@@ -122,6 +124,7 @@ export const seriesRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/series/search',
+    changes: null,
     summary: 'Search series by words, best match first',
     tag: 'series',
     allow: { who: 'series-read' },

@@ -4,7 +4,7 @@ import { eventsOf, type ServerEvent } from '#api/http/event-stream.ts'
 import type { Needs } from '#api/http/services.ts'
 import { AllMetrics, HealthStatus, pluginMetricsView, summaryOf } from '#api/views/plugin-metrics-view.ts'
 import { ManifestView, manifestView } from '#api/views/plugin-view.ts'
-import { hasSharingGrants } from '#core/account/user-store.ts'
+import { isRestricted } from '#core/account/user-store.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import { described, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
@@ -92,7 +92,7 @@ function getCall(logs: PluginLogs, pluginId: string, callId: string): RecordedCa
  */
 async function getPlugin({ services, caller }: Call<Services>, pluginId: string): Promise<InstalledPlugin> {
   const plugin = await services.plugins.get(pluginId)
-  if (await hasSharingGrants(services.database, caller.userId))
+  if (await isRestricted(services.database, caller.userId))
     refuse('forbidden', 'Calls and logs of plugins may name series that you may not see. Ask an administrator who may see all series.')
   return plugin
 }

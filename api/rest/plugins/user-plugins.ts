@@ -181,6 +181,7 @@ export const userPluginRoutes = [
   }),
   stream({
     path: CALLBACK,
+    changes: 'credentials at a service',
     takesAnyQuery: true,
     summary: 'Complete the sign-in at a service, which redirects the browser here; a page that closes itself',
     tag,

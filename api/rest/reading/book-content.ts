@@ -47,7 +47,9 @@ export const bookContentRoutes = [
     }),
     mediaTypes: PAGE_MEDIA_TYPES,
     run: (call, { params, query: { width, format, v } }) =>
-      pagePicture(call, { ...params, width, format: readPageFormat(format) }, ({ fileHash }) => (v === fileHash ? IMMUTABLE : CHECKED)),
+      pagePicture(call, { ...params, width, format: readPageFormat(format), byAccept: format === undefined }, ({ fileHash }) =>
+        v === fileHash ? IMMUTABLE : CHECKED,
+      ),
   }),
   stream({
     path: '/api/v1/books/:bookId/thumbnail',

@@ -71,10 +71,15 @@ export class CallBudgets {
     this.#answeredAt = this.#debuggedAt
   }
 
+  /** Whether code has used more than its time for cleaning up since the last answer. */
+  isPastAnswer(now = this.#now()) {
+    return cpuMsBetween(this.#answeredAt, now) > AFTERWARDS_CPU_MS_MAX
+  }
+
   /** @returns {{ code: 'cpu' | 'timeout', message: string } | null} the exceeded budget */
   check() {
     const now = this.#now()
-    if (this.#running.size === 0 && cpuMsBetween(this.#answeredAt, now) > AFTERWARDS_CPU_MS_MAX)
+    if (this.#running.size === 0 && this.isPastAnswer(now))
       return { code: 'cpu', message: 'The code continued to use the CPU after its call was answered.' }
     for (const call of this.#running.values()) {
       const { budget } = call

@@ -245,8 +245,8 @@ export class Sandbox {
       this.#checking = undefined
       return
     }
-    // Code that continues after its answer must not delay the answer.
-    this.#sendAnswers()
+    // Code that continues after its answer must not delay the answer for long. Time says nothing: on a busy machine code that is about to end waits as well.
+    if (this.#answers.length > 0 && this.#budgets.isPastAnswer()) this.#sendAnswers()
     if (this.#inspection?.isAttached()) return this.#budgets.noteDebugging()
     const broken = this.#budgets.check()
     if (broken !== null) this.#end(broken.code, broken.message)

@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
+import { printable } from '#api/cli/library-report.ts'
 import { describePermissions } from '#api/cli/plugin.ts'
+import { DEFAULT_ORIGIN_MAX } from '#plugins/packages/permissions.ts'
 import { makeRoom } from '#test/support/carrel-process.ts'
 import { runInProcess } from '#test/support/command-in-process.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -48,4 +50,15 @@ t.test('what a plugin asks for, in words', async (t) => {
     'uses credentials of the user, only for a.example.org',
     'uses up to 64 MB of memory, 500 ms of CPU time and 20 s per call',
   ])
+  const hostDefaults = { baseUrl: 'https://collect.example.net' }
+  const auth = { ...asked.auth, host: null, hostFromConfig: 'baseUrl' }
+  const host = "https://collect.example.net (the author's default), or the host that an administrator enters as baseUrl"
+  t.match(describePermissions({ ...asked, hostDefaults, auth }), [
+    `connects to ${host}`,
+    /^reads/,
+    `uses credentials of the user, only for ${host}`,
+  ])
+  const longest = { baseUrl: `https://${'a'.repeat(DEFAULT_ORIGIN_MAX - 8)}` }
+  for (const line of describePermissions({ ...asked, hostDefaults: longest, auth }).filter((one) => one.includes('baseUrl')))
+    t.match(printable(line), `${longest.baseUrl} (the author's default)`, 'the host of a default is shown whole')
 })

@@ -6,6 +6,7 @@ import { isExempt, openRateLimiter } from '#api/http/rate-limit.ts'
 import { routes as allRoutes } from '#api/routes.ts'
 import { addressGroup, readAddress } from '#core/account/address.ts'
 import type { NewApiKeyAnswer } from '#core/account/api-key.ts'
+import { onRequestStatement } from '#test/support/request-statements.ts'
 import { endpoint, stream } from '#test/support/route.ts'
 import { ADMIN, openTestServer, testSettings } from '#test/support/server.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
@@ -223,7 +224,7 @@ t.test('guessing keys has a bucket of its own, wherever the key stands', async (
   t.equal(await ask('/free', { 'x-api-key': key }), '5/6 200')
   await server.accounts.logout(caller)
   let lookups = 0
-  server.database.on('query', ({ sql }: { sql: string }) => {
+  onRequestStatement(server.database, (sql) => {
     if (sql.includes('api_keys')) lookups++
   })
   t.equal(await ask('/cookie', { 'x-api-key': guess(1) }), '2/3 401')
@@ -246,7 +247,7 @@ t.test('guessing keys has a bucket of its own, wherever the key stands', async (
 t.test('exempt paths that anybody may ask look at no credential', async (t) => {
   const server = await openTestServer(t, { settings: { rateLimit: SLOW } })
   let lookups = 0
-  server.database.on('query', ({ sql }: { sql: string }) => {
+  onRequestStatement(server.database, (sql) => {
     if (/api_keys|users|sessions/.test(sql)) lookups++
   })
   const guess = (digit: number) => `carrel_${String(digit).repeat(16)}_${'0'.repeat(64)}`
@@ -310,7 +311,7 @@ t.test('Basic, where a route takes it', async (t) => {
   t.equal((await basic('colin', 'a:b:c:d:e')).json, 'colin', 'passwords may hold colons')
   t.equal((await basic('whoever', key)).json, 'ada', 'an API key as password')
   let lookups = 0
-  server.database.on('query', ({ sql }: { sql: string }) => {
+  onRequestStatement(server.database, (sql) => {
     if (sql.includes('users')) lookups++
   })
   for (let count = 0; count < 20; count++) t.equal((await basic('colin', 'a:b:c:d:e')).status, 200)

@@ -100,7 +100,7 @@ t.test('bad input is answered in the dialect', { timeout: 300_000 }, async (t) =
       const { status, json } = await ask<Refused>('GET', `/komga/api/v1/${path.replaceAll('ID', NOBODY)}`)
       t.match([status, json], [404, { status: 404, error: 'Not Found', message: /./ }], path)
       const wrong = await ask<Refused>('GET', `/komga/api/v1/${path.replaceAll('ID', 'x')}`)
-      t.match([wrong.status, wrong.json], [400, { violations: [{ message: /./ }] }], path)
+      t.match([wrong.status, wrong.json], [404, { status: 404, error: 'Not Found', message: /./ }], path)
     }
     for (const [method, path, body] of [
       ['PATCH', `books/${NOBODY}/read-progress`, { page: 1 }],

@@ -189,6 +189,44 @@ t.test('the feeds of a library', { timeout: 240_000 }, async (t) => {
     t.match([lost.status, JSON.parse(lost.text)], [404, { error: 'not_found' }])
   })
 
+  await t.test('the name of the library', async (t) => {
+    const rename = async (value: string) => {
+      const headers = { ...bearer, 'content-type': 'application/json' }
+      const body = JSON.stringify({ value })
+      t.equal((await fetch(`${url}/api/v1/admin/settings/application.name`, { method: 'PUT', headers, body })).status, 200)
+    }
+    const feeds = opdsRoutes.filter(
+      ({ path, summary }) => path.startsWith('/opds/v1/') && /\(OPDS 1\.2\)$/.test(summary) && !/:/.test(path),
+    )
+    t.ok(feeds.length > 10)
+    /** What every document calls the library. */
+    const names = async () => {
+      const authors = new Set<string>()
+      for (const { path } of feeds)
+        authors.add(withXml((await ask(path)).bytes, (root) => root.get('a:author/a:name', ATOM)?.content ?? ''))
+      const root = withXml((await ask('/opds/v1/catalog')).bytes, (one) => one.get('a:title', ATOM)?.content)
+      const refused: { title: string } = JSON.parse((await ask('/opds/v2', {})).text)
+      const document: { title: string } = JSON.parse((await ask('/opds/authentication', {})).text)
+      const { metadata }: { metadata: { title: string } } = await json('/opds/v2')
+      return [...authors, root, metadata.title, refused.title, document.title]
+    }
+    const searched = async () => {
+      const { bytes } = await ask('/opds/v1/catalog/search.xml')
+      const at = { o: 'http://a9.com/-/spec/opensearch/1.1/' }
+      return withXml(bytes, (root) => ['o:ShortName', 'o:LongName'].map((name) => root.get(name, at)?.content))
+    }
+    t.same(await names(), Array(5).fill('Carrel'))
+    for (const name of ['Ann & Bob <shelf>', `\u05e1\u05e4\u05e8\u05d9\u05dd \u{1f4da} ${'x'.repeat(80)}`]) {
+      await rename(name)
+      t.same(await names(), Array(5).fill(name), 'also in feeds that were sent before')
+      const [short = '', long = ''] = await searched()
+      t.ok(short.length <= 16 && long.length <= 48, 'within the limits of OpenSearch')
+      t.ok(long.startsWith(name.slice(0, 10)) && short.startsWith(name.slice(0, 10)), `${short}, ${long}`)
+    }
+    await rename('Carrel')
+    t.same(await searched(), ['Carrel', 'Carrel'])
+  })
+
   await t.test('a wrong password is throttled as at login', async (t) => {
     await services.accounts.createUser({ username: 'grace', email: 'grace@example.org', password: 'a long enough password' }, null)
     const wrong = { authorization: `Basic ${Buffer.from('grace:wrong').toString('base64')}` }

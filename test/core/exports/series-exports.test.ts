@@ -9,7 +9,7 @@ import { silentLog } from '#core/foundation/log.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { readCsv } from '#test/support/csv-reader.ts'
-import { openExportFixture } from '#test/support/export-fixture.ts'
+import { addManySeries, openExportFixture } from '#test/support/export-fixture.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 
 t.setTimeout(240_000)
@@ -304,4 +304,86 @@ t.test('expiry', { timeout: 240_000 }, async (t) => {
   mkdirSync(folder, { recursive: true })
   rmSync(join(folder, `${kept.id}.json`))
   await t.rejects(exports.findFile(caller, kept.id), { code: 'not_found', message: /The file of this export is missing/ })
+})
+
+t.test('a file is refused while it shows what its maker may not see any more', async (t) => {
+  const { database, exports, libraryId, make, caller, newExport, ended } = await openExportFixture(t)
+  const [shown, hidden] = [
+    await addSeries(database, { library_id: libraryId, title: 'Shown' }),
+    await addSeries(database, { library_id: libraryId, title: 'Hidden' }),
+  ]
+  for (const seriesId of [shown, hidden]) await addBook(database, { library_id: libraryId, series_id: seriesId, title: 'One' })
+  const made = {
+    series: await make({ fields: ['title'] }),
+    books: await make({ exportType: 'books' }),
+    both: await make({ exportType: 'both', format: 'csv' }),
+  }
+  const [tag] = await database('sharing_tags').insert({ name: 'for adults' }, 'id')
+  const [other] = await database('sharing_tags').insert({ name: 'for all' }, 'id')
+  const grant = (tagId: string, mode: string) => ({ user_id: caller.userId, sharing_tag_id: tagId, access_mode: mode })
+  await database('series_sharing_tags').insert([
+    { series_id: hidden, sharing_tag_id: tag.id },
+    { series_id: shown, sharing_tag_id: other.id },
+  ])
+  const stays = await make({ fields: ['title'] })
+  /** What takes the series away, and gives it back. */
+  const changes: Record<string, [away: () => Promise<unknown>, back: () => Promise<unknown>]> = {
+    'its tag is denied': [
+      () => database('user_sharing_grants').insert(grant(tag.id, 'deny')),
+      () => database('user_sharing_grants').delete(),
+    ],
+    'another tag alone is allowed': [
+      () => database('user_sharing_grants').insert(grant(other.id, 'allow')),
+      () => database('user_sharing_grants').delete(),
+    ],
+    'the series gets a denied tag': [
+      async () => {
+        await database('series_sharing_tags').where({ series_id: hidden }).delete()
+        await database('user_sharing_grants').insert(grant(tag.id, 'deny'))
+        for (const { id } of Object.values(made)) await exports.findFile(caller, id)
+        await database('series_sharing_tags').insert({ series_id: hidden, sharing_tag_id: tag.id })
+      },
+      () => database('user_sharing_grants').delete(),
+    ],
+    'the account is disabled': [
+      () => database('users').where({ id: caller.userId }).update({ is_active: false }),
+      () => database('users').where({ id: caller.userId }).update({ is_active: true }),
+    ],
+  }
+  for (const [said, [away, back]] of Object.entries(changes)) {
+    await away()
+    for (const [kind, { id }] of Object.entries({ ...made, stays })) {
+      await t.rejects(exports.findFile(caller, id), { code: 'conflict', message: /may not see any more/ }, `${said}: ${kind}`)
+      t.notOk(await exports.mayDownload(caller, id))
+    }
+    await back()
+    for (const { id } of Object.values(made)) t.ok((await exports.findFile(caller, id)).path, `not any more: ${said}`)
+  }
+  await database('user_sharing_grants').insert(grant(tag.id, 'deny'))
+  const smaller = await make({ fields: ['title'] })
+  t.notMatch(smaller.text, /Hidden/)
+  t.ok((await exports.findFile(caller, smaller.id)).path, 'one that was made since then is for its maker')
+  // A series that was hidden does not come back by being deleted.
+  await database('series').where({ id: hidden }).delete()
+  await t.rejects(exports.findFile(caller, made.series.id), { code: 'conflict' })
+  t.ok((await exports.findFile(caller, smaller.id)).path)
+
+  await database('users').where({ id: caller.userId }).update({ is_active: false })
+  t.match(
+    await ended((await exports.create(caller, newExport())).id),
+    { status: 'failed', error: /disabled/ },
+    'nothing is made for a disabled account',
+  )
+})
+
+t.test('the series of a file of many pages are all remembered', async (t) => {
+  const { database, exports, libraryId, make, caller } = await openExportFixture(t)
+  await addManySeries(database, libraryId, 1_100)
+  const { id, rowCount } = await make({ fields: ['title'] })
+  const [{ count } = { count: 0 }] = await database('export_series').select(database.raw('sum(cardinality(series_ids))::int AS count'))
+  t.same([rowCount, count], [1_100, 1_100])
+  t.ok((await exports.findFile(caller, id)).path)
+  const last = await database('series').orderBy('sort_key', 'desc').first('id')
+  await shareSeries(database, { seriesId: last.id, caller, mode: 'deny' })
+  await t.rejects(exports.findFile(caller, id), { code: 'conflict' })
 })

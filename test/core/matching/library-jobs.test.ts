@@ -55,7 +55,7 @@ async function openJobs(t: Test) {
   const matchTasks = openMatchTasks({ database, tasks, matching })
   const jobs = openLibraryJobs({ database, tasks, providers, matching, matchTasks, log: silentLog })
   t.teardown(async () => {
-    jobs.close()
+    await jobs.close()
     await tasks.stop()
   })
   const libraryId = await addLibrary(database)

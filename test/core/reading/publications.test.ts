@@ -32,6 +32,25 @@ function begin(url: string, token: string): Promise<{ request: http.ClientReques
   })
 }
 
+t.test('every package is read once, whether it is the largest possible or refused', async (t) => {
+  const { server, addFile, counts, database } = await openReadingServer(t, readingRoutes)
+  const ask = (id: string) =>
+    get(`${server.url}/api/v1/books/${id}/resource/OPS/c1.xhtml`, { headers: { authorization: `Bearer ${server.adminToken}` } })
+  const names = (count: number, length: number) =>
+    buildEpub({ files: Object.fromEntries(Array.from({ length: count }, (_, index) => [`/${'n'.repeat(length)}${index}`, ''])) })
+  const large = await addFile('Large.epub', names(20_000, 200))
+  t.same([(await ask(large.id)).status, (await ask(large.id)).status, counts.publications], [200, 200, 1])
+  const refused = await addFile('Refused.epub', names(20_000, 300))
+  t.equal((await ask(refused.id)).status, 409, 'its analysis says so')
+  // As if an earlier version of the server had accepted it.
+  await database('books').where({ id: refused.id }).update({ state: 'analyzed' })
+  for (let time = 0; time < 2; time++) {
+    const answer = await ask(refused.id)
+    t.match([answer.status, JSON.parse(answer.bytes.toString())], [422, { error: 'page_unreadable', message: /characters together/ }])
+  }
+  t.equal(counts.publications, 2, 'the refusal is remembered')
+})
+
 t.test('bytes in flight are limited, per user and in total', async (t) => {
   const { server, addFile } = await openReadingServer(t, readingRoutes, { inFlight: { bytesMax: 3_200_000, perUserMax: 2_200_000 } })
   const book = await addFile('Long.epub', longBook())

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { OpenPublication } from '#core/reading/publications.ts'
+import type { OpenPublication } from '#core/reading/packed-publication.ts'
 import { placeOfDocument } from '#core/reading/sync.ts'
 
 const comic = { analyzed: true, pageCount: 20 }
@@ -33,4 +33,10 @@ t.test('texts', async (t) => {
   t.match(at('/body/DocFragment[9].0', 0.3), { currentPage: 31 }, 'a part that is not there')
   t.match(at('#_doc_fragment_1', 0), { currentPage: 1 })
   t.match(at('/body/DocFragment[3].0', 0.995), { completed: true })
+})
+
+t.test('e-readers count each reference to a part', async (t) => {
+  const twice = { ...publication, references: [0, 1, 0, 2] }
+  const at = (number: number) => placeOfDocument(text, { progress: `/body/DocFragment[${number}].0`, percentage: 0 }, twice).currentPage
+  t.same([1, 2, 3, 4].map(at), [1, 11, 1, 61])
 })

@@ -198,7 +198,7 @@ t.test('validation of credentials in a manifest', (t) => {
     t.throws(() => read(auth), { code: 'invalid_value', message: new RegExp(`at ${at}: .*${why.source}`) }, `${at} ${why}`)
   // Nothing in a manifest counts as a value entered by an administrator.
   const manifest = read({ ...bindOf({ query: 'a' }), origin: 'https://evil.example.com' })
-  t.equal(authOf({ manifest, config: {}, privateHosts: false }, undefined)?.origin, undefined)
+  t.equal(authOf({ manifest, config: {}, granted: null, privateHosts: false }, undefined)?.origin, undefined)
 
   const basic = read({ ...bindOf({ body: 'pass', usernameField: 'login' }), type: 'basic' })
   t.match(permissionsOf(basic).auth, { into: 'body pass with login' })

@@ -331,3 +331,10 @@ t.test('a file whose cover another process must draw is left out', async (t) => 
   t.equal(plain?.pageCount, 12)
   t.equal(left, null)
 })
+
+t.test('a comic of pictures that are not drawn here is whole', async (t) => {
+  const jxl = Buffer.from([0xff, 0x0a, ...Array(100).fill(7)])
+  const analysis = await analyzeBytes(t, buildZip(['1.jxl', '2.jxl'].map((name) => ({ name, data: jxl }))))
+  t.same([analysis.pageCount, analysis.cover], [2, null])
+  t.notOk(analysis.problems.some(({ type, fatal }) => type === 'thumbnail' || fatal))
+})

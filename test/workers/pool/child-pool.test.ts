@@ -182,6 +182,17 @@ t.test('an aborted caller does not wait, and the child survives if possible', as
   t.ok(await awaitQuiet(pool), 'a child that cannot stop is terminated')
 })
 
+t.test('the failure of a size that nobody asked for is not remembered against its page', async (t) => {
+  const { pool } = open(t, { deadlineMs: 1_500 })
+  const path = save(endlessPage)
+  const isDrawn = async (isExtra: boolean) => {
+    const outcome = await pool.draw({ ...fileAt(path), index: 0, longestSide: 300, purpose: 'page' }, { isExtra })
+    t.match(outcome, { problem: { details: { stopped: 'deadline' } } })
+    return outcome.drawnMs !== undefined
+  }
+  t.same([await isDrawn(true), await isDrawn(false), await isDrawn(false)], [true, true, false], 'drawn again, and then refused at once')
+})
+
 t.test('close ends all children at once', async (t) => {
   const { pool, draw } = open(t)
   await draw(save({ text: 'warm' }))

@@ -1,7 +1,7 @@
 import type { Cover, Page, Problem } from '#core/metadata/analysis.ts'
 import { BookProblem } from '../../book-problem.ts'
 import type { DrawPdfPage } from '../../drawing.ts'
-import { makeThumbnail } from '../../images/image.ts'
+import { isNotDrawn, makeThumbnail } from '../../images/image.ts'
 import { makePlainCover } from '../../images/plain-picture.ts'
 import { COVER_TRIES_MAX, PIXELS_MAX, THUMBNAIL_LONGEST_SIDE } from '../../limits.ts'
 import type { PageProblems } from './comic-problems.ts'
@@ -18,6 +18,7 @@ export async function makeCover(
 ): Promise<{ cover: Cover | null; problem: Problem | null }> {
   const which = first === 0 ? 'The first page' : `Page ${first + 1}`
   let refusal: string | null = null
+  let isForeign = true
   let tries = 0
   for (const index of new Set([first, ...pages.keys()])) {
     const page = pages[index] as Page
@@ -25,19 +26,23 @@ export async function makeCover(
     const known = problems.get(index)
     if (known) {
       refusal ??= known.message
+      isForeign = false
       continue
     }
     tries++
+    let bytes: Uint8Array | null = null
     try {
       refuseHuge(page)
-      const bytes = await readNoting(index, problems, read)
+      bytes = await readNoting(index, problems, read)
       const cover = await makeThumbnail(await makePlainCover(bytes, THUMBNAIL_LONGEST_SIDE, draw))
-      return { cover, problem: refusal === null ? null : coverProblem(which, `Page ${index + 1} is used instead.`, refusal) }
+      return { cover, problem: refusal === null || isForeign ? null : coverProblem(which, `Page ${index + 1} is used instead.`, refusal) }
     } catch (error) {
       if (!(error instanceof BookProblem)) throw error
       refusal ??= error.message
+      isForeign &&= bytes !== null && isNotDrawn(bytes)
     }
   }
+  if (isForeign && tries > 0 && !problems.all) return { cover: null, problem: FOREIGN }
   // A book without any page has a worse problem than its cover.
   return {
     cover: null,
@@ -59,6 +64,14 @@ function refuseHuge(page: Page): void {
   if ((page.width ?? 0) * (page.height ?? 0) > PIXELS_MAX) {
     throw new BookProblem('thumbnail', `"${page.name}" claims ${page.width} × ${page.height} pixels, which is more than Carrel decodes.`)
   }
+}
+
+/** A remark, no error of the thumbnail: nothing is wrong with the book. */
+const FOREIGN: Problem = {
+  type: 'other',
+  message:
+    'The first pages are of a kind that Carrel does not draw, so the book has the placeholder as its cover. The book itself is whole.',
+  fatal: false,
 }
 
 function coverProblem(which: string, consequence: string, reason: string): Problem {

@@ -1,12 +1,16 @@
+import { cutText } from '#core/foundation/text.ts'
 import type { Cover, Problem } from '#core/metadata/analysis.ts'
+import { pictureTypeOf } from '#core/reading/picture-type.ts'
 import { BookProblem } from '../../book-problem.ts'
 import type { DrawPdfPage } from '../../drawing.ts'
-import { makeThumbnail } from '../../images/image.ts'
+import { isNotDrawn, makeThumbnail } from '../../images/image.ts'
 import { makePlainCover } from '../../images/plain-picture.ts'
 import { ENTRY_BYTES_MAX, THUMBNAIL_LONGEST_SIDE } from '../../limits.ts'
 import type { ZipArchive, ZipEntry } from '../zip/zip.ts'
 import type { EpubPackage } from './epub-package.ts'
 import { findFirstImage } from './epub-spine-image.ts'
+
+const NAME_IN_MESSAGE_LENGTH_MAX = 200
 
 /**
  * The cover by the rules of OPF: EPUB 3's `cover-image`, EPUB 2's cover meta, the guide, else the first picture of the
@@ -20,25 +24,56 @@ export async function makeEpubCover(
   draw: DrawPdfPage | undefined,
 ): Promise<{ cover: Cover | null; problem: Problem | null }> {
   let failure: Problem | null = null
+  let foreign: string | null = null
   const tried = new Set<ZipEntry>()
   for (const entry of coverCandidates(archive, book)) {
     if (tried.has(entry) || encrypted.has(entry.name)) continue
     tried.add(entry)
+    let content: Uint8Array | null = null
     try {
-      const bytes = await makePlainCover(archive.read(entry, ENTRY_BYTES_MAX), THUMBNAIL_LONGEST_SIDE, draw)
+      content = archive.read(entry, ENTRY_BYTES_MAX)
+      const bytes = await makePlainCover(content, THUMBNAIL_LONGEST_SIDE, draw)
       return { cover: await makeThumbnail(bytes), problem: null }
     } catch (error) {
       if (!(error instanceof BookProblem)) throw error
-      failure ??= {
-        type: 'thumbnail',
-        message: `The cover "${entry.name}" cannot be shown: ${error.message}`,
-        details: { entry: entry.name, ...error.problem.details },
-        fatal: false,
-      }
+      if (content !== null && isForeign(book, entry, content)) foreign ??= entry.name
+      else failure ??= failureOf(entry, error)
     }
   }
-  return { cover: null, problem: failure }
+  foreign ??= namedCover(book)?.path ?? null
+  return { cover: null, problem: failure ?? (foreign === null ? null : foreignCover(foreign)) }
 }
+
+const failureOf = ({ name }: ZipEntry, error: BookProblem): Problem => ({
+  type: 'thumbnail',
+  message: `The cover "${name}" cannot be shown: ${error.message}`,
+  details: { entry: name, ...error.problem.details },
+  fatal: false,
+})
+
+/** A remark, no error of the thumbnail: nothing is wrong with the book. */
+const foreignCover = (name: string): Problem => ({
+  type: 'other',
+  message: `The cover "${cutText(name, NAME_IN_MESSAGE_LENGTH_MAX)}" is not in the file, or of a kind that Carrel does not draw, so the book has the placeholder. The book itself is whole.`,
+  details: { entry: name },
+  fatal: false,
+})
+
+/** EPUB's core media types of pictures, and those that are drawn besides them. */
+const DRAWN = /^image\/(jpe?g|pjpeg|png|gif|webp|svg\+xml|avif|bmp|x-ms-bmp|tiff)$/
+
+/** Whether the entry is whole, but of a kind that is not drawn: by its first bytes, or by what the package calls it. */
+function isForeign(book: EpubPackage, entry: ZipEntry, content: Uint8Array): boolean {
+  if (isNotDrawn(content)) return true
+  const mediaType = book.manifest.find((item) => item.entry === entry)?.mediaType ?? ''
+  return pictureTypeOf(content) === null && mediaType !== '' && !DRAWN.test(mediaType)
+}
+
+/** The cover that the package names and the file lacks. */
+const namedCover = ({ manifest, coverMeta }: EpubPackage) =>
+  manifest.find(
+    ({ entry, properties, id }) => entry === undefined && (properties.includes('cover-image') || (id !== '' && id === coverMeta)),
+  )
 
 /** At most one candidate of each kind, so a book of broken pictures costs at most four decodings. */
 function* coverCandidates(archive: ZipArchive, book: EpubPackage): Generator<ZipEntry> {
@@ -46,7 +81,7 @@ function* coverCandidates(archive: ZipArchive, book: EpubPackage): Generator<Zip
     () => book.manifest.find((item) => item.properties.includes('cover-image'))?.entry,
     () => findMetaCover(book),
     () => book.guideCover,
-    () => book.spine[0]?.entry,
+    () => book.spine.items[0]?.entry,
   ]
   for (const find of candidates) {
     const entry = find()

@@ -1,12 +1,13 @@
 import type { Embedded, Problem } from '#core/metadata/analysis.ts'
-import { decodePercents, openPathFinder } from '#core/reading/path-finder.ts'
-import { normalizeArchivePath, SPREAD_SIDES, type SpreadSide } from '#core/reading/publication.ts'
+import { addFolded, decodePercents, foldPath, normalizeArchivePath } from '#core/reading/publication.ts'
 import { BookProblem } from '../../book-problem.ts'
 import { openRemarks } from '../../metadata/metadata-values.ts'
 import { readOpfMetadata } from '../../metadata/opf-metadata.ts'
 import type { XmlDocument, XmlElement } from '../../metadata/xml.ts'
 import { childrenNamed, descendantsNamed, findDescendant, parseXml, textOf, XML_BYTES_MAX, XmlError } from '../../metadata/xml.ts'
 import type { ZipArchive, ZipEntry } from '../zip/zip.ts'
+import { readSpine, type Spine } from './epub-spine.ts'
+import { EpubTexts } from './epub-texts.ts'
 
 /** A resource in the manifest. `path` is the archive path; `entry` is undefined when the archive lacks it. */
 export interface ManifestItem {
@@ -26,11 +27,11 @@ export interface EpubPackage {
   unknownEntities: readonly string[]
   fixedLayout: boolean
   manifest: readonly ManifestItem[]
-  /** Manifest items in reading order; dangling references are left out and counted in `danglingRefs`. */
-  spine: readonly ManifestItem[]
-  danglingRefs: number
-  /** The side of the spread for each spine item, by index; undefined where the package does not set it. */
-  sides: readonly (SpreadSide | undefined)[]
+  spine: Spine
+  /** The manifest id of the NCX as the spine names it. */
+  ncxId: string | undefined
+  /** The texts so far: those of the archive and the package. */
+  texts: EpubTexts
   /** EPUB 2's `<meta name="cover" content="…">`, as written. */
   coverMeta: string | undefined
   /** The guide's cover page or picture. */
@@ -39,9 +40,14 @@ export interface EpubPackage {
   resolve: (href: string, from: string) => { path: string; entry: ZipEntry | undefined } | undefined
 }
 
-/** Finds the package document through META-INF/container.xml. Throws {@link BookProblem}: `parser` when either is missing, `metadata` when it is not XML. */
+/**
+ * Finds the package document through META-INF/container.xml. Throws {@link BookProblem}: `parser` when either is missing or names are too long together,
+ * `metadata` when it is not XML.
+ */
 export function openPackage(archive: ZipArchive): EpubPackage {
-  const find = openPathFinder(archive.entries, ({ name }) => name)
+  const texts = new EpubTexts()
+  for (const { name } of archive.entries) texts.add(name)
+  const find = entryFinder(archive)
   const resolve: EpubPackage['resolve'] = (href, from) => {
     const path = resolveHref(href, from)
     return path === undefined ? undefined : { path, entry: find(path) }
@@ -52,36 +58,27 @@ export function openPackage(archive: ZipArchive): EpubPackage {
     throw new BookProblem('parser', `The package document "${opfPath}" that this EPUB names is not in it.`, { path: opfPath })
   }
   const document = readXml(archive, opfEntry, 'metadata', 'The package document of this EPUB cannot be read')
-  const manifest = readManifest(document.root, (href) => resolve(href, opfEntry.name))
+  const manifest = readManifest(document.root, (href) => resolve(href, opfEntry.name), texts)
   const metadata = findDescendant(document.root, 'metadata')
   const remarks = openRemarks()
-  const references = childrenNamed(findDescendant(document.root, 'spine') ?? document.root, 'itemref')
-  const byId = new Map(manifest.map((item) => [item.id, item]))
-  const placed = references.flatMap((reference) => {
-    const item = byId.get(reference.attributes.get('idref') ?? '')
-    return item === undefined ? [] : [{ item, side: sideOf(reference) }]
-  })
+  const listed = findDescendant(document.root, 'spine')
+  const spine = readSpine(listed, manifest)
+  for (const item of spine.items) texts.addPath(item.path)
   return {
     embedded: readOpfMetadata(document.root, document.unknownEntities, remarks),
     metadataProblem: remarks.problem(`The package document "${opfPath}"`),
     unknownEntities: document.unknownEntities,
     fixedLayout: saysFixedLayout(metadata) || optionFileSaysFixedLayout(archive, find),
     manifest,
-    spine: placed.map(({ item }) => item),
-    danglingRefs: references.length - placed.length,
-    sides: placed.map(({ side }) => side),
+    spine,
+    ncxId: listed?.attributes.get('toc'),
+    texts,
     coverMeta: metas(metadata)
       .find((meta) => meta.attributes.get('name')?.toLowerCase() === 'cover')
       ?.attributes.get('content'),
     guideCover: findGuideCover(document.root, (href) => resolve(href, opfEntry.name)?.entry),
     resolve,
   }
-}
-
-/** EPUB 3 writes `page-spread-left`, or the same with the prefix `rendition:`. */
-function sideOf(reference: XmlElement): SpreadSide | undefined {
-  const properties = (reference.attributes.get('properties') ?? '').split(/\s+/)
-  return SPREAD_SIDES.find((side) => properties.some((property) => property.replace('rendition:', '') === `page-spread-${side}`))
 }
 
 /** Reads and parses one XML entry; the error has this `type`, and its message begins with `failure`. */
@@ -112,12 +109,14 @@ function findPackagePath(archive: ZipArchive, find: (path: string) => ZipEntry |
 function readManifest(
   root: XmlElement,
   resolve: (href: string) => { path: string; entry: ZipEntry | undefined } | undefined,
+  texts: EpubTexts,
 ): ManifestItem[] {
   const listed = findDescendant(root, 'manifest')
   if (listed === undefined) return []
   return childrenNamed(listed, 'item').map((item) => {
     const href = item.attributes.get('href') ?? ''
     const found = resolve(href)
+    texts.addPath(found?.path ?? href)
     return {
       id: item.attributes.get('id') ?? '',
       path: found?.path ?? href,
@@ -164,6 +163,20 @@ function findGuideCover(root: XmlElement, find: (href: string) => ZipEntry | und
   const references = guide === undefined ? [] : childrenNamed(guide, 'reference')
   const cover = references.find((reference) => reference.attributes.get('type')?.toLowerCase() === 'cover')
   return find(cover?.attributes.get('href') ?? '')
+}
+
+/** By exact name, else by its folded form. */
+function entryFinder(archive: ZipArchive): (path: string) => ZipEntry | undefined {
+  let folded: Map<string, ZipEntry> | undefined
+  return (path) => {
+    const exact = archive.find(path)
+    if (exact !== undefined) return exact
+    if (folded === undefined) {
+      folded = new Map()
+      for (const entry of archive.entries) addFolded(folded, entry.name, entry)
+    }
+    return folded.get(foldPath(path))
+  }
 }
 
 /** The archive path of `href` in the file `from`; undefined for other schemes (`http:`, `data:`) and for links into the file itself (`#note`). */

@@ -1,6 +1,7 @@
 import { BookProblem } from '../../book-problem.ts'
 import { findDescendant, isElement, parseXml, type XmlElement, XmlError } from '../../metadata/xml.ts'
 import type { ZipArchive, ZipEntry } from '../zip/zip.ts'
+import { mayBeStyled } from './epub-blank.ts'
 import type { EpubPackage, ManifestItem } from './epub-package.ts'
 
 /** A page with one picture is a kilobyte of markup; the rest of this limit is for inlined styles. Larger pages are text. */
@@ -23,20 +24,30 @@ const SHOWN_ELEMENTS = new Set(
 export interface SpineImage {
   name: string
   entry: ZipEntry | undefined
+  /** Why there is no picture to show: the page shows nothing at all, or words only. */
+  instead?: 'nothing' | 'words'
 }
 
-/** The picture of each spine item when *every* item is exactly one picture, else null. A missing picture is still a page. */
+/** A book of pictures may have an imprint; one with more pages of words than one in five is not read by its pictures. */
+const PICTURES_PER_WORDS = 4
+
+/**
+ * The picture of each spine item when *every* item is exactly one picture, else null. A missing picture is still a page, and in a fixed-layout book so is
+ * one without any picture: otherwise a blank page would make a comic a text.
+ */
 export function findSpineImages(archive: ZipArchive, book: EpubPackage): SpineImage[] | null {
   const images: SpineImage[] = []
-  for (const item of book.spine) {
+  for (const item of book.spine.items) {
     const image = findOnlyImage(archive, book, item)
     if (image === undefined) return null
     images.push(image)
   }
-  return images.some((image) => image.entry !== undefined) ? images : null
+  const pictures = images.filter((image) => image.entry !== undefined).length
+  const words = images.filter((image) => image.instead === 'words').length
+  return pictures > 0 && words * PICTURES_PER_WORDS <= pictures ? images : null
 }
 
-/** Undefined when the item has anything besides one picture. */
+/** Undefined when the item has anything besides one picture, or in a book that is not fixed-layout has none. */
 function findOnlyImage(archive: ZipArchive, book: EpubPackage, item: ManifestItem): SpineImage | undefined {
   if (BITMAP.test(item.mediaType)) return { name: item.path, entry: item.entry }
   if (item.entry === undefined) return { name: item.path, entry: undefined }
@@ -44,7 +55,13 @@ function findOnlyImage(archive: ZipArchive, book: EpubPackage, item: ManifestIte
   const root = readPage(archive, item.entry, PICTURE_PAGE_BYTES_MAX)
   if (root === undefined) return undefined
   const [href, ...others] = imageHrefs(root)
-  if (href === undefined || others.length > 0 || showsMore(findDescendant(root, 'body') ?? root)) return undefined
+  const body = findDescendant(root, 'body') ?? root
+  if (href === undefined) {
+    const from = item.entry.name
+    if (!book.fixedLayout || showsElements(body) || mayBeStyled(archive, book, { root, from })) return undefined
+    return { name: from, entry: undefined, instead: showsMore(body) ? 'words' : 'nothing' }
+  }
+  if (others.length > 0 || showsMore(body)) return undefined
   const found = book.resolve(href, item.entry.name)
   return found === undefined || isSvgName(found.path) ? undefined : { name: found.path, entry: found.entry }
 }
@@ -92,6 +109,11 @@ function showsMore(element: XmlElement): boolean {
     if (name === 'title' || name === 'desc' || name === 'style' || name === 'script' || name === 'defs' || name === 'metadata') return false
     return SHOWN_ELEMENTS.has(name) || showsMore(child)
   })
+}
+
+/** Whether it shows anything besides words. */
+function showsElements(element: XmlElement): boolean {
+  return element.children.some((child) => isElement(child) && (SHOWN_ELEMENTS.has(child.name.toLowerCase()) || showsElements(child)))
 }
 
 function isSvgName(path: string): boolean {

@@ -1,13 +1,22 @@
+import { cutText } from '#core/foundation/text.ts'
 import type { Analysis, Page, Problem } from '#core/metadata/analysis.ts'
 import { BookProblem } from '../../book-problem.ts'
 import type { DrawPdfPage } from '../../drawing.ts'
 import { measureEntry } from '../../images/image.ts'
-import { ENTRY_BYTES_MAX, NAMES_IN_PROBLEM_MAX } from '../../limits.ts'
+import { ENTRY_BYTES_MAX, NAMES_IN_PROBLEM_MAX, PIXELS_MAX } from '../../limits.ts'
 import type { ZipArchive } from '../zip/zip.ts'
 import { makeEpubCover } from './epub-cover.ts'
 import { findEncryptedPaths } from './epub-encryption.ts'
 import { type EpubPackage, type ManifestItem, openPackage } from './epub-package.ts'
 import { findSpineImages, type SpineImage } from './epub-spine-image.ts'
+import { checkContents } from './publication-toc.ts'
+
+/** Where no picture could be measured. */
+const BLANK_SIZE: Pick<Page, 'width' | 'height'> = { width: 600, height: 800 }
+
+/** Names of missing parts in the message itself: people see at once which chapters they lack. */
+const NAMES_IN_MESSAGE_MAX = 3
+const NAME_IN_MESSAGE_LENGTH_MAX = 200
 
 /** Readium's length of a position in a reflowable book, in bytes of the compressed resource. */
 const POSITION_BYTES = 1024
@@ -37,6 +46,7 @@ async function analyzePackage(
   { verifyPages, draw }: EpubOptions,
 ): Promise<Omit<Analysis, 'file' | 'format'>> {
   const encrypted = findEncryptedPaths(archive, book)
+  checkContents(archive, book)
   const images = findSpineImages(archive, book)
   const { pages, problem: pageProblem } = readPages(archive, images ?? [], verifyPages)
   const { cover, problem: coverProblem } = await makeEpubCover(archive, book, encrypted, draw)
@@ -50,7 +60,7 @@ async function analyzePackage(
     coverProblem,
   ]
   return {
-    pageCount: images === null ? book.spine.reduce((sum, item) => sum + positionsIn(book, item), 0) : book.spine.length,
+    pageCount: images === null ? book.spine.items.reduce((sum, item) => sum + positionsIn(book, item), 0) : book.spine.items.length,
     pageSource: images === null ? 'none' : 'zip',
     pages,
     embedded: book.embedded,
@@ -66,7 +76,8 @@ export function positionsIn(book: EpubPackage, item: ManifestItem): number {
 
 function readPages(archive: ZipArchive, images: SpineImage[], verifyPages: boolean): { pages: Page[]; problem: Problem | null } {
   const failures: Failure[] = []
-  const pages = images.map(({ name, entry }) => {
+  const pages = images.map(({ name, entry, instead }): Page => {
+    if (instead) return { name, mediaType: 'image/png', width: null, height: null, bytes: 0, isBlank: true }
     const page: Page = { name, mediaType: mediaTypeByName(name), width: null, height: null, bytes: entry?.bytes ?? 0 }
     try {
       if (entry === undefined) throw new BookProblem('page_extraction', 'it is not in the file')
@@ -81,13 +92,25 @@ function readPages(archive: ZipArchive, images: SpineImage[], verifyPages: boole
       return page
     }
   })
-  return { pages, problem: unreadable('pages', failures, pages.length) }
+  return { pages: withBlankSizes(pages), problem: unreadable('pages', failures, pages.length) }
 }
+
+/** A blank page has the size of the page before it, or of the first one after it: that of its spread. */
+function withBlankSizes(pages: readonly Page[]): Page[] {
+  let { width, height } = pages.find((page) => isMeasured(page)) ?? BLANK_SIZE
+  return pages.map((page) => {
+    if (isMeasured(page)) ({ width, height } = page)
+    return page.isBlank ? { ...page, width, height } : page
+  })
+}
+
+/** Pages that claim more pixels are not shown either. */
+const isMeasured = ({ width, height }: Page) => width !== null && height !== null && width * height <= PIXELS_MAX
 
 /** Analysis does not read text otherwise, so this is where damage to it shows. */
 function textProblem(archive: ZipArchive, book: EpubPackage, encrypted: ReadonlySet<string>): Problem | null {
   const failures: Failure[] = []
-  for (const { entry } of book.spine) {
+  for (const { entry } of book.spine.items) {
     if (entry === undefined || encrypted.has(entry.name)) continue
     try {
       archive.read(entry, ENTRY_BYTES_MAX)
@@ -96,7 +119,7 @@ function textProblem(archive: ZipArchive, book: EpubPackage, encrypted: Readonly
       failures.push({ name: entry.name, reason: error.message })
     }
   }
-  return unreadable('chapters', failures, book.spine.length)
+  return unreadable('chapters', failures, book.spine.items.length)
 }
 
 interface Failure {
@@ -125,27 +148,29 @@ function entityProblem(book: EpubPackage): Problem | null {
   }
 }
 
+/** What is missing is left out of the reading order, so the book says what it is. */
 function spineProblem(book: EpubPackage): Problem | null {
-  if (book.spine.length === 0) {
-    const message =
-      book.danglingRefs > 0
-        ? 'This EPUB has nothing to read: its spine refers only to items that are missing from its manifest.'
-        : 'This EPUB has nothing to read: its spine is empty.'
-    return { type: 'zero_pages', message, details: { danglingRefs: book.danglingRefs }, fatal: true }
+  const { items, missing, references } = book.spine
+  if (missing.length === 0 && items.length > 0) return null
+  const lacks = new Set(missing)
+  if (items.length === 0 && !book.manifest.some(({ path }) => lacks.has(path))) {
+    const cause = missing.length > 0 ? 'refers only to items that are missing from its manifest' : 'is empty'
+    return { type: 'zero_pages', message: `This EPUB has nothing to read: its spine ${cause}.`, fatal: true }
   }
-  const missing = book.spine.filter((item) => item.entry === undefined).map((item) => item.path)
-  if (missing.length === 0 && book.danglingRefs === 0) return null
+  const named = missing.slice(0, NAMES_IN_MESSAGE_MAX).map((name) => `"${cutText(name, NAME_IN_MESSAGE_LENGTH_MAX)}"`)
+  const more = missing.length > named.length ? ` and ${missing.length - named.length} more` : ''
+  const total = missing.length + references.length
   return {
     type: 'page_extraction',
-    message: `${missing.length + book.danglingRefs} of ${book.spine.length + book.danglingRefs} parts of this EPUB are missing from the file.`,
-    details: { count: missing.length, entries: missing.slice(0, NAMES_IN_PROBLEM_MAX), danglingRefs: book.danglingRefs },
-    fatal: missing.length === book.spine.length,
+    message: `${missing.length} of ${total} parts of this EPUB are not in the file and are left out: ${named.join(', ')}${more}.`,
+    details: { count: missing.length, entries: missing.slice(0, NAMES_IN_PROBLEM_MAX) },
+    fatal: items.length === 0,
   }
 }
 
 function encryptionProblem(book: EpubPackage, images: SpineImage[], encrypted: ReadonlySet<string>): Problem | null {
   if (encrypted.size === 0) return null
-  const read = [...book.spine.map((item) => item.entry?.name), ...images.map((image) => image.name)]
+  const read = [...book.spine.items.map((item) => item.entry?.name), ...images.map((image) => image.name)]
   const locked = read.filter((name) => name !== undefined && encrypted.has(name))
   if (locked.length === 0) return null
   return {

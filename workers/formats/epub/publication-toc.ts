@@ -1,5 +1,5 @@
 import { cutText } from '#core/foundation/text.ts'
-import type { TocEntry } from '#core/reading/publication.ts'
+import { encodeHref, type TocEntry } from '#core/reading/publication.ts'
 import { CONTENTS_DEPTH_MAX, CONTENTS_ENTRIES_MAX, CONTENTS_TITLE_LENGTH_MAX } from '../../limits.ts'
 import {
   childrenNamed,
@@ -24,32 +24,62 @@ interface Contents {
 
 const NONE: Contents = { toc: [], landmarks: [], pageList: [] }
 
-/** Reads EPUB 3's navigation document, else EPUB 2's NCX. An unreadable list is empty: a book is readable without it. */
+/**
+ * Reads EPUB 3's navigation document, else EPUB 2's NCX. An unreadable list is empty: a book is readable without it.
+ * @throws BookProblem (`parser`) for contents that are too long together with the names in the book
+ */
 export function readContents(archive: ZipArchive, book: EpubPackage): Contents {
-  const navigation = book.manifest.find(({ properties }) => properties.includes('nav'))
+  const navigation = navigationOf(book)
   const found = navigation && readNavigation(archive, book, navigation)
   if (found && found.toc.length > 0) return found
-  const ncx = book.manifest.find(({ mediaType }) => mediaType === 'application/x-dtbncx+xml')
-  const old = ncx && readNcx(archive, book, ncx)
+  let old: Partial<Contents> = {}
+  for (const ncx of ncxOf(book)) {
+    old = readNcx(archive, book, ncx)
+    if (old.toc && old.toc.length > 0) break
+  }
   return { ...NONE, ...old, ...(found && { landmarks: found.landmarks, ...(found.pageList.length > 0 && { pageList: found.pageList }) }) }
+}
+
+/** Analysis needs no contents, so it reads only those that may be too long. @throws what `readContents` throws */
+export function checkContents(archive: ZipArchive, book: EpubPackage): void {
+  const bytes = [navigationOf(book), ...ncxOf(book)].reduce((sum, item) => sum + (item?.entry?.bytes ?? 0), 0)
+  if (book.texts.mayExceed(bytes)) readContents(archive, book)
+}
+
+const navigationOf = ({ manifest }: EpubPackage) => manifest.find(({ properties }) => properties.includes('nav'))
+
+/** The item that the spine names, whatever its media type; else the first with the type, then with the extension of an NCX. */
+function ncxOf({ manifest, ncxId }: EpubPackage): ManifestItem[] {
+  const found = [
+    manifest.find(({ id }) => id !== '' && id === ncxId),
+    manifest.find(({ mediaType }) => mediaType === 'application/x-dtbncx+xml'),
+    manifest.find(({ path }) => /\.ncx$/i.test(path)),
+  ]
+  return [...new Set(found.filter((item) => item !== undefined))]
 }
 
 /** Limits the entries of one book, whose lists can be endless. */
 interface Room {
   left: number
-  /** Resolves a link of the document to its target in the book, with its fragment; empty for links elsewhere. */
+  /** Resolves a link of the document to its target in the book, encoded, with its fragment; empty for links elsewhere. */
   link: (href: string | undefined) => string
+  title: (label: XmlElement | undefined) => string
 }
 
 function openRoom(book: EpubPackage, item: ManifestItem): Room {
   const from = item.entry?.name ?? item.path
+  const counted = (text: string) => {
+    book.texts.add(text)
+    return text
+  }
   return {
     left: CONTENTS_ENTRIES_MAX,
     link(href = '') {
       const fragment = href.includes('#') ? href.slice(href.indexOf('#')) : ''
       const place = href.startsWith('#') ? { path: from } : book.resolve(href, from)
-      return place === undefined ? '' : cutText(place.path + fragment, CONTENTS_TITLE_LENGTH_MAX)
+      return place === undefined ? '' : counted(encodeHref(cutText(place.path + fragment, CONTENTS_TITLE_LENGTH_MAX)))
     },
+    title: (label) => (label ? counted(cutText(foldSpace(textOf(label)), CONTENTS_TITLE_LENGTH_MAX)) : ''),
   }
 }
 
@@ -77,7 +107,7 @@ function entriesOfList(list: XmlElement, room: Room, depth: number): TocEntry[] 
     const below = childrenNamed(line, 'ol')[0]
     room.left--
     entries.push({
-      title: titleOf(label),
+      title: room.title(label),
       href: room.link(label?.attributes.get('href')),
       children: below && depth < CONTENTS_DEPTH_MAX ? entriesOfList(below, room, depth + 1) : [],
     })
@@ -100,12 +130,10 @@ function entriesOfPoints(parent: XmlElement, name: 'navPoint' | 'pageTarget', ro
     if (room.left <= 0) break
     room.left--
     entries.push({
-      title: titleOf(childrenNamed(point, 'navLabel')[0]),
+      title: room.title(childrenNamed(point, 'navLabel')[0]),
       href: room.link(childrenNamed(point, 'content')[0]?.attributes.get('src')),
       children: depth < CONTENTS_DEPTH_MAX ? entriesOfPoints(point, name, room, depth + 1) : [],
     })
   }
   return entries
 }
-
-const titleOf = (label: XmlElement | undefined) => (label ? cutText(foldSpace(textOf(label)), CONTENTS_TITLE_LENGTH_MAX) : '')

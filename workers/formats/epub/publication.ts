@@ -1,9 +1,12 @@
 import { closeSync, fstatSync } from 'node:fs'
 import { openInsideSync } from '#core/foundation/open-inside.ts'
-import type { LibraryFile } from '#core/metadata/analysis.ts'
+import type { LibraryFile, Problem } from '#core/metadata/analysis.ts'
+import { packPublication } from '#core/reading/packed-publication.ts'
 import {
   CONTENTS,
   type Content,
+  encodePath,
+  foldPath,
   normalizeArchivePath,
   type Publication,
   type PublicationFile,
@@ -12,16 +15,22 @@ import {
   type SpineItem,
 } from '#core/reading/publication.ts'
 import { BookProblem } from '../../book-problem.ts'
-import { PACKAGE_PATHS_LENGTH_MAX } from '../../limits.ts'
 import { fileRefusal } from '../file-refusal.ts'
 import { openZip, type ZipArchive, type ZipEntry } from '../zip/zip.ts'
 import { positionsIn } from './epub.ts'
 import { listEpubEntries } from './epub-entries.ts'
 import { type EpubPackage, type ManifestItem, openPackage } from './epub-package.ts'
+import { mediaTypeOf } from './media-types.ts'
 import { readContents } from './publication-toc.ts'
 
-/** The package of an EPUB for clients, with the offset of every entry. Never throws for a bad file. */
-export async function readPublication(request: LibraryFile): Promise<PublicationOutcome> {
+/** The package of an EPUB for clients, with the offset of every entry, as `unpackPublication` reads it. Never throws for a bad file. */
+export async function readPacked(request: LibraryFile): Promise<PublicationOutcome> {
+  const outcome = await readPublication(request)
+  return 'problem' in outcome ? outcome : { bytes: packPublication(outcome.publication) }
+}
+
+/** The same as a value of this thread. */
+export async function readPublication(request: LibraryFile): Promise<{ publication: Publication } | { problem: Problem }> {
   let fd: number
   try {
     fd = openInsideSync(request.root, request.path)
@@ -39,37 +48,35 @@ export async function readPublication(request: LibraryFile): Promise<Publication
   }
 }
 
-/** @throws BookProblem before anything is built from it */
-function checkPathsLength(book: EpubPackage): void {
-  const length = [...book.spine, ...book.manifest].reduce((sum, { path }) => sum + path.length, 0)
-  if (length <= PACKAGE_PATHS_LENGTH_MAX) return
-  throw new BookProblem(
-    'parser',
-    `The addresses in the package document have ${length} characters; ${PACKAGE_PATHS_LENGTH_MAX} are read at most.`,
-  )
-}
-
 function publicationOf(archive: ZipArchive, book: EpubPackage): Publication {
-  checkPathsLength(book)
-  const cover = coverOf(book)
-  const inSpine = new Set(book.spine)
+  const { items, sides, references } = book.spine
   const direction = book.embedded.series?.fields?.readingDirection
   return {
     isFixedLayout: book.fixedLayout,
     readingProgression: direction === 'rtl' || direction === 'ltr' ? direction : null,
-    spine: book.spine.map((item, index): SpineItem => {
-      const side = book.sides[index]
+    spine: items.map((item, index): SpineItem => {
+      const side = sides[index]
       return { ...describe(item), positions: positionsIn(book, item), ...(side && { side }) }
     }),
-    resources: book.manifest
-      .filter((item) => item.entry !== undefined && !inSpine.has(item))
-      .map((item): PublicationResource => {
-        const rel = item === cover ? 'cover' : item.properties.includes('nav') ? 'contents' : undefined
-        return { ...describe(item), ...(rel && { rel }) }
-      }),
+    ...(references.length > items.length && { references: [...references] }),
+    resources: resourcesOf(book),
     ...readContents(archive, book),
     files: filesOf(archive, book),
   }
+}
+
+/** The other files of the package, each once: packages may list a file twice, manifests may not. */
+function resourcesOf(book: EpubPackage): PublicationResource[] {
+  const cover = coverOf(book)
+  const listed = new Set<ManifestItem['entry']>([undefined, ...book.spine.items.map(({ entry }) => entry)])
+  const resources: PublicationResource[] = []
+  for (const item of book.manifest) {
+    if (listed.has(item.entry)) continue
+    listed.add(item.entry)
+    const rel = item === cover ? 'cover' : item.properties.includes('nav') ? 'contents' : undefined
+    resources.push({ ...describe(item), ...(rel && { rel }) })
+  }
+  return resources
 }
 
 /** By EPUB 3's property, else by EPUB 2's meta, which has a manifest id. */
@@ -80,10 +87,13 @@ function coverOf(book: EpubPackage): ManifestItem | undefined {
   )
 }
 
-function describe(item: ManifestItem): { path: string; mediaType: string; contains?: Content[] } {
+function describe(item: ManifestItem): { path: string; href?: string; mediaType: string; contains?: Content[] } {
   const contains = CONTENTS.filter((content) => item.properties.includes(content === 'js' ? 'scripted' : content))
+  const path = normalizeArchivePath(item.path)
+  const href = encodePath(path)
   return {
-    path: normalizeArchivePath(item.path),
+    path,
+    ...(href !== path && { href }),
     mediaType: mediaTypeOf(item.mediaType, item.path),
     ...(contains.length > 0 && { contains }),
   }
@@ -97,7 +107,9 @@ function filesOf(archive: ZipArchive, book: EpubPackage): PublicationFile[] {
   for (const entry of archive.entries) {
     if (entry.name.endsWith('/')) continue
     const path = normalizeArchivePath(entry.name)
-    files.push({ path, mediaType: mediaTypeOf(listed.get(entry)?.mediaType ?? '', path), bytes: entry.bytes, zip: placeOf(archive, entry) })
+    const folded = foldPath(path)
+    const mediaType = mediaTypeOf(listed.get(entry)?.mediaType ?? '', path)
+    files.push({ path, ...(folded !== path && { folded }), mediaType, bytes: entry.bytes, zip: placeOf(archive, entry) })
   }
   return files
 }
@@ -109,37 +121,4 @@ function placeOf(archive: ZipArchive, entry: ZipEntry): PublicationFile['zip'] {
     if (error instanceof BookProblem) return null
     throw error
   }
-}
-
-/** RFC 6838, 4.2; without parameters. */
-const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/
-
-const BY_EXTENSION: Record<string, string> = {
-  xhtml: 'application/xhtml+xml',
-  html: 'text/html',
-  htm: 'text/html',
-  css: 'text/css',
-  svg: 'image/svg+xml',
-  jpg: 'image/jpeg',
-  jpeg: 'image/jpeg',
-  png: 'image/png',
-  gif: 'image/gif',
-  webp: 'image/webp',
-  avif: 'image/avif',
-  ttf: 'font/ttf',
-  otf: 'font/otf',
-  woff: 'font/woff',
-  woff2: 'font/woff2',
-  mp3: 'audio/mpeg',
-  m4a: 'audio/mp4',
-  mp4: 'video/mp4',
-  opf: 'application/oebps-package+xml',
-  ncx: 'application/x-dtbncx+xml',
-  xml: 'application/xml',
-}
-
-function mediaTypeOf(listed: string, path: string): string {
-  if (MEDIA_TYPE.test(listed)) return listed
-  const extension = /\.([a-z0-9]{1,10})$/i.exec(path)?.[1]?.toLowerCase() ?? ''
-  return BY_EXTENSION[extension] ?? 'application/octet-stream'
 }

@@ -12,6 +12,7 @@ export interface ZipEntry {
   method: number
   encrypted: boolean
   crc32: number
+  /** At most one more than the file has: such an entry is cut off. */
   compressedBytes: number
   /** Uncompressed, as declared. */
   bytes: number
@@ -64,7 +65,11 @@ export function readZipRecords(fd: number, fileBytes: number): { entries: ZipEnt
   }
   const read = parseEntries(readAt(fd, place.start, place.bytes), place)
   const shift = findShift(fd, read.entries, place.shift)
-  for (const entry of read.entries) entry.headerOffset += shift
+  for (const entry of read.entries) {
+    entry.headerOffset += shift
+    // A declared size can be anything, and readers compute with it.
+    entry.compressedBytes = Math.min(entry.compressedBytes, fileBytes + 1)
+  }
   return read
 }
 

@@ -40,6 +40,22 @@ t.test('a user changes their own password, and whoever else was let in by the ol
   t.equal((await server.request('GET', '/api/v1/books', { token: key })).status, 401)
 })
 
+t.test('existing clients change it at the address that they know, with legacy names on', async (t) => {
+  const body = { currentPassword: 'mia has a password', newPassword: NEXT }
+  const plain = await openTestServer(t)
+  const there = await plain.signUp({ username: 'mia' })
+  t.equal((await plain.request('POST', '/api/v1/auth/change-password', { token: there.token, body })).status, 404, 'nobody else has it')
+  const server = await openTestServer(t, { settings: { compatibility: { legacyNames: true } } })
+  const { id, token } = await server.signUp({ username: 'mia' })
+  const post = (given: object) => server.request<EditedUser>('POST', '/api/v1/auth/change-password', { token, body: given })
+  t.equal((await post({ ...body, currentPassword: 'wrong' })).status, 401)
+  t.equal((await post({ ...body, newPassword: 'short' })).status, 422)
+  t.equal((await server.request('POST', '/api/v1/auth/change-password', { body })).status, 401)
+  t.match(await post(body), { status: 200, json: { id, username: 'mia' } })
+  t.equal((await server.request('GET', '/api/v1/user', { token })).status, 401, 'every session has ended')
+  t.equal((await server.request('POST', '/api/v1/auth/login', { body: { username: 'mia', password: NEXT } })).status, 200)
+})
+
 t.test('guesses at the current password are slowed down together with those at the sign-in', async (t) => {
   const server = await openTestServer(t)
   const { token } = await server.signUp({ username: 'mia' })

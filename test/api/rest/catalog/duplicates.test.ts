@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import type { Caller } from '#core/account/caller.ts'
 import { listDuplicateIds } from '#core/catalog/duplicates.ts'
 import { addWalker } from '#test/support/composed-server.ts'
 import { comic } from '#test/support/library-fixture.ts'
+import { addCaller } from '#test/support/library-rows.ts'
 import { openLibraryServer } from '#test/support/library-server.ts'
 import { addRunningTask } from '#test/support/task-queues.ts'
 
@@ -39,7 +38,7 @@ t.test('books that hold the same file', { timeout: 240_000 }, async (t) => {
   t.match((await ask<Duplicates>('GET', 'duplicates?limit=1&offset=1')).json, { totalGroups: 2, duplicates: [{ duplicateCount: 2 }] })
 
   await t.test('as books by themselves, in pages', async (t) => {
-    const everybody = { userId: randomUUID() } as Caller
+    const everybody = await addCaller(database)
     const all = found.duplicates.flatMap(({ bookIds }) => bookIds)
     t.same(await listDuplicateIds(database, everybody, { offset: 0, limit: 20 }), { ids: all, total: 5 })
     t.same(await listDuplicateIds(database, everybody, { offset: 2, limit: 2 }), { ids: all.slice(2, 4), total: 5 })

@@ -54,12 +54,14 @@ async function openScanned(t: Test, files: Record<string, Record<string, string>
   const scan = async () => {
     const started = await ask('POST', `libraries/${library.id}/scan`)
     if (started.status >= 300) throw new Error(JSON.stringify(started.json))
-    return await until(async () => {
-      // A series takes what its last book says after that one was written.
-      const due = await server.database('series').where('aggregate_due', true).first('id')
-      const { json } = await ask<Status>('GET', `libraries/${library.id}/scan-status`)
-      return json.status === 'completed' && json.pendingAnalysis === 0 && !due ? json : null
+    const statusOf = async () => (await ask<Status>('GET', `libraries/${library.id}/scan-status`)).json
+    await until(async () => {
+      const { status, pendingAnalysis } = await statusOf()
+      if (status !== 'completed' || pendingAnalysis > 0) return false
+      // A series takes what its last book says after that one was written: this is read after, and what the caller gets after this.
+      return !(await server.database('series').where('aggregate_due', true).first('id'))
     })
+    return await statusOf()
   }
   const status = await scan()
   const series = async (folder: string) => {

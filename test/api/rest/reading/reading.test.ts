@@ -1,10 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
+import { bookContentRoutes } from '#api/rest/reading/book-content.ts'
 import { progressRoutes } from '#api/rest/reading/progress.ts'
 import { readingRoutes } from '#api/rest/reading/reading.ts'
 import type { WebLink, WebPublication } from '#core/reading/web-publication.ts'
-import { buildComicEpub, buildEpub } from '#test/support/epub-builder.ts'
+import { buildComicEpub, buildEpub, imagePage, textPage } from '#test/support/epub-builder.ts'
 import { shareSeries } from '#test/support/library-rows.ts'
 import { buildPdf } from '#test/support/pdf-builder.ts'
 import { numberedPages } from '#test/support/pictures.ts'
@@ -114,6 +115,30 @@ t.test('an EPUB is read by its manifest', async (t) => {
   t.equal(counts.publications, 1, 'the package was read once')
 })
 
+t.test('pages, positions and reading order follow one rule', async (t) => {
+  const { server, addFile } = await openReadingServer(t, routes)
+  const token = server.adminToken
+  const hrefs = ['a.xhtml', 'gone.xhtml', 'https://example.org/far.xhtml', 'b.xhtml', 'a.xhtml']
+  const book = await addFile(
+    'Novel.epub',
+    buildEpub({
+      manifest: hrefs.map((href, index) => `<item id="c${index}" href="${href}" media-type="application/xhtml+xml"/>`).join(''),
+      spine: [0, 1, 2, 9, 3, 0, 4, 3].map((index) => `<itemref idref="c${index}"/>`).join(''),
+      files: { 'c1.xhtml': null, 'a.xhtml': textPage('One'), 'b.xhtml': textPage('Two') },
+    }),
+  )
+  const base = `/api/v1/books/${book.id}`
+  const { json: manifest } = await server.request<WebPublication>('GET', `${base}/manifest`, { token })
+  const { json: list } = await server.request<Positions>('GET', `${base}/positions`, { token })
+  const order = ['resource/OPS/a.xhtml', 'resource/OPS/b.xhtml']
+  t.same(
+    [manifest.readingOrder, list.positions].map((links) => links.map(({ href }) => href)),
+    [order, order],
+  )
+  t.same([book.pageCount, list.total], [2, 2])
+  for (const href of order) t.equal((await server.request('GET', `${base}/${href}`, { token })).status, 200)
+})
+
 t.test('comics, comic EPUBs and PDFs', async (t) => {
   const { server, addFile, database } = await openReadingServer(t, routes)
   const token = server.adminToken
@@ -157,6 +182,23 @@ t.test('comics, comic EPUBs and PDFs', async (t) => {
   })
   const none = await server.request<{ error: string }>('GET', `${base}/resource/a.xhtml`, { token })
   t.match([none.status, none.json.error], [422, 'invalid_value'])
+})
+
+t.test('a blank page of a fixed-layout EPUB is sent as a picture', async (t) => {
+  const { server, addFile } = await openReadingServer(t, [...routes, ...bookContentRoutes])
+  const [one] = await numberedPages(1)
+  const book = await addFile(
+    'Comic.epub',
+    buildEpub({
+      metadata: '<dc:title>C</dc:title><meta property="rendition:layout">pre-paginated</meta>',
+      manifest:
+        '<item id="c1" href="c1.xhtml" media-type="application/xhtml+xml"/><item id="c2" href="c2.xhtml" media-type="application/xhtml+xml"/>',
+      spine: '<itemref idref="c1"/><itemref idref="c2"/>',
+      files: { 'c1.xhtml': imagePage('a.png'), 'c2.xhtml': textPage(''), 'a.png': one?.data as Buffer },
+    }),
+  )
+  const page = await get(`${server.url}/api/v1/books/${book.id}/pages/2`, { headers: { authorization: `Bearer ${server.adminToken}` } })
+  t.match([page.status, page.headers['content-type']], [200, 'image/png'])
 })
 
 t.test('where a reader is in a text', async (t) => {

@@ -14,12 +14,13 @@ async function run(plugin: string, code: string): Promise<unknown> {
     const limits = { isPlugin: true, memoryMbMax: 16, loadCpuMs: 5_000, loadWallMs: 10_000, methods: ['a.b'], requestLengths: { sleep: 100 },
       resultLength: 1_000, hostCalls: 10, inFlight: 8, logLines: 0, logLength: 0 }
     const requests = []
+    const uncaught = []
     const answered = Promise.withResolvers()
     const ended = Promise.withResolvers()
     const sandbox = await openSandbox([{ name: 'main.js', code: ${JSON.stringify(`export default { a: { b: ${plugin} } }`)}, module: true }], limits, {
       onAnswer: (kind, id, text) => answered.resolve({ kind, text }),
       onRequest: (kind, id) => requests.push(id),
-      onUncaught() {},
+      onUncaught: (id, message) => uncaught.push(message),
       onEnd: (code, message, isStuck) => ended.resolve({ code, isStuck }),
       debugging: { onOpen() {}, onMessage() {} },
     })
@@ -73,4 +74,19 @@ t.test('a call or an answer for an isolate that has just been ended is ignored',
     await sleep(300)
     console.log(JSON.stringify('runs'))`
   t.equal(await run('(value) => value', code), 'runs')
+})
+
+t.test('a rejection is known before the answer, however slowly the code comes to it', async (t) => {
+  // Longer than some checks of a running isolate.
+  const plugin = `(value) => {
+    void Promise.resolve().then(() => {}).then(() => {
+      for (const until = Date.now() + 60; Date.now() < until; );
+      throw new Error('nobody waits for me')
+    })
+    return value
+  }`
+  const code = `
+    call(1, { cpuMs: 5_000, wallMs: 30_000 })
+    console.log(JSON.stringify([await answered.promise, [...uncaught]]))`
+  t.same(await run(plugin, code), [{ kind: 'done', text: '1' }, ['nobody waits for me']])
 })

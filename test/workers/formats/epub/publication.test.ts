@@ -6,6 +6,7 @@ import type { Publication } from '#core/reading/publication.ts'
 import { buildEpub } from '#test/support/epub-builder.ts'
 import { buildNovel } from '#test/support/readable-books.ts'
 import { buildZip } from '#test/support/zip-builder.ts'
+import { analyze } from '#workers/formats/analyze.ts'
 import { listEpubEntries } from '#workers/formats/epub/epub-entries.ts'
 import { openPackage } from '#workers/formats/epub/epub-package.ts'
 import { readPublication } from '#workers/formats/epub/publication.ts'
@@ -14,6 +15,7 @@ import { readZipDirectory } from '#workers/formats/zip/zip-directory.ts'
 
 const folder = t.testdir()
 let count = 0
+const HTML = 'application/xhtml+xml'
 
 function write(bytes: Uint8Array): string {
   const path = join(folder, `${count++}.epub`)
@@ -107,7 +109,7 @@ t.test('names that are percent-encoded in the archive itself', async (t) => {
   try {
     const { spine } = openPackage(openZip({ path, fd, bytes: bytes.length }))
     t.same(
-      spine.map(({ entry }) => entry?.name),
+      spine.items.map(({ entry }) => entry?.name),
       names.map((name) => `OPS/${name}`),
     )
   } finally {
@@ -127,6 +129,23 @@ t.test('the contents of EPUB 2', async (t) => {
     }),
   )
   t.same(publication.toc, [{ title: 'One', href: 'OPS/c1.xhtml', children: [{ title: 'A part', href: 'OPS/c1.xhtml#a', children: [] }] }])
+})
+
+t.test('the contents that the spine names, whatever their media type', async (t) => {
+  const ncx = (title: string) =>
+    `<ncx><navMap><navPoint><navLabel><text>${title}</text></navLabel><content src="c1.xhtml"/></navPoint></navMap></ncx>`
+  const titles = async (items: string, toc: string | undefined, files: Record<string, string>) => {
+    const manifest = `<item id="c1" href="c1.xhtml" media-type="${HTML}"/>${items}`
+    const { toc: entries } = await read(buildEpub({ manifest, files, ...(toc !== undefined && { toc }) }))
+    return entries.map(({ title }) => title)
+  }
+  const item = (id: string, type: string, href = `${id}.ncx`) => `<item id="${id}" href="${href}" media-type="${type}"/>`
+  const two = { 'a.ncx': ncx('A'), 'b.ncx': ncx('B'), 'b.xml': ncx('X') }
+  for (const type of ['text/xml', 'application/xml', 'application/octet-stream', '', 'application/x-dtbncx+xml'])
+    t.same(await titles(item('a', 'application/x-dtbncx+xml') + item('b', type, 'b.xml'), 'b', two), ['X'], type)
+  t.same(await titles(item('b', 'text/xml'), undefined, two), ['B'], 'by its extension')
+  t.same(await titles(item('b', 'text/xml') + item('a', 'application/x-dtbncx+xml'), 'none', two), ['A'], 'a reference to nothing')
+  t.same(await titles(item('a', 'application/x-dtbncx+xml'), 'c1', two), ['A'], 'a reference to a chapter')
 })
 
 t.test('hostile contents', async (t) => {
@@ -161,14 +180,55 @@ t.test('an unreadable book is a problem', async (t) => {
     t.match(await readPublication({ root: folder, path }), { problem: { message: String } })
 })
 
-t.test('a package that repeats one long href is refused before anything is built from it', async (t) => {
-  const href = `${'a/'.repeat(2_000)}c1.xhtml`
-  const named = (times: number) =>
+const times = (count: number, text: (index: number) => string) => Array.from({ length: count }, (_, index) => text(index)).join('')
+
+t.test('names, paths and contents of a book are bounded together, before anything is built from them', async (t) => {
+  const item = `<item id="c1" href="c1.xhtml" media-type="${HTML}"/>`
+  const long = `${'a/'.repeat(2_000)}x`
+  const withNav = (nav: string) =>
     buildEpub({
-      manifest: `<item id="c1" href="${href}" media-type="application/xhtml+xml"/>`,
-      spine: '<itemref idref="c1"/>'.repeat(times),
-      files: { [href]: '<html xmlns="http://www.w3.org/1999/xhtml"><body>x</body></html>' },
+      manifest: `${item}<item id="n" href="nav.xhtml" media-type="${HTML}" properties="nav"/>`,
+      files: { 'nav.xhtml': `<html xmlns:epub="http://www.idpf.org/2007/ops">${nav}</html>` },
     })
-  t.equal((await read(named(100))).spine.length, 100)
-  await t.rejects(read(named(2_000)), /addresses in the package document/)
+  const navOf = (type: string, count: number, href: string, title: string) =>
+    `<nav epub:type="${type}"><ol>${times(count, () => `<li><a href="${href}">${title}</a></li>`)}</ol></nav>`
+  const title = 't'.repeat(900)
+  const navPoint = `<navPoint><navLabel><text>${title}</text></navLabel><content src="c1.xhtml"/></navPoint>`
+  const hostile: Record<string, Buffer> = {
+    'long names': buildZip([
+      { name: 'mimetype', data: Buffer.from('application/epub+zip') },
+      ...Array.from({ length: 40_000 }, (_, index) => ({ name: `${'n'.repeat(200)}${index}`, data: Buffer.alloc(0) })),
+    ]),
+    'one long href for many items': buildEpub({
+      manifest: item + times(1_600, (index) => `<item id="r${index}" href="${long}" media-type="text/css"/>`),
+    }),
+    'hrefs that are long once they are encoded': buildEpub({
+      manifest: item + times(1_700, (index) => `<item id="r${index}" href="${'漢'.repeat(400)}" media-type="text/css"/>`),
+    }),
+    'links that are encoded letter by letter': withNav(navOf('toc', 6_700, '%E6%BC%A2'.repeat(100), 'x')),
+    'titles of several lists': withNav(
+      navOf('toc', 3_000, 'c1.xhtml', title) + navOf('page-list', 3_000, 'c1.xhtml', title) + navOf('landmarks', 700, 'c1.xhtml', title),
+    ),
+    'an NCX': buildEpub({
+      manifest: `${item}<item id="n" href="toc.ncx" media-type="application/x-dtbncx+xml"/>`,
+      files: { 'toc.ncx': `<ncx><navMap>${navPoint.repeat(6_700)}</navMap></ncx>` },
+    }),
+  }
+  for (const [name, bytes] of Object.entries(hostile)) {
+    const path = write(bytes)
+    t.match(
+      await readPublication({ root: folder, path }),
+      { problem: { type: 'parser', message: /characters together/, fatal: true } },
+      name,
+    )
+    const { problems } = await analyze({ root: folder, path, verifyPages: false })
+    t.match(problems, [{ type: 'parser', message: /characters together/, fatal: true }], `${name}, in its analysis`)
+  }
+  t.equal((await read(withNav(navOf('toc', 9_000, '%C3%BC'.repeat(10), 'a title of usual length')))).toc.length, 9_000)
+})
+
+t.test('a file is named once, however often the spine refers to it', async (t) => {
+  const { spine, references } = await read(buildEpub({ spine: '<itemref idref="c1"/>'.repeat(180_000) }))
+  t.equal(spine.length, 1)
+  t.equal(references?.length, 180_000)
 })

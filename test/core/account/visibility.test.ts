@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import { routes } from '#api/routes.ts'
+import type { Caller } from '#core/account/caller.ts'
+import { isRestricted } from '#core/account/user-store.ts'
+import { listBooks } from '#core/catalog/book-query.ts'
+import { readListState } from '#core/catalog/list-state-query.ts'
+import { listSeries } from '#core/catalog/series-query.ts'
+import { hidesAny } from '#core/recommendations/external-series-query.ts'
+import { openComposedServer } from '#test/support/composed-server.ts'
+import { textOf } from '#test/support/event-reading.ts'
+import { enableKomga, KOMGA_NAMES } from '#test/support/komga-switch.ts'
+import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { type BuiltRequest, buildRequest, type KnownValues } from '#test/support/request-builder.ts'
+import { unknownIds } from '#test/support/unknown-ids.ts'
+
+t.setTimeout(240_000)
+
+const SECRET = 'Zyxwvut'
+
+/** Requests that only read. */
+const READS = routes.filter(({ method, path }) => method === 'GET' || /\/list$|\/search$|\/alphabetical-groups$/.test(path))
+
+t.test('an account that is gone or disabled sees nothing on any route, even if a request of it goes on', async (t) => {
+  const { database, services, url, folder } = await openComposedServer(t)
+  await enableKomga(database)
+  const libraryId = await addLibrary(database, { name: `${SECRET} library`, path: folder })
+  const seriesId = await addSeries(database, { library_id: libraryId, title: `${SECRET} Saga` })
+  const pages = { page_count: 1, page_source: 'zip' }
+  const bookId = await addBook(database, { library_id: libraryId, series_id: seriesId, title: `${SECRET} One`, number: 1, ...pages })
+  await database('book_errors').insert({ book_id: bookId, error_type: 'other', message: `${SECRET} is bad`, fatal: false })
+  await database('series_metadata').insert({ series_id: seriesId, publisher: `${SECRET} Press` })
+  const [genre] = await database('genres').insert({ name: SECRET, name_key: 'zyxwvut' }, 'id')
+  await database('series_genres').insert({ series_id: seriesId, genre_id: genre.id })
+  const [collection] = await database('collections').insert({ name: `${SECRET} collection` }, 'id')
+  await database('collection_series').insert({ collection_id: collection.id, series_id: seriesId, position: 0 })
+  await database('collections').insert({ name: `${SECRET} empty` })
+  const [readList] = await database('read_lists').insert({ name: `${SECRET} list` }, 'id')
+  await database('read_list_books').insert({ read_list_id: readList.id, book_id: bookId, position: 0 })
+  const names: KnownValues = {
+    ...KOMGA_NAMES,
+    ...{ bookId, seriesId, libraryId, collectionId: collection.id, readListId: readList.id, genreId: genre.id, key: 'application.name' },
+    ...{
+      coverId: randomUUID(),
+      tagId: randomUUID(),
+      sharingTagId: randomUUID(),
+      pluginId: randomUUID(),
+      taskId: randomUUID(),
+      jobId: randomUUID(),
+    },
+    ...{ userId: randomUUID(), duplicateId: randomUUID(), applicationId: randomUUID(), pageNumber: 1, page: 1, document: 'b'.repeat(32) },
+    ...{ resourcePath: 'OPS/c1.xhtml', seriesTitle: `${SECRET} Saga`, ...unknownIds() },
+  }
+  const [gone, disabled, active] = [
+    await addCaller(database, { role: 'admin', username: 'gone' }),
+    await addCaller(database, { role: 'admin', username: 'disabled' }),
+    await addCaller(database, { role: 'admin', username: 'active' }),
+  ]
+  await database('users').where({ id: gone.userId }).delete()
+  await database('users').where({ id: disabled.userId }).update({ is_active: false })
+  // A request that was let in before.
+  const known = new Map([gone, disabled, active].map((caller) => [caller.username, caller]))
+  services.accounts.callers.ofToken = async (token) => known.get(token) ?? null
+  const shownTo = async ({ username }: Caller, route: (typeof routes)[number]) => {
+    const request = buildRequest(route, names)
+    if ('unknown' in request) throw new Error(`${route.method} ${route.path}: no value for ${request.unknown}`)
+    const { path, headers, body } = request as BuiltRequest
+    const answer = await fetch(url + path, {
+      method: route.method,
+      headers: { ...headers, authorization: `Bearer ${username}` },
+      redirect: 'manual',
+      ...(body !== undefined && { body }),
+    })
+    return { status: answer.status, text: await textOf(answer) }
+  }
+  let seen = 0
+  for (const route of READS) {
+    // Settings of the server's own paths, and what the caller says.
+    for (const caller of [gone, disabled]) {
+      const { status, text } = await shownTo(caller, route)
+      const told = text.replaceAll(/(bookId|seriesId)=[0-9a-f-]{36}/g, '')
+      const isShown = told.includes(SECRET) || (status < 400 && [bookId, seriesId].some((id) => told.includes(id)))
+      t.notOk(isShown || status >= 500, `${route.method} ${route.path} to somebody ${caller.username}: ${status} ${told.slice(0, 300)}`)
+    }
+    if ((await shownTo(active, route)).text.includes(SECRET)) seen++
+  }
+  t.ok(seen > 60, `an active user is shown it by ${seen} routes`)
+})
+
+t.test('lists, their totals and the questions about grants know whether the user is active', async (t) => {
+  const { database } = await openComposedServer(t)
+  const libraryId = await addLibrary(database)
+  const seriesId = await addSeries(database, { library_id: libraryId, title: 'Saga' })
+  await addBook(database, { library_id: libraryId, series_id: seriesId, title: 'One' })
+  const caller = await addCaller(database)
+  const totals = async () => {
+    const window = { offset: 0, limit: 10 }
+    const books = await listBooks(database, caller, { filter: {}, sort: { field: 'title', direction: 'asc' }, ...window } as never)
+    const series = await listSeries(database, caller, { filter: {}, sort: { field: 'name', direction: 'asc' }, ...window } as never)
+    return [books.total, series.total, await isRestricted(database, caller.userId), await hidesAny(database, caller, [seriesId])]
+  }
+  t.same(await totals(), [1, 1, false, false])
+  t.equal((await readListState(database, caller)).grants, '')
+  await database('users').where({ id: caller.userId }).update({ is_active: false })
+  t.same(await totals(), [0, 0, true, true])
+  t.not((await readListState(database, caller)).grants, '', 'no answer that was remembered for active users is for this one')
+  await database('users').where({ id: caller.userId }).update({ is_active: true })
+  t.same(await totals(), [1, 1, false, false])
+  await database('users').where({ id: caller.userId }).delete()
+  t.same(await totals(), [0, 0, true, true])
+})

@@ -1,0 +1,75 @@
+import t from 'tap'
+import { openTestHost } from '#test/support/plugin-hosts.ts'
+import { pluginOf } from '#test/support/plugins.ts'
+
+t.setTimeout(240_000)
+
+/** Requests the URL that it is asked for, or that of its configuration. */
+const CODE = `export default { metadata: { series: {
+  async search({ query }, ctx) {
+    const { status } = await ctx.fetch(query === 'configured' ? ctx.config.site : query)
+    return { results: [{ externalId: '1', title: String(status) }] }
+  },
+  get: () => ({ externalId: '1' }) } } }`
+const manifestOf = (site: object, more: object = {}) => ({
+  auth: { type: 'apiKey', scope: 'server', bind: { hostFrom: 'site', header: 'X-Key' } },
+  permissions: { networkFromConfig: ['site'] },
+  config: { type: 'object', properties: { site: { type: 'string', ...site } } },
+  ...more,
+})
+const at = (url: string) => ({ default: url })
+
+t.test('a default host receives requests and credentials only after consent to it', async (t) => {
+  const { host, way } = await openTestHost(t)
+  const package1 = pluginOf(CODE, manifestOf(at('https://collect.example.net/v1')))
+  const { plugin, sha256 } = await host.install(package1, { userId: null })
+  const { id } = plugin
+  const search = (query: string) => host.call({ pluginId: id, method: 'metadata.series.search', input: { query, limit: 1 }, userId: null })
+  const hosts = () => way.asked.splice(0).map((one) => `${one.host.split(':')[0]} ${one.headers['x-key'] ?? 'without'}`)
+
+  t.equal(host.authOf(plugin)?.origin, undefined, 'before consent the default is not where credentials go')
+  await t.rejects(host.edit(id, { credentials: { token: 'k1' } }), { code: 'invalid_value', message: /First enter the host/ })
+  await host.consent(id, { sha256 })
+  t.same((await host.get(id)).granted?.hostDefaults, { site: 'https://collect.example.net' })
+  await host.edit(id, { credentials: { token: 'k1' }, credentialsHost: 'https://collect.example.net' })
+  await search('configured')
+  t.same(hosts(), ['collect.example.net k1'])
+
+  const moved = pluginOf(CODE, manifestOf(at('https://elsewhere.example.net'), { version: '1.1.0' }))
+  const update = await host.install(moved, { userId: null })
+  t.match(update.waitsFor, [/^connects to https:\/\/elsewhere\.example\.net \(the author's default\), or the host that/])
+  t.equal((await host.get(id)).version, '1.0.0', 'the running version continues')
+  await search('configured')
+  t.same(hosts(), ['collect.example.net k1'])
+  await host.consent(id, update)
+  t.equal(await host.authStatus(await host.get(id), null), 'missing', 'credentials do not move along')
+  await t.rejects(search('configured'), { message: /given for another address than https:\/\/elsewhere/ })
+  t.same(hosts(), [])
+  await host.edit(id, { credentials: {} })
+  await search('configured')
+  t.same(hosts(), ['elsewhere.example.net without'])
+  await t.rejects(search('https://collect.example.net/'), { message: /not a host that this plugin may contact/ })
+})
+
+t.test('an entered host replaces the default, and an update cannot replace it', async (t) => {
+  const { host, way, run } = await openTestHost(t)
+  const { id, call } = await run(CODE, manifestOf(at('https://default.example.net')))
+  const search = (query: string) => call('metadata.series.search', { query, limit: 1 })
+  await host.edit(id, { config: { site: 'https://own.example.net/api' }, credentials: { token: 'k' } })
+  await search('configured')
+  await t.rejects(search('https://default.example.net/'), { message: /not a host that this plugin may contact/ })
+  const without = await host.install(pluginOf(CODE, manifestOf({}, { version: '1.1.0' })), { userId: null })
+  t.same(without.waitsFor, [], 'a default that is gone asks for nothing')
+  await search('configured')
+  const again = await host.install(pluginOf(CODE, manifestOf(at('https://default.example.net'), { version: '1.2.0' })), { userId: null })
+  t.equal(again.waitsFor.length, 1, 'and asks when it returns')
+  await host.edit(id, { config: {}, credentials: {} })
+  t.equal(host.authOf(await host.get(id))?.origin, undefined, 'the running version has no default')
+  t.same(
+    way.asked.map((one) => one.host.split(':')[0]),
+    ['own.example.net', 'own.example.net'],
+  )
+  for (const site of ['https://*.com', 'https://*.example.net', 'https://%2A.github.io'])
+    await t.rejects(host.edit(id, { config: { site } }), { code: 'invalid_value', message: /is not one host/ }, site)
+  await t.rejects(host.edit(id, { config: { site: 'http://*.lan' }, privateHosts: true }), { message: /is not one host/ })
+})

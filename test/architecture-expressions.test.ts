@@ -25,11 +25,6 @@ const OWN_FILES = 'a developer runs it over files of their own'
 /** Expressions that may need more than linear time, and why nobody can make them. */
 const ACCEPTED: [path: RegExp, expression: RegExp, reason: string][] = [
   [/^api\/readme-write\.ts$/, /<!-- settings -->[\s\S]*<!-- \/settings -->/, OWN_FILES],
-  [
-    /^core\/metadata\/file-name\.ts$/,
-    /(?:[\s_]*(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\}))+[\s_]*$/,
-    'the name of a file has 255 bytes at most',
-  ],
   [/^plugin-sdk\/api-page\.mjs$/, /[;}]$|^(type|(export )?declare (function|var)) [^\n]*[^,{(]$/, OWN_FILES],
   [/^plugin-sdk\/api-page\.mjs$/, /^\/\*\*\s?|\s*\*\/$/g, OWN_FILES],
   [/^plugins\/logs\/text\.ts$/, /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g, 'names are cut to 200 characters before'],
@@ -59,7 +54,7 @@ const ACCEPTED: [path: RegExp, expression: RegExp, reason: string][] = [
 /** Where expressions are made when a module is loaded: of constants, and checked as they came out. */
 const MADE_ONCE = [
   'core/foundation/schema.ts',
-  'core/metadata/file-name.ts',
+  'core/metadata/name-numbers.ts',
   'core/metadata/orphans.ts',
   'plugin-sdk/text.ts',
   'plugins/packages/read-manifest.ts',

@@ -1,4 +1,4 @@
-import { basename, extname } from 'node:path'
+import { basename } from 'node:path'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { KOMGA_MEDIA } from '#api/komga/media-profile.ts'
@@ -6,6 +6,7 @@ import { numberText, personsOf, secondsOf, sizeText } from '#api/komga/values.ts
 import type { Book } from '#core/catalog/book.ts'
 import type { BookDetail } from '#core/catalog/book-detail-query.ts'
 import { Nullable } from '#core/foundation/schema.ts'
+import { stemOf } from '#core/metadata/book-format.ts'
 import { dayOf, issuedOf } from '#core/metadata/release-date.ts'
 
 export const KomgaAuthor = Type.Object({ name: Type.String(), role: Type.String() }, { title: 'KomgaAuthor' })
@@ -89,7 +90,7 @@ export function komgaBook(book: Book, detail: BookDetail): KomgaBook {
     seriesId: book.seriesId,
     seriesTitle: book.seriesName,
     libraryId: book.libraryId,
-    name: basename(file, extname(file)),
+    name: stemOf(file),
     url: book.filePath,
     number: Math.trunc(number),
     created: secondsOf(book.createdAt),

@@ -10,7 +10,7 @@ const COUNT_BYTES = 8
 const UNSAFE = /[\p{Cc}"*/:<>?\\|\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 /** Device names of Windows, with any extension. */
 const RESERVED = /^(?:con|prn|aux|nul|com\d|lpt\d)(?=\.|$)/i
-const EXTENSION = /\.[^.\s]{1,10}$/
+const EXTENSION = /(?:\.kepub)?\.[^.\s]{1,10}$/i
 
 /** A name that every file system accepts and that stays in its folder. */
 export function safeFileName(name: string): string {

@@ -278,7 +278,6 @@ async function insertBooks(
       rows.map((row) => row.file.bytes),
       rows.map((row) => String(row.file.mtimeNs)),
       rows.map((row) => row.title),
-      // The driver's types do not allow null inside an array; PostgreSQL does.
       rows.map((row) => row.number) as number[],
       rows.map((row) => row.volume) as number[],
       rows.map((row) => row.chapter) as number[],

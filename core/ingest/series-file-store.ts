@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { SeriesHints } from '#core/metadata/embedded.ts'
 
 /** A folder with books whose file for the series is another version than the recorded one. */
-export interface ChangedSeriesFile {
+interface ChangedSeriesFile {
   id: string
   /** Of the series. */
   path: string

@@ -58,7 +58,7 @@ const YEAR = /(?<!\d)(?:19|20)\d\d(?!\d)/
 /** "Saga 012 2013 Digital", in names without brackets. */
 const BARE_YEAR = /(?<=\d) (?:19|20)\d\d(?= |$)/
 /** Words that scanners append without brackets. */
-const SCAN_WORDS = /(?: (?:c2c|ctc|noads|digital|webrip|scan|hd|fixed|repack|fcbd))+$/i
+const SCAN_WORDS = /(?: (?:c2c|ctc|noads|digital|webrip|scan|hd|fixed|repack|fcbd)){1,9}$/i
 /** Directly behind a volume: alone, with a zero, or before a dash. */
 const BEHIND_VOLUME = new RegExp(`^[ \\-–—.,:]*${DIGITS}(?=$|${YEAR_MARK}| [-–—] | )`, 'u')
 
@@ -156,7 +156,7 @@ function plainName(stem: string): string {
     .replace(/[【「『〈《]/g, '[')
     .replace(/[】」』〉》]/g, ']')
     .replace(/[\s_\u0001]/g, ' ')
-  const spaced = !wide.includes(' ') && /\..*\./.test(wide) ? wide.replace(/\.(?!(?<=\d\.)\d{1,2}(?!\d))/g, ' ') : wide
+  const spaced = !wide.includes(' ') && wide.indexOf('.') !== wide.lastIndexOf('.') ? wide.replace(/\.(?!(?<=\d\.)\d{1,2}(?!\d))/g, ' ') : wide
   return spaced
     .replace(/(\d) ?([½¼¾⅓⅔])/g, (_, digit: string, part: string) => digit + FRACTIONS[part])
     .replace(/(?<=# ?)[½¼¾⅓⅔]|(?<= )[½¼¾⅓⅔](?= ?$| ?[([])/g, (part) => `0${FRACTIONS[part]}`)

@@ -21,7 +21,7 @@ import {
   wholeOf,
   yearOf,
 } from './metadata-values.ts'
-import { isElement, parseXml, textOf, type XmlElement, XmlError } from './xml.ts'
+import { childrenNamed, isElement, parseXml, textOf, type XmlElement, XmlError } from './xml.ts'
 
 const FILE_NAME = 'comicinfo.xml'
 
@@ -29,9 +29,17 @@ const FILE_NAME = 'comicinfo.xml'
 export interface ComicInfo {
   embedded: Embedded
   problem: Problem | null
+  /** Pages by their index in reading order, beginning with 0. */
+  pages: PageMarks
 }
 
-export const NO_COMIC_INFO: ComicInfo = { embedded: {}, problem: null }
+interface PageMarks {
+  frontCovers: readonly number[]
+  deleted: ReadonlySet<number>
+}
+
+const NO_MARKS: PageMarks = { frontCovers: [], deleted: new Set() }
+export const NO_COMIC_INFO: ComicInfo = { embedded: {}, problem: null, pages: NO_MARKS }
 
 /** The ComicInfo.xml to use: the one nearest to the root, then in the first folder, then the last, because case does not distinguish its names. */
 export function findComicInfo<Entry extends { name: string }>(entries: readonly Entry[]): Entry | undefined {
@@ -54,7 +62,8 @@ export function readComicInfo(name: string, bytes: Uint8Array): ComicInfo {
     const { root, unknownEntities } = parseXml(bytes)
     if (root.name.toLowerCase() !== 'comicinfo') return unreadable(name, `its root element is "${root.name}"`)
     const remarks = openRemarks()
-    return { embedded: readElements(elementsOf(root, unknownEntities, remarks), remarks), problem: remarks.problem(name) }
+    const embedded = readElements(elementsOf(root, unknownEntities, remarks), remarks)
+    return { embedded, problem: remarks.problem(name), pages: marksOf(root) }
   } catch (error) {
     if (error instanceof XmlError) return unreadable(name, error.message)
     throw error
@@ -63,7 +72,19 @@ export function readComicInfo(name: string, bytes: Uint8Array): ComicInfo {
 
 /** The result for an entry that could not be extracted. */
 export function unreadable(name: string, reason: string): ComicInfo {
-  return { embedded: {}, problem: { type: 'metadata', message: `${name} cannot be read: ${reason}.`, fatal: false } }
+  return { ...NO_COMIC_INFO, problem: { type: 'metadata', message: `${name} cannot be read: ${reason}.`, fatal: false } }
+}
+
+/** The type of a page is a list of words. */
+function marksOf(root: XmlElement): PageMarks {
+  const pages = childrenNamed(root, 'Pages').flatMap((list) => childrenNamed(list, 'Page'))
+  const marked = (word: string) =>
+    pages.flatMap(({ attributes }) => {
+      const image = attributes.get('Image')?.trim() ?? ''
+      const words = (attributes.get('Type') ?? '').toLowerCase().split(/\s+/)
+      return /^\d{1,6}$/.test(image) && words.includes(word) ? [Number(image)] : []
+    })
+  return { frontCovers: marked('frontcover'), deleted: new Set(marked('deleted')) }
 }
 
 interface Elements {
@@ -78,7 +99,7 @@ function elementsOf(root: XmlElement, unknownEntities: readonly string[], remark
   const texts = new Map<string, string[]>()
   for (const child of root.children.filter(isElement)) {
     // A list of 20,000 pages has only elements without text.
-    if (child.name === 'Pages') continue
+    if (child.name.toLowerCase() === 'pages') continue
     const key = child.name.toLowerCase()
     const text = textOf(child)
     if (text.trim() === '') continue

@@ -3,6 +3,7 @@ import type { Problem } from '#core/metadata/analysis.ts'
 import type { Author, AuthorRole } from '#core/metadata/field.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
 import { AUTHORS_MAX, fittingList, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
+import { readDate } from './written-date.ts'
 import { resolveReferences } from './xml-text.ts'
 
 const INT32_MAX = 2_147_483_647
@@ -136,9 +137,11 @@ export function positionOf(text: string | undefined, name: string, remarks: Rema
   return undefined
 }
 
-/** A year within the range of books; programs write 0 for unknown. */
+/** A year within the range of books, also of a date; programs write 0 for unknown. */
 export function yearOf(text: string | undefined, name: string, remarks: Remarks): number | undefined {
-  const year = wholeOf(text, name, remarks, { min: -9999, max: 9999 })
+  const isNumber = /^\s*[+-]?\d{1,5}(\.0+)?\s*$/.test(text ?? '')
+  const date = text === undefined || isNumber ? undefined : readDate(text)
+  const year = date?.year ?? wholeOf(text, name, remarks, { min: -9999, max: 9999 })
   return year === 0 ? undefined : year
 }
 
@@ -164,20 +167,47 @@ export function isbnsOf(texts: readonly string[], name: string, remarks: Remarks
   return valid.length === 0 ? undefined : valid.slice(0, LIST_MAX).join(',').slice(0, TEXT_LENGTH_MAX)
 }
 
-/** BCP 47 in its usual form: pt_BR is pt-BR, jpn is ja, English is en. */
+/** BCP 47 in its usual form: pt_BR is pt-BR, jpn is ja, English is en; of a country, such as jp and cn, the language that most people there speak. */
 export function languageOf(text: string | undefined, name: string, remarks: Remarks): string | undefined {
   const written = lineOf(text)
   if (written === undefined || /^(und|zxx|unknown|none)$/i.test(written)) return undefined
   const named = languageNames().get(written.toLowerCase())
   if (named) return named
+  const tag = tagOf(written)
+  const spoken = languageOfCountry(written)
+  if (spoken === undefined && tag !== undefined && tag.length <= 35) return tag
+  remarks.add(name, written, spoken === undefined ? 'is not a language' : `is a country; its language, ${spoken}, is used`)
+  return spoken
+}
+
+function tagOf(written: string): string | undefined {
   try {
-    const tag = /^[a-z]{2,3}([-_][a-z0-9]{2,8})*$/i.test(written) ? Intl.getCanonicalLocales(written.replaceAll('_', '-'))[0] : undefined
-    if (tag !== undefined && tag.length <= 35) return tag
+    return /^[a-z]{2,3}([-_][a-z0-9]{2,8})*$/i.test(written) ? Intl.getCanonicalLocales(written.replaceAll('_', '-'))[0] : undefined
   } catch {
-    // Not a tag: the remark follows below.
+    return undefined
   }
-  remarks.add(name, written, 'is not a language')
-  return undefined
+}
+
+/** Codes of languages that stand for Korea and Taiwan: hardly anybody means Kanuri or Twi. */
+const MISTAKEN = new Set(['kr', 'tw'])
+/** Codes of regions that are no countries. */
+const NO_COUNTRY = /^(?:eu|ez|qo|un|x[ab]|zz)$/
+
+/** Undefined for a code that is a language too, such as br, se and uk. */
+function languageOfCountry(written: string): string | undefined {
+  const code = /^([a-z]{2})(?:[-_][a-z]{2})?$/i.exec(written)?.[1]?.toLowerCase()
+  if (code === undefined || (!MISTAKEN.has(code) && nameOf('language', code) !== undefined)) return undefined
+  if (NO_COUNTRY.test(code) || nameOf('region', code.toUpperCase()) === undefined) return undefined
+  const { language } = new Intl.Locale(`und-${code}`).maximize()
+  return nameOf('language', language) === undefined ? undefined : language
+}
+
+const displays = new Map<string, Intl.DisplayNames>()
+
+function nameOf(type: 'language' | 'region', code: string): string | undefined {
+  const display = displays.get(type) ?? new Intl.DisplayNames('en', { type, fallback: 'none' })
+  displays.set(type, display)
+  return display.of(code)
 }
 
 let names: Map<string, string> | undefined

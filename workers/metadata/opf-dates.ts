@@ -1,8 +1,6 @@
 import { lineOf, monthAndDay, type Remarks } from './metadata-values.ts'
+import { readDate } from './written-date.ts'
 import type { XmlElement } from './xml.ts'
-
-/** The year that calibre writes for "no date". */
-const UNDEFINED_YEAR = 101
 
 /**
  * The publication date of a package document: the date marked as such, else the first date that is not marked as something else.
@@ -29,16 +27,4 @@ export function datesOf(
     ...monthAndDay({ year: date.year, month: date.month, day: date.day }, remarks),
     ...(originalYear ? { originalYear } : {}),
   }
-}
-
-/** ISO 8601, else any text with exactly one year. Year 0 means none. */
-function readDate(text: string): { year?: number; month?: string; day?: string } | undefined {
-  const iso = /^(-?\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?![\d/])/.exec(text.trim())
-  if (iso) {
-    const year = Number(iso[1])
-    if (year === 0 || year === UNDEFINED_YEAR) return {}
-    return { year, ...(iso[2] ? { month: iso[2] } : {}), ...(iso[3] ? { day: iso[3] } : {}) }
-  }
-  const year = /(?<!\d)(1\d{3}|20\d\d)(?!\d)/.exec(text)?.[1]
-  return year === undefined ? undefined : { year: Number(year) }
 }

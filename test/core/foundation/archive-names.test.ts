@@ -5,6 +5,7 @@ import { safeFileName, uniqueFileNames } from '#core/foundation/archive-names.ts
 t.test('names in an archive are safe and unique', async (t) => {
   t.same(uniqueFileNames(['a.cbz', 'A.cbz', 'b.cbz', 'a.cbz']), ['a.cbz', 'A (2).cbz', 'b.cbz', 'a (3).cbz'])
   t.same(uniqueFileNames(['a.cbz', 'a (2).cbz', 'a.cbz']), ['a.cbz', 'a (2).cbz', 'a (3).cbz'])
+  t.same(uniqueFileNames(['a.kepub.epub', 'a.kepub.epub', 'a.epub']), ['a.kepub.epub', 'a (2).kepub.epub', 'a.epub'])
   t.same(uniqueFileNames(['e\u0301.cbz', '\u00e9.cbz']), ['é.cbz', 'é (2).cbz'], 'one letter, written in two ways')
   t.equal(safeFileName('进击的巨人 1.cbz'), '进击的巨人 1.cbz')
   t.equal(safeFileName('../../etc/passwd'), '___.._etc_passwd')

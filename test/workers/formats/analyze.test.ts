@@ -54,6 +54,26 @@ t.test('a good comic, with any container and name', async (t) => {
   }
 })
 
+t.test('ComicInfo.xml chooses the cover and leaves out deleted pages', async (t) => {
+  const info = (pages: string) => ({ name: 'ComicInfo.xml', data: Buffer.from(`<ComicInfo><Pages>${pages}</Pages></ComicInfo>`) })
+  const read = async (build: typeof buildZip | typeof buildRar, pages: string) => {
+    const { pages: found, cover, pageCount, problems } = await analyzeBytes(t, build([...numbered.slice(-4), info(pages)]))
+    t.same([pageCount, problems], [found.length, []])
+    return [found.map(({ name }) => Number(/\d+/.exec(name)?.[0])), cover?.width]
+  }
+  for (const build of [buildZip, buildRar]) {
+    t.same(await read(build, ''), [[1, 2, 3, 4], 41])
+    t.same(await read(build, '<Page Image="0" Type="InnerCover"/><Page Image="2" Type="FrontCover"/>'), [[1, 2, 3, 4], 43])
+    t.same(await read(build, '<Page Image="0" Type="Deleted"/><Page Image="3" Type="frontcover"/>'), [[2, 3, 4], 44])
+    t.same(await read(build, '<Page Image="0" Type="Deleted FrontCover"/><Page Image="2" Type="Deleted"/>'), [[2, 4], 42])
+    t.same(await read(build, '<Page Image="9" Type="FrontCover"/><Page Image="-1" Type="Deleted"/><Page Type="Deleted"/>'), [
+      [1, 2, 3, 4],
+      41,
+    ])
+    t.same(await read(build, [0, 1, 2, 3].map((image) => `<Page Image="${image}" Type="Deleted"/>`).join('')), [[1, 2, 3, 4], 41])
+  }
+})
+
 t.test('only pages are pages', async (t) => {
   const page = numbered[0]!.data
   const analysis = await analyzeBytes(

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { threadCpuMs } from '#test/support/cpu-time.ts'
 import { readComicInfo } from '#workers/metadata/comic-info.ts'
-import { openRemarks, plainText, positionOf } from '#workers/metadata/metadata-values.ts'
+import { languageOf, openRemarks, plainText, positionOf } from '#workers/metadata/metadata-values.ts'
 import { readOpfMetadata } from '#workers/metadata/opf-metadata.ts'
 import { readSeriesJson } from '#workers/metadata/series-json.ts'
 import { parseXml } from '#workers/metadata/xml.ts'
@@ -73,6 +73,40 @@ t.test('values as people write them', async (t) => {
   t.equal(lengthOf(remarks.problem('x')?.details?.remarks), 6)
   t.equal(plainText('<div><p>One &amp; <b>two</b></p><p>three<br/>four</p><script>x()</script></div>'), 'One & two\nthree\nfour')
   t.equal(plainText('a < b and c > d'), 'a < b and c > d')
+})
+
+t.test('codes of countries are read as their language, with a remark', async (t) => {
+  const remarks = openRemarks()
+  for (const [code, language] of Object.entries({
+    jp: 'ja',
+    JP: 'ja',
+    cn: 'zh',
+    kr: 'ko',
+    tw: 'zh',
+    us: 'en',
+    gb: 'en',
+    ua: 'uk',
+    cz: 'cs',
+    gr: 'el',
+    'jp-JP': 'ja',
+  }))
+    t.equal(languageOf(code, 'LanguageISO', remarks), language, code)
+  t.match(remarks.problem('x')?.message, /LanguageISO "jp" is a country; its language, ja, is used/)
+  const silent = openRemarks()
+  for (const [code, language] of Object.entries({
+    ja: 'ja',
+    zh: 'zh',
+    br: 'br',
+    se: 'se',
+    uk: 'uk',
+    be: 'be',
+    'zh-TW': 'zh-TW',
+    pt_BR: 'pt-BR',
+    jpn: 'ja',
+    in: 'id',
+  }))
+    t.equal(languageOf(code, 'LanguageISO', silent), language, code)
+  t.equal(silent.problem('x'), null)
 })
 
 t.test('an entity of a DOCTYPE is never expanded or shown', async (t) => {

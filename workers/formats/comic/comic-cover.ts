@@ -7,19 +7,21 @@ import { COVER_TRIES_MAX, PIXELS_MAX, THUMBNAIL_LONGEST_SIDE } from '../../limit
 import type { PageProblems } from './comic-problems.ts'
 
 /**
- * The first page as a thumbnail. If it cannot be decoded, that is a problem, and the next page that can be decoded replaces
+ * The page `first` as a thumbnail. If it cannot be decoded, that is a problem, and the next page that can be decoded replaces
  * it. `read` returns the bytes of a page or throws {@link BookProblem}, which is then recorded for that page too.
  */
 export async function makeCover(
-  pages: readonly Page[],
+  { pages, first }: { pages: readonly Page[]; first: number },
   problems: PageProblems,
   read: (index: number) => Promise<Uint8Array>,
   draw?: DrawPdfPage,
 ): Promise<{ cover: Cover | null; problem: Problem | null }> {
+  const which = first === 0 ? 'The first page' : `Page ${first + 1}`
   let refusal: string | null = null
   let isForeign = true
   let tries = 0
-  for (const [index, page] of pages.entries()) {
+  for (const index of new Set([first, ...pages.keys()])) {
+    const page = pages[index] as Page
     if (problems.all || tries === COVER_TRIES_MAX) break
     const known = problems.get(index)
     if (known) {
@@ -33,7 +35,7 @@ export async function makeCover(
       refuseHuge(page)
       bytes = await readNoting(index, problems, read)
       const cover = await makeThumbnail(await makePlainCover(bytes, THUMBNAIL_LONGEST_SIDE, draw))
-      return { cover, problem: refusal === null || isForeign ? null : coverProblem(`Page ${index + 1} is used instead.`, refusal) }
+      return { cover, problem: refusal === null || isForeign ? null : coverProblem(which, `Page ${index + 1} is used instead.`, refusal) }
     } catch (error) {
       if (!(error instanceof BookProblem)) throw error
       refusal ??= error.message
@@ -44,7 +46,7 @@ export async function makeCover(
   // A book without any page has a worse problem than its cover.
   return {
     cover: null,
-    problem: problems.all ? null : coverProblem('None of the next pages can be decoded either.', refusal ?? 'It cannot be decoded.'),
+    problem: problems.all ? null : coverProblem(which, 'None of the next pages can be decoded either.', refusal ?? 'It cannot be decoded.'),
   }
 }
 
@@ -72,6 +74,6 @@ const FOREIGN: Problem = {
   fatal: false,
 }
 
-function coverProblem(consequence: string, reason: string): Problem {
-  return { type: 'thumbnail', message: `The first page cannot be made into a cover: ${reason} ${consequence}`, fatal: false }
+function coverProblem(which: string, consequence: string, reason: string): Problem {
+  return { type: 'thumbnail', message: `${which} cannot be made into a cover: ${reason} ${consequence}`, fatal: false }
 }

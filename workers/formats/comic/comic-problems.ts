@@ -11,6 +11,16 @@ export class PageProblems {
     this.#names = names
   }
 
+  /** The problems of some of the pages, numbered as these. */
+  ofPages(indexes: readonly number[]): PageProblems {
+    const some = new PageProblems(indexes.map((index) => this.#names[index]!))
+    for (const [place, index] of indexes.entries()) {
+      const problem = this.#problems.get(index)
+      if (problem) some.add(place, problem)
+    }
+    return some
+  }
+
   has(index: number): boolean {
     return this.#problems.has(index)
   }

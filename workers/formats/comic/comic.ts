@@ -22,8 +22,11 @@ export async function analyzeZipComic(
   archive: ZipArchive,
   options: { verifyPages: boolean; draw?: DrawPdfPage | undefined },
 ): Promise<Contents> {
-  const entries = inPageOrder(archive.entries.filter((entry) => pageTypeOf(entry.name) !== null))
-  if (entries.length === 0) return zeroPages('zip')
+  const all = inPageOrder(archive.entries.filter((entry) => pageTypeOf(entry.name) !== null))
+  if (all.length === 0) return zeroPages('zip')
+  const info = zipComicInfo(archive)
+  const { kept, first } = choosePages(info, all.length)
+  const entries = kept.map((index) => all[index]!)
   const problems = new PageProblems(entries.map((entry) => entry.name))
   const pages = entries.map((entry, index) => zipPage(archive, entry, index, problems))
   if (options.verifyPages) {
@@ -31,9 +34,19 @@ export async function analyzeZipComic(
       if (!problems.has(index)) problems.watch(index, () => archive.read(entry, ENTRY_BYTES_MAX))
     }
   }
-  const { cover, problem } = await makeCover(pages, problems, async (index) => archive.read(entries[index]!, ENTRY_BYTES_MAX), options.draw)
-  const info = zipComicInfo(archive)
+  const read = async (index: number) => archive.read(entries[index]!, ENTRY_BYTES_MAX)
+  const { cover, problem } = await makeCover({ pages, first }, problems, read, options.draw)
   return contents('zip', pages, cover, info, [problems.problem(), problem])
+}
+
+/** The pages that ComicInfo.xml leaves, by index, and the place of the cover among them. A file that deletes every page means another one. */
+function choosePages({ pages }: ComicInfo, count: number): { kept: number[]; first: number } {
+  const all = Array.from({ length: count }, (_, index) => index)
+  const left = all.filter((index) => !pages.deleted.has(index))
+  const kept = left.length === 0 ? all : left
+  const places = new Map(kept.map((index, place) => [index, place]))
+  const first = pages.frontCovers.map((index) => places.get(index)).find((place) => place !== undefined)
+  return { kept, first: first ?? 0 }
 }
 
 function zipComicInfo(archive: ZipArchive): ComicInfo {
@@ -72,10 +85,10 @@ export async function analyzeRarComic(file: LibraryFile, draw?: DrawPdfPage): Pr
     if (listing.incomplete) throw listing.incomplete
     return zeroPages(source)
   }
-  const problems = new PageProblems(entries.map((entry) => entry.name))
-  const pages: Page[] = []
+  const found = new PageProblems(entries.map((entry) => entry.name))
+  const all: Page[] = []
   const place = new Map(entries.map((entry, index) => [entry, index]))
-  let first: Uint8Array | null = null
+  let firstContent: Uint8Array | null = null
   const infoEntry = findComicInfo(listing.entries)
   let info = NO_COMIC_INFO
   await extractRar(file, infoEntry ? [...entries, infoEntry] : entries, (entry, content, problem) => {
@@ -84,18 +97,17 @@ export async function analyzeRarComic(file: LibraryFile, draw?: DrawPdfPage): Pr
       info = problem ? unreadable(entry.name, problem.message) : readComicInfo(entry.name, content)
       return true
     }
-    if (problem) problems.add(index, problem)
-    else if (index === 0) first = Uint8Array.from(content)
+    if (problem) found.add(index, problem)
+    else if (index === 0) firstContent = Uint8Array.from(content)
     // Even half an entry may contain the head of a picture.
-    const picture = problems.watch(
-      index,
-      () => measureEntry(content.length, (bytes) => content.subarray(0, bytes)) ?? notPicture(entry.name),
-    )
-    pages[index] = pageOf(entry, picture)
+    const picture = found.watch(index, () => measureEntry(content.length, (bytes) => content.subarray(0, bytes)) ?? notPicture(entry.name))
+    all[index] = pageOf(entry, picture)
     return true
   })
-  const read = async (index: number) => (index === 0 && first ? first : extractOne(file, entries[index]!))
-  const { cover, problem } = await makeCover(pages, problems, read, draw)
+  const { kept, first } = choosePages(info, entries.length)
+  const [pages, problems] = [kept.map((index) => all[index]!), found.ofPages(kept)]
+  const read = async (index: number) => (kept[index] === 0 && firstContent ? firstContent : extractOne(file, entries[kept[index]!]!))
+  const { cover, problem } = await makeCover({ pages, first }, problems, read, draw)
   return contents(source, pages, cover, info, [incompleteProblem(listing), problems.problem(), problem])
 }
 

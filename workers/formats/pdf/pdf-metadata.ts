@@ -11,6 +11,7 @@ import {
   type Remarks,
   summaryOf,
 } from '../../metadata/metadata-values.ts'
+import { readDate } from '../../metadata/written-date.ts'
 import type { PDFDocumentProxy } from './pdf-document.ts'
 
 const INFO_NAMES = ['Title', 'Author', 'Subject', 'Keywords', 'keywords', 'Language'] as const
@@ -110,10 +111,12 @@ function embeddedOf({ info, xmp }: Written, remarks: Remarks): Embedded {
   const people = (creators.length > 1 || !author ? creators : splitAuthors(author)).filter((name) => !URL_START.test(name.trim()))
   const subjects = namesOf(info('Keywords') ?? info('keywords') ?? xmp('dc:subject').join(';'), /[;,]/)
   // Only the year is reliable: tools write the day on which they made the file.
-  const year = /^(\d{4})/.exec(xmp('prism:publicationdate')[0] ?? xmp('prism:coverdate')[0] ?? '')?.[1]
+  const { year } = readDate(xmp('prism:publicationdate')[0] ?? xmp('prism:coverdate')[0] ?? '') ?? {}
   return (
     present<Embedded>({
-      title: lineOf(info('Title')) ?? lineOf(xmp('dc:title')[0]),
+      title: [info('Title'), xmp('dc:title')[0]]
+        .map((title) => lineOf(title))
+        .find((title) => title !== undefined && !isLeftByProgram(title)),
       book: present({
         authors: nonEmpty(authorsOf(people.map((name) => ({ name, role: 'author' as const })))),
         summary: summaryOf(plainText(info('Subject') ?? xmp('dc:description')[0] ?? ''), 'Subject', remarks),
@@ -125,12 +128,23 @@ function embeddedOf({ info, xmp }: Written, remarks: Remarks): Embedded {
           'ISBN',
           remarks,
         ),
-        year: year === undefined || year === '0000' ? undefined : Number(year),
+        year,
       }),
       tags: nonEmpty(subjects),
     }) ?? {}
   )
 }
+
+/** Extensions of the documents that programs turn into PDFs; those of other words, as in "Node.js", are not among them. */
+const DOCUMENT =
+  /\.(?:docx?|docm|dotx?|odt|ods|odp|rtf|txt|wpd|wps|pages|pptx?|ppsx?|key|xlsx?|indd|inx|qxd|qxp|pmd|p65|pub|fm|tex|dvi|e?ps|pdf|x?html?|epub|mobi|azw3?|cbz|cbr|md|jpe?g|png|tiff?|psd|ai|svg)$/i
+const PROGRAM = /^(?:microsoft )?(?:word|powerpoint|excel|office word) ?[-–] /i
+/** Names of new documents in programs and their languages. */
+const NEW_DOCUMENT =
+  /^[([]?(?:untitled|unbenannt|sans titre|sin título|senza titolo|naamloos|без имени|無題|未命名|名称未設定|(?:new |untitled )?(?:document|dokument|documento|презентация|документ)|(?:powerpoint[ -])?(?:presentation|präsentation)|présentation powerpoint|slide|no title|unknown|anonymous|unnamed)(?:[ _-]?(?:document|page|presentation))?[ _-]?\d{0,4}[)\]]?$/i
+
+/** Whether a title is no title: the name of a file or of a new document, which a word processor left. */
+const isLeftByProgram = (title: string): boolean => PROGRAM.test(title) || DOCUMENT.test(title) || NEW_DOCUMENT.test(title)
 
 const URL_START = /^https?:\/\//i
 

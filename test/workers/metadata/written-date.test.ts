@@ -1,0 +1,70 @@
+import t from 'tap'
+import { openRemarks, yearOf } from '#workers/metadata/metadata-values.ts'
+import { readOpfMetadata } from '#workers/metadata/opf-metadata.ts'
+import { readDate } from '#workers/metadata/written-date.ts'
+import { parseXml } from '#workers/metadata/xml.ts'
+
+t.test('dates in ISO 8601, and at least the year of others', async (t) => {
+  const full = { year: 2023, month: '04', day: '15' }
+  for (const [text, date] of [
+    ['2023-04-15', full],
+    ['20230415', full],
+    [' 20230415 ', full],
+    ['20230415T101010Z', full],
+    ['20230415101010', full],
+    ['20230415+09:00', full],
+    ['2023-04-15T00:00:00+00:00', full],
+    ['2023/04/15', full],
+    ['2023.4.15', { year: 2023, month: '4', day: '15' }],
+    ['2023-04', { year: 2023, month: '04' }],
+    ['202304', { year: 2023, month: '04' }],
+    ['2023', { year: 2023 }],
+    ['-0044-03-15', { year: -44, month: '03', day: '15' }],
+    ['20231345', { year: 2023 }],
+    ['2023041', { year: 2023 }],
+    ['201920', { year: 2019 }],
+    ['15042023', { year: 2023 }],
+    ['15.04.2023', { year: 2023 }],
+    ['4/15/2023', { year: 2023 }],
+    ['April 15th, 2023', { year: 2023 }],
+    ['c2023', { year: 2023 }],
+    ['2023年4月15日', { year: 2023 }],
+    ['２０２３０４１５', full],
+    ['2023-2024', { year: 2023 }],
+    ['D:20230415', { year: 2023 }],
+    ['0000', {}],
+    ['0101-01-01', {}],
+    ['01010101', {}],
+    ['1681516800', undefined],
+    ['soon', undefined],
+    ['', undefined],
+    ['1'.repeat(100_000), undefined],
+  ] as const)
+    t.same(readDate(text), date, text.slice(0, 40))
+})
+
+t.test('dates of books', async (t) => {
+  const remarks = openRemarks()
+  const book = (date: string) => {
+    const { root } = parseXml(Buffer.from(`<package><metadata><date>${date}</date></metadata></package>`))
+    const { year, month, day } = readOpfMetadata(root, [], remarks).book ?? {}
+    return [year, month, day]
+  }
+  t.same(book('20230415'), [2023, 4, 15])
+  t.same(book('20230431'), [2023, 4, undefined], 'a day that does not exist')
+  t.same(book('2023-13-45'), [2023, undefined, undefined])
+  t.same(book('the spring of 2023'), [2023, undefined, undefined])
+  for (const [text, year] of [
+    ['2012', 2012],
+    ['2012.0', 2012],
+    ['2012-05-06', 2012],
+    ['20120506', 2012],
+    ['2012-2018', 2012],
+    ['May 2012', 2012],
+    ['-1', undefined],
+    ['0', undefined],
+    ['99999', undefined],
+    ['x', undefined],
+  ] as const)
+    t.equal(yearOf(text, 'Year', remarks), year, text)
+})

@@ -9,7 +9,7 @@ import { type Connections, watchConnections } from '#api/http/connections.ts'
 import { answerPreflight, type Cors, openCors } from '#api/http/cors.ts'
 import { isCrossSite } from '#api/http/cross-site.ts'
 import type { Route } from '#api/http/endpoint.ts'
-import { type Exchange, requestId } from '#api/http/exchange.ts'
+import { type Exchange, newExchange, requestId } from '#api/http/exchange.ts'
 import { answerFailure } from '#api/http/failure.ts'
 import { openHandlers } from '#api/http/handler.ts'
 import { findMount, type Mount, mountsOf } from '#api/http/mount.ts'
@@ -21,7 +21,6 @@ import { SECURITY_HEADERS } from '#api/http/response.ts'
 import { routerPath } from '#api/http/route-path.ts'
 import type { Services } from '#api/http/services.ts'
 import { routes as ownRoutes } from '#api/routes.ts'
-import type { Caller } from '#core/account/caller.ts'
 import { readListState } from '#core/catalog/list-state-query.ts'
 import { runInScope } from '#core/database/statement-scope.ts'
 import { AppError } from '#core/foundation/errors.ts'
@@ -109,8 +108,8 @@ class RestifyServer implements Server {
     this.#http = this.#app.server
     const { isProxy } = this.#addresses
     this.#connections = watchConnections(this.#http, { perAddress: settings.connectionsPerAddress, isProxy, log, ...options.connections })
-    const isAsBefore = (caller: Caller) => accounts.callers.isAsBefore(caller)
-    this.#http.once('close', watchOpenAnswers({ list: () => this.#listOpen(), isAsBefore, log }))
+    const list = () => [...this.#connections.answers()].map(({ req }) => this.#get(req as Request) as Exchange<never>)
+    this.#http.once('close', watchOpenAnswers({ list, callers: accounts.callers, log }))
     // Sees every request before restify handles it. A hostile Host header is refused here, because it would throw outside of any handler
     // when the router parses it.
     this.#app.first((request, response) => this.#begin(request, response))
@@ -157,25 +156,15 @@ class RestifyServer implements Server {
   #exchangeOf(request: Request, response: Response): Exchange<Services> {
     const socketAddress = request.socket.remoteAddress ?? ''
     const isProxy = this.#addresses.isProxy(socketAddress)
-    return {
+    const id = requestId(request.headers['x-request-id'], isProxy)
+    const address = this.#addresses.find(socketAddress, header(request, 'x-forwarded-for'))
+    return newExchange({
       request,
       response,
-      id: requestId(request.headers['x-request-id'], isProxy),
-      address: this.#addresses.find(socketAddress, header(request, 'x-forwarded-for')),
+      id,
+      address,
       origin: originOf(request, { isProxy, isSecure: this.#services.settings.cookieSecure }),
-      path: '',
-      rawQuery: '',
-      mount: null,
-      route: null,
-      caller: null,
-      badCredential: false,
-      follows: false,
-      isAllowed: null,
-    }
-  }
-
-  *#listOpen(): Iterable<Exchange<never>> {
-    for (const { req } of this.#connections.answers()) yield this.#get(req as Request) as Exchange<never>
+    })
   }
 
   /** Finds the route and authenticates the caller. */

@@ -29,6 +29,21 @@ export interface Exchange<Services> {
   isAllowed: (() => Promise<boolean>) | null
 }
 
+/** A request of which nothing is known but where it comes from. */
+export const newExchange = <Services>(
+  from: Pick<Exchange<Services>, 'request' | 'response' | 'id' | 'address' | 'origin'>,
+): Exchange<Services> => ({
+  ...from,
+  path: '',
+  rawQuery: '',
+  mount: null,
+  route: null,
+  caller: null,
+  badCredential: false,
+  follows: false,
+  isAllowed: null,
+})
+
 /** A request id as tracing proxies send it, without characters that could break a log line. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,128}$/
 

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Exchange } from '#api/http/exchange.ts'
+import type { Accounts } from '#core/account/accounts.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { Log } from '#core/foundation/log.ts'
 
@@ -15,8 +16,7 @@ const NEVER_AGAIN = Number.POSITIVE_INFINITY
 interface OpenAnswersOptions {
   /** The exchanges whose responses are in progress. */
   list: () => Iterable<Exchange<never>>
-  /** Whether the credential is still valid and nothing has been taken from it. */
-  isAsBefore: (caller: Caller) => Promise<boolean>
+  callers: Pick<Accounts['callers'], 'isAsBefore'>
   log: Log
 }
 
@@ -65,10 +65,10 @@ class OpenAnswers {
 
   async #checkOne(exchange: Exchange<never>): Promise<void> {
     const { caller, response, isAllowed, follows, id } = exchange
-    const { isAsBefore, log } = this.#options
+    const { callers, log } = this.#options
     let isOver: boolean
     try {
-      isOver = !((await isAsBefore(caller as Caller)) && ((await isAllowed?.()) ?? true))
+      isOver = !((await callers.isAsBefore(caller as Caller)) && ((await isAllowed?.()) ?? true))
       if (!isOver) this.#checkedAt.set(response, follows ? NEVER_AGAIN : performance.now())
     } catch (error) {
       log.debug({ requestId: id, error }, 'Could not check whether an answer may still be sent')

@@ -62,7 +62,20 @@ t.test('what is going on is kept under short keys too', async (t) => {
 })
 
 t.test('two texts have one key only if they are equal', async (t) => {
-  const texts = ['', '#', '#a', 'a', long(1), long(2), shortKey(long(1)), `#${'a'.repeat(43)}`, 'a'.repeat(100), 'a'.repeat(101), '\ud800', '\ud801']
+  const texts = [
+    '',
+    '#',
+    '#a',
+    'a',
+    long(1),
+    long(2),
+    shortKey(long(1)),
+    `#${'a'.repeat(43)}`,
+    'a'.repeat(100),
+    'a'.repeat(101),
+    '\ud800',
+    '\ud801',
+  ]
   t.equal(new Set(texts.map(shortKey)).size, texts.length)
   const cache = new BoundedCache<string>({ bytesMax: MB })
   for (const text of texts) cache.set(text, `of ${text.length} ${text.slice(0, 60)}`)

@@ -9,7 +9,7 @@ import { testSeed } from '#test/support/timed-property.ts'
 const PLAIN = String.raw`
   CREATE FUNCTION plain_fold(given text) RETURNS text LANGUAGE sql AS $$
     SELECT replace(replace(replace(translate(normalize(regexp_replace(
-      lower(normalize(carrel_bound_marks(given), NFKD) COLLATE "und-x-icu"), '[\u0300-\u036f]', '', 'g'), NFC),
+      lower(normalize(given, NFKD) COLLATE "und-x-icu"), '[\u0300-\u036f]', '', 'g'), NFC),
       'øłđıħŧ', 'oldiht'), 'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe')
   $$;
   CREATE FUNCTION plain_words(given text) RETURNS text[] LANGUAGE sql AS $$

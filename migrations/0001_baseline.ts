@@ -8,7 +8,7 @@ import { NUMBERS } from '#migrations/baseline/numbers.ts'
 import { PLUGINS } from '#migrations/baseline/plugins.ts'
 import { READING, SHELVES } from '#migrations/baseline/reading.ts'
 import { RECOMMENDATIONS } from '#migrations/baseline/recommendations.ts'
-import { searchSql } from '#migrations/baseline/search.ts'
+import { SEARCH, textSql } from '#migrations/baseline/search.ts'
 import { SERIES_NUMBERS } from '#migrations/baseline/series-numbers.ts'
 import { installWorker, TASKS } from '#migrations/baseline/tasks.ts'
 import { EXPORTS, HEALTH, SETTINGS } from '#migrations/baseline/upkeep.ts'
@@ -20,7 +20,7 @@ export async function up(knex: Knex): Promise<void> {
   // Indexes for parts of words. Part of every PostgreSQL with its contrib modules; the owner of a database may create it.
   await knex.raw('CREATE EXTENSION IF NOT EXISTS pg_trgm')
   await installWorker(knex)
-  const parts = [ACCOUNTS, LIBRARIES, CATALOG, SHARING, METADATA, PEOPLE, COVERS, searchSql(), READING, SHELVES, TASKS, SETTINGS]
+  const parts = [textSql(), ACCOUNTS, LIBRARIES, CATALOG, SHARING, METADATA, PEOPLE, COVERS, SEARCH, READING, SHELVES, TASKS, SETTINGS]
   for (const part of [...parts, PLUGINS, MATCHING, RECOMMENDATIONS, EXPORTS, HEALTH, NUMBERS, SERIES_NUMBERS]) await knex.raw(part)
 }
 
@@ -39,7 +39,7 @@ export async function down(knex: Knex): Promise<void> {
     DROP FUNCTION IF EXISTS carrel_prefix_keys, carrel_prefix_sets, carrel_prefix_entry, carrel_id_names, carrel_alternate_titles_changed,
       carrel_series_metadata_changed, carrel_series_metadata_added, carrel_series_changed, carrel_series_added, carrel_book_metadata_changed,
       carrel_book_metadata_added, carrel_book_gone_or_back, carrel_book_changed, carrel_books_added, carrel_refresh_series, carrel_refresh_books,
-      carrel_people, carrel_search_query, carrel_document, carrel_words, carrel_fold, carrel_bound_marks, carrel_add_cover_orphans,
+      carrel_people, carrel_search_query, carrel_document, carrel_words, carrel_pattern, carrel_fold, carrel_add_cover_orphans,
       carrel_book_released, carrel_book_is_back, carrel_progress_recorded, carrel_progress_begun, carrel_progress_removed,
       carrel_catalog_changed, carrel_averages_changed, carrel_user_changed, carrel_books_counted_added, carrel_books_counted_changed, carrel_books_counted_removed, carrel_series_due, carrel_reading_due,
       carrel_series_counted_added, carrel_series_counted_changed, carrel_series_counted_removed;

@@ -2,6 +2,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { seesWholePaths, visibleFilePathSql } from '#core/account/path-view.ts'
 import type { Permission } from '#core/account/permission.ts'
 import { type Condition, type FilterField, type Operand, readCondition } from '#core/catalog/condition.ts'
+import { asksForPart, compareFolded } from '#core/catalog/folded-text-query.ts'
 import { noteAverages } from '#core/catalog/list-state-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { BOOK_TYPES } from '#core/metadata/book-metadata.ts'
@@ -9,7 +10,7 @@ import { nameKey, nameKeyPart } from '#core/metadata/name.ts'
 import { SERIES_STATUSES } from '#core/metadata/series-metadata.ts'
 
 /** A part of a WHERE clause. Every value is a binding; the text comes only from this file. */
-export interface Fragment {
+interface Fragment {
   sql: string
   bindings: unknown[]
 }
@@ -35,20 +36,22 @@ type Column = FilterField & {
   needs?: Permission
   /** Of ratings of all users. */
   isAverage?: true
-} /** `visibleExpression` replaces the expression for callers who may not see its value: a comparison would reveal it. */ & (
-    | { expression: string; visibleExpression?: string; callerBinding?: true }
+} /** `folded` is a column with the folded text, if there is one. `visibleExpression` replaces the expression for callers who may not see its value: a comparison would reveal it. */ & (
+    | { expression: string; visibleExpression?: string; callerBinding?: true; folded?: string }
     /** Rows that belong to the record, and their value to compare. `key`: it is a normalized name, or a person with a role. */
-    | { sets: Rows[]; name: string; key?: 'name' | 'person' }
+    | { sets: Rows[]; name: string; folded?: string; key?: 'name' | 'person' }
     | { test: (value: string) => Fragment; needsCaller?: true }
   )
 
 const READ_STATUS = ['unread', 'in_progress', 'read'] as const
 const seriesMetadata = (column: string) => `(SELECT m.${column} FROM series_metadata m WHERE m.series_id = series.id)`
+const FOLDED = new Set(['publisher', 'summary'])
 /** A text of the metadata, as rows: a subquery for each record could not use the index. */
-const metadataText = (owner: 'book' | 'series', column: string): { family: 'text'; sets: Rows[]; name: string } => ({
+const metadataText = (owner: 'book' | 'series', column: string): { family: 'text'; sets: Rows[]; name: string; folded?: string } => ({
   family: 'text',
   sets: [{ of: owner === 'book' ? 'books.id' : 'series.id', from: `${owner}_metadata m`, by: `m.${owner}_id` }],
   name: `m.${column}`,
+  ...(FOLDED.has(column) && { folded: `m.${column}_fold` }),
 })
 const peopleOf = (owner: 'book' | 'series'): Rows => ({
   of: owner === 'book' ? 'books.id' : 'series.id',
@@ -56,7 +59,7 @@ const peopleOf = (owner: 'book' | 'series'): Rows => ({
   by: `x.${owner}_id`,
 })
 /** A person with the role, as `writer:Alan Moore`: both must match the same entry. */
-const PERSON = "(x.role || ':' || n.name_key)"
+const PERSON = "(x.role || ':' || n.name_fold)"
 const PEOPLE_OF_BOOKS: Rows = {
   of: 'series.id',
   from: 'book_people x JOIN people n ON n.id = x.person_id JOIN books b ON b.id = x.book_id AND b.deleted_at IS NULL',
@@ -95,9 +98,9 @@ const SERIES: Record<string, Column> = {
   publisher: metadataText('series', 'publisher'),
   language: metadataText('series', 'language'),
   summary: metadataText('series', 'summary'),
-  name: { family: 'text', expression: 'series.title' },
-  title: { family: 'text', expression: 'series.title' },
-  titleSort: { family: 'text', expression: 'series.sort_key COLLATE "default"' },
+  name: { family: 'text', expression: 'series.title', folded: 'series.title_fold' },
+  title: { family: 'text', expression: 'series.title', folded: 'series.title_fold' },
+  titleSort: { family: 'text', expression: 'series.sort_key', folded: 'series.sort_key COLLATE "default"' },
   path: { family: 'text', expression: 'series.path' },
   year: { family: 'number', expression: seriesMetadata('year') },
   userRating: {
@@ -160,8 +163,8 @@ const BOOKS: Record<string, Column> = {
   state: { family: 'text', expression: 'books.state' },
   deleted: { family: 'bool', expression: '(books.deleted_at IS NOT NULL)' },
   oneshot: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM series s WHERE s.id = books.series_id AND s.oneshot)' },
-  title: { family: 'text', expression: 'books.title' },
-  titleSort: { family: 'text', expression: 'books.sort_key COLLATE "default"' },
+  title: { family: 'text', expression: 'books.title', folded: 'books.title_fold' },
+  titleSort: { family: 'text', expression: 'books.sort_key', folded: 'books.sort_key COLLATE "default"' },
   summary: metadataText('book', 'summary'),
   publisher: metadataText('book', 'publisher'),
   language: metadataText('book', 'language_iso'),
@@ -185,7 +188,7 @@ const COLUMNS = { books: BOOKS, series: SERIES }
 export const FILTER_FIELDS: Readonly<Record<keyof typeof COLUMNS, Readonly<Record<string, FilterField & { needs?: Permission }>>>> = COLUMNS
 
 /**
- * The WHERE clause of a condition over `books` or `series`, for one statement. Text comparisons ignore case; a missing value is not equal to
+ * The WHERE clause of a condition over `books` or `series`, for one statement. Text comparisons ignore case and accents; a missing value is not equal to
  * anything, so `isNot`, `ne` and `doesNotContain` match it.
  * @throws invalid_request like {@link readCondition}, forbidden for fields whose permission the caller does not have
  */
@@ -296,7 +299,7 @@ function compileLeaf(column: Column, operand: Operand, caller: Caller): Fragment
   }
   const own = column.callerBinding ? [caller.userId] : []
   const expression = seesWholePaths(caller) ? column.expression : (column.visibleExpression ?? column.expression)
-  const { sql, bindings } = compare(expression, operand)
+  const { sql, bindings } = compare(expression, operand, column.folded)
   const times = sql.split(expression).length - 1
   return { sql, bindings: [...Array.from({ length: times }, () => own).flat(), ...bindings] }
 }
@@ -304,34 +307,26 @@ function compileLeaf(column: Column, operand: Operand, caller: Caller): Fragment
 /** For a set of names, the negation applies to the whole set. */
 const NEGATIONS: Record<string, string | undefined> = { isNot: 'is', doesNotContain: 'contains', notIn: 'in' }
 
-const escapeLike = (text: string) => text.replace(/[\\%_]/g, '\\$&')
-
-/** The pattern of an operator that looks for a part of a text; undefined for the others. */
-const patternOf = (operator: string, part: string): string | undefined =>
-  ({ contains: `%${part}%`, doesNotContain: `%${part}%`, beginsWith: `${part}%`, endsWith: `%${part}` })[operator]
-
-/** One comparison with an entry of a set. Keys of names are in lower case, so the value is converted to a key first. */
-function compareEntry({ name, key }: { name: string; key?: 'name' | 'person' }, operand: Operand): Fragment {
-  if (key === undefined || operand.family !== 'text') return compare(name, operand)
+/** One comparison with an entry of a set. Keys of names have single spaces, so the value is converted to a key first. */
+function compareEntry({ name, folded, key }: { name: string; folded?: string; key?: 'name' | 'person' }, operand: Operand): Fragment {
+  if (key === undefined || operand.family !== 'text') return compare(name, operand, folded)
   const { operator } = operand
   const value = operand.value as string
   const colon = value.indexOf(':')
   if (key === 'person' && colon >= 0 && (operator === 'is' || operator === 'beginsWith')) {
-    const { sql, bindings } = compareKey('n.name_key', operator, value.slice(colon + 1))
+    const { sql, bindings } = compareKey('n.name_fold', operator, value.slice(colon + 1))
     return { sql: `(x.role = ? AND ${sql})`, bindings: [value.slice(0, colon).trim().toLowerCase(), ...bindings] }
   }
-  return compareKey(name, operator, value)
+  return compareKey(key === 'person' ? PERSON : 'n.name_fold', operator, value)
 }
 
-function compareKey(expression: string, operator: string, value: string): Fragment {
-  const pattern = patternOf(operator, escapeLike(nameKeyPart(value)))
-  return pattern === undefined
-    ? { sql: `${expression} = ?`, bindings: [nameKey(value)] }
-    : { sql: `${expression} LIKE ?`, bindings: [pattern] }
-}
+const compareKey = (folded: string, operator: string, value: string): Fragment =>
+  asksForPart(operator)
+    ? compareFolded(folded, operator, nameKeyPart(value))
+    : { sql: `${folded} = carrel_fold(?)`, bindings: [nameKey(value)] }
 
-/** One comparison; the expression precedes every binding. */
-function compare(expression: string, operand: Operand): Fragment {
+/** One comparison; the expression precedes every binding. @param folded of a text, if it is kept */
+function compare(expression: string, operand: Operand, folded = `carrel_fold(${expression})`): Fragment {
   const { operator } = operand
   if (operator === 'isNull') return { sql: `${expression} IS NULL`, bindings: [] }
   if (operator === 'isNotNull') return { sql: `${expression} IS NOT NULL`, bindings: [] }
@@ -346,11 +341,9 @@ function compare(expression: string, operand: Operand): Fragment {
         : { sql: `(${expression} = ANY(CAST(? AS uuid[]))) IS NOT TRUE`, bindings: [operand.values] }
     case 'text':
     case 'word': {
-      const value = operand.value as string
-      // ILIKE for a whole text too: the index of its parts finds both.
-      const pattern = patternOf(operator, escapeLike(value)) ?? escapeLike(value.trim())
+      const { sql, bindings } = compareFolded(folded, operator, operand.value as string)
       const isNegative = operator === 'doesNotContain' || operator === 'isNot'
-      return { sql: `(${expression} ILIKE ?)${isNegative ? ' IS NOT TRUE' : ''}`, bindings: [pattern] }
+      return { sql: `(${sql})${isNegative ? ' IS NOT TRUE' : ''}`, bindings }
     }
     case 'number': {
       const { low, high } = operand

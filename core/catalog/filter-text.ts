@@ -3,7 +3,7 @@ import { FILTER_FIELDS } from '#core/catalog/filter-query.ts'
 
 /** The members beside an operator, by family. */
 const VALUES: Record<Family, string> = {
-  text: '`value`: a text, case-insensitive',
+  text: '`value`: a text, ignoring case and accents',
   word: '`value`: one of the words below',
   uuid: '`value`: an id, or `values`: a list of ids for `in` and `notIn`',
   bool: 'none',

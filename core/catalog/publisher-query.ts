@@ -5,7 +5,7 @@ import { VALUE_LENGTH_MAX } from '#core/catalog/condition.ts'
 import { HAS_BOOKS } from '#core/catalog/series-query.ts'
 
 interface Publisher {
-  /** As one of the series spells it; spellings that differ only in case are one publisher, as in conditions. */
+  /** As one of the series spells it; spellings that differ only in case and accents are one publisher, as in conditions. */
   name: string
   /** Only series that the caller may see. */
   seriesCount: number
@@ -22,7 +22,7 @@ export async function listPublishers(
     .modify(visibleTo(caller, 'series.id'))
     .whereRaw(HAS_BOOKS)
     .whereRaw(`trim(m.publisher) <> '' AND length(m.publisher) <= ?`, [VALUE_LENGTH_MAX])
-    .groupByRaw('lower(trim(m.publisher))')
+    .groupByRaw('trim(m.publisher_fold)')
     .select(database.raw('min(trim(m.publisher)) AS name, count(*) AS series_count'))
   const [rows, counted] = await Promise.all([
     database

@@ -88,7 +88,7 @@ function matchesSeries(filter: SeriesFilter, caller: Caller): (query: Knex.Query
     for (const kind of ['genre', 'tag'] as const) {
       for (const name of filter[`${kind}s`] ?? []) {
         query.whereRaw(
-          `EXISTS (SELECT 1 FROM series_${kind}s x JOIN ${kind}s n ON n.id = x.${kind}_id WHERE x.series_id = series.id AND lower(n.name) = lower(?))`,
+          `EXISTS (SELECT 1 FROM series_${kind}s x JOIN ${kind}s n ON n.id = x.${kind}_id WHERE x.series_id = series.id AND n.name_fold = carrel_fold(?))`,
           [name],
         )
       }
@@ -225,7 +225,7 @@ export async function listAlphabeticalGroups(
     .modify(visibleTo(caller, 'series.id'))
     .whereRaw(HAS_BOOKS)
     .modify(matchesSeries(filter, caller))
-    .select(database.raw(`substr(lower(carrel_fold(ltrim(series.sort_key COLLATE "default"))), 1, 1) COLLATE "und-x-icu" AS initial`))
+    .select(database.raw(`substr(series.sort_key, 1, 1) COLLATE "und-x-icu" AS initial`))
   const rows = await database
     .from(initials.as('initials'))
     .select(database.raw(`CASE WHEN initial ~ '[[:alpha:]]' THEN initial ELSE '#' END AS "group"`))

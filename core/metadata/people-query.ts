@@ -5,7 +5,7 @@ import { type VocabularyPlace, visibleSeries } from '#core/metadata/vocabulary-q
 
 /** Which people to list. */
 interface PeopleList extends VocabularyPlace {
-  /** Part of the name, in any case. */
+  /** Part of the name, ignoring case and accents. */
   search?: string | undefined
   /** By its name in the list. */
   role?: string | undefined
@@ -46,7 +46,7 @@ export async function listPeople(database: Knex, caller: Caller, list: PeopleLis
 const matchesName =
   ({ search }: PeopleList) =>
   (query: Knex.QueryBuilder): void => {
-    if (search) query.whereRaw('p.name_key LIKE ?', [`%${nameKeyPart(search).replace(/[\\%_]/g, '\\$&')}%`])
+    if (search) query.whereRaw(`p.name_fold LIKE '%' || carrel_pattern(?) || '%'`, [nameKeyPart(search)])
   }
 
 /** The people with their roles, as renamed; `ofEach`: the roles of the person `p` of the outer statement. */

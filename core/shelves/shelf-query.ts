@@ -26,7 +26,7 @@ interface Window {
   limit: number
 }
 
-/** One page of shelves by name; `memberId` selects those that contain this member, `search` those with this text in their name, ignoring case. */
+/** One page of shelves by name; `memberId` selects those that contain this member, `search` those with this text in their name, ignoring case and accents. */
 export async function listShelves(
   database: Knex,
   caller: Caller,
@@ -38,7 +38,7 @@ export async function listShelves(
   if (list.memberId !== undefined) {
     matching.whereExists(database(`${members} AS m`).whereRaw('m.?? = s.id AND m.?? = ?', [shelf, member, list.memberId]))
   }
-  if (list.search) matching.whereRaw('s.name ILIKE ?', [`%${list.search.replace(/[\\%_]/g, '\\$&')}%`])
+  if (list.search) matching.whereRaw(`carrel_fold(s.name) LIKE '%' || carrel_pattern(?) || '%'`, [list.search])
   if (list.libraryIds) {
     const inLibraries = visibleMembers(database, caller, kind).whereRaw('??.library_id = ANY(CAST(? AS uuid[]))', [
       SHELF_TABLES[kind].things,
@@ -129,10 +129,10 @@ export async function matchEntries(database: Knex, caller: Caller, entries: read
     .leftJoin('book_metadata', 'book_metadata.book_id', 'books.id')
     .whereNull('books.deleted_at')
     .modify(visibleTo(caller, 'books.series_id'))
-    .whereRaw(`lower(regexp_replace(series.title, '\\s*\\(\\d{4}\\)$', '')) IN (SELECT lower(e.series) FROM entries e)`)
+    .whereRaw(`regexp_replace(series.title_fold, '\\s*\\(\\d{4}\\)$', '') IN (SELECT carrel_fold(e.series) FROM entries e)`)
     .select(
       'books.id',
-      database.raw(`lower(regexp_replace(series.title, '\\s*\\(\\d{4}\\)$', '')) AS series,
+      database.raw(`regexp_replace(series.title_fold, '\\s*\\(\\d{4}\\)$', '') AS series,
         substring(series.title FROM '\\((\\d{4})\\)$') AS began, books.number, books.volume, book_metadata.year`),
     )
   const rows = await database
@@ -145,7 +145,7 @@ export async function matchEntries(database: Knex, caller: Caller, entries: read
     .with('candidates', candidates)
     .from('entries AS e')
     .joinRaw(
-      `JOIN candidates c ON c.series = lower(e.series)
+      `JOIN candidates c ON c.series = carrel_fold(e.series)
          AND CASE WHEN e.number ~ '^[0-9]{1,8}(\\.[0-9]{1,4}){0,1}$' THEN c.number = e.number::numeric ELSE e.number = '' AND c.number IS NULL END`,
     )
     .distinctOn('e.place')

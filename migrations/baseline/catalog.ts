@@ -13,8 +13,10 @@ export const CATALOG = `
     path text COLLATE "C" NOT NULL,
     title text NOT NULL,
     title_sort text,
-    -- The title by which lists are ordered. A column, because PostgreSQL reads the table when an index has an expression instead.
-    sort_key text COLLATE carrel_natural NOT NULL GENERATED ALWAYS AS (coalesce(title_sort, title)) STORED,
+    -- The title for filters.
+    title_fold text NOT NULL GENERATED ALWAYS AS (carrel_fold(title)) STORED,
+    -- The title by which lists are ordered and grouped. A column, because PostgreSQL reads the table when an index has an expression instead.
+    sort_key text COLLATE carrel_natural NOT NULL GENERATED ALWAYS AS (ltrim(carrel_fold(coalesce(title_sort, title)))) STORED,
     oneshot boolean NOT NULL DEFAULT false,
     reading_direction text CHECK (reading_direction IN ('ltr', 'rtl', 'ttb', 'webtoon')),
     -- The title by the folder alone, after the library's title rules: a reset restores it.
@@ -34,7 +36,7 @@ export const CATALOG = `
   CREATE INDEX series_created ON series (created_at, id) INCLUDE (library_id);
   CREATE INDEX series_updated ON series (updated_at, id) INCLUDE (library_id);
   CREATE INDEX series_aggregate_due ON series (library_id) WHERE aggregate_due;
-  CREATE INDEX series_title_text ON series USING gin (title gin_trgm_ops);
+  CREATE INDEX series_title_text ON series USING gin (title_fold gin_trgm_ops);
 
   CREATE TABLE books (
     id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -60,7 +62,8 @@ export const CATALOG = `
     title text NOT NULL,
     title_sort text,
     -- As in "series".
-    sort_key text COLLATE carrel_natural NOT NULL GENERATED ALWAYS AS (coalesce(title_sort, title)) STORED,
+    title_fold text NOT NULL GENERATED ALWAYS AS (carrel_fold(title)) STORED,
+    sort_key text COLLATE carrel_natural NOT NULL GENERATED ALWAYS AS (ltrim(carrel_fold(coalesce(title_sort, title)))) STORED,
     -- double precision stores these exactly as they were sent.
     number double precision,
     volume integer,
@@ -97,7 +100,7 @@ export const CATALOG = `
   CREATE INDEX books_size ON books (file_size, id) ${SHOWN};
   CREATE INDEX books_file_name ON books (file_name COLLATE carrel_natural, id) ${SHOWN};
   CREATE INDEX books_pages ON books (page_count, id) ${SHOWN};
-  CREATE INDEX books_title_text ON books USING gin (title gin_trgm_ops);
+  CREATE INDEX books_title_text ON books USING gin (title_fold gin_trgm_ops);
   -- Finds equal files of all libraries at once.
   CREATE INDEX books_hash ON books (file_hash, library_id) WHERE file_hash IS NOT NULL;
   CREATE INDEX books_reader_hash ON books (reader_hash) WHERE reader_hash IS NOT NULL;

@@ -23,22 +23,25 @@ function markRanges(): string {
 
 /** Functions that make the words of texts and of queries; documents and queries use the same ones. */
 const wordsOf = (mark: string) => String.raw`
-  CREATE FUNCTION carrel_bound_marks(given text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT regexp_replace(given, '(${mark}{${MARKS_IN_A_ROW_MAX}})${mark}+', '\1', 'g')
-  $$;
-
-  -- Case, accents and compatibility forms folded. Composed again at the end: what remains decomposed (Hangul, kana with marks) belongs together.
+  -- The one folding of texts, for search, filters, groups and orders: case, accents and compatibility forms folded. Composed again at the end: what remains decomposed (Hangul, kana with marks) belongs together.
   -- Marks are bounded before the text is normalized: the time for that grows with the square of their number. ASCII and Latin texts have none.
-  CREATE FUNCTION carrel_fold(given text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+  -- It calls no function of ours: columns are computed by it while a backup is restored, when only functions of PostgreSQL are found.
+  CREATE FUNCTION carrel_fold(given text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
     DECLARE bounded text := given;
     BEGIN
-      IF given IS NULL THEN RETURN ''; END IF;
       IF octet_length(given) = length(given) THEN RETURN lower(given COLLATE "C"); END IF;
-      IF given ~ '[^\u0001-\u02ff]' THEN bounded := carrel_bound_marks(given); END IF;
+      IF given ~ '[^\u0001-\u02ff]' THEN
+        bounded := regexp_replace(given, '(${mark}{${MARKS_IN_A_ROW_MAX}})${mark}+', '\1', 'g');
+      END IF;
       RETURN replace(replace(replace(translate(normalize(regexp_replace(
         lower(normalize(bounded, NFKD) COLLATE "und-x-icu"), '[\u0300-\u036f]', '', 'g'), NFC),
         'øłđıħŧ', 'oldiht'), 'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe');
     END
+  $$;
+
+  -- A folded text for LIKE. Its signs are escaped afterwards: some letters become such a sign.
+  CREATE FUNCTION carrel_pattern(given text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT regexp_replace(carrel_fold(given), '([\\%_])', '\\\1', 'g')
   $$;
 
   -- Words of a folded text. Runs of Chinese, Japanese and Korean have no spaces between words and are separate entries.
@@ -233,4 +236,7 @@ const TRIGGERS = `
  * Full-text search over books and series. Triggers write the documents, so that code that changes a record cannot omit them. After the catalog and
  * its metadata.
  */
-export const searchSql = () => `${wordsOf(`[${markRanges()}]`)}${DOCUMENTS}${TRIGGERS}`
+export const SEARCH = `${DOCUMENTS}${TRIGGERS}`
+
+/** The functions of texts, before the tables with columns that they compute. */
+export const textSql = () => wordsOf(`[${markRanges()}]`)

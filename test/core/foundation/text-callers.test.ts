@@ -27,7 +27,7 @@ const FORBIDDEN: { pattern: RegExp; instead: string; allowed: Record<string, str
   },
   {
     pattern: /\bnormalize\(given\b/i,
-    instead: 'bound the marks by carrel_bound_marks in SQL',
+    instead: 'fold the text by carrel_fold in SQL',
     allowed: {},
   },
 ]

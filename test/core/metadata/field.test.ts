@@ -38,7 +38,9 @@ const KINDS: readonly (Names & { kind: Kind; samples: Readonly<Record<string, un
 ]
 
 const columnsOf = async (database: Knex, table: string): Promise<string[]> =>
-  await database('information_schema.columns').where({ table_name: table, table_schema: 'public' }).pluck('column_name')
+  await database('information_schema.columns')
+    .where({ table_name: table, table_schema: 'public', is_generated: 'NEVER' })
+    .pluck('column_name')
 
 /** What each field lacks, in words; empty if nothing is missing. */
 const lackingColumns = (fields: readonly Field[], columns: Readonly<Record<string, readonly string[]>>, names: Names) =>

@@ -156,7 +156,8 @@ function plainName(stem: string): string {
     .replace(/[【「『〈《]/g, '[')
     .replace(/[】」』〉》]/g, ']')
     .replace(/[\s_\u0001]/g, ' ')
-  const spaced = !wide.includes(' ') && wide.indexOf('.') !== wide.lastIndexOf('.') ? wide.replace(/\.(?!(?<=\d\.)\d{1,2}(?!\d))/g, ' ') : wide
+  const spaced =
+    !wide.includes(' ') && wide.indexOf('.') !== wide.lastIndexOf('.') ? wide.replace(/\.(?!(?<=\d\.)\d{1,2}(?!\d))/g, ' ') : wide
   return spaced
     .replace(/(\d) ?([½¼¾⅓⅔])/g, (_, digit: string, part: string) => digit + FRACTIONS[part])
     .replace(/(?<=# ?)[½¼¾⅓⅔]|(?<= )[½¼¾⅓⅔](?= ?$| ?[([])/g, (part) => `0${FRACTIONS[part]}`)

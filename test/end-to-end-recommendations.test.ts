@@ -223,7 +223,7 @@ t.test('plugins fill a library in, and readers are told what suits them', async 
   // Killed in the middle of a refresh, it is finished after the restart.
   await readers.ben('POST', `/user/plugins/${slow}/enable`)
   const waiting = await readers.ben<Recommended>('GET', `/user/recommendations?pluginId=${slow}`)
-  t.match(waiting.json, { recommendations: [], taskId: /-/, taskStatus: /pending|processing/ })
+  t.match(waiting.json, { recommendations: [], taskId: /-/, taskStatus: /pending|running/ })
   await sleep(1_500)
   await server.kill()
   server = await start()

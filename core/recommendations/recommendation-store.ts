@@ -20,7 +20,8 @@ export interface StoredRecommendations {
 /** A task that waits or runs. */
 export interface LiveRefresh {
   taskId: string
-  taskStatus: 'pending' | 'processing'
+  /** Clients of this member know `running`, where tasks have `processing`. */
+  taskStatus: 'pending' | 'running'
 }
 
 /** If there is no task after this time, the process that was about to add it has died. */
@@ -44,8 +45,8 @@ export async function findRecommendations(database: Knex, { pluginId, userId }: 
 
 export async function findLiveRefresh(database: Knex, user: PluginUser): Promise<LiveRefresh | null> {
   const { rows } = await database.raw(`${LIVE} ORDER BY status = 'processing' DESC LIMIT 1`, { key: refreshKeyOf(user) })
-  const [task] = rows as { id: string; status: LiveRefresh['taskStatus'] }[]
-  return task === undefined ? null : { taskId: task.id, taskStatus: task.status }
+  const [task] = rows as { id: string; status: string }[]
+  return task === undefined ? null : { taskId: task.id, taskStatus: task.status === 'processing' ? 'running' : 'pending' }
 }
 
 /** The newest task, however it ended; null if none is stored. */

@@ -82,7 +82,7 @@ export const recommendationRoutes = [
         cached: Type.Boolean({ description: 'False if there is no list yet.' }),
         generatedAt: Type.Optional(Timestamp),
         taskId: Type.Optional(Uuid),
-        taskStatus: Type.Optional(OneOf(['pending', 'processing'])),
+        taskStatus: Type.Optional(OneOf(['pending', 'running'])),
         lastError: Type.Optional(
           Type.Object(
             {

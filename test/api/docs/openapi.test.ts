@@ -245,8 +245,10 @@ t.test('a state of a task has one word, wherever it is told', async (t) => {
   for (const [place, { enum: values }] of partsOf(described)) {
     if (!Array.isArray(values) || !values.some((value) => ['pending', 'processing', 'running', 'canceled'].includes(value))) continue
     found++
+    // The interface of recommendations has a word of its own.
+    const known = place.endsWith('/taskStatus') ? [...words, 'running'] : words
     t.same(
-      values.filter((value) => value !== null && !words.includes(value)),
+      values.filter((value) => value !== null && !known.includes(value)),
       [],
       place,
     )

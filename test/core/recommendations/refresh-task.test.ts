@@ -17,7 +17,7 @@ t.test('one task at a time, which can be canceled', async (t) => {
   const taskId = starts.find(({ status }) => status === 202)?.json.taskId
   const running = await until(async () => {
     const list = await get()
-    return list.taskStatus === 'processing' && list
+    return list.taskStatus === 'running' && list
   }, 'it to run')
   t.equal(running.taskId, taskId)
   t.equal((await rita('POST', 'recommendations/refresh')).status, 409)
@@ -45,7 +45,7 @@ t.test('a list stays while no task runs, and an interrupted task runs again', as
   await renew([item('1', 1)])
   setAnswer({ value: { recommendations: [item('2', 1)], sleepMs: 60_000 } })
   const { taskId } = (await rita<{ taskId: string }>('POST', 'recommendations/refresh')).json
-  await until(async () => (await get()).taskStatus === 'processing', 'it to run')
+  await until(async () => (await get()).taskStatus === 'running', 'it to run')
   await closeNode()
   setAnswer({ value: { recommendations: [item('2', 1)] } })
   const next = await openNode()
@@ -70,7 +70,7 @@ t.test('a list stays while no task runs, and an interrupted task runs again', as
     await database('task_workers').insert({ worker: 'dead', node_id: 'dead', node_lock: 12_345 })
     await database('tasks').where('id', taskId).update({ status: 'processing', completed_at: null, result: null, worker: 'dead' })
     setAnswer({ value: { recommendations: [item('3', 1)] } })
-    t.match(await get(), { taskId, taskStatus: 'processing', recommendations: [{ externalId: '2' }] })
+    t.match(await get(), { taskId, taskStatus: 'running', recommendations: [{ externalId: '2' }] })
     t.equal((await rita('POST', 'recommendations/refresh')).status, 409)
     await until(async () => (await get()).taskId === undefined, 'it to be taken over')
     t.match(await get(), { recommendations: [{ externalId: '3' }] })

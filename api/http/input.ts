@@ -132,11 +132,12 @@ function compileQuery(
 
 /** Decoding would turn bytes that are no UTF-8 into another text, which finds other things. @throws invalid_request */
 function readEncoded(rawQuery: string): string {
-  for (const [bytes] of rawQuery.matchAll(/(?:%[0-9a-f]{2})+/gi)) {
+  for (const part of rawQuery.split('&')) {
     try {
-      decodeURIComponent(bytes)
+      // A percent sign that encodes nothing stays as it is.
+      decodeURIComponent(part.replace(/%(?![0-9a-f]{2})/gi, ''))
     } catch {
-      refuse('invalid_request', `The query has ${shortened(bytes)}, which is not UTF-8. Encode texts as UTF-8, then with percent signs.`)
+      refuse('invalid_request', `The query has ${shortened(part)}, which is not UTF-8. Encode texts as UTF-8, then with percent signs.`)
     }
   }
   return rawQuery

@@ -43,6 +43,7 @@ export const komgaRefusedRoutes = REFUSED.map(([method, path, who, why]) =>
     who,
     params: Type.Object(Object.fromEntries([...path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, Type.String({ maxLength: 200 })]))),
     status: 204,
+    changes: null,
     run: () => refuse('method_not_allowed', why),
   }),
 )

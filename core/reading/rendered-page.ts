@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { BoundedCache } from '#core/foundation/bounded.ts'
 import { KeyedSemaphore } from '#core/foundation/semaphore.ts'
 import type { LibraryFile, PageImage, PageOutcome, RenderPdfPage, ResizeImage } from '#core/metadata/analysis.ts'
 import type { PageCache } from '#core/reading/page-cache.ts'
@@ -26,8 +26,8 @@ export type MakeRenderedPage = (page: RenderedPage, signal: AbortSignal) => Prom
 const SLOW_MS = 300
 /** For the one large picture, after which the size that was asked for must still be drawn if this fails. */
 const LARGEST_MS_MAX = 20_000
-/** Slow pages that are remembered: some thousand books are read at the same time at most, and one entry takes 200 bytes. */
-const SLOW_PAGES_MAX = 10_000
+/** Slow pages that are remembered, some 400 bytes each: some thousand books are read at the same time at most. */
+const SLOW_PAGES_BYTES_MAX = 4 * 1024 * 1024
 
 interface RenderedPageOptions {
   cache: Pick<PageCache, 'find' | 'keep'>
@@ -43,7 +43,7 @@ export function openRenderedPages({ cache, renderPdfPage, resizeImage }: Rendere
   // One size at a time, so that the second request knows what the first one took.
   const lanes = new KeyedSemaphore(1)
   /** `alone`: its largest size cannot be drawn or stored, so each size is drawn on its own. */
-  const slow = new LRUCache<string, 'slow' | 'alone'>({ max: SLOW_PAGES_MAX })
+  const slow = new BoundedCache<'slow' | 'alone'>({ bytesMax: SLOW_PAGES_BYTES_MAX })
 
   const findLarger = async ({ hash, index, longestSide, larger }: RenderedPage): Promise<PageImage | null> => {
     for (const side of [...larger, longestSide]) {

@@ -221,8 +221,7 @@ test('for every route it is known who has promised what of its answer', async (t
 
 test('every route answers what it has promised', { timeout: 240_000 }, async (t) => {
   const room = mkdtempSync(join(tmpdir(), 'carrel-answers-'))
-  // A library may not lie in it.
-  const folder = join(room, 'data')
+  const folder = join(room, 'data') // a library may not lie in it
   mkdirSync(folder)
   const { database } = await openTestDatabase(t, { poolMax: 10 })
   const offered = pluginOf(METADATA_PLUGIN, OFFERED)

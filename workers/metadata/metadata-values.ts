@@ -1,3 +1,4 @@
+import { Register } from '#core/foundation/register.ts'
 import { boundMarks, cutText, normalizeText } from '#core/foundation/text.ts'
 import type { Problem } from '#core/metadata/analysis.ts'
 import type { Author, AuthorRole } from '#core/metadata/field.ts'
@@ -202,7 +203,7 @@ function languageOfCountry(written: string): string | undefined {
   return nameOf('language', language) === undefined ? undefined : language
 }
 
-const displays = new Map<string, Intl.DisplayNames>()
+const displays = new Register<Intl.DisplayNames>()
 
 function nameOf(type: 'language' | 'region', code: string): string | undefined {
   const display = displays.get(type) ?? new Intl.DisplayNames('en', { type, fallback: 'none' })

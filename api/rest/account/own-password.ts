@@ -38,6 +38,7 @@ export const ownPasswordRoutes = [
   endpoint({
     method: 'POST',
     path: '/api/v1/auth/change-password',
+    changes: 'the password, which the request must contain',
     summary: 'Change my password, as PUT /api/v1/user/password; only with compatibility.legacyNames',
     tag: 'auth',
     allow: { who: 'user' },

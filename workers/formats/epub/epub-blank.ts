@@ -6,8 +6,8 @@ import type { EpubPackage } from './epub-package.ts'
 /** The styles of a page that shows nothing are some lines; a longer one may show something. */
 const STYLE_BYTES_MAX = 256 * 1024
 
-/** `@font-face` and `@import` name files that are no pictures. */
-const NOT_PICTURES = /@font-face\s*\{[^}]*\}|@import[^;]*;/gi
+/** `@font-face` and `@import` name files that are no pictures; one that does not end, ends with the style. */
+const NOT_PICTURES = /@font-face\s*\{[^}]*|@import[^;]*/gi
 const PICTURE = /url\(|image-set\(|gradient\(/i
 
 /** Whether the styles of a page may show a picture: then it is not blank, although its elements are empty. */

@@ -46,6 +46,7 @@ import { seriesTitleRoutes } from '#api/rest/catalog/series-titles.ts'
 import { seriesUpkeepRoutes } from '#api/rest/catalog/series-upkeep.ts'
 import { taxonomyRoutes } from '#api/rest/catalog/taxonomy.ts'
 import { thumbnailRoutes } from '#api/rest/catalog/thumbnails.ts'
+import { vocabularyRoutes } from '#api/rest/catalog/vocabulary.ts'
 import { bundledPluginRoutes } from '#api/rest/plugins/bundled-plugins.ts'
 import { libraryJobRoutes } from '#api/rest/plugins/library-jobs.ts'
 import { matchingRoutes } from '#api/rest/plugins/matching.ts'
@@ -88,6 +89,7 @@ export const routes: readonly Route<Services>[] = [
   ...seriesDownloadRoutes,
   ...seriesUpkeepRoutes,
   ...taxonomyRoutes,
+  ...vocabularyRoutes,
   ...bookTaxonomyRoutes,
   ...duplicateRoutes,
   ...progressRoutes,

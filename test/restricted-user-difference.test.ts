@@ -272,6 +272,7 @@ function* requests(things: { open: Ids; hidden: Ids; ofLibrary: OfLibrary }): Ge
       const query = Object.keys(((route.query as { properties?: object } | undefined)?.properties ?? {}) as object)
       const more = (words: string) => ({ method: 'GET', path: `${request.path}${request.path.includes('?') ? '&' : '?'}${words}` })
       if (query.includes('full')) yield more('full=true')
+      if (query.includes('search')) yield more('search=e')
       if (query.includes('pageSize')) yield more('pageSize=1')
       if (query.includes('includeDeleted')) yield more('includeDeleted=true')
       if (query.includes('genres')) yield more('genres=Secret')

@@ -4,7 +4,7 @@ import Type from 'typebox'
 import type { KomgaBook } from '#api/komga/book-view.ts'
 import { DIRECTIONS, type KomgaSeries, STATUSES } from '#api/komga/series-view.ts'
 import { roleOf, rolesBehind } from '#api/komga/values.ts'
-import { NameText, Nullable } from '#core/foundation/schema.ts'
+import { AnyNumber, NameText, Nullable } from '#core/foundation/schema.ts'
 import { AUTHOR_ROLES, AUTHORS_MAX, type Author, INT32_MAX, Name, Summary, Text } from '#core/metadata/field.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
 import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
@@ -32,7 +32,7 @@ const links = optional(Type.Array(Type.Object({ label: Given, url: Given }, open
 export const BookEdit = Type.Object(
   {
     ...{ title: optional(Name), titleLock: lock, summary: optional(Summary), summaryLock: lock },
-    ...{ number: optional(Word), numberLock: lock, numberSort: optional(Type.Number()), numberSortLock: lock },
+    ...{ number: optional(Word), numberLock: lock, numberSort: optional(AnyNumber()), numberSortLock: lock },
     ...{ releaseDate: optional(Type.String({ maxLength: 40 })), releaseDateLock: lock },
     ...{ authors: optional(Type.Array(GivenPerson, { maxItems: AUTHORS_MAX })), authorsLock: lock, tags: names, tagsLock: lock },
     ...{ isbn: optional(Type.String({ maxLength: 100 })), isbnLock: lock, links, linksLock: lock },

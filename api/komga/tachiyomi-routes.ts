@@ -8,7 +8,7 @@ import { listBookDetails } from '#core/catalog/book-detail-query.ts'
 import { listIdsOfBooks } from '#core/catalog/book-query.ts'
 import { getSeries } from '#core/catalog/series-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { Uuid } from '#core/foundation/schema.ts'
+import { AnyNumber, Uuid } from '#core/foundation/schema.ts'
 import { listCompletion } from '#core/reading/progress-query.ts'
 import { completeBooks } from '#core/reading/progress-store.ts'
 import { findShelf } from '#core/shelves/shelf-query.ts'
@@ -81,7 +81,7 @@ export const komgaTachiyomiRoutes = [
     who: 'progress-write',
     params: Type.Object({ seriesId: Uuid }),
     status: 204,
-    body: Type.Object({ lastBookNumberSortRead: Type.Number() }, open),
+    body: Type.Object({ lastBookNumberSortRead: AnyNumber() }, open),
     run: async (call, { params, body }) => {
       const { database } = call.services
       const ids = await idsOfSeries(call, params.seriesId)

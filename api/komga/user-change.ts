@@ -3,7 +3,7 @@ import Type from 'typebox'
 import { type KomgaUser, rolesOf } from '#api/komga/user-view.ts'
 import type { Role } from '#core/account/permission.ts'
 import { Email, Password, type User } from '#core/account/user.ts'
-import { Nullable } from '#core/foundation/schema.ts'
+import { AnyInteger, Nullable } from '#core/foundation/schema.ts'
 import { refuseMember } from '#core/metadata/patch-rules.ts'
 
 const Texts = Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 200 })))
@@ -15,7 +15,7 @@ const restrictions = {
   ageRestriction: Type.Optional(
     Nullable(
       Type.Object(
-        { age: Type.Optional(Nullable(Type.Integer())), restriction: Type.Optional(Nullable(Type.String({ maxLength: 100 }))) },
+        { age: Type.Optional(Nullable(AnyInteger())), restriction: Type.Optional(Nullable(Type.String({ maxLength: 100 }))) },
         { additionalProperties: true, maxProperties: 10 },
       ),
     ),

@@ -3,6 +3,7 @@ import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import { koreaderMount as mount } from '#api/koreader/mount.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { AnyNumber } from '#core/foundation/schema.ts'
 import { getDocumentPlace, recordDocumentPlace } from '#core/reading/sync.ts'
 
 type Services = Needs<'database' | 'publications'>
@@ -62,7 +63,7 @@ export const koreaderRoutes = [
     body: Type.Object(
       {
         document: Document,
-        progress: Type.Union([Type.String({ maxLength: PROGRESS_LENGTH_MAX }), Type.Number()]),
+        progress: Type.Union([Type.String({ maxLength: PROGRESS_LENGTH_MAX }), AnyNumber()]),
         percentage: Type.Number({ minimum: 0, maximum: 1 }),
         device: Type.Optional(Type.String({ maxLength: DEVICE_LENGTH_MAX })),
         device_id: Type.Optional(Type.String({ maxLength: DEVICE_LENGTH_MAX })),

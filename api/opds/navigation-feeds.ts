@@ -3,7 +3,7 @@ import { type CatalogCall, feedOf, type PagingQuery, ROOT, sizeQuery, windowOf }
 import { type Feed, type FeedKind, type Group, latestOf, type NavigationEntry, type Relation } from '#api/opds/feed-model.ts'
 import type { Permission } from '#core/account/permission.ts'
 import { listLibraries } from '#core/catalog/library-query.ts'
-import { listPublishers } from '#core/catalog/publisher-query.ts'
+import { listSeriesWords } from '#core/catalog/publisher-query.ts'
 import { cutText } from '#core/foundation/text.ts'
 import { listNames } from '#core/metadata/taxonomy-query.ts'
 import type { ShelfKind } from '#core/shelves/shelf.ts'
@@ -138,7 +138,7 @@ export function genresFeed({ services, caller }: CatalogCall, request: PagingQue
 export function publishersFeed({ services, caller }: CatalogCall, request: PagingQuery): Promise<Feed> {
   return listFeed(request, {
     ...{ id: 'urn:carrel:publishers', title: 'Publishers', path: '/publishers' },
-    list: (window) => listPublishers(services.database, caller, window),
+    list: (window) => listSeriesWords(services.database, caller, 'publisher', window),
     entry: ({ name, seriesCount }) => ({
       ...{ id: `urn:carrel:publisher?${new URLSearchParams({ name })}`, title: name, summary: null, updated: null, count: seriesCount },
       place: { path: '/series', query: { publisher: name }, kind: 'navigation' },

@@ -9,7 +9,7 @@ import { coverImage, FEED_PICTURES, pageImage } from '#api/opds/pictures.ts'
 import { documentReply } from '#api/opds/send-document.ts'
 import { bookFile } from '#api/views/book-file.ts'
 import { seriesThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
-import { OneOf, Uuid } from '#core/foundation/schema.ts'
+import { AnyInteger, OneOf, Uuid } from '#core/foundation/schema.ts'
 import { BOOK_MEDIA_TYPES } from '#core/metadata/book-format.ts'
 import { readFreshSetting } from '#core/settings/chosen-setting-store.ts'
 
@@ -98,7 +98,7 @@ export const resourceRoutes: readonly Route<Services>[] = [
     tag,
     mount,
     allow: { who: 'pages-read', basic: true },
-    params: Type.Object({ bookId: Uuid, pageNumber: Type.Integer({ description: 'From 0.' }) }),
+    params: Type.Object({ bookId: Uuid, pageNumber: AnyInteger({ description: 'From 0.' }) }),
     query: Type.Object({
       width: Type.Optional(
         Type.Union([Type.Integer({ minimum: 1, maximum: WIDTH_MAX }), Type.Literal(WIDTH_UNKNOWN)], {

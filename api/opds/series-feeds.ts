@@ -51,7 +51,7 @@ export async function allSeriesFeed(call: CatalogCall, request: PagingQuery & { 
   const { genre, publisher } = request
   const condition = publisher === undefined ? undefined : { publisher: { operator: 'is', value: publisher } }
   const filter: SeriesFilter = {
-    genres: genre === undefined ? undefined : [genre],
+    genres: genre === undefined ? undefined : [[genre]],
     condition: condition && compileFilter(condition, 'series', call.caller),
   }
   const title = [genre, publisher].filter((name) => name !== undefined).join(', ') || 'Series'

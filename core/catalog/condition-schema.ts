@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox'
 import Type from 'typebox'
 import { type Family, type FilterField, OPERATORS, VALUE_LENGTH_MAX, VALUES_MAX } from '#core/catalog/condition.ts'
 import { FILTER_FIELDS } from '#core/catalog/filter-query.ts'
-import { describedAs, FreeObject, OneOf, Uuid } from '#core/foundation/schema.ts'
+import { AnyNumber, describedAs, FreeObject, OneOf, Uuid } from '#core/foundation/schema.ts'
 
 const Text = Type.String({ maxLength: VALUE_LENGTH_MAX })
 const Day = Type.String({ maxLength: 40, description: 'A day such as 2024-02-29, or a time such as 2024-02-29T12:00:00Z.' })
@@ -12,7 +12,7 @@ const Ids = Type.Array(Uuid, { maxItems: VALUES_MAX })
 const MEMBERS: Record<Exclude<Family, 'word' | 'bool'>, Record<string, TSchema>> = {
   text: { value: Text },
   uuid: { value: Uuid, values: Ids },
-  number: { value: Type.Number(), min: Type.Optional(Type.Number()), max: Type.Optional(Type.Number()) },
+  number: { value: AnyNumber(), min: Type.Optional(AnyNumber()), max: Type.Optional(AnyNumber()) },
   date: { value: Day, start: Type.Optional(Day), end: Type.Optional(Day) },
 }
 const NAMES: Record<Exclude<Family, 'word'>, string> = {

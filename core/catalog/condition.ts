@@ -1,5 +1,5 @@
 import { refuse } from '#core/foundation/errors.ts'
-import { isUuid } from '#core/foundation/schema.ts'
+import { isUuid, NUMBER_MAX } from '#core/foundation/schema.ts'
 
 /** Operators by family; the lists of fields say the family of each. */
 export const OPERATORS = {
@@ -159,7 +159,8 @@ function readText(value: unknown, field: FilterField, path: string): string {
 }
 
 function readNumber(value: unknown, path: string): number {
-  if (typeof value !== 'number' || !Number.isFinite(value)) malformed(path, 'must be a number')
+  if (typeof value !== 'number' || Number.isNaN(value)) malformed(path, 'must be a number')
+  if (Math.abs(value) > NUMBER_MAX) malformed(path, `must be between ${-NUMBER_MAX} and ${NUMBER_MAX}`)
   return value
 }
 

@@ -59,15 +59,17 @@ const PATTERN_TEXTS = { title: 'series.title', titleSort: 'series.sort_key COLLA
 /** Clients see whole seconds. */
 const CHANGED = `date_trunc('second', series.updated_at) > date_trunc('second', series.created_at)`
 
+type NameLists = readonly (readonly string[])[]
+
 export interface SeriesFilter {
   libraryId?: string | undefined
   /** Only series of which the caller has begun but not finished the existing books. */
   inProgress?: boolean | undefined
   /** Only series that the caller wants to read. */
   wanted?: boolean | undefined
-  /** Names of genres and tags; the series must have all of them. */
-  genres?: readonly string[] | undefined
-  tags?: readonly string[] | undefined
+  /** Lists of names of genres and tags; the series must have all names of one of the lists. */
+  genres?: NameLists | undefined
+  tags?: NameLists | undefined
   /** Only series that have changed since they were added. */
   changed?: boolean | undefined
   /** Only series with a title, or a title to sort by, that matches a regular expression of {@link readTitlePattern}. */
@@ -86,12 +88,10 @@ function matchesSeries(filter: SeriesFilter, caller: Caller): (query: Knex.Query
     if (filter.changed) query.whereRaw(CHANGED)
     if (filter.pattern) query.whereRaw(`${PATTERN_TEXTS[filter.pattern.of]} ~* ?`, [filter.pattern.pattern])
     for (const kind of ['genre', 'tag'] as const) {
-      for (const name of filter[`${kind}s`] ?? []) {
-        query.whereRaw(
-          `EXISTS (SELECT 1 FROM series_${kind}s x JOIN ${kind}s n ON n.id = x.${kind}_id WHERE x.series_id = series.id AND n.name_fold = carrel_fold(?))`,
-          [name],
-        )
-      }
+      const lists = filter[`${kind}s`] ?? []
+      if (lists.length === 0) continue
+      const has = `EXISTS (SELECT 1 FROM series_${kind}s x JOIN ${kind}s n ON n.id = x.${kind}_id WHERE x.series_id = series.id AND n.name_fold = carrel_fold(?))`
+      query.whereRaw(`(${lists.map((names) => names.map(() => has).join(' AND ')).join(' OR ')})`, lists.flat())
     }
     if (filter.wanted) query.whereRaw('series.id IN (SELECT w.series_id FROM want_to_read w WHERE w.user_id = ?)', [progressUserId(caller)])
     if (filter.inProgress) {

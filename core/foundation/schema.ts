@@ -69,5 +69,15 @@ export const described = <S extends TSchema>(schema: S, description: string): S 
  */
 export const describedAs = <S extends TSchema>(schema: S, shown: TSchema): S => ({ ...schema, 'x-described-as': shown })
 
+/**
+ * The largest number of a request, and with a minus the smallest, where nothing smaller is a limit: from here on not every whole number is a double.
+ */
+export const NUMBER_MAX = Number.MAX_SAFE_INTEGER
+const NUMBER_RANGE = { minimum: -NUMBER_MAX, maximum: NUMBER_MAX }
+/** A number with or without a fraction. */
+export const AnyNumber = (options: { description?: string } = {}) => Type.Number({ ...NUMBER_RANGE, ...options })
+/** A whole number. */
+export const AnyInteger = (options: { description?: string } = {}) => Type.Integer({ ...NUMBER_RANGE, ...options })
+
 /** One of the given words. */
 export const OneOf = <T extends string[]>(words: readonly [...T]) => Type.Enum(words, { type: 'string' })

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
-import { FreeObject, NameText } from '#core/foundation/schema.ts'
+import { AnyNumber, FreeObject, NameText } from '#core/foundation/schema.ts'
 import { AUTHORS_MAX, CUSTOM_BYTES_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
 
 export { AUTHORS_MAX, CUSTOM_BYTES_MAX, LIST_MAX, NAME_LENGTH_MAX, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#core/metadata/limits.ts'
@@ -71,8 +71,8 @@ export const Summary = Type.String({ maxLength: SUMMARY_LENGTH_MAX })
 export const Natural = Type.Integer({ minimum: 0, maximum: INT32_MAX })
 export const Int32 = Type.Integer({ minimum: -INT32_MAX - 1, maximum: INT32_MAX })
 export const Year = Type.Integer({ minimum: -9999, maximum: 9999 })
-/** Any JSON number; stored as a double. */
-export const Position = Type.Number()
+/** Stored as a double. */
+export const Position = AnyNumber()
 
 /** A person and the role in the work. */
 export const Author = Type.Object(

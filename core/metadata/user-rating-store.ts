@@ -1,4 +1,6 @@
 import type { Knex } from 'knex'
+import Type, { type Static } from 'typebox'
+import { Noun, Nullable } from '#core/foundation/schema.ts'
 import { entryOf } from '#core/metadata/entry-query.ts'
 
 /** The rating of a series by a user. */
@@ -11,6 +13,13 @@ interface UserRating {
   createdAt: string
   updatedAt: string
 }
+
+export const AverageRating = Noun('AverageRating')({
+  average: Nullable(Type.Number(), { description: 'Of all users; null if nobody has rated the series.' }),
+  count: Type.Integer({ minimum: 0 }),
+})
+export type AverageRating = Static<typeof AverageRating>
+export const NOT_RATED: AverageRating = { average: null, count: 0 }
 
 /** @param rating.rating from 1 to 100 */
 export async function saveUserRating(
@@ -37,8 +46,11 @@ export async function listUserRatings(database: Knex, userId: string, seriesId?:
   return (await query).map((row) => entryOf(row) as unknown as UserRating)
 }
 
-/** Null if no user has rated the series. */
-export async function averageRating(database: Knex, seriesId: string): Promise<{ average: number | null; count: number }> {
-  const row = await database('series_user_ratings').where({ series_id: seriesId }).avg({ average: 'rating' }).count({ count: '*' }).first()
-  return { average: row?.average == null ? null : Number(row.average), count: Number(row?.count ?? 0) }
+/** Averages of the ratings of all users, of those series that have any. */
+export async function averageRatings(database: Knex, seriesIds: readonly string[]): Promise<Map<string, AverageRating>> {
+  const rows = (await database('series_user_ratings')
+    .whereRaw('series_id = ANY(CAST(? AS uuid[]))', [[...seriesIds]])
+    .groupBy('series_id')
+    .select('series_id', database.raw('avg(rating) AS average, count(*) AS count'))) as Record<string, string>[]
+  return new Map(rows.map(({ series_id = '', average, count }) => [series_id, { average: Number(average), count: Number(count) }]))
 }

@@ -3,7 +3,7 @@ import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Check, Errors } from 'typebox/schema'
 import { refuse } from '#core/foundation/errors.ts'
-import { OneOf } from '#core/foundation/schema.ts'
+import { AnyNumber, NUMBER_MAX, OneOf } from '#core/foundation/schema.ts'
 import { formOf, type Shape } from '#plugins/packages/manifest-form.ts'
 import { describeProblem, oneOf } from '#plugins/packages/manifest-problem.ts'
 import { shown } from '#plugins/packages/plain-json.ts'
@@ -24,15 +24,15 @@ const NAME = '^[A-Za-z][A-Za-z0-9_]{0,63}$'
 /** Descriptions of the patterns for people. */
 const PATTERNS = { [NAME]: 'must be letters, digits and underscores, a letter first' }
 const Words = (maxLength: number) => Type.String({ maxLength })
-const Plain = Type.Union([Type.String({ maxLength: TEXT_LENGTH_MAX }), Type.Number(), Type.Boolean()])
+const Plain = Type.Union([Type.String({ maxLength: TEXT_LENGTH_MAX }), AnyNumber(), Type.Boolean()])
 
 const member = {
   type: OneOf(['string', 'number', 'integer', 'boolean']),
   title: Type.Optional(Words(100)),
   description: Type.Optional(Words(1_000)),
   enum: Type.Optional(Type.Array(Plain, { minItems: 1, maxItems: LIST_MAX })),
-  minimum: Type.Optional(Type.Number()),
-  maximum: Type.Optional(Type.Number()),
+  minimum: Type.Optional(AnyNumber()),
+  maximum: Type.Optional(AnyNumber()),
   minLength: Type.Optional(Type.Integer({ minimum: 0, maximum: TEXT_LENGTH_MAX })),
   maxLength: Type.Optional(Type.Integer({ minimum: 0, maximum: TEXT_LENGTH_MAX })),
   format: Type.Optional(OneOf(['uri', 'email', 'date'])),
@@ -108,6 +108,7 @@ function problemOf(schema: unknown, problem: Parameters<typeof describeProblem>[
 /** The schema that checks the value of a member, with default limits where it sets none. */
 export const checked = (member: ConfigSchema['properties'][string]): object => ({
   ...(member.type === 'string' && { maxLength: TEXT_LENGTH_MAX }),
+  ...((member.type === 'number' || member.type === 'integer') && { minimum: -NUMBER_MAX, maximum: NUMBER_MAX }),
   ...(member.type === 'array' && { maxItems: LIST_MAX }),
   ...member,
   ...(member.type === 'array' && { items: checked(member.items) }),

@@ -5,7 +5,7 @@ import { routes } from '#api/routes.ts'
 import { FreeJson, FreeObject } from '#core/foundation/schema.ts'
 import { unboundedIn } from '#test/support/schema-limits.ts'
 
-t.test('every text, list and map that a request may hold has a limit', async (t) => {
+t.test('every text, number, list and map that a request may hold has a limit', async (t) => {
   let count = 0
   const found: string[] = []
   for (const route of routes) {
@@ -26,9 +26,12 @@ t.test('the walk bites', async (t) => {
     Type.String(),
     Type.String({ pattern: '^a{3}$' }),
     Type.String({ format: 'date-time' }),
-    Type.Array(Type.Integer()),
+    Type.Array(Type.Integer(), { maxItems: 3 }),
+    Type.Array(Type.Integer({ minimum: 0, maximum: 9 })),
+    Type.Number({ minimum: 0 }),
+    Type.Number({ maximum: 0 }),
     Type.Array(Type.String(), { maxItems: 3 }),
-    Type.Record(Type.String(), Type.Integer()),
+    Type.Record(Type.String(), Type.Integer({ minimum: 0, maximum: 9 })),
     Type.Record(Type.String(), Type.Unknown(), { maxProperties: 3 }),
     Type.Unknown(),
     Type.Object({ a: Type.Optional(Type.Union([Type.String(), Type.Null()])) }),
@@ -39,6 +42,7 @@ t.test('the walk bites', async (t) => {
   const bounded = [
     Type.String({ maxLength: 3 }),
     Type.Enum(['a', 'b']),
+    Type.Number({ minimum: 0, exclusiveMaximum: 3 }),
     Type.Object({ a: Type.Array(Type.String({ maxLength: 3 }), { maxItems: 3 }), b: Type.Optional(Type.Boolean()) }),
     FreeJson,
     FreeObject(),

@@ -5,6 +5,10 @@ interface Shape {
   enum?: unknown[]
   const?: unknown
   maxLength?: number
+  minimum?: number
+  maximum?: number
+  exclusiveMinimum?: number
+  exclusiveMaximum?: number
   maxItems?: number
   maxProperties?: number
   items?: Shape
@@ -20,11 +24,12 @@ interface Shape {
 
 /** Formats with a fixed maximum length. */
 const FIXED_FORMATS = new Set(['uuid', 'date'])
-const SCALARS = new Set(['number', 'integer', 'boolean', 'null'])
+const NUMBERS = new Set(['number', 'integer'])
+const SCALARS = new Set(['boolean', 'null'])
 
 /**
- * Describes every place of a schema that accepts values of any size: texts without `maxLength`, lists without `maxItems`, maps without `maxProperties`,
- * values of any type, and references, which may be circular.
+ * Describes every place of a schema that accepts values of any size: texts without `maxLength`, numbers without a minimum and a maximum, lists without
+ * `maxItems`, maps without `maxProperties`, values of any type, and references, which may be circular.
  */
 export function unboundedIn(schema: unknown, path: string): string[] {
   const shape = schema as Shape
@@ -38,9 +43,13 @@ export function unboundedIn(schema: unknown, path: string): string[] {
     const below = shape.items === undefined ? [`${path} is a list of anything`] : unboundedIn(shape.items, `${path}[]`)
     return shape.maxItems === undefined ? [`${path} is a list of any length`, ...below] : below
   }
+  if (NUMBERS.has(shape.type ?? '')) return isBounded(shape) ? [] : [`${path} is a number without a minimum or a maximum`]
   if (shape.type === 'object') return unboundedMembers(shape, path)
   return shape.type !== undefined && SCALARS.has(shape.type) ? [] : [`${path} may be anything`]
 }
+
+const isBounded = ({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Shape): boolean =>
+  (minimum ?? exclusiveMinimum) !== undefined && (maximum ?? exclusiveMaximum) !== undefined
 
 function unboundedMembers(shape: Shape, path: string): string[] {
   const maps = Object.values(shape.patternProperties ?? {})

@@ -21,7 +21,14 @@ import {
   ExternalRating,
 } from '#core/metadata/series-metadata-record.ts'
 import { sourceKey } from '#core/metadata/source-key.ts'
-import { averageRating, deleteUserRating, listUserRatings, saveUserRating } from '#core/metadata/user-rating-store.ts'
+import {
+  AverageRating,
+  averageRatings,
+  deleteUserRating,
+  listUserRatings,
+  NOT_RATED,
+  saveUserRating,
+} from '#core/metadata/user-rating-store.ts'
 
 type Services = Needs<'database' | 'settings'>
 const endpoint = endpointOf<Services>()
@@ -347,7 +354,10 @@ export const metadataEntryRoutes = [
     tag: 'series',
     allow: { who: 'series-read' },
     params: SeriesId,
-    reply: Type.Object({ average: Nullable(Type.Number()), count: Type.Integer({ minimum: 0 }) }),
-    run: async (call, { params }) => averageRating(call.services.database, await checkOwner(call, 'series', params.seriesId)),
+    reply: AverageRating,
+    run: async (call, { params }) => {
+      const id = await checkOwner(call, 'series', params.seriesId)
+      return (await averageRatings(call.services.database, [id])).get(id) ?? NOT_RATED
+    },
   }),
 ]

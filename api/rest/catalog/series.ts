@@ -18,7 +18,7 @@ import type { Series } from '#core/catalog/series.ts'
 import { getSeries, listAlphabeticalGroups, listSeries, type SeriesFilter } from '#core/catalog/series-query.ts'
 import { readSeriesSort } from '#core/catalog/series-sort-query.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
-import { NAME_LENGTH_MAX } from '#core/metadata/name.ts'
+import { cleanName, NAME_LENGTH_MAX } from '#core/metadata/name.ts'
 
 type Services = Needs<'database' | 'settings'>
 const endpoint = endpointOf<Services>()
@@ -45,25 +45,32 @@ async function answerSeries({ call, query, filter }: ListRequest) {
   return paginate({ call, page, pageSize, total, data: listedSeries(call, items, query) })
 }
 
-/** Comma-separated names in a query. */
-const readNames = (text: string | undefined) =>
-  text
-    ?.split(',')
-    .map((name) => name.trim())
+const clean = (texts: readonly string[]) =>
+  texts
+    .map(cleanName)
     .filter((name) => name !== '')
     .slice(0, NAMES_MAX)
 
+/** A text that is given once may be one name with commas or several names. Nobody looks up which: the answer would tell of names that are hidden. */
+function readNames(texts: readonly string[] = []): string[][] {
+  const whole = clean(texts)
+  const parts = texts.length === 1 && texts[0]?.includes(',') ? clean(texts[0].split(',')) : []
+  return [whole, parts].filter((names) => names.length > 0)
+}
+
 const names = (what: string) =>
   Type.Optional(
-    Type.String({
-      maxLength: NAMES_MAX * (NAME_LENGTH_MAX + 1),
-      description: `Names of ${what}, separated by commas: only series that have all of them.`,
+    Type.Array(Type.String({ maxLength: NAMES_MAX * (NAME_LENGTH_MAX + 1) }), {
+      maxItems: NAMES_MAX,
+      description:
+        `Names of ${what}: only series that have all of them. Repeat the parameter for several; a repeated one is never split. Given once, it is ` +
+        'one name or several names separated by commas: series match by either.',
     }),
   )
 
 /** Filters of all series, or of those of a library. */
 const CHOICE = { libraryId: Type.Optional(Uuid), genres: names('genres'), tags: names('tags') }
-const filterOf = ({ libraryId, genres, tags }: { libraryId?: string; genres?: string; tags?: string }): SeriesFilter => ({
+const filterOf = ({ libraryId, genres, tags }: { libraryId?: string; genres?: string[]; tags?: string[] }): SeriesFilter => ({
   ...{ libraryId, genres: readNames(genres), tags: readNames(tags) },
 })
 

@@ -4,7 +4,7 @@ import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import { Granted, INTERNAL_CONFIG, MATCHING, Plugin, pluginView, pluginViews } from '#api/views/plugin-view.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { FreeJson, FreeObject, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { AnyInteger, FreeJson, FreeObject, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import { BOOK_LOCKS } from '#core/metadata/book-metadata.ts'
 import { SETS } from '#core/metadata/metadata-set.ts'
@@ -75,7 +75,7 @@ const SETTLED = {
   permissions: Nullable(Words, { description: 'Determined by consent; see leftAlone.' }),
   scopes: Nullable(Words, { description: 'Determined by the manifest; see leftAlone.' }),
   ...{ displayName: Nullable(Line), description: Nullable(Line), command: Nullable(Line), args: Nullable(Words), env: FreeJson },
-  ...{ workingDirectory: Nullable(Line), credentialDelivery: Nullable(Line), rateLimitRequestsPerMinute: Nullable(Count) },
+  ...{ workingDirectory: Nullable(Line), credentialDelivery: Nullable(Line), rateLimitRequestsPerMinute: Nullable(AnyInteger()) },
 }
 const EditedPlugin = Type.Object(
   {

@@ -5,7 +5,7 @@ import { bookFile } from '#api/views/book-file.ts'
 import { PAGE_MEDIA_TYPES, pagePicture } from '#api/views/page-picture.ts'
 import { bookThumbnail, thumbnailQuery } from '#api/views/thumbnail.ts'
 import { BookPage } from '#core/catalog/book.ts'
-import { Uuid } from '#core/foundation/schema.ts'
+import { AnyInteger, Uuid } from '#core/foundation/schema.ts'
 import { BOOK_MEDIA_TYPES } from '#core/metadata/book-format.ts'
 import { PAGE_FORMATS, PAGE_WIDTHS, readPageFormat } from '#core/reading/page-variant.ts'
 
@@ -39,9 +39,9 @@ export const bookContentRoutes = [
     summary: 'Get the picture of a page',
     tag: 'books',
     allow: { who: 'pages-read', cookie: true },
-    params: Type.Object({ bookId: Uuid, pageNumber: Type.Integer({ description: 'From 1.' }) }),
+    params: Type.Object({ bookId: Uuid, pageNumber: AnyInteger({ description: 'From 1.' }) }),
     query: Type.Object({
-      width: Type.Optional(Type.Integer({ description: `Width in pixels; a page is never enlarged. One of ${PAGE_WIDTHS.join(', ')}.` })),
+      width: Type.Optional(AnyInteger({ description: `Width in pixels; a page is never enlarged. One of ${PAGE_WIDTHS.join(', ')}.` })),
       format: Type.Optional(Type.String({ maxLength: 100, description: `Format to convert to. One of ${PAGE_FORMATS.join(', ')}.` })),
       v: Type.Optional(Type.String({ maxLength: 200, description: 'The fileHash of the book, which allows caching forever.' })),
     }),

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { compileFilter } from '#core/catalog/filter-query.ts'
-import { listPublishers } from '#core/catalog/publisher-query.ts'
+import { listSeriesWords } from '#core/catalog/publisher-query.ts'
 import { listAlphabeticalGroups, listSeries } from '#core/catalog/series-query.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
@@ -99,7 +99,7 @@ t.test('names of genres, tags, people and publishers too', async (t) => {
   t.equal(await found(is('publisher', 'is', 'societe generale')), 'AB')
   t.equal(await found(is('summary', 'contains', 'ou est le chateau')), 'A')
   t.equal(await found(is('summary', 'doesNotContain', 'château')), 'B', 'what is absent does not contain it')
-  t.equal((await listPublishers(database, caller, { offset: 0, limit: 9 })).total, 1)
+  t.equal((await listSeriesWords(database, caller, 'publisher', { offset: 0, limit: 9 })).total, 1)
 })
 
 t.test('columns that are computed by the folding can be restored from a backup', async (t) => {

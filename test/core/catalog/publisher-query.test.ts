@@ -1,5 +1,5 @@
 import t from 'tap'
-import { listPublishers } from '#core/catalog/publisher-query.ts'
+import { listSeriesWords } from '#core/catalog/publisher-query.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
 
@@ -22,7 +22,7 @@ t.test('publishers by name, once in any case, with only what the caller may see'
   await add('Seven', 'Without Books', 0)
   const hidden = await add('Eight', 'Hidden House')
   await shareSeries(database, { seriesId: hidden, caller, mode: 'deny' })
-  const { items, total } = await listPublishers(database, caller, { offset: 0, limit: 10 })
+  const { items, total } = await listSeriesWords(database, caller, 'publisher', { offset: 0, limit: 10 })
   t.same(
     items.map(({ name, seriesCount }) => [name.toLowerCase(), seriesCount]),
     [
@@ -31,6 +31,6 @@ t.test('publishers by name, once in any case, with only what the caller may see'
     ],
   )
   t.equal(total, 2)
-  t.equal((await listPublishers(database, caller, { offset: 1, limit: 1 })).items[0]?.seriesCount, 2)
-  t.match(await listPublishers(database, caller, { offset: 9, limit: 1 }), { items: [], total: 2 })
+  t.equal((await listSeriesWords(database, caller, 'publisher', { offset: 1, limit: 1 })).items[0]?.seriesCount, 2)
+  t.match(await listSeriesWords(database, caller, 'publisher', { offset: 9, limit: 1 }), { items: [], total: 2 })
 })

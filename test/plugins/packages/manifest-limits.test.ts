@@ -4,7 +4,7 @@ import { ConfigSchema, checked } from '#plugins/packages/plugin-config.ts'
 import { RepositoryIndex } from '#plugins/repositories/index-file.ts'
 import { unboundedIn } from '#test/support/schema-limits.ts'
 
-t.test('every text, list and map of a manifest, a configuration schema and an index has a limit', async (t) => {
+t.test('every text, number, list and map of a manifest, a configuration schema and an index has a limit', async (t) => {
   t.same(unboundedIn(Manifest, 'manifest'), [])
   t.same(unboundedIn(ConfigSchema, 'config'), [])
   t.same(unboundedIn(RepositoryIndex, 'index'), [])

@@ -1,0 +1,53 @@
+import Type from 'typebox'
+import { endpointOf } from '#api/http/endpoint.ts'
+import { Paginated, pageQuery, paginate, readPage } from '#api/http/pagination.ts'
+import type { Needs } from '#api/http/services.ts'
+import { listSeriesWords } from '#core/catalog/publisher-query.ts'
+import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
+import { Noun, OneOf } from '#core/foundation/schema.ts'
+import { AUTHOR_ROLES } from '#core/metadata/field.ts'
+import { listPeople } from '#core/metadata/people-query.ts'
+
+const endpoint = endpointOf<Needs<'database'>>()
+
+const query = {
+  ...pageQuery,
+  search: Type.Optional(Type.String({ maxLength: SEARCH_LENGTH_MAX, description: 'Part of the name, ignoring case and accents.' })),
+}
+const shared = { method: 'GET', dependsOn: 'catalog', tag: 'series', allow: { who: 'series-read' } } as const
+const SeriesWord = Noun('SeriesWord')({
+  name: Type.String(),
+  seriesCount: Type.Integer({ minimum: 0, description: 'Only series that the caller may see.' }),
+})
+
+const wordsRoute = (of: 'publisher' | 'language') =>
+  endpoint({
+    ...shared,
+    path: `/api/v1/${of}s`,
+    summary: `List the ${of}s of all series by name`,
+    query: Type.Object(query),
+    reply: Paginated(SeriesWord),
+    run: async (call, { query }) => {
+      const { page, pageSize, offset, limit } = readPage(query)
+      const { items, total } = await listSeriesWords(call.services.database, call.caller, of, { search: query.search, offset, limit })
+      return paginate({ call, page, pageSize, total, data: items })
+    },
+  })
+
+export const vocabularyRoutes = [
+  endpoint({
+    ...shared,
+    path: '/api/v1/authors',
+    summary: 'List the people of all series and books by name, each once for every role',
+    query: Type.Object({ ...query, role: Type.Optional(OneOf(AUTHOR_ROLES)) }),
+    reply: Paginated(Noun('ListedAuthor')({ name: Type.String(), role: Type.String() })),
+    run: async (call, { query: { search, role, ...pages } }) => {
+      const { page, pageSize, offset, limit } = readPage(pages)
+      const list = { search, role, renamed: {}, offset, limit }
+      const { items, total } = await listPeople(call.services.database, call.caller, list)
+      return paginate({ call, page, pageSize, total, data: items })
+    },
+  }),
+  wordsRoute('publisher'),
+  wordsRoute('language'),
+]

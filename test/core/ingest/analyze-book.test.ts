@@ -52,7 +52,7 @@ t.test('everything that the analysis found is written', async (t) => {
     page_source: 'zip',
     file_format: 'cbz',
     title: 'Book v02 c5.5',
-    number: 2,
+    number: 5.5,
     volume: 2,
     chapter: 5.5,
     file_hash: /^[0-9a-f]{64}$/,

@@ -352,6 +352,7 @@ const UNKNOWN = {
   page: 1,
   resourcePath: 'OPS/c1.xhtml',
   document: 'c'.repeat(32),
+  sha256: 'a'.repeat(64),
   ...unknownIds(),
   query: 'saga',
 }

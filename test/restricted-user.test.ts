@@ -138,6 +138,7 @@ test('a hidden series shows nowhere, on no route', { timeout: 240_000 }, async (
     page: 1,
     resourcePath: 'OPS/c1.xhtml',
     document: readerHash,
+    sha256: 'a'.repeat(64),
     // Things of their own, of no series: there are none by these ids.
     taskId: randomUUID(),
     userId: randomUUID(),

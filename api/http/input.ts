@@ -39,7 +39,7 @@ const RULES = new Set([
 ])
 
 /** For routes that accept no file. */
-const NO_UPLOAD: Upload = { fileName: '', bytes: Buffer.alloc(0) }
+const NO_UPLOAD: Upload = { fileName: '', bytes: Buffer.alloc(0), fields: new Map() }
 
 /** The errors of formats that need more words than their name. */
 const FORMAT_PROBLEMS: Readonly<Record<string, string>> = {

@@ -11,14 +11,22 @@ const LONG_BOUNDARY = /boundary="?[^";\s]{71}/i
 /** The parser reads 3 ns a byte: a body of 21 MB at once would block the server for 70 ms. */
 const PIECE_BYTES = 2 * 1024 * 1024
 
+/** Fields beside a file are flags and short names. */
+const FIELD_BYTES_MAX = 1_000
+
 /** One file of a form. The client chose the name; folders are removed. */
-export interface Upload {
+interface FormFile {
   fileName: string
   bytes: Buffer
 }
 
+/** The file of a form with the other fields. */
+export interface Upload extends FormFile {
+  fields: ReadonlyMap<string, string>
+}
+
 /**
- * Reads the one file of a `multipart/form-data` body (RFC 7578); ignores other fields.
+ * Reads the one file of a `multipart/form-data` body (RFC 7578), and its other fields; of equal names the first counts.
  * @param otherwise the error if the body is not a form
  * @throws unsupported_media_type, invalid_request (no form, no file or several)
  */
@@ -28,25 +36,27 @@ export async function readUpload(
   otherwise = 'Send the file as a form: Content-Type multipart/form-data with one file in it.',
 ): Promise<Upload> {
   if (contentType === undefined || !/^multipart\/form-data\s*(;|$)/i.test(contentType)) refuse('unsupported_media_type', otherwise)
-  const files = await readFiles(openParser(contentType), body)
+  const { files, fields } = await readParts(openParser(contentType), body)
   const [file] = files
   if (!file) refuse('invalid_request', 'The form has no file.')
   if (files.length > 1) refuse('invalid_request', `The form has ${files.length} files; send one.`)
-  return file
+  return { ...file, fields }
 }
 
 function openParser(contentType: string): busboy.Busboy {
   if (LONG_BOUNDARY.test(contentType)) refuse('invalid_request', 'The boundary in the Content-Type is longer than 70 characters.')
   try {
     // The parser reports the limit only at the end of that part.
-    return busboy({ headers: { 'content-type': contentType }, limits: { parts: PARTS_MAX + 1 }, defParamCharset: 'utf8' })
+    return busboy({ headers: { 'content-type': contentType }, limits: { parts: PARTS_MAX + 1, fieldSize: FIELD_BYTES_MAX }, defParamCharset: 'utf8' })
   } catch {
     return refuse('invalid_request', 'The Content-Type has no boundary between the parts of the form.')
   }
 }
 
-async function readFiles(parser: busboy.Busboy, body: Buffer): Promise<Upload[]> {
-  const files: Upload[] = []
+async function readParts(parser: busboy.Busboy, body: Buffer): Promise<{ files: FormFile[]; fields: Map<string, string> }> {
+  const files: FormFile[] = []
+  const fields = new Map<string, string>()
+  parser.on('field', (name, value) => void (fields.has(name) || fields.set(name, value)))
   parser.on('file', (_field, stream, { filename = '' }) => {
     const chunks: Buffer[] = []
     stream.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -69,7 +79,7 @@ async function readFiles(parser: busboy.Busboy, body: Buffer): Promise<Upload[]>
   if (error?.message === 'Malformed part header') refuse('invalid_request', 'A part of the form has no headers or too many.')
   if (error !== null) refuse('invalid_request', 'The form is incomplete, or its boundary does not separate its parts.')
   if (hasTooMany) refuse('invalid_request', `The form has more than ${PARTS_MAX} parts.`)
-  return files
+  return { files, fields }
 }
 
 /** The content of a part, which is contiguous in the body: a large one is a view, because another copy of 21 MB takes 10 ms. */

@@ -33,6 +33,8 @@ const NUMBER: Record<string, string> = { is: 'eq', isnot: 'ne', greaterthan: 'gt
 /** Komga has other operators for numbers that may be null (isNullT). */
 const NONE: Record<string, string> = { isnull: 'isNull', isnullt: 'isNull', isnotnull: 'isNotNull', isnotnullt: 'isNotNull' }
 
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+
 function refuseAt(path: string, message: string): never {
   refuse('invalid_request', `The member ${path.slice(1)} ${message}.`, { details: [{ path, message }] })
 }
@@ -163,6 +165,25 @@ export const SERIES_STATUS: Record<string, OwnCondition> = {
   HIATUS: is('status', 'hiatus'),
 }
 
+const POSTER_SOURCES: Readonly<Record<string, string>> = { GENERATED: 'file', SIDECAR: 'found', USER_UPLOADED: 'custom' }
+
+/** A cover of a kind, and whether it is shown; either may be absent. */
+const poster: Translate = (given) => {
+  const { operator, value, path } = given
+  if (operator !== 'is' && operator !== 'isnot') unknownOperator(given)
+  if (!isObject(value)) refuseAt(`${path}/value`, 'must be an object with a type, with selected, or with both')
+  const { type = null, selected = null } = value
+  const name = typeof type === 'string' ? type.toUpperCase() : ''
+  if (type !== null && !Object.hasOwn(POSTER_SOURCES, name))
+    refuseAt(`${path}/value/type`, `must be one of ${Object.keys(POSTER_SOURCES).join(', ')}`)
+  if (selected !== null && typeof selected !== 'boolean') refuseAt(`${path}/value/selected`, 'must be true or false')
+  if (type === null && selected === null) return { allOf: [] }
+  const field = selected === null ? 'cover' : selected ? 'selectedCover' : 'unselectedCover'
+  const sources = type === null ? Object.values(POSTER_SOURCES) : [POSTER_SOURCES[name] as string]
+  const condition = { anyOf: sources.map((source) => is(field, source)) }
+  return operator === 'is' ? condition : { not: condition }
+}
+
 const COMMON = {
   libraryId: id('libraryId'),
   title: text('title'),
@@ -195,11 +216,10 @@ const FIELDS: Record<Target, Record<string, Translate>> = {
     numberSort: number('number'),
     mediaStatus: word(MEDIA_STATUS),
     mediaProfile: word(MEDIA_PROFILE),
+    poster,
     author: author('books'),
   },
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 interface Seen {
   deleted: boolean

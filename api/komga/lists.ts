@@ -39,7 +39,7 @@ export async function readBooks(call: Call, ids: readonly string[]): Promise<Kom
 }
 
 /** As {@link readBooks}. */
-async function readSeries(call: Call, ids: readonly string[]): Promise<KomgaSeries[]> {
+export async function readSeries(call: Call, ids: readonly string[]): Promise<KomgaSeries[]> {
   const { database } = call.services
   const { caller } = call
   const [series, details] = await Promise.all([readSeriesRecords(database, caller, ids), listSeriesDetails(database, caller, ids)])

@@ -4,6 +4,7 @@ import { komgaAdminUserRoutes } from '#api/komga/admin-user-routes.ts'
 import { komgaBookRoutes } from '#api/komga/book-routes.ts'
 import { komgaEventRoutes } from '#api/komga/event-routes.ts'
 import { komgaLibraryRoutes } from '#api/komga/library-routes.ts'
+import { komgaMatchRoutes } from '#api/komga/match-routes.ts'
 import { komgaMetadataRoutes } from '#api/komga/metadata-routes.ts'
 import { komgaMetricRoutes } from '#api/komga/metric-routes.ts'
 import { komgaPageRoutes } from '#api/komga/page-routes.ts'
@@ -29,6 +30,7 @@ export const komgaRoutes: readonly Route<Services>[] = [
   ...komgaProgressRoutes,
   ...komgaTachiyomiRoutes,
   ...komgaShelfRoutes,
+  ...komgaMatchRoutes,
   ...komgaVocabularyRoutes,
   ...komgaAdminUserRoutes,
   ...komgaMetadataRoutes,

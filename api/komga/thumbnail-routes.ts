@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import type { StreamReply } from '#api/http/endpoint.ts'
+import { readFlag } from '#api/http/query.ts'
 import type { Needs } from '#api/http/services.ts'
 import type { Call } from '#api/komga/lists.ts'
 import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
@@ -102,6 +103,13 @@ async function upload(
   return await shownCover(call, owner, { ...row, is_selected: false })
 }
 
+/** @throws invalid_request */
+function readSelected(fields: ReadonlyMap<string, string>): boolean {
+  const text = fields.get('selected')?.trim() || 'true'
+  const message = 'must be true or false'
+  return readFlag(text) ?? refuse('invalid_request', `The field selected ${message}.`, { details: [{ path: '/selected', message }] })
+}
+
 /** What the routes of one kind share. */
 function sharedBy(kind: Kind) {
   const { path, id } = KINDS[kind]
@@ -160,11 +168,11 @@ function writeRoutes(kind: Kind) {
       who: write,
       params,
       query: Type.Object({ selected: Type.Optional(Type.Boolean()) }),
-      upload: { description: 'JPEG, PNG, WebP, AVIF or GIF, 20 MB at most.' },
+      upload: { description: 'JPEG, PNG, WebP, AVIF or GIF, 20 MB at most; a field `selected` beside it counts as the parameter.' },
       bodyBytesMax,
       reply: Reply,
-      run: async (call, { params, query, upload: { bytes } }) =>
-        (await upload(call, ownerOf(params), { bytes, selected: query.selected ?? true })) as never,
+      run: async (call, { params, query, upload: { bytes, fields } }) =>
+        (await upload(call, ownerOf(params), { bytes, selected: query.selected ?? readSelected(fields) })) as never,
     }),
     komgaEndpoint({
       method: 'PUT',

@@ -111,6 +111,7 @@ function namedOf(route: string, ids: Fixtures): Known {
     page: /books\/errors/.test(route) ? 0 : 1,
     // Page streaming counts from 0.
     pageNumber: / \/opds\//.test(route) ? 0 : 1,
+    sha256: 'a'.repeat(64),
     // A word that every title has.
     query: / \/opds\//.test(route) ? 'vital' : 'largest',
     // These routes need the book with the damaged file.

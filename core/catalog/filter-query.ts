@@ -78,6 +78,8 @@ const sharingTagsOf = (of: string): Rows => ({
   by: 'x.series_id',
 })
 const present = 'FROM books b WHERE b.series_id = series.id AND b.deleted_at IS NULL'
+/** Where a cover of a book comes from; a plugin or another book found it if no user uploaded it. */
+const COVER_SOURCES = ['file', 'found', 'custom'] as const
 const mine = (book: string, more = '') => `EXISTS (SELECT 1 FROM read_progress p WHERE p.book_id = ${book} AND p.user_id = ?${more})`
 
 const SERIES: Record<string, Column> = {
@@ -178,6 +180,9 @@ const BOOKS: Record<string, Column> = {
   updatedAt: { family: 'date', expression: 'books.updated_at' },
   readStatus: { family: 'word', words: READ_STATUS, test: bookReadStatus, needsCaller: true, needs: 'progress-read' },
   hasError: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM book_errors e WHERE e.book_id = books.id)' },
+  cover: { family: 'word', words: COVER_SOURCES, test: bookCover(null) },
+  selectedCover: { family: 'word', words: COVER_SOURCES, test: bookCover(true) },
+  unselectedCover: { family: 'word', words: COVER_SOURCES, test: bookCover(false) },
   inReadList: { family: 'bool', expression: 'EXISTS (SELECT 1 FROM read_list_books r WHERE r.book_id = books.id)' },
   readListId: { family: 'uuid', sets: [{ of: 'books.id', from: 'read_list_books r', by: 'r.book_id' }], name: 'r.read_list_id' },
 }
@@ -377,6 +382,20 @@ function compare(expression: string, operand: Operand, folded = `carrel_fold(${e
 
 /** Marks the place of the caller's id in the bindings of a test. */
 const CALLER = Symbol('caller')
+
+/** Whether a book has a cover from a source. @param selected only one that is shown, or only one that is not */
+function bookCover(selected: boolean | null): (source: string) => Fragment {
+  const exists = (more: string) => `EXISTS (SELECT 1 FROM covers c WHERE c.book_id = books.id AND ${more})`
+  // The cover from the file has no row, and is shown unless another is selected.
+  const shown = selected === null ? '' : ` AND ${selected ? 'NOT ' : ''}${exists('c.is_selected')}`
+  const chosen = selected === null ? '' : ` AND ${selected ? '' : 'NOT '}c.is_selected`
+  const tests: Record<string, string> = {
+    file: `(books.cover_hash IS NOT NULL${shown})`,
+    found: exists(`c.source <> 'custom'${chosen}`),
+    custom: exists(`c.source = 'custom'${chosen}`),
+  }
+  return (source) => ({ sql: tests[source] as string, bindings: [] })
+}
 
 function bookReadStatus(value: string): Fragment {
   const [sql, times] = {

@@ -7,7 +7,6 @@ import type { BookSort } from '#core/catalog/book-sort-query.ts'
 import type { Series } from '#core/catalog/series.ts'
 import { pageOfSeries } from '#core/catalog/series-query.ts'
 import { orderOfSeries, type SeriesSort } from '#core/catalog/series-sort-query.ts'
-import type { ReadingListEntry } from '#core/shelves/reading-list.ts'
 import type { Shelf, ShelfKind } from '#core/shelves/shelf.ts'
 import { SHELF_TABLES } from '#core/shelves/shelf-table.ts'
 
@@ -115,47 +114,6 @@ export async function listReadListBooks(
     ? sortedBooks(database, caller, matching, list.sort)
     : { matching, order: { terms: list.shelf.ordered ? ['m.position', 'books.id'] : byRelease } }
   return await pageOfBooks(database, caller, { ...ordered, offset: list.offset, limit: list.limit })
-}
-
-/**
- * The book of each entry; null if there is none that the caller may see. Finds a book with the number of the entry, in a series whose title is that
- * of the entry, with or without a year in parentheses; prefers books whose volume and year match too.
- */
-export async function matchEntries(database: Knex, caller: Caller, entries: readonly ReadingListEntry[]): Promise<(string | null)[]> {
-  const wanted = entries.map(({ series, number, volume, year }, place) => ({ place, series, number, volume, year }))
-  // Collects the visible books of all named series once; each entry is then compared only with them.
-  const candidates = database('books')
-    .join('series', 'series.id', 'books.series_id')
-    .leftJoin('book_metadata', 'book_metadata.book_id', 'books.id')
-    .whereNull('books.deleted_at')
-    .modify(visibleTo(caller, 'books.series_id'))
-    .whereRaw(`regexp_replace(series.title_fold, '\\s*\\(\\d{4}\\)$', '') IN (SELECT carrel_fold(e.series) FROM entries e)`)
-    .select(
-      'books.id',
-      database.raw(`regexp_replace(series.title_fold, '\\s*\\(\\d{4}\\)$', '') AS series,
-        substring(series.title FROM '\\((\\d{4})\\)$') AS began, books.number, books.volume, book_metadata.year`),
-    )
-  const rows = await database
-    .with(
-      'entries',
-      database.raw('SELECT * FROM jsonb_to_recordset(?::jsonb) AS e (place int, series text, number text, volume text, year text)', [
-        JSON.stringify(wanted),
-      ]),
-    )
-    .with('candidates', candidates)
-    .from('entries AS e')
-    .joinRaw(
-      `JOIN candidates c ON c.series = carrel_fold(e.series)
-         AND CASE WHEN e.number ~ '^[0-9]{1,8}(\\.[0-9]{1,4}){0,1}$' THEN c.number = e.number::numeric ELSE e.number = '' AND c.number IS NULL END`,
-    )
-    .distinctOn('e.place')
-    .select('e.place', 'c.id')
-    .orderByRaw(
-      `e.place, (e.volume <> '' AND (c.began = e.volume OR c.volume::text = e.volume)) DESC NULLS LAST,
-       (c.year::text = e.year) DESC NULLS LAST, c.id`,
-    )
-  const found = new Map((rows as { place: number; id: string }[]).map(({ place, id }) => [place, id]))
-  return entries.map((_entry, place) => found.get(place) ?? null)
 }
 
 /** Members of shelf `s` that the caller may see. */

@@ -28,6 +28,11 @@ export async function addShelf(
     .catch((error) => refuseTaken(kind, error))
 }
 
+/** Whether a shelf has this name, also one that the caller may not see: {@link addShelf} would refuse it. */
+export async function isShelfName(database: Knex, kind: ShelfKind, name: string): Promise<boolean> {
+  return (await database(SHELF_TABLES[kind].shelves).whereRaw('lower(name) = lower(?)', [name]).first('id')) !== undefined
+}
+
 /**
  * Changes a shelf, completely or not at all. @param shelf.memberIds the new list of members, in order; if absent, the members stay
  * @throws not_found, conflict

@@ -224,6 +224,7 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
   const folder = join(room, 'data') // a library may not lie in it
   mkdirSync(folder)
   const { database } = await openTestDatabase(t, { poolMax: 10 })
+  await database('chosen_settings').insert({ key: 'progress.shown_to_administrators', value: 'true' })
   const offered = pluginOf(METADATA_PLUGIN, OFFERED)
   const index = filesOf(indexOf({ plugins: [entryOf([offered])] }), PUBLISHER, { '1.0.0': offered })
   const egress = openEgress((await openRepositoryServer(t, index)).way)

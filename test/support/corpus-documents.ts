@@ -140,7 +140,12 @@ export function testDocuments(t: Test, corpus: { folder: string; files: Expected
     const comics = documents
       .filter((book) => book.path.startsWith('epub/') && analysisOf(book).pageSource !== 'none')
       .map((book) => book.path)
-    t.same(comics, ['epub/komga-epub3-minimal.epub', 'epub/page-blanche-bitmaps-in-spine.epub'])
+    t.same(comics, [
+      'epub/haruko-fxl-rtl.epub',
+      'epub/komga-epub3-minimal.epub',
+      'epub/page-blanche-bitmaps-in-spine.epub',
+      'epub/page-blanche-fxl.epub',
+    ])
     const { pages, pageCount } = seen.get('epub/page-blanche-bitmaps-in-spine.epub')!
     t.equal(pageCount, 9)
     t.same(pages.map((page) => page.width).slice(0, 2), [1200, 1200])

@@ -92,7 +92,15 @@ t.test('a key that may only read changes nothing, on no route', async (t) => {
     ...KOMGA_NAMES,
     ...{ bookId, seriesId, libraryId, collectionId: collection.id, readListId: readList.id, genreId: genre.id, key: 'application.name' },
     ...{ coverId: randomUUID(), tagId: randomUUID(), sharingTagId: randomUUID(), taskId: randomUUID(), jobId: randomUUID() },
-    ...{ userId, duplicateId: randomUUID(), applicationId: randomUUID(), pageNumber: 1, page: 1, document: 'b'.repeat(32) },
+    ...{
+      userId,
+      duplicateId: randomUUID(),
+      applicationId: randomUUID(),
+      pageNumber: 1,
+      page: 1,
+      document: 'b'.repeat(32),
+      sha256: 'a'.repeat(64),
+    },
     ...{ resourcePath: 'OPS/c1.xhtml', seriesTitle: 'Saga', ...unknownIds(), pluginId: plugin.id, exportId: stored.id },
   }
   let before = await contentOf(database)

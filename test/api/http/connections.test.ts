@@ -18,6 +18,7 @@ const routes = [
   }),
   endpoint({
     method: 'POST',
+    changes: null,
     path: '/body',
     summary: 'takes a body',
     tag: 'test',

@@ -17,6 +17,7 @@ const Body = Type.Object({
 const read = compileInput(
   endpoint({
     method: 'POST',
+    changes: null,
     path: '/lists',
     summary: 'lists',
     tag: 'test',

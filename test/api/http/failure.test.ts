@@ -81,7 +81,13 @@ const WAYS: Record<string, Route<Services>> = {
       throw thrown(input.params)
     },
   }),
-  rejected: endpoint({ ...shape, method: 'POST', path: '/rejected/:index', run: (_call, input) => Promise.reject(thrown(input.params)) }),
+  rejected: endpoint({
+    ...shape,
+    method: 'POST',
+    path: '/rejected/:index',
+    changes: null,
+    run: (_call, input) => Promise.reject(thrown(input.params)),
+  }),
   late: endpoint({
     ...shape,
     method: 'GET',
@@ -126,6 +132,7 @@ const WAYS: Record<string, Route<Services>> = {
   upload: endpoint({
     ...shape,
     method: 'POST',
+    changes: null,
     path: '/upload/:index',
     upload: { description: 'anything' },
     run: async (_call, input) => {

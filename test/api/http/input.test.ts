@@ -26,6 +26,7 @@ const Body = Type.Object({
 const routes = [
   endpoint({
     method: 'POST',
+    changes: null,
     path: '/things',
     summary: 'echo',
     tag: 'test',
@@ -56,6 +57,7 @@ const routes = [
     endpoint({
       method,
       path: '/small',
+      changes: null,
       summary: 'a limit of its own; nothing is required',
       tag: 'test',
       allow: { who: 'public' },

@@ -116,7 +116,7 @@ test('the description leaves foreign protocols to themselves', async (t) => {
   t.same(mountsOf(routes), [mount])
   const { paths, components } = describeRoutes(routes)
   t.same(Object.keys(paths), ['/plain'])
-  t.match(components.responses['Error']?.['content'], {
+  t.match(components.responses['ErrorResponse']?.['content'], {
     'application/json': { schema: { anyOf: [{ $ref: '#/components/schemas/Error' }, {}] } },
   })
   t.notOk(components.schemas['Said'])

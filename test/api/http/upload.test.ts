@@ -153,6 +153,7 @@ t.test('any bytes are a form or refused, in time that grows with them', async (t
 t.test('over HTTP: size, half a body, no body', async (t) => {
   const route = endpointOf<Services>()({
     method: 'POST',
+    changes: null,
     path: '/files',
     summary: 'Takes a file',
     tag: 'test',

@@ -43,6 +43,9 @@ t.test('every comparison that Komga knows is one of ours', async (t) => {
   ]
   const ofBooks = [
     ...[...common, ...either('seriesId', ID), ...either('readListId', ID), ...flags('deleted'), ...flags('oneShot')],
+    ...[{ type: 'GENERATED' }, { type: 'sidecar', selected: true }, { selected: false }, { type: null, selected: null }, {}].flatMap((value) =>
+      either('poster', value),
+    ),
     ...[{ numberSort: { operator: 'lessThan', value: 1.5 } }, ...either('mediaStatus', 'ready'), ...either('mediaProfile', 'Divina')],
   ]
   for (const [target, conditions] of [
@@ -81,6 +84,10 @@ t.test('what is refused, with the path of the member', async (t) => {
     [{ releaseDate: { operator: 'isInTheLast', duration: 'a while' } }, /duration must be a time/],
     [{ releaseDate: { operator: 'after', dateTime: 'soon' } }, /must be a day/],
     [{ author: { operator: 'is', value: {} } }, /needs a name, a role or both/],
+    [{ poster: { operator: 'is', value: 'GENERATED' } }, /value must be an object/],
+    [{ poster: { operator: 'is', value: { type: 'constructor' } } }, /type must be one of GENERATED/],
+    [{ poster: { operator: 'is', value: { selected: 'yes' } } }, /selected must be true or false/],
+    [{ poster: { operator: 'isNull' } }, /is no operator/],
   ]
   for (const [given, message] of table)
     t.throws(

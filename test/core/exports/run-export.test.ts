@@ -30,7 +30,7 @@ t.test('canceled and deleted while running', { timeout: 240_000 }, async (t) => 
   const { id, taskId } = await exports.create(caller, newExport(all))
   await running(taskId)
   t.match(await exports.get(caller, id), { status: 'processing', rowCount: null, fileSizeBytes: null })
-  await t.rejects(exports.findFile(caller, id), { code: 'conflict', message: /it is still running/ })
+  await t.rejects(exports.findFile(caller, id), { code: 'conflict', message: /it is still processing/ })
   t.same(
     files().filter((name) => !name.endsWith('.part')),
     [],

@@ -178,7 +178,14 @@ t.test('each regular job of the server does its work with its real statements', 
 
 /** Timers that repeat work on rows or files of nobody: they look after memory, connections, threads and processes of their own server. */
 const OTHER_TIMERS = [
-  ...['api/garbage.ts', 'api/http/connections.ts', 'api/http/event-stream.ts', 'api/launch.mjs', 'api/server.ts'],
+  ...[
+    'api/garbage.ts',
+    'api/http/connections.ts',
+    'api/http/event-stream.ts',
+    'api/http/open-answers.ts',
+    'api/launch.mjs',
+    'api/server.ts',
+  ],
   ...[
     'core/database/data-folder-watch.ts',
     'core/database/data-folder.ts',

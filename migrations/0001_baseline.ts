@@ -40,7 +40,7 @@ export async function down(knex: Knex): Promise<void> {
       carrel_series_metadata_changed, carrel_series_metadata_added, carrel_series_changed, carrel_series_added, carrel_book_metadata_changed,
       carrel_book_metadata_added, carrel_book_gone_or_back, carrel_book_changed, carrel_books_added, carrel_refresh_series, carrel_refresh_books,
       carrel_people, carrel_search_query, carrel_document, carrel_words, carrel_pattern, carrel_fold, carrel_add_cover_orphans,
-      carrel_book_released, carrel_book_is_back, carrel_progress_recorded, carrel_progress_begun, carrel_progress_removed,
+      carrel_book_released, carrel_page_type, carrel_book_is_back, carrel_progress_recorded, carrel_progress_begun, carrel_progress_removed,
       carrel_catalog_changed, carrel_averages_changed, carrel_user_changed, carrel_books_counted_added, carrel_books_counted_changed, carrel_books_counted_removed, carrel_series_due, carrel_reading_due,
       carrel_series_counted_added, carrel_series_counted_changed, carrel_series_counted_removed;
     DROP COLLATION IF EXISTS carrel_natural;

@@ -129,7 +129,7 @@ function membersOf(publication: Publication, namesSeries: boolean): XmlNode[] {
   ]
 }
 
-function publicationLinks({ id, isComplete, mediaType, fileBytes, series, isStreamed, pageCount, lastRead }: Publication): XmlNode[] {
+function publicationLinks({ id, isComplete, mediaType, fileBytes, series, isStreamed, pageType, pageCount, lastRead }: Publication): XmlNode[] {
   const image = { type: 'image/jpeg' }
   return [
     element('link', { rel: isComplete ? 'self' : 'alternate', type: ENTRY_TYPE, href: `${ATOM_ROOT}/books/${id}` }),
@@ -139,7 +139,7 @@ function publicationLinks({ id, isComplete, mediaType, fileBytes, series, isStre
     isStreamed
       ? element('link', {
           rel: 'http://vaemendis.net/opds-pse/stream',
-          ...image,
+          type: pageType,
           href: pageTemplate(id),
           'pse:count': pageCount,
           'pse:lastRead': lastRead?.page,

@@ -69,6 +69,8 @@ export interface Publication {
   hasManifest: boolean
   /** Whether its pages are available as single pictures. */
   isStreamed: boolean
+  /** The media type in which all of its pages are sent, if the client asks for no other. */
+  pageType: string
   /** The user's position, in pages from 1; null if the user has not begun the book. */
   lastRead: { page: number; at: string } | null
   /** Whether the record is complete; feeds shorten long texts. */

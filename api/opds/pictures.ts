@@ -13,7 +13,10 @@ type Services = Needs<'database' | 'pageReader' | 'settings'>
 
 /** Never `public`: a shared cache does not know who may see what. Revalidated by ETag after ten minutes. */
 const CHECKED = 'private, max-age=600'
-/** The picture formats that OPDS and OPDS-PSE allow; pages in other formats are sent as JPEG. */
+/**
+ * The picture formats that OPDS and OPDS-PSE allow. Pages in other formats are sent as JPEG, and so are all pages of a book that has several formats: a
+ * link states one type for all of its pages.
+ */
 export const FEED_PICTURES = ['image/jpeg', 'image/png', 'image/gif']
 const COVER_WIDTHS: Record<Exclude<CoverSize, 'small'>, (typeof PAGE_WIDTHS)[number]> = { medium: 640, large: 1280 }
 /** Errors of a book without a usable first page: it has the small cover or a placeholder. */

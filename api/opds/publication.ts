@@ -1,5 +1,6 @@
 import type { Needs } from '#api/http/services.ts'
 import type { Publication } from '#api/opds/feed-model.ts'
+import { FEED_PICTURES } from '#api/opds/pictures.ts'
 import type { Caller } from '#core/account/caller.ts'
 import type { Book } from '#core/catalog/book.ts'
 import { getBook } from '#core/catalog/book-query.ts'
@@ -50,6 +51,7 @@ function publicationOf(book: Book, known: PublicationMetadata | null): Publicati
     pageCount,
     hasManifest: book.analyzed && !book.deleted,
     isStreamed: book.analyzed && !book.deleted && pageCount > 0 && known !== null && known.pageSource !== 'none',
+    pageType: FEED_PICTURES.find((type) => type === known?.pageType) ?? 'image/jpeg',
     // A new analysis may have found fewer pages than the user has read.
     lastRead: readProgress && { page: Math.min(readProgress.currentPage, Math.max(pageCount, 1)), at: readProgress.updatedAt },
     isComplete: false,

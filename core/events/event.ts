@@ -1,6 +1,6 @@
 import type { Static, TObject, TProperties } from 'typebox'
 import Type from 'typebox'
-import { OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { TASK_STATUSES } from '#core/foundation/task-status.ts'
 
 const Fields = Type.Array(Type.String(), { description: 'Names of the members that changed, as in the record.' })
@@ -52,6 +52,12 @@ const EVENT_MEMBERS = {
     filesProcessed: Count,
     booksFound: Count,
     seriesFound: Count,
+    mode: OneOf(['normal', 'deep']),
+    pendingAnalysis: Type.Integer({
+      minimum: 0,
+      description: 'As in the status of the scan. A completed scan has found all books; those that still wait for their analysis are these.',
+    }),
+    guard: Nullable(Type.Object({ known: Count, missing: Count }), { description: 'As in the status of the scan.' }),
     errors: Type.Array(Type.String(), { description: 'The first few; the status of the scan has all of them.' }),
     startedAt: Timestamp,
     completedAt: Type.Optional(Timestamp),

@@ -61,11 +61,14 @@ const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id)
 async function announceScans(trx: Knex.Transaction, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   const rows: ScanRow[] = await trx('scans').whereRaw('id = ANY(CAST(? AS uuid[]))', [[...ids]])
+  const pending = new Map<string, number>()
+  for (const { id, library_id, mode } of rows) pending.set(id, await countAwaited(trx, library_id, mode))
   await announce(
     trx,
     rows.map((row) => ({
       event: {
         type: 'scan_updated',
+        mode: row.mode,
         libraryId: row.library_id,
         taskId: row.id,
         status: row.status,
@@ -73,6 +76,8 @@ async function announceScans(trx: Knex.Transaction, ids: readonly string[]): Pro
         filesProcessed: row.files_processed,
         booksFound: row.books_found,
         seriesFound: row.series_found,
+        pendingAnalysis: pending.get(row.id) ?? 0,
+        guard: row.guard,
         errors: row.errors,
         startedAt: row.started_at.toISOString(),
         ...(row.completed_at && { completedAt: row.completed_at.toISOString() }),
@@ -221,14 +226,14 @@ export async function listActiveScans(database: Knex): Promise<ScanRow[]> {
 }
 
 /** Books of the library that wait for their first analysis, or for one after a change. @param by counts only what this caller may see */
-export async function countPendingBooks(database: Knex, libraryId: string, by: Caller | null = null): Promise<number> {
+async function countPendingBooks(database: Knex, libraryId: string, by: Caller | null = null): Promise<number> {
   const pending = database('books').where('library_id', libraryId).where('state', 'pending').whereNull('deleted_at')
   if (by) pending.modify(visibleTo(by, 'books.series_id'))
   return Number((await pending.count({ count: '*' }).first())?.count)
 }
 
 /** Analyses of the library that wait or run, including books that were analyzed before. @param by as in `countPendingBooks` */
-export async function countQueuedAnalyses(database: Knex, libraryId: string, by: Caller | null = null): Promise<number> {
+async function countQueuedAnalyses(database: Knex, libraryId: string, by: Caller | null = null): Promise<number> {
   const queued = database('tasks AS t')
     .where({ 't.type': 'analyze_book', 't.library_id': libraryId })
     .whereIn('t.status', ['pending', 'processing'])
@@ -237,6 +242,10 @@ export async function countQueuedAnalyses(database: Knex, libraryId: string, by:
     })
   return Number((await queued.count({ count: '*' }).first())?.['count'])
 }
+
+/** Analyses that a scan of this mode has yet to see. @param by as in `countPendingBooks` */
+export const countAwaited = (database: Knex, libraryId: string, mode: ScanMode, by: Caller | null = null): Promise<number> =>
+  (mode === 'deep' ? countQueuedAnalyses : countPendingBooks)(database, libraryId, by)
 
 /** Paths of series, relative to the library, whose folders contain many unrelated titles. */
 export async function listUnrelatedFolders(database: Knex, libraryId: string, limit: number): Promise<string[]> {

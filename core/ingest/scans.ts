@@ -12,8 +12,7 @@ import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.
 import { TASK_STATUSES } from '#core/foundation/task-status.ts'
 import { rootKey, type ScanDependencies, scanLibrary } from '#core/ingest/scan-library.ts'
 import {
-  countPendingBooks,
-  countQueuedAnalyses,
+  countAwaited,
   endLostScans,
   endScan,
   findActiveScan,
@@ -140,11 +139,10 @@ class QueuedScans implements Scans {
   }
 
   async #describe(row: ScanRow, by: Caller | null): Promise<ScanStatus & { taskId: string }> {
-    const count = row.mode === 'deep' ? countQueuedAnalyses : countPendingBooks
     const restricted = await this.#isRestricted(by)
     const seesPaths = by === null || (by.permissions.has('libraries-write') && !restricted)
     // First: analyses write the folders, so when none is pending, what is read next is what they wrote.
-    const pendingAnalysis = await count(this.#dependencies.database, row.library_id, restricted ? by : null)
+    const pendingAnalysis = await countAwaited(this.#dependencies.database, row.library_id, row.mode, restricted ? by : null)
     const unrelated = seesPaths
       ? describeUnrelated(await listUnrelatedFolders(this.#dependencies.database, row.library_id, WARNINGS_MAX + 1))
       : []

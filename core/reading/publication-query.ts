@@ -5,6 +5,8 @@ import { AUTHORS_MAX, type Author, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from '#
 /** What catalogs contain of a book besides its record. */
 export interface PublicationMetadata {
   pageSource: PageSource
+  /** The media type of all of its pages; null if they differ, or there are none. */
+  pageType: string | null
   /** In its series; may be a fraction. */
   number: number | null
   subtitle: string | null
@@ -39,11 +41,12 @@ export async function listPublicationMetadata(
 ): Promise<Map<string, PublicationMetadata>> {
   if (ids.length === 0) return new Map()
   const { rows } = (await database.raw(
-    `SELECT b.id, b.page_source, CAST(b.number AS float8) AS number, m.year, m.month, m.day,
+    `SELECT b.id, b.page_source, p.media_type AS "pageType", CAST(b.number AS float8) AS number, m.year, m.month, m.day,
        left(m.summary, :summary) AS summary, left(m.subtitle, :text) AS subtitle, left(m.publisher, :text) AS publisher,
        left(m.language_iso, :text) AS language, left(m.isbns, :text) AS isbns,
        CASE jsonb_typeof(m.authors) WHEN 'array' THEN jsonb_path_query_array(m.authors, CAST(:first AS jsonpath)) END AS authors
-     FROM books b LEFT JOIN book_metadata m ON m.book_id = b.id WHERE b.id = ANY(CAST(:ids AS uuid[]))`,
+     FROM books b LEFT JOIN book_metadata m ON m.book_id = b.id LEFT JOIN book_pages p ON p.book_id = b.id
+     WHERE b.id = ANY(CAST(:ids AS uuid[]))`,
     { summary: extent.summary, text: extent.text, first: `$[0 to ${extent.authors - 1}]`, ids: [...ids] },
   )) as {
     rows: (Omit<PublicationMetadata, 'pageSource' | 'authors'> & { id: string; page_source: PageSource; authors: Author[] | null })[]

@@ -42,7 +42,7 @@ export interface BookPageRequest {
   width?: number | undefined
   /** One of PAGE_FORMATS; without it the page keeps the format of its file, if possible. */
   format?: PageFormat | undefined
-  /** Media types of pages that keep their own format, whatever `format` says. */
+  /** If all pages of the book have one of these media types, and the same, they keep it, whatever `format` says: a catalog states one type for all. */
   keeps?: readonly string[] | undefined
   prefer?: PreferFormat | undefined
   /** Used only by work that can be canceled. */
@@ -233,7 +233,7 @@ class CachedPageReader implements PageReader {
       isPdf: book.pageSource === 'pdf',
       width: requested.width,
       format: requested.format,
-      keeps: requested.keeps,
+      keeps: requested.keeps && pages.every(({ mediaType }) => mediaType === page.mediaType) ? requested.keeps : undefined,
       prefer: requested.prefer,
     })
     const fileHash = fileHashOf(book)

@@ -117,10 +117,15 @@ export const CATALOG = `
   CREATE TRIGGER books_back BEFORE UPDATE OF deleted_at ON books FOR EACH ROW
     WHEN (NEW.deleted_at IS NULL AND NEW.missed_by IS NOT NULL) EXECUTE FUNCTION carrel_book_is_back();
 
+  CREATE FUNCTION carrel_page_type(pages jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN min(page ->> 'mediaType') = max(page ->> 'mediaType') THEN min(page ->> 'mediaType') END FROM jsonb_array_elements(pages) AS page
+  $$;
   -- All pages of a book in one row: they are written, read and replaced together.
   CREATE TABLE book_pages (
     book_id uuid PRIMARY KEY REFERENCES books ON DELETE CASCADE,
-    pages jsonb NOT NULL
+    pages jsonb NOT NULL,
+    -- The media type of all pages; null if they differ. Feeds state it for lists of books, whose pages are too long to read.
+    media_type text GENERATED ALWAYS AS (carrel_page_type(pages)) STORED
   );
 
   CREATE TABLE book_errors (

@@ -92,7 +92,7 @@ function targetOf(href: string, base: string): string {
 
 /** Whether a response matches its link: the same type, with every named parameter. */
 function matchesLink({ type, rel }: Link, mediaType: string): boolean {
-  if (rel === PAGE_STREAM) return PICTURES.test(mediaType)
+  if (rel === PAGE_STREAM) return PICTURES.test(mediaType) && mediaType === type
   const [wanted = '', ...parameters] = type.split(';')
   const [given, ...has] = mediaType.split(';')
   return wanted === '' || (wanted === given && parameters.every((parameter) => has.includes(parameter)))

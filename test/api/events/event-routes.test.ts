@@ -233,6 +233,7 @@ t.test('the streams of existing clients: a line of data, and the id in a block o
   await tasks.find(({ data }) => data.type === 'task_updated' && data['taskType'] === 'scan_library' && data['status'] === 'completed')
   t.match((await scans.find(({ data }) => data['status'] === 'completed')).data, {
     ...{ type: 'scan_updated', libraryId: id, filesTotal: 1, filesProcessed: 1, booksFound: 1, seriesFound: 1, errors: [] },
+    ...{ mode: 'normal', pendingAnalysis: Number, guard: null },
     ...{ startedAt: String, completedAt: String },
   })
   for (const [index, only] of [/^(book|series|library|cover)_/, /^task_/, /^scan_/].entries()) {

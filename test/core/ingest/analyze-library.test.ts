@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { requestAnalysis } from '#core/ingest/library-work.ts'
-import { countQueuedAnalyses } from '#core/ingest/scans-store.ts'
+import { countAwaited } from '#core/ingest/scans-store.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { openLibraryFixture, until } from '#test/support/library-fixture.ts'
 
@@ -26,7 +26,7 @@ async function openLibrary(t: Test) {
   await database.raw(`CREATE TRIGGER hold BEFORE INSERT ON tasks FOR EACH ROW WHEN (NEW.type = 'analyze_book') EXECUTE FUNCTION hold()`)
   await tasks.start()
   const { taskId } = await requestAnalysis(fixture, libraryId, 'unanalyzed')
-  const queued = () => countQueuedAnalyses(database, libraryId)
+  const queued = () => countAwaited(database, libraryId, 'deep')
   await until(async () => (await queued()) > 0)
   return { ...fixture, taskId, queued }
 }

@@ -20,3 +20,22 @@ t.test('a list contains the beginning of texts, an entry all of them', async (t)
   t.same([whole?.summary?.length, whole?.publisher?.length, whole?.authors.length], [2_000, 900, 30])
   t.equal((await listPublicationMetadata(database, [], IN_LIST)).size, 0)
 })
+
+t.test('the type of the pages of a book, if they all have one', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const library_id = await addLibrary(database)
+  const series_id = await addSeries(database, { library_id, title: 'S' })
+  const cases: [types: string[], type: string | null][] = [
+    [['image/png', 'image/png'], 'image/png'],
+    [['image/jpeg', 'image/png'], null],
+    [[], null],
+  ]
+  for (const [types, type] of cases) {
+    const book_id = await addBook(database, { library_id, series_id, title: 'B' })
+    t.equal((await listPublicationMetadata(database, [book_id], WHOLE)).get(book_id)?.pageType, null, 'before its analysis')
+    await database('book_pages').insert({ book_id, pages: JSON.stringify(types.map((mediaType) => ({ mediaType }))) })
+    t.equal((await listPublicationMetadata(database, [book_id], WHOLE)).get(book_id)?.pageType, type, types.join())
+    await database('book_pages').where({ book_id }).update({ pages: JSON.stringify([{ mediaType: 'image/gif' }]) })
+    t.equal((await listPublicationMetadata(database, [book_id], WHOLE)).get(book_id)?.pageType, 'image/gif', 'after another analysis')
+  }
+})

@@ -20,7 +20,7 @@ export async function up(knex: Knex): Promise<void> {
   // Indexes for parts of words. Part of every PostgreSQL with its contrib modules; the owner of a database may create it.
   await knex.raw('CREATE EXTENSION IF NOT EXISTS pg_trgm')
   await installWorker(knex)
-  const parts = [textSql(), ACCOUNTS, LIBRARIES, CATALOG, SHARING, METADATA, PEOPLE, COVERS, SEARCH, READING, SHELVES, TASKS, SETTINGS]
+  const parts = [textSql(), ACCOUNTS, LIBRARIES, CATALOG, SHARING, METADATA, PEOPLE, SEARCH, READING, SHELVES, COVERS, TASKS, SETTINGS]
   for (const part of [...parts, PLUGINS, MATCHING, RECOMMENDATIONS, EXPORTS, HEALTH, NUMBERS, SERIES_NUMBERS]) await knex.raw(part)
 }
 

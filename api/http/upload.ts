@@ -47,7 +47,11 @@ function openParser(contentType: string): busboy.Busboy {
   if (LONG_BOUNDARY.test(contentType)) refuse('invalid_request', 'The boundary in the Content-Type is longer than 70 characters.')
   try {
     // The parser reports the limit only at the end of that part.
-    return busboy({ headers: { 'content-type': contentType }, limits: { parts: PARTS_MAX + 1, fieldSize: FIELD_BYTES_MAX }, defParamCharset: 'utf8' })
+    return busboy({
+      headers: { 'content-type': contentType },
+      limits: { parts: PARTS_MAX + 1, fieldSize: FIELD_BYTES_MAX },
+      defParamCharset: 'utf8',
+    })
   } catch {
     return refuse('invalid_request', 'The Content-Type has no boundary between the parts of the form.')
   }

@@ -7,10 +7,11 @@ import { komgaEndpointOf, komgaStreamOf } from '#api/komga/route.ts'
 import { COLLECTION, type KomgaShelfKind, READ_LIST, readingOrderOf, type ShelfServices } from '#api/komga/shelf-kind.ts'
 import { komgaShelves, listVisibleMembers } from '#api/komga/shelf-view.ts'
 import { booksArchive } from '#api/views/series-archive.ts'
-import { thumbnailQuery } from '#api/views/thumbnail.ts'
+import { CHECKED_COVER, thumbnailQuery } from '#api/views/thumbnail.ts'
+import { findChosenCover } from '#core/catalog/choose-cover.ts'
 import { SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { FreeJson, isUuid, Uuid } from '#core/foundation/schema.ts'
+import { isUuid, Uuid } from '#core/foundation/schema.ts'
 import type { Shelf } from '#core/shelves/shelf.ts'
 import { findShelf, listShelves } from '#core/shelves/shelf-query.ts'
 import { addShelf, editShelf, removeShelf } from '#core/shelves/shelf-store.ts'
@@ -137,43 +138,24 @@ function recordRoutes(of: KomgaShelfKind) {
   ]
 }
 
-/** A shelf is shown by the cover of its first member, and has no cover of its own. */
-function thumbnailRoutes(of: KomgaShelfKind) {
-  const { one, params, read, write, idOf, get } = reachOf(of)
-  const path = `${one}/thumbnails`
-  return [
-    komgaStream({
-      ...{ path: `${one}/thumbnail`, summary: `The thumbnail of the first ${of.member} of a ${of.noun}`, who: read, params },
-      query: Type.Object(thumbnailQuery),
-      mediaTypes: ['image/jpeg'],
-      run: async (call, { params, query }) => {
-        const { id } = await get(call, idOf(params))
-        const [first] = await listVisibleMembers(call, of.kind, id)
-        return await of.thumbnail(call, first ?? refuse('not_found', `This ${of.noun} is empty.`), query)
-      },
-    }),
-    komgaEndpoint({
-      ...{ method: 'GET', path, summary: `Uploaded covers of a ${of.noun}: always empty`, who: read, params, reply: Type.Array(FreeJson) },
-      run: async (call, { params }) => {
-        await get(call, idOf(params))
-        return []
-      },
-    }),
-    komgaEndpoint({
-      ...{ method: 'POST', path, summary: `Refused: the cover of a ${of.noun} is that of its first ${of.member}`, who: write, params },
-      status: 204,
-      run: async (call, { params }) => {
-        await get(call, idOf(params))
-        refuse(
-          'invalid_value',
-          `A ${of.noun} has no cover of its own: it shows the cover of its first ${of.member}. Change that cover, or move another ${of.member} to the front.`,
-        )
-      },
-    }),
-  ]
+/** A shelf without a chosen cover is shown by that of its first member. */
+function thumbnailRoute(of: KomgaShelfKind) {
+  const { one, params, read, idOf, get } = reachOf(of)
+  return komgaStream({
+    ...{ path: `${one}/thumbnail`, summary: `The chosen cover of a ${of.noun}, or that of its first ${of.member}`, who: read, params },
+    query: Type.Object(thumbnailQuery),
+    mediaTypes: ['image/jpeg'],
+    run: async (call, { params, query }) => {
+      const { id } = await get(call, idOf(params))
+      const chosen = await findChosenCover(call.services, { kind: of.kind, id })
+      if (chosen !== null) return { kind: 'file', ...chosen, mediaType: 'image/jpeg', cacheControl: CHECKED_COVER }
+      const [first] = await listVisibleMembers(call, of.kind, id)
+      return await of.thumbnail(call, first ?? refuse('not_found', `This ${of.noun} is empty.`), query)
+    },
+  })
 }
 
-const shelfRoutes = (of: KomgaShelfKind) => [...listRoutes(of), ...recordRoutes(of), ...thumbnailRoutes(of)]
+const shelfRoutes = (of: KomgaShelfKind) => [...listRoutes(of), ...recordRoutes(of), thumbnailRoute(of)]
 
 /** Only books are read one after another, so that collections have no such routes. */
 const adjacentRoutes = (['next', 'previous'] as const).map((way) =>

@@ -13,6 +13,8 @@ import { refuse } from '#core/foundation/errors.ts'
 import { Uuid } from '#core/foundation/schema.ts'
 import type { CoverRow } from '#core/metadata/chosen-cover-store.ts'
 import { COVER_BYTES_MAX, type CoverOwner } from '#core/metadata/cover.ts'
+import type { ShelfKind } from '#core/shelves/shelf.ts'
+import { chooseShelfCover, deleteShelfCover, getShelfCoverFile, listShelfCovers, uploadShelfCover } from '#core/shelves/shelf-cover.ts'
 
 type Services = Needs<'database' | 'drawCover' | 'settings'>
 const komgaEndpoint = komgaEndpointOf<Services>()
@@ -29,6 +31,8 @@ const members = {
 }
 const BookThumbnail = Type.Object({ ...members, bookId: Type.String() }, { title: 'KomgaBookThumbnail' })
 const SeriesThumbnail = Type.Object({ ...members, seriesId: Type.String() }, { title: 'KomgaSeriesThumbnail' })
+const CollectionThumbnail = Type.Object({ ...members, collectionId: Type.String() }, { title: 'KomgaCollectionThumbnail' })
+const ReadListThumbnail = Type.Object({ ...members, readListId: Type.String() }, { title: 'KomgaReadListThumbnail' })
 
 /** The file and the rest of its form. */
 const bodyBytesMax = COVER_BYTES_MAX + 65_536
@@ -36,19 +40,56 @@ const MEDIA_TYPE = 'image/jpeg'
 /** The server does not store the size of a cover from a file, and no app needs it. */
 const UNKNOWN_SIZE = 0
 
-/** How books and series differ. */
+/** The functions for the covers of records of one kind, which check who sees a record. */
+interface CoversOf {
+  list(call: Call<Services>, id: string): Promise<CoverRow[]>
+  upload(call: Call<Services>, id: string, bytes: Uint8Array): Promise<CoverRow>
+  /** With null the cover that is shown when none is chosen. */
+  choose(call: Call<Services>, id: string, coverId: string | null): Promise<unknown>
+  remove(call: Call<Services>, id: string, coverId: string): Promise<void>
+  file(call: Call<Services>, id: string, coverId: string): Promise<CoverFile>
+}
+
+const coversOfRecord = (kind: 'book' | 'series'): CoversOf => ({
+  list: ({ services, caller }, id) => listCovers(services, caller, { kind, id }),
+  upload: ({ services, caller }, id, bytes) => uploadCover(services, caller, { owner: { kind, id }, bytes }),
+  choose: ({ services, caller }, id, coverId) =>
+    coverId === null ? dropChoice(services, caller, { kind, id }) : chooseCover(services, caller, { owner: { kind, id }, coverId }),
+  remove: ({ services, caller }, id, coverId) => deleteCover(services, caller, { owner: { kind, id }, coverId }),
+  file: ({ services, caller }, id, coverId) => getCoverFile(services, caller, { owner: { kind, id }, coverId }),
+})
+
+const coversOfShelf = (kind: ShelfKind): CoversOf => ({
+  list: ({ services, caller }, id) => listShelfCovers(services, caller, { kind, id }),
+  upload: ({ services, caller }, id, bytes) => uploadShelfCover(services, caller, { owner: { kind, id }, bytes }),
+  choose: ({ services, caller }, id, coverId) => chooseShelfCover(services, caller, { owner: { kind, id }, coverId }),
+  remove: ({ services, caller }, id, coverId) => deleteShelfCover(services, caller, { owner: { kind, id }, coverId }),
+  file: ({ services, caller }, id, coverId) => getShelfCoverFile(services, caller, { owner: { kind, id }, coverId }),
+})
+
+const ofBooks = { read: 'books-read', write: 'books-write' } as const
+const ofSeries = { read: 'series-read', write: 'series-write' } as const
+/** How the kinds of records differ. */
 const KINDS = {
-  book: { path: 'books', id: 'bookId', read: 'books-read', write: 'books-write', Reply: BookThumbnail, show: bookThumbnail },
-  series: { path: 'series', id: 'seriesId', read: 'series-read', write: 'series-write', Reply: SeriesThumbnail, show: seriesThumbnail },
+  book: { ...{ path: 'books', id: 'bookId', noun: 'book', Reply: BookThumbnail, covers: coversOfRecord('book') }, ...ofBooks },
+  series: { ...{ path: 'series', id: 'seriesId', noun: 'series', Reply: SeriesThumbnail, covers: coversOfRecord('series') }, ...ofSeries },
+  collection: {
+    ...{ path: 'collections', id: 'collectionId', noun: 'collection', Reply: CollectionThumbnail, covers: coversOfShelf('collection') },
+    ...ofSeries,
+  },
+  read_list: {
+    ...{ path: 'readlists', id: 'readListId', noun: 'read list', Reply: ReadListThumbnail, covers: coversOfShelf('read_list') },
+    ...ofBooks,
+  },
 } as const
 type Kind = keyof typeof KINDS
-type Shown = Static<typeof BookThumbnail> & Static<typeof SeriesThumbnail>
+type Shown = Static<typeof BookThumbnail>
 
 const sourceType = (source: string): string => (source === 'custom' ? 'USER_UPLOADED' : 'SIDECAR')
 const sizeOf = async (file: CoverFile): Promise<number> => (await stat(file.path).catch(() => null))?.size ?? 0
 
 async function shownCover(call: Call<Services>, owner: CoverOwner, row: CoverRow): Promise<Shown> {
-  const file = await getCoverFile(call.services, call.caller, { owner, coverId: row.id }).catch(() => null)
+  const file = await KINDS[owner.kind].covers.file(call, owner.id, row.id).catch(() => null)
   return {
     id: row.id,
     [KINDS[owner.kind].id]: owner.id,
@@ -70,7 +111,7 @@ async function findGenerated(call: Call<Services>, { kind, id: bookId }: CoverOw
 }
 
 async function listShown(call: Call<Services>, owner: CoverOwner): Promise<Shown[]> {
-  const rows = await listCovers(call.services, call.caller, owner)
+  const rows = await KINDS[owner.kind].covers.list(call, owner.id)
   const generated = await findGenerated(call, owner)
   const own = {
     ...{ id: owner.id, bookId: owner.id, type: 'GENERATED', selected: !rows.some(({ is_selected }) => is_selected) },
@@ -84,7 +125,7 @@ async function pictureOf(call: Call<Services>, owner: CoverOwner, coverId: strin
   const file =
     owner.kind === 'book' && coverId === owner.id
       ? ((await findGenerated(call, owner)) ?? refuse('not_found', 'The file of this book has no cover.'))
-      : await getCoverFile(call.services, call.caller, { owner, coverId })
+      : await KINDS[owner.kind].covers.file(call, owner.id, coverId)
   return { kind: 'file', ...file, mediaType: MEDIA_TYPE, cacheControl: CHECKED_COVER }
 }
 
@@ -93,13 +134,12 @@ async function upload(
   owner: CoverOwner,
   { bytes, selected }: { bytes: Uint8Array; selected: boolean },
 ): Promise<Shown> {
-  const caller = call.caller
-  const before = selected ? undefined : (await listCovers(call.services, caller, owner)).find(({ is_selected }) => is_selected)
-  const row = await uploadCover(call.services, caller, { owner, bytes })
+  const { covers } = KINDS[owner.kind]
+  const before = selected ? undefined : (await covers.list(call, owner.id)).find(({ is_selected }) => is_selected)
+  const row = await covers.upload(call, owner.id, bytes)
   if (selected) return await shownCover(call, owner, row)
   // An upload selects the new cover; the app wants to keep the one before.
-  if (before === undefined) await dropChoice(call.services, caller, owner)
-  else await chooseCover(call.services, caller, { owner, coverId: before.id })
+  await covers.choose(call, owner.id, before?.id ?? null)
   return await shownCover(call, owner, { ...row, is_selected: false })
 }
 
@@ -114,7 +154,6 @@ function readSelected(fields: ReadonlyMap<string, string>): boolean {
 function sharedBy(kind: Kind) {
   const { path, id } = KINDS[kind]
   return {
-    shownPath: `/api/v1/${path}/:${id}/thumbnail`,
     base: `/api/v1/${path}/:${id}/thumbnails`,
     params: Type.Object({ [id]: Uuid }),
     oneParams: Type.Object({ [id]: Uuid, coverId: Uuid }),
@@ -124,23 +163,30 @@ function sharedBy(kind: Kind) {
 
 const coverOf = (given: object): string => (given as { coverId: string }).coverId.toLowerCase()
 
+/** The picture that is shown; those of shelves come from their members. */
+function shownRoute(kind: 'book' | 'series') {
+  const { path, id, read } = KINDS[kind]
+  const { params, ownerOf } = sharedBy(kind)
+  const show = kind === 'book' ? bookThumbnail : seriesThumbnail
+  return komgaStream({
+    path: `/api/v1/${path}/:${id}/thumbnail`,
+    summary: `The thumbnail of a ${kind}`,
+    who: read,
+    params,
+    query: Type.Object(thumbnailQuery),
+    mediaTypes: [MEDIA_TYPE],
+    run: (call, { params, query }) => show(call, ownerOf(params).id, query),
+  })
+}
+
 function readRoutes(kind: Kind) {
-  const { read, Reply, show } = KINDS[kind]
-  const { shownPath, base, params, oneParams, ownerOf } = sharedBy(kind)
+  const { read, Reply, noun } = KINDS[kind]
+  const { base, params, oneParams, ownerOf } = sharedBy(kind)
   return [
-    komgaStream({
-      path: shownPath,
-      summary: `The thumbnail of a ${kind}`,
-      who: read,
-      params,
-      query: Type.Object(thumbnailQuery),
-      mediaTypes: [MEDIA_TYPE],
-      run: (call, { params, query }) => show(call, ownerOf(params).id, query),
-    }),
     komgaEndpoint({
       method: 'GET',
       path: base,
-      summary: `The covers of a ${kind}`,
+      summary: `The covers of a ${noun}`,
       who: read,
       params,
       reply: Type.Array(Reply),
@@ -148,7 +194,7 @@ function readRoutes(kind: Kind) {
     }),
     komgaStream({
       path: `${base}/:coverId`,
-      summary: `One cover of a ${kind}`,
+      summary: `One cover of a ${noun}`,
       who: read,
       params: oneParams,
       mediaTypes: [MEDIA_TYPE],
@@ -158,13 +204,13 @@ function readRoutes(kind: Kind) {
 }
 
 function writeRoutes(kind: Kind) {
-  const { write, Reply } = KINDS[kind]
+  const { write, Reply, noun, covers } = KINDS[kind]
   const { base, params, oneParams, ownerOf } = sharedBy(kind)
   return [
     komgaEndpoint({
       method: 'POST',
       path: base,
-      summary: `Upload a cover for a ${kind}, and select it unless \`selected=false\``,
+      summary: `Upload a cover for a ${noun}, and select it unless \`selected=false\``,
       who: write,
       params,
       query: Type.Object({ selected: Type.Optional(Type.Boolean()) }),
@@ -177,31 +223,30 @@ function writeRoutes(kind: Kind) {
     komgaEndpoint({
       method: 'PUT',
       path: `${base}/:coverId/selected`,
-      summary: `Select a cover of a ${kind}`,
+      summary: `Select a cover of a ${noun}`,
       who: write,
       params: oneParams,
       status: 204,
       run: async (call, { params }) => {
         const [owner, coverId] = [ownerOf(params), coverOf(params)]
-        if (kind === 'book' && coverId === owner.id) await dropChoice(call.services, call.caller, owner)
-        else await chooseCover(call.services, call.caller, { owner, coverId })
+        await covers.choose(call, owner.id, kind === 'book' && coverId === owner.id ? null : coverId)
         return undefined
       },
     }),
     komgaEndpoint({
       method: 'DELETE',
       path: `${base}/:coverId`,
-      summary: `Delete an uploaded cover of a ${kind}`,
+      summary: `Delete an uploaded cover of a ${noun}`,
       who: write,
       params: oneParams,
       status: 204,
       run: async (call, { params }) => {
         const [owner, coverId] = [ownerOf(params), coverOf(params)]
         if (kind === 'book' && coverId === owner.id) {
-          await listCovers(call.services, call.caller, owner)
+          await covers.list(call, owner.id)
           refuse('invalid_value', 'This cover comes from the file of the book and cannot be deleted; select another one instead.')
         }
-        await deleteCover(call.services, call.caller, { owner, coverId })
+        await covers.remove(call, owner.id, coverId)
         return undefined
       },
     }),
@@ -210,4 +255,7 @@ function writeRoutes(kind: Kind) {
 
 const thumbnailRoutes = (kind: Kind) => [...readRoutes(kind), ...writeRoutes(kind)]
 
-export const komgaThumbnailRoutes = [...thumbnailRoutes('book'), ...thumbnailRoutes('series')]
+export const komgaThumbnailRoutes = [
+  ...[shownRoute('book'), shownRoute('series')],
+  ...(Object.keys(KINDS) as Kind[]).flatMap(thumbnailRoutes),
+]

@@ -13,6 +13,7 @@ import {
   checkOwner,
   findCoverRow,
   listCoverRows,
+  nounOf,
   removeCoverRow,
   selectCover,
 } from '#core/metadata/chosen-cover-store.ts'
@@ -22,6 +23,7 @@ import {
   type CoverOwner,
   chosenCoverPath,
   type DrawCover,
+  type RecordOwner,
   type SeriesCover,
 } from '#core/metadata/cover.ts'
 import { removeCoverFiles, writeCoverFiles } from '#core/metadata/cover-file.ts'
@@ -42,7 +44,7 @@ export interface CoverFile {
 }
 
 /** @throws not_found */
-export async function listCovers({ database }: ReadDependencies, caller: Caller, owner: CoverOwner): Promise<CoverRow[]> {
+export async function listCovers({ database }: ReadDependencies, caller: Caller, owner: RecordOwner): Promise<CoverRow[]> {
   await checkOwner(database, caller, owner)
   return await listCoverRows(database, owner)
 }
@@ -54,7 +56,7 @@ export async function listCovers({ database }: ReadDependencies, caller: Caller,
 export async function uploadCover(
   dependencies: Dependencies,
   caller: Caller,
-  cover: { owner: CoverOwner; bytes: Uint8Array },
+  cover: { owner: RecordOwner; bytes: Uint8Array },
 ): Promise<CoverRow> {
   await checkOwner(dependencies.database, caller, cover.owner)
   return await keepCover(dependencies, { ...cover, source: 'custom', giver: 'user' })
@@ -64,7 +66,7 @@ export async function uploadCover(
 export async function chooseCover(
   { database }: ReadDependencies,
   caller: Caller,
-  cover: { owner: CoverOwner; coverId: string },
+  cover: { owner: RecordOwner; coverId: string },
 ): Promise<CoverRow> {
   await checkOwner(database, caller, cover.owner)
   await selectCover(database, cover.owner, cover.coverId)
@@ -73,7 +75,7 @@ export async function chooseCover(
 }
 
 /** Selects the cover from the file again; deletes nothing. @throws not_found */
-export async function dropChoice({ database }: ReadDependencies, caller: Caller, owner: CoverOwner): Promise<void> {
+export async function dropChoice({ database }: ReadDependencies, caller: Caller, owner: RecordOwner): Promise<void> {
   await checkOwner(database, caller, owner)
   await selectCover(database, owner, null)
   coverLookupOf(database).forget(owner.id)
@@ -83,7 +85,7 @@ export async function dropChoice({ database }: ReadDependencies, caller: Caller,
 export async function deleteCover(
   dependencies: ReadDependencies,
   caller: Caller,
-  cover: { owner: CoverOwner; coverId: string },
+  cover: { owner: RecordOwner; coverId: string },
 ): Promise<void> {
   await checkOwner(dependencies.database, caller, cover.owner)
   await dropCover(dependencies, { ...cover, by: 'user' })
@@ -105,9 +107,14 @@ export async function dropCover(
 export async function getCoverFile(
   dependencies: ReadDependencies,
   caller: Caller,
-  cover: { owner: CoverOwner; coverId: string },
+  cover: { owner: RecordOwner; coverId: string },
 ): Promise<CoverFile> {
   await checkOwner(dependencies.database, caller, cover.owner)
+  return await coverFileOf(dependencies, cover)
+}
+
+/** As {@link getCoverFile}, for a caller who may see the owner. @throws not_found */
+export async function coverFileOf(dependencies: ReadDependencies, cover: { owner: CoverOwner; coverId: string }): Promise<CoverFile> {
   const row = (await findCoverRow(dependencies.database, cover.owner, { id: cover.coverId })) ?? refuseUnknown(cover)
   const path = chosenCoverPath(dependencies.settings.dataFolder, cover.owner, { id: row.id, size: 'large' })
   if (!(await stat(path).catch(() => null))) refuse('not_found', 'The file of this cover is missing; delete the cover and upload it again.')
@@ -136,7 +143,7 @@ export async function chooseSource(
   caller: Caller,
   choice: { seriesId: string; source: string },
 ): Promise<void> {
-  const owner: CoverOwner = { kind: 'series', id: choice.seriesId }
+  const owner: RecordOwner = { kind: 'series', id: choice.seriesId }
   const { source } = choice
   if (source === 'default') return await dropChoice(dependencies, caller, owner)
   const covers = await listCovers(dependencies, caller, owner)
@@ -196,7 +203,7 @@ export async function keepCover(
 }
 
 const refuseUnknown = ({ owner, coverId }: { owner: CoverOwner; coverId: string }): never =>
-  refuse('not_found', `The ${owner.kind} has no cover ${coverId}.`)
+  refuse('not_found', `The ${nounOf(owner)} has no cover ${coverId}.`)
 
 function membersOf(row: CoverRow, address: string): Omit<BookCover, 'bookId'> {
   return {

@@ -3,7 +3,7 @@ import type { Caller } from '#core/account/caller.ts'
 import { visibleTo } from '#core/account/visibility.ts'
 import { announceCover as announceCoverChange } from '#core/events/event-store.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { COVERS_PER_OWNER_MAX, type CoverGiver, type CoverOwner } from '#core/metadata/cover.ts'
+import { COVER_OWNERS, COVERS_PER_OWNER_MAX, type CoverGiver, type CoverOwner, type RecordOwner } from '#core/metadata/cover.ts'
 import { readLocks, touchRecords } from '#core/metadata/metadata-record-store.ts'
 
 export interface CoverRow {
@@ -19,11 +19,15 @@ export interface CoverRow {
 }
 
 const COLUMNS = ['id', 'source', 'hash', 'width', 'height', 'is_selected', 'given_by', 'created_at', 'updated_at']
-const ownerColumn = (owner: CoverOwner) => (owner.kind === 'book' ? 'book_id' : 'series_id')
+const ownerColumn = (owner: CoverOwner) => `${owner.kind}_id`
+/** In sentences. */
+export const nounOf = ({ kind }: CoverOwner): string => kind.replace('_', ' ')
 const coversOf = (database: Knex, owner: CoverOwner) => database('covers').where(ownerColumn(owner), owner.id)
 
+const isRecord = (owner: CoverOwner): owner is RecordOwner => owner.kind === 'book' || owner.kind === 'series'
+
 /** @throws not_found if the book or series does not exist or is hidden */
-export async function checkOwner(database: Knex, caller: Caller, owner: CoverOwner): Promise<void> {
+export async function checkOwner(database: Knex, caller: Caller, owner: RecordOwner): Promise<void> {
   const query =
     owner.kind === 'book'
       ? database('books').where('books.id', owner.id).modify(visibleTo(caller, 'books.series_id'))
@@ -33,11 +37,8 @@ export async function checkOwner(database: Knex, caller: Caller, owner: CoverOwn
 
 /** Locks the owner until the transaction ends: otherwise two users who select covers at the same time could both succeed. @throws not_found */
 async function lockOwner(trx: Knex, owner: CoverOwner): Promise<void> {
-  const row = await trx(owner.kind === 'book' ? 'books' : 'series')
-    .where('id', owner.id)
-    .forNoKeyUpdate()
-    .first('id')
-  if (!row) refuse('not_found', `The ${owner.kind} ${owner.id} does not exist any more.`)
+  const row = await trx(COVER_OWNERS[owner.kind]).where('id', owner.id).forNoKeyUpdate().first('id')
+  if (!row) refuse('not_found', `The ${nounOf(owner)} ${owner.id} does not exist any more.`)
 }
 
 /** Oldest first. */
@@ -71,10 +72,10 @@ export async function addCover(
 ): Promise<CoverRow> {
   return await database.transaction(async (trx) => {
     await lockOwner(trx, owner)
-    if (cover.given_by !== 'user') await checkMachineMayChoose(trx, owner)
+    if (cover.given_by !== 'user' && isRecord(owner)) await checkMachineMayChoose(trx, owner)
     const { count } = (await coversOf(trx, owner).count({ count: '*' }).first()) as unknown as { count: string }
     if (Number(count) >= COVERS_PER_OWNER_MAX) {
-      refuse('conflict', `This ${owner.kind} has ${count} covers, the maximum; delete one first.`)
+      refuse('conflict', `This ${nounOf(owner)} has ${count} covers, the maximum; delete one first.`)
     }
     await coversOf(trx, owner).where('is_selected', true).update({ is_selected: false })
     await trx('cover_orphans').where('cover_id', cover.id).delete()
@@ -84,14 +85,15 @@ export async function addCover(
   })
 }
 
-/** Changes the time of the book or series, which clients compare with their copies. */
+/** Changes the time of the record, which clients compare with their copies. */
 async function recordChange(trx: Knex.Transaction, owner: CoverOwner): Promise<void> {
+  if (!isRecord(owner)) return void (await trx(COVER_OWNERS[owner.kind]).where('id', owner.id).update({ updated_at: trx.fn.now() }))
   await touchRecords(trx, owner.kind, [owner.id])
   await announceCoverChange(trx, owner)
 }
 
 /** A user may have locked or selected a cover while the plugin's picture was fetched. @throws conflict */
-async function checkMachineMayChoose(trx: Knex, owner: CoverOwner): Promise<void> {
+async function checkMachineMayChoose(trx: Knex, owner: RecordOwner): Promise<void> {
   const locks = (await readLocks(trx, owner.kind, [owner.id])).get(owner.id)
   if (locks?.has('cover')) refuse('conflict', 'The cover was locked in the meantime.')
   if (await findCoverRow(trx, owner, 'selected')) refuse('conflict', 'A cover was chosen in the meantime.')
@@ -107,7 +109,7 @@ export async function selectCover(database: Knex, owner: CoverOwner, coverId: st
     const changed = await coversOf(trx, owner)
       .where('id', coverId)
       .update({ is_selected: true, given_by: 'user', updated_at: trx.fn.now() })
-    if (changed === 0) refuse('not_found', `The ${owner.kind} has no cover ${coverId}.`)
+    if (changed === 0) refuse('not_found', `The ${nounOf(owner)} has no cover ${coverId}.`)
   })
 }
 
@@ -123,7 +125,7 @@ export async function removeCoverRow(
 ): Promise<void> {
   await database.transaction(async (trx) => {
     await lockOwner(trx, owner)
-    const cover = (await findCoverRow(trx, owner, { id: coverId })) ?? refuse('not_found', `The ${owner.kind} has no cover ${coverId}.`)
+    const cover = (await findCoverRow(trx, owner, { id: coverId })) ?? refuse('not_found', `The ${nounOf(owner)} has no cover ${coverId}.`)
     if (by !== 'user' && cover.given_by === 'user') refuse('conflict', 'A user has chosen this cover since.')
     await coversOf(trx, owner).where('id', coverId).delete()
     await trx('cover_orphans').insert({ kind: owner.kind, owner_id: owner.id, cover_id: coverId })

@@ -33,11 +33,17 @@ export type SeriesCover = Static<typeof SeriesCover>
 /** Who gave a cover: a user uploaded or selected it, or a plugin found it and no user has selected it since. */
 export type CoverGiver = 'user' | 'plugin'
 
-/** The book or series that a cover belongs to. */
+/** The table of each kind of record that has covers. */
+export const COVER_OWNERS = { book: 'books', series: 'series', collection: 'collections', read_list: 'read_lists' } as const
+
+/** The record that a cover belongs to. */
 export interface CoverOwner {
-  kind: 'book' | 'series'
+  kind: keyof typeof COVER_OWNERS
   id: string
 }
+
+/** A book or a series; core/shelves/shelf-cover.ts knows who sees the others. */
+export type RecordOwner = CoverOwner & { kind: 'book' | 'series' }
 
 /** A cover in its two sizes; or why it was refused: its format is not accepted, or it cannot be decoded. */
 export type DrawnCover = { large: Picture; small: Picture } | { refused: 'kind' | 'damaged' }

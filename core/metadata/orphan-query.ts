@@ -1,9 +1,9 @@
 import type { Knex } from 'knex'
-import type { CoverOwner } from '#core/metadata/cover.ts'
+import { COVER_OWNERS, type CoverOwner } from '#core/metadata/cover.ts'
 
-/** Those of the ids that belong to books or series, including deleted ones. */
+/** Those of the ids that belong to records of this kind, including deleted ones. */
 export async function listKnownOwners(database: Knex, kind: CoverOwner['kind'], ids: readonly string[]): Promise<Set<string>> {
-  const rows = await database(kind === 'book' ? 'books' : 'series')
+  const rows = await database(COVER_OWNERS[kind])
     .whereRaw('id = ANY(CAST(? AS uuid[]))', [[...ids]])
     .pluck('id')
   return new Set(rows)

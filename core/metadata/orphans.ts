@@ -2,6 +2,7 @@ import { opendir, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import type { Knex } from 'knex'
 import { UUID_PATTERN } from '#core/foundation/schema.ts'
+import { COVER_OWNERS, type CoverOwner } from '#core/metadata/cover.ts'
 import { listKnownCovers, listKnownOwners } from '#core/metadata/orphan-query.ts'
 import { deleteUnusedPeople } from '#core/metadata/people-store.ts'
 import type { TaskQueue, TaskRun } from '#core/tasks/task.ts'
@@ -27,12 +28,12 @@ interface Dependencies {
   dataFolder: string
 }
 
-/** A file of the data folder that belongs to no book, series or cover any more. */
+/** A file of the data folder that belongs to no record or cover any more. */
 interface OrphanedFile {
   kind: 'thumbnail' | 'cover'
   /** Absolute. */
   path: string
-  /** The id of its book or series. */
+  /** The id of its book, series, collection or read list. */
   ownerId: string
   bytes: number
 }
@@ -112,7 +113,7 @@ async function* findOrphans(
 ): AsyncGenerator<{ orphans: OrphanedFile[]; at: number; of: number }> {
   const places = [
     ...PREFIXES.map((prefix) => ({ list: listThumbnails(join(dataFolder, 'thumbnails', 'books', prefix)), of: 'book' as const })),
-    ...(['book', 'series'] as const).flatMap((of) =>
+    ...(Object.keys(COVER_OWNERS) as CoverOwner['kind'][]).flatMap((of) =>
       PREFIXES.map((prefix) => ({ list: listCovers(join(dataFolder, 'covers', of, prefix)), of })),
     ),
   ]
@@ -127,7 +128,7 @@ async function* findOrphans(
   }
 }
 
-async function withoutKnown(database: Knex, of: 'book' | 'series', files: readonly Found[]): Promise<Found[]> {
+async function withoutKnown(database: Knex, of: CoverOwner['kind'], files: readonly Found[]): Promise<Found[]> {
   const owners = await listKnownOwners(
     database,
     of,

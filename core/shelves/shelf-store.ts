@@ -119,7 +119,7 @@ async function viewOfChanged(trx: Knex, caller: Caller, kind: ShelfKind, before:
 }
 
 /** @param of.before sets of tags of its earlier members: users who could see it then but not now must be notified too */
-async function announceShelf(
+export async function announceShelf(
   trx: Knex.Transaction,
   kind: ShelfKind,
   how: 'created' | 'updated' | 'deleted',

@@ -173,6 +173,8 @@ export const COVERS = `
     -- Exactly one owner.
     book_id uuid REFERENCES books ON DELETE CASCADE,
     series_id uuid REFERENCES series ON DELETE CASCADE,
+    collection_id uuid REFERENCES collections ON DELETE CASCADE,
+    read_list_id uuid REFERENCES read_lists ON DELETE CASCADE,
     -- 'custom', 'book:<id>' or 'plugin:<name>'.
     source text NOT NULL,
     hash text NOT NULL,
@@ -183,18 +185,22 @@ export const COVERS = `
     given_by text NOT NULL DEFAULT 'user' CHECK (given_by IN ('user', 'plugin')),
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
-    CHECK (num_nonnulls(book_id, series_id) = 1)
+    CHECK (num_nonnulls(book_id, series_id, collection_id, read_list_id) = 1)
   );
   CREATE INDEX covers_book ON covers (book_id, created_at);
   CREATE INDEX covers_series ON covers (series_id, created_at);
+  CREATE INDEX covers_collection ON covers (collection_id, created_at);
+  CREATE INDEX covers_read_list ON covers (read_list_id, created_at);
   CREATE UNIQUE INDEX covers_one_book ON covers (book_id) WHERE is_selected;
   CREATE UNIQUE INDEX covers_one_series ON covers (series_id) WHERE is_selected;
+  CREATE UNIQUE INDEX covers_one_collection ON covers (collection_id) WHERE is_selected;
+  CREATE UNIQUE INDEX covers_one_read_list ON covers (read_list_id) WHERE is_selected;
 
   -- Covers whose files are to be deleted, written in the transaction that deletes their owner: a server that is killed before it has deleted
   -- the files finds them again. Without "cover_id": all files of the owner.
   CREATE TABLE cover_orphans (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    kind text NOT NULL CHECK (kind IN ('book', 'series')),
+    kind text NOT NULL CHECK (kind IN ('book', 'series', 'collection', 'read_list')),
     owner_id uuid NOT NULL,
     cover_id uuid UNIQUE,
     due_at timestamptz NOT NULL DEFAULT now()
@@ -205,4 +211,8 @@ export const COVERS = `
     FOR EACH STATEMENT EXECUTE FUNCTION carrel_add_cover_orphans('book');
   CREATE TRIGGER series_cover_orphans AFTER DELETE ON series REFERENCING OLD TABLE AS gone
     FOR EACH STATEMENT EXECUTE FUNCTION carrel_add_cover_orphans('series');
+  CREATE TRIGGER collections_cover_orphans AFTER DELETE ON collections REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION carrel_add_cover_orphans('collection');
+  CREATE TRIGGER read_lists_cover_orphans AFTER DELETE ON read_lists REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION carrel_add_cover_orphans('read_list');
 `

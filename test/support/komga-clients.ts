@@ -191,6 +191,14 @@ export const APPS: App[] = [
       { path: `v1/books/${book}/readlists`, needs: [READ_LIST] },
       { path: 'v1/collections?page=0&size=20', needs: pageOf(COLLECTION) },
       { path: `v1/collections/${collection}/series?unpaged=true`, needs: pageOf(SERIES) },
+      ...[`collections/${collection}`, `readlists/${readList}`].flatMap((path) => [
+        { path: `v1/${path}/thumbnails` },
+        { path: `v1/${path}/thumbnail` },
+      ]),
+      {
+        ...{ method: 'POST', path: 'v1/books/list?page=0&size=20', needs: pageOf(BOOK) },
+        body: { condition: { poster: is({ type: 'GENERATED', selected: true }) } },
+      },
       { path: `v1/readlists/${readList}/books?unpaged=true`, needs: pageOf(BOOK) },
       { path: 'v2/authors?search=moore&role=writer', needs: pageOf(AUTHOR) },
       ...[

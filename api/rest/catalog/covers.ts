@@ -13,7 +13,7 @@ import {
   uploadCover,
 } from '#core/catalog/choose-cover.ts'
 import { Noun, Uuid } from '#core/foundation/schema.ts'
-import { BookCover, COVER_BYTES_MAX, type CoverOwner, SeriesCover } from '#core/metadata/cover.ts'
+import { BookCover, COVER_BYTES_MAX, type RecordOwner, SeriesCover } from '#core/metadata/cover.ts'
 
 type Services = Needs<'database' | 'drawCover' | 'settings'>
 const endpoint = endpointOf<Services>()
@@ -29,8 +29,8 @@ const bodyBytesMax = COVER_BYTES_MAX + 65_536
 const upload = { description: 'JPEG, PNG, WebP, AVIF or GIF, at most 20 MB.' }
 const tag = 'covers'
 
-const book = (id: string): CoverOwner => ({ kind: 'book', id: id.toLowerCase() })
-const series = (id: string): CoverOwner => ({ kind: 'series', id: id.toLowerCase() })
+const book = (id: string): RecordOwner => ({ kind: 'book', id: id.toLowerCase() })
+const series = (id: string): RecordOwner => ({ kind: 'series', id: id.toLowerCase() })
 
 /** The cover at an address never changes. Never `public`: a shared cache does not know who may see what. */
 const cacheControl = 'private, max-age=600'

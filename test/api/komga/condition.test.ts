@@ -43,8 +43,8 @@ t.test('every comparison that Komga knows is one of ours', async (t) => {
   ]
   const ofBooks = [
     ...[...common, ...either('seriesId', ID), ...either('readListId', ID), ...flags('deleted'), ...flags('oneShot')],
-    ...[{ type: 'GENERATED' }, { type: 'sidecar', selected: true }, { selected: false }, { type: null, selected: null }, {}].flatMap((value) =>
-      either('poster', value),
+    ...[{ type: 'GENERATED' }, { type: 'sidecar', selected: true }, { selected: false }, { type: null, selected: null }, {}].flatMap(
+      (value) => either('poster', value),
     ),
     ...[{ numberSort: { operator: 'lessThan', value: 1.5 } }, ...either('mediaStatus', 'ready'), ...either('mediaProfile', 'Divina')],
   ]

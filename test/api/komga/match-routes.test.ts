@@ -8,7 +8,9 @@ const READ_LIST_MATCH = {
   requests: [
     {
       request: { series: 'texts', number: 'text' },
-      matches: [{ series: { seriesId: 'text', title: 'text', releaseDate: 'day?' }, books: [{ bookId: 'text', number: 'text', title: 'text' }] }],
+      matches: [
+        { series: { seriesId: 'text', title: 'text', releaseDate: 'day?' }, books: [{ bookId: 'text', number: 'text', title: 'text' }] },
+      ],
     },
   ],
   errorCode: 'text',

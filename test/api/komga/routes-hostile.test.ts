@@ -109,6 +109,8 @@ t.test('bad input is answered in the dialect', { timeout: 300_000 }, async (t) =
       ['PATCH', `series/${NOBODY}/metadata`, { title: 'x' }],
       ['PUT', `books/${NOBODY}/thumbnails/${NOBODY}/selected`, undefined],
       ['DELETE', `series/${NOBODY}/thumbnails/${NOBODY}`, undefined],
+      ['PUT', `collections/${NOBODY}/thumbnails/${NOBODY}/selected`, undefined],
+      ['DELETE', `readlists/${NOBODY}/thumbnails/${NOBODY}`, undefined],
       ['PATCH', `collections/${NOBODY}`, { name: 'x' }],
       ['DELETE', `readlists/${NOBODY}`, undefined],
     ] as const)

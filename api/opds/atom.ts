@@ -129,7 +129,17 @@ function membersOf(publication: Publication, namesSeries: boolean): XmlNode[] {
   ]
 }
 
-function publicationLinks({ id, isComplete, mediaType, fileBytes, series, isStreamed, pageType, pageCount, lastRead }: Publication): XmlNode[] {
+function publicationLinks({
+  id,
+  isComplete,
+  mediaType,
+  fileBytes,
+  series,
+  isStreamed,
+  pageType,
+  pageCount,
+  lastRead,
+}: Publication): XmlNode[] {
   const image = { type: 'image/jpeg' }
   return [
     element('link', { rel: isComplete ? 'self' : 'alternate', type: ENTRY_TYPE, href: `${ATOM_ROOT}/books/${id}` }),

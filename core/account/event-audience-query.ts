@@ -152,7 +152,8 @@ async function listVisiblePairs(database: Knex, userIds: readonly string[], anno
 /** Numbers and messages of a whole library count and name things that a user may not see. */
 function withoutCounts(event: CarrelEvent): CarrelEvent | null {
   if (event.type === 'queue_updated') return null
-  if (event.type === 'scan_updated') return { ...event, filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, pendingAnalysis: 0, guard: null, errors: [] }
+  if (event.type === 'scan_updated')
+    return { ...event, filesTotal: 0, filesProcessed: 0, booksFound: 0, seriesFound: 0, pendingAnalysis: 0, guard: null, errors: [] }
   if (event.type !== 'task_updated') return event
   const { progress: _, error: _error, ...known } = event
   return known

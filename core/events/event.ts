@@ -55,7 +55,8 @@ const EVENT_MEMBERS = {
     mode: OneOf(['normal', 'deep']),
     pendingAnalysis: Type.Integer({
       minimum: 0,
-      description: 'As in the status of the scan. A completed scan has found all books; those that still wait for their analysis are these.',
+      description:
+        'As in the status of the scan. A completed scan has found all books; those that still wait for their analysis are these.',
     }),
     guard: Nullable(Type.Object({ known: Count, missing: Count }), { description: 'As in the status of the scan.' }),
     errors: Type.Array(Type.String(), { description: 'The first few; the status of the scan has all of them.' }),

@@ -35,7 +35,9 @@ t.test('the type of the pages of a book, if they all have one', async (t) => {
     t.equal((await listPublicationMetadata(database, [book_id], WHOLE)).get(book_id)?.pageType, null, 'before its analysis')
     await database('book_pages').insert({ book_id, pages: JSON.stringify(types.map((mediaType) => ({ mediaType }))) })
     t.equal((await listPublicationMetadata(database, [book_id], WHOLE)).get(book_id)?.pageType, type, types.join())
-    await database('book_pages').where({ book_id }).update({ pages: JSON.stringify([{ mediaType: 'image/gif' }]) })
+    await database('book_pages')
+      .where({ book_id })
+      .update({ pages: JSON.stringify([{ mediaType: 'image/gif' }]) })
     t.equal((await listPublicationMetadata(database, [book_id], WHOLE)).get(book_id)?.pageType, 'image/gif', 'after another analysis')
   }
 })

@@ -6,4 +6,4 @@ export async function enableKomga(database: Knex): Promise<void> {
 }
 
 /** Values of parameters that only routes of the Komga API have. */
-export const KOMGA_NAMES = { prefix: 'komga' }
+export const KOMGA_NAMES = { prefix: 'komga', sha256: '0'.repeat(64) }

@@ -42,11 +42,13 @@ export function buildRequest(route: Route<Services>, known: KnownValues): BuiltR
   }
   if (query.size > 0) path += `?${query}`
   const { body: schema, upload } = route as Endpoint<Services>
-  if (/\/read-lists\/import$/.test(path)) {
+  if (/\/(read-lists\/import|readlists\/match\/comicrack)$/.test(path)) {
+    // An answer to a match repeats the titles of the file.
+    const title = path.endsWith('import') ? known['seriesTitle'] : 'A title'
     const form = new FormData()
     form.set(
       'file',
-      new Blob([`<ReadingList><Name>A list</Name><Books><Book Series="${known['seriesTitle']}" Number="1"/></Books></ReadingList>`]),
+      new Blob([`<ReadingList><Name>A list</Name><Books><Book Series="${title}" Number="1"/></Books></ReadingList>`]),
       'x.cbl',
     )
     return { path, headers: {}, body: form, echoes }

@@ -1,5 +1,5 @@
 import { type Family, OPERATORS } from '#core/catalog/condition.ts'
-import { FILTER_FIELDS } from '#core/catalog/filter-query.ts'
+import { FILTER_FIELDS } from '#core/catalog/filter-column-query.ts'
 
 /** The members beside an operator, by family. */
 const VALUES: Record<Family, string> = {

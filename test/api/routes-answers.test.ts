@@ -157,7 +157,6 @@ const MAKES: Record<string, string> = {
 
 /** Its task is the one that is looked at, canceled and started once more. */
 const TASK_MADE_BY = '/api/v1/books/:bookId/analyze'
-
 /** What the same name stands for on some routes only. */
 function meant(path: string, names: KnownValues): KnownValues {
   const of = (name: string) => names[name] as string

@@ -4,7 +4,7 @@ import t from 'tap'
 import { openComponents } from '#api/docs/openapi-components.ts'
 import { type Family, type FilterField, OPERATORS, readCondition } from '#core/catalog/condition.ts'
 import { BookCondition, SeriesCondition } from '#core/catalog/condition-schema.ts'
-import { FILTER_FIELDS } from '#core/catalog/filter-query.ts'
+import { FILTER_FIELDS } from '#core/catalog/filter-column-query.ts'
 
 const ID = '01991f3a-51c2-7d10-8a4e-0c5a7f3b1d20'
 const VALUES: Record<Family, (words: readonly string[] | undefined) => unknown> = {

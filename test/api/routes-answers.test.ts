@@ -113,7 +113,6 @@ const REFUSED: Record<string, number> = {
   ...Object.fromEntries(['next', 'previous'].map((way) => [`GET /:prefix/api/v1/readlists/:readListId/books/:bookId/${way}`, 404])),
   'GET /:prefix/actuator/metrics/:name': 404,
   'PATCH /:prefix/api/v1/settings': 400,
-  ...Object.fromEntries(['collections/:collectionId', 'readlists/:readListId'].map((at) => [`POST /:prefix/api/v1/${at}/thumbnails`, 400])),
   'PATCH /:prefix/api/v1/users/me/password': 403,
   'GET /:prefix/api/v1/users/:userId/authentication-activity/latest': 404,
   // Nobody has switched it on.
@@ -128,12 +127,12 @@ const REFUSED: Record<string, number> = {
   'GET /:prefix/api/v1/series/:seriesId/file': 404,
 }
 
+const APP_COVERS = ['books/:bookId', 'series/:seriesId', 'collections/:collectionId', 'readlists/:readListId']
 /** What the id in an answer, or of what stands in it, is the id of. */
 const MAKES: Record<string, string> = {
   'POST /:prefix/api/v1/users': 'appUserId',
   'POST /:prefix/api/v1/users/me/api-keys': 'appKeyId',
-  'POST /:prefix/api/v1/books/:bookId/thumbnails': 'appBookCoverId',
-  'POST /:prefix/api/v1/series/:seriesId/thumbnails': 'appSeriesCoverId',
+  ...Object.fromEntries(APP_COVERS.map((at) => [`POST /:prefix/api/v1/${at}/thumbnails`, at])),
   'POST /:prefix/api/v1/collections': 'appCollectionId',
   'POST /:prefix/api/v1/readlists': 'appReadListId',
   'POST /api/v1/users': 'userId',
@@ -167,7 +166,7 @@ function meant(path: string, names: KnownValues): KnownValues {
     ...(path.startsWith('/:prefix/') && { apiKeyId: of('appKeyId'), collectionId: of('appCollectionId'), readListId: of('appReadListId') }),
     ...(/\/covers\//.test(path) && { coverId: of(path.includes('/books/') ? 'bookCoverId' : 'seriesCoverId') }),
     ...(/^\/:prefix\/.*:userId/.test(path) && { userId: of('appUserId') }),
-    ...(/\/thumbnails\//.test(path) && { coverId: of(path.includes('/books/') ? 'appBookCoverId' : 'appSeriesCoverId') }),
+    ...(/\/thumbnails\//.test(path) && { coverId: of(path.slice('/:prefix/api/v1/'.length).split('/thumbnails/')[0] as string) }),
     ...(/external-ids/.test(path) && { externalIdId: of(path.includes('/books/') ? 'bookExternalIdId' : 'seriesExternalIdId') }),
     ...(/applications/.test(path) && { applicationId: of(path.includes('/books/') ? 'bookApplicationId' : 'seriesApplicationId') }),
     ...(/analyze-unanalyzed$/.test(path) && { bookId: of('newBookId') }),
@@ -184,6 +183,7 @@ function ordered(all: readonly Route<Services>[]): Route<Services>[] {
     // These take away what others look at.
     if (/\/(cleanup|reset)$/.test(path) || (method === 'DELETE' && path.endsWith('/metadata'))) return 7.5
     if (method === 'DELETE' && path.endsWith('/:pluginId')) return 7.6
+    if (method === 'DELETE' && path.endsWith('/:coverId')) return 5
     if (method === 'DELETE') return path.endsWith('/:libraryId') ? 8 : path.split('/').length < 6 || path.includes('/admin/') ? 7 : 6
     if (/\/(unread|disable)$/.test(path) || (method === 'POST' && path.includes('/tasks/'))) return 5
     if (`${method} ${path}` in MAKES) return path.includes(':') ? 2 : 1

@@ -64,7 +64,7 @@ const OWN: RegExp[] = [
   /\/admin\/plugins\/\{\}\/(logs|calls)(\/|$)/,
   /\/admin\/plugins\/\{\}\/(consent|versions)$/,
   / \/api\/v1\/auth\/change-password$/,
-  /^GET \/api\/v1\/users\/\{\}\/progress$/,
+  /^GET \/api\/v1\/(users\/\{\}\/progress|authors|publishers|languages)$/,
   / \/api\/v1\/metrics\/server$/,
   / \/api\/openapi\.json$/,
   / \/api\/docs(\/|$)/,

@@ -1,5 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
+import { AnyInteger, AnyNumber } from '#core/foundation/schema.ts'
 import type { BOOK_FIELDS } from '#core/metadata/book-metadata.ts'
 import { AUTHOR_ROLES, type ProposedBy } from '#core/metadata/field.ts'
 import { ALTERNATE_TITLES_MAX } from '#core/metadata/limits.ts'
@@ -103,9 +104,9 @@ export const BookAnswer = Type.Object({
   volume: Optional(Whole),
   isbns: Optional(text(1_000)),
   language: Optional(text(35)),
-  // Without bounds, which would clamp a number: a proposal drops an invalid month or day.
-  month: Optional(Type.Integer()),
-  day: Optional(Type.Integer()),
+  // Without bounds of their own, which would clamp a number: a proposal drops an invalid month or day.
+  month: Optional(AnyInteger()),
+  day: Optional(AnyInteger()),
   pageCount: Optional(Whole),
   subjects: Type.Optional(Words),
 } satisfies Members<ProposedBy<typeof BOOK_FIELDS>>)
@@ -118,7 +119,7 @@ export const Recommendation = Type.Object({
   summary: Optional(text(TEXT_LENGTH_MAX)),
   genres: Type.Optional(Words),
   tags: Type.Optional(
-    Type.Array(Type.Object({ name: text(200), category: Optional(text(100)), rank: Optional(Type.Number()) }), { maxItems: LIST_MAX }),
+    Type.Array(Type.Object({ name: text(200), category: Optional(text(100)), rank: Optional(AnyNumber()) }), { maxItems: LIST_MAX }),
   ),
   score: Fraction,
   reason: text(2_000),
@@ -129,7 +130,7 @@ export const Recommendation = Type.Object({
   countryOfOrigin: Optional(text(10)),
   startYear: Optional(Type.Integer({ minimum: -9_999, maximum: 9_999 })),
   rating: Optional(Percent),
-  popularity: Optional(Type.Number()),
+  popularity: Optional(AnyNumber()),
   totalVolumeCount: Optional(Whole),
   totalChapterCount: Optional(Type.Number({ minimum: 0, maximum: 1e8 })),
   externalIds: Type.Optional(Ids),

@@ -86,6 +86,8 @@ export function openTemplates(supervisor: Supervisor): Templates {
   }
 
   async function read(template: string): Promise<Outline | { error: TemplateProblem }> {
+    // The parser would take an object for its own syntax tree.
+    if (typeof template !== 'string') refuse('invalid_value', 'A template must be a text.')
     const known = outlines.get(template)
     if (known) return known
     const outline = await ask<Outline | { error: TemplateProblem }>('outline', JSON.stringify({ template }), RENDER_CPU_MS)

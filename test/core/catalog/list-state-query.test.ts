@@ -16,7 +16,9 @@ t.test('every table that lists read has a version', async (t) => {
     [],
     'all of them exist',
   )
-  const files = ['book-query', 'series-query', 'filter-query', 'filter-column-query', 'search-query'].map((name) => `core/catalog/${name}.ts`)
+  const files = ['book-query', 'series-query', 'filter-query', 'filter-column-query', 'search-query'].map(
+    (name) => `core/catalog/${name}.ts`,
+  )
   const text = [...files, 'core/metadata/reading-order.ts'].map((file) => readFileSync(file, 'utf8')).join('\n')
   // Names that are made of two parts count for both kinds.
   const written =

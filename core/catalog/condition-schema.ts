@@ -8,7 +8,7 @@ const Text = Type.String({ maxLength: VALUE_LENGTH_MAX })
 const Day = Type.String({ maxLength: 40, description: 'A day such as 2024-02-29, or a time such as 2024-02-29T12:00:00Z.' })
 const Ids = Type.Array(Uuid, { maxItems: VALUES_MAX })
 
-/** What stands beside the operators of a family: nothing, one value, many, or a range. */
+/** What the operators of a family take: nothing, one value, many, or a range. */
 const MEMBERS: Record<Exclude<Family, 'word' | 'bool'>, Record<string, TSchema>> = {
   text: { value: Text },
   uuid: { value: Uuid, values: Ids },

@@ -49,7 +49,7 @@ interface Statement {
 /** The statement was canceled because there was no place for it; it runs again when there is one. */
 export class NoPlace extends Error {}
 
-/** There was neither a place nor a connection in time: whoever waits for a statement of others may run its own. */
+/** There was neither a place nor a connection in time: a caller who waits for a statement of others may run its own. */
 export class NoShare extends AppError {}
 
 /** What all clients of one pool share, including those of transactions. */

@@ -44,7 +44,7 @@ export async function runInScope<T>(scope: StatementScope & Pick<LiveScope, 'onW
 const never = new AbortController().signal
 
 /**
- * The owner of statements that several users share, such as one that reads something for each of them. They must be cheap, because whoever begins one
+ * The owner of statements that several users share, such as one that reads something for each of them. They must be cheap, because a user who begins one
  * begins it for all: in the share of that user, everybody would wait behind the expensive lists of one.
  */
 export const SHARED_OWNER = 'shared'

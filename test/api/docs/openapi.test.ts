@@ -239,7 +239,7 @@ function schemasOf(node: unknown): unknown[] {
   return Object.entries(node).flatMap(([key, member]) => (key === 'schema' ? [member] : schemasOf(member)))
 }
 
-t.test('a state of a task has one word, wherever it is told', async (t) => {
+t.test('a state of a task has one word in every part of the document', async (t) => {
   const words: readonly string[] = ['idle', ...TASK_STATUSES]
   let found = 0
   for (const [place, { enum: values }] of partsOf(described)) {

@@ -83,7 +83,7 @@ async function credentialOf(
   return { headers: { 'x-auth-token': session!.token }, keyId }
 }
 
-/** What may happen while a body arrives, and what the sender is told. */
+/** What may happen while a body arrives, and what the sender gets as the answer. */
 const CHANGES: Record<string, { run: (server: TestServer, person: Person) => Promise<unknown>; told: 401 | 403 }> = {
   deleted: { run: ({ accounts }, { id }) => accounts.removeUser(id, null), told: 401 },
   disabled: { run: ({ accounts }, { id }) => accounts.editUser(id, { isActive: false }, null), told: 401 },
@@ -95,7 +95,7 @@ const CHANGES: Record<string, { run: (server: TestServer, person: Person) => Pro
 }
 const READER = new Set<Permission>(['progress-write', 'progress-read', 'api-keys-write', 'books-read', 'series-read'])
 
-t.test('whoever loses a right while the body is on its way may not use it, in any protocol', async (t) => {
+t.test('a caller who loses a right while the body is on its way may not use it, in any protocol', async (t) => {
   const server = await openTestServer(t)
   await enableKomga(server.database)
   await openProtocols(server.database)

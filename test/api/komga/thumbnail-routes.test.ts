@@ -47,7 +47,7 @@ t.test('covers of shelves, and books by their covers', { timeout: 300_000 }, asy
       t.notSame(chosen, first, 'the chosen cover is shown')
       const beside = await send(`${shelf}/thumbnails`, { bytes: third, selected: 'false' })
       t.match(beside.json, { selected: false })
-      t.same(await shown(), chosen, 'the other stands beside it')
+      t.same(await shown(), chosen, 'the other is there too')
       t.equal((await send(`${shelf}/thumbnails`, { bytes: third, selected: 'perhaps' })).status, 400)
       t.same(
         (await covers()).map(({ selected }) => selected),

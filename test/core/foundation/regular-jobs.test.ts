@@ -17,7 +17,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const ago = (ms: number) => new Date(Date.now() - ms)
 
-/** A server whose jobs run when they are due, and when the test says so; one kind of its tasks waits until it is told to go on. */
+/** A server whose jobs run when they are due, and when the test says so; one kind of its tasks waits until the test lets it go on. */
 async function openWorld(t: Test) {
   const failures: string[] = []
   const jobs = new RegularJobs({ ...silentLog, warn: ({ err }: { err?: Error }, message) => failures.push(`${message}: ${err?.message}`) })

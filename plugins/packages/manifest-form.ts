@@ -16,6 +16,8 @@ export interface Shape {
   anyOf?: readonly Shape[]
   required?: readonly string[]
   description?: string
+  /** What an absent value means. */
+  default?: unknown
 }
 
 /** The parts of a JSON pointer. */

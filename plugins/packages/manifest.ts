@@ -6,6 +6,9 @@ import type { Shape } from '#plugins/packages/manifest-form.ts'
 /** The version of the plugin interface that this server offers. */
 export const PLUGIN_API = '1.0'
 
+/** Of each call, unless the manifest has others. */
+export const DEFAULT_LIMITS = { heapMB: 64, cpuMs: 500, wallMs: 20_000 } as const
+
 const PLUGIN_ID = '^[a-z0-9]+([.-][a-z0-9]+)+$'
 /** Strict semantic versions: three numbers and an optional pre-release, without build metadata. */
 const NUMBER = '(0|[1-9]\\d{0,5})'
@@ -110,14 +113,14 @@ export const Manifest = Type.Object({
   homepage: Type.Optional(Url),
   repository: Type.Optional(Url),
   engine: Type.Object({ pluginApi: Type.String({ pattern: PLUGIN_API_RANGE, maxLength: 10, description: 'Such as ^1.0.' }) }),
-  main: Type.Optional(Type.Literal('main.js')),
+  main: Type.Optional(Type.Literal('main.js', { default: 'main.js' })),
   capabilities: Type.Object({
     'metadata.series': Type.Optional(MetadataCapability),
     'metadata.book': Type.Optional(MetadataCapability),
     recommendations: Type.Optional(
       Type.Object({
         methods: Type.Array(OneOf(['get', 'refresh', 'dismiss']), { minItems: 1, maxItems: 3, uniqueItems: true }),
-        scope: Type.Optional(Type.Literal('user')),
+        scope: Type.Optional(Type.Literal('user', { default: 'user' })),
         idSource: Type.Optional(
           Type.String({
             maxLength: 100,
@@ -139,7 +142,7 @@ export const Manifest = Type.Object({
         Type.Array(
           Type.Object({
             host: Host,
-            methods: Type.Optional(Type.Array(OneOf([...METHODS]), { maxItems: METHODS.length, uniqueItems: true })),
+            methods: Type.Optional(Type.Array(OneOf([...METHODS]), { maxItems: METHODS.length, uniqueItems: true, default: ['GET'] })),
             reason: Text(200),
           }),
           { maxItems: 20 },
@@ -179,7 +182,10 @@ export const Manifest = Type.Object({
             }),
           ),
           format: Type.Optional(
-            Type.String({ maxLength: 200, pattern: PRINTABLE, description: 'Must contain {token}; by default it is only {token}.' }),
+            Type.String({
+              ...{ maxLength: 200, pattern: PRINTABLE, default: '{token}' },
+              description: 'Must contain {token}; by default it is only {token}.',
+            }),
           ),
         }),
       ),
@@ -188,7 +194,7 @@ export const Manifest = Type.Object({
           authorizeUrl: Url,
           tokenUrl: Url,
           scopes: Type.Optional(Type.Array(Type.String({ pattern: OAUTH_SCOPE, maxLength: 200 }), { maxItems: 50, uniqueItems: true })),
-          pkce: Type.Optional(Type.Boolean({ description: 'Default true.' })),
+          pkce: Type.Optional(Type.Boolean({ default: true, description: 'Default true.' })),
         }),
       ),
     }),
@@ -196,7 +202,7 @@ export const Manifest = Type.Object({
   config: Type.Optional(SchemaOf('JSON Schema of the settings for administrators.')),
   userConfig: Type.Optional(SchemaOf('JSON Schema of the settings for each user.')),
   /** Version of the stored data; when it increases, `migrate` runs before the new version does. */
-  dataVersion: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+  dataVersion: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: 1 })),
   http: Type.Optional(
     Type.Object({
       /** Rates that the terms of each host allow; they can only lower the server's own limit. */
@@ -225,9 +231,9 @@ export const Manifest = Type.Object({
   ),
   limits: Type.Optional(
     Type.Object({
-      heapMB: Type.Optional(Type.Integer({ minimum: 16, maximum: 256 })),
-      cpuMs: Type.Optional(Type.Integer({ minimum: 50, maximum: 5_000 })),
-      wallMs: Type.Optional(Type.Integer({ minimum: 1_000, maximum: 60_000 })),
+      heapMB: Type.Optional(Type.Integer({ minimum: 16, maximum: 256, default: DEFAULT_LIMITS.heapMB })),
+      cpuMs: Type.Optional(Type.Integer({ minimum: 50, maximum: 5_000, default: DEFAULT_LIMITS.cpuMs })),
+      wallMs: Type.Optional(Type.Integer({ minimum: 1_000, maximum: 60_000, default: DEFAULT_LIMITS.wallMs })),
     }),
   ),
 })

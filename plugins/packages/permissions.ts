@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Manifest } from '#plugins/packages/manifest.ts'
+import { DEFAULT_LIMITS, type Manifest } from '#plugins/packages/manifest.ts'
 
 /** The permissions that an administrator grants, in a form that allows comparing two versions. */
 export interface Permissions {
@@ -26,8 +26,6 @@ export interface Permissions {
   cpuMs: number
   wallMs: number
 }
-
-export const DEFAULT_LIMITS = { heapMB: 64, cpuMs: 500, wallMs: 20_000, storageKB: 1_024 } as const
 
 export function permissionsOf({ permissions = {}, auth, limits = {}, config }: Manifest): Permissions {
   const networkFromConfig = [...(permissions.networkFromConfig ?? [])].sort()

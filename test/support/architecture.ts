@@ -34,7 +34,7 @@ export const ORDER: Record<string, readonly string[]> = {
   ],
   // Shared definitions are in the folder itself: limits, problems and drawing requests.
   workers: ['', 'images', 'metadata', 'formats', 'pool'],
-  plugins: ['logs', 'packages', 'runtime', 'network', 'credentials', 'repositories', 'templates', 'host', 'devkit', 'bundled'],
+  plugins: ['logs', 'packages', 'consent', 'runtime', 'network', 'credentials', 'repositories', 'templates', 'host', 'devkit', 'bundled'],
   // The folder itself has the list of routes, the server and the composition root. The command line starts the server, and `main.ts` the command line.
   api: ['http', 'views', 'docs', 'rest', 'events', 'opds', 'komga', 'koreader', '', 'cli', 'main'],
 }

@@ -12,6 +12,7 @@ import { FolderInUse } from '#core/database/data-folder.ts'
 import { StartProblem } from '#core/database/start-problem.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { openStopSignal, QUIT_AT_ONCE } from '#core/foundation/stop-signal.ts'
+import { escapedLines } from '#core/foundation/stranger-text.ts'
 import { splitFlags } from '#core/settings/command-line.ts'
 import { readSettings, SettingsRefused, settingFlags } from '#core/settings/read-settings.ts'
 import type { Settings } from '#core/settings/settings.ts'
@@ -102,7 +103,7 @@ try {
     error instanceof StartProblem ||
     error instanceof FolderInUse ||
     error instanceof AppError
-  if (!interrupted) process.stderr.write(`${expected ? (error as Error).message : describeUnexpected(error)}\n`)
+  if (!interrupted) process.stderr.write(`${escapedLines(expected ? (error as Error).message : describeUnexpected(error))}\n`)
   process.exitCode = interrupted ? QUIT_AT_ONCE : 1
 }
 // Everything is closed; what a library may have left open must not keep the process alive.

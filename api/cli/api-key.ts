@@ -1,11 +1,11 @@
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
-import { printable } from '#api/cli/library-report.ts'
 import { typed } from '#api/cli/typed.ts'
 import { chooseUser, listAllUsers, withAccounts } from '#api/cli/user.ts'
 import type { Accounts } from '#core/account/accounts.ts'
 import type { ApiKey } from '#core/account/api-key.ts'
 import type { Caller } from '#core/account/caller.ts'
 import { permissionsOf, type User } from '#core/account/user.ts'
+import { escapedText } from '#core/foundation/stranger-text.ts'
 
 /** More than any user may have. */
 const KEYS_MAX = 500
@@ -39,7 +39,7 @@ function describeState({ isActive, expiresAt }: ApiKey): string {
 function readEnd(text: string | undefined): string | null {
   if (text === undefined) return null
   const at = Date.parse(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T23:59:59Z` : text)
-  if (Number.isNaN(at)) throw new CommandProblem(`--expires must be a day such as 2030-12-31, not "${printable(text)}".`)
+  if (Number.isNaN(at)) throw new CommandProblem(`--expires must be a day such as 2030-12-31, not "${escapedText(text)}".`)
   return new Date(at).toISOString()
 }
 
@@ -80,7 +80,7 @@ const create: Command = {
       const user = await chooseUser(accounts, login)
       const request = { name, expiresAt, ...(permissions && { permissions }) }
       const made = await accounts.createApiKey(request, callerOf(user))
-      input.out.line(`Created the API key "${printable(made.name)}" of ${user.username}. It is shown only once:`)
+      input.out.line(`Created the API key "${escapedText(made.name)}" of ${user.username}. It is shown only once:`)
       input.out.line(made.key)
     })
     return 0
@@ -102,7 +102,7 @@ const list: Command = {
       const all = await listKeys(accounts, users)
       for (const { key, user } of all)
         input.out.line(
-          `${key.keyPrefix}  ${user.username}  ${printable(key.name)}  ${describeState(key)}, last used ${day(key.lastUsedAt, 'never')}`,
+          `${key.keyPrefix}  ${user.username}  ${escapedText(key.name)}  ${describeState(key)}, last used ${day(key.lastUsedAt, 'never')}`,
         )
       if (all.length === 0) input.out.line(`There is no API key yet. Create one: ${typed('api-key create USER NAME')}`)
       return 0
@@ -116,7 +116,7 @@ function chooseKey(all: readonly { key: ApiKey; user: User }[], word: string): {
   )
   if (found.length === 1) return found[0]!
   const hint = `List all: ${typed('api-key list')}`
-  if (found.length > 1) throw new CommandProblem(`More than one API key has the name "${printable(word)}". Give its prefix. ${hint}`)
+  if (found.length > 1) throw new CommandProblem(`More than one API key has the name "${escapedText(word)}". Give its prefix. ${hint}`)
   throw new CommandProblem(`There is no such API key. ${hint}`)
 }
 
@@ -132,7 +132,7 @@ const revoke: Command = {
     withAccounts(input, 'change', async (accounts) => {
       const { key, user } = chooseKey(await listKeys(accounts, await listAllUsers(accounts)), input.words[0] as string)
       await accounts.editApiKey(key.id, { isActive: false }, callerOf(user))
-      input.out.line(`Revoked the API key "${printable(key.name)}" of ${user.username} (${key.keyPrefix}).`)
+      input.out.line(`Revoked the API key "${escapedText(key.name)}" of ${user.username} (${key.keyPrefix}).`)
       return 0
     }),
 }

@@ -1,16 +1,16 @@
 import { type Command, CommandProblem } from '#api/cli/command.ts'
-import { printable } from '#api/cli/library-report.ts'
 import { withDatabase } from '#api/cli/open-database.ts'
 import { chooseUser, listAllUsers, openCommandAccounts } from '#api/cli/user.ts'
 import type { Accounts } from '#core/account/accounts.ts'
 import type { User } from '#core/account/user.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
+import { escapedText } from '#core/foundation/stranger-text.ts'
 import { CHOSEN_SETTINGS } from '#core/settings/chosen-setting.ts'
 
 function checkKey(key: string): void {
   const keys = CHOSEN_SETTINGS.map((setting) => setting.key)
   if (!keys.includes(key))
-    throw new CommandProblem(`There is no setting "${printable(key)}".${didYouMean(key, keys)} The settings are ${keys.join(', ')}.`)
+    throw new CommandProblem(`There is no setting "${escapedText(key)}".${didYouMean(key, keys)} The settings are ${keys.join(', ')}.`)
 }
 
 const get: Command = {
@@ -31,7 +31,7 @@ const get: Command = {
       if (key !== undefined) input.out.line(await readSetting(opened.database, key))
       else
         for (const setting of CHOSEN_SETTINGS)
-          input.out.line(`${setting.key}  ${printable(await readSetting(opened.database, setting.key))}`)
+          input.out.line(`${setting.key}  ${escapedText(await readSetting(opened.database, setting.key))}`)
       return 0
     })
   },
@@ -92,7 +92,7 @@ const set: Command = {
         const reason = input.flag('reason') ?? 'Changed by a command on the server'
         const changes = [{ key, value: value ?? null, path: '/value' }]
         const [record] = await changeChosen({ ...dependencies, userId, address: 'command line' }, changes, reason)
-        input.out.line(`${key}  ${printable(record?.value ?? '')}`)
+        input.out.line(`${key}  ${escapedText(record?.value ?? '')}`)
       } finally {
         supervisor.close()
       }

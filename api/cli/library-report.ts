@@ -1,5 +1,6 @@
-import { escapeControls, type Terminal } from '#api/cli/terminal.ts'
+import type { Terminal } from '#api/cli/terminal.ts'
 import { typed } from '#api/cli/typed.ts'
+import { briefText, escapedText } from '#core/foundation/stranger-text.ts'
 import type { LibraryProgress, LibrarySummary } from '#core/ingest/library-progress-query.ts'
 import { describeUnrelatedFolder } from '#core/ingest/scans.ts'
 import { BOOK_ERROR_LABELS, type BookErrorType } from '#core/metadata/analysis.ts'
@@ -14,18 +15,12 @@ export function count(n: number, noun: string): string {
   return `${number.format(n)} ${n === 1 || noun.endsWith('series') ? noun : `${noun}s`}`
 }
 
-/** Escapes newlines and control codes in file names, which must not reach the terminal. */
-export function printable(text: string): string {
-  const clean = escapeControls(text)
-  return clean.length > TEXT_LENGTH_MAX ? `${clean.slice(0, TEXT_LENGTH_MAX)}…` : clean
-}
-
 /** One line about the current work; null if there is none. */
 export function renderProgress(progress: LibraryProgress): string | null {
   const parts: string[] = []
   for (const scan of progress.scans) {
     const files = scan.filesTotal > 0 ? `: ${number.format(scan.filesProcessed)} of ${count(scan.filesTotal, 'file')}` : ''
-    parts.push(`scanning ${printable(scan.library)}${files}`)
+    parts.push(`scanning ${escapedText(scan.library)}${files}`)
   }
   if (progress.analyses > 0) {
     const failed = progress.failed > 0 ? `, ${number.format(progress.failed)} failed` : ''
@@ -43,10 +38,11 @@ export function printSummary(out: Terminal, summary: LibrarySummary): void {
   for (const [at, library] of summary.libraries.entries()) {
     const label = at === 0 ? 'Libraries' : ''
     out.line(
-      `  ${label.padEnd(11)}  ${printable(library.name)} (${printable(library.path)}): ${count(library.books, 'book')} in ${count(library.series, 'series')}`,
+      `  ${label.padEnd(11)}  ${escapedText(library.name)} (${escapedText(library.path)}): ${count(library.books, 'book')} in ${count(library.series, 'series')}`,
     )
-    for (const error of library.scanErrors.slice(0, 3)) out.line(`  ${''.padEnd(11)}    ${printable(describeScanError(error))}`)
-    for (const path of library.unrelated) out.line(`  ${''.padEnd(11)}    ${printable(describeUnrelatedFolder(path))}`)
+    for (const error of library.scanErrors.slice(0, 3))
+      out.line(`  ${''.padEnd(11)}    ${briefText(describeScanError(error), TEXT_LENGTH_MAX)}`)
+    for (const path of library.unrelated) out.line(`  ${''.padEnd(11)}    ${escapedText(describeUnrelatedFolder(path))}`)
     if (library.unrelatedCount > library.unrelated.length)
       out.line(`  ${''.padEnd(11)}    and ${number.format(library.unrelatedCount - library.unrelated.length)} more such folders`)
     if (library.scanErrors.length > 3)
@@ -56,7 +52,7 @@ export function printSummary(out: Terminal, summary: LibrarySummary): void {
   out.line(`  Books        ${number.format(summary.books)} found, ${failed === 0 ? 'none' : number.format(failed)} failed${waiting}`)
   for (const { errorType, count: books, examples } of summary.failures) {
     out.line(`    ${BOOK_ERROR_LABELS[errorType as BookErrorType] ?? errorType}: ${count(books, 'book')}`)
-    for (const example of examples) out.line(`      ${printable(example.path)}\n        ${printable(example.message)}`)
+    for (const example of examples) out.line(`      ${escapedText(example.path)}\n        ${briefText(example.message, TEXT_LENGTH_MAX)}`)
     if (books > examples.length)
       out.line(`      and ${number.format(books - examples.length)} more: GET /api/v1/books/errors?errorType=${errorType}`)
   }

@@ -1,12 +1,13 @@
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
-import { count, printable } from '#api/cli/library-report.ts'
+import { count } from '#api/cli/library-report.ts'
 import { type OpenedDatabase, withDatabase } from '#api/cli/open-database.ts'
 import { quoted, typed } from '#api/cli/typed.ts'
 import type { Work } from '#api/compose.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
+import { escapedText } from '#core/foundation/stranger-text.ts'
 import { getLibrarySummary, type ListedLibrary, listLibraries } from '#core/ingest/library-progress-query.ts'
 import { absolutePath } from '#core/settings/setting-table.ts'
 
@@ -28,7 +29,7 @@ async function withRemedy(refusal: unknown, folder: string): Promise<unknown> {
     (error: NodeJS.ErrnoException) => error.code,
   )
   if (!(refusal instanceof AppError) || code !== 'ENOENT') return refusal
-  return new CommandProblem(`${printable(folder)} does not exist. Check the path, or mount its disk.`, { cause: refusal })
+  return new CommandProblem(`${escapedText(folder)} does not exist. Check the path, or mount its disk.`, { cause: refusal })
 }
 
 export const libraryAdd: Command = {
@@ -53,10 +54,10 @@ export const libraryAdd: Command = {
           throw await withRemedy(refusal, folder)
         })
         if (!created) {
-          out.line(`The folder ${printable(library.path)} is already the library "${printable(library.name)}".`)
+          out.line(`The folder ${escapedText(library.path)} is already the library "${escapedText(library.name)}".`)
           return 0
         }
-        out.line(`Added the library "${printable(library.name)}" (${printable(library.path)}).`)
+        out.line(`Added the library "${escapedText(library.name)}" (${escapedText(library.path)}).`)
         if (opened.serverRuns) await work.scans.start(library.id)
         out.line(
           opened.serverRuns ? 'The running server scans it.' : `The next start of the server scans it. To scan it now: ${typed('scan')}`,
@@ -82,7 +83,7 @@ export const libraryList: Command = {
       const { libraries } = await getLibrarySummary(opened.database)
       for (const library of libraries) {
         const scan = library.scanStatus === null ? 'never scanned' : `last scan ${library.scanStatus}`
-        out.line(`${printable(library.name)}  ${printable(library.path)}  ${count(library.books, 'book')}, ${scan}`)
+        out.line(`${escapedText(library.name)}  ${escapedText(library.path)}  ${count(library.books, 'book')}, ${scan}`)
       }
       if (libraries.length === 0) out.line(`There is no library yet. Add one: ${typed('library add DIR')}`)
       return 0
@@ -123,11 +124,11 @@ export const libraryRemove: Command = {
       const books = count(libraries.find(({ path: place }) => place === library.path)?.books ?? 0, 'book')
       if (input.flag('yes') !== 'true')
         throw new CommandProblem(
-          `This removes the records of ${books} of "${printable(library.name)}". To confirm: ${typed(`library remove ${quoted(input.words[0] as string)} --yes`)}`,
+          `This removes the records of ${books} of "${escapedText(library.name)}". To confirm: ${typed(`library remove ${quoted(input.words[0] as string)} --yes`)}`,
         )
       const { removeLibrary } = await import('#core/ingest/edit-library.ts')
       await removeLibrary({ database: opened.database, scans: work.scans, dataFolder: opened.settings.dataFolder }, library.id)
-      input.out.line(`Removed the library "${printable(library.name)}"; its files stay in ${printable(library.path)}.`)
+      input.out.line(`Removed the library "${escapedText(library.name)}"; its files stay in ${escapedText(library.path)}.`)
     }),
 }
 
@@ -155,6 +156,6 @@ export const libraryEdit: Command = {
         ...(active !== undefined && { isActive: active === 'true' }),
       })
       const [after] = (await listLibraries(opened.database)).filter(({ id }) => id === library.id)
-      if (after) input.out.line(`${printable(after.name)}  ${printable(after.path)}${after.isActive ? '' : '  inactive'}`)
+      if (after) input.out.line(`${escapedText(after.name)}  ${escapedText(after.path)}${after.isActive ? '' : '  inactive'}`)
     }),
 }

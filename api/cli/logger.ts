@@ -1,6 +1,6 @@
 import pino from 'pino'
-import { escapeControls } from '#api/cli/terminal.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { Settings } from '#core/settings/settings.ts'
 
 /** Removed from every log line, in case code passes them by mistake. */
@@ -28,9 +28,9 @@ export function formatLine(line: string): string {
     time: number
     msg?: string
   }
-  const parts = [`${clock(time)}  ${LABELS[level] ?? ''}${escapeControls(msg ?? '')}`]
+  const parts = [`${clock(time)}  ${LABELS[level] ?? ''}${escapedText(msg ?? '')}`]
   for (const [name, value] of Object.entries(fields))
-    parts.push(escapeControls(`${name}=${typeof value === 'string' ? quote(value) : JSON.stringify(value)}`))
+    parts.push(escapedText(`${name}=${typeof value === 'string' ? quote(value) : JSON.stringify(value)}`))
   const below = [err, error].filter((each) => each !== undefined).map((each) => `\n${indent(describeError(each, level))}`)
   return `${parts.join('  ')}${below.join('')}\n`
 }
@@ -57,6 +57,6 @@ function describeError(error: unknown, level: number): string {
 function indent(text: string): string {
   return text
     .split('\n')
-    .map((line) => `          ${escapeControls(line)}`)
+    .map((line) => `          ${escapedText(line)}`)
     .join('\n')
 }

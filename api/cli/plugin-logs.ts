@@ -2,9 +2,8 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
-import { printable } from '#api/cli/library-report.ts'
-import { escapeControls } from '#api/cli/terminal.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
+import { escapedText } from '#core/foundation/stranger-text.ts'
 
 const LINES_DEFAULT = 50
 /** The largest number that the server returns at once. */
@@ -76,7 +75,7 @@ async function openRemote(input: CommandInput): Promise<Remote> {
       })
       if (answer.ok) return answer
       const { message } = (await answer.json().catch(() => ({}))) as { message?: unknown }
-      const problem = `${server.origin} answers ${answer.status}${typeof message === 'string' ? `: ${printable(message)}` : '.'}`
+      const problem = `${server.origin} answers ${answer.status}${typeof message === 'string' ? `: ${escapedText(message)}` : '.'}`
       // The server is stopping, starting or overloaded.
       throw answer.status === 429 || answer.status >= 500 ? new Unreachable(problem) : new CommandProblem(problem)
     },
@@ -97,7 +96,7 @@ async function findPluginId(remote: Remote, word: string): Promise<string> {
   const found = plugins.find(({ id, name }) => name === word || id === word)
   if (found) return found.id
   const names = plugins.map(({ name }) => name)
-  throw new CommandProblem(`There is no plugin "${printable(word)}" on that server.${didYouMean(word, names)}`)
+  throw new CommandProblem(`There is no plugin "${escapedText(word)}" on that server.${didYouMean(word, names)}`)
 }
 
 /** @throws CommandProblem if the value is not a line */
@@ -111,7 +110,7 @@ function readLine(value: unknown): Line {
 /** Formats a line for the terminal; escapes control codes, whatever the server let through. */
 export function describeLine({ at, level, method, message, data }: Line): string {
   const text = [message, ...(data === null ? [] : [data])].join(' ')
-  return escapeControls(`${at} ${level.padEnd(5)} ${method === null ? '' : `${method}: `}${text}`)
+  return escapedText(`${at} ${level.padEnd(5)} ${method === null ? '' : `${method}: `}${text}`)
 }
 
 /**

@@ -1,5 +1,5 @@
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
-import { count, printable } from '#api/cli/library-report.ts'
+import { count } from '#api/cli/library-report.ts'
 import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
 import { describePermissions } from '#api/cli/plugin.ts'
 import { typed } from '#api/cli/typed.ts'
@@ -7,6 +7,7 @@ import { NAME, VERSION } from '#api/http/version.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
+import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
 import type { EgressNetwork } from '#plugins/network/egress.ts'
@@ -63,7 +64,7 @@ async function withRepositories(
       return await work({ host, repositories })
     } catch (error) {
       // Errors have the same text as over HTTP.
-      if (error instanceof AppError) throw new CommandProblem(error.message, { cause: error })
+      if (error instanceof AppError) throw new CommandProblem(escapedText(error.message), { cause: error })
       throw error
     } finally {
       stop.removeEventListener('abort', end)
@@ -94,11 +95,11 @@ async function addRepository(input: CommandInput, { repositories }: Opened): Pro
   const publicKey = flag('key')
   if (publicKey !== undefined) {
     const added = await repositories.add({ url, publicKey })
-    out.line(`Added ${printable(added.name)} (${added.url}): ${count(added.plugins, 'plugin')}.`)
+    out.line(`Added ${escapedText(added.name)} (${added.url}): ${count(added.plugins, 'plugin')}.`)
     return 0
   }
   const offer = await repositories.preview(url)
-  out.line(`${printable(offer.name)} (${offer.url}): ${count(offer.plugins, 'plugin')}. Fingerprint of the key that signs it:`)
+  out.line(`${escapedText(offer.name)} (${offer.url}): ${count(offer.plugins, 'plugin')}. Fingerprint of the key that signs it:`)
   out.line(`  ${offer.fingerprint}`)
   out.line(
     `If its publisher states the same fingerprint elsewhere: ${typed(`plugin repository add ${offer.url} --key ${offer.publicKey}`)}`,
@@ -122,8 +123,8 @@ async function listRepositories(input: CommandInput, { repositories }: Opened): 
   const all = await repositories.list()
   for (const { url, name, plugins, fetchedAt, expiresAt, enabled, error } of all) {
     const state = enabled ? `fetched ${day(fetchedAt)}, expires ${day(expiresAt)}` : 'disabled'
-    input.out.line(`${url}  ${printable(name)}  ${count(plugins, 'plugin')}  ${state}`)
-    if (error !== null) input.out.line(`  The last attempt failed: ${printable(error)}`)
+    input.out.line(`${url}  ${escapedText(name)}  ${count(plugins, 'plugin')}  ${state}`)
+    if (error !== null) input.out.line(`  The last attempt failed: ${escapedText(error)}`)
   }
   if (all.length === 0) input.out.line(`There is no plugin repository yet. Add one: ${typed('plugin repository add ADDRESS')}`)
   return 0
@@ -143,8 +144,8 @@ const listCommand = (way: EgressNetwork | undefined): Command => ({
 async function refreshRepository(input: CommandInput, { repositories }: Opened): Promise<number> {
   const { id } = await chooseRepository(repositories, input.words[0] as string)
   const { name, plugins, error } = await repositories.refresh(id)
-  if (error !== null) throw new CommandProblem(`Could not refresh it: ${printable(error)}`)
-  input.out.line(`${printable(name)}: ${count(plugins, 'plugin')}.`)
+  if (error !== null) throw new CommandProblem(`Could not refresh it: ${escapedText(error)}`)
+  input.out.line(`${escapedText(name)}: ${count(plugins, 'plugin')}.`)
   return 0
 }
 
@@ -162,7 +163,7 @@ const refreshCommand = (way: EgressNetwork | undefined): Command => ({
 async function removeRepository(input: CommandInput, { repositories }: Opened): Promise<number> {
   const { id, name } = await chooseRepository(repositories, input.words[0] as string)
   await repositories.remove(id)
-  input.out.line(`Removed ${printable(name)}.`)
+  input.out.line(`Removed ${escapedText(name)}.`)
   return 0
 }
 
@@ -184,14 +185,14 @@ async function installPlugin(input: CommandInput, { host, repositories }: Opened
   const request = { repositoryId: id, pluginId: words[1] as string, version: words[2], userId: null }
   const { plugin, version, sha256, waitsFor } = await repositories.install(request)
   const kept = (await host.versions(plugin.id)).find((one) => one.sha256 === sha256)
-  out.line(`${printable(plugin.manifest.name)} ${version} (${plugin.key}) is installed. It`)
+  out.line(`${escapedText(plugin.manifest.name)} ${version} (${plugin.key}) is installed. It`)
   const manifest = (kept?.manifest ?? plugin.manifest) as typeof plugin.manifest
-  for (const line of describePermissions(permissionsOf(manifest))) out.line(`  ${printable(line)}`)
+  for (const line of describePermissions(permissionsOf(manifest))) out.line(`  ${escapedText(line)}`)
   if (waitsFor.length > 0 && flag('yes') === 'true') {
     await host.consent(plugin.id, { sha256 })
     out.line('You have consented; it runs.')
   } else if (waitsFor.length > 0)
-    out.line(`It waits for consent, because it ${printable(waitsFor.join(', '))}. To consent: ${typed(`plugin consent ${plugin.key}`)}`)
+    out.line(`It waits for consent, because it ${escapedText(waitsFor.join(', '))}. To consent: ${typed(`plugin consent ${plugin.key}`)}`)
   else out.line('It needs no new permissions, and runs.')
   return 0
 }

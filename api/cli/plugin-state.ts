@@ -1,9 +1,9 @@
 import { type Command, CommandProblem } from '#api/cli/command.ts'
-import { printable } from '#api/cli/library-report.ts'
 import { withDatabase } from '#api/cli/open-database.ts'
 import { choosePlugin, describePermissions, withPlugins } from '#api/cli/plugin.ts'
 import { typed } from '#api/cli/typed.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
+import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { listPlugins, listVersions, type VersionRow } from '#plugins/host/plugin-store.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
@@ -31,7 +31,7 @@ const list: Command = {
       const plugins = await listPlugins<InstalledPlugin>(opened.database)
       for (const plugin of plugins) {
         const { key, version, state, stateReason, manifest } = plugin
-        out.line(`${key} ${version}  ${state}${stateReason ? ` (${printable(stateReason)})` : ''}  ${printable(manifest.summary)}`)
+        out.line(`${key} ${version}  ${state}${stateReason ? ` (${escapedText(stateReason)})` : ''}  ${escapedText(manifest.summary)}`)
         const [waiting] = waitingOf(plugin, await listVersions(opened.database, plugin.id))
         if (waiting) out.line(`  ${waiting.version} waits for consent: ${typed(`plugin consent ${key}`)}`)
       }
@@ -66,7 +66,7 @@ function chooseVersion(versions: readonly VersionRow[], word: string): VersionRo
   const found = versions.find(({ version, sha256 }) => version === word || sha256 === word)
   if (found) return found
   const names = versions.map(({ version }) => version)
-  throw new CommandProblem(`There is no version "${printable(word)}".${didYouMean(word, names)} The versions are ${names.join(', ')}.`)
+  throw new CommandProblem(`There is no version "${escapedText(word)}".${didYouMean(word, names)} The versions are ${names.join(', ')}.`)
 }
 
 const consent: Command = {
@@ -86,7 +86,7 @@ const consent: Command = {
       const { permissionsOf } = await import('#plugins/packages/permissions.ts')
       const after = await host.consent(plugin.id, { sha256: chosen.sha256 })
       input.out.line(`You have consented that ${plugin.key} ${chosen.version}`)
-      for (const line of describePermissions(permissionsOf(chosen.manifest as Manifest))) input.out.line(`  ${printable(line)}`)
+      for (const line of describePermissions(permissionsOf(chosen.manifest as Manifest))) input.out.line(`  ${escapedText(line)}`)
       input.out.line(`It is ${after.state}.`)
       return 0
     }),

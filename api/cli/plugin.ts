@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
-import { printable } from '#api/cli/library-report.ts'
 import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
 import { quoted, typed } from '#api/cli/typed.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
+import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { describeConfiguredHost, type Permissions } from '#plugins/packages/permissions.ts'
@@ -32,7 +32,7 @@ export async function withPlugins(input: CommandInput, use: DatabaseUse, work: (
       return await work(host)
     } catch (error) {
       // Errors have the same text as over HTTP.
-      if (error instanceof AppError) throw new CommandProblem(error.message, { cause: error })
+      if (error instanceof AppError) throw new CommandProblem(escapedText(error.message), { cause: error })
       throw error
     } finally {
       host.close()
@@ -57,7 +57,7 @@ export async function choosePlugin(host: PluginHost, word: string): Promise<Inst
       word,
       names.map((name) => name.slice(name.lastIndexOf('.') + 1)),
     )
-  throw new CommandProblem(`There is no plugin "${printable(word)}".${near} List all: ${typed('plugin list')}`)
+  throw new CommandProblem(`There is no plugin "${escapedText(word)}".${near} List all: ${typed('plugin list')}`)
 }
 
 function describeDestination({ host, hostFromConfig, into }: NonNullable<Permissions['auth']>, asked: Permissions): string {
@@ -116,8 +116,8 @@ export const pluginInstall: Command = {
       const kept = known && (await host.versions(known.id)).find((version) => version.sha256 === sha256)
       const waits = { plugin: known as InstalledPlugin, waitsFor: known?.runningVersionId === kept?.id ? [] : ['has no consent yet'] }
       const { plugin, waitsFor } = kept ? waits : await host.install(bytes, { userId: null })
-      out.line(`${printable(manifest.name)} ${manifest.version} (${manifest.id}), ${signedBy.length > 0 ? 'signed' : 'not signed'}. It`)
-      for (const line of describePermissions(permissionsOf(manifest))) out.line(`  ${printable(line)}`)
+      out.line(`${escapedText(manifest.name)} ${manifest.version} (${manifest.id}), ${signedBy.length > 0 ? 'signed' : 'not signed'}. It`)
+      for (const line of describePermissions(permissionsOf(manifest))) out.line(`  ${escapedText(line)}`)
       if (waitsFor.length === 0) {
         out.line('It needs no new permissions, and runs.')
         return 0

@@ -1,3 +1,5 @@
+import { escapedLines, escapedText } from '#core/foundation/stranger-text.ts'
+
 /** The part of a stream that is used; process.stdout and stderr have it. */
 interface Output {
   write(text: string): unknown
@@ -15,14 +17,6 @@ export interface Terminal {
   progressDone(): void
   /** Prints whole lines of the log between the others. */
   write(text: string): void
-}
-
-/** Shows control characters as \\x1b, so that newlines and escape codes in file names cannot affect the terminal. */
-export function escapeControls(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (found) => {
-    const code = found.charCodeAt(0)
-    return code > 0xff ? `\\u${code.toString(16)}` : `\\x${code.toString(16).padStart(2, '0')}`
-  })
 }
 
 const REWRITE_MS = 1_000
@@ -44,17 +38,19 @@ export function openTerminal(output: Output, now: () => number = Date.now): Term
   }
   return {
     write,
-    line: (text = '') => write(`${text}\n`),
+    // No line of a command contains escape codes; only the progress line needs one.
+    line: (text = '') => write(`${escapedLines(text)}\n`),
     progress(text) {
+      const shown = escapedText(text)
       if (now() - printedAt < (isTerminal ? REWRITE_MS : REPEAT_MS)) return
       printedAt = now()
       if (!isTerminal) {
-        output.write(`${text}\n`)
+        output.write(`${shown}\n`)
         return
       }
       clear()
       // A line that wraps cannot be rewritten.
-      progressLine = text.slice(0, (output.columns || 80) - 1)
+      progressLine = shown.slice(0, (output.columns || 80) - 1)
       output.write(progressLine)
     },
     progressDone() {

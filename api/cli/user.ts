@@ -1,5 +1,4 @@
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
-import { printable } from '#api/cli/library-report.ts'
 import { type DatabaseUse, type OpenedDatabase, withDatabase } from '#api/cli/open-database.ts'
 import { readPassword } from '#api/cli/password-input.ts'
 import { typed } from '#api/cli/typed.ts'
@@ -9,6 +8,7 @@ import { ROLES, type Role } from '#core/account/permission.ts'
 import type { User } from '#core/account/user.ts'
 import { tokenKey } from '#core/database/data-folder.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
+import { escapedText } from '#core/foundation/stranger-text.ts'
 
 const PASSWORD_FILE = {
   name: 'password-file',
@@ -57,7 +57,7 @@ export async function chooseUser(accounts: Accounts, login: string): Promise<Use
   if (user) return user
   const names = (await listAllUsers(accounts)).map((each) => each.username)
   const none = names.length === 0 ? ` There are no users yet. Create one: ${typed('user add NAME')}` : ''
-  throw new CommandProblem(`There is no user "${printable(login)}".${didYouMean(login, names)}${none}`)
+  throw new CommandProblem(`There is no user "${escapedText(login)}".${didYouMean(login, names)}${none}`)
 }
 
 function readRole(text: string, what = '--role'): Role {

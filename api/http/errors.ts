@@ -1,5 +1,6 @@
 import { SHARED_MEMORY_WORDS } from '#core/database/start-problem.ts'
 import { AppError, ERRORS, type ErrorCode, type ErrorKind } from '#core/foundation/errors.ts'
+import { escapedText } from '#core/foundation/stranger-text.ts'
 
 /** The only mapping from kinds of errors to HTTP statuses. */
 export const STATUS_OF_KIND: Record<ErrorKind, number> = {
@@ -32,7 +33,10 @@ export interface ErrorAnswer {
  * that reveals only the request id.
  */
 export function answerOf(error: unknown, requestId: string): ErrorAnswer {
-  const { code, message, details, retryAfterSeconds } = readError(error)
+  const { code, message: written, details: given, retryAfterSeconds } = readError(error)
+  // They may repeat words of a package, an index, a file or a service.
+  const message = escapedText(written)
+  const details = Array.isArray(given) ? given.map(escapedDetail) : given
   const status = STATUS_OF_KIND[ERRORS[code].kind]
   if (status === 429) {
     // Clients expect exactly these three members.
@@ -47,6 +51,12 @@ export function answerOf(error: unknown, requestId: string): ErrorAnswer {
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   }
 }
+
+/** `details` of values that break a rule are sentences with their places. */
+const escapedDetail = (detail: unknown): unknown =>
+  typeof detail === 'object' && detail !== null && 'message' in detail && typeof detail.message === 'string'
+    ? { ...detail, message: escapedText(detail.message) }
+    : detail
 
 /** The response to errors whose details must stay secret. */
 export function internalAnswer(requestId: string): ErrorAnswer {

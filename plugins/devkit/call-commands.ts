@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { createHistogram } from 'node:perf_hooks'
+import { escapedLines } from '#core/foundation/stranger-text.ts'
 import { budgetOf } from '#plugins/host/plugin-program.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
@@ -7,7 +8,7 @@ import { openSupervisor } from '#plugins/runtime/supervisor.ts'
 import { openReplay } from '../../plugin-sdk/fixtures.ts'
 import type { CallTrace } from '../../plugin-sdk/testing.ts'
 import { bundleProject } from './bundle.ts'
-import { type Command, type CommandInput, counted, printable, readCount, ToolProblem } from './command.ts'
+import { type Command, type CommandInput, counted, readCount, ToolProblem } from './command.ts'
 import { CREDENTIALS, readCredentials } from './credentials-file.ts'
 import { openReplayEgress } from './host-answers.ts'
 import { ALLOW_LOCAL, readAllowLocal } from './local-places.ts'
@@ -98,11 +99,11 @@ export const replay: Command = {
         return hasFailed || unmatched.length > 0 ? 1 : 0
       }
       out.line(out.paint('bold', `${built.manifest.id} ${built.manifest.version}  ${call.method}`))
-      for (const line of describeTrace(trace, budgetOf(permissionsOf(built.manifest), call.method))) out.line(printable(line))
+      for (const line of describeTrace(trace, budgetOf(permissionsOf(built.manifest), call.method))) out.line(escapedLines(line))
       out.line()
-      if (hasFailed) out.line(`${out.paint('red', '✖')} ${printable(describeProblem(outcome))}`)
-      else out.line(printable(JSON.stringify(outcome.answer, null, 2)))
-      for (const request of hasFailed ? [] : unmatched) out.line(`${out.paint('red', '✖')} No fixture matches ${printable(request)}`)
+      if (hasFailed) out.line(`${out.paint('red', '✖')} ${escapedLines(describeProblem(outcome))}`)
+      else out.line(escapedLines(JSON.stringify(outcome.answer, null, 2)))
+      for (const request of hasFailed ? [] : unmatched) out.line(`${out.paint('red', '✖')} No fixture matches ${escapedLines(request)}`)
       return hasFailed || unmatched.length > 0 ? 1 : 0
     }),
 }

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
 import type { Log } from '#core/foundation/log.ts'
+import { escapedLines } from '#core/foundation/stranger-text.ts'
 import type { DescribedCommand } from '#core/settings/command-line.ts'
 
 /** A problem that the author can fix: shown as one sentence, without a stack. */
@@ -55,13 +56,6 @@ export function openOut(stream: Stream): Out {
   }
 }
 
-/** Makes foreign text safe for a terminal: no escape codes, no bidirectional controls. */
-export const printable = (text: string): string =>
-  text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, (found) => {
-    const code = found.charCodeAt(0).toString(16)
-    return code.length > 2 ? `\\u${code}` : `\\x${code.padStart(2, '0')}`
-  })
-
 /** `1 error`, `2 errors`. */
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
@@ -74,5 +68,5 @@ export function readCount(text: string | undefined, limits: { flag: string; unle
   if (text === undefined) return unless
   const value = Number(text)
   if (Number.isInteger(value) && value >= min && value <= max) return value
-  throw new ToolProblem(`--${flag} must be a whole number from ${min} to ${max}, not "${printable(text)}".`)
+  throw new ToolProblem(`--${flag} must be a whole number from ${min} to ${max}, not "${escapedLines(text)}".`)
 }

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { AppError } from '#core/foundation/errors.ts'
+import { escapedLines } from '#core/foundation/stranger-text.ts'
 import type { DescribedFlag } from '#core/settings/command-line.ts'
 import { CREDENTIAL_FIELDS, checkFields } from '#plugins/credentials/plugin-auth.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
-import { type CommandInput, printable, ToolProblem } from './command.ts'
+import { type CommandInput, ToolProblem } from './command.ts'
 
 /** The credentials that an administrator or a user would enter. */
 export type GivenCredentials = Readonly<Record<string, string>>
@@ -32,7 +33,7 @@ export async function readCredentials(
   const given = flag(CREDENTIALS.name)
   if (given === undefined) return undefined
   const wrong = (what: string): never => {
-    throw new ToolProblem(`--credentials: ${printable(given)} ${what}`)
+    throw new ToolProblem(`--credentials: ${escapedLines(given)} ${what}`)
   }
   const fields = CREDENTIAL_FIELDS[auth?.type ?? 'none']
   if (fields.length === 0) return wrong('is not needed: the manifest requires no credentials.')

@@ -3,9 +3,10 @@ import { unwatchFile, watchFile } from 'node:fs'
 import path from 'node:path'
 import * as esbuild from 'esbuild'
 import { AppError } from '#core/foundation/errors.ts'
+import { escapedLines } from '#core/foundation/stranger-text.ts'
 import { openSupervisor } from '#plugins/runtime/supervisor.ts'
 import { type Bundle, bundleOf, bundleOptions, bundleProject, describeFailure } from './bundle.ts'
-import { type Command, type CommandInput, kilobytes, printable, readCount, ToolProblem } from './command.ts'
+import { type Command, type CommandInput, kilobytes, readCount, ToolProblem } from './command.ts'
 import { CREDENTIALS, readCredentials } from './credentials-file.ts'
 import { openDebugRelay } from './debug-relay.ts'
 import { type DevServer, openDevServer } from './dev-server.ts'
@@ -71,7 +72,7 @@ export const dev: Command = {
             throw error
           })
         : null
-    out.line(`${out.paint('bold', printable(first.manifest.id))}  ${page.url}`)
+    out.line(`${out.paint('bold', escapedLines(first.manifest.id))}  ${page.url}`)
     if (inspector !== null) {
       out.line(`Debugger  ${inspector.devtoolsUrl}`)
       out.line(`          Open it in Chrome, or find it at chrome://inspect. For other debuggers: ${inspector.url}`)
@@ -95,7 +96,7 @@ function readInspectPort({ flag, words }: CommandInput): number | null {
   const isOn = given !== undefined && given !== 'false'
   const value = given === undefined || given === 'true' || given === 'false' ? words[0] : given
   if (words[0] !== undefined && (!isOn || value !== words[0]))
-    throw new ToolProblem(`Unexpected argument "${printable(words[0])}". See ${typed('dev --help')}`)
+    throw new ToolProblem(`Unexpected argument "${escapedLines(words[0])}". See ${typed('dev --help')}`)
   return isOn ? readCount(value, { flag: 'inspect', unless: INSPECT_PORT, max: 65_535 }) : null
 }
 
@@ -104,7 +105,7 @@ function readServer(url: string | undefined, token: string | undefined): SideLoa
   if (url === undefined || token === undefined)
     throw new ToolProblem('--server and --token require each other: the URL of a server, and the API key of an administrator.')
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new ToolProblem(`"${printable(url)}" is not a URL such as http://127.0.0.1:8080.`)
+    throw new ToolProblem(`"${escapedLines(url)}" is not a URL such as http://127.0.0.1:8080.`)
   return { url, token }
 }
 
@@ -129,12 +130,12 @@ function openBuilds(
       use(project, bundle)
       const message = `Built ${project.manifest.version}, ${kilobytes(Buffer.byteLength(bundle.code))}`
       out.line(`${out.paint('green', '✔')} ${message}`)
-      for (const warning of bundle.warnings) out.line(`  ${out.paint('yellow', '!')} ${printable(warning)}`)
+      for (const warning of bundle.warnings) out.line(`  ${out.paint('yellow', '!')} ${escapedLines(warning)}`)
       page.send('built', { message: `${message}.` })
       if (server !== null) await load(project, bundle, server)
     } catch (error) {
       if (!(error instanceof ToolProblem || error instanceof AppError)) throw error
-      out.line(`${out.paint('red', '✖')} ${printable(error.message)}`)
+      out.line(`${out.paint('red', '✖')} ${escapedLines(error.message)}`)
       page.send('failed', { message: error.message })
     }
   }
@@ -143,7 +144,7 @@ function openBuilds(
     const manifestBytes = Buffer.from(JSON.stringify({ ...(JSON.parse(project.manifestBytes.toString('utf8')) as object), version }))
     const agreed = await sideLoad(to, packProject({ ...project, manifestBytes }, bundle), stop)
     out.line(
-      `${out.paint('green', '✔')} ${printable(new URL(to.url).origin)} runs ${version}${agreed.length > 0 ? `; consented, because it ${printable(agreed.join(', '))}` : ''}`,
+      `${out.paint('green', '✔')} ${escapedLines(new URL(to.url).origin)} runs ${version}${agreed.length > 0 ? `; consented, because it ${escapedLines(agreed.join(', '))}` : ''}`,
     )
   }
   return {

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { Compile } from 'typebox/compile'
 import { AppError } from '#core/foundation/errors.ts'
+import { escapedLines } from '#core/foundation/stranger-text.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { type PluginPackage, readPackage } from '#plugins/packages/plugin-package.ts'
 import { newestFirst, pluginEntry, versionEntry } from '#plugins/repositories/index-entry.ts'
@@ -15,7 +16,7 @@ import {
   signIndex,
 } from '#plugins/repositories/index-file.ts'
 import { renderIndexPage } from '#plugins/repositories/index-page.ts'
-import { type Command, counted, printable, readCount, ToolProblem } from './command.ts'
+import { type Command, counted, readCount, ToolProblem } from './command.ts'
 import { writePackage } from './pack.ts'
 import { readOptional } from './project.ts'
 import { readKey } from './signing.ts'
@@ -85,10 +86,10 @@ export const index: Command = {
     await writePackage(path.join(folder, SIGNATURE_NAME), signature)
     const versions = made.plugins.reduce((sum, plugin) => sum + plugin.versions.length, 0)
     out.line(
-      `${out.paint('green', '✔')} ${printable(name)}, number ${made.sequence}: ${counted(made.plugins.length, 'plugin')}, ${counted(versions, 'version')}`,
+      `${out.paint('green', '✔')} ${escapedLines(name)}, number ${made.sequence}: ${counted(made.plugins.length, 'plugin')}, ${counted(versions, 'version')}`,
     )
     out.line(`  files        ${INDEX_NAME}, ${SIGNATURE_NAME}, index.html`)
-    out.line(`  address      ${printable(url)}`)
+    out.line(`  address      ${escapedLines(url)}`)
     out.line(`  fingerprint  ${fingerprintOf(made.keys[0] as string)}`)
     out.line(`  expires      ${made.expires.slice(0, 10)}: run this again before then`)
     return 0

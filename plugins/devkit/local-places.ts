@@ -1,6 +1,7 @@
+import { escapedLines } from '#core/foundation/stranger-text.ts'
 import type { DescribedFlag } from '#core/settings/command-line.ts'
 import { LOCAL_PLACE_ABOUT, type LocalServices, readLocalPlace } from '#core/settings/local-places.ts'
-import { type CommandInput, printable, ToolProblem } from './command.ts'
+import { type CommandInput, ToolProblem } from './command.ts'
 
 export const ALLOW_LOCAL: DescribedFlag = {
   name: 'allow-local',
@@ -16,7 +17,7 @@ export function readAllowLocal({ all }: Pick<CommandInput, 'all'>): ReadonlySet<
   return new Set(
     all(ALLOW_LOCAL.name).map((text) => {
       const place = readLocalPlace(text)
-      if (place === null) throw new ToolProblem(`--allow-local is ${LOCAL_PLACE_ABOUT}; "${printable(text)}" is none.`)
+      if (place === null) throw new ToolProblem(`--allow-local is ${LOCAL_PLACE_ABOUT}; "${escapedLines(text)}" is none.`)
       return place
     }),
   )

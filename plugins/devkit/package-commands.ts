@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { escapedLines } from '#core/foundation/stranger-text.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
-import { type Command, type CommandInput, kilobytes, printable, ToolProblem } from './command.ts'
+import { type Command, type CommandInput, kilobytes, ToolProblem } from './command.ts'
 import { packProject, writePackage } from './pack.ts'
 import { createKey, readKey, signPackage } from './signing.ts'
 import { typed } from './typed.ts'
@@ -13,7 +14,7 @@ const MARKS = { error: { mark: '✖', style: 'red' }, warning: { mark: '!', styl
 function printFindings({ out }: Pick<CommandInput, 'out'>, findings: readonly Finding[]): void {
   for (const { level, check, message } of findings) {
     const { mark, style } = MARKS[level]
-    const [first = '', ...rest] = printable(message).split('\n')
+    const [first = '', ...rest] = escapedLines(message).split('\n')
     out.line(`${out.paint(style, `${mark} ${level}`.padEnd(9))}  ${out.paint('dim', check.padEnd(11))} ${first}`)
     for (const line of rest) out.line(`${' '.repeat(23)}${line}`)
   }
@@ -96,7 +97,7 @@ export const pack: Command = {
 /** Prints what identifies a package. */
 function printPackage({ cwd, out }: Pick<CommandInput, 'cwd' | 'out'>, file: string, bytes: Buffer): void {
   const { signedBy } = readPackage(bytes)
-  out.line(`${out.paint('green', '✔')} ${printable(path.relative(cwd, file) || file)}`)
+  out.line(`${out.paint('green', '✔')} ${escapedLines(path.relative(cwd, file) || file)}`)
   out.line(`  sha256  ${createHash('sha256').update(bytes).digest('hex')}`)
   out.line(`  size    ${kilobytes(bytes.length)} (${bytes.length} bytes)`)
   out.line(`  signed  ${signedBy.length === 0 ? 'no' : signedBy.join(', ')}`)
@@ -121,7 +122,7 @@ export const sign: Command = {
     const [given] = words
     if (fresh !== undefined) {
       const publicKey = await createKey(path.resolve(cwd, fresh))
-      out.line(`${out.paint('green', '✔')} ${printable(fresh)} contains a new key. Keep it secret; you need it for every update.`)
+      out.line(`${out.paint('green', '✔')} ${escapedLines(fresh)} contains a new key. Keep it secret; you need it for every update.`)
       out.line(`  public  ${publicKey}`)
     }
     if (given === undefined && fresh !== undefined) return 0

@@ -1,6 +1,7 @@
+import { escapedLines } from '#core/foundation/stranger-text.ts'
 import { openSupervisor } from '#plugins/runtime/supervisor.ts'
 import { bundleProject } from './bundle.ts'
-import { type Command, type CommandInput, printable, readCount, ToolProblem } from './command.ts'
+import { type Command, type CommandInput, readCount, ToolProblem } from './command.ts'
 import { runConformance } from './conformance.ts'
 import { CREDENTIALS, readCredentials } from './credentials-file.ts'
 import { ALLOW_LOCAL, readAllowLocal } from './local-places.ts'
@@ -85,13 +86,13 @@ const printing = ({ out }: CommandInput, outcomes: Outcome[]) => {
     const { state, name, message, wallMs } = outcome
     if (outcome.group !== group) {
       group = outcome.group
-      out.line(out.paint('bold', printable(group)))
+      out.line(out.paint('bold', escapedLines(group)))
     }
     const { mark, style } = MARKS[state]
     const aside =
-      state === 'skipped' && message !== null ? `  (${printable(message)})` : wallMs >= SLOW_MS ? `  (${Math.round(wallMs)} ms)` : ''
-    out.line(`  ${out.paint(style, mark)} ${printable(name)}${out.paint('dim', aside)}`)
-    if (state === 'failed') for (const line of printable(message ?? '').split('\n')) out.line(`      ${line}`)
+      state === 'skipped' && message !== null ? `  (${escapedLines(message)})` : wallMs >= SLOW_MS ? `  (${Math.round(wallMs)} ms)` : ''
+    out.line(`  ${out.paint(style, mark)} ${escapedLines(name)}${out.paint('dim', aside)}`)
+    if (state === 'failed') for (const line of escapedLines(message ?? '').split('\n')) out.line(`      ${line}`)
   }
 }
 

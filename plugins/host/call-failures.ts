@@ -2,12 +2,13 @@ import type { Knex } from 'knex'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { JsonReader } from '#plugins/host/json-reader.ts'
 import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
 import { findSourceMap, recordFailure } from '#plugins/host/plugin-store.ts'
 import type { CallRecord } from '#plugins/logs/plugin-logs.ts'
-import { hideSecrets, sanitized } from '#plugins/logs/text.ts'
+import { hideSecrets } from '#plugins/logs/text.ts'
 import type { CodePlace } from '#plugins/packages/source-map.ts'
 import { GuestError, uncaughtMessage } from '#plugins/runtime/guest-error.ts'
 
@@ -111,7 +112,7 @@ class Failures implements CallFailures {
         ? await this.#options.reader.findSource(map, error.places)
         : await this.#sourceOf(map.versionId, error.places)
     const { code, own, retryAfterSeconds, places, message } = error
-    return new GuestError(code, withSource(message, found && sanitized(found)), own, retryAfterSeconds, places)
+    return new GuestError(code, withSource(message, found && escapedText(found)), own, retryAfterSeconds, places)
   }
 
   async #sourceOf(versionId: string, places: readonly CodePlace[]): Promise<string | null> {
@@ -121,7 +122,7 @@ class Failures implements CallFailures {
     if (before !== undefined) return before
     const found = await this.#options.reader.findSource(await findSourceMap(this.#options.database, versionId), places)
     if (found === null) return null
-    const source = sanitized(hideSecrets(found))
+    const source = escapedText(hideSecrets(found))
     this.#known.set(key, source)
     return source
   }
@@ -134,5 +135,5 @@ class Failures implements CallFailures {
 }
 
 function clean(message: string) {
-  return sanitized(hideSecrets(message))
+  return escapedText(hideSecrets(message))
 }

@@ -3,6 +3,7 @@ import type { Knex } from 'knex'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { authOf } from '#plugins/credentials/plugin-auth.ts'
 import { type CallFailures, type NamedCall, openCallFailures, type ReportedFailure } from '#plugins/host/call-failures.ts'
@@ -17,7 +18,7 @@ import { budgetOf, REFRESH, SETUP } from '#plugins/host/plugin-program.ts'
 import { findPlugin } from '#plugins/host/plugin-store.ts'
 import { findUserPlugin } from '#plugins/host/user-plugin-store.ts'
 import type { CallRecord, PluginLogs } from '#plugins/logs/plugin-logs.ts'
-import { hideSecrets, redact, sanitized } from '#plugins/logs/text.ts'
+import { hideSecrets, redact } from '#plugins/logs/text.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import { type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import type { Permissions } from '#plugins/packages/permissions.ts'
@@ -268,8 +269,8 @@ class Calls implements PluginCalls {
       const answer = await this.#run(isolate.guest, setting, { method, text, budget }, running)
       noteWork()
       const onLeftOut = (what: string) => {
-        record.log('warn', sanitized(what))
-        this.#options.log.warn({ plugin: plugin.key, callId }, `${plugin.key}: ${sanitized(what)}`)
+        record.log('warn', escapedText(what))
+        this.#options.log.warn({ plugin: plugin.key, callId }, `${plugin.key}: ${escapedText(what)}`)
       }
       return { answer, result: await this.#reader.readResult(method, answer.text, onLeftOut) }
     })
@@ -314,7 +315,7 @@ class Calls implements PluginCalls {
       running?.record.log(to, message, data)
       this.#options.log[to](
         { plugin: plugin.key, callId, data: redact(data, { lengthMax: LOGGED_LENGTH_MAX }).value },
-        `${plugin.key}: ${sanitized(hideSecrets(String(message)))}`,
+        `${plugin.key}: ${escapedText(hideSecrets(String(message)))}`,
       )
     }
   }

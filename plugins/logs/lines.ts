@@ -1,4 +1,5 @@
-import { cutBytes, hideSecrets, redact, sanitized } from '#plugins/logs/text.ts'
+import { escapedText } from '#core/foundation/stranger-text.ts'
+import { cutBytes, hideSecrets, redact } from '#plugins/logs/text.ts'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -84,7 +85,7 @@ export const isAtLeast = (level: LogLevel, least: LogLevel): boolean => LOG_LEVE
 function readData(data: unknown, bytesMax: number, secrets: readonly string[]): string | null {
   if (data === undefined || data === null) return null
   const text = JSON.stringify(redact(readJson(data), { lengthMax: DATA_LENGTH_MAX, secrets }).value)
-  return cutBytes(sanitized(text), Math.max(0, bytesMax)) || null
+  return cutBytes(escapedText(text), Math.max(0, bytesMax)) || null
 }
 
 function readJson(data: unknown): unknown {
@@ -99,7 +100,7 @@ function readJson(data: unknown): unknown {
 
 function readLine({ level, message, data, callId, method, secrets }: WrittenLine): Omit<LogLine, 'id' | 'at'> {
   const text = typeof message === 'string' ? message : (JSON.stringify(redact(message, { lengthMax: LINE_BYTES_MAX }).value) ?? '')
-  const visible = cutBytes(sanitized(hideSecrets(text.slice(0, LINE_BYTES_MAX * 2), secrets)), LINE_BYTES_MAX)
+  const visible = cutBytes(escapedText(hideSecrets(text.slice(0, LINE_BYTES_MAX * 2), secrets)), LINE_BYTES_MAX)
   return {
     level: LOG_LEVELS.find((one) => one === level) ?? 'debug',
     message: visible,

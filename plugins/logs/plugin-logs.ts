@@ -1,8 +1,9 @@
 import { refuse } from '#core/foundation/errors.ts'
 import { Register } from '#core/foundation/register.ts'
+import { escapedText } from '#core/foundation/stranger-text.ts'
 import { type Lines, type LogLevel, type LogLine, missedLine, openLines } from '#plugins/logs/lines.ts'
 import { type Counted, type Metrics, type Numbers, openMetrics } from '#plugins/logs/metrics.ts'
-import { hideSecrets, redact, sanitized } from '#plugins/logs/text.ts'
+import { hideSecrets, redact } from '#plugins/logs/text.ts'
 
 /** The start of a call. */
 interface CallBegun {
@@ -319,7 +320,7 @@ class RunningCall implements CallRecord {
   }
 
   fetch(host: string, outcome: number | string, bytes: number, cached: boolean, waitedMs = 0): void {
-    const request = { host: sanitized(host.slice(0, 255)), outcome: String(outcome).slice(0, 40), bytes, cached }
+    const request = { host: escapedText(host.slice(0, 255)), outcome: String(outcome).slice(0, 40), bytes, cached }
     this.#kept.metrics.fetched({ ...request, waitedMs })
     if (this.#fetches.length < FETCHES_KEPT) this.#fetches.push(request)
   }
@@ -342,7 +343,7 @@ class RunningCall implements CallRecord {
     const answered = keepable(result ?? null, counted.resultLength, this.#secrets)
     return {
       ...{ callId, method, version, userId, startedAt: this.#startedAt, ...counted },
-      message: message === undefined ? null : sanitized(hideSecrets(message.slice(0, MESSAGE_LENGTH_MAX), this.#secrets)),
+      message: message === undefined ? null : escapedText(hideSecrets(message.slice(0, MESSAGE_LENGTH_MAX), this.#secrets)),
       source,
       hostCalls: Object.fromEntries(this.#hostCalls),
       fetches: this.#fetches,

@@ -1,20 +1,6 @@
 /** Replaces a secret. */
 export const HIDDEN = '[hidden]'
 
-/**
- * Control characters would move the cursor of a terminal or start a new line in a log; bidirectional controls show text in another
- * order. They are escaped, so that the log stays complete evidence.
- */
-const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g
-const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
-
-/** Makes an untrusted text one line that is safe for terminals, logs and pages. JSON stays JSON. */
-export const sanitized = (text: string): string =>
-  text.toWellFormed().replace(UNSAFE, (found) => {
-    const code = found.charCodeAt(0)
-    return SHORT[found] ?? (code < 0x7f ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`)
-  })
-
 const encoder = new TextEncoder()
 const CUT = '…'
 const CUT_BYTES = encoder.encode(CUT).length

@@ -1,6 +1,6 @@
 import { didYouMean } from '#core/foundation/nearest-name.ts'
+import { briefText } from '#core/foundation/stranger-text.ts'
 import type { Shape } from '#plugins/packages/manifest-form.ts'
-import { shown } from '#plugins/packages/plain-json.ts'
 
 /** Places listed for one name; more would not help. */
 const PLACES_MAX = 3
@@ -17,7 +17,7 @@ interface UnknownMember {
 /** Members that the schema does not define, at any depth. Skips objects with free members. */
 export function listUnknownMembers(schema: Shape, value: unknown): UnknownMember[] {
   return [...walk(schema, value, '')].map(({ place, name, names }) => ({
-    ...{ place, name: shown(name) },
+    ...{ place, name: briefText(name) },
     advice: `${didYouMean(name, names)}${placeHint(schema, name, place)}`,
   }))
 }
@@ -45,7 +45,7 @@ function* walk(shape: Shape, value: unknown, place: string): Generator<Found> {
   const names = Object.keys(shape.properties ?? {})
   for (const [name, member] of Object.entries(value)) {
     const known = Object.hasOwn(shape.properties ?? {}, name) ? shape.properties?.[name] : free
-    if (known) yield* walk(known, member, `${place}/${shown(name)}`)
+    if (known) yield* walk(known, member, `${place}/${briefText(name)}`)
     else if (shape.properties) yield { place, name, names }
   }
 }

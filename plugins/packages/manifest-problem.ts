@@ -1,6 +1,6 @@
 import { didYouMean } from '#core/foundation/nearest-name.ts'
+import { briefText } from '#core/foundation/stranger-text.ts'
 import { formOf, partsOf, type Shape, shapeAt } from '#plugins/packages/manifest-form.ts'
-import { shown } from '#plugins/packages/plain-json.ts'
 
 /** An error of a schema check. */
 interface SchemaProblem {
@@ -28,7 +28,7 @@ export function describeProblem(root: unknown, { instancePath, message, params }
     const names = requiredProperties.map(String)
     const has = value !== null && typeof value === 'object' ? Object.keys(value) : []
     const slip = has.find((name) => didYouMean(name, names) !== '')
-    if (slip !== undefined) return `it has no ${names.join(', ')}; "${shown(slip)}" may be a misspelling`
+    if (slip !== undefined) return `it has no ${names.join(', ')}; "${briefText(slip)}" may be a misspelling`
     return `it has no ${names.join(', ')}${form === null ? '' : `; it must be ${form}`}`
   }
   return form === null ? message : `must be ${form}; it is ${given(value)}`
@@ -41,7 +41,7 @@ export const oneOf = (value: unknown, names: readonly string[]): string =>
 /** Puts the question in parentheses, because it ends with a question mark and the sentence continues. */
 const ending = (question: string): string => (question === '' ? '' : ` (${question.trim().replace(/^D/, 'd')})`)
 
-const given = (value: unknown): string => shown(JSON.stringify(value) ?? 'nothing').slice(0, 60)
+const given = (value: unknown): string => briefText(JSON.stringify(value) ?? 'nothing').slice(0, 60)
 
 /** The value at a JSON pointer; undefined when there is none. */
 function valueAt(root: unknown, pointer: string): unknown {

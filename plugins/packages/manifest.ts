@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { OneOf } from '#core/foundation/schema.ts'
+import { readableLinePattern, UNREADABLE } from '#core/foundation/stranger-text.ts'
 import type { Shape } from '#plugins/packages/manifest-form.ts'
 
 /** The version of the plugin interface that this server offers. */
@@ -16,12 +17,6 @@ const PRE_RELEASE = '(0|[1-9]\\d{0,15}|\\d*[A-Za-z-][0-9A-Za-z-]*)'
 const VERSION = `^${NUMBER}\\.${NUMBER}\\.${NUMBER}(-${PRE_RELEASE}(\\.${PRE_RELEASE})*)?$`
 /** A public host name: no IP addresses, and at least one dot. */
 export const HOST = '^(\\*\\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$'
-/**
- * One line that people read before they grant permissions: no control or bidirectional characters, and at least one letter or digit. The pattern counts
- * the length in code points, because `maxLength` counts graphemes, and one grapheme may consist of thousands of code points.
- */
-const lineOf = (length: number) =>
-  `^(?=[^\\p{L}\\p{N}]*[\\p{L}\\p{N}])[^\\p{Cc}\\p{Cs}\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]{1,${length}}$`
 /** A URL for links: a host name, an optional port, and no characters that need escaping; so neither credentials nor markup. */
 const URL_TEXT = '^https://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?([/?#][A-Za-z0-9._~:/?#\\[\\]@!$&\\(\\)*+,;=%-]*)?$'
 const LINK_TEMPLATE =
@@ -72,8 +67,9 @@ export const PATTERNS: Record<string, string> = {
 }
 
 function Text(length: number) {
-  const pattern = lineOf(length)
-  PATTERNS[pattern] = `must be one line of 1 to ${length} readable characters, without control characters`
+  const pattern = readableLinePattern(length)
+  PATTERNS[pattern] =
+    `must be one line of 1 to ${length} readable characters, without ${UNREADABLE}, and without spaces at its ends or in a row`
   return Type.String({ pattern, maxLength: length })
 }
 const Url = Type.String({ maxLength: 2_000, pattern: URL_TEXT })

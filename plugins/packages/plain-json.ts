@@ -1,3 +1,4 @@
+import { briefText } from '#core/foundation/stranger-text.ts'
 import { jsonExcess } from '#plugins/packages/json-bounds.ts'
 
 /** More than the depth of a manifest or a list of files, so recursion over such a value is safe. */
@@ -29,7 +30,7 @@ export function readPlainJson(bytes: Uint8Array, wrong: (message: string) => nev
   try {
     value = JSON.parse(text)
   } catch (error) {
-    return wrong(`it is not valid JSON (${shown((error as Error).message)})`)
+    return wrong(`it is not valid JSON (${briefText((error as Error).message)})`)
   }
   /** The member names of every open object; null for an array. */
   const open: (Set<string> | null)[] = []
@@ -46,11 +47,8 @@ export function readPlainJson(bytes: Uint8Array, wrong: (message: string) => nev
     if (colon === undefined) continue
     const members = open.at(-1)
     if (plain === '__proto__') wrong('no member may be named "__proto__"')
-    if (members?.has(plain)) wrong(`it has the member "${shown(plain)}" twice`)
+    if (members?.has(plain)) wrong(`it has the member "${briefText(plain)}" twice`)
     members?.add(plain)
   }
   return value
 }
-
-/** Makes an untrusted text safe for messages and terminals: plain ASCII of limited length. */
-export const shown = (text: string): string => text.slice(0, 100).replace(/[^ -~]/g, '?')

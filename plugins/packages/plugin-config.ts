@@ -4,9 +4,9 @@ import { Compile } from 'typebox/compile'
 import { Check, Errors } from 'typebox/schema'
 import { refuse } from '#core/foundation/errors.ts'
 import { AnyNumber, NUMBER_MAX, OneOf } from '#core/foundation/schema.ts'
+import { briefText, readablePattern, UNREADABLE } from '#core/foundation/stranger-text.ts'
 import { formOf, type Shape } from '#plugins/packages/manifest-form.ts'
 import { describeProblem, oneOf } from '#plugins/packages/manifest-problem.ts'
-import { shown } from '#plugins/packages/plain-json.ts'
 
 /**
  * The subset of JSON Schema 2020-12 for configurations: what a form can show, and what can be checked in time linear in the size of the
@@ -22,14 +22,19 @@ const KEY_LENGTH_MAX = 64
 export const CONFIG_LENGTH_MAX = 32 * 1024
 const NAME = '^[A-Za-z][A-Za-z0-9_]{0,63}$'
 /** Descriptions of the patterns for people. */
-const PATTERNS = { [NAME]: 'must be letters, digits and underscores, a letter first' }
-const Words = (maxLength: number) => Type.String({ maxLength })
-const Plain = Type.Union([Type.String({ maxLength: TEXT_LENGTH_MAX }), AnyNumber(), Type.Boolean()])
+const PATTERNS: Record<string, string> = { [NAME]: 'must be letters, digits and underscores, a letter first' }
+/** People see these texts in the form, and its defaults before they consent. */
+function Words(maxLength: number, form: { lines?: boolean } = {}) {
+  const pattern = readablePattern(maxLength, form)
+  PATTERNS[pattern] = `must be a text of at most ${maxLength} readable characters, without ${UNREADABLE}`
+  return Type.String({ pattern, maxLength })
+}
+const Plain = Type.Union([Words(TEXT_LENGTH_MAX, { lines: true }), AnyNumber(), Type.Boolean()])
 
 const member = {
   type: OneOf(['string', 'number', 'integer', 'boolean']),
   title: Type.Optional(Words(100)),
-  description: Type.Optional(Words(1_000)),
+  description: Type.Optional(Words(1_000, { lines: true })),
   enum: Type.Optional(Type.Array(Plain, { minItems: 1, maxItems: LIST_MAX })),
   minimum: Type.Optional(AnyNumber()),
   maximum: Type.Optional(AnyNumber()),
@@ -37,7 +42,7 @@ const member = {
   maxLength: Type.Optional(Type.Integer({ minimum: 0, maximum: TEXT_LENGTH_MAX })),
   format: Type.Optional(OneOf(['uri', 'email', 'date'])),
   default: Type.Optional(Plain),
-  'x-ui': Type.Optional(Type.Record(Type.String(), Plain, { maxProperties: HINTS_MAX })),
+  'x-ui': Type.Optional(Type.Record(Type.String({ pattern: readablePattern(KEY_LENGTH_MAX) }), Plain, { maxProperties: HINTS_MAX })),
 }
 const Value = Type.Object(member, { additionalProperties: false })
 const Member = Type.Union([
@@ -60,7 +65,7 @@ export const ConfigSchema = Type.Object(
     $schema: Type.Optional(Words(200)),
     type: Type.Literal('object'),
     title: Type.Optional(Words(100)),
-    description: Type.Optional(Words(1_000)),
+    description: Type.Optional(Words(1_000, { lines: true })),
     properties: Type.Record(Type.String({ pattern: NAME }), Member, {
       maxProperties: PROPERTIES_MAX,
       additionalProperties: false,
@@ -86,7 +91,7 @@ export function configSchemaProblem(schema: unknown): { path: string; message: s
   if (unknownName !== undefined) {
     const names = Object.keys(schema.properties)
     const of = names.length === 0 ? 'and there are none' : oneOf(unknownName, names)
-    return { path: '/required', message: `it names ${shown(unknownName)}, which is not among the properties; ${of}` }
+    return { path: '/required', message: `it names ${briefText(unknownName)}, which is not among the properties; ${of}` }
   }
   for (const [name, one] of Object.entries(schema.properties))
     if (one.default !== undefined && !Check(checked(one), one.default))
@@ -102,7 +107,7 @@ function problemOf(schema: unknown, problem: Parameters<typeof describeProblem>[
   if (problem.message !== 'schema is false') return describeProblem(schema, problem, { schema: ConfigSchema as Shape, patterns: PATTERNS })
   const [, word = ''] = /\/([^/]*)$/.exec(problem.instancePath) ?? []
   const isOfMember = /^\/properties\/[^/]+\/[^/]+$/.test(problem.instancePath)
-  return `${shown(word)} is not allowed here; ${oneOf(word, isOfMember ? Object.keys(member) : Object.keys(ConfigSchema.properties))}`
+  return `${briefText(word)} is not allowed here; ${oneOf(word, isOfMember ? Object.keys(member) : Object.keys(ConfigSchema.properties))}`
 }
 
 /** The schema that checks the value of a member, with default limits where it sets none. */

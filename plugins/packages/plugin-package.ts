@@ -5,8 +5,9 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { AppError, refuse } from '#core/foundation/errors.ts'
+import { briefText } from '#core/foundation/stranger-text.ts'
 import { MANIFEST_BYTES_MAX, type Manifest } from '#plugins/packages/manifest.ts'
-import { readPlainJson, shown } from '#plugins/packages/plain-json.ts'
+import { readPlainJson } from '#plugins/packages/plain-json.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { storedMapOf } from '#plugins/packages/source-map.ts'
 import { readZip, unpackedBytes, writeZip, ZipError, type ZipFile } from '#plugins/packages/zip.ts'
@@ -151,7 +152,7 @@ function checkIntegrity(listed: Buffer, { id, version }: Manifest, files: Readon
   left.delete(SIGNATURE)
   for (const { name, size, sha256: hash } of integrity.files) {
     const data = left.get(name)
-    if (data === undefined) wrong(`${INTEGRITY} lists "${shown(name)}" twice, or it is not in the package.`)
+    if (data === undefined) wrong(`${INTEGRITY} lists "${briefText(name)}" twice, or it is not in the package.`)
     if (data.length !== size || sha256(data) !== hash) wrong(`"${name}" differs from its entry in ${INTEGRITY}.`)
     left.delete(name)
   }
@@ -165,7 +166,7 @@ function readSignatures(bytes: Buffer, listed: Buffer): string[] {
   if (!isSignatures.Check(signatures)) return wrong(`${SIGNATURE} is not a list of 1 to ${SIGNATURES_MAX} signatures.`)
   const keys = signatures.map(({ publicKey, signature }) => {
     const key = readPublicKey(publicKey)
-    if (key === null) return wrong(`"${shown(publicKey)}" is not an Ed25519 key, or it is a weak key for which anybody can sign.`)
+    if (key === null) return wrong(`"${briefText(publicKey)}" is not an Ed25519 key, or it is a weak key for which anybody can sign.`)
     const raw = readBase64(signature, SIGNATURE_BYTES)
     if (raw === null || !verify(null, listed, key, raw))
       return wrong('A signature of the package is invalid: it was changed after it was signed.')

@@ -1,5 +1,6 @@
 import { Compile } from 'typebox/compile'
 import { refuse } from '#core/foundation/errors.ts'
+import { briefText } from '#core/foundation/stranger-text.ts'
 import { COMIC_INFO_KEY, OWN_SOURCE } from '#core/metadata/source-key.ts'
 import {
   CAPABILITY_METHODS,
@@ -15,7 +16,7 @@ import {
 import { placeHint } from '#plugins/packages/manifest-members.ts'
 import { describeProblem, oneOf } from '#plugins/packages/manifest-problem.ts'
 import { DEFAULT_ORIGIN_MAX, defaultOrigin } from '#plugins/packages/permissions.ts'
-import { readPlainJson, shown } from '#plugins/packages/plain-json.ts'
+import { readPlainJson } from '#plugins/packages/plain-json.ts'
 import { configSchemaProblem } from '#plugins/packages/plugin-config.ts'
 import { isTooWide } from '#plugins/packages/wide-host.ts'
 
@@ -82,7 +83,7 @@ function checkRules(value: Manifest, wrong: Report): void {
   const isKnown = (name: string) => CAPABILITIES.includes(name) || isReserved(name)
   for (const capability of Object.keys(capabilities).filter((name) => !isKnown(name)))
     wrong(
-      `/capabilities/${shown(capability)}`,
+      `/capabilities/${briefText(capability)}`,
       `this server does not know that capability (a newer one may); ${oneOf(capability, CAPABILITIES)}${elsewhere(capability, '/capabilities')}`,
     )
   if (Object.keys(capabilities).length === 0) wrong('/capabilities', `a plugin has at least one of ${CAPABILITIES.join(', ')}`)
@@ -98,7 +99,7 @@ function checkRules(value: Manifest, wrong: Report): void {
   }
   for (const permission of Object.keys(permissions).filter((name) => !KNOWN_PERMISSIONS.includes(name)))
     wrong(
-      `/permissions/${shown(permission)}`,
+      `/permissions/${briefText(permission)}`,
       `this server does not know that permission (a newer one may); ${oneOf(permission, KNOWN_PERMISSIONS)}${elsewhere(permission, '/permissions')}`,
     )
   const hosts = (permissions.network ?? []).map(({ host }) => host)
@@ -113,7 +114,7 @@ function checkRules(value: Manifest, wrong: Report): void {
     if (problem !== null) wrong(`/${name}${problem.path}`, problem.message)
   }
   for (const limited of Object.keys(value.http?.rateLimit ?? {}).filter((host) => !hosts.includes(host)))
-    wrong(`/http/rateLimit/${shown(limited)}`, `it is not a host of /permissions/network; ${nameOf(limited, hosts, 'host there')}`)
+    wrong(`/http/rateLimit/${briefText(limited)}`, `it is not a host of /permissions/network; ${nameOf(limited, hosts, 'host there')}`)
   checkConfiguredHosts(value, wrong)
 }
 
@@ -175,7 +176,7 @@ function checkCredentials({ auth, capabilities, permissions = {} }: Manifest, wr
     wrong('/auth/scope', 'only recommendations run for a user; metadata requests use credentials of the server')
   const given = oauth2 === undefined ? [] : [oauth2.authorizeUrl, oauth2.tokenUrl]
   // The egress refuses IP addresses in requests of the server; these URLs are for browsers too.
-  for (const url of given) if (!isHostName(new URL(url).hostname)) wrong('/auth/oauth2', `${shown(url)} has no host name`)
+  for (const url of given) if (!isHostName(new URL(url).hostname)) wrong('/auth/oauth2', `${briefText(url)} has no host name`)
 }
 
 /** The allowed names, or that there are none yet. */

@@ -1,5 +1,5 @@
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib'
-import { shown } from '#plugins/packages/plain-json.ts'
+import { briefText } from '#core/foundation/stranger-text.ts'
 
 /**
  * ZIP for plugin packages: a strict reader for untrusted files, and a writer with reproducible output. Packages are small and read from memory,
@@ -128,7 +128,7 @@ function readCentral(bytes: Buffer, at: number, end: number): Entry {
   const attributes = bytes.readUInt32LE(at + 38)
   if (at + 46 + nameBytes > end) throw new ZipError('The directory of the package is damaged.')
   const name = bytes.toString('latin1', at + 46, at + 46 + nameBytes)
-  if (!NAME.test(name)) throw new ZipError(`"${shown(name)}" is not a valid name for a file of a package.`)
+  if (!NAME.test(name)) throw new ZipError(`"${briefText(name)}" is not a valid name for a file of a package.`)
   if (bytes.readUInt16LE(at + 6) > VERSION_MAX) throw new ZipError(`"${name}" needs a later version of ZIP than is supported.`)
   if (bytes.readUInt16LE(at + 34) !== 0) throw new ZipError('The package is split into parts.')
   if ((flags & ~UTF8_FLAG) !== 0) throw new ZipError(`"${name}" is encrypted or uses an unsupported feature of ZIP.`)
@@ -197,7 +197,7 @@ export function writeZip(files: readonly { name: string; data: Uint8Array }[]): 
   const directory: Buffer[] = []
   let at = 0
   for (const { name, data } of [...files].sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    if (!NAME.test(name)) throw new ZipError(`"${shown(name)}" is not a valid name for a file of a package.`)
+    if (!NAME.test(name)) throw new ZipError(`"${briefText(name)}" is not a valid name for a file of a package.`)
     const deflated = deflateRawSync(data, { level: 9 })
     const method = deflated.length < data.length ? DEFLATED : STORED
     const packed = method === DEFLATED ? deflated : Buffer.from(data)

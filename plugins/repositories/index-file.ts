@@ -3,9 +3,10 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { refuse } from '#core/foundation/errors.ts'
+import { briefText, readableLinePattern, readablePattern } from '#core/foundation/stranger-text.ts'
 import { isLocalHost } from '#core/settings/local-places.ts'
 import { Manifest } from '#plugins/packages/manifest.ts'
-import { readPlainJson, shown } from '#plugins/packages/plain-json.ts'
+import { readPlainJson } from '#plugins/packages/plain-json.ts'
 import { publicKeyText, readBase64, readPublicKey } from '#plugins/packages/plugin-package.ts'
 import { PACKAGE_BYTES_MAX } from '#plugins/packages/zip.ts'
 import { emptinessOf, RANGE_LENGTH_MAX, readRange } from '#plugins/repositories/version-range.ts'
@@ -24,10 +25,7 @@ export const EXPIRES_DAYS_MAX = 90
 /** Clocks differ; a whole day also covers one in a wrong time zone. */
 const CLOCK_SKEW_MS = 86_400_000
 
-/** Text for people: no control or bidirectional characters. */
-const LINE = (length: number) => `^[^\\p{Cc}\\p{Cs}\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]{1,${length}}$`
-const TEXT = (length: number) => `^(?:[^\\p{Cc}\\p{Cs}\\u202a-\\u202e\\u2066-\\u2069]|[\\n\\t]){1,${length}}$`
-const Line = (length: number) => Type.String({ pattern: LINE(length), maxLength: length })
+const Line = (length: number) => Type.String({ pattern: readableLinePattern(length), maxLength: length })
 const INSTANT = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,3})?Z$'
 const Instant = Type.String({ pattern: INSTANT, maxLength: 24 })
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$', maxLength: 64 })
@@ -62,7 +60,7 @@ export const IndexVersion = Type.Object({
   sha256: Sha256,
   permissions: PermissionSummary,
   releasedAt: Instant,
-  changelog: Type.Optional(Type.String({ pattern: TEXT(4_000), maxLength: 4_000 })),
+  changelog: Type.Optional(Type.String({ pattern: readablePattern(4_000, { lines: true }), maxLength: 4_000 })),
   /** Why the publisher has withdrawn this version. Installed copies still run. */
   yanked: Type.Optional(Line(200)),
   /** A message for its users. */
@@ -120,7 +118,7 @@ function wrong(message: string): never {
 export function readIndex(bytes: Uint8Array, signature: Uint8Array, publicKey: string, now: Date): RepositoryIndex {
   checkSize(bytes)
   const key =
-    readPublicKey(publicKey) ?? wrong(`"${shown(publicKey)}" is not an Ed25519 key, or it is a weak key for which anybody can sign.`)
+    readPublicKey(publicKey) ?? wrong(`"${briefText(publicKey)}" is not an Ed25519 key, or it is a weak key for which anybody can sign.`)
   if (!verify(null, bytes, key, readSignature(signature)))
     wrong(`${INDEX_NAME} is not signed by the key that was trusted when the repository was added (${fingerprintOf(publicKey)}).`)
   const index = parse(bytes)
@@ -183,7 +181,7 @@ function parse(bytes: Uint8Array): RepositoryIndex {
     wrong(`${INDEX_NAME} has schema ${schema}, which this server does not support; a newer one may.`)
   const [first] = check.Errors(value)
   return wrong(
-    `${INDEX_NAME}${first?.instancePath ? ` at ${shown(first.instancePath)}` : ''}: ${shown(first?.message ?? 'it is not an index')}.`,
+    `${INDEX_NAME}${first?.instancePath ? ` at ${briefText(first.instancePath)}` : ''}: ${briefText(first?.message ?? 'it is not an index')}.`,
   )
 }
 
@@ -217,10 +215,10 @@ function checkIndex({ issuedAt, expires, plugins, revoked, url }: RepositoryInde
       seen.add(one.version)
       readInstant(one.releasedAt)
       for (const range of [one.pluginApi, one.server ?? '*'])
-        if (!isRange(range)) wrong(`${INDEX_NAME}: "${shown(range)}" of ${name} is not a version range.`)
+        if (!isRange(range)) wrong(`${INDEX_NAME}: "${briefText(range)}" of ${name} is not a version range.`)
       const at = URL.parse(one.url, url)
       if (at?.protocol !== 'https:' && !(isLocal && at?.origin === new URL(url).origin))
-        wrong(`${INDEX_NAME}: "${shown(one.url)}" of ${name} is not an https URL.`)
+        wrong(`${INDEX_NAME}: "${briefText(one.url)}" of ${name} is not an https URL.`)
     }
   }
   const times = new Map<string, number>()
@@ -231,9 +229,9 @@ function checkIndex({ issuedAt, expires, plugins, revoked, url }: RepositoryInde
     if (count > REVOKED_RANGES_MAX)
       wrong(`${INDEX_NAME} revokes more than ${REVOKED_RANGES_MAX} ranges of ${one.id}. Revoke wider ranges, or all its versions.`)
     if (one.range !== undefined && !isRange(one.range))
-      wrong(`${INDEX_NAME}: "${shown(one.range)}" in the revocation of ${one.id} is not a version range.`)
+      wrong(`${INDEX_NAME}: "${briefText(one.range)}" in the revocation of ${one.id} is not a version range.`)
     const emptiness = one.range === undefined ? null : emptinessOf(one.range)
-    if (emptiness !== null) wrong(`${INDEX_NAME}: "${shown(one.range as string)}" in the revocation of ${one.id} ${emptiness}.`)
+    if (emptiness !== null) wrong(`${INDEX_NAME}: "${briefText(one.range as string)}" in the revocation of ${one.id} ${emptiness}.`)
   }
 }
 

@@ -1,3 +1,4 @@
+import { escapedLines } from '#core/foundation/stranger-text.ts'
 import type { CodePlace } from '#plugins/packages/source-map.ts'
 
 /**
@@ -55,7 +56,8 @@ export class GuestError extends Error {
     retryAfterSeconds: number | null = null,
     places: readonly CodePlace[] = [],
   ) {
-    super(message)
+    // Escape codes in it must reach no terminal, whoever prints it; line ends are escaped where it becomes a part of a sentence.
+    super(escapedLines(message))
     this.name = 'GuestError'
     this.code = code
     this.own = own

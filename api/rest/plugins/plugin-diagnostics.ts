@@ -7,12 +7,13 @@ import { ManifestView, manifestView } from '#api/views/plugin-view.ts'
 import { isRestricted } from '#core/account/user-store.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import { described, Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { QUARANTINE } from '#plugins/host/plugin-health.ts'
 import { countFailures, listFailures, listPluginStatuses } from '#plugins/host/plugin-store.ts'
 import { isAtLeast, LOG_LEVELS, type LogLevel, type LogLine } from '#plugins/logs/lines.ts'
 import type { PluginLogs, RecordedCall } from '#plugins/logs/plugin-logs.ts'
-import { hideSecrets, redact, sanitized } from '#plugins/logs/text.ts'
+import { hideSecrets, redact } from '#plugins/logs/text.ts'
 
 type Services = Needs<'database' | 'plugins'>
 const endpoint = endpointOf<Services>()
@@ -223,7 +224,7 @@ export const pluginDiagnosticsRoutes = [
         return {
           id: failure.id,
           errorCode: failure.code,
-          errorMessage: sanitized(hideSecrets(failure.message)),
+          errorMessage: escapedText(hideSecrets(failure.message)),
           source: failure.source,
           method: failure.method,
           occurredAt: failure.occurredAt.toISOString(),

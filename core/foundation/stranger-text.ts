@@ -1,0 +1,127 @@
+import { cutText } from '#core/foundation/text.ts'
+
+/**
+ * The one printer of strangers' words: of everything that authors of plugins, repositories and services wrote and that stands beside words of this
+ * program, in terminals, messages, logs and pages. Such a text must not look like the program's, and must not hide anything.
+ */
+
+/**
+ * The members of a class in a regular expression: characters that show nothing, or change how others are shown. Controls, formats (direction marks,
+ * zero-width ones, tags), halves of characters, private and unassigned ones, separators of lines, spaces of other widths, and what fonts leave blank.
+ */
+const SHOWS_NOTHING =
+  '\\p{Cc}\\p{Cf}\\p{Cs}\\p{Co}\\p{Cn}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000\\u2800\\ufffc\\u{16fe4}\\u{1d159}'
+/** No spelling of a living language has more; a longer pile covers the lines above and below. */
+const MARKS_MAX = 4
+
+/**
+ * The pattern of a text that people read before they agree to something; a text of several lines keeps its line ends and tabs. Lengths are counted
+ * in code points here, because `maxLength` counts graphemes, and one grapheme may consist of thousands of code points.
+ */
+export const readablePattern = (length: number, { lines = false } = {}): string =>
+  `^(?![\\s\\S]*\\p{M}{${MARKS_MAX + 1}})(?:[^${SHOWS_NOTHING}]${lines ? '|[\\n\\t]' : ''}){0,${length}}$`
+
+/** The same for one line that says something: with a letter or digit, and no spaces that push a part of it away. */
+export const readableLinePattern = (length: number): string =>
+  `^(?=[^\\p{L}\\p{N}]*[\\p{L}\\p{N}])(?! |.* $|.*  )${readablePattern(length).slice(1)}`
+
+/** What both patterns refuse, in words. */
+export const UNREADABLE = 'control, direction and invisible characters, special spaces, and letters with more than four marks'
+
+const PLAIN = /^[ -~]*$/
+/** The sign after a picture only chooses its colored form. */
+const ESCAPED = new RegExp(`[${SHOWS_NOTHING}](?<!\\p{Extended_Pictographic}\\ufe0f)|(?<=\\p{M}{${MARKS_MAX}})\\p{M}`, 'gu')
+const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
+
+/** By units of UTF-16, as in JSON: a text that is JSON stays JSON, and is whole evidence. */
+function numbered(found: string): string {
+  const code = found.charCodeAt(0)
+  if (code < 0x20) return SHORT[found] ?? `\\x${code.toString(16).padStart(2, '0')}`
+  return `\\u${code.toString(16).padStart(4, '0')}${found.length > 1 ? numbered(found.charAt(1)) : ''}`
+}
+
+/** One line, in which every character that shows nothing is written as its number. Escaping a text again changes nothing. */
+export const escapedText = (text: string): string => (PLAIN.test(text) ? text : text.replace(ESCAPED, numbered))
+
+/** The same for a text of several lines, whose line ends and tabs stay. */
+export const escapedLines = (text: string): string =>
+  text
+    .replaceAll('\r\n', '\n')
+    .split(/([\n\t])/)
+    .map((part) => (part === '\n' || part === '\t' ? part : escapedText(part)))
+    .join('')
+
+/** The beginning of a text, for a message: longer ones tell nothing more. */
+export const briefText = (text: string, lengthMax = 100): string =>
+  escapedText(text.length > lengthMax ? `${cutText(text, lengthMax)}…` : text)
+
+/** A text in quotation marks, which it cannot end by itself. */
+export const quotedText = (text: string): string => `"${escapedText(text).replaceAll('"', '\\"')}"`
+
+/** The width for which lines are made; terminals that are narrower are rare. */
+const COLUMNS = 80
+/** Begins each line with words of a stranger; no line of the program begins with it. */
+const AUTHOR_MARK = '  > '
+const CONTINUED = `${AUTHOR_MARK}  `
+
+/** Wide characters take two columns; that some others count two as well makes lines only shorter. */
+const columnsOf = (character: string): number => (character < '\u0300' ? 1 : 2)
+
+/**
+ * The words of a stranger as lines of their own: marked, quoted, and wrapped here, so that no terminal of 80 columns makes a line that begins with them.
+ * @param label who says it, such as `the author says`
+ */
+export function strangerLines(label: string, text: string): string[] {
+  const lines: string[] = []
+  let line = `${AUTHOR_MARK}${label}: `
+  let columns = line.length
+  for (const word of quotedText(text).split(/(?<= )/)) {
+    const width = [...word].reduce((sum, character) => sum + columnsOf(character), 0)
+    if (columns + width >= COLUMNS && columns > CONTINUED.length) {
+      lines.push(line.trimEnd())
+      line = CONTINUED
+      columns = CONTINUED.length
+    }
+    for (const character of word) {
+      if (columns + columnsOf(character) >= COLUMNS) {
+        lines.push(line)
+        line = CONTINUED
+        columns = CONTINUED.length
+      }
+      line += character
+      columns += columnsOf(character)
+    }
+  }
+  return [...lines, line]
+}
+
+const scripts = (names: string): (readonly [string, RegExp])[] =>
+  names.split(' ').map((name) => [name.replaceAll('_', ' '), new RegExp(`\\p{Script=${name}}`, 'u')] as const)
+/** The scripts of living languages; letters of the others are "another script". */
+const SCRIPTS = [
+  ...scripts('Latin Cyrillic Greek Armenian Georgian Hebrew Arabic Syriac Thaana Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu'),
+  ...scripts('Kannada Malayalam Sinhala Thai Lao Tibetan Myanmar Ethiopic Cherokee Canadian_Aboriginal Mongolian Khmer Coptic Lisu Vai'),
+  ...scripts('Han Hiragana Katakana Hangul Bopomofo Yi'),
+]
+/** Written together in one text; the Latin script too. */
+const EAST_ASIAN = new Set(['Han', 'Hiragana', 'Katakana', 'Hangul', 'Bopomofo'])
+/** Extensions of the Latin script for phonetics and old texts, many of which look like ordinary letters. */
+const RARE_LATIN = /[\u0180-\u024f\u0250-\u02af\u1d00-\u1dbf\u2c60-\u2c7f\ua720-\ua7ff\uab30-\uab6f]/
+/** Romanian and Azerbaijani, among living languages with many readers, use these of them. */
+const KNOWN_LATIN = /[ơưƠƯșțȘȚəƏ]/g
+
+const listed = (names: readonly string[]): string =>
+  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+
+/** What a person should know about the letters of a name that could pass for another name. */
+export function remarksOnLetters(name: string): string[] {
+  if (PLAIN.test(name)) return []
+  const letters = [...name].filter((character) => /(?![\p{Script=Common}\p{Script=Inherited}])\p{L}/u.test(character))
+  const found = new Set(letters.map((letter) => SCRIPTS.find(([, script]) => script.test(letter))?.[0] ?? 'other'))
+  const unusual = [...found].filter((script) => script !== 'Latin' && !EAST_ASIAN.has(script))
+  const remarks: string[] = []
+  if (unusual.length > 0) remarks.push(`${found.size > 1 ? 'mixes' : 'is written in'} ${listed([...found])} letters`)
+  if (name.normalize('NFKC') !== name.normalize('NFC') || RARE_LATIN.test(name.replace(KNOWN_LATIN, '')))
+    remarks.push('has letters of rare forms, which look like others')
+  return remarks
+}

@@ -88,8 +88,8 @@ t.test('the log for people and for machines', async (t) => {
   })
   for (const text of shown) {
     t.notMatch(text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/, 'no control character reaches the terminal')
-    t.match(text, 'a\\x1b]0;x\\x07\\x9b2J\\x7f')
+    t.match(text, 'a\\x1b]0;x\\x07\\u009b2J\\u007f')
   }
   t.match(shown[1], /\n +at /, 'a stack keeps its lines')
-  t.match(formatLine('{"level":30,"time":0,"msg":"two\\nlines"}'), /two\\x0alines\n$/)
+  t.match(formatLine('{"level":30,"time":0,"msg":"two\\nlines"}'), /two\\nlines\n$/)
 })

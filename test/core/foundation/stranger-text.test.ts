@@ -14,11 +14,40 @@ import { assertInTime } from '#test/support/timed-property.ts'
 
 /** Of every plane and kind: what shows nothing, moves the cursor, or turns the text around it. */
 const HIDDEN = [
-  ...['\0', '\b', '\t', '\n', '\v', '\r', '\u001b', '\u007f', '\u0085', '\u009b', '\u00a0', '\u00ad', '\u034f', '\u061c', '\u115f', '\u1160'],
+  ...[
+    '\0',
+    '\b',
+    '\t',
+    '\n',
+    '\v',
+    '\r',
+    '\u001b',
+    '\u007f',
+    '\u0085',
+    '\u009b',
+    '\u00a0',
+    '\u00ad',
+    '\u034f',
+    '\u061c',
+    '\u115f',
+    '\u1160',
+  ],
   ...['\u1680', '\u17b4', '\u180b', '\u180e', '\u2000', '\u2003', '\u200a', '\u200b', '\u200d', '\u200e', '\u200f', '\u2028', '\u2029'],
   ...['\u202a', '\u202e', '\u202f', '\u205f', '\u2060', '\u2064', '\u2066', '\u2069', '\u206a', '\u2800', '\u3000', '\u3164', '\ud800'],
   ...['\udfff', '\ue000', '\ufe00', '\ufe0f', '\ufeff', '\uffa0', '\ufff9', '\ufffc', '\uffff', '\u{13430}', '\u{16fe4}', '\u{1bca0}'],
-  ...['\u{1d159}', '\u{1d173}', '\u{1fffe}', '\u{50000}', '\u{e0001}', '\u{e0041}', '\u{e007f}', '\u{e0100}', '\u{e01ef}', '\u{f0000}', '\u{10fffd}'],
+  ...[
+    '\u{1d159}',
+    '\u{1d173}',
+    '\u{1fffe}',
+    '\u{50000}',
+    '\u{e0001}',
+    '\u{e0041}',
+    '\u{e007f}',
+    '\u{e0100}',
+    '\u{e01ef}',
+    '\u{f0000}',
+    '\u{10fffd}',
+  ],
 ]
 
 t.test('what shows nothing is escaped in every output, and refused where people decide', async (t) => {
@@ -67,14 +96,28 @@ t.test('several lines, a beginning, and quotation marks', async (t) => {
 })
 
 t.test('no line of 80 columns begins with the words of a stranger', async (t) => {
-  const hostile = ['  stores nothing', '夏'.repeat(90), 'x'.repeat(300), '\u001b]52;c;cm0=\u0007', '\u001b]8;;https://evil.example\u0007', 'é̂'.repeat(90)]
+  const hostile = [
+    '  stores nothing',
+    '夏'.repeat(90),
+    'x'.repeat(300),
+    '\u001b]52;c;cm0=\u0007',
+    '\u001b]8;;https://evil.example\u0007',
+    'é̂'.repeat(90),
+  ]
   for (const text of [...hostile, `${'Reads the names. '.repeat(20)}\n  stores nothing`, ...HIDDEN.map((one) => `a${one}b`.repeat(50))])
     for (const line of strangerLines('the author says', text)) {
       t.match(line, /^ {2}> /)
       t.ok([...line].reduce((sum, one) => sum + (one > '\u2e80' ? 2 : 1), 0) < 80, line)
     }
   t.same(strangerLines('the author says', 'Hello'), ['  > the author says: "Hello"'])
-  t.equal(strangerLines('', 'é '.repeat(100)).join('').replaceAll(/ {2}> {1,3}/g, '').replaceAll(' ', '').match(/é/g)?.length, 100)
+  t.equal(
+    strangerLines('', 'é '.repeat(100))
+      .join('')
+      .replaceAll(/ {2}> {1,3}/g, '')
+      .replaceAll(' ', '')
+      .match(/é/g)?.length,
+    100,
+  )
 })
 
 t.test('letters that look like others are named', async (t) => {

@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache'
 import { memoryBytes } from '#core/foundation/memory-bytes.ts'
 import { keptKey, shortKey } from '#core/foundation/register.ts'
 
-/** What an entry takes beside its value, with the longest key. */
-const ENTRY_BYTES = 400
+/** What an entry takes beside its key and value. */
+const ENTRY_BYTES = 200
 
 interface Bounds<V> extends Pick<LRUCache.Options<string, V, unknown>, 'ttl' | 'ttlResolution' | 'ttlAutopurge' | 'updateAgeOnGet'> {
   /** Of all values, with their keys. */
@@ -25,13 +25,13 @@ interface Bounds<V> extends Pick<LRUCache.Options<string, V, unknown>, 'ttl' | '
 export class BoundedCache<V extends object | string | boolean> {
   readonly #entries: LRUCache<string, V>
 
-  constructor({ bytesMax, bytesOf = memoryBytes, entryBytes = ENTRY_BYTES, entriesMax, dispose, ...times }: Bounds<V>) {
+  constructor({ bytesMax, bytesOf = memoryBytes, entryBytes, entriesMax, dispose, ...times }: Bounds<V>) {
     this.#entries = new LRUCache<string, V>({
       ...times,
       // With `max`, the cache allocates all entries at once, 0.3 ms per thousand, and most of our caches stay nearly empty.
       ...(entriesMax !== undefined && { max: entriesMax }),
       maxSize: bytesMax,
-      sizeCalculation: (value) => entryBytes + Math.ceil(bytesOf(value)),
+      sizeCalculation: (value, key) => (entryBytes ?? ENTRY_BYTES + 2 * key.length) + Math.ceil(bytesOf(value)),
       ...(dispose && { dispose: (value, _, reason) => dispose(value, reason) }),
     })
   }

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { BoundedCache } from '#core/foundation/bounded.ts'
-import { Register, shortKey } from '#core/foundation/register.ts'
+import { KEY_LENGTH_MAX, Register, shortKey } from '#core/foundation/register.ts'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
@@ -58,7 +58,7 @@ t.test('what is going on is kept under short keys too', async (t) => {
   t.equal(register.get(long(7)), 7)
   register.delete(long(7))
   t.notOk(register.has(long(7)))
-  t.ok([...register.keys()].every((key) => key.length <= 100))
+  t.ok([...register.keys()].every((key) => key.length <= KEY_LENGTH_MAX))
 })
 
 t.test('two texts have one key only if they are equal', async (t) => {
@@ -71,8 +71,8 @@ t.test('two texts have one key only if they are equal', async (t) => {
     long(2),
     shortKey(long(1)),
     `#${'a'.repeat(43)}`,
-    'a'.repeat(100),
-    'a'.repeat(101),
+    'a'.repeat(KEY_LENGTH_MAX),
+    'a'.repeat(KEY_LENGTH_MAX + 1),
     '\ud800',
     '\ud801',
   ]

@@ -17,6 +17,7 @@ export const STATUS_OF_KIND: Record<ErrorKind, number> = {
   media_type: 415,
   range: 416,
   rate: 429,
+  service: 502,
   unavailable: 503,
   internal: 500,
 }

@@ -6,7 +6,7 @@ import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /**
  * Downloads a file of a repository from the public internet.
- * @throws invalid_value when the host is not allowed, unavailable when the download fails
+ * @throws invalid_value when the host is not allowed, service_failed when it does not answer as expected, unavailable when this server stops
  */
 export type Download = (
   url: URL,
@@ -26,6 +26,9 @@ export type Download = (
  * person waits for it, and idle connections are closed after two minutes.
  */
 const DEADLINES_MS = { index: 15_000, package: 90_000 }
+
+/** Failures that say nothing about the repository: this server stops, or has asked the host too often. */
+const OWN_LIMITS: readonly string[] = ['closed', 'rate_limited']
 
 /** @param options.userAgent identifies this server to publishers */
 export function openDownload(
@@ -51,13 +54,19 @@ export function openDownload(
   return async (url, { bytesMax, toOtherHosts, isAtHome, signal }) => {
     try {
       const { status, bytes } = toOtherHosts ? await fetchAnywhere(url, bytesMax, isAtHome, signal) : await fetchOnHost(url, signal)
-      if (status !== 200) refuse('unavailable', `${url.href} answers ${status}.`)
-      if (bytes.length > bytesMax) refuse('unavailable', `${url.href} exceeds ${bytesMax} bytes.`)
+      if (status !== 200) refuse('service_failed', `${url.href} answers ${status}.`)
+      if (bytes.length > bytesMax) refuse('service_failed', `${url.href} exceeds ${bytesMax} bytes.`)
       return bytes
     } catch (error) {
       if (!(error instanceof GuestError)) throw error
       if (error.own !== 'permission')
-        return refuse('unavailable', `${url.href} could not be downloaded. ${error.message}`, { cause: error })
+        return refuse(
+          OWN_LIMITS.includes(error.own ?? '') ? 'unavailable' : 'service_failed',
+          `${url.href} could not be downloaded. ${error.message}`,
+          {
+            cause: error,
+          },
+        )
       const places = 'a host that is not allowed for repositories: one that is not public, or not https'
       return refuse('invalid_value', `${url.href} leads to ${toOtherHosts ? places : `another host by a redirect, or to ${places}`}.`, {
         cause: error,

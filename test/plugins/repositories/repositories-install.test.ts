@@ -77,10 +77,10 @@ t.test('only the package in the index is installed', async (t) => {
     ['another version', one, conflict(/bytes, but the index lists|differs from the index of the repository/)],
     ['one byte changed', Buffer.from(two.map((byte, place) => (place === 100 ? byte ^ 1 : byte))), conflict(/differs from the index/)],
     ['a byte less', two.subarray(1), conflict(/bytes, but the index lists/)],
-    ['a byte more', Buffer.concat([two, Buffer.alloc(1)]), { code: 'unavailable', message: /exceeds/ }],
+    ['a byte more', Buffer.concat([two, Buffer.alloc(1)]), { code: 'service_failed', message: /exceeds/ }],
     ['nothing', Buffer.alloc(0), conflict(/has 0 bytes, but the index lists/)],
-    ['a hundred megabytes', (_, response) => endless(response, 100), { code: 'unavailable', message: /exceeds/ }],
-    ['none', (_, response) => response.writeHead(404).end(), { code: 'unavailable', message: /answers 404/ }],
+    ['a hundred megabytes', (_, response) => endless(response, 100), { code: 'service_failed', message: /exceeds/ }],
+    ['none', (_, response) => response.writeHead(404).end(), { code: 'service_failed', message: /answers 404/ }],
     ['a redirect to an internal host', (_, response) => redirect(response, 'https://127.0.0.1/a'), { code: 'invalid_value' }],
   ]
   for (const [name, file, refused] of attacks) {

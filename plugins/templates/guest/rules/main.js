@@ -172,6 +172,11 @@
       message: "The server cannot do this at the moment; try again shortly.",
       remedy: "Try again after the seconds of Retry-After, or shortly."
     },
+    service_failed: {
+      kind: "service",
+      message: "Another service that this needs did not answer as expected.",
+      remedy: "Check the address in `message` and that its service works, then try again; this server itself is well."
+    },
     internal: {
       kind: "internal",
       message: "An internal error occurred. Give the request id to the administrator.",

@@ -190,7 +190,7 @@ t.test('who may not, and what is no request', async (t) => {
     [{ url: 'https://10.0.0.1/' }, 422],
     [{ url: REPOSITORY_URL, publicKey: 'short' }, 422],
     [{ url: REPOSITORY_URL, publicKey: publicKeyText(newKey()) }, 422],
-    [{ url: 'https://plugins.example.org/elsewhere/' }, 503],
+    [{ url: 'https://plugins.example.org/elsewhere/' }, 502],
   ]
   for (const [body, status] of bad) {
     const answer = await ask('POST', REPOSITORIES, body)

@@ -3,12 +3,12 @@ import path from 'node:path'
 import { Compile } from 'typebox/compile'
 import { AppError } from '#core/foundation/errors.ts'
 import { escapedLines } from '#core/foundation/stranger-text.ts'
+import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { type PluginPackage, readPackage } from '#plugins/packages/plugin-package.ts'
 import { newestFirst, pluginEntry, versionEntry } from '#plugins/repositories/index-entry.ts'
 import {
   EXPIRES_DAYS_MAX,
-  fingerprintOf,
   INDEX_NAME,
   type IndexVersion,
   RepositoryIndex,

@@ -9,7 +9,12 @@ import type { Project } from './project.ts'
  * The package of a project. The same files always give the same bytes.
  * @throws AppError for a package that no server would install
  */
-export function packProject({ manifestBytes, extras }: Project, { code, map }: Bundle, keys: readonly KeyObject[] = []): Buffer {
+export function packProject(
+  { manifestBytes, extras }: Project,
+  { code, map }: Bundle,
+  keys: readonly KeyObject[] = [],
+  nextSigners?: readonly string[],
+): Buffer {
   return packPlugin(
     new Map<string, Uint8Array>([
       ['manifest.json', manifestBytes],
@@ -18,6 +23,7 @@ export function packProject({ manifestBytes, extras }: Project, { code, map }: B
       ...extras,
     ]),
     keys,
+    nextSigners,
   )
 }
 

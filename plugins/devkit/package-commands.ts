@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto'
+import { createHash, type KeyObject } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { escapedLines } from '#core/foundation/stranger-text.ts'
+import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 import { type Command, type CommandInput, kilobytes, ToolProblem } from './command.ts'
 import { packProject, writePackage } from './pack.ts'
@@ -58,6 +59,19 @@ export const validate: Command = {
   },
 }
 
+const NEXT_FLAG = {
+  ...{ name: 'next', value: 'public key', isSwitch: false, repeatable: true },
+  about: 'A key that may sign the next version, as --new-key prints it; by default the keys that sign this one. You can repeat the flag.',
+} as const
+
+/** The keys that may sign the next version; undefined without the flag. */
+function readNext(all: CommandInput['all'], keys: readonly KeyObject[]): string[] | undefined {
+  const next = all('next')
+  if (next.length === 0) return undefined
+  if (keys.length === 0) throw new ToolProblem('Only a signed package can name who signs the next version. Add --key FILE.')
+  return [...next]
+}
+
 export const pack: Command = {
   name: 'pack',
   usage: '',
@@ -67,6 +81,7 @@ export const pack: Command = {
   flags: [
     { name: 'out', value: 'file', isSwitch: false, repeatable: false, about: 'Where to write it; by default the folder of the plugin.' },
     { name: 'key', value: 'file', isSwitch: false, repeatable: true, about: 'Signs it with this key. You can repeat the flag.' },
+    NEXT_FLAG,
   ],
   wordsMin: 0,
   wordsMax: 0,
@@ -81,7 +96,7 @@ export const pack: Command = {
       return 1
     }
     const keys = await Promise.all(all('key').map((file) => readKey(path.resolve(cwd, file))))
-    const bytes = packProject(project, bundle, keys)
+    const bytes = packProject(project, bundle, keys, readNext(all, keys))
     const { id, version } = project.manifest
     const wanted = flag('out')
     const file = wanted === undefined ? path.join(folder, `${id}-${version}.plugin`) : path.resolve(cwd, wanted)
@@ -96,37 +111,40 @@ export const pack: Command = {
 
 /** Prints what identifies a package. */
 function printPackage({ cwd, out }: Pick<CommandInput, 'cwd' | 'out'>, file: string, bytes: Buffer): void {
-  const { signedBy } = readPackage(bytes)
+  const { signedBy, nextSigners } = readPackage(bytes)
   out.line(`${out.paint('green', '✔')} ${escapedLines(path.relative(cwd, file) || file)}`)
   out.line(`  sha256  ${createHash('sha256').update(bytes).digest('hex')}`)
   out.line(`  size    ${kilobytes(bytes.length)} (${bytes.length} bytes)`)
-  out.line(`  signed  ${signedBy.length === 0 ? 'no' : signedBy.join(', ')}`)
+  out.line(`  signed  ${signedBy.length === 0 ? 'no' : signedBy.map(fingerprintOf).join(', ')}`)
+  if (signedBy.length > 0) out.line(`  next    ${(nextSigners ?? []).map(fingerprintOf).join(', ')}`)
 }
 
 export const sign: Command = {
   name: 'sign',
   usage: '[package]',
-  summary: 'makes a key, or adds a signature to a package',
+  summary: 'makes a key, or signs a package',
   about:
-    'With --new-key, makes a key. Keep the file: updates of a signed plugin must be signed with the same key. With a package and --key, adds a signature and keeps existing ones.',
+    'With --new-key, makes a key. Keep the file: updates of a signed plugin must be signed with a key that the version before names. With a package and --key, signs it. To change keys, sign a version with the old key and name the new one with --next.',
   flags: [
     { name: 'new-key', value: 'file', isSwitch: false, repeatable: false, about: 'Makes an Ed25519 key, readable by you alone.' },
-    { name: 'key', value: 'file', isSwitch: false, repeatable: false, about: 'The key to sign with.' },
+    { name: 'key', value: 'file', isSwitch: false, repeatable: true, about: 'The key to sign with. You can repeat the flag.' },
+    NEXT_FLAG,
   ],
   wordsMin: 0,
   wordsMax: 1,
   async run(input) {
-    const { cwd, words, flag, out } = input
+    const { cwd, words, flag, all, out } = input
     const fresh = flag('new-key')
-    const keyFile = flag('key') ?? fresh
+    const keyFiles = all('key').length > 0 || fresh === undefined ? all('key') : [fresh]
     const [given] = words
     if (fresh !== undefined) {
       const publicKey = await createKey(path.resolve(cwd, fresh))
       out.line(`${out.paint('green', '✔')} ${escapedLines(fresh)} contains a new key. Keep it secret; you need it for every update.`)
       out.line(`  public  ${publicKey}`)
+      out.line(`  fingerprint  ${fingerprintOf(publicKey)}`)
     }
     if (given === undefined && fresh !== undefined) return 0
-    if (given === undefined || keyFile === undefined)
+    if (given === undefined || keyFiles.length === 0)
       throw new ToolProblem(
         `Give the package and the key: ${typed('sign FILE.plugin --key KEY.pem')}. If you have no key, make one first: --new-key KEY.pem`,
       )
@@ -134,7 +152,8 @@ export const sign: Command = {
     const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
       throw new ToolProblem(`${file} cannot be read (${error.code}).`, { cause: error })
     })
-    const signed = signPackage(bytes, await readKey(path.resolve(cwd, keyFile)))
+    const keys = await Promise.all(keyFiles.map((name) => readKey(path.resolve(cwd, name))))
+    const signed = signPackage(bytes, keys, readNext(all, keys))
     await writePackage(file, signed)
     printPackage(input, file, signed)
     return 0

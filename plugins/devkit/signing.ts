@@ -1,12 +1,10 @@
-import { createPrivateKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
-import { publicKeyText, readPackage } from '#plugins/packages/plugin-package.ts'
-import { readZip, writeZip } from '#plugins/packages/zip.ts'
+import { packPlugin, publicKeyText, readPackage } from '#plugins/packages/plugin-package.ts'
+import { readZip } from '#plugins/packages/zip.ts'
 import { ToolProblem } from './command.ts'
 import { typed } from './typed.ts'
 
-const INTEGRITY = 'META/integrity.json'
-const SIGNATURE = 'META/signature.json'
 /** A PEM file of an Ed25519 key has 119. */
 const KEY_BYTES_MAX = 10_000
 /** The package has been read within its limits, so no file in it is larger. */
@@ -47,20 +45,16 @@ export async function readKey(file: string): Promise<KeyObject> {
 }
 
 /**
- * Adds a signature to a package and keeps existing ones.
- * @throws AppError for an invalid package, ToolProblem when this key has already signed it
+ * Signs a package that is not signed yet. The signed list names all signers, so they sign together.
+ * @param nextSigners public keys that may sign the next version; by default those that sign this one
+ * @throws AppError for an invalid package, ToolProblem when it is signed
  */
-export function signPackage(bytes: Buffer, key: KeyObject): Buffer {
+export function signPackage(bytes: Buffer, keys: readonly KeyObject[], nextSigners?: readonly string[]): Buffer {
   const { signedBy } = readPackage(bytes)
-  const publicKey = publicKeyText(key)
-  if (signedBy.includes(publicKey)) throw new ToolProblem('This key has already signed the package.')
-  const files = new Map(readZip(bytes, () => ANY_SIZE).map(({ name, data }) => [name, data]))
-  const before = files.get(SIGNATURE)
-  const signatures = before === undefined ? [] : (JSON.parse(before.toString('utf8')) as object[])
-  const signature = sign(null, files.get(INTEGRITY) as Buffer, key).toString('base64')
-  files.set(SIGNATURE, Buffer.from(JSON.stringify([...signatures, { publicKey, signature }])))
-  const signed = writeZip([...files].map(([name, data]) => ({ name, data })))
-  // Also refuses more signatures than a package may have.
-  readPackage(signed)
-  return signed
+  if (signedBy.length > 0)
+    throw new ToolProblem(
+      `The package is signed already, and a signature that is added to it would be refused. Pack it again with all keys: ${typed('pack --key KEY.pem --key OTHER.pem')}`,
+    )
+  const files = readZip(bytes, () => ANY_SIZE).filter(({ name }) => !name.startsWith('META/'))
+  return packPlugin(new Map(files.map(({ name, data }) => [name, data])), keys, nextSigners)
 }

@@ -6,6 +6,7 @@ import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import { briefText } from '#core/foundation/stranger-text.ts'
+import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { MANIFEST_BYTES_MAX, type Manifest } from '#plugins/packages/manifest.ts'
 import { readPlainJson } from '#plugins/packages/plain-json.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
@@ -30,20 +31,31 @@ const PLACES: readonly [name: RegExp, bytesMax: number][] = [
 ]
 const bytesMaxOf = (name: string): number | null => PLACES.find(([place]) => place.test(name))?.[1] ?? null
 
+const Files = Type.Array(Type.Object({ name: Type.String(), size: Type.Integer(), sha256: Type.String() }, { additionalProperties: false }))
+/** An author seldom has a second key; each more is one more that may be stolen. */
+const SIGNATURES_MAX = 4
+const Keys = Type.Array(Type.String(), { maxItems: SIGNATURES_MAX })
 /** Closed, because signed data must have only one interpretation; another form needs another `format`. */
 const Integrity = Type.Object(
   {
-    format: Type.Literal(1),
+    format: Type.Literal(2),
     id: Type.String(),
     version: Type.String(),
-    files: Type.Array(Type.Object({ name: Type.String(), size: Type.Integer(), sha256: Type.String() }, { additionalProperties: false })),
+    /** The keys that sign this package: exactly these. Empty if it is not signed. */
+    signers: Keys,
+    /** The keys that may sign the next version: one of them is enough. */
+    nextSigners: Keys,
+    files: Files,
   },
   { additionalProperties: false },
 )
 type Integrity = Static<typeof Integrity>
 const isIntegrity = Compile(Integrity)
+/** Packages of earlier tools: the signed bytes do not say who signs, so anybody can add a signature. */
+const isIntegrity1 = Compile(
+  Type.Object({ format: Type.Literal(1), id: Type.String(), version: Type.String(), files: Files }, { additionalProperties: false }),
+)
 
-const SIGNATURES_MAX = 4
 const isSignatures = Compile(
   Type.Array(Type.Object({ publicKey: Type.String(), signature: Type.String() }), { minItems: 1, maxItems: SIGNATURES_MAX }),
 )
@@ -59,6 +71,8 @@ export interface PluginPackage {
   sha256: string
   /** Ed25519 keys with valid signatures over the list of files, base64 of their 32 bytes. */
   signedBy: string[]
+  /** The keys that may sign the next version; null if the signed list does not name them (format 1). */
+  nextSigners: string[] | null
 }
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
@@ -78,15 +92,19 @@ export function readPackage(bytes: Buffer): PluginPackage {
   const main = need('main.js')
   const manifest = readManifest(need('manifest.json'))
   const listed = need(INTEGRITY)
-  checkIntegrity(listed, manifest, files)
+  const integrity = checkIntegrity(listed, manifest, files)
   const signature = files.get(SIGNATURE)
+  const signedBy = signature === undefined ? [] : readSignatures(signature, listed)
+  if (integrity.format === 2) checkSigners(integrity, signedBy)
   return {
     manifest,
     code: readText(main, 'main.js'),
     sourceMap: storedMapOf(files.get('main.js.map')),
     readme: files.has('README.md') ? readText(need('README.md'), 'README.md') : null,
     sha256: sha256(bytes),
-    signedBy: signature === undefined ? [] : readSignatures(signature, listed),
+    // In the order of the list, which nobody can change.
+    signedBy: integrity.format === 2 ? integrity.signers : signedBy,
+    nextSigners: integrity.format === 2 ? integrity.nextSigners : null,
   }
 }
 
@@ -143,9 +161,10 @@ function readText(bytes: Buffer, name: string): string {
 }
 
 /** Checks that the list contains every file except itself and the signatures, unchanged and once, and nothing else. */
-function checkIntegrity(listed: Buffer, { id, version }: Manifest, files: ReadonlyMap<string, Buffer>): void {
+function checkIntegrity(listed: Buffer, { id, version }: Manifest, files: ReadonlyMap<string, Buffer>) {
   const integrity = readPlainJson(listed, (message) => wrong(`${INTEGRITY}: ${message}.`))
-  if (!isIntegrity.Check(integrity)) wrong(`${INTEGRITY} is not a list of files in format 1.`)
+  if (!isIntegrity.Check(integrity) && !isIntegrity1.Check(integrity))
+    return wrong(`${INTEGRITY} is not a list of files in format 2 or 1, which this server reads.`)
   if (integrity.id !== id || integrity.version !== version) wrong(`${INTEGRITY} belongs to another plugin or version.`)
   const left = new Map(files)
   left.delete(INTEGRITY)
@@ -158,6 +177,22 @@ function checkIntegrity(listed: Buffer, { id, version }: Manifest, files: Readon
   }
   const [extra] = left.keys()
   if (extra !== undefined) wrong(`"${extra}" is in the package, but ${INTEGRITY} does not list it.`)
+  return integrity
+}
+
+/** Checks that exactly the named keys have signed, so that a signature that somebody adds or removes changes nothing. */
+function checkSigners({ signers, nextSigners }: Integrity, signedBy: readonly string[]): void {
+  for (const keys of [signers, nextSigners]) {
+    if (new Set(keys).size < keys.length) wrong(`${INTEGRITY} names a key twice.`)
+    for (const key of keys) readKey(key)
+  }
+  const added = signedBy.find((key) => !signers.includes(key))
+  if (added !== undefined)
+    wrong(`The package is signed with ${fingerprintOf(added)}, which ${INTEGRITY} does not name: somebody added the signature.`)
+  const missing = signers.find((key) => !signedBy.includes(key))
+  if (missing !== undefined) wrong(`The signature with ${fingerprintOf(missing)} is missing, which ${INTEGRITY} names.`)
+  if (signers.length > 0 !== nextSigners.length > 0)
+    wrong(`${INTEGRITY} must name the keys that sign the next version if the package is signed, and only then.`)
 }
 
 /** Every signature must be valid: an invalid one means that the package was changed. */
@@ -165,8 +200,7 @@ function readSignatures(bytes: Buffer, listed: Buffer): string[] {
   const signatures = readPlainJson(bytes, (message) => wrong(`${SIGNATURE}: ${message}.`))
   if (!isSignatures.Check(signatures)) return wrong(`${SIGNATURE} is not a list of 1 to ${SIGNATURES_MAX} signatures.`)
   const keys = signatures.map(({ publicKey, signature }) => {
-    const key = readPublicKey(publicKey)
-    if (key === null) return wrong(`"${briefText(publicKey)}" is not an Ed25519 key, or it is a weak key for which anybody can sign.`)
+    const key = readKey(publicKey)
     const raw = readBase64(signature, SIGNATURE_BYTES)
     if (raw === null || !verify(null, listed, key, raw))
       return wrong('A signature of the package is invalid: it was changed after it was signed.')
@@ -175,6 +209,9 @@ function readSignatures(bytes: Buffer, listed: Buffer): string[] {
   if (new Set(keys).size < keys.length) wrong('The package is signed twice by the same key.')
   return keys
 }
+
+const readKey = (publicKey: string): KeyObject =>
+  readPublicKey(publicKey) ?? wrong(`"${briefText(publicKey)}" is not an Ed25519 key, or it is a weak key for which anybody can sign.`)
 
 /** Only the canonical base64 of a value, so that keys can be compared as text. */
 export function readBase64(text: string, length: number): Buffer | null {
@@ -219,15 +256,24 @@ export function publicKeyText(key: KeyObject): string {
 
 /**
  * Packs files into a package; the same files and keys give the same bytes.
+ * @param nextSigners public keys that may sign the next version; by default those that sign this one
  * @throws invalid_value for a package that no server would install
  */
-export function packPlugin(files: ReadonlyMap<string, Uint8Array>, keys: readonly KeyObject[] = []): Buffer {
+export function packPlugin(
+  files: ReadonlyMap<string, Uint8Array>,
+  keys: readonly KeyObject[] = [],
+  nextSigners: readonly string[] = keys.map(publicKeyText),
+): Buffer {
   const manifest = readManifest(files.get('manifest.json') ?? wrong('The package has no manifest.json.'))
+  if (Math.max(keys.length, nextSigners.length) > SIGNATURES_MAX)
+    wrong(`A signed package has 1 to ${SIGNATURES_MAX} signatures, and names 1 to ${SIGNATURES_MAX} keys for the next version.`)
   const own = [...files].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, data]) => ({ name, data }))
   const integrity: Integrity = {
-    format: 1,
+    format: 2,
     id: manifest.id,
     version: manifest.version,
+    signers: keys.map(publicKeyText),
+    nextSigners: [...nextSigners],
     files: own.map(({ name, data }) => ({ name, size: data.length, sha256: sha256(data) })),
   }
   const listed = Buffer.from(JSON.stringify(integrity))

@@ -1,10 +1,11 @@
-import { createHash, type KeyObject, sign, verify } from 'node:crypto'
+import { type KeyObject, sign, verify } from 'node:crypto'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { refuse } from '#core/foundation/errors.ts'
 import { briefText, readableLinePattern, readablePattern } from '#core/foundation/stranger-text.ts'
 import { isLocalHost } from '#core/settings/local-places.ts'
+import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { Manifest } from '#plugins/packages/manifest.ts'
 import { readPlainJson } from '#plugins/packages/plain-json.ts'
 import { publicKeyText, readBase64, readPublicKey } from '#plugins/packages/plugin-package.ts'
@@ -156,12 +157,6 @@ export function signIndex(index: Omit<RepositoryIndex, 'keys'>, key: KeyObject):
   // Checks the result with the server's own parser.
   readIndex(bytes, signature, publicKey, Number.isNaN(issuedAt.getTime()) ? new Date() : issuedAt)
   return { bytes, signature }
-}
-
-/** Fingerprint of a key for people to compare: SHA-256 in groups of four. @param publicKey Ed25519, base64 */
-export function fingerprintOf(publicKey: string): string {
-  const hex = createHash('sha256').update(Buffer.from(publicKey, 'base64')).digest('hex')
-  return (hex.match(/.{4}/g) as string[]).join(' ')
 }
 
 function checkSize(bytes: Uint8Array): void {

@@ -1,5 +1,6 @@
+import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { newestFirst } from '#plugins/repositories/index-entry.ts'
-import { fingerprintOf, type IndexPlugin, type RepositoryIndex } from '#plugins/repositories/index-file.ts'
+import type { IndexPlugin, RepositoryIndex } from '#plugins/repositories/index-file.ts'
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => ENTITIES[character] as string)

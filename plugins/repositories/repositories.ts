@@ -5,12 +5,12 @@ import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import type { LocalServices } from '#core/settings/local-places.ts'
+import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { readPackageBeside } from '#plugins/packages/plugin-package.ts'
 import { type AvailablePlugin, type AvailableQuery, chooseVersion, listAvailable } from '#plugins/repositories/available.ts'
 import type { Download } from '#plugins/repositories/download.ts'
 import { checkEntry } from '#plugins/repositories/index-entry.ts'
 import {
-  fingerprintOf,
   INDEX_BYTES_MAX,
   INDEX_NAME,
   type IndexPlugin,

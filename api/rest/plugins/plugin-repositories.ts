@@ -2,8 +2,9 @@ import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { AVAILABLE_MAX, type AvailablePlugin as Offered } from '#plugins/repositories/available.ts'
-import { fingerprintOf, type IndexVersion, PermissionSummary } from '#plugins/repositories/index-file.ts'
+import { type IndexVersion, PermissionSummary } from '#plugins/repositories/index-file.ts'
 import type { Repository } from '#plugins/repositories/repositories.ts'
 
 type Services = Needs<'repositories'>
@@ -23,7 +24,7 @@ const url = Type.String({
 })
 const publicKey = Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$', maxLength: 44, description: 'Ed25519 key that signs the index, base64.' })
 const fingerprint = Type.String({
-  description: 'SHA-256 of the key in groups of four, to compare with the one that the publisher states elsewhere.',
+  description: 'SHA256: and the SHA-256 of the key in hexadecimal, to compare with the one that the publisher states elsewhere.',
 })
 
 const PluginRepository = Type.Object(

@@ -6,6 +6,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { commands } from '#plugins/devkit/commands.ts'
+import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { readPackage } from '#plugins/packages/plugin-package.ts'
 import { readIndex } from '#plugins/repositories/index-file.ts'
 import { ECHO, openPluginFolder, runTool } from '#test/support/plugin-projects.ts'
@@ -120,13 +121,16 @@ t.test('keys are never overwritten, are private, and sign packages and indexes',
   const file = path.join('out', 'echo.plugin')
   t.match(await runTool(folder, ['pack', '--key', 'own.pem', '--out', file]), {
     code: 0,
-    stdout: `signed  ${publicKey}`,
+    stdout: `signed  ${fingerprintOf(publicKey)}\n  next    ${fingerprintOf(publicKey)}`,
   })
-  t.match(await runTool(folder, ['sign', file, '--key', 'own.pem']), { code: 1, stderr: /has already signed the package/ })
-  t.match(await runTool(folder, ['sign', file, '--new-key', 'other.pem']), { code: 0 })
-  const { signedBy } = readPackage(await readFile(path.join(folder, file)))
-  t.equal(signedBy.length, 2)
-  t.equal(signedBy[0], publicKey, 'an existing signature stays')
+  t.match(await runTool(folder, ['sign', file, '--key', 'own.pem']), { code: 1, stderr: /is signed already/ })
+  const other = /public {2}(\S+)/.exec((await runTool(folder, ['sign', '--new-key', 'other.pem'])).stdout)?.[1] ?? ''
+  const both = path.join('out', 'both.plugin')
+  t.match(await runTool(folder, ['pack', '--out', both, '--next', other]), { code: 1, stderr: /Only a signed package/ })
+  t.match(await runTool(folder, ['pack', '--out', both]), { code: 0 })
+  t.match(await runTool(folder, ['sign', both, '--key', 'own.pem', '--key', 'other.pem', '--next', other]), { code: 0 })
+  t.match(readPackage(await readFile(path.join(folder, both))), { signedBy: [publicKey, other], nextSigners: [other] })
+  await rm(path.join(folder, both))
   t.match(await runTool(folder, ['sign', file, '--key', 'README.md']), { code: 1, stderr: /contains no private Ed25519 key/ })
 
   t.match(await runTool(folder, ['index', 'out', '--key', 'own.pem']), { code: 1, stderr: /needs a name and a URL/ })

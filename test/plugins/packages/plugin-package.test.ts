@@ -44,7 +44,8 @@ const unpacked = (bytes: Buffer): Files => new Map(readZip(bytes, () => 20 * MB)
 const packed = (files: Files): Buffer => writeZip([...files].map(([name, data]) => ({ name, data })))
 
 const SIGNED = unpacked(packPlugin(filesOf(), [AUTHOR]))
-const UNSIGNED = unpacked(packPlugin(filesOf()))
+/** Names its signer, whose signature is missing. */
+const UNSIGNED = new Map([...SIGNED].filter(([name]) => name !== SIGNATURE))
 
 /** A package that was changed after packing. */
 function changed(change: (files: Files) => void, whole = SIGNED): Buffer {
@@ -118,7 +119,8 @@ t.test('a packed package is read with its signatures', async (t) => {
   const read = readPackage(bytes)
   t.match(read, { manifest: { id: 'org.example.echo' }, code: 'export default 1', readme: '# Echo', sha256: sha256(bytes) })
   t.same(read.signedBy, [publicKeyText(AUTHOR), publicKeyText(STRANGER)])
-  t.same(readPackage(packPlugin(filesOf())).signedBy, [])
+  t.same(read.nextSigners, read.signedBy, 'who may sign next')
+  t.match(readPackage(packPlugin(filesOf())), { signedBy: [], nextSigners: [] })
   t.equal(publicKeyText(createPublicKey(AUTHOR)), publicKeyText(AUTHOR), 'of either half')
   const without = filesOf()
   without.delete('README.md')
@@ -194,7 +196,7 @@ t.test('one changed byte in any file, a file added or removed', async (t) => {
   }
   for (const name of ['LICENSE', 'icon.png', 'locales/de.json', 'main.js.map'])
     t.throws(() => readPackage(changed((files) => files.set(name, Buffer.from('x')))), refused(/does not list it/), name)
-  t.same(readPackage(changed((files) => files.delete(SIGNATURE))).signedBy, [], 'a package without signatures has no signers')
+  t.throws(() => readPackage(changed((files) => files.delete(SIGNATURE))), refused(/signature with SHA256:[0-9a-f]{64} is missing/))
 })
 
 t.test('with any changed byte the archive is refused or has the same content', async (t) => {
@@ -242,7 +244,8 @@ t.test('incomplete, duplicate, false and invalid lists', async (t) => {
       (list) => void Object.assign(list.files[0] as Listed, { sha256: String(list.files[0]?.sha256).toUpperCase() }),
       /differs from its entry/,
     ],
-    ['another format', (list) => ({ ...list, format: 2 }), /format 1/],
+    ['another format', (list) => ({ ...list, format: 3 }), /format 2 or 1/],
+    ['another format with these members', (list) => ({ ...list, format: 1 }), /format 2 or 1/],
     ['another plugin', (list) => ({ ...list, id: 'org.example.other' }), /another plugin/],
     ['another version', (list) => ({ ...list, version: '1.0.1' }), /another plugin or version/],
     ['more than a list', (list) => ({ ...list, more: 1 }), /not a list/],
@@ -276,7 +279,7 @@ t.test('incomplete, duplicate, false and invalid lists', async (t) => {
 })
 
 t.test('invalid signatures, and those that anybody can make', async (t) => {
-  const listed = unpacked(packPlugin(filesOf())).get(INTEGRITY) as Buffer
+  const listed = SIGNED.get(INTEGRITY) as Buffer
   const publicKey = publicKeyText(AUTHOR)
   const signature = sign(null, listed, AUTHOR).toString('base64')
   const withSignatures = (value: unknown) =>
@@ -339,6 +342,60 @@ t.test('invalid signatures, and those that anybody can make', async (t) => {
     ['a point that is not on the curve', [{ publicKey: Buffer.alloc(32, 2).toString('base64'), signature }], /Ed25519 key|is invalid/],
   ]
   for (const [name, value, message] of cases) t.throws(() => readPackage(withSignatures(value)), refused(message), name)
+})
+
+/** The list of a package, signed by these keys. */
+const signedList = (change: (list: Record<string, unknown>) => unknown, keys: readonly KeyObject[]) =>
+  changed((files) => {
+    const list = JSON.parse(String(files.get(INTEGRITY)))
+    const listed = Buffer.from(JSON.stringify(change(list)))
+    files.set(INTEGRITY, listed)
+    const signatures = keys.map((key) => ({ publicKey: publicKeyText(key), signature: sign(null, listed, key).toString('base64') }))
+    files.set(SIGNATURE, Buffer.from(JSON.stringify(signatures)))
+  })
+
+t.test('a signature that somebody adds or removes changes nothing', async (t) => {
+  const [author, stranger] = [publicKeyText(AUTHOR), publicKeyText(STRANGER)]
+  const named = refused(/is signed with SHA256:[0-9a-f]{64}, which META\/integrity\.json does not name: somebody added/)
+  t.throws(() => readPackage(signedList((list) => list, [AUTHOR, STRANGER])), named)
+  t.throws(() => readPackage(signedList((list) => ({ ...list, signers: [], nextSigners: [] }), [STRANGER])), named, 'not signed before')
+  const both = { signers: [author, stranger], nextSigners: [stranger] }
+  t.throws(() => readPackage(signedList((list) => ({ ...list, ...both }), [STRANGER])), refused(/signature with SHA256:\S+ is missing/))
+  t.match(
+    readPackage(signedList((list) => ({ ...list, ...both }), [STRANGER, AUTHOR])),
+    { signedBy: both.signers, nextSigners: [stranger] },
+    'the list has the order, not the signatures',
+  )
+})
+
+t.test('the keys that may sign the next version stand in the signed list', async (t) => {
+  const [author, stranger] = [publicKeyText(AUTHOR), publicKeyText(STRANGER)]
+  t.same(readPackage(packPlugin(filesOf(), [AUTHOR], [stranger])).nextSigners, [stranger])
+  t.throws(() => packPlugin(filesOf(), [AUTHOR], []), refused(/must name the keys that sign the next version/))
+  t.throws(() => packPlugin(filesOf(), [], [stranger]), refused(/must name the keys that sign the next version/))
+  t.throws(() => packPlugin(filesOf(), [AUTHOR], [author, author]), refused(/names a key twice/))
+  const weak = Buffer.from('01'.padEnd(64, '0'), 'hex').toString('base64')
+  t.throws(() => packPlugin(filesOf(), [AUTHOR], [weak]), refused(/a weak key for which anybody can sign/))
+  for (const next of ['', 'x', `${stranger}\n`]) t.throws(() => packPlugin(filesOf(), [AUTHOR], [next]), refused(/not an Ed25519 key/))
+  t.throws(
+    () =>
+      packPlugin(
+        filesOf(),
+        [AUTHOR],
+        [1, 2, 3, 4, 5].map((one) => publicKeyText(keyOf(one))),
+      ),
+    refused(/names 1 to 4 keys/),
+  )
+})
+
+t.test('a package of format 1 is read, and does not say who may follow', async (t) => {
+  const old = ({ signers, nextSigners, ...list }: Record<string, unknown>) => ({ ...list, format: 1 })
+  t.match(readPackage(signedList(old, [AUTHOR])), { signedBy: [publicKeyText(AUTHOR)], nextSigners: null })
+  t.match(readPackage(signedList(old, [AUTHOR, STRANGER])), { signedBy: { length: 2 }, nextSigners: null })
+  t.match(readPackage(changed((files) => files.delete(SIGNATURE), unpacked(signedList(old, [AUTHOR])))), {
+    signedBy: [],
+    nextSigners: null,
+  })
 })
 
 /** A coordinate in the encoding of keys. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { publicKeyText } from '#plugins/packages/plugin-package.ts'
-import { fingerprintOf } from '#plugins/repositories/index-file.ts'
 import { renderIndexPage } from '#plugins/repositories/index-page.ts'
 import { entryOf, indexOf, newKey, REPOSITORY_URL } from '#test/support/plugin-repository.ts'
 import { pluginOf } from '#test/support/plugins.ts'

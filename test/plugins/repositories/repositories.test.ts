@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { publicKeyText } from '#plugins/packages/plugin-package.ts'
-import { fingerprintOf } from '#plugins/repositories/index-file.ts'
 import { addRepository } from '#plugins/repositories/plugin-repository-store.ts'
 import { findRevocation } from '#plugins/repositories/revocations.ts'
 import { add, both, conflict, INDEX, key, one, openTestRepositories, publicKey, refusal, two } from '#test/support/plugin-repositories.ts'

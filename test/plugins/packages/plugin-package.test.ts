@@ -1,30 +1,20 @@
 import { execFile } from 'node:child_process'
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import { AppError } from '#core/foundation/errors.ts'
 import { packPlugin, publicKeyText, readPackage } from '#plugins/packages/plugin-package.ts'
-import { readZip, writeZip } from '#plugins/packages/zip.ts'
 import { manifestOf } from '#test/support/plugins.ts'
+import { INTEGRITY, keyOf, type PackageFiles, packed, SIGNATURE, unpacked } from '#test/support/signed-packages.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
 t.setTimeout(240_000)
 
 const MB = 1024 * 1024
-const INTEGRITY = 'META/integrity.json'
-const SIGNATURE = 'META/signature.json'
+type Files = PackageFiles
 
-type Files = Map<string, Buffer>
-
-/** A key that is the same in every run. */
-const keyOf = (number: number): KeyObject =>
-  createPrivateKey({
-    key: Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.alloc(32, number)]),
-    format: 'der',
-    type: 'pkcs8',
-  })
 const AUTHOR = keyOf(1)
 const STRANGER = keyOf(2)
 
@@ -39,9 +29,6 @@ const filesOf = (more: Record<string, string | Buffer> = {}): Files =>
       ...more,
     }).map(([name, data]) => [name, Buffer.from(data as string)]),
   )
-
-const unpacked = (bytes: Buffer): Files => new Map(readZip(bytes, () => 20 * MB).map(({ name, data }) => [name, data]))
-const packed = (files: Files): Buffer => writeZip([...files].map(([name, data]) => ({ name, data })))
 
 const SIGNED = unpacked(packPlugin(filesOf(), [AUTHOR]))
 /** Names its signer, whose signature is missing. */
@@ -342,60 +329,6 @@ t.test('invalid signatures, and those that anybody can make', async (t) => {
     ['a point that is not on the curve', [{ publicKey: Buffer.alloc(32, 2).toString('base64'), signature }], /Ed25519 key|is invalid/],
   ]
   for (const [name, value, message] of cases) t.throws(() => readPackage(withSignatures(value)), refused(message), name)
-})
-
-/** The list of a package, signed by these keys. */
-const signedList = (change: (list: Record<string, unknown>) => unknown, keys: readonly KeyObject[]) =>
-  changed((files) => {
-    const list = JSON.parse(String(files.get(INTEGRITY)))
-    const listed = Buffer.from(JSON.stringify(change(list)))
-    files.set(INTEGRITY, listed)
-    const signatures = keys.map((key) => ({ publicKey: publicKeyText(key), signature: sign(null, listed, key).toString('base64') }))
-    files.set(SIGNATURE, Buffer.from(JSON.stringify(signatures)))
-  })
-
-t.test('a signature that somebody adds or removes changes nothing', async (t) => {
-  const [author, stranger] = [publicKeyText(AUTHOR), publicKeyText(STRANGER)]
-  const named = refused(/is signed with SHA256:[0-9a-f]{64}, which META\/integrity\.json does not name: somebody added/)
-  t.throws(() => readPackage(signedList((list) => list, [AUTHOR, STRANGER])), named)
-  t.throws(() => readPackage(signedList((list) => ({ ...list, signers: [], nextSigners: [] }), [STRANGER])), named, 'not signed before')
-  const both = { signers: [author, stranger], nextSigners: [stranger] }
-  t.throws(() => readPackage(signedList((list) => ({ ...list, ...both }), [STRANGER])), refused(/signature with SHA256:\S+ is missing/))
-  t.match(
-    readPackage(signedList((list) => ({ ...list, ...both }), [STRANGER, AUTHOR])),
-    { signedBy: both.signers, nextSigners: [stranger] },
-    'the list has the order, not the signatures',
-  )
-})
-
-t.test('the keys that may sign the next version stand in the signed list', async (t) => {
-  const [author, stranger] = [publicKeyText(AUTHOR), publicKeyText(STRANGER)]
-  t.same(readPackage(packPlugin(filesOf(), [AUTHOR], [stranger])).nextSigners, [stranger])
-  t.throws(() => packPlugin(filesOf(), [AUTHOR], []), refused(/must name the keys that sign the next version/))
-  t.throws(() => packPlugin(filesOf(), [], [stranger]), refused(/must name the keys that sign the next version/))
-  t.throws(() => packPlugin(filesOf(), [AUTHOR], [author, author]), refused(/names a key twice/))
-  const weak = Buffer.from('01'.padEnd(64, '0'), 'hex').toString('base64')
-  t.throws(() => packPlugin(filesOf(), [AUTHOR], [weak]), refused(/a weak key for which anybody can sign/))
-  for (const next of ['', 'x', `${stranger}\n`]) t.throws(() => packPlugin(filesOf(), [AUTHOR], [next]), refused(/not an Ed25519 key/))
-  t.throws(
-    () =>
-      packPlugin(
-        filesOf(),
-        [AUTHOR],
-        [1, 2, 3, 4, 5].map((one) => publicKeyText(keyOf(one))),
-      ),
-    refused(/names 1 to 4 keys/),
-  )
-})
-
-t.test('a package of format 1 is read, and does not say who may follow', async (t) => {
-  const old = ({ signers, nextSigners, ...list }: Record<string, unknown>) => ({ ...list, format: 1 })
-  t.match(readPackage(signedList(old, [AUTHOR])), { signedBy: [publicKeyText(AUTHOR)], nextSigners: null })
-  t.match(readPackage(signedList(old, [AUTHOR, STRANGER])), { signedBy: { length: 2 }, nextSigners: null })
-  t.match(readPackage(changed((files) => files.delete(SIGNATURE), unpacked(signedList(old, [AUTHOR])))), {
-    signedBy: [],
-    nextSigners: null,
-  })
 })
 
 /** A coordinate in the encoding of keys. */

@@ -158,7 +158,10 @@ export const Plugin = Type.Object(
     permissions: Type.Array(Type.String(), { description: 'The granted library scopes.' }),
     scopes: Type.Array(Type.String(), { description: 'Pages that offer its actions, as in /plugins/actions.' }),
     config: Type.Record(Type.String(), Type.Unknown()),
-    privateHosts: Type.Boolean({ description: 'Whether hosts of its configuration may be in the local network.' }),
+    privateHosts: Type.Boolean({ description: 'Whether any host of its configuration may be in the local network.' }),
+    privateOrigins: Type.Array(Type.String(), {
+      description: 'These hosts, as scheme, name and port. Another host, also one that an update proposes, is not among them.',
+    }),
     hasCredentials: Type.Boolean({
       description: 'Whether the server has credentials for credentialsHost. Their values are never returned.',
     }),
@@ -280,7 +283,8 @@ function viewOf(services: Services, plugin: InstalledPlugin, status: Omit<Plugin
     permissions: plugin.granted?.library ?? [],
     scopes: scopesOf(manifest),
     config: plugin.config,
-    privateHosts: plugin.privateHosts,
+    privateHosts: plugin.privateOrigins.length > 0,
+    privateOrigins: plugin.privateOrigins,
     hasCredentials: status.hasCredentials,
     credentialsHost: destinationOf(services.plugins.authOf(plugin)),
     credentialDelivery: 'host' as const,

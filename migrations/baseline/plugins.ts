@@ -15,8 +15,8 @@ export const PLUGINS = `
     -- The permissions of the consent; null before it.
     granted jsonb,
     config jsonb NOT NULL DEFAULT '{}',
-    -- Hosts of the configuration may be in the private network: granted separately, never with the other permissions.
-    private_hosts boolean NOT NULL DEFAULT false,
+    -- Hosts of the configuration that may be in the private network, as http://nas.lan:8080: granted separately, never with the other permissions.
+    private_origins text[] NOT NULL DEFAULT '{}',
     -- How its metadata is used: the libraries, the query, the fields.
     matching jsonb NOT NULL DEFAULT '{}',
     -- Of its current storage.

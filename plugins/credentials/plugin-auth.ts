@@ -21,14 +21,14 @@ export type PluginAuth =
  * @param local hosts that are allowed for development: they may receive credentials too
  */
 export function authOf(
-  plugin: { manifest: Manifest; config: Readonly<Record<string, unknown>>; granted: Permissions | null; privateHosts: boolean },
+  plugin: { manifest: Manifest; config: Readonly<Record<string, unknown>>; granted: Permissions | null; privateOrigins: string[] },
   local: LocalServices | undefined,
 ): PluginAuth {
-  const { manifest, privateHosts } = plugin
+  const { manifest, privateOrigins } = plugin
   const { auth } = manifest
   const key = auth?.bind?.hostFrom
   if (auth === undefined || key === undefined) return auth
-  const ruled = ruleOfAddress(configuredAddress(key, plugin), { isPrivate: privateHosts, local })
+  const ruled = ruleOfAddress(configuredAddress(key, plugin), { privateOrigins, local })
   return { ...auth, origin: 'rule' in ruled ? ruled.rule.origin : undefined }
 }
 

@@ -27,8 +27,8 @@ export interface HostCaller {
   http: Manifest['http']
   /** As stored, without the defaults of the manifest. */
   config: Readonly<Record<string, unknown>>
-  /** Hosts from the configuration may have private addresses. */
-  privateHosts: boolean
+  /** Origins in the configuration that may be in the private network. */
+  privateOrigins: readonly string[]
   /** Version of the stored data. */
   dataVersion: number
   /** Last part of the path of the running function, such as `search`. */
@@ -189,9 +189,9 @@ type CacheTtl = NonNullable<NonNullable<Manifest['http']>['cacheTtl']>
 const scopeOf = ({ pluginId, userId }: HostCaller): string => `${pluginId}/${userId ?? ''}`
 
 /** Rules for the hosts that an administrator has entered or confirmed; invalid ones were refused when they were saved. */
-function configuredRules({ granted, config, privateHosts }: HostCaller, local: Egress['local']): EgressRule[] {
+function configuredRules({ granted, config, privateOrigins }: HostCaller, local: Egress['local']): EgressRule[] {
   return granted.networkFromConfig.flatMap((key) => {
-    const ruled = ruleOfAddress(configuredAddress(key, { config, granted }), { isPrivate: privateHosts, local })
+    const ruled = ruleOfAddress(configuredAddress(key, { config, granted }), { privateOrigins, local })
     return 'rule' in ruled ? [ruled.rule] : []
   })
 }

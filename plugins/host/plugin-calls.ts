@@ -292,7 +292,7 @@ class Calls implements PluginCalls {
         ...{ pluginId: plugin.id, key: plugin.key, version: plugin.version, userId, auth, config: plugin.config },
         granted: plugin.granted as Permissions,
         dataVersion: plugin.dataVersion,
-        privateHosts: plugin.privateHosts,
+        privateOrigins: plugin.privateOrigins,
         http: plugin.manifest.http,
         method: method.slice(method.lastIndexOf('.') + 1),
         record: running?.record,

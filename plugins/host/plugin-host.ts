@@ -7,18 +7,20 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
 import type { PluginLifecycle } from '#plugins/host/plugin-lifecycle.ts'
-import { findPlugin, listPlugins, listVersions, updatePlugin, type VersionRow } from '#plugins/host/plugin-store.ts'
+import { findPlugin, listPlugins, listVersions, lockPlugin, updatePlugin, type VersionRow } from '#plugins/host/plugin-store.ts'
 import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import { ruleOfAddress } from '#plugins/network/rules.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
+import { readOrigin } from '#plugins/packages/origin.ts'
+import { configuredAddress } from '#plugins/packages/permissions.ts'
 import { readConfig } from '#plugins/packages/plugin-config.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /** Changes of a plugin by an administrator; missing members stay unchanged. */
 interface PluginEdit {
   config?: Record<string, unknown> | undefined
-  /** Hosts from the configuration may have private addresses. */
+  /** Whether the hosts that the configuration has now may be in the private network. */
   privateHosts?: boolean | undefined
   matching?: MatchingSettings | undefined
   /** Replaces these members only, so that concurrent changes of other members survive. */
@@ -102,21 +104,27 @@ class Administration implements PluginAdministration {
     { config, privateHosts, matching, matchingMembers, credentials: fields, credentialsHost }: PluginEdit,
   ): Promise<InstalledPlugin> {
     const before = await this.get(id)
-    const { manifest, granted } = before
-    const after = { manifest, granted, config: config ?? before.config, privateHosts: privateHosts ?? before.privateHosts }
+    const configured = { ...before, config: config ?? before.config }
+    const after = { ...configured, privateOrigins: privateOriginsOf(configured, privateHosts) }
     if (config !== undefined) this.#checkConfig(after)
-    if (privateHosts === true && hostKeysOf(manifest).length === 0)
-      refuse('invalid_value', `${manifest.name} uses no hosts from its configuration.`)
+    if (privateHosts === true && after.privateOrigins.length === 0) refuseWithoutHost(before)
     if (fields !== undefined) {
       const auth = authOf(after, this.#options.egress.local)
       confirmDestination(auth, credentialsHost)
       await this.#options.credentials.set({ pluginId: id, userId: null }, auth, fields)
     }
-    await updatePlugin(this.#options.database, id, {
-      ...(config !== undefined && { config }),
-      ...(privateHosts !== undefined && { privateHosts }),
-      ...(matching !== undefined && { matching }),
-      ...(matchingMembers !== undefined && { matchingMembers }),
+    await this.#options.database.transaction(async (trx) => {
+      await lockPlugin(trx, before.key)
+      const now = await findPlugin<InstalledPlugin>(trx, id)
+      const changed = { ...after, config: config ?? now?.config ?? {} }
+      // Others may have changed the hosts or their grants meanwhile: what they have withdrawn stays so, and what they entered is not granted.
+      if (privateHosts === undefined) changed.privateOrigins = now?.privateOrigins ?? []
+      await updatePlugin(trx, id, {
+        ...(config !== undefined && { config }),
+        ...((config !== undefined || privateHosts !== undefined) && { privateOrigins: privateOriginsOf(changed, undefined) }),
+        ...(matching !== undefined && { matching }),
+        ...(matchingMembers !== undefined && { matchingMembers }),
+      })
     })
     this.#options.calls.end(id)
     return await this.get(id)
@@ -164,10 +172,10 @@ class Administration implements PluginAdministration {
   }
 
   /** @throws invalid_value with the path of the wrong member */
-  #checkConfig({ manifest, config, privateHosts }: Pick<InstalledPlugin, 'manifest' | 'config' | 'privateHosts'>): void {
+  #checkConfig({ manifest, config, privateOrigins }: Pick<InstalledPlugin, 'manifest' | 'config' | 'privateOrigins'>): void {
     readConfig(manifest.config, config)
     for (const key of hostKeysOf(manifest)) {
-      const ruled = ruleOfAddress(config[key], { isPrivate: privateHosts, local: this.#options.egress.local })
+      const ruled = ruleOfAddress(config[key], { privateOrigins, local: this.#options.egress.local })
       if (Object.hasOwn(config, key) && 'error' in ruled)
         refuse('invalid_value', `config/${key}: ${ruled.error}`, { details: [{ path: `/config/${key}`, message: ruled.error }] })
     }
@@ -176,3 +184,24 @@ class Administration implements PluginAdministration {
 
 /** Members of the configuration that name hosts which the plugin may contact. */
 const hostKeysOf = ({ permissions }: Manifest): readonly string[] => permissions?.networkFromConfig ?? []
+
+/**
+ * The origins that may be in the private network after a change: a grant is for the hosts that are configured at that time, and ends when they are
+ * not any more.
+ * @param isGranted undefined leaves them as they are
+ */
+function privateOriginsOf(plugin: InstalledPlugin, isGranted: boolean | undefined): string[] {
+  if (isGranted === false) return []
+  const { manifest, privateOrigins } = plugin
+  const origins = hostKeysOf(manifest).flatMap((key) => {
+    const read = readOrigin(configuredAddress(key, plugin))
+    return 'url' in read ? [read.url.origin] : []
+  })
+  return [...new Set(isGranted ? origins : origins.filter((origin) => privateOrigins.includes(origin)))]
+}
+
+function refuseWithoutHost({ manifest }: InstalledPlugin): never {
+  const keys = hostKeysOf(manifest)
+  if (keys.length === 0) refuse('invalid_value', `${manifest.name} uses no hosts from its configuration.`)
+  refuse('invalid_value', `privateHosts grants the hosts that are entered, and there is none. Enter it as ${keys.join(' or ')} in config.`)
+}

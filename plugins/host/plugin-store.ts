@@ -13,8 +13,8 @@ export interface PluginRow<Manifest = unknown, Granted = unknown> {
   stateReason: string | null
   granted: Granted | null
   config: Record<string, unknown>
-  /** Hosts from the configuration may have private addresses. */
-  privateHosts: boolean
+  /** Origins in the configuration that may be in the private network. */
+  privateOrigins: string[]
   matching: MatchingSettings
   dataVersion: number
   /** Successful calls left until the version is trusted; 0 when it is. */
@@ -49,7 +49,7 @@ interface NewVersion {
   userId: string | null
 }
 
-const COLUMNS = `p.id, p.key, p.state, p.state_reason AS "stateReason", p.granted, p.config, p.private_hosts AS "privateHosts", p.matching,
+const COLUMNS = `p.id, p.key, p.state, p.state_reason AS "stateReason", p.granted, p.config, p.private_origins AS "privateOrigins", p.matching,
   p.data_version AS "dataVersion", p.probation_calls AS "probationCalls", p.previous_version_id AS "previousVersionId", p.breaker, p.last_success_at AS "lastSuccessAt", p.version_id AS "runningVersionId", v.id AS "versionId",
   v.version, v.sha256, v.manifest, v.signed_by AS "signedBy", v.readme, v.installed_at AS "installedAt", p.created_at AS "createdAt", p.updated_at AS "updatedAt"`
 const OF_VERSION = `FROM plugins p JOIN LATERAL (
@@ -142,7 +142,7 @@ export interface PluginChange {
   previousVersionId?: string | null
   granted?: unknown
   config?: unknown
-  privateHosts?: boolean
+  privateOrigins?: readonly string[]
   matching?: MatchingSettings
   /** Replaces these members; the others stay. */
   matchingMembers?: MatchingSettings

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { DEFAULT_LIMITS, type Manifest } from '#plugins/packages/manifest.ts'
+import { readOrigin } from '#plugins/packages/origin.ts'
 
 /** The permissions that an administrator grants, in a form that allows comparing two versions. */
 export interface Permissions {
@@ -69,9 +70,9 @@ export const DEFAULT_ORIGIN_MAX = 90
 /** Scheme, host and port of the one host that a default proposes; null for anything that a person could not recognize as one host. */
 export function defaultOrigin(value: unknown): string | null {
   const url = typeof value === 'string' ? URL.parse(value) : null
-  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return null
-  if (url.username !== '' || url.password !== '' || url.hostname.includes('*')) return null
-  return url.origin.length <= DEFAULT_ORIGIN_MAX ? url.origin : null
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return null
+  // Consent shows the origin, not the text of the author: that one must name the host.
+  return url.origin.length <= DEFAULT_ORIGIN_MAX && 'url' in readOrigin(url.origin) ? url.origin : null
 }
 
 /** The host that a member of the configuration names, in words for the person who consents; a default first, so that no cut line hides it. */

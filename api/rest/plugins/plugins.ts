@@ -172,7 +172,10 @@ export const pluginRoutes = [
         config: FreeObject({
           description: 'Replaces the whole configuration; validated against its schema.',
         }),
-        privateHosts: Type.Boolean({ description: 'Allows hosts of the configuration in the local network.' }),
+        privateHosts: Type.Boolean({
+          description:
+            'True: the hosts that the configuration has after this change may be in the local network; see privateOrigins. A host that is entered later needs it again. False: none may.',
+        }),
         credentials: Nullable(
           Type.Record(Type.String(), Type.String({ maxLength: CREDENTIAL_LENGTH_MAX }), {
             maxProperties: CREDENTIALS_MAX,

@@ -94,7 +94,9 @@ t.test('scheme and port are part of a private host', async (t) => {
   t.match(await host.credentials.bound(owner, host.authOf(await host.get(id))), {
     ...{ host: 'nas.lan', origin: 'http://nas.lan:8080', place: 'header', name: 'X-Api-Key', value: TOKEN },
   })
-  await host.edit(id, { config: { baseUrl: 'http://nas.lan:8081/x' } })
+  const moved = { config: { baseUrl: 'http://nas.lan:8081/x' } }
+  await t.rejects(host.edit(id, moved), { code: 'invalid_value', message: /To grant http:\/\/nas.lan:8081, enter it together/ })
+  await host.edit(id, { ...moved, privateHosts: true })
   await t.rejects(host.credentials.bound(owner, host.authOf(await host.get(id))), { message: /given for another address/ })
 })
 
@@ -198,7 +200,7 @@ t.test('validation of credentials in a manifest', (t) => {
     t.throws(() => read(auth), { code: 'invalid_value', message: new RegExp(`at ${at}: .*${why.source}`) }, `${at} ${why}`)
   // Nothing in a manifest counts as a value entered by an administrator.
   const manifest = read({ ...bindOf({ query: 'a' }), origin: 'https://evil.example.com' })
-  t.equal(authOf({ manifest, config: {}, granted: null, privateHosts: false }, undefined)?.origin, undefined)
+  t.equal(authOf({ manifest, config: {}, granted: null, privateOrigins: [] }, undefined)?.origin, undefined)
 
   const basic = read({ ...bindOf({ body: 'pass', usernameField: 'login' }), type: 'basic' })
   t.match(permissionsOf(basic).auth, { into: 'body pass with login' })

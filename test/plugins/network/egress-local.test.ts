@@ -32,7 +32,7 @@ const own = async (work: Promise<unknown>) => {
 
 /** The rule for a configured URL, as for plugins. */
 function ruleOf(address: string, local?: ReadonlySet<string>): EgressRule {
-  const ruled = ruleOfAddress(address, { isPrivate: false, local })
+  const ruled = ruleOfAddress(address, { privateOrigins: [], local })
   if ('error' in ruled) throw new Error(ruled.error)
   return ruled.rule
 }
@@ -40,7 +40,8 @@ function ruleOf(address: string, local?: ReadonlySet<string>): EgressRule {
 t.test('without the setting, no rule allows this machine', async (t) => {
   const { asked, port } = await openService(t, (_request, response) => response.end('fine'))
   for (const address of [`http://localhost:${port}`, `http://127.0.0.1:${port}`, `http://[::1]:${port}`])
-    for (const isPrivate of [false, true]) t.match(ruleOfAddress(address, { isPrivate }), { error: /this server itself/ }, address)
+    for (const privateOrigins of [[], [address]])
+      t.match(ruleOfAddress(address, { privateOrigins }), { error: /this server itself/ }, address)
   const origin = `http://127.0.0.1:${port}`
   const forged = { host: '127.0.0.1', methods: ['GET'], origin, private: true, local: true }
   t.equal(await own(openEgress().fetch({ url: `${origin}/` }, { ...POLICY, rules: [forged] }, forever())), 'permission')
@@ -71,7 +72,7 @@ t.test('with the setting, exactly the named host is allowed, if the configuratio
     t.equal(await own(get(url)), 'permission', url)
   t.equal(await own(get(`${base}/`, [...POLICY.rules])), 'permission', 'the setting alone grants a plugin nothing')
   for (const address of [`http://127.0.0.1:${port}`, `http://localhost:${other.port}`, 'http://192.168.1.20:80'])
-    t.match(ruleOfAddress(address, { isPrivate: false, local }), { error: String }, address)
+    t.match(ruleOfAddress(address, { privateOrigins: [], local }), { error: String }, address)
   // A rule that nobody could have created, for the host of another service.
   const forged = { host: 'localhost', methods: ['GET'], origin: `http://localhost:${other.port}`, private: true, local: true }
   t.equal(await own(get(`http://localhost:${other.port}/`, [forged])), 'permission')
@@ -138,7 +139,7 @@ t.test('its name is not resolved, so DNS cannot redirect it', async (t) => {
   t.equal(asked.length, 2)
 
   const named = `http://rebound.example.org:${port}`
-  t.match(ruleOfAddress(named, { isPrivate: false, local }), { error: String }, 'a name without a port is not an allowed host')
+  t.match(ruleOfAddress(named, { privateOrigins: [], local }), { error: String }, 'a name without a port is not an allowed host')
   const forged = { methods: ['GET'], private: true, local: true }
   t.equal(await own(get(named, [{ ...forged, host: 'rebound.example.org', origin: named }])), 'permission')
   t.equal(await own(get('https://api.example.org/', [...POLICY.rules])), 'permission', 'a public name that resolves to this machine')

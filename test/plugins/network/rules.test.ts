@@ -18,7 +18,8 @@ t.test('a wildcard covers subdomains, but not the domain itself', (t) => {
 })
 
 t.test('a configured URL makes a rule, or returns its error', (t) => {
-  const of = (address: unknown, isPrivate: boolean) => ruleOfAddress(address, { isPrivate })
+  const of = (address: unknown, isPrivate: boolean) =>
+    ruleOfAddress(address, { privateOrigins: isPrivate && URL.canParse(String(address)) ? [new URL(String(address)).origin] : [] })
   t.same(of('https://API.example.org/base?x#y', false), {
     rule: { host: 'api.example.org', methods: ['GET', 'POST'], origin: 'https://api.example.org' },
   })
@@ -52,6 +53,90 @@ t.test('a configured URL makes a rule, or returns its error', (t) => {
       ...['http://100.100.100.200/', 'http://168.63.129.16/', 'http://[fd00:ec2::254]/', 'http://224.0.0.1/', 'http://255.255.255.255/'],
     ])
       t.match(of(address, isPrivate), { error: /^.{20,200}$/ }, String(address).slice(0, 60))
+  t.end()
+})
+
+t.test('a configured URL names its one host as a person reads it', (t) => {
+  const of = (address: string) => ruleOfAddress(address, { privateOrigins: [] })
+  for (const address of ['https://api.example.org', 'https://API.EXAMPLE.org:443/a/b?c=https://x#d', 'HTTPS://api.example.org:0443'])
+    t.match(of(address), { rule: { host: 'api.example.org', origin: 'https://api.example.org' } }, address)
+  t.match(of('https://xn--bcher-kva.example'), { rule: { host: 'xn--bcher-kva.example' } })
+  const long = Array.from({ length: 5 }, () => 'a'.repeat(60)).join('.')
+  for (const [address, error] of [
+    ...['https://*.com', 'https://*.example.org', 'https://%2a.co.uk', 'https://api.*.org', 'https://*'].map((one) => [
+      one,
+      /is not one host/,
+    ]),
+    ...[
+      'https://api.example.org.',
+      'https://api..example.org',
+      'https://.example.org',
+      'https://-a.example.org',
+      'https://a-.example.org',
+    ].map((one) => [one, /is not the name of a host/]),
+    ...[`https://${'a'.repeat(64)}.org`, `https://${long}`, 'https://a!b.example.org'].map((one) => [one, /is not the name of a host/]),
+    ...[
+      'https://b\u00fccher.example',
+      'https://\u0430pple.com',
+      'https://\uff45vil.com',
+      'https://evil\u3002com',
+      'https://%65vil.com',
+    ].map((one) => [one, /stands for the host (xn--|evil\.com).*enter https:/]),
+    ...['https:\\\\evil.com', 'https://evil.com\\@api.example.org', ' https://evil.com', 'https://evil.com ', 'ht\ntps://evil.com'].map(
+      (one) => [one, /stands for the host evil\.com/],
+    ),
+    ...['https:evil.com', 'https:///evil.com', 'https://ev\til.com', 'https://evil\u00ad.com'].map((one) => [
+      one,
+      /stands for the host evil/,
+    ]),
+    ...['https://api.example.org@evil.com', 'https://api.example.org:443@evil.com/', 'https://:x@evil.com'].map((one) => [
+      one,
+      /credentials/,
+    ]),
+    ...['wss://a.example.org', 'data:text/plain,x', 'blob:https://a.example.org/x', 'HTTPX://a.example.org'].map((one) => [
+      one,
+      /must start/,
+    ]),
+  ] as [string, RegExp][])
+    t.match(of(address), { error }, JSON.stringify(address))
+  t.end()
+})
+
+t.test('a grant in the own network is for one origin in any of its spellings, and for no other', (t) => {
+  const privateOrigins = ['http://nas.lan:8080', 'http://192.168.1.10', 'http://[fd00::10]:81', 'https://api.example.org']
+  for (const [address, host] of [
+    ...[['http://nas.lan:8080/x', 'nas.lan'] as const, ['HTTP://NAS.lan:8080', 'nas.lan'] as const],
+    ...['http://192.168.1.10:80', 'http://3232235786', 'http://0300.0250.1.10', 'http://0xc0a8010a/'].map(
+      (one) => [one, '192.168.1.10'] as const,
+    ),
+    ...[['http://[FD00:0:0::0010]:81/', 'fd00::10'] as const, ['https://api.example.org:443', 'api.example.org'] as const],
+  ])
+    t.match(ruleOfAddress(address, { privateOrigins }), { rule: { host, private: true } }, address)
+  for (const address of [
+    ...[
+      'http://nas.lan',
+      'http://nas.lan:8081',
+      'https://nas.lan:8080',
+      'http://nas.lan.:8080',
+      'http://a.nas.lan:8080',
+      'http://192.168.1.11',
+    ],
+    ...[
+      'https://192.168.1.10',
+      'http://[fd00::11]:81',
+      'http://[fd00::10]',
+      'http://[::ffff:192.168.1.10]',
+      'http://127.0.0.1',
+      'http://nas',
+    ],
+  ])
+    t.match(ruleOfAddress(address, { privateOrigins }), { error: String }, address)
+  // What is stored is checked again when it is used.
+  for (const origin of ['http://127.0.0.1', 'http://localhost:8080', 'http://169.254.169.254', 'http://*.lan', 'http://nas.lan.'])
+    t.match(ruleOfAddress(origin, { privateOrigins: [origin] }), { error: String }, origin)
+  const many = Array.from({ length: 10_000 }, (_, index) => `http://10.0.${index >> 8}.${index & 255}`)
+  t.match(ruleOfAddress('http://10.0.3.7', { privateOrigins: many }), { rule: { host: '10.0.3.7' } })
+  t.match(ruleOfAddress('http://10.1.3.7', { privateOrigins: many }), { error: String })
   t.end()
 })
 

@@ -1,4 +1,5 @@
 import net from 'node:net'
+import { briefText } from '#core/foundation/stranger-text.ts'
 
 /** Characters of a name in DNS. */
 const NAME_LENGTH_MAX = 253
@@ -19,16 +20,14 @@ export function readOrigin(address: unknown): { url: URL; host: string } | { err
   if (username !== '' || password !== '')
     return { error: 'A URL must not contain credentials. Enter them in the credential fields of the plugin.' }
   // It would cover hosts that nobody entered.
-  if (hostname.includes('*')) return { error: `${shortened(hostname)} is not one host. Enter its full name.` }
+  if (hostname.includes('*')) return { error: `${briefText(hostname)} is not one host. Enter its full name.` }
   const host = hostname.replace(/^\[|\]$/g, '')
   if (net.isIP(host) !== 0) return { url, host }
   if (host.length > NAME_LENGTH_MAX || !host.split('.').every((label) => LABEL.test(label)))
-    return { error: `${shortened(hostname)} is not the name of a host. Enter a name such as api.example.org, without a dot at its end.` }
+    return { error: `${briefText(hostname)} is not the name of a host. Enter a name such as api.example.org, without a dot at its end.` }
   const [, written = ''] = /^https?:\/\/([^/?#]*)/i.exec(address as string) ?? []
   // Letters of other scripts, percent-encoding, backslashes and line breaks: the parser turns each of them into another text.
   if (written.toLowerCase().replace(/:\d*$/, '') !== hostname)
-    return { error: `It stands for the host ${shortened(hostname)}. If you mean that one, enter ${shortened(origin)}.` }
+    return { error: `It stands for the host ${briefText(hostname)}. If you mean that one, enter ${briefText(origin)}.` }
   return { url, host }
 }
-
-const shortened = (text: string): string => (text.length > 100 ? `${text.slice(0, 99)}…` : text)

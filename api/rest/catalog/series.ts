@@ -17,6 +17,7 @@ import { readSearch, SEARCH_LENGTH_MAX } from '#core/catalog/search-query.ts'
 import type { Series } from '#core/catalog/series.ts'
 import { getSeries, listAlphabeticalGroups, listSeries, type SeriesFilter } from '#core/catalog/series-query.ts'
 import { readSeriesSort } from '#core/catalog/series-sort-query.ts'
+import { refuseValue } from '#core/foundation/errors.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { cleanName, NAME_LENGTH_MAX } from '#core/metadata/name.ts'
 
@@ -45,17 +46,13 @@ async function answerSeries({ call, query, filter }: ListRequest) {
   return paginate({ call, page, pageSize, total, data: listedSeries(call, items, query) })
 }
 
-const clean = (texts: readonly string[]) =>
-  texts
-    .map(cleanName)
-    .filter((name) => name !== '')
-    .slice(0, NAMES_MAX)
+const clean = (texts: readonly string[]) => texts.map(cleanName).filter((name) => name !== '')
 
 /** A text that is given once may be one name with commas or several names. Nobody looks up which: the answer would tell of names that are hidden. */
-function readNames(texts: readonly string[] = []): string[][] {
-  const whole = clean(texts)
+function readNames(parameter: string, texts: readonly string[] = []): string[][] {
   const parts = texts.length === 1 && texts[0]?.includes(',') ? clean(texts[0].split(',')) : []
-  return [whole, parts].filter((names) => names.length > 0)
+  if (parts.length > NAMES_MAX) refuseValue(`/${parameter}`, `has ${parts.length} names; at most ${NAMES_MAX} are allowed`)
+  return [clean(texts), parts].filter((names) => names.length > 0)
 }
 
 const names = (what: string) =>
@@ -71,7 +68,7 @@ const names = (what: string) =>
 /** Filters of all series, or of those of a library. */
 const CHOICE = { libraryId: Type.Optional(Uuid), genres: names('genres'), tags: names('tags') }
 const filterOf = ({ libraryId, genres, tags }: { libraryId?: string; genres?: string[]; tags?: string[] }): SeriesFilter => ({
-  ...{ libraryId, genres: readNames(genres), tags: readNames(tags) },
+  ...{ libraryId, genres: readNames('genres', genres), tags: readNames('tags', tags) },
 })
 
 const SeriesListRequest = Type.Object(

@@ -47,6 +47,9 @@ t.test('a repeated parameter is one value, never split; given once it may be sev
   }
   const many = Array.from({ length: 21 }, () => 'genres=Action').join('&')
   t.equal((await request('GET', `/api/v1/series?${many}`, { token })).status, 400)
+  const listed = await request('GET', `/api/v1/series?genres=${Array.from({ length: 21 }, (_, at) => `g${at}`).join(',')}`, { token })
+  t.match([listed.status, listed.json], [422, { details: [{ path: '/genres', message: /21 names/ }] }])
+  t.equal((await request('GET', `/api/v1/series?genres=${'a,,'.repeat(20)}`, { token })).status, 200)
 })
 
 t.test('no other parameter of this interface holds several values in one text', async (t) => {

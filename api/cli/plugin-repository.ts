@@ -1,7 +1,7 @@
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { count } from '#api/cli/library-report.ts'
 import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
-import { describePermissions } from '#api/cli/plugin.ts'
+import { describePermissions, describeSignature, ORIGIN_FLAGS, readOrigin } from '#api/cli/plugin.ts'
 import { typed } from '#api/cli/typed.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
@@ -182,12 +182,13 @@ async function installPlugin(input: CommandInput, { host, repositories }: Opened
   const { words, flag, out } = input
   const { id } = await chooseRepository(repositories, words[0] as string)
   const { permissionsOf } = await import('#plugins/packages/permissions.ts')
-  const request = { repositoryId: id, pluginId: words[1] as string, version: words[2], userId: null }
-  const { plugin, version, sha256, waitsFor } = await repositories.install(request)
+  const request = { repositoryId: id, pluginId: words[1] as string, version: words[2], userId: null, ...readOrigin(flag) }
+  const { plugin, version, sha256, waitsFor, signature } = await repositories.install(request)
   const kept = (await host.versions(plugin.id)).find((one) => one.sha256 === sha256)
   out.line(`${escapedText(plugin.manifest.name)} ${version} (${plugin.key}) is installed. It`)
   const manifest = (kept?.manifest ?? plugin.manifest) as typeof plugin.manifest
   for (const line of describePermissions(permissionsOf(manifest))) out.line(`  ${escapedText(line)}`)
+  for (const line of describeSignature(signature)) out.line(`  ${line}`)
   if (waitsFor.length > 0 && flag('yes') === 'true') {
     await host.consent(plugin.id, { sha256 })
     out.line('You have consented; it runs.')
@@ -203,7 +204,7 @@ const installCommand = (way: EgressNetwork | undefined): Command => ({
   summary: 'installs or updates a plugin from a repository',
   about:
     'Fetches a package from a repository, checks it, starts it once in its sandbox, and stores it: the newest version that can be installed, unless you give another. It runs after consent to what it asks for.',
-  flags: [{ name: 'yes', isSwitch: true, repeatable: false, about: 'Consents to what the package asks for.' }],
+  flags: [{ name: 'yes', isSwitch: true, repeatable: false, about: 'Consents to what the package asks for.' }, ...ORIGIN_FLAGS],
   wordsMin: 2,
   wordsMax: 3,
   run: (input) => withRepositories(input, way, 'change', (opened) => installPlugin(input, opened)),

@@ -9,6 +9,7 @@ import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
+import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
 import { describeConfiguredHost, type Permissions } from '#plugins/packages/permissions.ts'
 
 /** Opens what the commands need; a running server applies every change at the next call of the plugin. */
@@ -94,13 +95,37 @@ async function readGiven(word: string, cwd: string): Promise<Buffer> {
   })
 }
 
+/** What a person confirms when a package has another signer or comes from elsewhere. */
+export const ORIGIN_FLAGS = [
+  {
+    ...{ name: 'trust-key', value: 'fingerprint', isSwitch: false, repeatable: false },
+    about: 'Trusts another key for the plugin: SHA256: and its fingerprint, as its author states it elsewhere.',
+  },
+  {
+    ...{ name: 'move-from', value: 'place', isSwitch: false, repeatable: false },
+    about: 'Moves the plugin to where this package comes from, and names where it belongs now: the address of a repository, or files.',
+  },
+] as const
+
+export const readOrigin = (flag: CommandInput['flag']) => ({ trustKey: flag('trust-key'), moveFrom: flag('move-from') })
+
+/** Who signed a package, one line each. */
+export function describeSignature({ signedBy, signedBefore, mayFollow, remarks }: Installation['signature']): string[] {
+  return [
+    `signed by      ${signedBy.join(', ') || 'nobody'}`,
+    ...(signedBefore.length > 0 ? [`signed before  ${signedBefore.join(', ')}`] : []),
+    ...(mayFollow.length > 0 ? [`next signer    ${mayFollow.join(', ')}`] : []),
+    ...remarks,
+  ]
+}
+
 export const pluginInstall: Command = {
   name: 'plugin install',
   usage: '<file or name>',
   summary: 'installs a .plugin package or a bundled plugin',
   about:
     'Checks a .plugin package (a file, or the name of a bundled plugin, such as open-library), starts it once in its sandbox, and stores it. It runs after consent to what it asks for: with --yes at once, otherwise by plugin consent or over HTTP.',
-  flags: [{ name: 'yes', isSwitch: true, repeatable: false, about: 'Consents to what the package asks for.' }],
+  flags: [{ name: 'yes', isSwitch: true, repeatable: false, about: 'Consents to what the package asks for.' }, ...ORIGIN_FLAGS],
   wordsMin: 1,
   wordsMax: 1,
   async run(input) {
@@ -115,9 +140,12 @@ export const pluginInstall: Command = {
       const known = (await host.list()).find(({ key }) => key === manifest.id)
       const kept = known && (await host.versions(known.id)).find((version) => version.sha256 === sha256)
       const waits = { plugin: known as InstalledPlugin, waitsFor: known?.runningVersionId === kept?.id ? [] : ['has no consent yet'] }
-      const { plugin, waitsFor } = kept ? waits : await host.install(bytes, { userId: null })
+      const { plugin, waitsFor, signature } = kept
+        ? { ...waits, signature: null }
+        : await host.install(bytes, { userId: null, ...readOrigin(flag) })
       out.line(`${escapedText(manifest.name)} ${manifest.version} (${manifest.id}), ${signedBy.length > 0 ? 'signed' : 'not signed'}. It`)
       for (const line of describePermissions(permissionsOf(manifest))) out.line(`  ${escapedText(line)}`)
+      for (const line of signature === null ? [] : describeSignature(signature)) out.line(`  ${line}`)
       if (waitsFor.length === 0) {
         out.line('It needs no new permissions, and runs.')
         return 0

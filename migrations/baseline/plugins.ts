@@ -54,6 +54,20 @@ export const PLUGINS = `
   CREATE INDEX plugins_version ON plugins (version_id);
   CREATE INDEX plugins_previous_version ON plugins (previous_version_id);
 
+  -- Who may provide the next version of a plugin. It stays when the plugin is uninstalled, so that nobody else can take its id.
+  CREATE TABLE plugin_identities (
+    -- The id of the manifest.
+    key text PRIMARY KEY,
+    -- Ed25519 keys, base64, that may sign the next version; none while no version was signed.
+    signers text[] NOT NULL,
+    -- Whether a signed list names them: then one is enough, otherwise all must sign.
+    named boolean NOT NULL,
+    -- The version that named them.
+    version text NOT NULL,
+    -- The address of the repository that it belongs to; null for files.
+    repository text
+  );
+
   -- Sources of versions: static folders with a signed index, whose key is pinned when they are added.
   CREATE TABLE plugin_repositories (
     id uuid PRIMARY KEY DEFAULT gen_random_uuid(),

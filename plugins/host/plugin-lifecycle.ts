@@ -8,6 +8,8 @@ import { listIdNames, prefixNewNames } from '#core/metadata/id-name-query.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
+import { recordIdentity } from '#plugins/host/plugin-identity-store.ts'
+import { identify, type PluginSignature } from '#plugins/host/plugin-signature.ts'
 import { copyStorage, dropStorage } from '#plugins/host/plugin-storage-store.ts'
 import {
   addVersion,
@@ -25,6 +27,8 @@ import {
   type VersionRow,
 } from '#plugins/host/plugin-store.ts'
 import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
+import { checkReservedId } from '#plugins/packages/bundled-plugins.ts'
+import type { PackageOrigin, PluginIdentity } from '#plugins/packages/identity.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { permissionGrowth, permissionsOf } from '#plugins/packages/permissions.ts'
 import { readConfig } from '#plugins/packages/plugin-config.ts'
@@ -40,15 +44,14 @@ export interface Installation {
   sha256: string
   /** What an administrator must grant or change before this version runs; empty when it runs already. */
   waitsFor: string[]
+  signature: PluginSignature
 }
 
-interface InstallOptions {
+interface InstallOptions extends Partial<PackageOrigin> {
   /** The administrator who installs it. */
   userId: string | null
   /** What the repository says about the package. */
   expected?: { id: string; version: string; sha256: string }
-  /** Accepts an update with another signing key than the previous version. */
-  trustNewKey?: boolean
 }
 
 export interface PluginLifecycle {
@@ -102,19 +105,21 @@ class Lifecycle implements PluginLifecycle {
     this.#options = options
   }
 
-  async install(bytes: Buffer, { userId, expected, trustNewKey = false }: InstallOptions): Promise<Installation> {
+  async install(bytes: Buffer, { userId, expected, ...origin }: InstallOptions): Promise<Installation> {
     const read = await readPackageBeside(bytes)
     const { manifest, sha256 } = read
     if (expected && (expected.id !== manifest.id || expected.version !== manifest.version || expected.sha256 !== sha256))
       refuse('invalid_value', `The package is ${manifest.id} ${manifest.version} (${sha256}), which differs from the repository's entry.`)
+    await checkReservedId(manifest.id, sha256)
     await this.#refuseRevoked(manifest.id, { version: manifest.version, sha256 })
     await this.#options.calls().smokeTest(read)
-    const { pluginId, versionId, before } = await this.#keep(read, { userId, trustNewKey })
+    const { pluginId, versionId, before, identified } = await this.#keep(read, userId, { ...origin, repository: origin.repository ?? null })
     const waitsFor = before?.granted
       ? [...permissionGrowth(before.granted, permissionsOf(manifest)), ...configurationProblem(manifest, before.config)]
       : ['runs for the first time']
-    if (before !== null && before.runningVersionId !== null && waitsFor.length === 0) await this.#takeOver(before, versionId)
-    return { plugin: await this.#get(pluginId), version: manifest.version, sha256, waitsFor }
+    if (before !== null && before.runningVersionId !== null && waitsFor.length === 0)
+      await this.#takeOver(before, versionId, identified.before)
+    return { plugin: await this.#get(pluginId), version: manifest.version, sha256, waitsFor, signature: identified.signature }
   }
 
   async consent(id: string, { sha256 }: { sha256: string }): Promise<InstalledPlugin> {
@@ -238,29 +243,34 @@ class Lifecycle implements PluginLifecycle {
   }
 
   #keep(
-    { manifest, code, sourceMap, readme, sha256, signedBy }: PluginPackage,
-    { userId, trustNewKey }: { userId: string | null; trustNewKey: boolean },
-  ): Promise<{ pluginId: string; versionId: string; before: InstalledPlugin | null }> {
+    read: PluginPackage,
+    userId: string | null,
+    origin: PackageOrigin,
+  ): Promise<{ pluginId: string; versionId: string; before: InstalledPlugin | null; identified: Awaited<ReturnType<typeof identify>> }> {
+    const { manifest, code, sourceMap, readme, sha256 } = read
     return this.#options.database.transaction(async (trx) => {
       const known = await lockPlugin(trx, manifest.id)
       const before = known ? await findPlugin<InstalledPlugin>(trx, known.id) : null
-      if (known && before) checkUpgrade({ before, versions: await listVersions(trx, before.id), manifest, signedBy, trustNewKey })
+      if (known && before) checkUpgrade({ before, versions: await listVersions(trx, before.id), manifest })
+      const identified = await identify(trx, read, origin)
+      const { signedBy } = identified
       const ids = await addVersion(trx, {
         ...{ key: manifest.id, version: manifest.version, sha256, manifest, code, sourceMap, readme, signedBy, userId },
         codeSha256: createHash('sha256').update(code).digest('hex'),
       })
-      return { ...ids, before }
+      return { ...ids, before, identified }
     })
   }
 
   /** Runs a version that needs no consent. */
-  async #takeOver(before: InstalledPlugin, versionId: string): Promise<void> {
+  async #takeOver(before: InstalledPlugin, versionId: string, identity: PluginIdentity | null): Promise<void> {
     const version = await this.#findVersion(before.id, ({ id }) => id === versionId)
     try {
       if (version) await this.#switchTo(before, version, {})
     } catch (error) {
-      // A version that could not take over is deleted: it would only block the next try.
-      if (error instanceof AppError) await deleteUnusedVersion(this.#options.database, versionId)
+      // A version that could not take over is deleted: it would only block the next try. It also decides nothing about later ones.
+      if (error instanceof AppError && (await deleteUnusedVersion(this.#options.database, versionId)) && identity !== null)
+        await recordIdentity(this.#options.database, identity)
       throw error
     }
   }

@@ -96,14 +96,14 @@ export async function addVersion(trx: Knex.Transaction, version: NewVersion): Pr
   return { pluginId: plugin.id, versionId: added.id }
 }
 
-/** Deletes a version, unless it runs or is the target of a rollback. */
-export async function deleteUnusedVersion(database: Knex, versionId: string): Promise<void> {
-  await database.transaction(async (trx) => {
+/** Deletes a version, unless it runs or is the target of a rollback. Returns whether it did. */
+export async function deleteUnusedVersion(database: Knex, versionId: string): Promise<boolean> {
+  return await database.transaction(async (trx) => {
     const plugin = trx('plugin_versions').where('id', versionId).select('plugin_id')
     // Starting a version locks this row too.
     const [row] = await trx('plugins').whereIn('id', plugin).forUpdate().select('version_id', 'previous_version_id')
-    if (row?.version_id === versionId || row?.previous_version_id === versionId) return
-    await trx('plugin_versions').where('id', versionId).delete()
+    if (row?.version_id === versionId || row?.previous_version_id === versionId) return false
+    return (await trx('plugin_versions').where('id', versionId).delete()) > 0
   })
 }
 

@@ -6,6 +6,7 @@ import type { Log } from '#core/foundation/log.ts'
 import { RegularJobs } from '#core/foundation/regular-jobs.ts'
 import type { LocalServices } from '#core/settings/local-places.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
+import type { PackageOrigin } from '#plugins/packages/identity.ts'
 import { readPackageBeside } from '#plugins/packages/plugin-package.ts'
 import { type AvailablePlugin, type AvailableQuery, chooseVersion, listAvailable } from '#plugins/repositories/available.ts'
 import type { Download } from '#plugins/repositories/download.ts'
@@ -54,11 +55,11 @@ interface RepositoryOffer {
 /** Installs a package, which must be the `expected` one. Its result is that of {@link Repositories.install}. */
 type Install<Installed> = (
   bytes: Buffer,
-  options: { userId: string | null; trustNewKey: boolean; expected: { id: string; version: string; sha256: string } },
+  options: PackageOrigin & { userId: string | null; expected: { id: string; version: string; sha256: string } },
 ) => Promise<Installed>
 
 /** The plugin to install. */
-interface Wanted {
+interface Wanted extends Omit<PackageOrigin, 'repository'> {
   repositoryId: string
   /** The plugin's own identifier. */
   pluginId: string
@@ -66,8 +67,6 @@ interface Wanted {
   version?: string | undefined
   /** The administrator who installs it. */
   userId: string | null
-  /** Accepts an update with another signing key than the previous version. */
-  trustNewKey?: boolean | undefined
 }
 
 export interface Repositories<Installed> {
@@ -182,7 +181,7 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
     return listAvailable(this.#options.database, { serverVersion: this.#options.serverVersion, now: new Date() }, query)
   }
 
-  async install({ repositoryId, pluginId, version, userId, trustNewKey = false }: Wanted): Promise<Installed> {
+  async install({ repositoryId, pluginId, version, ...confirmed }: Wanted): Promise<Installed> {
     const { database, serverVersion, download, install } = this.#options
     const repository = (await findOffering<IndexPlugin>(database, repositoryId, pluginId)) ?? absent(repositoryId)
     const chosen = await chooseVersion(database, repository, { pluginId, version, serverVersion, now: new Date() })
@@ -194,7 +193,7 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
     checkPackage(bytes, { ...chosen, name: `${pluginId} ${chosen.version}` })
     checkEntry((await readPackageBeside(bytes)).manifest, { id: pluginId, version: chosen })
     const { version: chosenVersion, sha256 } = chosen
-    return await install(bytes, { userId, trustNewKey, expected: { id: pluginId, version: chosenVersion, sha256 } })
+    return await install(bytes, { ...confirmed, repository: repository.url, expected: { id: pluginId, version: chosenVersion, sha256 } })
   }
 
   start(): void {

@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
+import { CONFIRMED_ORIGIN, Fingerprint, PluginSignature } from '#api/views/plugin-signature-view.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { AVAILABLE_MAX, type AvailablePlugin as Offered } from '#plugins/repositories/available.ts'
@@ -23,9 +24,7 @@ const url = Type.String({
   description: 'Address of the folder or of its index: https, with a host name.',
 })
 const publicKey = Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$', maxLength: 44, description: 'Ed25519 key that signs the index, base64.' })
-const fingerprint = Type.String({
-  description: 'SHA256: and the SHA-256 of the key in hexadecimal, to compare with the one that the publisher states elsewhere.',
-})
+const fingerprint = { ...Fingerprint, description: 'Of the key, to compare with the one that the publisher states elsewhere.' }
 
 const PluginRepository = Type.Object(
   {
@@ -223,9 +222,7 @@ export const pluginRepositoryRoutes = [
     body: Type.Object({
       pluginId: Type.String({ minLength: 1, maxLength: 64, description: 'Identifier of the plugin, such as org.example.anilist.' }),
       version: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Default: the newest installable version.' })),
-      trustNewKey: Type.Optional(
-        Type.Boolean({ description: 'Accepts an update that is signed by another key than the previous version.' }),
-      ),
+      ...CONFIRMED_ORIGIN,
     }),
     reply: Type.Object({
       pluginId: Uuid,
@@ -235,17 +232,18 @@ export const pluginRepositoryRoutes = [
       waitsFor: Type.Array(Type.String(), {
         description: 'What needs consent before this version runs; empty if it runs already.',
       }),
+      signature: PluginSignature,
       message: Type.String(),
     }),
     run: async (call, { params, body }) => {
       const request = { repositoryId: params.repositoryId, ...body, userId: call.caller.userId }
-      const { plugin, version, sha256, waitsFor } = await call.services.repositories.install(request)
+      const { plugin, version, sha256, waitsFor, signature } = await call.services.repositories.install(request)
       call.created(`/api/v1/admin/plugins/${plugin.id}`)
       const message =
         waitsFor.length === 0
           ? `${plugin.key} ${version} runs.`
           : `${plugin.key} ${version} waits for consent, because it ${waitsFor.join(', ')}.`
-      return { pluginId: plugin.id, name: plugin.key, version, sha256, waitsFor, message }
+      return { pluginId: plugin.id, name: plugin.key, version, sha256, waitsFor, signature, message }
     },
   }),
 ]

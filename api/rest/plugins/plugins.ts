@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
+import { CONFIRMED_ORIGIN, PluginSignature } from '#api/views/plugin-signature-view.ts'
 import { Granted, INTERNAL_CONFIG, MATCHING, Plugin, pluginView, pluginViews } from '#api/views/plugin-view.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { AnyInteger, FreeJson, FreeObject, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
@@ -133,21 +134,18 @@ export const pluginRoutes = [
         description: 'What needs consent before this version runs; empty if it runs already.',
       }),
       sha256: Type.String({ description: 'SHA-256 of the installed package, which consent refers to.' }),
+      signature: PluginSignature,
     }),
-    query: Type.Object({
-      trustNewKey: Type.Optional(
-        Type.Boolean({ description: 'Accepts an update that is signed by another key than the previous version.' }),
-      ),
-    }),
+    query: Type.Object(CONFIRMED_ORIGIN),
     run: async (call, { upload, query }) => {
       const { services, caller } = call
-      const options = { userId: caller.userId, trustNewKey: query.trustNewKey === true }
-      const { plugin, version, sha256, waitsFor } = await services.plugins.install(upload.bytes, options)
+      const options = { userId: caller.userId, ...query }
+      const { plugin, version, sha256, waitsFor, signature } = await services.plugins.install(upload.bytes, options)
       const { name } = plugin.manifest
       call.created(`/api/v1/admin/plugins/${plugin.id}`)
       const message =
         waitsFor.length === 0 ? `${name} ${version} runs.` : `${name} ${version} waits for consent, because it ${waitsFor.join(', ')}.`
-      return { ...(await status(services, plugin, message)), version, waitsFor, sha256 }
+      return { ...(await status(services, plugin, message)), version, waitsFor, sha256, signature }
     },
   }),
   endpoint({

@@ -4,7 +4,7 @@ import t from 'tap'
 import { readSettings } from '#core/settings/read-settings.ts'
 import { openDocumentedServer } from '#test/support/documented-commands.ts'
 import { both, key, one, publicKey, two } from '#test/support/plugin-repositories.ts'
-import { filesOf } from '#test/support/plugin-repository.ts'
+import { filesOf, REPOSITORY_URL } from '#test/support/plugin-repository.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 
 t.setTimeout(240_000)
@@ -92,7 +92,7 @@ t.test('every command of the page for administrators does what the page says', a
     [{ isolation: 'grouped' }, { hardened: true }, { enabled: false }, { allowLocal: ['localhost:8600'] }],
   )
 
-  await services.plugins.install(two, { userId: null })
+  await services.plugins.install(two, { userId: null, repository: REPOSITORY_URL })
   await type('Versions', { ID: ECHO }, [
     [
       { version: '1.1.0', running: true },

@@ -289,16 +289,6 @@ t.test('safe mode: everything is readable and nothing runs', async (t) => {
   await host.uninstall(id)
 })
 
-t.test('an update with another key is accepted when an administrator confirms it', async (t) => {
-  const { host } = await openTestHost(t)
-  const [first, second] = [generateKeyPairSync('ed25519').privateKey, generateKeyPairSync('ed25519').privateKey]
-  const { plugin, sha256 } = await host.install(pluginOf(saying('one'), {}, [first]), { userId: null })
-  await host.consent(plugin.id, { sha256 })
-  const update = pluginOf(saying('two'), { version: '2.0.0' }, [second])
-  await t.rejects(host.install(update, { userId: null }), { code: 'conflict', message: /not signed with/ })
-  t.match(await host.install(update, { userId: null, trustNewKey: true }), { version: '2.0.0', waitsFor: [] })
-})
-
 t.test('a package must match the entry of the repository', async (t) => {
   const { host } = await openTestHost(t)
   const bytes = pluginOf(saying('one'))

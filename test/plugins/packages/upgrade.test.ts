@@ -3,10 +3,9 @@ import { AppError } from '#core/foundation/errors.ts'
 import { checkUpgrade, type Upgrade } from '#plugins/packages/upgrade.ts'
 
 const upgrade = (version: string, rest: Partial<Upgrade> = {}): Upgrade => ({
-  before: { version: '1.2.0', signedBy: ['key'], runningVersionId: 'running' },
+  before: { version: '1.2.0', runningVersionId: 'running' },
   versions: [{ version: '1.2.0' }],
   manifest: { id: 'org.example.echo', version },
-  signedBy: ['key'],
   ...rest,
 })
 
@@ -25,14 +24,5 @@ t.test('a newer version replaces the running one', async (t) => {
   for (const version of ['1.1.9', '1.2.0-rc.1', '0.10.0'])
     t.match(refusedFor(upgrade(version)), /^conflict: .* is older than 1\.2\.0/, version)
   t.match(refusedFor(upgrade('1.2.0')), /^conflict: .* is here already/)
-  t.equal(
-    refusedFor(upgrade('1.0.0', { before: { version: '1.2.0', signedBy: [], runningVersionId: null } })),
-    null,
-    'an older version when none runs',
-  )
-})
-
-t.test('a version with another signature needs the confirmation of an administrator', async (t) => {
-  t.match(refusedFor(upgrade('1.3.0', { signedBy: ['other'] })), /^conflict: .* is not signed with the key of/)
-  t.equal(refusedFor(upgrade('1.3.0', { signedBy: ['other'], trustNewKey: true })), null)
+  t.equal(refusedFor(upgrade('1.0.0', { before: { version: '1.2.0', runningVersionId: null } })), null, 'an older version when none runs')
 })

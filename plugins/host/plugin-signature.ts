@@ -1,0 +1,71 @@
+import type { Knex } from 'knex'
+import { findIdentity, listIdentities, recordIdentity } from '#plugins/host/plugin-identity-store.ts'
+import { bundledPlugins } from '#plugins/packages/bundled-plugins.ts'
+import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
+import { checkIdentity, type PackageOrigin, type PluginIdentity } from '#plugins/packages/identity.ts'
+import type { PluginPackage } from '#plugins/packages/plugin-package.ts'
+import { isReservedId, similarIds } from '#plugins/packages/similar-ids.ts'
+
+/** Who signed a package, for the person who decides; keys are fingerprints. */
+export interface PluginSignature {
+  signedBy: string[]
+  /** Who could sign it until now; empty for the first version. */
+  signedBefore: string[]
+  /** Who can sign the next version. */
+  mayFollow: string[]
+  /** Sentences about what the signature does not prove. */
+  remarks: string[]
+}
+
+interface Identified {
+  signedBy: string[]
+  before: PluginIdentity | null
+  signature: PluginSignature
+}
+
+/** Names in a remark; more say no more. */
+const NAMES_MAX = 5
+
+/** Checks a package against the identity of its plugin, and records the next one. Call it in the transaction that has locked the plugin. */
+export async function identify(trx: Knex, read: PluginPackage, origin: PackageOrigin): Promise<Identified> {
+  const { id } = read.manifest
+  // These are the server's own bytes, which was checked before.
+  if (isReservedId(id)) return { signedBy: [], before: null, signature: { signedBy: [], signedBefore: [], mayFollow: [], remarks: [] } }
+  const before = await findIdentity(trx, id)
+  const { identity, signedBy } = checkIdentity(before, read, origin)
+  const others = await listIdentities(trx)
+  await recordIdentity(trx, identity)
+  return {
+    signedBy,
+    before,
+    signature: {
+      signedBy: signedBy.map(fingerprintOf),
+      signedBefore: (before?.signers ?? []).map(fingerprintOf),
+      mayFollow: identity.signers.map(fingerprintOf),
+      remarks: [...signatureRemarks(read, signedBy, others), ...nameRemarks(id, [...others.map(({ key }) => key), ...(await ownIds())])],
+    },
+  }
+}
+
+const ownIds = async () => (await bundledPlugins()).map(({ key }) => key)
+
+function signatureRemarks(
+  { manifest: { id }, nextSigners }: PluginPackage,
+  signedBy: readonly string[],
+  others: readonly Pick<PluginIdentity, 'key' | 'signers'>[],
+): string[] {
+  if (signedBy.length === 0)
+    return ['The package is not signed: whoever can give you a file or changes its repository can make an update of it.']
+  const shared = others.filter(({ key, signers }) => key !== id && signers.some((one) => signedBy.includes(one))).map(({ key }) => key)
+  return [
+    ...(nextSigners === null ? ['The signature does not name who may follow: updates must be signed with the same keys.'] : []),
+    ...(shared.length > 0
+      ? [`The key also signs ${shared.slice(0, NAMES_MAX).join(', ')}${shared.length > NAMES_MAX ? ' and others' : ''}.`]
+      : []),
+  ]
+}
+
+function nameRemarks(id: string, others: readonly string[]): string[] {
+  const similar = similarIds(id, others)
+  return similar.length > 0 ? [`The id looks like ${similar.slice(0, NAMES_MAX).join(', ')}, which is another plugin.`] : []
+}

@@ -27,7 +27,7 @@ export interface PackageOrigin {
 }
 
 /** In place of an address. */
-export const FILES = 'files'
+const FILES = 'files'
 
 /** The same plugin with this package, and the signers that count. */
 interface Accepted {

@@ -3,6 +3,8 @@ import { dropCover, keepCover } from '#core/catalog/choose-cover.ts'
 import { announceRecords } from '#core/events/event-store.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
+import { quotedText } from '#core/foundation/stranger-text.ts'
+import { cutText } from '#core/foundation/text.ts'
 import { addApplication, forgetIfEmpty, recordCover } from '#core/matching/application-store.ts'
 import {
   type Choice,
@@ -29,10 +31,12 @@ import { applySet } from '#core/metadata/apply-set.ts'
 import { findCoverRow } from '#core/metadata/chosen-cover-store.ts'
 import type { DrawCover } from '#core/metadata/cover.ts'
 import { listIdNames } from '#core/metadata/id-name-query.ts'
+import { isPlainIdentifier } from '#core/metadata/identifier-form.ts'
 import { emptySet, isNames, type MetadataSet, SET_RULES, SETS, type SetName, valueOfSet } from '#core/metadata/metadata-set.ts'
 import { loadStates, readStates, storeStates } from '#core/metadata/metadata-state-store.ts'
 import type { Kind } from '#core/metadata/record-kind.ts'
 import { withSortTitle } from '#core/metadata/sort-title.ts'
+import { pluginKey } from '#core/metadata/source-key.ts'
 import { differenceOf } from '#core/metadata/undo-change.ts'
 
 /** The record; the caller has checked that the user may see it. */
@@ -112,6 +116,11 @@ interface Found {
   externalUrl: string | null
 }
 
+const noIdentifier = (name: string, externalId: string): ProviderFailure => ({
+  ...{ code: 'not_found', callId: null, retryAfterSeconds: null },
+  message: `${quotedText(cutText(externalId, 100))} is not an identifier that ${name} may get: it must be letters, digits, spaces and - _ . ~ : only.`,
+})
+
 const NOTHING: Proposal = { values: {}, sets: {}, coverUrl: null }
 
 class ProviderProposals implements Proposals {
@@ -122,10 +131,12 @@ class ProviderProposals implements Proposals {
   }
 
   async #propose({ kind }: Target, { provider, externalId }: From, choice: Choice, signal?: AbortSignal): Promise<Answered<Found>> {
+    const idKey = idKeyOf(provider, kind)
+    // Other plugins may write identifiers of a shared service.
+    if (idKey !== pluginKey(provider.key) && !isPlainIdentifier(externalId)) return { failure: noIdentifier(provider.name, externalId) }
     const got = await this.#dependencies.providers.get(provider.id, kind, externalId, signal)
     if ('failure' in got) return got
     const idNames = await listIdNames(this.#dependencies.database)
-    const idKey = idKeyOf(provider, kind)
     const proposal = withinTargets(proposalOf(kind, got.answer, { idKey, pluginKey: provider.key, idNames }), choice, idKey)
     return { answer: { proposal, externalUrl: got.answer.externalUrl ?? null } }
   }

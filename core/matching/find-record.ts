@@ -4,6 +4,7 @@ import type { Rules } from '#core/conditions/rules.ts'
 import type { Answered, Provider, ProviderClient } from '#core/matching/provider-client.ts'
 import { rankResults, type Scored, type Wanted } from '#core/matching/rank-results.ts'
 import { searchTitle } from '#core/matching/search-title.ts'
+import { plainIdentifiers } from '#core/metadata/identifier-form.ts'
 import type { Kind } from '#core/metadata/metadata-record-store.ts'
 import type { RenderTemplate } from '#core/templates/render-template.ts'
 
@@ -37,7 +38,9 @@ export function openRecordFinder(dependencies: {
       const wanted = wantedOf(context, title)
       const { alternateTitles, year, authors, isbn } = wanted
       if (provider.methods.includes(`metadata.${kind}.match`) && !how.query) {
-        const externalIds = Object.fromEntries(Object.entries(context.externalIds).map(([source, { id }]) => [source, id]))
+        const externalIds = plainIdentifiers(
+          Object.fromEntries(Object.entries(context.externalIds).map(([source, { id }]) => [source, id])),
+        )
         const query = { title, alternateTitles, year, authors, isbn, externalIds }
         const matched = await providers.match(provider.id, kind, query, how.signal)
         if ('failure' in matched) return matched

@@ -12,6 +12,7 @@ import { CONFIDENCE_MIN } from '#core/matching/rank-results.ts'
 import { type SearchTitle, searchTitle, titleOf } from '#core/matching/search-title.ts'
 import { findTargetLibrary } from '#core/matching/target-query.ts'
 import { undoApplication } from '#core/matching/undo-application.ts'
+import { isPlainIdentifier } from '#core/metadata/identifier-form.ts'
 import { listBookContexts, listSeriesContexts } from '#core/templates/context-query.ts'
 import type { RenderTemplate } from '#core/templates/render-template.ts'
 
@@ -174,7 +175,7 @@ class ProviderMatching implements Matching {
     const apply = (externalId: string) =>
       this.#dependencies.proposals.apply(target, { provider, externalId }, { choice, userId, dryRun, signal })
     const known = context.externalIds[idKeyOf(provider, target.kind)]
-    if (!how.query && provider.matching.useExistingExternalId !== false && known) {
+    if (!how.query && provider.matching.useExistingExternalId !== false && known && isPlainIdentifier(known.id)) {
       const applied = await apply(known.id)
       if ('answer' in applied) return { ...applied.answer, ...SURE }
       // A missing record may have moved; other failures are temporary.

@@ -1,13 +1,14 @@
 import { Compile } from 'typebox/compile'
 import type { Proposal } from '#core/matching/proposal.ts'
 import type { BookAnswer, SeriesAnswer } from '#core/matching/provider-answers.ts'
+import { isPlainIdentifier } from '#core/metadata/identifier-form.ts'
 import { readIsbns } from '#core/metadata/isbn.ts'
 import type { SetEntries } from '#core/metadata/metadata-set.ts'
 import { NAME_LENGTH_MAX, NAMES_MAX } from '#core/metadata/name.ts'
 import { LANGUAGE } from '#core/metadata/patch-rules.ts'
 import { fieldsOf, type Kind } from '#core/metadata/record-kind.ts'
 import { isPossibleDate } from '#core/metadata/release-date.ts'
-import { COMIC_INFO_KEY, OWN_SOURCE, serviceOf, sourceKey } from '#core/metadata/source-key.ts'
+import { COMIC_INFO_KEY, pluginKey as keyOfPlugin, OWN_SOURCE } from '#core/metadata/source-key.ts'
 
 /** The keys of a provider's data. */
 interface SourceNames {
@@ -143,9 +144,8 @@ export function proposalOf(kind: Kind, answer: SeriesAnswer | BookAnswer, { idKe
   if (tags.length > 0) sets.tags = tags
   const own = { source: idKey, externalId: given.externalId.trim(), externalUrl: given.externalUrl ?? null }
   // The plugin is the authority for its own service.
-  const ids = new Map(
-    [...otherIds(given.externalIds, idNames), own].filter(({ externalId }) => externalId !== '').map((one) => [one.source, one]),
-  )
+  const isStored = own.externalId !== '' && (idKey === keyOfPlugin(pluginKey) || isPlainIdentifier(own.externalId))
+  const ids = new Map([...otherIds(given.externalIds, idNames), ...(isStored ? [own] : [])].map((one) => [one.source, one]))
   sets.externalIds = [...ids.values()]
   const links = new Map((given.externalLinks ?? []).map(({ label, url }) => [oneLine(label) || pluginKey, url]))
   if (links.size > 0) sets.externalLinks = [...links].map(([source, url]) => ({ source, url }))
@@ -161,14 +161,17 @@ export function proposalOf(kind: Kind, answer: SeriesAnswer | BookAnswer, { idKe
   return { values: values as Proposal['values'], sets, coverUrl: given.coverUrl ?? null }
 }
 
-const SERVICE = /^(?:plugin:)?[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/
+const SERVICE = /^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/
 /** A plugin may not give identifiers of this server and of comic files; a manifest may not name them either. */
 const OWN_KEYS: ReadonlySet<string> = new Set([OWN_SOURCE, COMIC_INFO_KEY])
 
-/** Identifiers at other services, by service name or key. */
+/**
+ * Identifiers at other services. To write those of a service that a plugin uses is a right: a plugin has it for the service that its own manifest names,
+ * which consent shows.
+ */
 function otherIds(given: Readonly<Record<string, string>> | undefined, idNames: ReadonlySet<string>): SetEntries['externalIds'][] {
   return Object.entries(given ?? {})
-    .map(([source, id]) => ({ source, externalId: id.trim() }))
-    .filter(({ source }) => SERVICE.test(source) && !OWN_KEYS.has(serviceOf(source)))
-    .map(({ source, externalId }) => ({ source: sourceKey(source, idNames), externalId, externalUrl: null }))
+    .map(([source, id]) => ({ source, externalId: id.trim(), externalUrl: null }))
+    .filter(({ source }) => SERVICE.test(source) && !OWN_KEYS.has(source) && !idNames.has(source))
+    .filter(({ externalId }) => isPlainIdentifier(externalId))
 }

@@ -2,6 +2,7 @@ import { createHash, createHmac, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { AppError } from '#core/foundation/errors.ts'
+import { plainIdentifiers } from '#core/metadata/identifier-form.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import type { PluginAuth } from '#plugins/credentials/plugin-auth.ts'
 import { ENTRIES_PAGE, type LibraryEntry, listLibraryEntries } from '#plugins/host/library-entry-query.ts'
@@ -211,7 +212,7 @@ export function entryView(entry: LibraryEntry, scopes: readonly string[]): Parti
     ...(scopes.includes('series.metadata') && {
       ...{ year, genres, tags, authors, summary, language, status, addedAt, bookCount, communityRating },
     }),
-    ...(scopes.includes('series.externalIds') && { externalIds }),
+    ...(scopes.includes('series.externalIds') && { externalIds: plainIdentifiers(externalIds) }),
     ...(scopes.includes('reading.progress') && { booksRead, booksStarted, lastReadAt, readers }),
     ...(scopes.includes('ratings') && { rating }),
   }

@@ -92,7 +92,7 @@ Identifiers and ratings of services have a **key**, which is the same in context
 | \`comicinfo\` | the \`GTIN\` of ComicInfo, unless it is an ISBN |
 | \`goodreads\`, \`api:kitsu\`, … | any other name, as it was sent or as the book file has it |
 
-- The server adds the prefix \`plugin:\` to a name without it, from a person, a file or a plugin, if the name is the \`idSource\` or the id of a plugin that an administrator has consented to. It does not change other names.
+- The server adds the prefix \`plugin:\` to a name without it, from a person or a file, if the name is the \`idSource\` or the id of a plugin that an administrator has consented to. It does not change other names.
 - When such a plugin is installed later, the server adds the prefix to the entries stored under its name. If entries with and without the prefix exist, the one from a person stays, otherwise the newer one. Uninstalling a plugin changes nothing.
 - Templates and conditions that write \`externalIds.anilist\` find \`plugin:anilist\` if nothing else has that name; \`templates/validate\` warns about such names, and about keys that no plugin uses and under which nothing is stored.
 `

@@ -84,6 +84,47 @@ t.test('a plugin that comes later takes over what was kept under its name, and u
   t.match((await ask('GET', `series/${again.seriesId}/external-ratings`)).json, { ratings: [{ source: 'plugin:other', rating: 70 }] })
 })
 
+t.test('what a plugin without the right to a service says about it reaches no plugin of that service', async (t) => {
+  const { ask, add, install } = await openMatchingServer(t)
+  /** Puts identifiers into addresses; its answer shows which. */
+  const reader = `export default { metadata: { series: {
+    search: () => ({ results: [] }),
+    match: ({ externalIds }) => ({ match: { externalId: '7', title: 'Berserk ' + JSON.stringify(externalIds) }, confidence: 0 }),
+    get: ({ externalId }) => ({ externalId, publisher: 'GET /works/' + externalId }) } } }`
+  const readerId = await install(reader, {
+    id: 'org.example.reader',
+    capabilities: { 'metadata.series': { methods: ['search', 'get', 'match'], idSource: 'shop' } },
+  })
+  const writer = (ids: object, externalId: string) => `export default { metadata: { series: {
+    search: () => ({ results: [] }), get: () => (${JSON.stringify({ externalId, externalIds: ids })}) } } }`
+  const attack = '../account/delete?confirm=1'
+  const stranger = await install(writer({ shop: '6', 'plugin:shop': '6', 'org.example.reader': '6', spare: attack, free: '5' }, 'x'), {
+    id: 'org.example.stranger',
+    capabilities: { 'metadata.series': { methods: ['search', 'get'] } },
+  })
+  const sharing = await install(writer({}, attack), {
+    id: 'org.example.sharing',
+    capabilities: { 'metadata.series': { methods: ['search', 'get'], idSource: 'shop' } },
+  })
+  const { seriesId } = await add('Berserk')
+  const path = `series/${seriesId}`
+  const ids = async () =>
+    (await ask<Ids>('GET', `${path}/external-ids`)).json.externalIds.map(({ source, externalId }) => `${source}=${externalId}`).sort()
+  await ask('POST', `${path}/metadata/apply`, { pluginId: stranger, externalId: 'x' })
+  await ask('POST', `${path}/metadata/apply`, { pluginId: sharing, externalId: 'x' })
+  t.same(await ids(), ['free=5', 'plugin:org.example.stranger=x'])
+
+  // A file or a person may have written it.
+  await ask('POST', `${path}/external-ids`, { source: 'shop', externalId: attack })
+  const matched = await ask<{ success: boolean }>('POST', `${path}/metadata/auto-match`, { pluginId: readerId })
+  t.notMatch(JSON.stringify(matched.json), /account/)
+  const applied = await ask('POST', `${path}/metadata/apply`, { pluginId: readerId, externalId: attack })
+  t.match(JSON.stringify(applied.json), /is not an identifier that .* may get/)
+  await ask('POST', `${path}/external-ids`, { source: 'shop', externalId: '42' })
+  await ask('POST', `${path}/metadata/auto-match`, { pluginId: readerId })
+  t.match((await ask(`GET`, `${path}/metadata`)).json, { publisher: 'GET /works/42' })
+})
+
 t.test('validation knows the keys that there are, and says which one was meant', async (t) => {
   const { ask, add, signUp } = await openMatchingServer(t)
   const { seriesId } = await add('Berserk')

@@ -9,14 +9,14 @@ import { openPluginLifecycle, type PluginLifecycle } from '#plugins/host/plugin-
 import { findPlugin } from '#plugins/host/plugin-store.ts'
 import { updateUserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { openPluginLogs } from '#plugins/logs/plugin-logs.ts'
-import type { Egress } from '#plugins/network/egress.ts'
+import type { CachingEgress } from '#plugins/network/egress.ts'
 import { findRevocation } from '#plugins/repositories/revocations.ts'
 import type { Supervisor } from '#plugins/runtime/supervisor.ts'
 
 export interface PluginHostOptions {
   database: Knex
   supervisor: Supervisor
-  egress: Egress
+  egress: CachingEgress
   log: Log
   /** See openCredentials. */
   secrets: readonly string[]

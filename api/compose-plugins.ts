@@ -85,7 +85,7 @@ export async function openPlugins(dependencies: PluginDependencies): Promise<Plu
       await renewing
       await repositories.close()
       await recommendations.close()
-      plugins.close()
+      await plugins.close()
       templates.close()
     },
   }

@@ -36,7 +36,7 @@ export async function withPlugins(input: CommandInput, use: DatabaseUse, work: (
       if (error instanceof AppError) throw new CommandProblem(escapedText(error.message), { cause: error })
       throw error
     } finally {
-      host.close()
+      await host.close()
       supervisor.close()
     }
   })

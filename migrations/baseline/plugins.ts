@@ -185,4 +185,24 @@ export const PLUGINS = `
   );
   CREATE INDEX plugin_failures_plugin ON plugin_failures (plugin_id, occurred_at DESC);
   CREATE INDEX plugin_failures_user ON plugin_failures (user_id) WHERE user_id IS NOT NULL;
+
+  -- Who withdraws a right, over HTTP, by a command, on another server or in SQL, ends the calls that run with it on every server: they listen, and
+  -- check whether their isolates may stay (plugins/host/withdrawal-store.ts).
+  CREATE FUNCTION plugin_withdrawn() RETURNS trigger LANGUAGE plpgsql AS $$
+  DECLARE
+    gone jsonb := to_jsonb(OLD);
+  BEGIN
+    PERFORM pg_notify('carrel_plugin', json_build_object(
+      'pluginId', CASE TG_TABLE_NAME WHEN 'plugins' THEN gone ->> 'id' ELSE gone ->> 'plugin_id' END,
+      'userId', CASE TG_TABLE_NAME WHEN 'users' THEN gone ->> 'id' ELSE gone ->> 'user_id' END)::text);
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER plugins_withdrawn AFTER UPDATE OF state, version_id, granted, config, private_hosts ON plugins FOR EACH ROW
+    EXECUTE FUNCTION plugin_withdrawn();
+  CREATE TRIGGER plugins_gone AFTER DELETE ON plugins FOR EACH ROW EXECUTE FUNCTION plugin_withdrawn();
+  CREATE TRIGGER user_plugins_withdrawn AFTER UPDATE OF enabled, config ON user_plugins FOR EACH ROW EXECUTE FUNCTION plugin_withdrawn();
+  CREATE TRIGGER user_plugins_gone AFTER DELETE ON user_plugins FOR EACH ROW EXECUTE FUNCTION plugin_withdrawn();
+  -- A deleted user's plugins are deleted too.
+  CREATE TRIGGER users_withdrawn AFTER UPDATE OF is_active ON users FOR EACH ROW WHEN (OLD.is_active AND NOT NEW.is_active)
+    EXECUTE FUNCTION plugin_withdrawn();
 `

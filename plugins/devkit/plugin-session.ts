@@ -197,6 +197,7 @@ function callerOf(given: {
     version: manifest.version,
     granted,
     userId: 'reader',
+    cacheScope: manifest.id,
     auth: authOf({ manifest, granted, config, privateOrigins: [] }, egress.local),
     http: manifest.http,
     config,

@@ -56,7 +56,7 @@ interface CallFailuresOptions {
   health: PluginHealth
   reader: JsonReader
   /** Called when a breaker has opened, or the plugin is in quarantine. */
-  onTripped: (plugin: InstalledPlugin, reason: string, isQuarantined: boolean) => Promise<void>
+  onTripped: (plugin: InstalledPlugin, reason: string) => Promise<void>
 }
 
 export function openCallFailures(options: CallFailuresOptions): CallFailures {
@@ -87,7 +87,7 @@ class Failures implements CallFailures {
   async fail({ plugin, callId, method, userId }: NamedCall, error: GuestError, reported: ReportedFailure): Promise<never> {
     const { code, message } = reported
     const outcome = await this.#options.health.failed(plugin, { ...reported, method, callId, userId })
-    if (outcome !== 'counted') await this.#options.onTripped(plugin, `${code}: ${message}`, outcome === 'quarantined')
+    if (outcome !== 'counted') await this.#options.onTripped(plugin, `${code}: ${message}`)
     const details = { pluginId: plugin.id, code, callId }
     if (code === 'not_found') refuse('not_found', `${plugin.manifest.name}: ${message}`, { details })
     const { retryAfterSeconds } = error

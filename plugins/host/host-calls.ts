@@ -24,6 +24,8 @@ export interface HostCaller {
   granted: Permissions
   /** Null when the call is not for a user. */
   userId: string | null
+  /** Who shares cached responses. */
+  cacheScope: string
   auth: PluginAuth
   http: Manifest['http']
   /** As stored, without the defaults of the manifest. */
@@ -125,7 +127,7 @@ async function fetchFor(
   const credential = await credentials.bound(signedInAs(caller), caller.auth)
   try {
     const policy = {
-      ...{ caller: key, credential, cacheScope: scopeOf(caller) },
+      ...{ caller: key, credential, cacheScope: caller.cacheScope },
       rules: [...granted.network, ...configuredRules(caller, egress.local)],
       userAgent: `Carrel (plugin ${key} ${version})`,
       rates: caller.http?.rateLimit,
@@ -185,9 +187,6 @@ function ttlOf({ ttlSeconds }: Payload): number | null {
 }
 
 type CacheTtl = NonNullable<NonNullable<Manifest['http']>['cacheTtl']>
-
-/** The scope of a cached response: this plugin, and for calls on behalf of a user, that user. */
-const scopeOf = ({ pluginId, userId }: HostCaller): string => `${pluginId}/${userId ?? ''}`
 
 /** Rules for the hosts that an administrator has entered or confirmed; invalid ones were refused when they were saved. */
 function configuredRules({ granted, config, privateOrigins }: HostCaller, local: Egress['local']): EgressRule[] {

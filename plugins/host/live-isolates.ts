@@ -1,20 +1,25 @@
 import { Register } from '#core/foundation/register.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import type { UserPlugin } from '#plugins/host/user-plugin-store.ts'
+import type { Withdrawal } from '#plugins/host/withdrawal-store.ts'
 import type { Guest } from '#plugins/runtime/guest.ts'
 
 /** The present settings for a call, read from the database for each. */
 export interface CallSetting {
   plugin: InstalledPlugin
   userId: string | null
+  /** What the user has agreed to; null when it does not run for a user. */
+  own: UserPlugin | null
   config: Record<string, unknown>
   userConfig: Record<string, unknown>
 }
 
 export interface LiveIsolate {
   readonly key: string
-  readonly versionId: string
-  /** Hash of its configuration: another server may change that without notice. */
-  readonly configured: string
+  readonly pluginId: string
+  readonly userId: string | null
+  /** The version, the rights and the settings that it runs with. */
+  readonly basis: string
   readonly guest: Guest
   readonly ready: Promise<void>
   /** Running and waiting calls. */
@@ -38,7 +43,23 @@ export function findSpare<Isolate extends Pick<LiveIsolate, 'calls' | 'lastUsed'
   return firstKept === -1 ? idle : idle.slice(0, firstKept)
 }
 
+/** A user who has deleted all data of a plugin and enables it again has another row: nothing of the first lives on in an isolate. */
+export const basisOf = ({ plugin, own, config, userConfig }: CallSetting): string =>
+  JSON.stringify([plugin.versionId, plugin.granted, plugin.privateHosts, own?.id ?? null, config, userConfig])
+
 const keyOf = (pluginId: string, userId: string | null): string => `${pluginId}/${userId ?? ''}`
+
+/** A version that is started beside the running one, such as to migrate data. */
+export interface Apart {
+  pluginId: string
+  userId: string | null
+  /** As it was at the start. */
+  plugin: InstalledPlugin
+  guest: Guest
+}
+
+const concerns = (of: Withdrawal, one: { pluginId: string; userId: string | null }): boolean =>
+  (of.pluginId === null || of.pluginId === one.pluginId) && (of.userId === null || of.userId === one.userId)
 
 interface LiveIsolatesOptions {
   readCode: (plugin: InstalledPlugin) => Promise<string>
@@ -51,6 +72,8 @@ interface LiveIsolatesOptions {
 export class LiveIsolates {
   readonly #options: LiveIsolatesOptions
   readonly #live = new Register<LiveIsolate>()
+  /** Started beside the running version. */
+  readonly #apart = new Set<Apart>()
   readonly #watch = setInterval(() => this.#closeSpare(), LOOK_EVERY_MS).unref()
 
   constructor(options: LiveIsolatesOptions) {
@@ -68,9 +91,7 @@ export class LiveIsolates {
     this.#closeSpare()
     const guest = this.#options.start(setting, code)
     const opened: LiveIsolate = {
-      key: keyOf(plugin.id, setting.userId),
-      versionId: plugin.versionId,
-      configured: configurationOf(setting),
+      ...{ key: keyOf(plugin.id, setting.userId), pluginId: plugin.id, userId: setting.userId, basis: basisOf(setting) },
       guest,
       ready: this.#options.setUp(guest, setting),
       calls: 0,
@@ -87,22 +108,31 @@ export class LiveIsolates {
     isolate.guest.close()
   }
 
-  /** Closes all isolates of a plugin, or those for one user. */
-  end(pluginId: string, userId?: string): void {
-    for (const isolate of this.#live.values())
-      if (userId === undefined ? isolate.key.startsWith(`${pluginId}/`) : isolate.key === keyOf(pluginId, userId)) this.drop(isolate)
+  /** Closes a guest that is started beside the running version too, when its plugin or user is meant. @returns call when it has ended */
+  hold(apart: Apart): () => void {
+    this.#apart.add(apart)
+    return () => void this.#apart.delete(apart)
+  }
+
+  list(of: Withdrawal): LiveIsolate[] {
+    return [...this.#live.values()].filter((isolate) => concerns(of, isolate))
+  }
+
+  listApart(of: Withdrawal): Apart[] {
+    return [...this.#apart].filter((apart) => concerns(of, apart))
   }
 
   close(): void {
     clearInterval(this.#watch)
     for (const isolate of [...this.#live.values()]) this.drop(isolate)
+    for (const { guest } of this.#apart) guest.close()
   }
 
   /** The isolate with this version and configuration; closes one with another. */
   #findSame(setting: CallSetting): LiveIsolate | null {
     const known = this.#live.get(keyOf(setting.plugin.id, setting.userId))
     if (known === undefined) return null
-    if (known.versionId === setting.plugin.versionId && known.configured === configurationOf(setting)) return known
+    if (known.basis === basisOf(setting)) return known
     this.drop(known)
     return null
   }
@@ -111,5 +141,3 @@ export class LiveIsolates {
     for (const isolate of findSpare([...this.#live.values()], performance.now())) this.drop(isolate)
   }
 }
-
-const configurationOf = ({ config, userConfig }: CallSetting): string => JSON.stringify([config, userConfig])

@@ -11,18 +11,19 @@ import { type AnswerHostCalls, openHostCalls } from '#plugins/host/host-calls.ts
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { apartFrom, getVerifiedCode, programOf } from '#plugins/host/installed-program.ts'
 import { type JsonReader, openJsonReader } from '#plugins/host/json-reader.ts'
-import { type CallSetting, type LiveIsolate, LiveIsolates } from '#plugins/host/live-isolates.ts'
+import { type Apart, basisOf, type CallSetting, type LiveIsolate, LiveIsolates } from '#plugins/host/live-isolates.ts'
 import { pluginFailureCode } from '#plugins/host/plugin-failure.ts'
 import type { PluginHealth } from '#plugins/host/plugin-health.ts'
 import { budgetOf, REFRESH, SETUP } from '#plugins/host/plugin-program.ts'
 import { findPlugin } from '#plugins/host/plugin-store.ts'
-import { findUserPlugin } from '#plugins/host/user-plugin-store.ts'
+import { cacheScopeOf, findOwn, getRunnable, settingOf } from '#plugins/host/runnable.ts'
+import type { UserPlugin } from '#plugins/host/user-plugin-store.ts'
+import { announceEnd, type Withdrawal, Withdrawals } from '#plugins/host/withdrawal-store.ts'
 import type { CallRecord, PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import { hideSecrets, redact } from '#plugins/logs/text.ts'
-import type { Egress } from '#plugins/network/egress.ts'
+import type { CachingEgress } from '#plugins/network/egress.ts'
 import { type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import type { Permissions } from '#plugins/packages/permissions.ts'
-import { readConfig } from '#plugins/packages/plugin-config.ts'
 import type { Guest } from '#plugins/runtime/guest.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import type { Answer, Budget, CallOptions } from '#plugins/runtime/program.ts'
@@ -68,9 +69,9 @@ export interface PluginCalls {
     method: 'setup' | 'migrate',
     owner: { userId: string | null; input: unknown },
   ): Promise<{ wallMs: number }>
-  /** Closes all isolates of a plugin, or those for one user. */
-  end(pluginId: string, userId?: string): void
-  close(): void
+  /** Closes the isolates of a plugin on every server, or those for one user, whose credentials have changed. All other changes do that by themselves. */
+  end(pluginId: string, userId: string | null): Promise<void>
+  close(): Promise<void>
 }
 
 const INPUT_LENGTH_MAX = 4 * 1024 * 1024
@@ -80,6 +81,9 @@ const LOGGED_LENGTH_MAX = 2_000
 /** A running call. */
 interface Running extends NamedCall {
   call: PluginCall
+  own: UserPlugin | null
+  /** The number of withdrawals before its rights were read. */
+  withdrawals: number
   /** Its input as JSON. */
   text: string
   begunAt: number
@@ -90,7 +94,7 @@ interface Running extends NamedCall {
 interface PluginCallOptions {
   database: Knex
   supervisor: Supervisor
-  egress: Egress
+  egress: CachingEgress
   credentials: Pick<Credentials, 'bound' | 'status'>
   logs: PluginLogs
   health: PluginHealth
@@ -113,18 +117,17 @@ class Calls implements PluginCalls {
   readonly #reader: JsonReader = openJsonReader()
   readonly #failures: CallFailures
   readonly #isolates: LiveIsolates
+  readonly #listener: Withdrawals
+  /** This server, among those that hear of an end. */
+  readonly #id = randomUUID()
+  #withdrawals = 0
 
   constructor(options: PluginCallOptions) {
     const { database, supervisor, log, health, onTripped } = options
     this.#options = options
     this.#answersFor = openHostCalls(options)
-    this.#failures = openCallFailures({
-      ...{ database, log, health, reader: this.#reader },
-      onTripped: async (plugin, reason, isQuarantined) => {
-        if (isQuarantined) this.end(plugin.id)
-        await onTripped(plugin, reason)
-      },
-    })
+    this.#failures = openCallFailures({ database, log, health, reader: this.#reader, onTripped })
+    this.#listener = new Withdrawals({ database, log, onWithdrawal: (withdrawal) => void this.#check(withdrawal) })
     this.#isolates = new LiveIsolates({
       readCode: (plugin) => getVerifiedCode(database, plugin),
       start: ({ plugin }, code) => supervisor.open(programOf(plugin, code, plugin.granted)),
@@ -171,69 +174,95 @@ class Calls implements PluginCalls {
     { userId, input }: { userId: string | null; input: unknown },
   ): Promise<{ wallMs: number }> {
     const { database, supervisor } = this.#options
-    const guest = supervisor.open(apartFrom(programOf(plugin, await getVerifiedCode(database, plugin), plugin.granted), plugin.sha256))
+    await this.#listener.ready()
+    const code = await getVerifiedCode(database, plugin)
+    const guest = supervisor.open(apartFrom(programOf(plugin, code, plugin.granted), plugin.sha256))
+    const release = this.#isolates.hold({ pluginId: plugin.id, userId, plugin, guest })
     const begunAt = performance.now()
     try {
-      const setting = await this.#readSetting(plugin, userId)
+      const setting = settingOf({ plugin, own: await findOwn(this.#options.database, plugin, userId) })
       const budget = method === 'setup' ? SETUP : REFRESH
       if ((await guest.load()).includes(method)) await this.#run(guest, setting, { method, text: JSON.stringify(input), budget })
       return { wallMs: performance.now() - begunAt }
     } catch (error) {
       throw await this.#failures.located({ versionId: plugin.versionId }, error)
     } finally {
+      release()
       guest.close()
     }
   }
 
-  end(pluginId: string, userId?: string): void {
-    this.#isolates.end(pluginId, userId)
+  async end(pluginId: string, userId: string | null): Promise<void> {
+    this.#withdrawals += 1
+    for (const isolate of this.#isolates.list({ pluginId, userId })) this.#isolates.drop(isolate)
+    await announceEnd(this.#options.database, { pluginId, userId, endedBy: this.#id })
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#isolates.close()
     this.#reader.close()
+    await this.#listener.close()
+  }
+
+  /** Ends what may no longer run, or would run with other rights or settings than the present ones. */
+  async #check(withdrawal: Withdrawal): Promise<void> {
+    const { endedBy } = withdrawal
+    if (endedBy === this.#id) return
+    this.#withdrawals += 1
+    this.#options.egress.forget(withdrawal)
+    const isolates = this.#isolates.list(withdrawal).map(async (isolate) => {
+      if (endedBy !== undefined || !(await this.#isCurrent(isolate))) this.#isolates.drop(isolate)
+    })
+    const apart = this.#isolates.listApart(withdrawal).map(async (one) => {
+      if (!(await this.#mayFinish(one))) one.guest.close()
+    })
+    await Promise.all([...isolates, ...apart])
+  }
+
+  async #isCurrent({ pluginId, userId, basis }: LiveIsolate): Promise<boolean> {
+    try {
+      return basis === basisOf(settingOf(await getRunnable(this.#options, pluginId, userId)))
+    } catch {
+      return false
+    }
+  }
+
+  async #mayFinish({ plugin, userId }: Apart): Promise<boolean> {
+    try {
+      const now = await findPlugin<InstalledPlugin>(this.#options.database, plugin.id)
+      await findOwn(this.#options.database, plugin, userId)
+      return now !== null && (now.state === plugin.state || now.state === 'enabled')
+    } catch {
+      return false
+    }
   }
 
   async #begin(call: PluginCall): Promise<Running> {
     const { health, logs } = this.#options
-    const { method, userId } = call
-    const plugin = await this.#getCallable(call)
+    const { pluginId, method, userId } = call
+    await this.#listener.ready()
+    const withdrawals = this.#withdrawals
+    const { plugin, own } = await getRunnable(this.#options, pluginId, userId)
+    if (!methodsOf(plugin.manifest).includes(method)) refuse('invalid_value', `${plugin.manifest.name} does not offer ${method}.`)
     const text = JSON.stringify(call.input ?? null)
     if (text.length > INPUT_LENGTH_MAX) refuse('payload_too_large', 'The input exceeds the limit for plugins.')
     health.check(plugin, method, userId)
     const callId = randomUUID()
     const record = logs.begin({ callId, pluginId: plugin.id, key: plugin.key, version: plugin.version, method, userId })
-    return { call, plugin, callId, method, userId, record, text, begunAt: performance.now(), uncaught: [] }
-  }
-
-  async #getCallable({ pluginId, method }: PluginCall): Promise<InstalledPlugin> {
-    const { database, enabled } = this.#options
-    const plugin = (await findPlugin<InstalledPlugin>(database, pluginId)) ?? refuse('not_found', `There is no plugin ${pluginId}.`)
-    const { name } = plugin.manifest
-    if (!enabled) refuse('conflict', 'Plugins are disabled: the server runs in safe mode (plugins.enabled is false).')
-    if (plugin.state !== 'enabled' || plugin.granted === null)
-      refuse('conflict', `${name} is ${plugin.state === 'enabled' ? 'waiting for consent' : plugin.state}.`)
-    if (!methodsOf(plugin.manifest).includes(method)) refuse('invalid_value', `${name} does not offer ${method}.`)
-    return plugin
-  }
-
-  /** The configuration of the plugin and of the user. @throws GuestError config when it does not match the manifest */
-  async #readSetting(plugin: InstalledPlugin, userId: string | null): Promise<CallSetting> {
-    const own = userId === null ? null : await findUserPlugin(this.#options.database, { pluginId: plugin.id, userId })
-    try {
-      const userConfig = userId === null ? {} : readConfig(plugin.manifest.userConfig, own?.config ?? {})
-      return { plugin, userId, config: readConfig(plugin.manifest.config, plugin.config), userConfig }
-    } catch (error) {
-      throw new GuestError('thrown', error instanceof Error ? error.message : 'The configuration is invalid.', 'config')
-    }
+    return { call, plugin, own, withdrawals, callId, method, userId, record, text, begunAt: performance.now(), uncaught: [] }
   }
 
   /** The answer of a ready isolate, unless the call was canceled. */
   async #answer(running: Running): Promise<{ answer: Answer; result: unknown }> {
-    const setting = await this.#readSetting(running.plugin, running.userId)
+    const setting = settingOf(running)
     const isolate = await this.#isolates.open(setting)
     isolate.calls += 1
     try {
+      // Something was withdrawn before the isolate could be ended for it.
+      if (this.#withdrawals !== running.withdrawals && !(await this.#isCurrent(isolate))) {
+        this.#isolates.drop(isolate)
+        throw new GuestError('closed', 'The call was ended.')
+      }
       await isolate.ready.catch((error: unknown) => {
         this.#isolates.drop(isolate)
         throw error
@@ -283,13 +312,14 @@ class Calls implements PluginCalls {
     { method, text, budget }: { method: string; text: string; budget: Budget },
     running?: Running,
   ): Promise<Answer> {
-    const { plugin, userId, config, userConfig } = setting
+    const { plugin, own, userId, config, userConfig } = setting
     const callId = running?.callId ?? randomUUID()
     const auth = authOf(plugin, this.#options.egress.local)
     return guest.call(method, text, budget, {
       more: JSON.stringify({ callId, plugin: { id: plugin.key, version: plugin.version }, config, userConfig }),
       onRequest: this.#answersFor({
         ...{ pluginId: plugin.id, key: plugin.key, version: plugin.version, userId, auth, config: plugin.config },
+        cacheScope: cacheScopeOf(plugin.id, own),
         granted: plugin.granted as Permissions,
         dataVersion: plugin.dataVersion,
         privateOrigins: plugin.privateOrigins,
@@ -336,6 +366,8 @@ class Calls implements PluginCalls {
     const reported: ReportedFailure = await this.#failures.report(running, error, running.uncaught[0] ?? null)
     endRecord(running, { ...reported, cpuMs: 0, wallMs, queueMs: 0, resultLength: 0 })
     running.call.signal?.throwIfAborted()
+    // It was ended because it must not run any more, which is no failure.
+    if (error instanceof GuestError && error.code === 'closed') await getRunnable(this.#options, running.call.pluginId, running.userId)
     if (error instanceof GuestError) return await this.#failures.fail(running, error, reported)
     throw error
   }

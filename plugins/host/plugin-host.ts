@@ -36,11 +36,11 @@ export interface PluginHost
   extends PluginAdministration,
     Pick<PluginCalls, 'call' | 'attempt'>,
     Pick<PluginLifecycle, 'install' | 'consent' | 'rollBack' | 'setEnabled' | 'uninstall' | 'reset' | 'applyRevocations'> {
-  /** Closes the isolates of a plugin for one user, whose credentials or configuration have changed. */
-  end(id: string, userId: string): void
+  /** Closes the isolates of a plugin for one user, whose credentials have changed. */
+  end(id: string, userId: string): Promise<void>
   readonly credentials: Credentials
   readonly logs: PluginLogs
-  close(): void
+  close(): Promise<void>
 }
 
 interface StoredVersion extends VersionRow {
@@ -112,6 +112,7 @@ class Administration implements PluginAdministration {
       const auth = authOf(after, this.#options.egress.local)
       confirmDestination(auth, credentialsHost)
       await this.#options.credentials.set({ pluginId: id, userId: null }, auth, fields)
+      await this.#options.calls.end(id, null)
     }
     await this.#options.database.transaction(async (trx) => {
       await lockPlugin(trx, before.key)
@@ -126,7 +127,6 @@ class Administration implements PluginAdministration {
         ...(matchingMembers !== undefined && { matchingMembers }),
       })
     })
-    this.#options.calls.end(id)
     return await this.get(id)
   }
 

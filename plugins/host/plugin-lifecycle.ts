@@ -169,13 +169,11 @@ class Lifecycle implements PluginLifecycle {
       state: enabled ? 'enabled' : plugin.granted === null ? 'waiting' : 'disabled',
       stateReason: null,
     })
-    if (!enabled) this.#options.calls().end(id)
     return await this.#get(id)
   }
 
   async uninstall(id: string): Promise<void> {
     if (!(await deletePlugin(this.#options.database, id))) refuse('not_found', `There is no plugin ${id}.`)
-    this.#options.calls().end(id)
     this.#options.health.forget(id)
     this.#options.logs.forget(id)
   }
@@ -189,7 +187,6 @@ class Lifecycle implements PluginLifecycle {
       ...(plugin.state === 'quarantined' && { stateReason: null }),
     })
     this.#options.health.forget(id)
-    this.#options.calls().end(id)
     return await this.#get(id)
   }
 
@@ -199,7 +196,6 @@ class Lifecycle implements PluginLifecycle {
       const reason = await this.#options.revocationOf(plugin)
       if (reason === null || plugin.state === 'revoked') continue
       await updatePlugin(this.#options.database, plugin.id, { state: 'revoked', stateReason: `${plugin.version} was revoked: ${reason}` })
-      this.#options.calls().end(plugin.id)
       this.#options.log.warn({ plugin: plugin.key, version: plugin.version, reason }, 'A plugin was revoked and no longer runs')
       revoked.push(plugin.id)
     }
@@ -322,7 +318,6 @@ class Lifecycle implements PluginLifecycle {
       await dropStorage(trx, before.id, kept)
     })
     this.#options.health.forget(before.id)
-    this.#options.calls().end(before.id)
     return await this.#get(before.id)
   }
 

@@ -117,20 +117,20 @@ class PluginsOfUsers implements UserPlugins {
   async disable(userId: string, pluginId: string): Promise<OwnPlugin> {
     await this.#getOwn(userId, pluginId)
     await updateUserPlugin(this.#options.database, { userId, pluginId }, { enabled: false })
-    await this.#stop({ userId, pluginId })
+    await this.#cancelRefresh({ userId, pluginId })
     return await this.get(userId, pluginId)
   }
 
   async disconnect(userId: string, pluginId: string): Promise<void> {
     if (!(await deleteUserPlugin(this.#options.database, { userId, pluginId }))) none(pluginId)
-    await this.#stop({ userId, pluginId })
+    await this.#cancelRefresh({ userId, pluginId })
   }
 
   async configure(userId: string, pluginId: string, config: Record<string, unknown>): Promise<OwnPlugin> {
     const { plugin } = await this.#getOwn(userId, pluginId)
     readConfig(plugin.manifest.userConfig, config)
     await updateUserPlugin(this.#options.database, { userId, pluginId }, { config })
-    await this.#renewed({ userId, pluginId })
+    await forgetFailures(this.#options.database, { userId, pluginId })
     return await this.get(userId, pluginId)
   }
 
@@ -152,8 +152,7 @@ class PluginsOfUsers implements UserPlugins {
     const fields = { ...more, ...(accessToken !== undefined && { [main]: accessToken }) }
     const user = { pluginId, userId }
     if (!(await this.#options.plugins.credentials.set(user, auth, fields, null, (trx) => isEnabledForUser(trx, user)))) none(pluginId)
-    await updateUserPlugin(this.#options.database, { userId, pluginId }, { authFailedAt: null })
-    await this.#renewed({ userId, pluginId })
+    await this.#connected({ userId, pluginId })
     return await this.get(userId, pluginId)
   }
 
@@ -165,8 +164,7 @@ class PluginsOfUsers implements UserPlugins {
 
   async finishSignIn(answer: SignInAnswer): Promise<{ name: string }> {
     const { plugin, pluginId, userId } = await this.#signIns.finish(answer)
-    await updateUserPlugin(this.#options.database, { userId, pluginId }, { authFailedAt: null })
-    await this.#renewed({ userId, pluginId })
+    await this.#connected({ userId, pluginId })
     return { name: plugin.manifest.name }
   }
 
@@ -201,17 +199,17 @@ class PluginsOfUsers implements UserPlugins {
     return isForUsers(plugin) ? { own, plugin } : none(pluginId)
   }
 
-  /** Closes isolates that run with the user's previous settings. */
-  async #stop(user: { userId: string; pluginId: string }): Promise<void> {
+  /** Running calls end by the change itself; a task that waits would begin another. */
+  async #cancelRefresh(user: { userId: string; pluginId: string }): Promise<void> {
     const live = await findLiveRefresh(this.#options.database, user)
     if (live !== null) await this.#options.tasks.cancel(live.taskId)
-    this.#options.plugins.end(user.pluginId, user.userId)
   }
 
-  /** After new credentials or another configuration, earlier failures no longer count. */
-  async #renewed(user: { userId: string; pluginId: string }): Promise<void> {
+  /** After new credentials, earlier failures no longer count, and nothing of the former account stays in an isolate. */
+  async #connected(user: { userId: string; pluginId: string }): Promise<void> {
+    await updateUserPlugin(this.#options.database, user, { authFailedAt: null })
     await forgetFailures(this.#options.database, user)
-    this.#options.plugins.end(user.pluginId, user.userId)
+    await this.#options.plugins.end(user.pluginId, user.userId)
   }
 }
 

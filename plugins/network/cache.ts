@@ -28,7 +28,9 @@ interface ResponseCache {
   /** @param secondsMax maximum age of the response */
   find(key: string, secondsMax: number): EgressResponse | undefined
   /** @param seconds for which the service allows caching; 0 stores nothing */
-  store(key: string, response: EgressResponse, seconds: number): void
+  store(key: string, response: EgressResponse, of: { scope: string; seconds: number }): void
+  /** Drops the responses of these scopes. */
+  forget(isMeant: (scope: string) => boolean): void
 }
 
 /** Whether the response to a request may be cached at all. */
@@ -66,7 +68,7 @@ const bytesOf = ({ url, headers, body }: EgressResponse): number =>
 
 /** @param now milliseconds of a monotonic clock; replaced in tests */
 export function openResponseCache(now: () => number = () => performance.now()): ResponseCache {
-  const entries = new BoundedCache<{ response: EgressResponse; at: number; until: number; bytes: number }>({
+  const entries = new BoundedCache<{ response: EgressResponse; scope: string; at: number; until: number; bytes: number }>({
     bytesMax: CACHE_BYTES_MAX,
     entriesMax: ENTRIES_MAX,
     bytesOf: ({ bytes }) => bytes,
@@ -81,7 +83,7 @@ export function openResponseCache(now: () => number = () => performance.now()): 
       return { ...response, headers: response.headers.map(([name, value]) => [name, value]), cached: true }
     },
 
-    store(key, response, seconds) {
+    store(key, response, { scope, seconds }) {
       const { status } = response
       if (status !== 200 && status !== 404) return
       const forSeconds = status === 404 ? Math.min(seconds, ABSENT_SECONDS_MAX) : seconds
@@ -89,7 +91,11 @@ export function openResponseCache(now: () => number = () => performance.now()): 
       const bytes = bytesOf(response)
       if (bytes > ENTRY_BYTES_MAX) return
       const at = now()
-      entries.set(key, { response, at, until: at + forSeconds * 1000, bytes })
+      entries.set(key, { response, scope, at, until: at + forSeconds * 1000, bytes })
+    },
+
+    forget(isMeant) {
+      entries.forget(({ scope }) => isMeant(scope))
     },
   }
 }

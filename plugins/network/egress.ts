@@ -47,6 +47,12 @@ export interface Egress {
   fetch(given: unknown, policy: EgressPolicy, signal: AbortSignal): Promise<EgressResponse>
 }
 
+/** Requests whose responses it remembers. */
+export interface CachingEgress extends Egress {
+  /** Drops cached responses by the ids of their plugin and user, which begin their `cacheScope`; null means every one. */
+  forget(of: { pluginId: string | null; userId: string | null }): void
+}
+
 /** A download by the server of a URL that a plugin named. */
 interface Download {
   url: string
@@ -131,11 +137,11 @@ interface Sending {
 const LOOPBACK = ['127.0.0.1', '::1']
 
 /** @param local hosts that are allowed besides the public internet, where a rule names them too */
-export function openEgress(way: EgressNetwork = OUTSIDE, local: LocalServices = NO_LOCAL_SERVICES): Egress & Downloads {
+export function openEgress(way: EgressNetwork = OUTSIDE, local: LocalServices = NO_LOCAL_SERVICES): CachingEgress & Downloads {
   return new HttpsEgress(way, local)
 }
 
-class HttpsEgress implements Egress, Downloads {
+class HttpsEgress implements CachingEgress, Downloads {
   readonly local: LocalServices
   readonly #way: EgressNetwork
   readonly #limiter = openHostRateLimiter()
@@ -164,8 +170,18 @@ class HttpsEgress implements Egress, Downloads {
     const how = { caller, rules, userAgent, credential, encodings: 'gzip, br', bytesMax: RESPONSE_BYTES_MAX, deadlineMs }
     const arrival = await this.#travel(hop, how, outer)
     const response = await responseOf(arrival, credential)
-    if (key !== null) this.#cache.store(key, response, Math.min(arrival.cacheSeconds, cacheSeconds))
+    // Of a call that was ended: what was to be forgotten must not return.
+    if (outer.aborted) refuse('closed', 'The call has ended.')
+    if (key !== null && scope !== undefined)
+      this.#cache.store(key, response, { scope, seconds: Math.min(arrival.cacheSeconds, cacheSeconds) })
     return response
+  }
+
+  forget({ pluginId, userId }: { pluginId: string | null; userId: string | null }): void {
+    this.#cache.forget((scope) => {
+      const [plugin, user] = scope.split('/')
+      return (pluginId === null || plugin === pluginId) && (userId === null || user === userId)
+    })
   }
 
   async download(

@@ -3,7 +3,9 @@ import type { Knex } from 'knex'
 import type { Test } from 'tap'
 import { openPluginHost, type PluginHostOptions } from '#api/compose-plugin-host.ts'
 import { silentLog } from '#core/foundation/log.ts'
+import type { PluginUser } from '#core/matching/provider-client.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
+import { enableUserPlugin, updateUserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { type Loopback, openLoopback, pluginOf } from '#test/support/plugins.ts'
@@ -47,4 +49,10 @@ export async function openTestHost(t: Test, answer: RequestListener = fine, chan
     return { id: plugin.id, call }
   }
   return { database, host, way, run }
+}
+
+/** Enables a plugin for a user who agrees to it as it is. */
+export async function agree(_host: PluginHost, database: Knex, user: PluginUser, config: Record<string, unknown> = {}): Promise<void> {
+  await enableUserPlugin(database, user)
+  await updateUserPlugin(database, user, { config })
 }

@@ -45,6 +45,7 @@ const settingOf = (
 ): CallSetting => ({
   plugin: { id, versionId: change.versionId ?? 'one' } as InstalledPlugin,
   userId: change.userId ?? null,
+  own: null,
   config: change.config ?? {},
   userConfig: {},
 })
@@ -65,10 +66,12 @@ t.test('one isolate for each plugin and user, until its version or configuration
   isolates.drop(updated)
   t.equal((await isolates.open(settingOf('a', { versionId: 'two', config: { key: 1 } }))).key, 'a/', 'the isolate of the new version stays')
 
-  isolates.end('a', 'mira')
-  t.ok(closed.includes('guest 2'))
-  isolates.end('a')
-  t.ok(closed.includes('guest 4'))
+  const keysOf = (pluginId: string | null, userId: string | null) => isolates.list({ pluginId, userId }).map(({ key }) => key)
+  await isolates.open(settingOf('b', { userId: 'mira' }))
+  t.same(keysOf('a', 'mira'), ['a/mira'])
+  t.same(keysOf('a', null), ['a/mira', 'a/'])
+  t.same(keysOf(null, 'mira'), ['a/mira', 'b/mira'])
+  t.same(keysOf(null, null), ['a/mira', 'a/', 'b/mira'])
 })
 
 t.test('concurrent calls share an isolate', async (t) => {

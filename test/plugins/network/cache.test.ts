@@ -98,7 +98,7 @@ t.test('valid responses are stored for the shorter time, up to the size limit', 
   let time = 0
   const cache = openResponseCache(() => time)
   const fits = (key: string, response: EgressResponse, seconds = 60, secondsMax = 60) => {
-    cache.store(key, response, seconds)
+    cache.store(key, response, { scope: 'a', seconds })
     return cache.find(key, secondsMax)
   }
   t.match(fits('a', answerOf()), { body: 'an answer', cached: true })
@@ -114,8 +114,8 @@ t.test('valid responses are stored for the shorter time, up to the size limit', 
   given.body = 'changed'
   t.match(cache.find('a', 60), { body: 'an answer', headers: [['content-type', 'text/plain']] }, 'each caller gets a copy')
 
-  for (const status of [200, 404]) cache.store(`kept ${status}`, answerOf({ status }), 86_400)
-  cache.store('brief', answerOf(), 5)
+  for (const status of [200, 404]) cache.store(`kept ${status}`, answerOf({ status }), { scope: 'a', seconds: 86_400 })
+  cache.store('brief', answerOf(), { scope: 'a', seconds: 5 })
   time = 5_000
   t.equal(cache.find('brief', 60), undefined, 'for the time that the service allows')
   t.equal(cache.find('kept 200', 5), undefined, 'and for the maximum age of the caller')
@@ -128,12 +128,20 @@ t.test('valid responses are stored for the shorter time, up to the size limit', 
   t.ok(fits('large', answerOf({ body: half })))
   t.equal(fits('too large', answerOf({ body: half + half })), undefined)
   t.equal(fits('too many headers', answerOf({ headers: Array.from({ length: 100 }, () => ['x', 'y'.repeat(8_000)]) })), undefined)
-  for (let n = 0; n < 40; n++) cache.store(`large ${n}`, answerOf({ body: half }), 60)
+  for (let n = 0; n < 40; n++) cache.store(`large ${n}`, answerOf({ body: half }), { scope: 'a', seconds: 60 })
   t.equal(cache.find('large', 60), undefined, 'the oldest is evicted')
   t.equal(Array.from({ length: 40 }, (_, n) => cache.find(`large ${n}`, 60)).filter(Boolean).length, 32)
-  for (let n = 0; n < 6_000; n++) cache.store(`small ${n}`, answerOf({ body: '' }), 60)
+  for (let n = 0; n < 6_000; n++) cache.store(`small ${n}`, answerOf({ body: '' }), { scope: 'a', seconds: 60 })
   t.equal(Array.from({ length: 6_000 }, (_, n) => cache.find(`small ${n}`, 60)).filter(Boolean).length, 5_000)
   t.end()
+})
+
+t.test('responses are dropped by their scope', async (t) => {
+  const cache = openResponseCache()
+  for (const scope of ['a', 'b']) cache.store(scope, answerOf(), { scope, seconds: 60 })
+  cache.forget((scope) => scope === 'a')
+  t.equal(cache.find('a', 60), undefined)
+  t.ok(cache.find('b', 60))
 })
 
 t.test('a cached response is returned only for an equal request', async (t) => {

@@ -1,0 +1,50 @@
+import type { Knex } from 'knex'
+import { refuse } from '#core/foundation/errors.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import type { CallSetting } from '#plugins/host/live-isolates.ts'
+import { findPlugin } from '#plugins/host/plugin-store.ts'
+import { findUserPlugin, type UserPlugin } from '#plugins/host/user-plugin-store.ts'
+import { readConfig } from '#plugins/packages/plugin-config.ts'
+import { GuestError } from '#plugins/runtime/guest-error.ts'
+
+/** A plugin that may run, and what its user has agreed to; null when it does not run for a user. */
+export interface Runnable {
+  plugin: InstalledPlugin
+  own: UserPlugin | null
+}
+
+/** The only place that decides whether a plugin may run. @param options.enabled false in safe mode. @throws AppError: not_found, conflict */
+export async function getRunnable(
+  { database, enabled }: { database: Knex; enabled: boolean },
+  pluginId: string,
+  userId: string | null,
+): Promise<Runnable> {
+  const plugin = (await findPlugin<InstalledPlugin>(database, pluginId)) ?? refuse('not_found', `There is no plugin ${pluginId}.`)
+  if (!enabled) refuse('conflict', 'Plugins are disabled: the server runs in safe mode (plugins.enabled is false).')
+  if (plugin.state !== 'enabled' || plugin.granted === null)
+    refuse('conflict', `${plugin.manifest.name} is ${plugin.state === 'enabled' ? 'waiting for consent' : plugin.state}.`)
+  return { plugin, own: await findOwn(database, plugin, userId) }
+}
+
+/** @throws not_found, conflict when it must not run for the user */
+export async function findOwn(database: Knex, plugin: InstalledPlugin, userId: string | null): Promise<UserPlugin | null> {
+  if (userId === null) return null
+  const own = await findUserPlugin(database, { pluginId: plugin.id, userId })
+  if (own === null) return refuse('not_found', `The user has no plugin ${plugin.key}.`)
+  if (!own.enabled) return refuse('conflict', `The user has disabled ${plugin.manifest.name}.`)
+  return own
+}
+
+/** @throws GuestError config when the configuration of the plugin or of the user does not match the manifest */
+export function settingOf({ plugin, own }: Runnable): CallSetting {
+  try {
+    const userConfig = own === null ? {} : readConfig(plugin.manifest.userConfig, own.config)
+    return { plugin, own, userId: own?.userId ?? null, config: readConfig(plugin.manifest.config, plugin.config), userConfig }
+  } catch (error) {
+    throw new GuestError('thrown', error instanceof Error ? error.message : 'The configuration is invalid.', 'config')
+  }
+}
+
+/** Who shares cached responses. A user who has deleted all data and enables the plugin again has another row, so another scope. */
+export const cacheScopeOf = (pluginId: string, own: UserPlugin | null): string =>
+  `${pluginId}/${own === null ? '' : `${own.userId}/${own.id}`}`

@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Knex } from 'knex'
+import t from 'tap'
+import type { PluginHost } from '#plugins/host/plugin-host.ts'
+import { deleteUserPlugin, updateUserPlugin } from '#plugins/host/user-plugin-store.ts'
+import { addCaller } from '#test/support/library-rows.ts'
+import { agree, openHostOn, openTestHost } from '#test/support/plugin-hosts.ts'
+import { until } from '#test/support/user-plugin-server.ts'
+
+t.setTimeout(240_000)
+
+/** Sends requests until it is ended. */
+const BUSY = `export default { recommendations: { async refresh(_, ctx) {
+  for (;;) { await ctx.fetch('https://api.example.org/' + ctx.userConfig.who); await ctx.sleep(20) } } } }`
+const MANIFEST = {
+  capabilities: { recommendations: { methods: ['refresh'] } },
+  userConfig: { type: 'object', properties: { who: { type: 'string', default: 'nobody' } } },
+}
+/** A running call must have ended by then. */
+const ENDED_MS = 2_000
+
+interface Reader {
+  pluginId: string
+  userId: string
+}
+
+/** What can be withdrawn, as another server or a command does it: the server that runs the call is not told. */
+const WITHDRAWALS: Record<string, (other: { host: PluginHost; database: Knex }, ann: Reader) => Promise<unknown>> = {
+  'the plugin is disabled': ({ host }, { pluginId }) => host.setEnabled(pluginId, false),
+  'the plugin is uninstalled': ({ host }, { pluginId }) => host.uninstall(pluginId),
+  'the plugin is revoked': ({ database }, { pluginId }) => database('plugins').where({ id: pluginId }).update({ state: 'revoked' }),
+  'its permissions are taken away': ({ database }, { pluginId }) =>
+    database('plugins').where({ id: pluginId }).update({ granted: null }),
+  'the user disables it': ({ database }, ann) => updateUserPlugin(database, ann, { enabled: false }),
+  'the user deletes its data': ({ database }, ann) => deleteUserPlugin(database, ann),
+  'the user changes the settings': ({ database }, ann) => updateUserPlugin(database, ann, { config: { who: 'annabel' } }),
+  'the user is disabled': ({ database }, { userId }) => database('users').where({ id: userId }).update({ is_active: false }),
+  'the user is deleted': ({ database }, { userId }) => database('users').where({ id: userId }).delete(),
+}
+
+for (const [title, withdraw] of Object.entries(WITHDRAWALS))
+  t.test(`running calls end on every server when ${title}`, async (t) => {
+    const { host, way, run, database } = await openTestHost(t)
+    const { host: other } = await openHostOn(t, database)
+    const { id: pluginId } = await run(BUSY, MANIFEST)
+    const { userId } = await addCaller(database)
+    const ann = { pluginId, userId }
+    await agree(host, database, ann, { who: 'ann' })
+    const call = host.call({ ...ann, method: 'recommendations.refresh', input: { limit: 1 } })
+    const ended = call.then(() => null, (error: Error) => error)
+    await until(async () => way.asked.some(({ url }) => url === '/ann'), 'the first request')
+    const at = performance.now()
+    await withdraw({ host: other, database }, ann)
+    t.ok(await ended)
+    t.ok(performance.now() - at < ENDED_MS, 'in time')
+    const { length } = way.asked
+    await sleep(200)
+    t.equal(way.asked.length, length, 'and nothing more is sent')
+  })
+
+t.test('what one user withdraws ends no call of another', async (t) => {
+  const { host, way, run, database } = await openTestHost(t)
+  const { id: pluginId } = await run(BUSY, MANIFEST)
+  const [ann, bob] = [
+    { pluginId, userId: (await addCaller(database)).userId },
+    { pluginId, userId: (await addCaller(database)).userId },
+  ]
+  await agree(host, database, ann, { who: 'ann' })
+  await agree(host, database, bob, { who: 'bob' })
+  const calls = [ann, bob].map((user) => host.call({ ...user, method: 'recommendations.refresh', input: { limit: 1 } }).catch((error) => error))
+  const requestsOf = (who: string) => way.asked.filter(({ url }) => url === `/${who}`).length
+  await until(async () => requestsOf('ann') > 0 && requestsOf('bob') > 0, 'requests of both')
+  await updateUserPlugin(database, ann, { enabled: false })
+  t.match(await calls[0], { code: 'conflict' })
+  const before = requestsOf('bob')
+  await until(async () => requestsOf('bob') > before + 3, 'further requests for bob')
+  await host.setEnabled(pluginId, false)
+  await calls[1]
+})
+
+t.test('an isolate that begins right after a change is not ended by the news of it', async (t) => {
+  const { host, run, database } = await openTestHost(t)
+  const { id: pluginId } = await run(`export default { recommendations: { async get(_, ctx) { await ctx.sleep(50); return { recommendations: [] } } } }`, {
+    capabilities: { recommendations: { methods: ['get'] } },
+  })
+  const { userId } = await addCaller(database)
+  await agree(host, database, { pluginId, userId })
+  for (let time = 0; time < 5; time++) {
+    await host.setEnabled(pluginId, false)
+    await host.setEnabled(pluginId, true)
+    await host.call({ pluginId, userId, method: 'recommendations.get', input: { limit: 1 } })
+  }
+  t.pass('all calls were answered')
+})
+
+t.test('after all its data is deleted, a plugin receives no earlier answer and stores nothing', async (t) => {
+  let answers = 0
+  const { host, way, run, database } = await openTestHost(t, (_request, response) => {
+    response.setHeader('cache-control', 'max-age=600')
+    response.end(String(++answers))
+  })
+  const main = `export default { recommendations: { async get(_, ctx) {
+    const title = await (await ctx.fetch('https://api.example.org/rated')).text()
+    return { recommendations: [{ externalId: '1', title, score: 0.5, reason: 'So' }] } } } }`
+  const { id: pluginId } = await run(main, {
+    capabilities: { recommendations: { methods: ['get'] } },
+    http: { cacheTtl: { get: 600 } },
+  })
+  const { userId } = await addCaller(database)
+  const ann = { pluginId, userId }
+  const titles = async () => {
+    const { result } = await host.call({ ...ann, method: 'recommendations.get', input: { limit: 1 } })
+    return (result as { recommendations: { title: string }[] }).recommendations.map(({ title }) => title)
+  }
+  await agree(host, database, ann)
+  t.same([await titles(), await titles()], [['1'], ['1']], 'the second is the cached one')
+  await deleteUserPlugin(database, ann)
+  await agree(host, database, ann)
+  t.same(await titles(), ['2'], 'the service was asked again')
+  t.equal(way.asked.length, 2)
+})

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { refuse } from '#core/foundation/errors.ts'
+import { isEnabledForUser } from '#plugins/host/user-plugin-store.ts'
 
 /** The owner of the storage: the plugin, or the plugin for one user. */
 export interface StorageOwner {
@@ -23,7 +24,7 @@ export async function readStored(database: Knex, owner: StorageOwner, key: strin
 
 /**
  * Stores a JSON text. Locks the owner while counting rows, so that concurrent writers cannot exceed the quota together.
- * @throws conflict when a limit would be exceeded
+ * @throws conflict when a limit would be exceeded, or the user has disabled the plugin
  */
 export async function writeStored(
   database: Knex,
@@ -33,6 +34,9 @@ export async function writeStored(
 ): Promise<void> {
   await database.transaction(async (trx) => {
     await trx('plugins').where('id', owner.pluginId).forUpdate().first('id')
+    // A call that ends because its user has deleted all data must not store some again.
+    const { pluginId, userId } = owner
+    if (userId !== null && !(await isEnabledForUser(trx, { pluginId, userId }))) refuse('conflict', 'The user no longer has the plugin.')
     await trx('plugin_storage').where('plugin_id', owner.pluginId).whereRaw('expires_at <= now()').delete()
     const others = await of(trx, owner)
       .whereNot('key', entry.key)

@@ -7,7 +7,7 @@ import { getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
 import { readManifest } from '#plugins/packages/read-manifest.ts'
 import { type AniListContent, openAniList } from '#test/support/anilist.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
-import { openTestHost } from '#test/support/plugin-hosts.ts'
+import { agree, openTestHost } from '#test/support/plugin-hosts.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
 import { openLoopback } from '#test/support/plugins.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
@@ -370,6 +370,7 @@ t.test('two users of one server: each with their own sign-in and library, which 
   t.equal(await host.authStatus(await host.get(plugin.id), rita.userId), 'connected')
   t.equal(await host.authStatus(await host.get(plugin.id), ravi.userId), 'missing')
 
+  for (const { userId } of [rita, ravi]) await agree(host, database, { pluginId: plugin.id, userId })
   const refresh = async (userId: string) => {
     const { result } = await host.call({ pluginId: plugin.id, method: 'recommendations.refresh', input: { limit: 10 }, userId })
     return (result as { recommendations: Recommendation[] }).recommendations

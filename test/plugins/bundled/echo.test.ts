@@ -4,6 +4,7 @@ import { getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
 import { packPlugin } from '#plugins/packages/plugin-package.ts'
 import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
 import { addBook, addCaller, addLibrary, addSeries } from '#test/support/library-rows.ts'
+import { agree } from '#test/support/plugin-hosts.ts'
 
 t.setTimeout(240_000)
 
@@ -107,6 +108,7 @@ t.test('it recommends the library without dismissed series, for each user separa
     await addBook(database, { library_id, series_id, title })
     series.set(title, series_id)
   }
+  for (const { userId } of [rita, ravi]) await agree(host, database, { pluginId: id, userId })
   const titles = async (request: Record<string, unknown>, { userId }: { userId: string }, method = 'get') => {
     const { recommendations } = (await call(`recommendations.${method}`, request, userId)) as { recommendations: { title: string }[] }
     return recommendations.map(({ title }) => title).sort()

@@ -5,6 +5,7 @@ import { getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
 import { openHostedPlugins } from '#test/support/hosted-plugins.ts'
 import { openBundledSandbox } from '#test/support/library-plugin.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
+import { agree } from '#test/support/plugin-hosts.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
 import { assertEventually } from '#test/support/timed-property.ts'
 import type { LibraryEntry, Recommendation } from '../../../plugin-sdk/types.ts'
@@ -351,8 +352,8 @@ t.test('for any history, scores decrease from 1 to 0, without duplicates and wit
 })
 
 t.test('two users get recommendations by their own taste and visibility', async (t) => {
-  const { database, install } = await openHostedPlugins(t)
-  const { call } = await install((await getBundledPlugin('similar-in-library')).bytes)
+  const { database, host, install } = await openHostedPlugins(t)
+  const { id: pluginId, call } = await install((await getBundledPlugin('similar-in-library')).bytes)
   const [rita, ravi] = [await addCaller(database), await addCaller(database)]
   const library_id = await addLibrary(database)
   const seriesIds: string[] = []
@@ -372,6 +373,7 @@ t.test('two users get recommendations by their own taste and visibility', async 
   await read(ravi.userId, 1)
   await shareSeries(database, { seriesId: seriesIds[4]!, caller: rita, mode: 'deny' })
 
+  for (const { userId } of [rita, ravi]) await agree(host, database, { pluginId, userId })
   const ask = async (userId: string, method = 'refresh', limit = 5) =>
     ((await call(`recommendations.${method}`, { limit, exclude: [] }, userId)) as unknown as { recommendations: Recommendation[] })
       .recommendations

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
-import { openTestHost } from '#test/support/plugin-hosts.ts'
+import { agree, openTestHost } from '#test/support/plugin-hosts.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 
 t.setTimeout(240_000)
@@ -172,14 +172,14 @@ t.test('neither server errors nor the plugin’s own error codes lead to quarant
 })
 
 t.test('data of users is separate, and a plugin reads only the granted parts of the library', async (t) => {
-  const { database, run } = await openHost(t)
+  const { database, host, run } = await openHost(t)
   const [rita, ravi] = [await addCaller(database), await addCaller(database)]
   const library_id = await addLibrary(database)
   for (let n = 0; n < 230; n++) await addSeries(database, { library_id, title: `Series ${n}` })
   const secret = await addSeries(database, { library_id, title: 'Secret' })
   await addBook(database, { library_id, series_id: secret, title: 'One' })
   await shareSeries(database, { seriesId: secret, caller: rita, mode: 'deny' })
-  const { call } = await run(
+  const { id, call } = await run(
     `let seen = 0
     export default { recommendations: { async get({ limit }, ctx) {
       seen += 1
@@ -197,6 +197,7 @@ t.test('data of users is separate, and a plugin reads only the granted parts of 
       permissions: { library: ['series.titles', 'reading.progress'], storage: { quotaKB: 1 } },
     },
   )
+  for (const { userId } of [rita, ravi]) await agree(host, database, { pluginId: id, userId })
   const ask = async (userId: string) => {
     const { recommendations } = (await call('recommendations.get', { limit: 5, exclude: [] }, userId)) as {
       recommendations: { title: string; reason: string }[]

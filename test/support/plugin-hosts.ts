@@ -52,7 +52,7 @@ export async function openTestHost(t: Test, answer: RequestListener = fine, chan
 }
 
 /** Enables a plugin for a user who agrees to it as it is. */
-export async function agree(host: PluginHost, database: Knex, user: PluginUser, config: Record<string, unknown> = {}): Promise<void> {
+export async function agree(_host: PluginHost, database: Knex, user: PluginUser, config: Record<string, unknown> = {}): Promise<void> {
   await enableUserPlugin(database, user)
   await updateUserPlugin(database, user, { config })
 }

@@ -234,7 +234,7 @@ async function disableDuringCall(t: Test, { other, id, call }: { other: PluginHo
   last.catch(() => {})
   await sleep(1_000)
   await other.setEnabled(id, false)
-  await t.rejects(last, { code: 'unavailable' })
+  await t.rejects(last, { code: 'conflict', message: /is disabled/ })
 }
 
 t.test('a plugin that was disabled on another server is not restarted by its last failure', async (t) => {
@@ -263,7 +263,7 @@ t.test('a plugin that breaks its sandbox while it is disabled elsewhere stays di
   t.match(await host.get(id), { state: 'disabled' })
 })
 
-t.test('answers of the previous version do not count for the probation of the new one', async (t) => {
+t.test('calls of the previous version end, and do not count for the probation of the new one', async (t) => {
   const slow = saying('two').replace('const before', `if (query === 'slow') await ctx.sleep(2_500)\n    const before`)
   const { host, run, database } = await openTestHost(t)
   const { id } = await run(saying('one'))
@@ -275,7 +275,7 @@ t.test('answers of the previous version do not count for the probation of the ne
   last.catch(() => {})
   await sleep(50)
   await other.install(pluginOf(saying('three'), { version: '3.0.0' }), { userId: null })
-  t.match(await last, /^two/)
+  await t.rejects(last, { code: 'unavailable', message: /was closed/ })
   t.match(await host.get(id), { version: '3.0.0', probationCalls: 50 })
 })
 

@@ -56,6 +56,7 @@ export function openPluginHost({ database, supervisor, egress, log, secrets, ena
     applyRevocations: lifecycle.applyRevocations.bind(lifecycle),
     call: calls.call.bind(calls),
     attempt: calls.attempt.bind(calls),
+    runApart: calls.runApart.bind(calls),
     end: calls.end.bind(calls),
     close: calls.close.bind(calls),
   })

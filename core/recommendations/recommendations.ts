@@ -92,7 +92,7 @@ class StoredRecommendationLists implements Recommendations {
       pluginId === null ? 'You have enabled no plugin that recommends' : `You have not enabled a plugin ${pluginId} that recommends`
     const tool = offered[0]?.provider
     const but = tool === undefined ? '' : ` but ${tool.name}, which is for tests: name it with pluginId=${tool.id}`
-    return refuse('not_found', `${what}${but}; GET /api/v1/user/plugins lists your plugins.`)
+    return refuse('not_found', `${what}${but}; GET /api/v1/user/plugins lists your plugins, and those that wait for your consent again.`)
   }
 
   /** Adds the task of the next list. Null if one waits or runs, or another request is about to add it. */

@@ -131,6 +131,12 @@ export const PLUGINS = `
     user_id uuid NOT NULL REFERENCES users ON DELETE CASCADE,
     enabled boolean NOT NULL DEFAULT true,
     config jsonb NOT NULL DEFAULT '{}',
+    -- What the user has agreed to: the part of the plugin's record that concerns users (plugins/host/user-consent.ts), and its hash.
+    agreed_sha256 text NOT NULL,
+    agreed_record jsonb NOT NULL,
+    agreed_at timestamptz NOT NULL DEFAULT now(),
+    -- Of the user's storage: that of a plugin which may not run for the user is migrated only when it may again.
+    data_version int NOT NULL,
     -- When the service refused the credentials: the connection is broken, not the plugin.
     auth_failed_at timestamptz,
     last_success_at timestamptz,
@@ -200,7 +206,7 @@ export const PLUGINS = `
   CREATE TRIGGER plugins_withdrawn AFTER UPDATE OF state, version_id, granted, config, private_hosts ON plugins FOR EACH ROW
     EXECUTE FUNCTION plugin_withdrawn();
   CREATE TRIGGER plugins_gone AFTER DELETE ON plugins FOR EACH ROW EXECUTE FUNCTION plugin_withdrawn();
-  CREATE TRIGGER user_plugins_withdrawn AFTER UPDATE OF enabled, config ON user_plugins FOR EACH ROW EXECUTE FUNCTION plugin_withdrawn();
+  CREATE TRIGGER user_plugins_withdrawn AFTER UPDATE OF enabled, config, agreed_sha256 ON user_plugins FOR EACH ROW EXECUTE FUNCTION plugin_withdrawn();
   CREATE TRIGGER user_plugins_gone AFTER DELETE ON user_plugins FOR EACH ROW EXECUTE FUNCTION plugin_withdrawn();
   -- A deleted user's plugins are deleted too.
   CREATE TRIGGER users_withdrawn AFTER UPDATE OF is_active ON users FOR EACH ROW WHEN (OLD.is_active AND NOT NEW.is_active)

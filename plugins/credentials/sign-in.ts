@@ -84,8 +84,8 @@ interface SignInsOptions {
   egress: Egress
   credentials: Credentials
   findPlugin: (id: string) => Promise<SignInPlugin | null>
-  /** Whether the user still has the plugin enabled; locked until the transaction ends. */
-  isEnabled: (trx: Knex, user: PluginUser) => Promise<boolean>
+  /** Whether the user still has the plugin enabled, and has agreed to where its sign-in goes; locked until the transaction ends. */
+  mayConnect: (trx: Knex, user: PluginUser) => Promise<boolean>
 }
 
 export function openSignIns(options: SignInsOptions): SignIns {
@@ -121,6 +121,7 @@ class OAuthSignIns implements SignIns {
     const code = codeOf(answer, plugin.manifest.name)
     const { clientId, clientSecret } = await this.#clientOf(plugin.id)
     if (clientId === undefined) throw unknownSignIn()
+    if (!(await this.#options.mayConnect(this.#options.database, user))) throw disabled(plugin)
     try {
       const tokens = await requestTokens(this.#options.egress, {
         ...{ tokenUrl: oauth2.tokenUrl, caller: plugin.key, client: { clientId, clientSecret } },
@@ -185,11 +186,10 @@ class OAuthSignIns implements SignIns {
   }
 
   async #connect(user: PluginUser, { manifest }: SignInPlugin, { accessToken, refreshToken, expiresAt }: Tokens): Promise<void> {
-    const { credentials, isEnabled } = this.#options
+    const { credentials, mayConnect } = this.#options
     const tokens = { accessToken, ...(refreshToken !== null && { refreshToken }) }
     // A user who has disabled the plugin meanwhile gets no credentials.
-    if (!(await credentials.set(user, manifest.auth, tokens, expiresAt, (trx) => isEnabled(trx, user))))
-      throw new SignInError(`${manifest.name} was disabled meanwhile. Nothing was connected.`)
+    if (!(await credentials.set(user, manifest.auth, tokens, expiresAt, (trx) => mayConnect(trx, user)))) throw disabled({ manifest })
   }
 
   /** The client credentials of this server at the service. */
@@ -200,6 +200,9 @@ class OAuthSignIns implements SignIns {
 
 const unknownSignIn = () =>
   new SignInError('This sign-in is unknown: it was started in another browser, was completed before, or took too long. Start again.')
+
+const disabled = ({ manifest: { name } }: Pick<SignInPlugin, 'manifest'>) =>
+  new SignInError(`${name} was disabled or changed meanwhile. Nothing was connected.`)
 
 const belongsTo = (stateHash: string, { pluginId, userId }: PluginUser) => ['sign-in', stateHash, pluginId, userId]
 

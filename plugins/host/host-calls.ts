@@ -142,13 +142,17 @@ async function fetchFor(
   }
 }
 
-async function listEntries(database: Knex, { cursor }: Payload, { granted, userId }: HostCaller): Promise<unknown> {
+async function listEntries(database: Knex, { cursor }: Payload, { granted, pluginId, userId }: HostCaller): Promise<unknown> {
   if (granted.library.length === 0)
     refuse('permission', 'This plugin has no permission to read the library: its manifest does not request it.')
   if (userId === null) return refuse('permission', 'This call is not for a user, so there is no library to read.')
   if (cursor !== null && cursor !== undefined && !(typeof cursor === 'string' && UUID.test(cursor)))
     refuse('invalid_argument', 'This server did not issue the cursor.')
-  const entries = await listLibraryEntries(database, { userId }, (cursor as string | undefined) ?? null)
+  const entries = await listLibraryEntries(
+    database,
+    { userId, pluginId, readsRatings: granted.library.includes('ratings') },
+    (cursor as string | undefined) ?? null,
+  )
   return {
     entries: entries.map((entry) => entryView(entry, granted.library)),
     nextCursor: entries.length < ENTRIES_PAGE ? null : (entries.at(-1)?.seriesId ?? null),

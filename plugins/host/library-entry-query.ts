@@ -17,7 +17,7 @@ export interface LibraryEntry {
   status: string | null
   /** ISO 8601. */
   addedAt: string
-  /** From 0 to 100, by other services and the users here. */
+  /** From 0 to 100, by other services, and by users here if the plugin may read ratings and there are enough of them. */
   communityRating: number | null
   externalIds: Record<string, string>
   rating: number | null
@@ -27,7 +27,7 @@ export interface LibraryEntry {
   booksStarted: number
   bookCount: number
   lastReadAt: string | null
-  /** Users who have started it; 0 when there are so few that they could be identified. */
+  /** Users who have started it, rounded down; 0 when there are so few that they could be identified. */
   readers: number
 }
 
@@ -35,12 +35,23 @@ export interface LibraryEntry {
 export const ENTRIES_PAGE = 200
 /** Characters of a summary: the subject is in its first sentences, and 200 summaries are transferred at once. */
 const SUMMARY_LENGTH_MAX = 1_000
-/** A smaller count is reported to plugins as 0: of two users, each could infer what the other reads. */
-const CROWD_MIN = 3
+/**
+ * What plugins learn about other users is a whole number of groups of so many, who have not enabled the plugin: it knows what the others read and rate, and
+ * would compute from the difference what one of these does. So it learns of nobody new until a group is complete, and an average is rounded to tens, which
+ * hides what one of five has changed.
+ */
+const GROUP = 5
+
+/** For whom and for what plugin a library is read. */
+interface LibraryReader extends Pick<Caller, 'userId'> {
+  pluginId: string
+  /** Whether the plugin may read ratings. */
+  readsRatings: boolean
+}
 
 /** Series that the user may see, by ascending id, after the id `after`. One statement. */
-export async function listLibraryEntries(database: Knex, caller: Pick<Caller, 'userId'>, after: string | null): Promise<LibraryEntry[]> {
-  const chosen = database('series').modify(visibleTo(caller, 'series.id')).orderBy('series.id').limit(ENTRIES_PAGE).select('series.*')
+export async function listLibraryEntries(database: Knex, reader: LibraryReader, after: string | null): Promise<LibraryEntry[]> {
+  const chosen = database('series').modify(visibleTo(reader, 'series.id')).orderBy('series.id').limit(ENTRIES_PAGE).select('series.*')
   if (after !== null) chosen.where('series.id', '>', after)
   const { rows } = await database.raw(
     `SELECT s.id AS "seriesId", s.title, m.year,
@@ -51,20 +62,24 @@ export async function listLibraryEntries(database: Knex, caller: Pick<Caller, 'u
        left(m.summary, :summaryMax) AS summary, m.language, m.status, s.created_at AS "addedAt",
        (SELECT avg(rating)::float8 FROM (
          SELECT x.rating FROM series_external_ratings x WHERE x.series_id = s.id
-         UNION ALL SELECT avg(u.rating) FROM series_user_ratings u WHERE u.series_id = s.id HAVING count(*) >= :crowd) ratings) AS "communityRating",
+         UNION ALL SELECT round(avg(u.rating), -1) FROM (
+           SELECT o.rating, row_number() OVER (ORDER BY o.created_at, o.id) AS number, count(*) OVER () AS total FROM series_user_ratings o
+           WHERE :readsRatings AND o.series_id = s.id AND o.user_id <> :userId AND NOT EXISTS (SELECT 1 FROM user_plugins n WHERE n.plugin_id = :pluginId AND n.user_id = o.user_id)) u
+         WHERE u.number <= u.total - u.total % :group HAVING count(*) > 0) ratings) AS "communityRating",
        coalesce((SELECT jsonb_object_agg(e.source, e.external_id) FROM series_external_ids e WHERE e.series_id = s.id), '{}') AS "externalIds",
        (SELECT r.rating FROM series_user_ratings r WHERE r.series_id = s.id AND r.user_id = :userId) AS rating,
        read.books AS "booksRead", read.started AS "booksStarted", read.last AS "lastReadAt",
-       CASE WHEN crowd.readers >= :crowd THEN crowd.readers ELSE 0 END AS readers,
+       others.readers - others.readers % :group AS readers,
        (SELECT count(*)::int FROM books b WHERE b.series_id = s.id AND b.deleted_at IS NULL) AS "bookCount"
      FROM (:chosen) s LEFT JOIN series_metadata m ON m.series_id = s.id
      CROSS JOIN LATERAL (
        SELECT count(*) FILTER (WHERE p.completed AND b.deleted_at IS NULL)::int AS books, count(*)::int AS started, max(p.updated_at) AS last
        FROM read_progress p JOIN books b ON b.id = p.book_id WHERE b.series_id = s.id AND p.user_id = :userId) read
      CROSS JOIN LATERAL (
-       SELECT count(DISTINCT p.user_id)::int AS readers FROM read_progress p JOIN books b ON b.id = p.book_id WHERE b.series_id = s.id) crowd
+       SELECT count(DISTINCT p.user_id)::int AS readers FROM read_progress p JOIN books b ON b.id = p.book_id
+       WHERE b.series_id = s.id AND p.user_id <> :userId AND NOT EXISTS (SELECT 1 FROM user_plugins n WHERE n.plugin_id = :pluginId AND n.user_id = p.user_id)) others
      ORDER BY s.id`,
-    { chosen: chosen as unknown as Knex.RawBinding, userId: caller.userId, summaryMax: SUMMARY_LENGTH_MAX, crowd: CROWD_MIN },
+    { chosen: chosen as unknown as Knex.RawBinding, ...reader, summaryMax: SUMMARY_LENGTH_MAX, group: GROUP },
   )
   return (rows as (Omit<LibraryEntry, 'addedAt' | 'lastReadAt'> & { addedAt: Date; lastReadAt: Date | null })[]).map((row) => ({
     ...row,

@@ -10,15 +10,14 @@ import { type CallFailures, type NamedCall, openCallFailures, type ReportedFailu
 import { type AnswerHostCalls, openHostCalls } from '#plugins/host/host-calls.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { apartFrom, getVerifiedCode, programOf } from '#plugins/host/installed-program.ts'
+import { IsolateChecks } from '#plugins/host/isolate-checks.ts'
 import { type JsonReader, openJsonReader } from '#plugins/host/json-reader.ts'
-import { type Apart, basisOf, type CallSetting, type LiveIsolate, LiveIsolates } from '#plugins/host/live-isolates.ts'
+import { type CallSetting, type LiveIsolate, LiveIsolates } from '#plugins/host/live-isolates.ts'
 import { pluginFailureCode } from '#plugins/host/plugin-failure.ts'
 import type { PluginHealth } from '#plugins/host/plugin-health.ts'
 import { budgetOf, REFRESH, SETUP } from '#plugins/host/plugin-program.ts'
-import { findPlugin } from '#plugins/host/plugin-store.ts'
 import { cacheScopeOf, findOwn, getRunnable, settingOf } from '#plugins/host/runnable.ts'
 import type { UserPlugin } from '#plugins/host/user-plugin-store.ts'
-import { announceEnd, type Withdrawal, Withdrawals } from '#plugins/host/withdrawal-store.ts'
 import type { CallRecord, PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import { hideSecrets, redact } from '#plugins/logs/text.ts'
 import type { CachingEgress } from '#plugins/network/egress.ts'
@@ -117,17 +116,13 @@ class Calls implements PluginCalls {
   readonly #reader: JsonReader = openJsonReader()
   readonly #failures: CallFailures
   readonly #isolates: LiveIsolates
-  readonly #listener: Withdrawals
-  /** This server, among those that hear of an end. */
-  readonly #id = randomUUID()
-  #withdrawals = 0
+  readonly #checks: IsolateChecks
 
   constructor(options: PluginCallOptions) {
     const { database, supervisor, log, health, onTripped } = options
     this.#options = options
     this.#answersFor = openHostCalls(options)
     this.#failures = openCallFailures({ database, log, health, reader: this.#reader, onTripped })
-    this.#listener = new Withdrawals({ database, log, onWithdrawal: (withdrawal) => void this.#check(withdrawal) })
     this.#isolates = new LiveIsolates({
       readCode: (plugin) => getVerifiedCode(database, plugin),
       start: ({ plugin }, code) => supervisor.open(programOf(plugin, code, plugin.granted)),
@@ -135,6 +130,7 @@ class Calls implements PluginCalls {
         if ((await guest.load()).includes('setup')) await this.#run(guest, setting, { method: 'setup', text: 'null', budget: SETUP })
       },
     })
+    this.#checks = new IsolateChecks(options, this.#isolates)
   }
 
   async call(call: PluginCall): Promise<PluginAnswer> {
@@ -174,13 +170,13 @@ class Calls implements PluginCalls {
     { userId, input }: { userId: string | null; input: unknown },
   ): Promise<{ wallMs: number }> {
     const { database, supervisor } = this.#options
-    await this.#listener.ready()
+    await this.#checks.ready()
     const code = await getVerifiedCode(database, plugin)
     const guest = supervisor.open(apartFrom(programOf(plugin, code, plugin.granted), plugin.sha256))
     const release = this.#isolates.hold({ pluginId: plugin.id, userId, plugin, guest })
     const begunAt = performance.now()
     try {
-      const setting = settingOf({ plugin, own: await findOwn(this.#options.database, plugin, userId) })
+      const setting = settingOf({ plugin, own: await findOwn(database, plugin, userId, true) })
       const budget = method === 'setup' ? SETUP : REFRESH
       if ((await guest.load()).includes(method)) await this.#run(guest, setting, { method, text: JSON.stringify(input), budget })
       return { wallMs: performance.now() - begunAt }
@@ -192,56 +188,21 @@ class Calls implements PluginCalls {
     }
   }
 
-  async end(pluginId: string, userId: string | null): Promise<void> {
-    this.#withdrawals += 1
-    for (const isolate of this.#isolates.list({ pluginId, userId })) this.#isolates.drop(isolate)
-    await announceEnd(this.#options.database, { pluginId, userId, endedBy: this.#id })
+  end(pluginId: string, userId: string | null): Promise<void> {
+    return this.#checks.end({ pluginId, userId })
   }
 
   async close(): Promise<void> {
     this.#isolates.close()
     this.#reader.close()
-    await this.#listener.close()
-  }
-
-  /** Ends what may no longer run, or would run with other rights or settings than the present ones. */
-  async #check(withdrawal: Withdrawal): Promise<void> {
-    const { endedBy } = withdrawal
-    if (endedBy === this.#id) return
-    this.#withdrawals += 1
-    this.#options.egress.forget(withdrawal)
-    const isolates = this.#isolates.list(withdrawal).map(async (isolate) => {
-      if (endedBy !== undefined || !(await this.#isCurrent(isolate))) this.#isolates.drop(isolate)
-    })
-    const apart = this.#isolates.listApart(withdrawal).map(async (one) => {
-      if (!(await this.#mayFinish(one))) one.guest.close()
-    })
-    await Promise.all([...isolates, ...apart])
-  }
-
-  async #isCurrent({ pluginId, userId, basis }: LiveIsolate): Promise<boolean> {
-    try {
-      return basis === basisOf(settingOf(await getRunnable(this.#options, pluginId, userId)))
-    } catch {
-      return false
-    }
-  }
-
-  async #mayFinish({ plugin, userId }: Apart): Promise<boolean> {
-    try {
-      const now = await findPlugin<InstalledPlugin>(this.#options.database, plugin.id)
-      await findOwn(this.#options.database, plugin, userId)
-      return now !== null && (now.state === plugin.state || now.state === 'enabled')
-    } catch {
-      return false
-    }
+    await this.#checks.close()
   }
 
   async #begin(call: PluginCall): Promise<Running> {
     const { health, logs } = this.#options
     const { pluginId, method, userId } = call
-    await this.#listener.ready()
-    const withdrawals = this.#withdrawals
+    await this.#checks.ready()
+    const { withdrawals } = this.#checks
     const { plugin, own } = await getRunnable(this.#options, pluginId, userId)
     if (!methodsOf(plugin.manifest).includes(method)) refuse('invalid_value', `${plugin.manifest.name} does not offer ${method}.`)
     const text = JSON.stringify(call.input ?? null)
@@ -259,7 +220,7 @@ class Calls implements PluginCalls {
     isolate.calls += 1
     try {
       // Something was withdrawn before the isolate could be ended for it.
-      if (this.#withdrawals !== running.withdrawals && !(await this.#isCurrent(isolate))) {
+      if (this.#checks.withdrawals !== running.withdrawals && !(await this.#checks.isCurrent(isolate))) {
         this.#isolates.drop(isolate)
         throw new GuestError('closed', 'The call was ended.')
       }

@@ -34,7 +34,7 @@ interface PluginEdit {
 /** Installed plugins, and calls to them. One instance for the server, put together in api/compose-plugin-host.ts. */
 export interface PluginHost
   extends PluginAdministration,
-    Pick<PluginCalls, 'call' | 'attempt'>,
+    Pick<PluginCalls, 'call' | 'attempt' | 'runApart'>,
     Pick<PluginLifecycle, 'install' | 'consent' | 'rollBack' | 'setEnabled' | 'uninstall' | 'reset' | 'applyRevocations'> {
   /** Closes the isolates of a plugin for one user, whose credentials have changed. */
   end(id: string, userId: string): Promise<void>

@@ -5,12 +5,13 @@ import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Register } from '#core/foundation/register.ts'
 import { listIdNames, prefixNewNames } from '#core/metadata/id-name-query.ts'
+import { migrateAll } from '#plugins/host/data-migration.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
 import { recordIdentity } from '#plugins/host/plugin-identity-store.ts'
 import { identify, type PluginSignature } from '#plugins/host/plugin-signature.ts'
-import { copyStorage, dropStorage } from '#plugins/host/plugin-storage-store.ts'
+import { dropStorage } from '#plugins/host/plugin-storage-store.ts'
 import {
   addVersion,
   deleteFailures,
@@ -26,6 +27,7 @@ import {
   updatePlugin,
   type VersionRow,
 } from '#plugins/host/plugin-store.ts'
+import { recordDataVersions } from '#plugins/host/user-plugin-store.ts'
 import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import { checkReservedId } from '#plugins/packages/bundled-plugins.ts'
 import type { PackageOrigin, PluginIdentity } from '#plugins/packages/identity.ts'
@@ -271,14 +273,12 @@ class Lifecycle implements PluginLifecycle {
     }
   }
 
-  /** Lets a version migrate its data and run its setup, beside the running one. @throws invalid_value when it cannot take over */
-  async #prepare(before: InstalledPlugin, after: InstalledPlugin): Promise<void> {
+  /** Lets a version migrate its data and run its setup, beside the running one. Returns the users whose data it has migrated. @throws invalid_value when it cannot take over */
+  async #prepare(before: InstalledPlugin, after: InstalledPlugin): Promise<string[]> {
+    let migrated: string[] = []
     try {
-      if (after.dataVersion > before.dataVersion) {
-        const owners = await this.#options.database.transaction((trx) => copyStorage(trx, before.id, before.dataVersion, after.dataVersion))
-        for (const userId of new Set([null, ...owners]))
-          await this.#options.calls().runApart(after, 'migrate', { userId, input: before.dataVersion })
-      }
+      const { database, calls } = this.#options
+      if (after.dataVersion > before.dataVersion) migrated = await migrateAll({ database, calls: calls() }, before, after)
       if (configurationProblem(after.manifest, after.config).length === 0)
         await this.#options.calls().runApart(after, 'setup', { userId: null, input: null })
     } catch (error) {
@@ -287,6 +287,7 @@ class Lifecycle implements PluginLifecycle {
       if (after.dataVersion > before.dataVersion || countsAgainstPlugin(failureCode(error)))
         refuse('invalid_value', `${after.key} ${after.version} cannot take over from ${before.version}: ${error.message}`)
     }
+    return migrated
   }
 
   /** Makes a version the running one, atomically. @param from states in which that is allowed; default all */
@@ -298,7 +299,7 @@ class Lifecycle implements PluginLifecycle {
   ): Promise<InstalledPlugin> {
     const after = withVersion(before, version)
     const replaces = before.runningVersionId !== null && before.runningVersionId !== version.id
-    if (replaces && compare(version.version, before.version) > 0) await this.#prepare(before, after)
+    const migrated = replaces && compare(version.version, before.version) > 0 ? await this.#prepare(before, after) : []
     await this.#options.database.transaction(async (trx) => {
       const row = await lockPlugin(trx, before.key)
       if (row === null || row.version_id !== before.runningVersionId || from?.includes(row.state) === false)
@@ -312,6 +313,7 @@ class Lifecycle implements PluginLifecycle {
         ...(replaces && { previousVersionId: before.runningVersionId, probationCalls: PROBATION_CALLS }),
         ...change,
       })
+      await recordDataVersions(trx, before.id, after.dataVersion, migrated)
       await prefixNewNames(trx, names)
       await dropOldVersions(trx, before.id, KEPT_VERSIONS)
       const kept = (await listVersions(trx, before.id)).map(({ manifest }) => (manifest as Manifest).dataVersion ?? 1)

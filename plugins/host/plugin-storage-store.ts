@@ -62,25 +62,24 @@ export async function listStored(database: Knex, owner: StorageOwner, prefix: st
   return await of(database, owner).whereRaw('starts_with(key, ?)', [prefix]).orderBy('key').pluck('key')
 }
 
-/** Copies the storage to another data version and replaces what an earlier try left there. Returns the owners. */
-export async function copyStorage(trx: Knex, pluginId: string, from: number, to: number): Promise<(string | null)[]> {
-  await trx('plugin_storage').where({ plugin_id: pluginId, data_version: to }).delete()
-  await trx.raw(
+/** Copies the storage of one owner to another data version and replaces what an earlier try left there. Returns whether there is any. */
+export async function copyStorage(trx: Knex, owner: Omit<StorageOwner, 'dataVersion'>, from: number, to: number): Promise<boolean> {
+  const { pluginId, userId } = owner
+  await trx('plugin_storage').where({ plugin_id: pluginId, data_version: to }).whereRaw('user_id IS NOT DISTINCT FROM ?', [userId]).delete()
+  const { rowCount } = await trx.raw(
     `INSERT INTO plugin_storage (plugin_id, user_id, data_version, key, value, expires_at, updated_at)
-     SELECT plugin_id, user_id, :to, key, value, expires_at, updated_at FROM plugin_storage WHERE plugin_id = :pluginId AND data_version = :from`,
-    { pluginId, from, to },
+     SELECT plugin_id, user_id, :to, key, value, expires_at, updated_at FROM plugin_storage
+     WHERE plugin_id = :pluginId AND data_version = :from AND user_id IS NOT DISTINCT FROM CAST(:userId AS uuid)`,
+    { pluginId, userId, from, to },
   )
-  return await trx('plugin_storage')
-    .where({ plugin_id: pluginId, data_version: to })
-    .distinct('user_id')
-    .orderBy('user_id')
-    .pluck('user_id')
+  return rowCount > 0
 }
 
-/** Deletes data of versions to which nobody can roll back. */
+/** Deletes data of versions to which nobody can roll back; not that of users which was not migrated yet. */
 export async function dropStorage(trx: Knex, pluginId: string, kept: readonly number[]): Promise<void> {
-  await trx('plugin_storage')
-    .where('plugin_id', pluginId)
-    .whereNotIn('data_version', [...kept])
-    .delete()
+  await trx.raw(
+    `DELETE FROM plugin_storage s WHERE s.plugin_id = :pluginId AND s.data_version <> ALL(CAST(:kept AS int[])) AND NOT EXISTS (
+       SELECT 1 FROM user_plugins u WHERE u.plugin_id = s.plugin_id AND u.user_id = s.user_id AND u.data_version = s.data_version)`,
+    { pluginId, kept: [...kept] },
+  )
 }

@@ -17,6 +17,7 @@ import { hasFailed, type PluginCall } from '#plugins/host/plugin-calls.ts'
 import { failureOf } from '#plugins/host/plugin-failure.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { findPlugin } from '#plugins/host/plugin-store.ts'
+import { pauseOf } from '#plugins/host/user-consent.ts'
 import { findUserPlugin, listUserPlugins, updateUserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { isOffered, nameOf } from '#plugins/host/user-plugins.ts'
 import { methodsOf } from '#plugins/packages/manifest.ts'
@@ -85,16 +86,17 @@ class PluginProviders implements ProviderClient {
     const mine = (await listUserPlugins(this.#options.database, userId)).filter(({ enabled }) => enabled)
     const all = mine.length === 0 ? [] : await this.#options.plugins.list()
     return mine
-      .flatMap(({ pluginId, config }) => {
-        const plugin = all.find(({ id }) => id === pluginId)
-        return plugin !== undefined && isOffered(plugin) ? [{ plugin, config }] : []
+      .flatMap((own) => {
+        const plugin = all.find(({ id }) => id === own.pluginId)
+        return plugin !== undefined && isOffered(plugin) && pauseOf(plugin, own) === null ? [{ plugin, config: own.config }] : []
       })
       .sort((a, b) => (nameOf(a.plugin) < nameOf(b.plugin) ? -1 : 1))
       .map(({ plugin, config }): Recommender => ({ provider: providerOf(plugin), config }))
   }
 
   async isEnabledFor(user: PluginUser): Promise<boolean> {
-    return (await findUserPlugin(this.#options.database, user))?.enabled === true
+    const own = await findUserPlugin(this.#options.database, user)
+    return own !== null && pauseOf(await this.#options.plugins.get(user.pluginId), own) === null
   }
 
   async recommend(

@@ -3,12 +3,13 @@ import { refuse } from '#core/foundation/errors.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { CallSetting } from '#plugins/host/live-isolates.ts'
 import { findPlugin } from '#plugins/host/plugin-store.ts'
+import { pauseOf } from '#plugins/host/user-consent.ts'
 import { findUserPlugin, type UserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { readConfig } from '#plugins/packages/plugin-config.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /** A plugin that may run, and what its user has agreed to; null when it does not run for a user. */
-export interface Runnable {
+interface Runnable {
   plugin: InstalledPlugin
   own: UserPlugin | null
 }
@@ -26,13 +27,31 @@ export async function getRunnable(
   return { plugin, own: await findOwn(database, plugin, userId) }
 }
 
-/** @throws not_found, conflict when it must not run for the user */
-export async function findOwn(database: Knex, plugin: InstalledPlugin, userId: string | null): Promise<UserPlugin | null> {
+/**
+ * What the user has agreed to; null when the plugin does not run for a user.
+ * @param isMigrating the data of the user may be of an earlier version
+ * @throws not_found, conflict when it must not run for the user
+ */
+export async function findOwn(
+  database: Knex,
+  plugin: InstalledPlugin,
+  userId: string | null,
+  isMigrating = false,
+): Promise<UserPlugin | null> {
   if (userId === null) return null
   const own = await findUserPlugin(database, { pluginId: plugin.id, userId })
   if (own === null) return refuse('not_found', `The user has no plugin ${plugin.key}.`)
-  if (!own.enabled) return refuse('conflict', `The user has disabled ${plugin.manifest.name}.`)
+  const pause = pauseOf(plugin, own)
+  if (pause !== null && !(isMigrating && pause === 'data')) refusePaused(plugin, pause)
   return own
+}
+
+/** @throws conflict always */
+export function refusePaused({ manifest: { name } }: InstalledPlugin, pause: NonNullable<ReturnType<typeof pauseOf>>): never {
+  if (pause === 'disabled') refuse('conflict', `The user has disabled ${name}.`)
+  if (pause === 'changed')
+    refuse('conflict', `${name} asks for something else than the user has agreed to, and waits until the user enables it again.`)
+  refuse('conflict', `${name} has not yet converted the user's data; it does when the user enables it again.`)
 }
 
 /** @throws GuestError config when the configuration of the plugin or of the user does not match the manifest */

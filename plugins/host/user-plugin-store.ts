@@ -9,6 +9,12 @@ export interface UserPlugin {
   userId: string
   enabled: boolean
   config: Record<string, unknown>
+  /** Of the record that the user has agreed to. */
+  agreedSha256: string
+  agreedRecord: unknown
+  agreedAt: Date
+  /** Of the user's storage. */
+  dataVersion: number
   /** Set when the service rejected the credentials. */
   authFailedAt: Date | null
   lastSuccessAt: Date | null
@@ -21,6 +27,7 @@ export interface UserPlugin {
 interface UserPluginChange {
   enabled?: boolean
   config?: Record<string, unknown>
+  dataVersion?: number
   authFailedAt?: Date | null
   lastSuccessAt?: Date
 }
@@ -31,6 +38,10 @@ const COLUMNS = [
   'user_id AS userId',
   'enabled',
   'config',
+  'agreed_sha256 AS agreedSha256',
+  'agreed_record AS agreedRecord',
+  'agreed_at AS agreedAt',
+  'data_version AS dataVersion',
   'auth_failed_at AS authFailedAt',
   'last_success_at AS lastSuccessAt',
   'external_username AS externalUsername',
@@ -58,22 +69,49 @@ export async function listUserPlugins(database: Knex, userId: string): Promise<U
   return await database('user_plugins').where('user_id', userId).orderBy('created_at').orderBy('id').select(COLUMNS)
 }
 
-/** Enables a plugin for a user. False when it was enabled. */
-export async function enableUserPlugin(database: Knex, { pluginId, userId }: PluginUser): Promise<boolean> {
-  const { rows } = await database.raw(
-    `INSERT INTO user_plugins (plugin_id, user_id) VALUES (:pluginId, :userId)
-     ON CONFLICT (plugin_id, user_id) DO UPDATE SET enabled = true, updated_at = now() WHERE NOT user_plugins.enabled RETURNING id`,
-    { pluginId, userId },
+/**
+ * Enables a plugin for a user who agrees to a record.
+ * @param dataVersion of the plugin: a user without data has no older data
+ */
+export async function enableUserPlugin(
+  database: Knex,
+  { pluginId, userId }: PluginUser,
+  { record, sha256, dataVersion }: { record: unknown; sha256: string; dataVersion: number },
+): Promise<void> {
+  await database.raw(
+    `INSERT INTO user_plugins (plugin_id, user_id, agreed_sha256, agreed_record, data_version)
+     VALUES (:pluginId, :userId, :sha256, CAST(:record AS jsonb), :dataVersion)
+     ON CONFLICT (plugin_id, user_id) DO UPDATE SET enabled = true, updated_at = now(), agreed_at = now(),
+       agreed_sha256 = excluded.agreed_sha256, agreed_record = excluded.agreed_record`,
+    { pluginId, userId, sha256, record: JSON.stringify(record), dataVersion },
   )
-  return rows.length > 0
+}
+
+/** The users who have a plugin, enabled or disabled, and are active. */
+export async function listUsersOf(database: Knex, pluginId: string): Promise<UserPlugin[]> {
+  return await database('user_plugins')
+    .where('plugin_id', pluginId)
+    .whereIn('user_id', database('users').where('is_active', true).select('id'))
+    .orderBy('user_id')
+    .select(COLUMNS)
+}
+
+/** Records the version of the data of all users, after another version of the plugin begins to run. @param migrated users whose data was migrated to it */
+export async function recordDataVersions(trx: Knex, pluginId: string, to: number, migrated: readonly string[]): Promise<void> {
+  await trx.raw(
+    `UPDATE user_plugins SET data_version = CASE WHEN user_id = ANY(CAST(:migrated AS uuid[])) THEN :to ELSE least(data_version, :to) END
+     WHERE plugin_id = :pluginId`,
+    { pluginId, to, migrated: [...migrated] },
+  )
 }
 
 /** False when the user does not have the plugin. */
 export async function updateUserPlugin(database: Knex, user: PluginUser, change: UserPluginChange): Promise<boolean> {
-  const { enabled, config, authFailedAt, lastSuccessAt } = change
+  const { enabled, config, dataVersion, authFailedAt, lastSuccessAt } = change
   const changed = await of(database, user).update({
     ...(enabled !== undefined && { enabled }),
     ...(config !== undefined && { config: JSON.stringify(config) }),
+    ...(dataVersion !== undefined && { data_version: dataVersion }),
     ...(authFailedAt !== undefined && { auth_failed_at: authFailedAt }),
     ...(lastSuccessAt !== undefined && { last_success_at: lastSuccessAt }),
     updated_at: database.fn.now(),

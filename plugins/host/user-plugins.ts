@@ -1,12 +1,15 @@
 import type { Knex } from 'knex'
 import { refuse } from '#core/foundation/errors.ts'
+import type { PluginUser } from '#core/matching/provider-client.ts'
 import { findLiveRefresh, forgetFailures } from '#core/recommendations/recommendation-store.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 import { type AuthStatus, confirmDestination } from '#plugins/credentials/plugin-auth.ts'
 import { openSignIns, type SignInAnswer, type SignInBegun, type SignIns } from '#plugins/credentials/sign-in.ts'
+import { migrateOwner } from '#plugins/host/data-migration.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import { findPlugin } from '#plugins/host/plugin-store.ts'
+import { pauseOf, type UserConsent, userConsentOf } from '#plugins/host/user-consent.ts'
 import {
   deleteUserPlugin,
   enableUserPlugin,
@@ -18,6 +21,7 @@ import {
 } from '#plugins/host/user-plugin-store.ts'
 import type { Egress } from '#plugins/network/egress.ts'
 import { readConfig } from '#plugins/packages/plugin-config.ts'
+import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /** A plugin of a user. */
 export interface OwnPlugin {
@@ -26,18 +30,28 @@ export interface OwnPlugin {
   authStatus: AuthStatus
   /** Whether users can sign in: an administrator has entered the client id. */
   signInReady: boolean
+  /** What it asks of the user now. */
+  consent: UserConsent
+  /** Why it does not run for the user; null when it may. */
+  pause: ReturnType<typeof pauseOf>
 }
 
 /** A plugin that a user could enable. */
-export type OfferedPlugin = Pick<OwnPlugin, 'plugin' | 'signInReady'>
+export type OfferedPlugin = Pick<OwnPlugin, 'plugin' | 'signInReady' | 'consent'>
 
 /** The plugins that each user has enabled. */
 export interface UserPlugins {
   list(userId: string): Promise<{ enabled: OwnPlugin[]; available: OfferedPlugin[] }>
   /** @throws not_found when the user does not have it, or it is no longer available */
   get(userId: string, pluginId: string): Promise<OwnPlugin>
-  /** @throws not_found, invalid_request (not a plugin for users), conflict (already enabled) */
-  enable(userId: string, pluginId: string): Promise<OwnPlugin>
+  /**
+   * The user agrees to what the plugin asks for. It may ask for something else than when the user agreed before; then that is the hash of what the user
+   * has seen now.
+   * @param sha256 of what the user has seen; undefined the first time means what `list` shows
+   * @throws not_found, invalid_request (not a plugin for users), conflict (already enabled, or it asks for something else), unavailable (it cannot
+   * convert the data that it has of the user)
+   */
+  enable(userId: string, pluginId: string, sha256?: string): Promise<OwnPlugin>
   /** Keeps all data until it is enabled again. @throws not_found */
   disable(userId: string, pluginId: string): Promise<OwnPlugin>
   /** Deletes all data of the plugin for the user. @throws not_found */
@@ -84,7 +98,7 @@ class PluginsOfUsers implements UserPlugins {
     const { database, egress, plugins } = options
     this.#options = options
     this.#signIns = openSignIns({
-      ...{ database, egress, credentials: plugins.credentials, isEnabled: isEnabledForUser },
+      ...{ database, egress, credentials: plugins.credentials, mayConnect: (trx, user) => this.#mayConnect(trx, user) },
       findPlugin: (id) => findPlugin<InstalledPlugin>(database, id),
     })
   }
@@ -100,18 +114,35 @@ class PluginsOfUsers implements UserPlugins {
     const byName = (a: { plugin: InstalledPlugin }, b: { plugin: InstalledPlugin }) => (nameOf(a.plugin) < nameOf(b.plugin) ? -1 : 1)
     return {
       enabled: (await Promise.all(on.map(({ own, plugin }) => this.#show(own, plugin)))).sort(byName),
-      available: (await Promise.all(rest.map(async (plugin) => ({ plugin, signInReady: await this.#isSignInReady(plugin) })))).sort(byName),
+      available: (await Promise.all(rest.map((plugin) => this.#offer(plugin)))).sort(byName),
     }
   }
 
-  async enable(userId: string, pluginId: string): Promise<OwnPlugin> {
+  async enable(userId: string, pluginId: string, sha256?: string): Promise<OwnPlugin> {
     const plugin = await this.#options.plugins.get(pluginId)
     if (!isForUsers(plugin))
       refuse('invalid_request', `${plugin.manifest.name} has no functions for single users; only administrators use it.`)
     if (!isOffered(plugin)) refuse('not_found', `There is no plugin ${pluginId} for you to enable.`)
-    if (!(await enableUserPlugin(this.#options.database, { userId, pluginId })))
-      refuse('conflict', `${plugin.manifest.name} is enabled already.`)
+    const before = await findUserPlugin(this.#options.database, { userId, pluginId })
+    const consent = userConsentOf(plugin)
+    if ((sha256 ?? before?.agreedSha256 ?? consent.sha256) !== consent.sha256) refuseOther(plugin)
+    if (before !== null && pauseOf(plugin, before) === null) refuse('conflict', `${plugin.manifest.name} is enabled already.`)
+    await enableUserPlugin(this.#options.database, { userId, pluginId }, { ...consent, dataVersion: plugin.dataVersion })
+    if (before !== null && before.dataVersion < plugin.dataVersion) await this.#migrate(plugin, before)
     return await this.get(userId, pluginId)
+  }
+
+  /** Until it has ended, the plugin does not run for the user. */
+  async #migrate(plugin: InstalledPlugin, { userId, pluginId, dataVersion: from }: UserPlugin): Promise<void> {
+    const { database, plugins } = this.#options
+    try {
+      await migrateOwner({ database, calls: plugins }, plugin, { userId, from })
+      await updateUserPlugin(database, { userId, pluginId }, { dataVersion: plugin.dataVersion })
+    } catch (error) {
+      await updateUserPlugin(database, { userId, pluginId }, { enabled: false })
+      if (!(error instanceof GuestError)) throw error
+      refuse('unavailable', `${plugin.manifest.name} could not convert the data that it has of you, and stays disabled: ${error.message}`)
+    }
   }
 
   async disable(userId: string, pluginId: string): Promise<OwnPlugin> {
@@ -140,7 +171,8 @@ class PluginsOfUsers implements UserPlugins {
     given: { accessToken: string } | Record<string, string>,
     expected?: string | undefined,
   ): Promise<OwnPlugin> {
-    const { plugin } = await this.#getOwn(userId, pluginId)
+    const { own, plugin } = await this.#getOwn(userId, pluginId)
+    if (pauseOf(plugin, own) === 'changed') refuseOther(plugin)
     const { name } = plugin.manifest
     const auth = this.#options.plugins.authOf(plugin)
     if (auth === undefined || auth.type === 'none' || auth.scope !== 'user')
@@ -151,7 +183,7 @@ class PluginsOfUsers implements UserPlugins {
     const main = auth.type === 'apiKey' ? 'token' : 'accessToken'
     const fields = { ...more, ...(accessToken !== undefined && { [main]: accessToken }) }
     const user = { pluginId, userId }
-    if (!(await this.#options.plugins.credentials.set(user, auth, fields, null, (trx) => isEnabledForUser(trx, user)))) none(pluginId)
+    if (!(await this.#options.plugins.credentials.set(user, auth, fields, null, (trx) => this.#mayConnect(trx, user)))) none(pluginId)
     await this.#connected({ userId, pluginId })
     return await this.get(userId, pluginId)
   }
@@ -159,6 +191,7 @@ class PluginsOfUsers implements UserPlugins {
   async beginSignIn(userId: string, pluginId: string, redirectUri: string): Promise<SignInBegun> {
     const { own, plugin } = await this.#getOwn(userId, pluginId)
     if (!own.enabled || !isOffered(plugin)) none(pluginId)
+    if (pauseOf(plugin, own) !== null) refuseOther(plugin)
     return await this.#signIns.begin(plugin, userId, redirectUri)
   }
 
@@ -190,7 +223,18 @@ class PluginsOfUsers implements UserPlugins {
 
   async #show(own: UserPlugin, plugin: InstalledPlugin): Promise<OwnPlugin> {
     const [authStatus, signInReady] = await Promise.all([this.#authStatusOf(plugin, own.userId), this.#isSignInReady(plugin)])
-    return { own, plugin, authStatus, signInReady }
+    return { own, plugin, authStatus, signInReady, consent: userConsentOf(plugin), pause: pauseOf(plugin, own) }
+  }
+
+  async #offer(plugin: InstalledPlugin): Promise<OfferedPlugin> {
+    return { plugin, signInReady: await this.#isSignInReady(plugin), consent: userConsentOf(plugin) }
+  }
+
+  /** Whether the user has agreed to what the plugin asks for now, such as where the sign-in goes; locks the row. */
+  async #mayConnect(trx: Knex, user: PluginUser): Promise<boolean> {
+    if (!(await isEnabledForUser(trx, user))) return false
+    const [own, plugin] = [await findUserPlugin(trx, user), await findPlugin<InstalledPlugin>(trx, user.pluginId)]
+    return own !== null && plugin !== null && pauseOf(plugin, own) === null
   }
 
   async #getOwn(userId: string, pluginId: string): Promise<{ own: UserPlugin; plugin: InstalledPlugin }> {
@@ -216,6 +260,13 @@ class PluginsOfUsers implements UserPlugins {
 /** The same message whether the plugin does not exist, is unavailable, or the user does not have it. */
 function none(pluginId: string): never {
   return refuse('not_found', `You have no plugin ${pluginId}; enable it first.`)
+}
+
+function refuseOther({ manifest: { name } }: InstalledPlugin): never {
+  return refuse(
+    'conflict',
+    `${name} asks for something else than you have agreed to. GET /api/v1/user/plugins shows it as consent; to agree, enable ${name} with its sha256.`,
+  )
 }
 
 /** Sort key that ignores case. */

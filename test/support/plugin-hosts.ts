@@ -5,6 +5,7 @@ import { openPluginHost, type PluginHostOptions } from '#api/compose-plugin-host
 import { silentLog } from '#core/foundation/log.ts'
 import type { PluginUser } from '#core/matching/provider-client.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
+import { userConsentOf } from '#plugins/host/user-consent.ts'
 import { enableUserPlugin, updateUserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -52,7 +53,8 @@ export async function openTestHost(t: Test, answer: RequestListener = fine, chan
 }
 
 /** Enables a plugin for a user who agrees to it as it is. */
-export async function agree(_host: PluginHost, database: Knex, user: PluginUser, config: Record<string, unknown> = {}): Promise<void> {
-  await enableUserPlugin(database, user)
+export async function agree(host: PluginHost, database: Knex, user: PluginUser, config: Record<string, unknown> = {}): Promise<void> {
+  const plugin = await host.get(user.pluginId)
+  await enableUserPlugin(database, user, { ...userConsentOf(plugin), dataVersion: plugin.dataVersion })
   await updateUserPlugin(database, user, { config })
 }

@@ -5,9 +5,11 @@ import { ConfigField, type ConfigSchemaShape, configFields } from '#api/views/co
 import { capabilitiesView } from '#api/views/plugin-view.ts'
 import { signInPage } from '#api/views/sign-in-page.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { FreeObject, Noun, Nullable, Secret, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
+import { FreeObject, Noun, Nullable, OneOf, Secret, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
 import { findLastRefresh } from '#core/recommendations/recommendation-store.ts'
 import { getTask } from '#core/tasks/task-query.ts'
+import { differencesOf } from '#plugins/consent/differences.ts'
+import { describeForUser } from '#plugins/consent/user-words.ts'
 import { destinationOf } from '#plugins/credentials/plugin-auth.ts'
 import { SignInError, signInCookieName } from '#plugins/credentials/sign-in.ts'
 import type { OfferedPlugin, OwnPlugin } from '#plugins/host/user-plugins.ts'
@@ -44,6 +46,33 @@ const Settings = Type.Object(
   },
   { title: 'UserConfigSchema' },
 )
+const Consent = Type.Object(
+  {
+    sha256: Type.String({ description: 'Of the record: enabling the plugin with it agrees to exactly this.' }),
+    lines: Type.Array(Type.String(), {
+      description:
+        'What the plugin asks of you, in lines of at most 80 columns where they have words of its author, which begin with a mark.',
+    }),
+    record: Type.Unknown({ description: 'The same as data.' }),
+  },
+  { title: 'UserPluginConsent' },
+)
+const Agreed = Type.Object(
+  {
+    sha256: Type.String(),
+    at: Timestamp,
+    differences: Type.Array(
+      Type.Object({
+        path: Type.String({ description: 'JSON pointer into the record.' }),
+        kind: OneOf(['added', 'removed', 'changed']),
+        before: Type.Optional(Type.Unknown()),
+        after: Type.Optional(Type.Unknown()),
+      }),
+      { description: 'From what you have agreed to, to what the plugin asks for now.' },
+    ),
+  },
+  { title: 'UserPluginAgreement' },
+)
 const UserPlugin = Type.Object(
   {
     id: Uuid,
@@ -73,6 +102,12 @@ const UserPlugin = Type.Object(
     lastSyncAt: Nullable(Timestamp),
     lastSyncResult: Type.Unknown(),
     createdAt: Timestamp,
+    consent: Consent,
+    agreed: Agreed,
+    pause: Nullable(OneOf(['disabled', 'changed', 'data']), {
+      description:
+        'Why it does not run for you; null when it may. `changed`: it asks for something else than you have agreed to. `data`: it has not yet converted your data. Both until you enable it again.',
+    }),
   },
   { title: 'UserPlugin' },
 )
@@ -86,6 +121,7 @@ const AvailablePlugin = Type.Object(
     requiresOauth: Type.Boolean(),
     oauthConfigured: Type.Boolean(),
     userSetupInstructions: Text,
+    consent: Consent,
   },
   { title: 'AvailablePlugin' },
 )
@@ -103,7 +139,13 @@ function settingsOf({ userConfig }: Manifest) {
   return { description: schema.description ?? null, fields: configFields(schema), schema: userConfig }
 }
 
-function userPluginView({ services }: Call<Services>, { own, plugin, authStatus, signInReady }: OwnPlugin) {
+const consentView = ({ sha256, record }: OfferedPlugin['consent']) => ({
+  sha256,
+  lines: describeForUser(record, record.configuredHosts),
+  record,
+})
+
+function userPluginView({ services }: Call<Services>, { own, plugin, authStatus, signInReady, consent, pause }: OwnPlugin) {
   const { manifest } = plugin
   return {
     id: own.id,
@@ -129,10 +171,17 @@ function userPluginView({ services }: Call<Services>, { own, plugin, authStatus,
     lastSyncAt: null,
     lastSyncResult: null,
     createdAt: own.createdAt.toISOString(),
+    consent: consentView(consent),
+    agreed: {
+      sha256: own.agreedSha256,
+      at: own.agreedAt.toISOString(),
+      differences: differencesOf(own.agreedRecord as object, consent.record),
+    },
+    pause,
   }
 }
 
-const offeredPluginView = ({ plugin, signInReady }: OfferedPlugin) => ({
+const offeredPluginView = ({ plugin, signInReady, consent }: OfferedPlugin) => ({
   pluginId: plugin.id,
   name: plugin.key,
   displayName: plugin.manifest.name,
@@ -141,6 +190,7 @@ const offeredPluginView = ({ plugin, signInReady }: OfferedPlugin) => ({
   requiresOauth: credentialTypeOf(plugin.manifest) === 'oauth2',
   oauthConfigured: signInReady,
   userSetupInstructions: plugin.manifest.description ?? null,
+  consent: consentView(consent),
 })
 
 const Destination = {
@@ -159,12 +209,6 @@ const SyncStatus = Noun('SyncStatus')({
   ...{ externalCount: Nullable(Count), pendingPull: Nullable(Count), pendingPush: Nullable(Count), conflicts: Nullable(Count) },
   liveError: Text,
 })
-
-/** The routes that enable and disable a plugin. */
-const switches = [
-  { verb: 'enable', summary: 'Enable a plugin for me' },
-  { verb: 'disable', summary: 'Disable a plugin for me; keeps its data' },
-] as const
 
 export const userPluginRoutes = [
   endpoint({
@@ -233,18 +277,38 @@ export const userPluginRoutes = [
       return undefined
     },
   }),
-  ...switches.map(({ verb, summary }) =>
-    endpoint({
-      method: 'POST',
-      path: `${path}/:pluginId/${verb}`,
-      summary,
-      tag,
-      allow: write,
-      params: PluginId,
-      reply: UserPlugin,
-      run: async (call, { params }) => userPluginView(call, await call.services.userPlugins[verb](call.caller.userId, params.pluginId)),
+  endpoint({
+    method: 'POST',
+    path: `${path}/:pluginId/enable`,
+    summary: 'Enable a plugin for me: I agree to what it asks for',
+    tag,
+    allow: write,
+    params: PluginId,
+    body: Type.Object({
+      sha256: Type.Optional(
+        Type.String({
+          pattern: '^[0-9a-f]{64}$',
+          maxLength: 64,
+          description:
+            'The sha256 of the consent that I have read; 409 if it is another by now. Without it the first time, I agree to what GET shows; it is required when the plugin asks for something else than I agreed to.',
+        }),
+      ),
     }),
-  ),
+    bodyOptional: true,
+    reply: UserPlugin,
+    run: async (call, { params, body }) =>
+      userPluginView(call, await call.services.userPlugins.enable(call.caller.userId, params.pluginId, body.sha256)),
+  }),
+  endpoint({
+    method: 'POST',
+    path: `${path}/:pluginId/disable`,
+    summary: 'Disable a plugin for me; keeps its data',
+    tag,
+    allow: write,
+    params: PluginId,
+    reply: UserPlugin,
+    run: async (call, { params }) => userPluginView(call, await call.services.userPlugins.disable(call.caller.userId, params.pluginId)),
+  }),
   endpoint({
     method: 'PATCH',
     path: `${path}/:pluginId/config`,

@@ -1,7 +1,6 @@
 import t from 'tap'
-import { enableUserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { addCaller } from '#test/support/library-rows.ts'
-import { openTestHost } from '#test/support/plugin-hosts.ts'
+import { agree, openTestHost } from '#test/support/plugin-hosts.ts'
 import { bodyOf, OAUTH, RECOMMENDER, RECOMMENDER_MANIFEST, sendJson } from '#test/support/user-plugin-server.ts'
 
 t.setTimeout(240_000)
@@ -19,7 +18,7 @@ async function openSignedIn(t: Parameters<typeof openTestHost>[0], seconds: numb
   })
   const { id: pluginId } = await run(RECOMMENDER, { ...RECOMMENDER_MANIFEST, auth: OAUTH })
   const { userId } = await addCaller(database)
-  await enableUserPlugin(database, { pluginId, userId })
+  await agree(host, database, { pluginId, userId })
   const owner = { pluginId, userId }
   const { auth } = (await host.get(pluginId)).manifest
   const give = (left: number) =>

@@ -4,6 +4,10 @@ import { ENTRIES_PAGE, listLibraryEntries } from '#plugins/host/library-entry-qu
 import { openTestDatabase } from '#test/support/database.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { addBook, addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
+import { agree, openTestHost } from '#test/support/plugin-hosts.ts'
+
+/** That nobody has enabled. */
+const NO_PLUGIN = '00000000-0000-4000-8000-000000000000'
 
 t.setTimeout(240_000)
 
@@ -45,7 +49,7 @@ t.test('an entry has the metadata of the series and the progress of the user', a
   await rate(ravi.userId, 60)
 
   const find = async (userId: string, id = series_id) =>
-    (await listLibraryEntries(database, { userId }, null)).find(({ seriesId }) => seriesId === id)
+    (await listLibraryEntries(database, { userId, pluginId: NO_PLUGIN, readsRatings: true }, null)).find(({ seriesId }) => seriesId === id)
   const seen = await find(rita.userId)
   t.match(seen, {
     title: 'Dune',
@@ -64,11 +68,8 @@ t.test('an entry has the metadata of the series and the progress of the user', a
   t.match(seen, { readers: 0, communityRating: null }, 'the count is hidden, because two users could identify each other')
   t.match(await find(rosa.userId), { rating: null, booksRead: 0, booksStarted: 0, lastReadAt: null }, 'no data of other users')
 
-  await read(rosa.userId, 2, false)
-  await rate(rosa.userId, 30)
-  t.match(await find(rita.userId), { readers: 3, communityRating: 60 }, 'three are a crowd')
   await database('series_external_ratings').insert({ series_id, source: 'somewhere', rating: 80 })
-  t.match(await find(rita.userId), { communityRating: 70 })
+  t.match(await find(rita.userId), { communityRating: 80 }, 'other services are public')
   t.match(await find(rita.userId, bare), {
     summary: null,
     language: null,
@@ -111,7 +112,7 @@ t.test('20,000 series are listed page by page, each by one fast statement, witho
   let after: string | null = null
   for (let page = 0; page < 200; page++) {
     const at = performance.now()
-    const entries = await listLibraryEntries(database, { userId }, after)
+    const entries = await listLibraryEntries(database, { userId, pluginId: NO_PLUGIN, readsRatings: true }, after)
     times.push(performance.now() - at)
     for (const { seriesId } of entries) seen.add(seriesId)
     after = entries.at(-1)?.seriesId ?? null
@@ -124,4 +125,40 @@ t.test('20,000 series are listed page by page, each by one fast statement, witho
   t.equal(statements, times.length)
   // A refresh has two minutes, and requests a hundred pages.
   t.ok(middle < 200, `a page takes ${middle.toFixed(1)} ms`)
+})
+
+t.test('averages of users are of whole fives who do not use the plugin, and only for a plugin that may read ratings', async (t) => {
+  const { database, host, run } = await openTestHost(t)
+  const { id: pluginId } = await run('export default { recommendations: { get: () => ({ recommendations: [] }) } }', {
+    capabilities: { recommendations: { methods: ['get'] } },
+  })
+  const library_id = await addLibrary(database)
+  const series_id = await addSeries(database, { library_id, title: 'Dune' })
+  const book_id = await addBook(database, { library_id, series_id, title: 'One' })
+  const users: string[] = []
+  for (let number = 0; number < 12; number++) users.push((await addCaller(database)).userId)
+  const [ann, bob] = users as [string, string]
+  const rate = async (number: number, rating: number) => {
+    await database('series_user_ratings').insert({ user_id: users[number], series_id, rating })
+    await database('read_progress').insert({ user_id: users[number], book_id, current_page: 1, completed: true })
+  }
+  const seen = async (userId: string, readsRatings = true) => {
+    const [entry] = await listLibraryEntries(database, { userId, pluginId, readsRatings }, null)
+    return { rating: entry?.communityRating, readers: entry?.readers }
+  }
+  await agree(host, database, { pluginId, userId: ann })
+  await agree(host, database, { pluginId, userId: bob })
+  for (const [number, rating] of [80, 60, 13, 20, 20, 20].entries()) await rate(number, rating)
+  t.same(await seen(ann), { rating: null, readers: 0 }, 'four others do not count, with two whose ratings it knows')
+  await rate(6, 92)
+  const five = { rating: 30, readers: 5 }
+  t.same([await seen(ann), await seen(bob)], [five, five], 'five, rounded to tens, whoever asks')
+  t.same(await seen(ann, false), { rating: null, readers: 5 }, 'not without the permission')
+  for (let number = 7; number < 11; number++) {
+    await rate(number, 100)
+    t.same(await seen(ann), five, 'nobody who comes after is seen alone')
+  }
+  await agree(host, database, { pluginId, userId: users[11] as string })
+  await rate(11, 1)
+  t.same(await seen(ann), five, 'who uses the plugin never counts')
 })

@@ -29,8 +29,7 @@ const WITHDRAWALS: Record<string, (other: { host: PluginHost; database: Knex }, 
   'the plugin is disabled': ({ host }, { pluginId }) => host.setEnabled(pluginId, false),
   'the plugin is uninstalled': ({ host }, { pluginId }) => host.uninstall(pluginId),
   'the plugin is revoked': ({ database }, { pluginId }) => database('plugins').where({ id: pluginId }).update({ state: 'revoked' }),
-  'its permissions are taken away': ({ database }, { pluginId }) =>
-    database('plugins').where({ id: pluginId }).update({ granted: null }),
+  'its permissions are taken away': ({ database }, { pluginId }) => database('plugins').where({ id: pluginId }).update({ granted: null }),
   'the user disables it': ({ database }, ann) => updateUserPlugin(database, ann, { enabled: false }),
   'the user deletes its data': ({ database }, ann) => deleteUserPlugin(database, ann),
   'the user changes the settings': ({ database }, ann) => updateUserPlugin(database, ann, { config: { who: 'annabel' } }),
@@ -47,7 +46,10 @@ for (const [title, withdraw] of Object.entries(WITHDRAWALS))
     const ann = { pluginId, userId }
     await agree(host, database, ann, { who: 'ann' })
     const call = host.call({ ...ann, method: 'recommendations.refresh', input: { limit: 1 } })
-    const ended = call.then(() => null, (error: Error) => error)
+    const ended = call.then(
+      () => null,
+      (error: Error) => error,
+    )
     await until(async () => way.asked.some(({ url }) => url === '/ann'), 'the first request')
     const at = performance.now()
     await withdraw({ host: other, database }, ann)
@@ -67,7 +69,9 @@ t.test('what one user withdraws ends no call of another', async (t) => {
   ]
   await agree(host, database, ann, { who: 'ann' })
   await agree(host, database, bob, { who: 'bob' })
-  const calls = [ann, bob].map((user) => host.call({ ...user, method: 'recommendations.refresh', input: { limit: 1 } }).catch((error) => error))
+  const calls = [ann, bob].map((user) =>
+    host.call({ ...user, method: 'recommendations.refresh', input: { limit: 1 } }).catch((error) => error),
+  )
   const requestsOf = (who: string) => way.asked.filter(({ url }) => url === `/${who}`).length
   await until(async () => requestsOf('ann') > 0 && requestsOf('bob') > 0, 'requests of both')
   await updateUserPlugin(database, ann, { enabled: false })
@@ -80,9 +84,12 @@ t.test('what one user withdraws ends no call of another', async (t) => {
 
 t.test('an isolate that begins right after a change is not ended by the news of it', async (t) => {
   const { host, run, database } = await openTestHost(t)
-  const { id: pluginId } = await run(`export default { recommendations: { async get(_, ctx) { await ctx.sleep(50); return { recommendations: [] } } } }`, {
-    capabilities: { recommendations: { methods: ['get'] } },
-  })
+  const { id: pluginId } = await run(
+    `export default { recommendations: { async get(_, ctx) { await ctx.sleep(50); return { recommendations: [] } } } }`,
+    {
+      capabilities: { recommendations: { methods: ['get'] } },
+    },
+  )
   const { userId } = await addCaller(database)
   await agree(host, database, { pluginId, userId })
   for (let time = 0; time < 5; time++) {

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { enableUserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { addCaller } from '#test/support/library-rows.ts'
-import { openHostOn, openTestHost } from '#test/support/plugin-hosts.ts'
+import { agree, openHostOn, openTestHost } from '#test/support/plugin-hosts.ts'
 
 t.setTimeout(240_000)
 
@@ -19,7 +18,7 @@ t.test('a configuration from another server applies to the next call', async (t)
   const { host, run, database } = await openTestHost(t)
   const { id: pluginId } = await run(KEEPING, { config: word('one'), userConfig: word('a') })
   const { userId } = await addCaller(database)
-  await enableUserPlugin(database, { pluginId, userId })
+  await agree(host, database, { pluginId, userId })
   const { host: other } = await openHostOn(t, database)
   t.equal(titleOf(await host.call({ ...search, pluginId, userId: null })), 'one ')
   t.equal(titleOf(await host.call({ ...search, pluginId, userId })), 'one a')

@@ -1,8 +1,7 @@
 import t from 'tap'
-import { enableUserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { CONFIG_LENGTH_MAX, readConfig } from '#plugins/packages/plugin-config.ts'
 import { addCaller } from '#test/support/library-rows.ts'
-import { openTestHost } from '#test/support/plugin-hosts.ts'
+import { agree, openTestHost } from '#test/support/plugin-hosts.ts'
 
 t.setTimeout(240_000)
 
@@ -27,7 +26,7 @@ t.test('a user’s configuration does not affect others', async (t) => {
   const { id: pluginId } = await run(OBEYING, { userConfig: USER_CONFIG, limits: { cpuMs: 100 } })
   const addReader = async (config: object) => {
     const { userId } = await addCaller(database)
-    await enableUserPlugin(database, { pluginId, userId })
+    await agree(host, database, { pluginId, userId })
     await database('user_plugins')
       .where({ user_id: userId })
       .update({ config: JSON.stringify(config) })

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto'
+import type { Knex } from 'knex'
+import type { Log } from '#core/foundation/log.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { type Apart, basisOf, type LiveIsolate, type LiveIsolates } from '#plugins/host/live-isolates.ts'
+import { findPlugin } from '#plugins/host/plugin-store.ts'
+import { findOwn, getRunnable, settingOf } from '#plugins/host/runnable.ts'
+import { announceEnd, type Withdrawal, Withdrawals } from '#plugins/host/withdrawal-store.ts'
+import type { CachingEgress } from '#plugins/network/egress.ts'
+
+interface IsolateChecksOptions {
+  database: Knex
+  egress: Pick<CachingEgress, 'forget'>
+  log: Log
+  /** False in safe mode. */
+  enabled: boolean
+}
+
+/**
+ * Ends what may no longer run, or would run with other rights or settings than the present ones. A change that allows more is announced too, and may
+ * arrive when the next call runs already: so each isolate is checked, and none is ended for the news alone.
+ */
+export class IsolateChecks {
+  readonly #options: IsolateChecksOptions
+  readonly #isolates: LiveIsolates
+  readonly #listener: Withdrawals
+  /** This server, among those that hear of an end. */
+  readonly #id = randomUUID()
+  #withdrawals = 0
+
+  constructor(options: IsolateChecksOptions, isolates: LiveIsolates) {
+    const { database, log } = options
+    this.#options = options
+    this.#isolates = isolates
+    this.#listener = new Withdrawals({ database, log, onWithdrawal: (withdrawal) => void this.#check(withdrawal) })
+  }
+
+  /** How many have arrived: an isolate that opens after others have is checked. */
+  get withdrawals(): number {
+    return this.#withdrawals
+  }
+
+  /** Resolves when it listens. */
+  ready(): Promise<void> {
+    return this.#listener.ready()
+  }
+
+  close(): Promise<void> {
+    return this.#listener.close()
+  }
+
+  /** Ends isolates on every server without a check. */
+  async end(of: { pluginId: string; userId: string | null }): Promise<void> {
+    this.#withdrawals += 1
+    for (const isolate of this.#isolates.list(of)) this.#isolates.drop(isolate)
+    await announceEnd(this.#options.database, { ...of, endedBy: this.#id })
+  }
+
+  /** Whether it may still run, with the same rights and settings. */
+  async isCurrent({ pluginId, userId, basis }: LiveIsolate): Promise<boolean> {
+    try {
+      return basis === basisOf(settingOf(await getRunnable(this.#options, pluginId, userId)))
+    } catch {
+      return false
+    }
+  }
+
+  async #check(withdrawal: Withdrawal): Promise<void> {
+    const { endedBy } = withdrawal
+    if (endedBy === this.#id) return
+    this.#withdrawals += 1
+    this.#options.egress.forget(withdrawal)
+    const isolates = this.#isolates.list(withdrawal).map(async (isolate) => {
+      if (endedBy !== undefined || !(await this.isCurrent(isolate))) this.#isolates.drop(isolate)
+    })
+    const apart = this.#isolates.listApart(withdrawal).map(async (one) => {
+      if (!(await this.#mayFinish(one))) one.guest.close()
+    })
+    await Promise.all([...isolates, ...apart])
+  }
+
+  /** A version that is started beside the running one, such as to migrate data, may finish unless its plugin is stopped meanwhile. */
+  async #mayFinish({ plugin, userId }: Apart): Promise<boolean> {
+    try {
+      const now = await findPlugin<InstalledPlugin>(this.#options.database, plugin.id)
+      await findOwn(this.#options.database, plugin, userId, true)
+      return now !== null && (now.state === plugin.state || now.state === 'enabled')
+    } catch {
+      return false
+    }
+  }
+}

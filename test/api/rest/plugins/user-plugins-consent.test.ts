@@ -1,0 +1,195 @@
+import t from 'tap'
+import { pluginOf } from '#test/support/plugins.ts'
+import { OAUTH, openUserPluginServer, RECOMMENDER, RECOMMENDER_MANIFEST, sendJson } from '#test/support/user-plugin-server.ts'
+
+t.setTimeout(240_000)
+
+interface Consent {
+  sha256: string
+  lines: string[]
+}
+interface Own {
+  enabled: boolean
+  pause: string | null
+  consent: Consent
+  agreed: { sha256: string; at: string; differences: { path: string; kind: string }[] }
+}
+interface List {
+  enabled: Own[]
+  available: { consent: Consent }[]
+}
+
+const SITE = { type: 'object', properties: { site: { type: 'string' } } }
+const PERMISSIONS = {
+  network: [{ host: 'api.example.org', methods: ['GET'], reason: 'The lists' }],
+  networkFromConfig: ['site'],
+  library: ['series.titles'],
+  storage: { quotaKB: 16 },
+}
+const packageOf = (version: string, change: object = {}) =>
+  pluginOf(RECOMMENDER, { ...RECOMMENDER_MANIFEST, version, auth: OAUTH, config: SITE, permissions: PERMISSIONS, ...change })
+
+async function openWithReaders(t: Parameters<typeof openUserPluginServer>[0]) {
+  const server = await openUserPluginServer(t, (_request, response) => sendJson(response, { recommendations: [] }))
+  const { host, signUp, as } = server
+  /** Installs a version and grants all it asks for. */
+  const update = async (bytes: Buffer) => {
+    const { plugin, sha256, waitsFor } = await host.install(bytes, { userId: null })
+    if (waitsFor.length > 0) await host.consent(plugin.id, { sha256 })
+    return plugin.id
+  }
+  const id = await update(packageOf('1.0.0'))
+  const ann = await signUp({ username: 'ann' })
+  return { ...server, update, id, userId: ann.id, ann: as(ann.token) }
+}
+
+t.test('users see what a plugin asks of them before they enable it, and what differs after', async (t) => {
+  const { ann, id, update } = await openWithReaders(t)
+  const { json: before } = await ann<List>('GET', 'plugins')
+  const { sha256, lines } = before.available[0]!.consent
+  const text = lines.join('\n')
+  for (const said of [
+    'connects to api.example.org (GET)',
+    '  > the author says: "The lists"',
+    'connects to a host that an administrator enters as site',
+    'reads your library: series.titles',
+    'sends your credentials to api.example.org',
+    'lets you sign in at https://login.example.org/authorize',
+    'gets tokens from https://tokens.example.org/token',
+    'lists, read',
+    'receives your setting maxRecommendations',
+    'stores up to 16 KB about you',
+  ])
+    t.ok(text.includes(said), said)
+  t.equal((await ann('POST', `plugins/${id}/enable`, { sha256: '0'.repeat(64) })).status, 409, 'another hash than the present one')
+  const { json: enabled } = await ann<Own>('POST', `plugins/${id}/enable`, { sha256 })
+  t.match(enabled, { enabled: true, pause: null, consent: { sha256 }, agreed: { sha256, differences: [] } })
+
+  await update(packageOf('1.1.0', { permissions: { ...PERMISSIONS, library: ['series.titles', 'ratings'] } }))
+  const { json: paused } = await ann<Own>('GET', `plugins/${id}`)
+  t.match(paused, {
+    pause: 'changed',
+    agreed: { sha256, differences: [{ path: '/manifest/permissions/library/ratings', kind: 'added' }] },
+  })
+  t.equal((await ann('POST', `plugins/${id}/enable`)).status, 409, 'a client that shows nothing agrees to nothing new')
+  t.equal((await ann('POST', `plugins/${id}/enable`, { sha256 })).status, 409, 'nor does the hash of before')
+  t.match((await ann<Own>('POST', `plugins/${id}/enable`, { sha256: paused.consent.sha256 })).json, { pause: null })
+  t.equal((await ann('POST', `plugins/${id}/enable`, { sha256: paused.consent.sha256 })).status, 409, 'once is enough')
+})
+
+/** What each user must agree to again: everything that reaches a user, whoever changes it. */
+const CHANGES: Record<string, object> = {
+  'another host': { permissions: { ...PERMISSIONS, network: [...PERMISSIONS.network, { host: 'more.example.org', reason: 'More' }] } },
+  'another method': {
+    permissions: { ...PERMISSIONS, network: [{ host: 'api.example.org', methods: ['GET', 'POST'], reason: 'The lists' }] },
+  },
+  ratings: { permissions: { ...PERMISSIONS, library: ['series.titles', 'ratings'] } },
+  'another place to sign in': { auth: { ...OAUTH, oauth2: { ...OAUTH.oauth2, authorizeUrl: 'https://login.example.org/other' } } },
+  'a further scope': { auth: { ...OAUTH, oauth2: { ...OAUTH.oauth2, scopes: [...OAUTH.oauth2.scopes, 'delete'] } } },
+  'another default of a setting of users': {
+    userConfig: { type: 'object', properties: { send: { type: 'boolean', title: 'Send my ratings', default: true } } },
+  },
+  'another name': { name: 'Collector' },
+  'another identity': { capabilities: { recommendations: { methods: ['refresh', 'dismiss'], idSource: 'other' } } },
+}
+
+t.test('nothing runs for a user who has not agreed to the present record', async (t) => {
+  const { ann, host, id, update, userId, way, services } = await openWithReaders(t)
+  const agree = async () => {
+    const { consent } = (await ann<Own>('GET', `plugins/${id}`)).json
+    t.equal((await ann('POST', `plugins/${id}/enable`, { sha256: consent.sha256 })).status, 200)
+  }
+  const call = () => host.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit: 1 } })
+  await t.rejects(call(), { code: 'not_found' }, 'a user who has not enabled it')
+  await ann('POST', `plugins/${id}/enable`)
+  await call()
+  let minor = 1
+  for (const [what, change] of Object.entries(CHANGES)) {
+    await update(packageOf(`1.${minor++}.0`, change))
+    const sent = way.asked.length
+    await t.rejects(call(), { code: 'conflict', message: /than the user has agreed to/ }, what)
+    t.equal((await ann('GET', `recommendations?pluginId=${id}`)).status, 404, what)
+    t.equal((await ann('POST', `plugins/${id}/oauth/start`)).status, 409, what)
+    t.equal((await ann('POST', `plugins/${id}/credentials`, { accessToken: 'x' })).status, 409, what)
+    t.equal(way.asked.length, sent, what)
+    await agree()
+    await call()
+  }
+  await update(packageOf(`1.${minor++}.0`, { ...CHANGES['another identity'], summary: 'Other words' }))
+  await call()
+  t.pass('what causes nothing asks nobody')
+  await host.edit(id, { config: { site: 'https://collector.example.net' } })
+  await t.rejects(call(), { code: 'conflict' }, 'an administrator has entered another host')
+  t.ok((await ann<Own>('GET', `plugins/${id}`)).json.consent.lines.some((line) => line.includes('https://collector.example.net')))
+  await agree()
+  await call()
+  await services.userPlugins.disable(userId, id)
+  await t.rejects(call(), { code: 'conflict', message: /disabled/ })
+})
+
+t.test('a sign-in that has begun does not end at another address', async (t) => {
+  const { ann, host, id, update, userId, way, services } = await openWithReaders(t)
+  await host.edit(id, { credentials: { clientId: 'client' } })
+  await ann('POST', `plugins/${id}/enable`)
+  const { redirectUrl, browserKey } = await services.userPlugins.beginSignIn(userId, id, 'https://books.example.org/back')
+  await update(packageOf('1.1.0', { auth: { ...OAUTH, oauth2: { ...OAUTH.oauth2, tokenUrl: 'https://collector.example.net/token' } } }))
+  const state = new URL(redirectUrl).searchParams.get('state') as string
+  const sent = way.asked.length
+  await t.rejects(services.userPlugins.finishSignIn({ state, browserKey, code: 'a code', error: undefined, userId }), {
+    name: 'SignInError',
+  })
+  t.equal(way.asked.length, sent, 'the code is sent nowhere')
+})
+
+const MIGRATING = `export default {
+  async migrate(ctx, from) {
+    if ((await ctx.storage.get('broken')) !== null) throw new Error('broken data')
+    const { entries } = await ctx.library.entries().catch(() => ({ entries: null }))
+    if (entries !== null) await ctx.fetch('https://api.example.org/migrated?entries=' + entries.length)
+    await ctx.storage.set('data', (await ctx.storage.get('data')) + ' migrated from ' + from)
+  },
+  recommendations: {
+    async refresh({ limit }, ctx) {
+      const data = (await ctx.storage.get('data')) ?? 'first'
+      await ctx.storage.set(limit === 13 ? 'broken' : 'data', data)
+      return { recommendations: [{ externalId: '1', title: data, score: 0.5, reason: 'So' }] }
+    },
+    dismiss() {} } }`
+
+t.test('data of a user who has disabled a plugin is migrated only when the user enables it again', async (t) => {
+  const { ann, host, id: _, userId, way, database } = await openWithReaders(t)
+  const data = (dataVersion: number, version = `1.${dataVersion}.0`) =>
+    pluginOf(MIGRATING, { ...RECOMMENDER_MANIFEST, id: 'org.example.data', version, dataVersion, permissions: PERMISSIONS, config: SITE })
+  const { plugin, sha256 } = await host.install(data(1), { userId: null })
+  const { id } = await host.consent(plugin.id, { sha256 })
+  const titleFor = async (limit = 1) => {
+    const { result } = await host.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit } })
+    return (result as { recommendations: { title: string }[] }).recommendations[0]?.title
+  }
+  const update = async (dataVersion: number) => {
+    const updated = await host.install(data(dataVersion), { userId: null })
+    if (updated.waitsFor.length > 0) await host.consent(id, updated)
+    t.equal((await host.get(id)).version, `1.${dataVersion}.0`)
+  }
+  await ann('POST', `plugins/${id}/enable`)
+  t.equal(await titleFor(), 'first')
+  await update(2)
+  t.equal(await titleFor(), 'first migrated from 1', 'of a user who has it enabled, at once')
+
+  const sent = () => way.asked.filter(({ url }) => url.startsWith('/migrated')).length
+  await ann('POST', `plugins/${id}/disable`)
+  const before = sent()
+  for (const version of [3, 4, 5, 6]) await update(version)
+  t.equal(sent(), before, 'nothing was sent for her')
+  t.equal((await ann('POST', `plugins/${id}/enable`)).status, 200)
+  t.equal(await titleFor(), 'first migrated from 1 migrated from 2', 'and her data of four versions ago is still there')
+
+  await titleFor(13)
+  await ann('POST', `plugins/${id}/disable`)
+  await update(7)
+  t.match(await ann('POST', `plugins/${id}/enable`), { status: 503, json: { message: /could not convert the data .* broken data/ } })
+  t.match((await ann<Own>('GET', `plugins/${id}`)).json, { enabled: false, pause: 'disabled' })
+  await database('plugin_storage').where({ plugin_id: id, key: 'broken' }).delete()
+  t.equal((await ann('POST', `plugins/${id}/enable`)).status, 200)
+  t.match(await titleFor(), /migrated from 6$/)
+})

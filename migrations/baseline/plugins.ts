@@ -203,7 +203,7 @@ export const PLUGINS = `
       'userId', CASE TG_TABLE_NAME WHEN 'users' THEN gone ->> 'id' ELSE gone ->> 'user_id' END)::text);
     RETURN NULL;
   END $$;
-  CREATE TRIGGER plugins_withdrawn AFTER UPDATE OF state, version_id, granted, config, private_hosts ON plugins FOR EACH ROW
+  CREATE TRIGGER plugins_withdrawn AFTER UPDATE OF state, version_id, granted, config, private_origins ON plugins FOR EACH ROW
     EXECUTE FUNCTION plugin_withdrawn();
   CREATE TRIGGER plugins_gone AFTER DELETE ON plugins FOR EACH ROW EXECUTE FUNCTION plugin_withdrawn();
   CREATE TRIGGER user_plugins_withdrawn AFTER UPDATE OF enabled, config, agreed_sha256 ON user_plugins FOR EACH ROW EXECUTE FUNCTION plugin_withdrawn();

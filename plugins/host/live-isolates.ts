@@ -45,7 +45,7 @@ export function findSpare<Isolate extends Pick<LiveIsolate, 'calls' | 'lastUsed'
 
 /** A user who has deleted all data of a plugin and enables it again has another row: nothing of the first lives on in an isolate. */
 export const basisOf = ({ plugin, own, config, userConfig }: CallSetting): string =>
-  JSON.stringify([plugin.versionId, plugin.granted, plugin.privateHosts, own?.id ?? null, config, userConfig])
+  JSON.stringify([plugin.versionId, plugin.granted, plugin.privateOrigins, own?.id ?? null, config, userConfig])
 
 const keyOf = (pluginId: string, userId: string | null): string => `${pluginId}/${userId ?? ''}`
 

@@ -36,7 +36,7 @@ export function openPluginHost({ database, supervisor, egress, log, secrets, ena
     revocationOf,
   })
   const calls: PluginCalls = openPluginCalls({
-    ...{ database, supervisor, egress, log, enabled, logs, health },
+    ...{ database, supervisor, egress, log, enabled, logs, health, secrets: credentials },
     credentials: openRenewal({
       ...{ database, egress, log, credentials },
       keyOf: async (id) => (await findPlugin(database, id))?.key ?? null,

@@ -9,6 +9,7 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { listPluginStatuses, type PluginStatus } from '#plugins/host/plugin-store.ts'
 import { type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
+import { withoutSecrets } from '#plugins/packages/plugin-config.ts'
 
 type Services = Needs<'database' | 'plugins'>
 
@@ -282,7 +283,7 @@ function viewOf(services: Services, plugin: InstalledPlugin, status: Omit<Plugin
     granted: plugin.granted,
     permissions: plugin.granted?.library ?? [],
     scopes: scopesOf(manifest),
-    config: plugin.config,
+    config: withoutSecrets(manifest.config, plugin.config),
     privateHosts: plugin.privateOrigins.length > 0,
     privateOrigins: plugin.privateOrigins,
     hasCredentials: status.hasCredentials,

@@ -12,9 +12,12 @@ import {
 } from '#plugins/credentials/plugin-auth.ts'
 import {
   type CredentialOwner,
+  fieldOfSetting,
   listCredentials,
   listOutdated,
+  listSecretSettings,
   replaceCredentials,
+  replaceSecretSettings,
   resealCredential,
 } from '#plugins/credentials/plugin-credential-store.ts'
 import type { Credential } from '#plugins/network/credential.ts'
@@ -46,6 +49,19 @@ export interface Credentials {
    * @throws GuestError auth when it was entered for another host than that of the configuration
    */
   bound(owner: CredentialOwner, auth: PluginAuth): Promise<Credential | undefined>
+  /**
+   * Stores secret settings; null deletes one, and those that are not named stay.
+   * @param isWanted as for `set`; returns false as that does
+   */
+  setSettings(
+    owner: CredentialOwner,
+    settings: Readonly<Record<string, string | null>>,
+    isWanted?: (trx: Knex) => Promise<boolean>,
+  ): Promise<boolean>
+  /** The secret settings that are stored. */
+  listSettings(owner: CredentialOwner): Promise<string[]>
+  /** Those of them with these names, decrypted, for the code of a plugin whose record says that it receives them. */
+  revealSettings(owner: CredentialOwner, names: readonly string[]): Promise<Record<string, string>>
   /** Encrypts again with the first key everything that uses another. Returns the counts of re-encrypted rows and of those that no key decrypts. */
   rotate(): Promise<{ resealed: number; lost: number }>
   /** Encrypts other secrets of the server, such as pending sign-ins. */
@@ -138,6 +154,29 @@ class SealedCredentials implements Credentials {
         'auth',
       )
     return credentialOf(auth, kept)
+  }
+
+  async setSettings(
+    owner: CredentialOwner,
+    settings: Readonly<Record<string, string | null>>,
+    isWanted: (trx: Knex) => Promise<boolean> = async () => true,
+  ): Promise<boolean> {
+    const sealed = Object.entries(settings).map(([name, text]) => {
+      const field = fieldOfSetting(name)
+      return { field, sealed: text === null ? null : { keyId: this.#box.keyId, sealed: this.#box.seal(text, belongsTo(owner, field)) } }
+    })
+    return await replaceSecretSettings(this.#database, owner, sealed, isWanted)
+  }
+
+  async listSettings(owner: CredentialOwner): Promise<string[]> {
+    return (await listSecretSettings(this.#database, owner)).map(({ name }) => name)
+  }
+
+  async revealSettings(owner: CredentialOwner, names: readonly string[]): Promise<Record<string, string>> {
+    if (names.length === 0) return {}
+    const rows = (await listSecretSettings(this.#database, owner)).filter(({ name }) => names.includes(name))
+    const opened = rows.map(({ name, field, keyId, sealed }) => [name, this.#box.open(sealed, keyId, belongsTo(owner, field))] as const)
+    return Object.fromEntries(opened.filter((entry): entry is [string, string] => entry[1] !== null))
   }
 
   async rotate(): Promise<{ resealed: number; lost: number }> {

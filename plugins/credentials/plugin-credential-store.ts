@@ -17,8 +17,12 @@ interface SealedCredential {
 const of = (database: Knex, { pluginId, userId }: CredentialOwner) =>
   database('plugin_credentials').where('plugin_id', pluginId).whereRaw('user_id IS NOT DISTINCT FROM ?', [userId])
 
+/** Secret settings stand beside the credentials for services, and change apart from them. */
+const SETTING = 'setting.'
+
 export async function listCredentials(database: Knex, owner: CredentialOwner): Promise<SealedCredential[]> {
   return await of(database, owner)
+    .whereNot('field', 'like', `${SETTING}%`)
     .orderBy('field')
     .select('field', 'key_id AS keyId', 'sealed', 'expires_at AS expiresAt', 'updated_at AS updatedAt')
 }
@@ -38,7 +42,7 @@ export async function replaceCredentials(
     // Concurrent replacements wait for each other; the plugin may be gone by then.
     if (!(await trx('plugins').where('id', owner.pluginId).forUpdate().first('id'))) return false
     if (!(await isWanted(trx))) return false
-    await of(trx, owner).delete()
+    await of(trx, owner).whereNot('field', 'like', `${SETTING}%`).delete()
     if (fields.length === 0) return true
     await trx('plugin_credentials').insert(
       fields.map(({ field, keyId, sealed, expiresAt }) => ({
@@ -46,6 +50,40 @@ export async function replaceCredentials(
         expires_at: expiresAt,
       })),
     )
+    return true
+  })
+}
+
+/** The field of a secret setting. */
+export const fieldOfSetting = (name: string): string => `${SETTING}${name}`
+
+/** The secret settings of an owner, by name. */
+export async function listSecretSettings(database: Knex, owner: CredentialOwner): Promise<(SealedCredential & { name: string })[]> {
+  const rows = await of(database, owner)
+    .where('field', 'like', `${SETTING}%`)
+    .orderBy('field')
+    .select('field', 'key_id AS keyId', 'sealed', 'expires_at AS expiresAt', 'updated_at AS updatedAt')
+  return rows.map((row: SealedCredential) => ({ ...row, name: row.field.slice(SETTING.length) }))
+}
+
+/** Replaces these settings, unless the plugin or the user is gone; null deletes one. */
+export async function replaceSecretSettings(
+  database: Knex,
+  owner: CredentialOwner,
+  settings: readonly { field: string; sealed: { keyId: string; sealed: Buffer } | null }[],
+  isWanted: (trx: Knex) => Promise<boolean>,
+): Promise<boolean> {
+  return await database.transaction(async (trx) => {
+    if (!(await trx('plugins').where('id', owner.pluginId).forUpdate().first('id'))) return false
+    if (!(await isWanted(trx))) return false
+    for (const { field, sealed } of settings) {
+      await of(trx, owner).where({ field }).delete()
+      if (sealed !== null)
+        await trx('plugin_credentials').insert({
+          ...{ plugin_id: owner.pluginId, user_id: owner.userId, field },
+          ...{ key_id: sealed.keyId, sealed: sealed.sealed },
+        })
+    }
     return true
   })
 }

@@ -8,6 +8,7 @@ import type { JsonReader } from '#plugins/host/json-reader.ts'
 import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
 import { findSourceMap, recordFailure } from '#plugins/host/plugin-store.ts'
 import type { CallRecord } from '#plugins/logs/plugin-logs.ts'
+import { wordsFor } from '#plugins/logs/private-words.ts'
 import { hideSecrets } from '#plugins/logs/text.ts'
 import type { CodePlace } from '#plugins/packages/source-map.ts'
 import { GuestError, uncaughtMessage } from '#plugins/runtime/guest-error.ts'
@@ -87,7 +88,7 @@ class Failures implements CallFailures {
   async fail({ plugin, callId, method, userId }: NamedCall, error: GuestError, reported: ReportedFailure): Promise<never> {
     const { code, message } = reported
     const outcome = await this.#options.health.failed(plugin, { ...reported, method, callId, userId })
-    if (outcome !== 'counted') await this.#options.onTripped(plugin, `${code}: ${message}`)
+    if (outcome !== 'counted') await this.#options.onTripped(plugin, `${code}: ${wordsFor(message, userId, null)}`)
     const details = { pluginId: plugin.id, code, callId }
     if (code === 'not_found') refuse('not_found', `${plugin.manifest.name}: ${message}`, { details })
     const { retryAfterSeconds } = error
@@ -127,10 +128,10 @@ class Failures implements CallFailures {
     return source
   }
 
-  #log({ plugin, callId, method, record }: NamedCall, { code, message, source }: ReportedFailure): void {
+  #log({ plugin, callId, method, userId, record }: NamedCall, { code, message, source }: ReportedFailure): void {
     const text = withSource(code === UNCAUGHT ? message : `${method} failed (${code}): ${message}`, source)
     record.log('error', text)
-    this.#options.log.warn({ plugin: plugin.key, callId, method, code, source }, `${plugin.key}: ${text}`)
+    this.#options.log.warn({ plugin: plugin.key, callId, method, code, source }, `${plugin.key}: ${wordsFor(text, userId, null)}`)
   }
 }
 

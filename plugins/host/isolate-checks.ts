@@ -4,7 +4,7 @@ import type { Log } from '#core/foundation/log.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { type Apart, basisOf, type LiveIsolate, type LiveIsolates } from '#plugins/host/live-isolates.ts'
 import { findPlugin } from '#plugins/host/plugin-store.ts'
-import { findOwn, getRunnable, settingOf } from '#plugins/host/runnable.ts'
+import { findOwn, getRunnable, type SecretSettings, settingOf } from '#plugins/host/runnable.ts'
 import { announceEnd, type Withdrawal, Withdrawals } from '#plugins/host/withdrawal-store.ts'
 import type { CachingEgress } from '#plugins/network/egress.ts'
 
@@ -12,6 +12,7 @@ interface IsolateChecksOptions {
   database: Knex
   egress: Pick<CachingEgress, 'forget'>
   log: Log
+  secrets: SecretSettings
   /** False in safe mode. */
   enabled: boolean
 }
@@ -59,7 +60,7 @@ export class IsolateChecks {
   /** Whether it may still run, with the same rights and settings. */
   async isCurrent({ pluginId, userId, basis }: LiveIsolate): Promise<boolean> {
     try {
-      return basis === basisOf(settingOf(await getRunnable(this.#options, pluginId, userId)))
+      return basis === basisOf(await settingOf(await getRunnable(this.#options, pluginId, userId), this.#options.secrets))
     } catch {
       return false
     }

@@ -16,9 +16,10 @@ import { type CallSetting, type LiveIsolate, LiveIsolates } from '#plugins/host/
 import { pluginFailureCode } from '#plugins/host/plugin-failure.ts'
 import type { PluginHealth } from '#plugins/host/plugin-health.ts'
 import { budgetOf, REFRESH, SETUP } from '#plugins/host/plugin-program.ts'
-import { cacheScopeOf, findOwn, getRunnable, settingOf } from '#plugins/host/runnable.ts'
+import { cacheScopeOf, findOwn, getRunnable, type SecretSettings, settingOf } from '#plugins/host/runnable.ts'
 import type { UserPlugin } from '#plugins/host/user-plugin-store.ts'
 import type { CallRecord, PluginLogs } from '#plugins/logs/plugin-logs.ts'
+import { mayRead } from '#plugins/logs/private-words.ts'
 import { hideSecrets, redact } from '#plugins/logs/text.ts'
 import type { CachingEgress } from '#plugins/network/egress.ts'
 import { type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
@@ -95,6 +96,7 @@ interface PluginCallOptions {
   supervisor: Supervisor
   egress: CachingEgress
   credentials: Pick<Credentials, 'bound' | 'status'>
+  secrets: SecretSettings
   logs: PluginLogs
   health: PluginHealth
   log: Log
@@ -176,7 +178,7 @@ class Calls implements PluginCalls {
     const release = this.#isolates.hold({ pluginId: plugin.id, userId, plugin, guest })
     const begunAt = performance.now()
     try {
-      const setting = settingOf({ plugin, own: await findOwn(database, plugin, userId, true) })
+      const setting = await settingOf({ plugin, own: await findOwn(database, plugin, userId, true) }, this.#options.secrets)
       const budget = method === 'setup' ? SETUP : REFRESH
       if ((await guest.load()).includes(method)) await this.#run(guest, setting, { method, text: JSON.stringify(input), budget })
       return { wallMs: performance.now() - begunAt }
@@ -215,7 +217,7 @@ class Calls implements PluginCalls {
 
   /** The answer of a ready isolate, unless the call was canceled. */
   async #answer(running: Running): Promise<{ answer: Answer; result: unknown }> {
-    const setting = settingOf(running)
+    const setting = await settingOf(running, this.#options.secrets)
     const isolate = await this.#isolates.open(setting)
     isolate.calls += 1
     try {
@@ -290,12 +292,15 @@ class Calls implements PluginCalls {
       }),
       readLarge: (kind, text) => this.#reader.readLarge(kind, text),
       ...(running && { onUncaught: (error: GuestError) => void running.uncaught.push(error) }),
-      onOutput: this.#outputHandler(plugin, callId, running),
+      onOutput: this.#outputHandler({ plugin, callId, userId }, running),
     })
   }
 
   /** Handles log lines and progress of a plugin. */
-  #outputHandler(plugin: InstalledPlugin, callId: string, running: Running | undefined): NonNullable<CallOptions['onOutput']> {
+  #outputHandler(
+    { plugin, callId, userId }: Pick<NamedCall, 'plugin' | 'callId' | 'userId'>,
+    running: Running | undefined,
+  ): NonNullable<CallOptions['onOutput']> {
     return (kind, { level, message, data, fraction, text }) => {
       if (kind === 'progress') {
         if (typeof fraction !== 'number') return
@@ -304,6 +309,7 @@ class Calls implements PluginCalls {
       }
       const to = level === 'error' || level === 'warn' || level === 'info' ? level : 'debug'
       running?.record.log(to, message, data)
+      if (!mayRead(userId, null)) return
       this.#options.log[to](
         { plugin: plugin.key, callId, data: redact(data, { lengthMax: LOGGED_LENGTH_MAX }).value },
         `${plugin.key}: ${escapedText(hideSecrets(String(message)))}`,

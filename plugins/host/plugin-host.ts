@@ -14,7 +14,7 @@ import { ruleOfAddress } from '#plugins/network/rules.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { readOrigin } from '#plugins/packages/origin.ts'
 import { configuredAddress } from '#plugins/packages/permissions.ts'
-import { readConfig } from '#plugins/packages/plugin-config.ts'
+import { readConfig, splitSecrets } from '#plugins/packages/plugin-config.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /** Changes of a plugin by an administrator; missing members stay unchanged. */
@@ -101,9 +101,10 @@ class Administration implements PluginAdministration {
 
   async edit(
     id: string,
-    { config, privateHosts, matching, matchingMembers, credentials: fields, credentialsHost }: PluginEdit,
+    { config: given, privateHosts, matching, matchingMembers, credentials: fields, credentialsHost }: PluginEdit,
   ): Promise<InstalledPlugin> {
     const before = await this.get(id)
+    const { config, secrets } = given === undefined ? {} : splitSecrets(before.manifest.config, given)
     const configured = { ...before, config: config ?? before.config }
     const after = { ...configured, privateOrigins: privateOriginsOf(configured, privateHosts) }
     if (config !== undefined) this.#checkConfig(after)
@@ -114,6 +115,7 @@ class Administration implements PluginAdministration {
       await this.#options.credentials.set({ pluginId: id, userId: null }, auth, fields)
       await this.#options.calls.end(id, null)
     }
+    if (secrets !== undefined) await this.#options.credentials.setSettings({ pluginId: id, userId: null }, secrets)
     await this.#options.database.transaction(async (trx) => {
       await lockPlugin(trx, before.key)
       const now = await findPlugin<InstalledPlugin>(trx, id)

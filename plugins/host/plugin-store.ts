@@ -217,17 +217,15 @@ interface Failure {
   /** Place in the sources, such as `src/main.ts:12:9`; null when unknown. */
   source: string | null
   callId: string
+  /** The user for whom the plugin was called. */
+  userId: string | null
   occurredAt: Date
 }
 
 /** For one plugin; enough to see a pattern. */
 const FAILURES_KEPT = 500
 
-export async function recordFailure(
-  database: Knex,
-  pluginId: string,
-  failure: Omit<Failure, 'id' | 'occurredAt'> & { userId: string | null },
-): Promise<void> {
+export async function recordFailure(database: Knex, pluginId: string, failure: Omit<Failure, 'id' | 'occurredAt'>): Promise<void> {
   await database.raw(
     `WITH old AS (DELETE FROM plugin_failures WHERE id IN (
        SELECT id FROM plugin_failures WHERE plugin_id = :pluginId ORDER BY occurred_at DESC OFFSET :kept))
@@ -253,7 +251,17 @@ export async function listFailures(
       ])
       .offset(page.offset)
       .limit(page.limit)
-      .select('id', 'version', 'method', 'code', 'message', 'source', 'call_id AS callId', 'occurred_at AS occurredAt'),
+      .select(
+        'id',
+        'version',
+        'method',
+        'code',
+        'message',
+        'source',
+        'call_id AS callId',
+        'user_id AS userId',
+        'occurred_at AS occurredAt',
+      ),
   ])
   return { items, total: Number(count?.['count'] ?? 0) }
 }

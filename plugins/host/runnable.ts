@@ -1,11 +1,12 @@
 import type { Knex } from 'knex'
 import { refuse } from '#core/foundation/errors.ts'
+import type { Credentials } from '#plugins/credentials/credentials.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { CallSetting } from '#plugins/host/live-isolates.ts'
 import { findPlugin } from '#plugins/host/plugin-store.ts'
 import { pauseOf } from '#plugins/host/user-consent.ts'
 import { findUserPlugin, type UserPlugin } from '#plugins/host/user-plugin-store.ts'
-import { readConfig } from '#plugins/packages/plugin-config.ts'
+import { readConfig, secretsOf, withoutSecrets } from '#plugins/packages/plugin-config.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /** A plugin that may run, and what its user has agreed to; null when it does not run for a user. */
@@ -47,18 +48,27 @@ export async function findOwn(
 }
 
 /** @throws conflict always */
-export function refusePaused({ manifest: { name } }: InstalledPlugin, pause: NonNullable<ReturnType<typeof pauseOf>>): never {
+function refusePaused({ manifest: { name } }: InstalledPlugin, pause: NonNullable<ReturnType<typeof pauseOf>>): never {
   if (pause === 'disabled') refuse('conflict', `The user has disabled ${name}.`)
   if (pause === 'changed')
     refuse('conflict', `${name} asks for something else than the user has agreed to, and waits until the user enables it again.`)
   refuse('conflict', `${name} has not yet converted the user's data; it does when the user enables it again.`)
 }
 
+/** Reads the secret settings that the code of a plugin receives. */
+export type SecretSettings = Pick<Credentials, 'revealSettings'>
+
 /** @throws GuestError config when the configuration of the plugin or of the user does not match the manifest */
-export function settingOf({ plugin, own }: Runnable): CallSetting {
+export async function settingOf({ plugin, own }: Runnable, secrets: SecretSettings): Promise<CallSetting> {
+  const { config: schema, userConfig: userSchema } = plugin.manifest
+  const [forAll, forUser] = await Promise.all([
+    secrets.revealSettings({ pluginId: plugin.id, userId: null }, secretsOf(schema, { isReceived: true })),
+    own === null ? {} : secrets.revealSettings(own, secretsOf(userSchema, { isReceived: true })),
+  ])
   try {
-    const userConfig = own === null ? {} : readConfig(plugin.manifest.userConfig, own.config)
-    return { plugin, own, userId: own?.userId ?? null, config: readConfig(plugin.manifest.config, plugin.config), userConfig }
+    const config = readConfig(schema, { ...withoutSecrets(schema, plugin.config), ...forAll })
+    const userConfig = own === null ? {} : readConfig(userSchema, { ...withoutSecrets(userSchema, own.config), ...forUser })
+    return { plugin, own, userId: own?.userId ?? null, config, userConfig }
   } catch (error) {
     throw new GuestError('thrown', error instanceof Error ? error.message : 'The configuration is invalid.', 'config')
   }

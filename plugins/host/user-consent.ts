@@ -7,7 +7,7 @@ import type { UserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { configuredAddress, permissionsOf } from '#plugins/packages/permissions.ts'
 
 /** What a plugin asks of each user: the part of its record that concerns users, and the hosts that an administrator has entered. */
-export type UserRecord = ReturnType<typeof userRecordOf> & {
+type UserRecord = ReturnType<typeof userRecordOf> & {
   /** By the member of the configuration; null while it names none. */
   configuredHosts: Record<string, string | null>
 }

@@ -20,7 +20,7 @@ import {
   updateUserPlugin,
 } from '#plugins/host/user-plugin-store.ts'
 import type { Egress } from '#plugins/network/egress.ts'
-import { readConfig } from '#plugins/packages/plugin-config.ts'
+import { splitSecrets } from '#plugins/packages/plugin-config.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /** A plugin of a user. */
@@ -34,6 +34,8 @@ export interface OwnPlugin {
   consent: UserConsent
   /** Why it does not run for the user; null when it may. */
   pause: ReturnType<typeof pauseOf>
+  /** The names of the user's secret settings that are stored. */
+  secretsSet: string[]
 }
 
 /** A plugin that a user could enable. */
@@ -56,7 +58,7 @@ export interface UserPlugins {
   disable(userId: string, pluginId: string): Promise<OwnPlugin>
   /** Deletes all data of the plugin for the user. @throws not_found */
   disconnect(userId: string, pluginId: string): Promise<void>
-  /** Replaces the whole configuration. @throws not_found, invalid_value with the path of the wrong member */
+  /** Replaces the whole configuration, except secrets that are left out. @throws not_found, invalid_value with the path of the wrong member */
   configure(userId: string, pluginId: string, config: Record<string, unknown>): Promise<OwnPlugin>
   /**
    * @param expected the destination that the user has confirmed; undefined when the request does not confirm one
@@ -157,10 +159,16 @@ class PluginsOfUsers implements UserPlugins {
     await this.#cancelRefresh({ userId, pluginId })
   }
 
-  async configure(userId: string, pluginId: string, config: Record<string, unknown>): Promise<OwnPlugin> {
-    const { plugin } = await this.#getOwn(userId, pluginId)
-    readConfig(plugin.manifest.userConfig, config)
-    await updateUserPlugin(this.#options.database, { userId, pluginId }, { config })
+  async configure(userId: string, pluginId: string, given: Record<string, unknown>): Promise<OwnPlugin> {
+    const { own, plugin } = await this.#getOwn(userId, pluginId)
+    const { config, secrets } = splitSecrets(plugin.manifest.userConfig, given)
+    const user = { userId, pluginId }
+    if (Object.keys(secrets).length > 0) {
+      if (pauseOf(plugin, own) === 'changed') refuseOther(plugin)
+      const isKept = await this.#options.plugins.credentials.setSettings(user, secrets, (trx) => isEnabledForUser(trx, user))
+      if (!isKept) none(pluginId)
+    }
+    await updateUserPlugin(this.#options.database, user, { config })
     await forgetFailures(this.#options.database, { userId, pluginId })
     return await this.get(userId, pluginId)
   }
@@ -222,8 +230,12 @@ class PluginsOfUsers implements UserPlugins {
   }
 
   async #show(own: UserPlugin, plugin: InstalledPlugin): Promise<OwnPlugin> {
-    const [authStatus, signInReady] = await Promise.all([this.#authStatusOf(plugin, own.userId), this.#isSignInReady(plugin)])
-    return { own, plugin, authStatus, signInReady, consent: userConsentOf(plugin), pause: pauseOf(plugin, own) }
+    const [authStatus, signInReady, secretsSet] = await Promise.all([
+      this.#authStatusOf(plugin, own.userId),
+      this.#isSignInReady(plugin),
+      this.#options.plugins.credentials.listSettings(own),
+    ])
+    return { own, plugin, authStatus, signInReady, secretsSet, consent: userConsentOf(plugin), pause: pauseOf(plugin, own) }
   }
 
   async #offer(plugin: InstalledPlugin): Promise<OfferedPlugin> {

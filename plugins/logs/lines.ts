@@ -17,6 +17,8 @@ export interface LogLine {
   /** Null for lines of the server. */
   callId: string | null
   method: string | null
+  /** The user for whom the plugin ran, who alone may read what it wrote; null for none. */
+  userId: string | null
 }
 
 /** A line from a guest; its members may have any type. */
@@ -26,6 +28,7 @@ interface WrittenLine {
   data: unknown
   callId: string
   method: string
+  userId: string | null
   secrets: readonly string[]
 }
 
@@ -68,7 +71,7 @@ const DATA_PARSED_LENGTH_MAX = 64 * 1024
 /** Ids of a later run of the server are larger, unless a plugin writes a thousand lines in each millisecond of the earlier run. */
 const IDS_A_MILLISECOND = 1_000
 
-const OF_SERVER = { level: 'warn', data: null, callId: null, method: null } as const
+const OF_SERVER = { level: 'warn', data: null, callId: null, method: null, userId: null } as const
 
 /** A line that replaces missing ones. @param nextId of the line after them */
 export const missedLine = (missed: number, nextId: number, at: number): LogLine => ({
@@ -98,14 +101,14 @@ function readJson(data: unknown): unknown {
   }
 }
 
-function readLine({ level, message, data, callId, method, secrets }: WrittenLine): Omit<LogLine, 'id' | 'at'> {
+function readLine({ level, message, data, callId, method, userId, secrets }: WrittenLine): Omit<LogLine, 'id' | 'at'> {
   const text = typeof message === 'string' ? message : (JSON.stringify(redact(message, { lengthMax: LINE_BYTES_MAX }).value) ?? '')
   const visible = cutBytes(escapedText(hideSecrets(text.slice(0, LINE_BYTES_MAX * 2), secrets)), LINE_BYTES_MAX)
   return {
     level: LOG_LEVELS.find((one) => one === level) ?? 'debug',
     message: visible,
     data: readData(data, LINE_BYTES_MAX - Buffer.byteLength(visible), secrets),
-    ...{ callId, method },
+    ...{ callId, method, userId },
   }
 }
 

@@ -310,8 +310,8 @@ class RunningCall implements CallRecord {
   }
 
   log(level: unknown, message: unknown, data?: unknown): void {
-    const { callId, method } = this.#call
-    this.#logs.grow('linesLength', this.#kept.lines.add({ level, message, data, callId, method, secrets: this.#secrets }))
+    const { callId, method, userId } = this.#call
+    this.#logs.grow('linesLength', this.#kept.lines.add({ level, message, data, callId, method, userId, secrets: this.#secrets }))
   }
 
   hostCall(kind: string): void {

@@ -40,7 +40,9 @@ const member = {
   maximum: Type.Optional(AnyNumber()),
   minLength: Type.Optional(Type.Integer({ minimum: 0, maximum: TEXT_LENGTH_MAX })),
   maxLength: Type.Optional(Type.Integer({ minimum: 0, maximum: TEXT_LENGTH_MAX })),
-  format: Type.Optional(OneOf(['uri', 'email', 'date'])),
+  format: Type.Optional(OneOf(['uri', 'email', 'date', 'password'])),
+  /** Of a password: the code of the plugin receives it. Otherwise it never does. */
+  'x-receives-password': Type.Optional(Type.Boolean()),
   default: Type.Optional(Plain),
   'x-ui': Type.Optional(Type.Record(Type.String({ pattern: readablePattern(KEY_LENGTH_MAX) }), Plain, { maxProperties: HINTS_MAX })),
 }
@@ -76,6 +78,7 @@ export const ConfigSchema = Type.Object(
   { additionalProperties: false },
 )
 type ConfigSchema = Static<typeof ConfigSchema>
+type ConfigMember = ConfigSchema['properties'][string]
 const isSchema = Compile(ConfigSchema)
 
 /** The error in a configuration schema, with its place; null when it is valid. */
@@ -93,6 +96,10 @@ export function configSchemaProblem(schema: unknown): { path: string; message: s
     const of = names.length === 0 ? 'and there are none' : oneOf(unknownName, names)
     return { path: '/required', message: `it names ${briefText(unknownName)}, which is not among the properties; ${of}` }
   }
+  for (const [name, one] of Object.entries(schema.properties)) {
+    const problem = secretProblem(name, one, schema.required ?? [])
+    if (problem !== null) return { path: `/properties/${name}`, message: problem }
+  }
   for (const [name, one] of Object.entries(schema.properties))
     if (one.default !== undefined && !Check(checked(one), one.default))
       return {
@@ -100,6 +107,52 @@ export function configSchemaProblem(schema: unknown): { path: string; message: s
         message: `it is not a valid value of the member; it must be ${formOf(one as Shape, {})}`,
       }
   return null
+}
+
+/** What a member that is a secret, or says that it is one, must not be; null when all is well. */
+function secretProblem(name: string, { type, format, title = '', ...member }: ConfigMember, required: readonly string[]): string | null {
+  const items = 'items' in member ? member.items : undefined
+  const isText = type === 'string' || items?.type === 'string'
+  if (format !== 'password') {
+    if (items?.format === 'password') return 'a list cannot be a password; make it one text'
+    if (member['x-receives-password'] !== undefined) return 'x-receives-password is only for a text with format password'
+    return isText && /password|secret|token/i.test(`${name} ${title}`)
+      ? 'its name says that it is a secret; give it format password, then it is stored encrypted and never returned'
+      : null
+  }
+  if (type !== 'string') return 'a password must be of type string'
+  if (member.default !== undefined || member.enum !== undefined) return 'a password has no default and no enum, which everybody could read'
+  return required.includes(name) ? 'a password cannot be required, because it is not stored with the settings' : null
+}
+
+/** The names of the members that are stored encrypted. @param isReceived only those that the code of the plugin receives */
+export function secretsOf(schema: unknown, { isReceived = false } = {}): string[] {
+  const { properties = {} } = (schema ?? {}) as Partial<ConfigSchema>
+  return Object.keys(properties).filter(
+    (name) => properties[name]?.format === 'password' && (!isReceived || properties[name]['x-receives-password'] === true),
+  )
+}
+
+/** Without the members that are secret by now: an earlier version may have stored them as they are. */
+export function withoutSecrets(schema: unknown, config: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const names = secretsOf(schema)
+  return Object.fromEntries(Object.entries(config).filter(([name]) => !names.includes(name)))
+}
+
+/** Splits settings as a user gives them. An empty secret, or null, deletes the stored one; one that is left out keeps it. */
+export function splitSecrets(
+  schema: unknown,
+  given: Readonly<Record<string, unknown>>,
+): { config: Record<string, unknown>; secrets: Record<string, string | null> } {
+  const names = secretsOf(schema)
+  const secrets = Object.fromEntries(
+    Object.entries(given)
+      .filter(([name]) => names.includes(name))
+      .map(([name, value]) => [name, value === '' ? null : value]),
+  )
+  const config = withoutSecrets(schema, given)
+  readConfig(schema, { ...config, ...Object.fromEntries(Object.entries(secrets).filter(([, value]) => value !== null)) })
+  return { config, secrets: secrets as Record<string, string | null> }
 }
 
 /** An unknown keyword has its own error location, but the message says only that it is not allowed. */

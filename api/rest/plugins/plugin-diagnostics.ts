@@ -13,6 +13,7 @@ import { QUARANTINE } from '#plugins/host/plugin-health.ts'
 import { countFailures, listFailures, listPluginStatuses } from '#plugins/host/plugin-store.ts'
 import { isAtLeast, LOG_LEVELS, type LogLevel, type LogLine } from '#plugins/logs/lines.ts'
 import type { PluginLogs, RecordedCall } from '#plugins/logs/plugin-logs.ts'
+import { mayRead, PRIVATE, wordsFor } from '#plugins/logs/private-words.ts'
 import { hideSecrets, redact } from '#plugins/logs/text.ts'
 
 type Services = Needs<'database' | 'plugins'>
@@ -43,14 +44,22 @@ const Line = Type.Object(
     id: LineId,
     at: Timestamp,
     level: Level,
-    message: Type.String({ description: 'One line; control characters are escaped, secrets are hidden.' }),
+    message: Type.String({
+      description:
+        'One line; control characters are escaped, secrets are hidden, and so is what the plugin says in a call for another user.',
+    }),
     data: Nullable(Type.String({ description: 'Data from the plugin as JSON, possibly shortened.' })),
     callId: Nullable(Uuid, { description: 'Null if the server reports missing lines.' }),
     method: Nullable(Type.String()),
   },
   { title: 'PluginLogLine' },
 )
-const lineView = (line: LogLine) => ({ ...line, at: line.at.toISOString() })
+const lineView = ({ userId, ...line }: LogLine, readerId: string) => ({
+  ...line,
+  message: wordsFor(line.message, userId, readerId),
+  data: mayRead(userId, readerId) ? line.data : null,
+  at: line.at.toISOString(),
+})
 const From = {
   after: Type.Optional(Type.Integer({ ...lineId, description: 'Only lines after this one.' })),
   level: Type.Optional(Type.Enum(LOG_LEVELS, { type: 'string', description: 'Lowest level to return.' })),
@@ -80,11 +89,17 @@ const call = {
 const CallSummary = Type.Object(call, { title: 'PluginCallSummary' })
 const CallDetail = Type.Object({ ...call, input: Type.Unknown(), result: Type.Unknown() }, { title: 'PluginCall' })
 
+/** What somebody may see of a call; of one for another user, nothing that may come from that user's library. */
+function readable(found: RecordedCall, readerId: string): RecordedCall {
+  if (mayRead(found.userId, readerId)) return found
+  return { ...found, input: null, result: null, isInputCut: true, message: found.message === null ? null : PRIVATE }
+}
+
 const callView = ({ input, result, startedAt, ...rest }: RecordedCall) => ({ ...rest, startedAt: startedAt.toISOString() })
 
 /** A recorded call. @throws not_found */
-function getCall(logs: PluginLogs, pluginId: string, callId: string): RecordedCall {
-  return logs.findCall(pluginId, callId) ?? refuse('not_found', 'This call is no longer recorded.')
+function getCall(logs: PluginLogs, pluginId: string, callId: string, readerId: string): RecordedCall {
+  return readable(logs.findCall(pluginId, callId) ?? refuse('not_found', 'This call is no longer recorded.'), readerId)
 }
 
 /**
@@ -98,9 +113,9 @@ async function getPlugin({ services, caller }: Call<Services>, pluginId: string)
   return plugin
 }
 
-async function* linesAsEvents(lines: AsyncIterable<LogLine>, least: LogLevel | undefined): AsyncGenerator<ServerEvent> {
+async function* linesAsEvents(lines: AsyncIterable<LogLine>, least: LogLevel | undefined, readerId: string): AsyncGenerator<ServerEvent> {
   for await (const line of lines) {
-    if (least === undefined || isAtLeast(line.level, least)) yield { id: String(line.id), data: lineView(line) }
+    if (least === undefined || isAtLeast(line.level, least)) yield { id: String(line.id), data: lineView(line, readerId) }
   }
 }
 
@@ -218,13 +233,13 @@ export const pluginDiagnosticsRoutes = [
         listFailures(services.database, id, { offset: query.offset ?? 0, limit: query.limit ?? 50 }),
         countFailures(services.database, id, QUARANTINE),
       ])
-      const calls = new Map(services.plugins.logs.calls(id).map((one) => [one.callId, one]))
-      const failures = items.map(({ version, callId, ...failure }) => {
-        const input = calls.get(callId)?.input
+      const calls = new Map(services.plugins.logs.calls(id).map((one) => [one.callId, readable(one, call.caller.userId)]))
+      const failures = items.map(({ version, callId, userId, ...failure }) => {
+        const input = mayRead(userId, call.caller.userId) ? calls.get(callId)?.input : undefined
         return {
           id: failure.id,
           errorCode: failure.code,
-          errorMessage: escapedText(hideSecrets(failure.message)),
+          errorMessage: wordsFor(escapedText(hideSecrets(failure.message)), userId, call.caller.userId),
           source: failure.source,
           method: failure.method,
           occurredAt: failure.occurredAt.toISOString(),
@@ -255,7 +270,7 @@ export const pluginDiagnosticsRoutes = [
       const { services } = call
       const { id } = await getPlugin(call, params.pluginId)
       const page = services.plugins.logs.lines(id, { ...query, limit: query.limit ?? LINES_DEFAULT })
-      return { ...page, lines: page.lines.map(lineView) }
+      return { ...page, lines: page.lines.map((line) => lineView(line, call.caller.userId)) }
     },
   }),
   stream({
@@ -275,7 +290,7 @@ export const pluginDiagnosticsRoutes = [
       return eventsOf(({ lastEventId, signal }) => {
         const after = readLineId(lastEventId) ?? query.after ?? null
         const lines = services.plugins.logs.follow(id, { after, signal })
-        return linesAsEvents(whileInstalled(services, id, lines), query.level)
+        return linesAsEvents(whileInstalled(services, id, lines), query.level, call.caller.userId)
       })
     },
   }),
@@ -290,7 +305,7 @@ export const pluginDiagnosticsRoutes = [
     run: async (call, { params }) => {
       const { services } = call
       const { id } = await getPlugin(call, params.pluginId)
-      return { calls: services.plugins.logs.calls(id).map(callView) }
+      return { calls: services.plugins.logs.calls(id).map((one) => callView(readable(one, call.caller.userId))) }
     },
   }),
   endpoint({
@@ -304,7 +319,7 @@ export const pluginDiagnosticsRoutes = [
     run: async (call, { params }) => {
       const { services } = call
       const { id } = await getPlugin(call, params.pluginId)
-      const found = getCall(services.plugins.logs, id, params.callId)
+      const found = getCall(services.plugins.logs, id, params.callId, call.caller.userId)
       return { ...callView(found), input: found.input, result: found.result }
     },
   }),
@@ -324,7 +339,7 @@ export const pluginDiagnosticsRoutes = [
     run: async (call, { params }) => {
       const { services } = call
       const plugin = await getPlugin(call, params.pluginId)
-      const { method, input, isInputCut } = getCall(services.plugins.logs, plugin.id, params.callId)
+      const { method, input, isInputCut } = getCall(services.plugins.logs, plugin.id, params.callId, call.caller.userId)
       return { method, input, config: redact(plugin.config, { lengthMax: CONFIG_LENGTH_MAX }).value, isInputCut }
     },
   }),

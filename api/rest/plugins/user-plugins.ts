@@ -1,19 +1,13 @@
 import Type from 'typebox'
-import { type Call, endpointOf, streamOf } from '#api/http/endpoint.ts'
+import { endpointOf, streamOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
-import { ConfigField, type ConfigSchemaShape, configFields } from '#api/views/config-fields.ts'
-import { capabilitiesView } from '#api/views/plugin-view.ts'
 import { signInPage } from '#api/views/sign-in-page.ts'
+import { AvailablePlugin, offeredPluginView, UserPlugin, userPluginView } from '#api/views/user-plugin-view.ts'
 import { refuse } from '#core/foundation/errors.ts'
-import { FreeObject, Noun, Nullable, OneOf, Secret, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
+import { FreeObject, Noun, Nullable, Secret, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
 import { findLastRefresh } from '#core/recommendations/recommendation-store.ts'
 import { getTask } from '#core/tasks/task-query.ts'
-import { differencesOf } from '#plugins/consent/differences.ts'
-import { describeForUser } from '#plugins/consent/user-words.ts'
-import { destinationOf } from '#plugins/credentials/plugin-auth.ts'
 import { SignInError, signInCookieName } from '#plugins/credentials/sign-in.ts'
-import type { OfferedPlugin, OwnPlugin } from '#plugins/host/user-plugins.ts'
-import type { Manifest } from '#plugins/packages/manifest.ts'
 
 type Services = Needs<'database' | 'plugins' | 'settings' | 'userPlugins'>
 const endpoint = endpointOf<Services>()
@@ -33,165 +27,6 @@ const TEXT_LENGTH_MAX = 10_000
 /** SameSite=Lax: a service redirects the browser back from another site. The path limits the cookie to the end of the sign-in. */
 const signInCookie = (name: string, { key, seconds, isSecure }: { key: string; seconds: number; isSecure: boolean }): string =>
   `${name}=${key}; Path=${CALLBACK}; HttpOnly; SameSite=Lax; Max-Age=${seconds}${isSecure ? '; Secure' : ''}`
-
-const Capabilities = Type.Object({
-  readSync: Type.Boolean({ description: 'Always false: no plugin syncs reading progress yet.' }),
-  userRecommendationProvider: Type.Boolean(),
-})
-const Settings = Type.Object(
-  {
-    description: Text,
-    fields: Type.Array(ConfigField),
-    schema: Type.Unknown({ description: 'The same fields as a JSON Schema.' }),
-  },
-  { title: 'UserConfigSchema' },
-)
-const Consent = Type.Object(
-  {
-    sha256: Type.String({ description: 'Of the record: enabling the plugin with it agrees to exactly this.' }),
-    lines: Type.Array(Type.String(), {
-      description:
-        'What the plugin asks of you, in lines of at most 80 columns where they have words of its author, which begin with a mark.',
-    }),
-    record: Type.Unknown({ description: 'The same as data.' }),
-  },
-  { title: 'UserPluginConsent' },
-)
-const Agreed = Type.Object(
-  {
-    sha256: Type.String(),
-    at: Timestamp,
-    differences: Type.Array(
-      Type.Object({
-        path: Type.String({ description: 'JSON pointer into the record.' }),
-        kind: OneOf(['added', 'removed', 'changed']),
-        before: Type.Optional(Type.Unknown()),
-        after: Type.Optional(Type.Unknown()),
-      }),
-      { description: 'From what you have agreed to, to what the plugin asks for now.' },
-    ),
-  },
-  { title: 'UserPluginAgreement' },
-)
-const UserPlugin = Type.Object(
-  {
-    id: Uuid,
-    pluginId: Uuid,
-    pluginName: Type.String({ description: 'Identifier of the plugin, such as org.example.anilist.' }),
-    pluginDisplayName: Type.String(),
-    pluginType: Type.String(),
-    description: Text,
-    enabled: Type.Boolean(),
-    connected: Type.Boolean({ description: 'Whether the plugin has the credentials that it needs from the user; true if it needs none.' }),
-    healthStatus: Type.String({ description: '`unhealthy`: the service refused the credentials of the user.' }),
-    capabilities: Capabilities,
-    config: Type.Record(Type.String(), Type.Unknown()),
-    userConfigSchema: Nullable(Settings),
-    requiresOauth: Type.Boolean(),
-    oauthConfigured: Type.Boolean({ description: 'Whether an administrator has configured the OAuth client of this server.' }),
-    credentialType: Nullable(Type.String({ description: 'Credentials that the user can give: apiKey, basic or oauth2.' })),
-    credentialsHost: Nullable(
-      Type.String({
-        description: 'Where they are sent, such as https://api.example.org; null if nowhere, or if the address is not configured yet.',
-      }),
-    ),
-    externalUsername: Text,
-    externalAvatarUrl: Text,
-    userSetupInstructions: Text,
-    lastSuccessAt: Nullable(Timestamp),
-    lastSyncAt: Nullable(Timestamp),
-    lastSyncResult: Type.Unknown(),
-    createdAt: Timestamp,
-    consent: Consent,
-    agreed: Agreed,
-    pause: Nullable(OneOf(['disabled', 'changed', 'data']), {
-      description:
-        'Why it does not run for you; null when it may. `changed`: it asks for something else than you have agreed to. `data`: it has not yet converted your data. Both until you enable it again.',
-    }),
-  },
-  { title: 'UserPlugin' },
-)
-const AvailablePlugin = Type.Object(
-  {
-    pluginId: Uuid,
-    name: Type.String(),
-    displayName: Type.String(),
-    description: Text,
-    capabilities: Capabilities,
-    requiresOauth: Type.Boolean(),
-    oauthConfigured: Type.Boolean(),
-    userSetupInstructions: Text,
-    consent: Consent,
-  },
-  { title: 'AvailablePlugin' },
-)
-
-const capabilitiesOf = (manifest: Manifest) => {
-  const { userReadSync, userRecommendationProvider } = capabilitiesView(manifest)
-  return { readSync: userReadSync, userRecommendationProvider }
-}
-const credentialTypeOf = ({ auth }: Manifest) => (auth !== undefined && auth.scope === 'user' && auth.type !== 'none' ? auth.type : null)
-
-/** Form fields from the schema of a manifest, which was checked at installation. */
-function settingsOf({ userConfig }: Manifest) {
-  if (userConfig === undefined) return null
-  const schema = userConfig as ConfigSchemaShape
-  return { description: schema.description ?? null, fields: configFields(schema), schema: userConfig }
-}
-
-const consentView = ({ sha256, record }: OfferedPlugin['consent']) => ({
-  sha256,
-  lines: describeForUser(record, record.configuredHosts),
-  record,
-})
-
-function userPluginView({ services }: Call<Services>, { own, plugin, authStatus, signInReady, consent, pause }: OwnPlugin) {
-  const { manifest } = plugin
-  return {
-    id: own.id,
-    pluginId: plugin.id,
-    pluginName: plugin.key,
-    pluginDisplayName: manifest.name,
-    pluginType: 'user',
-    description: manifest.summary,
-    enabled: own.enabled,
-    connected: own.authFailedAt === null && (authStatus === 'connected' || authStatus === 'none'),
-    healthStatus: own.authFailedAt === null ? services.plugins.healthOf(plugin) : 'unhealthy',
-    capabilities: capabilitiesOf(manifest),
-    config: own.config,
-    userConfigSchema: settingsOf(manifest),
-    requiresOauth: credentialTypeOf(manifest) === 'oauth2',
-    oauthConfigured: signInReady,
-    credentialType: credentialTypeOf(manifest),
-    credentialsHost: credentialTypeOf(manifest) === null ? null : destinationOf(services.plugins.authOf(plugin)),
-    externalUsername: own.externalUsername,
-    externalAvatarUrl: null,
-    userSetupInstructions: manifest.description ?? null,
-    lastSuccessAt: own.lastSuccessAt?.toISOString() ?? null,
-    lastSyncAt: null,
-    lastSyncResult: null,
-    createdAt: own.createdAt.toISOString(),
-    consent: consentView(consent),
-    agreed: {
-      sha256: own.agreedSha256,
-      at: own.agreedAt.toISOString(),
-      differences: differencesOf(own.agreedRecord as object, consent.record),
-    },
-    pause,
-  }
-}
-
-const offeredPluginView = ({ plugin, signInReady, consent }: OfferedPlugin) => ({
-  pluginId: plugin.id,
-  name: plugin.key,
-  displayName: plugin.manifest.name,
-  description: plugin.manifest.summary,
-  capabilities: capabilitiesOf(plugin.manifest),
-  requiresOauth: credentialTypeOf(plugin.manifest) === 'oauth2',
-  oauthConfigured: signInReady,
-  userSetupInstructions: plugin.manifest.description ?? null,
-  consent: consentView(consent),
-})
 
 const Destination = {
   credentialsHost: Type.Optional(
@@ -220,7 +55,7 @@ export const userPluginRoutes = [
     reply: Type.Object({ enabled: Type.Array(UserPlugin), available: Type.Array(AvailablePlugin) }),
     run: async (call) => {
       const { enabled, available } = await call.services.userPlugins.list(call.caller.userId)
-      return { enabled: enabled.map((one) => userPluginView(call, one)), available: available.map(offeredPluginView) }
+      return { enabled: enabled.map((one) => userPluginView(call.services.plugins, one)), available: available.map(offeredPluginView) }
     },
   }),
   stream({
@@ -262,7 +97,8 @@ export const userPluginRoutes = [
     allow: read,
     params: PluginId,
     reply: UserPlugin,
-    run: async (call, { params }) => userPluginView(call, await call.services.userPlugins.get(call.caller.userId, params.pluginId)),
+    run: async (call, { params }) =>
+      userPluginView(call.services.plugins, await call.services.userPlugins.get(call.caller.userId, params.pluginId)),
   }),
   endpoint({
     method: 'DELETE',
@@ -297,7 +133,7 @@ export const userPluginRoutes = [
     bodyOptional: true,
     reply: UserPlugin,
     run: async (call, { params, body }) =>
-      userPluginView(call, await call.services.userPlugins.enable(call.caller.userId, params.pluginId, body.sha256)),
+      userPluginView(call.services.plugins, await call.services.userPlugins.enable(call.caller.userId, params.pluginId, body.sha256)),
   }),
   endpoint({
     method: 'POST',
@@ -307,19 +143,20 @@ export const userPluginRoutes = [
     allow: write,
     params: PluginId,
     reply: UserPlugin,
-    run: async (call, { params }) => userPluginView(call, await call.services.userPlugins.disable(call.caller.userId, params.pluginId)),
+    run: async (call, { params }) =>
+      userPluginView(call.services.plugins, await call.services.userPlugins.disable(call.caller.userId, params.pluginId)),
   }),
   endpoint({
     method: 'PATCH',
     path: `${path}/:pluginId/config`,
-    summary: 'Set my configuration of a plugin; replaces the whole configuration',
+    summary: 'Set my configuration of a plugin; replaces all but secret settings that are left out; an empty text deletes a secret one',
     tag,
     allow: write,
     params: PluginId,
     body: Type.Object({ config: FreeObject() }),
     reply: UserPlugin,
     run: async (call, { params, body }) =>
-      userPluginView(call, await call.services.userPlugins.configure(call.caller.userId, params.pluginId, body.config)),
+      userPluginView(call.services.plugins, await call.services.userPlugins.configure(call.caller.userId, params.pluginId, body.config)),
   }),
   endpoint({
     method: 'POST',
@@ -340,7 +177,10 @@ export const userPluginRoutes = [
     ]),
     reply: UserPlugin,
     run: async (call, { params, body: { credentialsHost, ...given } }) =>
-      userPluginView(call, await call.services.userPlugins.setCredentials(call.caller.userId, params.pluginId, given, credentialsHost)),
+      userPluginView(
+        call.services.plugins,
+        await call.services.userPlugins.setCredentials(call.caller.userId, params.pluginId, given, credentialsHost),
+      ),
   }),
   endpoint({
     method: 'POST',

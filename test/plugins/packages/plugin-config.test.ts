@@ -68,3 +68,24 @@ t.test('a plugin gets a valid configuration or none', async (t) => {
   await t.rejects(host.edit(id, { privateHosts: true }), { code: 'invalid_value', message: /no hosts from its configuration/ })
   t.same(await host.logs.metrics(id).length, 1)
 })
+
+t.test('a setting that is a secret says so, and is one text without a default', (t) => {
+  const problemOf = (member: object, required: string[] = []) =>
+    configSchemaProblem({ type: 'object', properties: { one: member }, required })?.message ?? null
+  for (const title of ['Your AniList password', 'API token', 'Client Secret'])
+    t.match(problemOf({ type: 'string', title }), /give it format password/, title)
+  t.match(configSchemaProblem({ type: 'object', properties: { apiToken: { type: 'string' } } })?.message, /give it format password/)
+  t.match(problemOf({ type: 'array', title: 'Passwords', items: { type: 'string' } }), /give it format password/)
+  t.equal(problemOf({ type: 'boolean', title: 'Send the token' }), null, 'a switch is no secret')
+  t.equal(problemOf({ type: 'string', title: 'API token', format: 'password', 'x-receives-password': true }), null)
+  const wrong: [member: object, message: RegExp][] = [
+    [{ type: 'string', format: 'password', default: 'x' }, /no default/],
+    [{ type: 'string', format: 'password', enum: ['x'] }, /no default and no enum/],
+    [{ type: 'integer', format: 'password' }, /of type string/],
+    [{ type: 'array', items: { type: 'string', format: 'password' } }, /a list cannot/],
+    [{ type: 'string', 'x-receives-password': true }, /only for a text with format password/],
+  ]
+  for (const [member, message] of wrong) t.match(problemOf(member), message)
+  t.match(problemOf({ type: 'string', format: 'password' }, ['one']), /cannot be required/)
+  t.end()
+})

@@ -193,3 +193,75 @@ t.test('data of a user who has disabled a plugin is migrated only when the user 
   t.equal((await ann('POST', `plugins/${id}/enable`)).status, 200)
   t.match(await titleFor(), /migrated from 6$/)
 })
+
+t.test('a password is stored encrypted, never returned, and received only where the record says so', async (t) => {
+  const { ann, host, id: _, userId, database } = await openWithReaders(t)
+  const secret = (title: string, more: object = {}) => ({ type: 'string', title, format: 'password', ...more })
+  const main = `export default { recommendations: {
+    refresh: (_, ctx) => ({ recommendations: [{ externalId: '1', title: JSON.stringify([ctx.config, ctx.userConfig]), score: 0.5, reason: 'So' }] }),
+    dismiss() {} } }`
+  const { plugin, sha256 } = await host.install(
+    pluginOf(main, {
+      ...RECOMMENDER_MANIFEST,
+      id: 'org.example.secrets',
+      config: { type: 'object', properties: { key: secret('Server token') } },
+      userConfig: {
+        type: 'object',
+        properties: {
+          kept: secret('Your AniList password'),
+          handed: secret('Your pin', { 'x-receives-password': true }),
+          word: { type: 'string' },
+        },
+      },
+    }),
+    { userId: null },
+  )
+  const { id } = await host.consent(plugin.id, { sha256 })
+  const { json: enabled } = await ann<Own>('POST', `plugins/${id}/enable`)
+  t.ok(enabled.consent.lines.includes('receives your password handed'))
+  t.ok(enabled.consent.lines.some((line) => /^keeps your password, without receiving it, kept/.test(line)))
+
+  const path = `plugins/${id}/config`
+  const config = { kept: 'hunter2-kept', handed: 'hunter2-handed', word: 'open' }
+  const answer = await ann<Own & { config: object; secretsSet: string[] }>('PATCH', path, { config })
+  t.match(answer.json, { config: { word: 'open' }, secretsSet: ['handed', 'kept'] })
+  await host.edit(id, { config: { key: 'hunter2-server' } })
+  const shown = JSON.stringify([answer.json, (await ann('GET', 'plugins')).json, await host.get(id)])
+  t.notOk(shown.includes('hunter2'), 'never returned')
+  const rows = await Promise.all(['plugins', 'user_plugins', 'plugin_credentials'].map((table) => database(table).select()))
+  t.notOk(JSON.stringify(rows).includes('hunter2'), 'nor stored in clear')
+  const received = async () => {
+    const { result } = await host.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit: 1 } })
+    return JSON.parse((result as { recommendations: { title: string }[] }).recommendations[0]!.title)
+  }
+  t.same(await received(), [{}, { handed: 'hunter2-handed', word: 'open' }])
+
+  await ann('PATCH', path, { config: { word: 'shut' } })
+  t.same(await received(), [{}, { handed: 'hunter2-handed', word: 'shut' }], 'what is left out stays')
+  t.match((await ann('PATCH', path, { config: { handed: 12 } })).status, 422)
+  t.match((await ann<{ secretsSet: string[] }>('PATCH', path, { config: { handed: '' } })).json, { secretsSet: ['kept'] })
+  t.same(await received(), [{}, {}])
+  await ann('DELETE', `plugins/${id}`)
+  t.same(await database('plugin_credentials').where({ user_id: userId }).select(), [])
+})
+
+t.test('administrators see no words of a plugin about other users', async (t) => {
+  const { ann, host, id: _, adminToken, userId, request } = await openWithReaders(t)
+  const main = `export default { recommendations: {
+    refresh({ limit }, ctx) {
+      ctx.log.info('rated 87', { rating: 87 })
+      if (limit === 13) throw new Error('rated 87')
+      return { recommendations: [{ externalId: '1', title: 'rated 87', score: 0.5, reason: 'So' }] } },
+    dismiss() {} } }`
+  const { plugin, sha256 } = await host.install(pluginOf(main, { ...RECOMMENDER_MANIFEST, id: 'org.example.words' }), { userId: null })
+  const { id } = await host.consent(plugin.id, { sha256 })
+  await ann('POST', `plugins/${id}/enable`)
+  const call = (limit: number) => host.call({ pluginId: id, userId, method: 'recommendations.refresh', input: { limit } })
+  const { callId } = await call(1)
+  await t.rejects(call(13), { code: 'unavailable' }, 'its user sees why')
+  for (const path of ['logs', 'calls', `calls/${callId}`, `calls/${callId}/fixture`, 'failures']) {
+    const { status, json } = await request('GET', `/api/v1/admin/plugins/${id}/${path}`, { token: adminToken })
+    t.equal(status, 200, path)
+    t.notOk(JSON.stringify(json).includes('87'), path)
+  }
+})

@@ -216,7 +216,7 @@ export interface LibraryEntry {
   booksStarted?: number
   /** Time when the user last read it, ISO 8601; with `reading.progress`. */
   lastReadAt?: string | null
-  /** Number of users of this server who have begun it, 0 for fewer than three; with `reading.progress`. */
+  /** Number of users of this server who have begun it and have not enabled the plugin, in whole fives; with `reading.progress`. */
   readers?: number
 }
 

@@ -3,7 +3,7 @@ import t from 'tap'
 import { isAtLeast, LOG_LEVELS, missedLine, openLines } from '#plugins/logs/lines.ts'
 import { assertInTime } from '#test/support/timed-property.ts'
 
-const from = { callId: '7f8f3a52-2a0e-4d0b-9b36-0f6f4a1c9d55', method: 'metadata.series.search', secrets: [] }
+const from = { callId: '7f8f3a52-2a0e-4d0b-9b36-0f6f4a1c9d55', method: 'metadata.series.search', userId: null, secrets: [] }
 const line = (message: unknown, more: object = {}) => ({ level: 'info', message, data: undefined, ...from, ...more })
 
 t.test('a line has the plugin’s message, sanitized', async (t) => {

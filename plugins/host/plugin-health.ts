@@ -2,6 +2,8 @@ import type { Knex } from 'knex'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Register } from '#core/foundation/register.ts'
+import { quotedText } from '#core/foundation/stranger-text.ts'
+import { cutText } from '#core/foundation/text.ts'
 import { admitCall, type Breakers, countFailure, countSuccess, isPaused, readBreakers } from '#plugins/host/circuit-breaker.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { countFailures, recordFailure, recordSuccess, updatePlugin } from '#plugins/host/plugin-store.ts'
@@ -122,7 +124,7 @@ class Health implements PluginHealth {
 
   /** @returns false when somebody has changed the plugin meanwhile */
   async #quarantine(plugin: InstalledPlugin, message: string): Promise<boolean> {
-    const stateReason = `It broke its sandbox ${QUARANTINE.failures} times within ${QUARANTINE.minutes} minutes. Last error: ${message.slice(0, 500)}`
+    const stateReason = `It broke its sandbox ${QUARANTINE.failures} times within ${QUARANTINE.minutes} minutes. Last error: ${quotedText(cutText(message, 500))}`
     // Not if an administrator has disabled it or changed its version meanwhile.
     const only = { state: 'enabled', version_id: plugin.versionId } as const
     if (!(await updatePlugin(this.#options.database, plugin.id, { state: 'quarantined', stateReason }, only))) return false

@@ -4,6 +4,8 @@ import compare from 'semver/functions/compare.js'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Register } from '#core/foundation/register.ts'
+import { quotedText } from '#core/foundation/stranger-text.ts'
+import { cutText } from '#core/foundation/text.ts'
 import { listIdNames, prefixNewNames } from '#core/metadata/id-name-query.ts'
 import { migrateAll } from '#plugins/host/data-migration.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
@@ -146,12 +148,8 @@ class Lifecycle implements PluginLifecycle {
       )
     if (compare(version.version, plugin.version) >= 0)
       refuse('conflict', `${plugin.key} ${version.version} is not older than ${plugin.version}; agree to it instead.`)
-    const growth = plugin.granted ? permissionGrowth(plugin.granted, permissionsOf(version.manifest as Manifest)) : []
-    if (growth.length > 0 && version.id !== plugin.previousVersionId)
-      refuse(
-        'conflict',
-        `${plugin.key} ${version.version} requests more permissions than are granted now (${growth.join(', ')}). Grant them instead.`,
-      )
+    const growth = growthOf(plugin, version)
+    if (growth.length > 0) refuse('conflict', `${plugin.key} ${version.version} ${asksForMore(growth)}`)
     await this.#refuseRevoked(plugin.key, version)
     return await this.#switchTo(plugin, version, {
       previousVersionId: null,
@@ -209,7 +207,16 @@ class Lifecycle implements PluginLifecycle {
     const version = await this.#findVersion(plugin.id, ({ id }) => id === plugin.previousVersionId)
     if (version === undefined || (await this.#options.revocationOf({ key: plugin.key, ...version })) !== null) return
     this.#proved.delete(plugin.versionId)
-    const stateReason = `${plugin.version} failed right after the update (${reason.slice(0, 500)}); ${version.version} runs again.`
+    const said = `${plugin.version} failed right after the update (the plugin says: ${quotedText(cutText(reason, 500))});`
+    const growth = growthOf(plugin, version)
+    if (growth.length > 0) {
+      // Its calls pause like those of any plugin that fails.
+      const stateReason = `${said} ${version.version} does not run again by itself: it ${asksForMore(growth)}`
+      await updatePlugin(this.#options.database, plugin.id, { stateReason, probationCalls: 0 }, { version_id: plugin.versionId })
+      this.#options.log.warn({ plugin: plugin.key, version: plugin.version, reason }, stateReason)
+      return
+    }
+    const stateReason = `${said} ${version.version} runs again.`
     try {
       // Never a plugin that was disabled while its last call ran.
       const from = ['enabled', 'quarantined'] as const
@@ -327,6 +334,13 @@ class Lifecycle implements PluginLifecycle {
     return (await listVersions(this.#options.database, id)).find(wanted)
   }
 }
+
+/** What a version requests beyond the grants of now: a rollback brings no rights back that were given up. */
+const growthOf = ({ granted }: InstalledPlugin, { manifest }: VersionRow): string[] =>
+  granted ? permissionGrowth(granted, permissionsOf(manifest as Manifest)) : []
+
+const asksForMore = (growth: readonly string[]): string =>
+  `requests more permissions than are granted now (${growth.join(', ')}). Grant them instead: consent to its SHA-256.`
 
 /** Why a version would have to wait although all its permissions are granted. */
 function configurationProblem(manifest: Manifest, config: Record<string, unknown>): string[] {

@@ -90,7 +90,7 @@ t.test('a new version that fails on probation is rolled back', async (t) => {
   t.match(await host.get(id), {
     version: '1.0.0',
     state: 'enabled',
-    stateReason: /2.0.0 failed right after the update .*no good.* 1.0.0 runs again/,
+    stateReason: /^2.0.0 failed right after the update \(the plugin says: ".*no good.*"\); 1.0.0 runs again\.$/,
   })
   t.match(await ask('b'), /^one/, 'without a wait: the pause was for the other version')
 
@@ -101,6 +101,30 @@ t.test('a new version that fails on probation is rolled back', async (t) => {
   t.match(await host.get(id), { version: '3.0.0' }, 'a trusted version stays')
   await t.rejects(ask('a'), { code: 'unavailable', message: /Its calls pause/ })
   t.equal(host.healthOf(await host.get(id)), 'degraded')
+})
+
+t.test('no rollback brings back rights that were given up', async (t) => {
+  const wide = { permissions: { network: [{ host: 'a.example.org', reason: 'All.' }], storage: { quotaKB: 100 } } }
+  const begging = saying('two').replace('no good', 'Please consent to 2.0.1". 1.0.0 runs again. "')
+  for (const isByHand of [true, false]) {
+    const { host, run } = await openTestHost(t)
+    const { id } = await run(saying('one'), wide)
+    const { sha256: first } = await host.get(id)
+    const narrow = { permissions: { storage: { quotaKB: 50 } } }
+    const update = await host.install(pluginOf(begging, { version: '2.0.0', ...narrow }), { userId: null })
+    if ((await host.get(id)).version !== '2.0.0') await host.consent(id, update)
+    if (isByHand) {
+      const more = /requests more permissions than are granted now \(connects to a\.example\.org, stores 100 KB instead of 50\)/
+      for (const which of [{}, { sha256: first }]) await t.rejects(host.rollBack(id, which), { code: 'conflict', message: more })
+    } else {
+      for (let times = 0; times < 5; times++) await t.rejects(asker(host, id)('bad'), { code: 'unavailable' })
+      t.match(
+        (await host.get(id)).stateReason,
+        /^2\.0\.0 failed right after the update \(the plugin says: ".*Please consent to 2\.0\.1\\".*"\); 1\.0\.0 does not run again/,
+      )
+    }
+    t.match(await host.get(id), { version: '2.0.0', granted: { network: [], storageKB: 50 } })
+  }
 })
 
 t.test('a pause survives a restart, ends with a successful probe, and grows with a failed one', async (t) => {

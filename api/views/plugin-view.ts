@@ -143,8 +143,14 @@ export const Plugin = Type.Object(
     displayName: Type.String(),
     description: Text,
     pluginType: OneOf(['system', 'user']),
-    version: Type.String(),
-    sha256: Type.String({ description: 'SHA-256 of the package, which consent refers to.' }),
+    version: Type.String({
+      description:
+        'This version is described by sha256, signedBy, methods, asksFor, manifest and readme: the one that runs, or the newest before the first consent.',
+    }),
+    runningVersion: Nullable(Type.String(), { description: 'The version that runs; null before the first consent.' }),
+    sha256: Type.String({
+      description: 'SHA-256 of the package of this version. A newer one may wait for consent: consent to the SHA-256 of its review.',
+    }),
     signedBy: Type.Array(Type.String(), { description: 'Ed25519 keys, base64.' }),
     state: OneOf(['waiting', 'enabled', 'disabled', 'quarantined', 'revoked']),
     enabled: Type.Boolean(),
@@ -259,7 +265,12 @@ export function scopesOf({ capabilities }: Manifest): string[] {
 
 const NO_STATE: Omit<PluginStatus, 'id'> = { failureCount: 0, lastFailureAt: null, userCount: 0, hasCredentials: false }
 
-function viewOf(services: Services, plugin: InstalledPlugin, status: Omit<PluginStatus, 'id'> = NO_STATE) {
+function viewOf(
+  services: Services,
+  plugin: InstalledPlugin,
+  status: Omit<PluginStatus, 'id'> = NO_STATE,
+  running: Pick<InstalledPlugin, 'runningVersionId' | 'version'> = plugin,
+) {
   const { manifest, state, matching } = plugin
   const offersMetadata = capabilitiesView(manifest).metadataProvider.length > 0
   return {
@@ -269,6 +280,7 @@ function viewOf(services: Services, plugin: InstalledPlugin, status: Omit<Plugin
     description: manifest.summary,
     pluginType: offersMetadata ? ('system' as const) : ('user' as const),
     version: plugin.version,
+    runningVersion: running.runningVersionId === null ? null : running.version,
     sha256: plugin.sha256,
     signedBy: plugin.signedBy,
     state,
@@ -313,8 +325,9 @@ async function stateOf(services: Services, plugin: InstalledPlugin, all: Readonl
   return { ...status, hasCredentials: (await services.plugins.authStatus(plugin, null)) !== 'missing' }
 }
 
-export async function pluginView(services: Services, plugin: InstalledPlugin) {
-  return viewOf(services, plugin, await stateOf(services, plugin, await listPluginStatuses(services.database, plugin.id)))
+/** @param running the same plugin with the version that runs, if that is another */
+export async function pluginView(services: Services, plugin: InstalledPlugin, running: InstalledPlugin = plugin) {
+  return viewOf(services, plugin, await stateOf(services, plugin, await listPluginStatuses(services.database, plugin.id)), running)
 }
 
 export async function pluginViews(services: Services, plugins: readonly InstalledPlugin[]) {

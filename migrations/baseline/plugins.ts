@@ -45,6 +45,12 @@ export const PLUGINS = `
     source_map text,
     -- Ed25519 keys, base64.
     signed_by text[] NOT NULL DEFAULT '{}',
+    -- The address of the repository that it came from; null for a file.
+    repository text,
+    -- The order of installation: clocks can be set back.
+    position bigint GENERATED ALWAYS AS IDENTITY,
+    -- When it stopped running because an earlier version runs again.
+    rolled_back_at timestamptz,
     installed_by uuid REFERENCES users ON DELETE SET NULL,
     installed_at timestamptz NOT NULL DEFAULT now(),
     UNIQUE (plugin_id, version)
@@ -67,6 +73,20 @@ export const PLUGINS = `
     -- The address of the repository that it belongs to; null for files.
     repository text
   );
+
+  -- What an administrator has agreed to: the record of the package that was shown (plugins/consent/record.ts). A plugin that runs without a row was
+  -- agreed to before there were records.
+  CREATE TABLE plugin_consents (
+    plugin_id uuid PRIMARY KEY REFERENCES plugins ON DELETE CASCADE,
+    -- Of the package that was shown.
+    sha256 text NOT NULL,
+    record jsonb NOT NULL,
+    record_hash text NOT NULL,
+    -- Null for a command on the server's machine.
+    user_id uuid REFERENCES users ON DELETE SET NULL,
+    consented_at timestamptz NOT NULL DEFAULT now()
+  );
+  CREATE INDEX plugin_consents_user ON plugin_consents (user_id);
 
   -- Sources of versions: static folders with a signed index, whose key is pinned when they are added.
   CREATE TABLE plugin_repositories (

@@ -3,6 +3,7 @@ import { refuse } from '#core/foundation/errors.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { type AuthStatus, authOf, confirmDestination, type PluginAuth } from '#plugins/credentials/plugin-auth.ts'
+import { findAgreed, type Review, reviewOf } from '#plugins/host/consent-review.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
@@ -54,6 +55,12 @@ interface PluginAdministration {
   get(id: string): Promise<InstalledPlugin>
   /** The stored versions, the newest first; `revoked` says why a version must not run. */
   versions(id: string): Promise<StoredVersion[]>
+  /**
+   * All that is needed to consent to one stored package.
+   * @param sha256 default: the newest that is not revoked, or the newest of all
+   * @throws not_found when there is no such package
+   */
+  review(id: string, sha256?: string): Promise<{ plugin: InstalledPlugin; version: StoredVersion; review: Review }>
   /** @throws invalid_value with the path of the wrong member; conflict when credentials would go elsewhere than `credentialsHost` */
   edit(id: string, change: PluginEdit): Promise<InstalledPlugin>
   /** Starts the plugin beside the running one and runs its setup. `code` is the code of the failure. */
@@ -97,6 +104,18 @@ class Administration implements PluginAdministration {
     const { database, revocationOf } = this.#options
     const versions = await listVersions(database, id)
     return await Promise.all(versions.map(async (one) => ({ ...one, revoked: await revocationOf({ key, ...one }) })))
+  }
+
+  async review(id: string, sha256?: string): Promise<{ plugin: InstalledPlugin; version: StoredVersion; review: Review }> {
+    const plugin = await this.get(id)
+    const versions = await this.versions(id)
+    const version =
+      sha256 === undefined
+        ? (versions.find(({ revoked }) => revoked === null) ?? versions[0])
+        : versions.find((one) => one.sha256 === sha256)
+    if (version === undefined)
+      return refuse('not_found', `There is no package ${sha256 ?? ''} of ${plugin.key} here. The list of its versions has their hashes.`)
+    return { plugin, version, review: reviewOf(version, await findAgreed(this.#options.database, plugin), plugin.config) }
   }
 
   async edit(

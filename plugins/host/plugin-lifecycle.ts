@@ -7,7 +7,16 @@ import { Register } from '#core/foundation/register.ts'
 import { quotedText } from '#core/foundation/stranger-text.ts'
 import { cutText } from '#core/foundation/text.ts'
 import { listIdNames, prefixNewNames } from '#core/metadata/id-name-query.ts'
+
+
 import { migrateAll } from '#plugins/host/data-migration.ts'
+
+
+import { recordConsent } from '#plugins/consent/consent-store.ts'
+import { checkRecordSize } from '#plugins/consent/record.ts'
+import { findAgreed, getNewest, type Review, recordOfPackage, reviewOf } from '#plugins/host/consent-review.ts'
+
+
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
@@ -24,6 +33,7 @@ import {
   listPlugins,
   listVersions,
   lockPlugin,
+  markRolledBack,
   type PluginChange,
   type PluginState,
   updatePlugin,
@@ -35,20 +45,23 @@ import { checkReservedId } from '#plugins/packages/bundled-plugins.ts'
 import type { PackageOrigin, PluginIdentity } from '#plugins/packages/identity.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { permissionGrowth, permissionsOf } from '#plugins/packages/permissions.ts'
-import { readConfig } from '#plugins/packages/plugin-config.ts'
 import type { PluginPackage } from '#plugins/packages/plugin-package.ts'
 import { readPackageBeside } from '#plugins/packages/plugin-package.ts'
 import { checkUpgrade } from '#plugins/packages/upgrade.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 export interface Installation {
+  /** With the version that runs, or the newest when none runs yet. */
   plugin: InstalledPlugin
+  /** With this version. */
+  offered: InstalledPlugin
   version: string
   /** Of the package: consent applies to this hash. */
   sha256: string
   /** What an administrator must grant or change before this version runs; empty when it runs already. */
   waitsFor: string[]
   signature: PluginSignature
+  review: Review
 }
 
 interface InstallOptions extends Partial<PackageOrigin> {
@@ -60,14 +73,18 @@ interface InstallOptions extends Partial<PackageOrigin> {
 
 export interface PluginLifecycle {
   /**
-   * Checks and stores a package. The first version of a plugin, and one that requests more permissions than granted, waits for consent; the running
+   * Checks and stores a package. The first version of a plugin, and one whose record differs from the agreed one, waits for consent; the running
    * version continues to run.
    * @throws invalid_value for an invalid or unexpected package, conflict for a version that is already installed, is signed with another key,
    * or is revoked
    */
   install(bytes: Buffer, options: InstallOptions): Promise<Installation>
-  /** Grants the permissions that a version requests, and runs it. @param sha256 of the package that the administrator has reviewed */
-  consent(id: string, version: { sha256: string }): Promise<InstalledPlugin>
+  /**
+   * Stores the consent to a package, and runs it. Consenting again to what runs changes nothing.
+   * @param sha256 of the package that the administrator has reviewed
+   * @throws conflict when that is not the newest stored package that may run, or the plugin was changed meanwhile
+   */
+  consent(id: string, consent: { sha256: string; userId?: string | null }): Promise<InstalledPlugin>
   /** Runs an older stored version, with its own data. @param sha256 by default the previously running version */
   rollBack(id: string, version?: { sha256?: string }): Promise<InstalledPlugin>
   setEnabled(id: string, enabled: boolean): Promise<InstalledPlugin>
@@ -116,23 +133,37 @@ class Lifecycle implements PluginLifecycle {
       refuse('invalid_value', `The package is ${manifest.id} ${manifest.version} (${sha256}), which differs from the repository's entry.`)
     await checkReservedId(manifest.id, sha256)
     await this.#refuseRevoked(manifest.id, { version: manifest.version, sha256 })
+    const repository = origin.repository ?? null
+    checkRecordSize(recordOfPackage({ ...read, repository }))
     await this.#options.calls().smokeTest(read)
-    const { pluginId, versionId, before, identified } = await this.#keep(read, userId, { ...origin, repository: origin.repository ?? null })
-    const waitsFor = before?.granted
-      ? [...permissionGrowth(before.granted, permissionsOf(manifest)), ...configurationProblem(manifest, before.config)]
-      : ['runs for the first time']
-    if (before !== null && before.runningVersionId !== null && waitsFor.length === 0)
+    const { pluginId, versionId, before, identified } = await this.#keep(read, userId, { ...origin, repository })
+    const stored =
+      (await this.#findVersion(pluginId, ({ id }) => id === versionId)) ?? refuse('conflict', `${manifest.id} was changed meanwhile.`)
+    const review = reviewOf(stored, await findAgreed(this.#options.database, before), before?.config)
+    if (before !== null && before.runningVersionId !== null && review.waitsFor.length === 0)
       await this.#takeOver(before, versionId, identified.before)
-    return { plugin: await this.#get(pluginId), version: manifest.version, sha256, waitsFor, signature: identified.signature }
+    const plugin = await this.#get(pluginId)
+    const offered = { ...plugin, ...stored, id: pluginId, versionId, manifest, readme: read.readme }
+    return { plugin, offered, version: manifest.version, sha256, waitsFor: review.waitsFor, signature: identified.signature, review }
   }
 
-  async consent(id: string, { sha256 }: { sha256: string }): Promise<InstalledPlugin> {
+  async consent(id: string, { sha256, userId = null }: { sha256: string; userId?: string | null }): Promise<InstalledPlugin> {
     const plugin = await this.#get(id)
-    const version = await this.#findVersion(id, (one) => one.sha256 === sha256)
-    if (version === undefined)
-      return refuse('conflict', 'This hash is not a package of the plugin. Review the plugin again before you grant its permissions.')
-    await this.#refuseRevoked(plugin.key, version)
-    return await this.#switchTo(plugin, version, { state: 'enabled', stateReason: null })
+    const versions = await listVersions(this.#options.database, id)
+    const version = await getNewest(plugin, versions, sha256, this.#options.revocationOf)
+    const agreed = await findAgreed(this.#options.database, plugin)
+    if (plugin.runningVersionId === version.id && plugin.state === 'enabled' && agreed?.consentedAt && agreed.sha256 === sha256)
+      return plugin
+    const after = await this.#switchTo(
+      plugin,
+      version,
+      { state: 'enabled', stateReason: null },
+      { consent: { userId, newestId: versions[0]?.id } },
+    )
+    // It may have been revoked while it was started.
+    if ((await this.#options.revocationOf({ key: plugin.key, ...version })) === null) return after
+    await this.applyRevocations()
+    return await this.#get(id)
   }
 
   async rollBack(id: string, { sha256 }: { sha256?: string } = {}): Promise<InstalledPlugin> {
@@ -220,7 +251,7 @@ class Lifecycle implements PluginLifecycle {
     try {
       // Never a plugin that was disabled while its last call ran.
       const from = ['enabled', 'quarantined'] as const
-      await this.#switchTo(plugin, version, { state: 'enabled', stateReason, previousVersionId: null, probationCalls: 0 }, from)
+      await this.#switchTo(plugin, version, { state: 'enabled', stateReason, previousVersionId: null, probationCalls: 0 }, { from })
     } catch (error) {
       // Another call or an administrator has changed it meanwhile, which counts.
       if (error instanceof AppError) return
@@ -260,7 +291,18 @@ class Lifecycle implements PluginLifecycle {
       const identified = await identify(trx, read, origin)
       const { signedBy } = identified
       const ids = await addVersion(trx, {
-        ...{ key: manifest.id, version: manifest.version, sha256, manifest, code, sourceMap, readme, signedBy, userId },
+        ...{
+          key: manifest.id,
+          version: manifest.version,
+          sha256,
+          manifest,
+          code,
+          sourceMap,
+          readme,
+          signedBy,
+          repository: origin.repository,
+          userId,
+        },
         codeSha256: createHash('sha256').update(code).digest('hex'),
       })
       return { ...ids, before, identified }
@@ -297,12 +339,16 @@ class Lifecycle implements PluginLifecycle {
     return migrated
   }
 
-  /** Makes a version the running one, atomically. @param from states in which that is allowed; default all */
+  /**
+   * Makes a version the running one, atomically.
+   * @param from states in which that is allowed; default all
+   * @param consent stored with it
+   */
   async #switchTo(
     before: InstalledPlugin,
     version: VersionRow,
     change: PluginChange,
-    from: readonly PluginState[] | null = null,
+    { from, consent }: { from?: readonly PluginState[]; consent?: { userId: string | null; newestId: string | undefined } } = {},
   ): Promise<InstalledPlugin> {
     const after = withVersion(before, version)
     const replaces = before.runningVersionId !== null && before.runningVersionId !== version.id
@@ -311,6 +357,11 @@ class Lifecycle implements PluginLifecycle {
       const row = await lockPlugin(trx, before.key)
       if (row === null || row.version_id !== before.runningVersionId || from?.includes(row.state) === false)
         refuse('conflict', `${before.key} was changed meanwhile. Review it again.`)
+      if (consent) {
+        const [newest] = await listVersions(trx, before.id)
+        if (newest?.id !== consent.newestId) refuse('conflict', `Another version of ${before.key} was stored meanwhile. Review it again.`)
+        await recordConsent(trx, before.id, { record: recordOfPackage(version), sha256: version.sha256, userId: consent.userId })
+      }
       const names = await listIdNames(trx)
       await updatePlugin(trx, before.id, {
         versionId: version.id,
@@ -321,6 +372,10 @@ class Lifecycle implements PluginLifecycle {
         ...change,
       })
       await recordDataVersions(trx, before.id, after.dataVersion, migrated)
+      if (replaces) {
+        const isRollback = compare(version.version, before.version) < 0
+        await markRolledBack(trx, { from: isRollback ? before.runningVersionId : null, to: version.id })
+      }
       await prefixNewNames(trx, names)
       await dropOldVersions(trx, before.id, KEPT_VERSIONS)
       const kept = (await listVersions(trx, before.id)).map(({ manifest }) => (manifest as Manifest).dataVersion ?? 1)
@@ -341,16 +396,6 @@ const growthOf = ({ granted }: InstalledPlugin, { manifest }: VersionRow): strin
 
 const asksForMore = (growth: readonly string[]): string =>
   `requests more permissions than are granted now (${growth.join(', ')}). Grant them instead: consent to its SHA-256.`
-
-/** Why a version would have to wait although all its permissions are granted. */
-function configurationProblem(manifest: Manifest, config: Record<string, unknown>): string[] {
-  try {
-    readConfig(manifest.config, config)
-    return []
-  } catch (error) {
-    return [`needs another configuration: ${(error as Error).message}`]
-  }
-}
 
 /** The plugin with another version. */
 function withVersion(plugin: InstalledPlugin, version: VersionRow): InstalledPlugin {

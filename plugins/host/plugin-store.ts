@@ -29,6 +29,8 @@ export interface PluginRow<Manifest = unknown, Granted = unknown> {
   sha256: string
   manifest: Manifest
   signedBy: string[]
+  /** The address of the repository that the version came from; null for a file. */
+  repository: string | null
   readme: string | null
   installedAt: Date
   createdAt: Date
@@ -46,15 +48,16 @@ interface NewVersion {
   sourceMap: string | null
   readme: string | null
   signedBy: readonly string[]
+  repository: string | null
   userId: string | null
 }
 
 const COLUMNS = `p.id, p.key, p.state, p.state_reason AS "stateReason", p.granted, p.config, p.private_origins AS "privateOrigins", p.matching,
   p.data_version AS "dataVersion", p.probation_calls AS "probationCalls", p.previous_version_id AS "previousVersionId", p.breaker, p.last_success_at AS "lastSuccessAt", p.version_id AS "runningVersionId", v.id AS "versionId",
-  v.version, v.sha256, v.manifest, v.signed_by AS "signedBy", v.readme, v.installed_at AS "installedAt", p.created_at AS "createdAt", p.updated_at AS "updatedAt"`
+  v.version, v.sha256, v.manifest, v.signed_by AS "signedBy", v.repository, v.readme, v.installed_at AS "installedAt", p.created_at AS "createdAt", p.updated_at AS "updatedAt"`
 const OF_VERSION = `FROM plugins p JOIN LATERAL (
   SELECT * FROM plugin_versions v WHERE v.plugin_id = p.id AND (v.id = p.version_id OR p.version_id IS NULL)
-  ORDER BY v.installed_at DESC LIMIT 1) v ON true`
+  ORDER BY v.position DESC LIMIT 1) v ON true`
 
 export async function listPlugins<Row extends PluginRow>(database: Knex): Promise<Row[]> {
   const { rows } = await database.raw(`SELECT ${COLUMNS} ${OF_VERSION} ORDER BY p.key`)
@@ -88,6 +91,7 @@ export async function addVersion(trx: Knex.Transaction, version: NewVersion): Pr
       source_map: version.sourceMap,
       readme: version.readme,
       signed_by: [...version.signedBy],
+      repository: version.repository,
       installed_by: version.userId,
     },
     'id',
@@ -113,15 +117,25 @@ export interface VersionRow {
   sha256: string
   manifest: unknown
   signedBy: string[]
+  repository: string | null
   installedAt: Date
+  /** When it stopped running because an earlier version runs again; null when that did not happen. */
+  rolledBackAt: Date | null
 }
 
 /** The stored versions, the newest first. */
 export async function listVersions(database: Knex, pluginId: string): Promise<VersionRow[]> {
   return await database('plugin_versions')
     .where('plugin_id', pluginId)
-    .orderBy('installed_at', 'desc')
-    .select('id', 'version', 'sha256', 'manifest', 'signed_by AS signedBy', 'installed_at AS installedAt')
+    .orderBy('position', 'desc')
+    .select('id', 'version', 'sha256', 'manifest', 'signed_by AS signedBy', 'repository')
+    .select('installed_at AS installedAt', 'rolled_back_at AS rolledBackAt')
+}
+
+/** Records which version was rolled back, and that the other one runs. */
+export async function markRolledBack(trx: Knex, { from, to }: { from: string | null; to: string }): Promise<void> {
+  await trx('plugin_versions').where('id', to).update({ rolled_back_at: null })
+  if (from !== null) await trx('plugin_versions').where('id', from).update({ rolled_back_at: trx.fn.now() })
 }
 
 /** The bundle of a version, and its hash at installation; null when it is gone. */
@@ -195,7 +209,7 @@ export async function dropOldVersions(trx: Knex, pluginId: string, kept: number)
   await trx.raw(
     `DELETE FROM plugin_versions WHERE plugin_id = :pluginId AND id IN (
        SELECT v.id FROM plugin_versions v JOIN plugins p ON p.id = v.plugin_id
-       WHERE v.plugin_id = :pluginId AND v.id IS DISTINCT FROM p.version_id AND v.id IS DISTINCT FROM p.previous_version_id ORDER BY v.installed_at DESC OFFSET :kept)`,
+       WHERE v.plugin_id = :pluginId AND v.id IS DISTINCT FROM p.version_id AND v.id IS DISTINCT FROM p.previous_version_id ORDER BY v.position DESC OFFSET :kept)`,
     { pluginId, kept },
   )
 }

@@ -62,7 +62,7 @@ const OWN: RegExp[] = [
   /\/metadata\/applications(\/|$)/,
   /\/(libraries\/\{\}\/jobs(\/|$)|library-jobs\/)/,
   /\/admin\/plugins\/\{\}\/(logs|calls)(\/|$)/,
-  /\/admin\/plugins\/\{\}\/(consent|versions)$/,
+  /\/admin\/plugins\/\{\}\/(consent|review|versions)$/,
   / \/api\/v1\/auth\/change-password$/,
   /^GET \/api\/v1\/(users\/\{\}\/progress|authors|publishers|languages)$/,
   / \/api\/v1\/metrics\/server$/,

@@ -17,7 +17,7 @@ if (plugin === undefined) throw new Error('There is no plugin to update.')
 const ask = () => host.call({ pluginId: plugin.id, method: 'metadata.series.search', input: { query: 'x', limit: 1 }, userId: null })
 for (let number = Number(firstVersion); ; number++) {
   try {
-    await host.install(updateOf(number), { userId: null })
+    await host.consent(plugin.id, await host.install(updateOf(number), { userId: null }))
     await ask()
     process.stdout.write('.')
     if (number % 2 === 1) await host.rollBack(plugin.id)

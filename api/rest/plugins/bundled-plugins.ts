@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
+import { newReviewView, PluginReview } from '#api/views/plugin-review-view.ts'
 import { Granted } from '#api/views/plugin-view.ts'
 import { Nullable, Uuid } from '#core/foundation/schema.ts'
 import { bundledPlugins, getBundledPlugin } from '#plugins/packages/bundled-plugins.ts'
@@ -58,12 +59,14 @@ export const bundledPluginRoutes = [
       version: Type.String(),
       sha256: Type.String({ description: 'SHA-256 of the package, which consent refers to.' }),
       waitsFor: Type.Array(Type.String()),
+      review: PluginReview,
     }),
     run: async (call, { params }) => {
       const { bytes } = await getBundledPlugin(params.name)
-      const { plugin, version, sha256, waitsFor } = await call.services.plugins.install(bytes, { userId: call.caller.userId })
+      const installed = await call.services.plugins.install(bytes, { userId: call.caller.userId })
+      const { plugin, version, sha256, waitsFor } = installed
       call.created(`/api/v1/admin/plugins/${plugin.id}`)
-      return { pluginId: plugin.id, name: plugin.key, version, sha256, waitsFor }
+      return { pluginId: plugin.id, name: plugin.key, version, sha256, waitsFor, review: newReviewView(installed) }
     },
   }),
 ]

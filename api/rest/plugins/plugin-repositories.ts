@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
+import { newReviewView, PluginReview } from '#api/views/plugin-review-view.ts'
 import { CONFIRMED_ORIGIN, Fingerprint, PluginSignature } from '#api/views/plugin-signature-view.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
@@ -233,17 +234,19 @@ export const pluginRepositoryRoutes = [
         description: 'What needs consent before this version runs; empty if it runs already.',
       }),
       signature: PluginSignature,
+      review: PluginReview,
       message: Type.String(),
     }),
     run: async (call, { params, body }) => {
       const request = { repositoryId: params.repositoryId, ...body, userId: call.caller.userId }
-      const { plugin, version, sha256, waitsFor, signature } = await call.services.repositories.install(request)
+      const installed = await call.services.repositories.install(request)
+      const { plugin, version, sha256, waitsFor, signature } = installed
       call.created(`/api/v1/admin/plugins/${plugin.id}`)
       const message =
         waitsFor.length === 0
           ? `${plugin.key} ${version} runs.`
           : `${plugin.key} ${version} waits for consent, because it ${waitsFor.join(', ')}.`
-      return { pluginId: plugin.id, name: plugin.key, version, sha256, waitsFor, signature, message }
+      return { pluginId: plugin.id, name: plugin.key, version, sha256, waitsFor, signature, review: newReviewView(installed), message }
     },
   }),
 ]

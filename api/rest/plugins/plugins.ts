@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
+import { newReviewView, PluginReview, pluginReviewView } from '#api/views/plugin-review-view.ts'
 import { CONFIRMED_ORIGIN, PluginSignature } from '#api/views/plugin-signature-view.ts'
 import { Granted, INTERNAL_CONFIG, MATCHING, Plugin, pluginView, pluginViews } from '#api/views/plugin-view.ts'
 import { refuse } from '#core/foundation/errors.ts'
@@ -129,23 +130,36 @@ export const pluginRoutes = [
     bodyBytesMax,
     reply: Type.Object({
       ...Status.properties,
-      version: Type.String({ description: 'The installed version.' }),
+      version: Type.String({
+        description: 'The installed version, which plugin describes too; plugin.runningVersion is the one that runs.',
+      }),
       waitsFor: Type.Array(Type.String(), {
         description: 'What needs consent before this version runs; empty if it runs already.',
       }),
       sha256: Type.String({ description: 'SHA-256 of the installed package, which consent refers to.' }),
       signature: PluginSignature,
+      review: PluginReview,
     }),
     query: Type.Object(CONFIRMED_ORIGIN),
     run: async (call, { upload, query }) => {
       const { services, caller } = call
       const options = { userId: caller.userId, ...query }
-      const { plugin, version, sha256, waitsFor, signature } = await services.plugins.install(upload.bytes, options)
-      const { name } = plugin.manifest
+      const installed = await services.plugins.install(upload.bytes, options)
+      const { plugin, offered, version, sha256, waitsFor, signature } = installed
+      const { name } = offered.manifest
       call.created(`/api/v1/admin/plugins/${plugin.id}`)
       const message =
         waitsFor.length === 0 ? `${name} ${version} runs.` : `${name} ${version} waits for consent, because it ${waitsFor.join(', ')}.`
-      return { ...(await status(services, plugin, message)), version, waitsFor, sha256, signature }
+      const view = await pluginView(services, offered, plugin)
+      return {
+        ...(await status(services, plugin, message)),
+        plugin: view,
+        version,
+        waitsFor,
+        sha256,
+        signature,
+        review: newReviewView(installed),
+      }
     },
   }),
   endpoint({
@@ -223,9 +237,30 @@ export const pluginRoutes = [
     },
   }),
   endpoint({
+    method: 'GET',
+    path: '/api/v1/admin/plugins/:pluginId/review',
+    summary: 'Get everything that one package asks for, and how that differs from what was agreed to',
+    tag,
+    allow,
+    params: PluginId,
+    query: Type.Object({
+      sha256: Type.Optional(
+        Type.String({
+          ...{ pattern: '^[0-9a-f]{64}$', maxLength: 64 },
+          description: 'SHA-256 of a stored package; default: the newest that is not revoked.',
+        }),
+      ),
+    }),
+    reply: PluginReview,
+    run: async ({ services }, { params, query }) => {
+      const { plugin, version, review } = await services.plugins.review(params.pluginId, query.sha256)
+      return pluginReviewView(plugin, review, version)
+    },
+  }),
+  endpoint({
     method: 'POST',
     path: '/api/v1/admin/plugins/:pluginId/consent',
-    summary: 'Consent to the permissions of a version, current or older, and run it',
+    summary: 'Consent to the newest package as its review shows it, and run it; 409 if another is the newest',
     tag,
     allow,
     params: PluginId,
@@ -233,8 +268,8 @@ export const pluginRoutes = [
       sha256: Type.String({ pattern: '^[0-9a-f]{64}$', maxLength: 64, description: 'SHA-256 of the package that you have reviewed.' }),
     }),
     reply: Status,
-    run: async ({ services }, { params, body }) => {
-      const plugin = await services.plugins.consent(params.pluginId, body)
+    run: async ({ services, caller }, { params, body }) => {
+      const plugin = await services.plugins.consent(params.pluginId, { ...body, userId: caller.userId })
       return await status(services, plugin, `${plugin.manifest.name} ${plugin.version} runs.`, await services.plugins.test(plugin.id))
     },
   }),
@@ -304,6 +339,7 @@ export const pluginRoutes = [
         signedBy: Type.Array(Type.String()),
         running: Type.Boolean(),
         revoked: Nullable(Type.String({ description: 'Why the version is revoked and must not run.' })),
+        rolledBackAt: Nullable(Timestamp, { description: 'When an earlier version replaced this one; null when that did not happen.' }),
         asksFor: Granted,
         installedAt: Timestamp,
       }),
@@ -316,6 +352,7 @@ export const pluginRoutes = [
         signedBy: one.signedBy,
         running: one.id === plugin.runningVersionId,
         revoked: one.revoked,
+        rolledBackAt: one.rolledBackAt?.toISOString() ?? null,
         asksFor: permissionsOf(one.manifest as Manifest),
         installedAt: one.installedAt.toISOString(),
       }))

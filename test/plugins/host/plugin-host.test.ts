@@ -58,7 +58,7 @@ t.test('a plugin is installed, granted permissions, called, disabled and deleted
   t.same(await host.list(), [])
 })
 
-t.test('updates: at once when they request no more permissions, else after consent, never to older versions or other keys', async (t) => {
+t.test('updates: at once when they cause the same, else after consent, never to older versions or other keys', async (t) => {
   const { host } = await openHost(t)
   const keys = generateKeyPairSync('ed25519').privateKey
   const others = generateKeyPairSync('ed25519').privateKey
@@ -89,7 +89,12 @@ t.test('updates: at once when they request no more permissions, else after conse
     },
   }
   const { waitsFor } = await host.install(pluginOf(main('three'), wider, [keys]), { userId: null })
-  t.same(waitsFor, ['connects to evil.example.com'])
+  t.same(waitsFor, [
+    'no longer has permissions/network/api.example.org/methods/POST',
+    'changes permissions/network/api.example.org/reason from "The service" to "x"',
+    'connects to evil.example.com',
+    'no longer has permissions/storage',
+  ])
   t.equal(await title(), 'two', 'the old version still runs')
   await t.rejects(host.install(pluginOf(main('x'), { version: '1.1.0' }, [keys]), { userId: null }), {
     code: 'conflict',

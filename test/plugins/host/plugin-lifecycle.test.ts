@@ -38,7 +38,8 @@ t.test('manual rollback: to the previous version with its data', async (t) => {
   t.equal(await ask('a'), 'one null')
   const migrate = `async migrate(ctx, from) { await ctx.storage.set('last', 'migrated from ' + from) },`
   const two = await host.install(pluginOf(saying('two', migrate), { version: '2.0.0', dataVersion: 2 }), { userId: null })
-  t.same(two.waitsFor, [])
+  t.same(two.waitsFor, ['changes dataVersion from 1 to 2'])
+  await host.consent(id, two)
   t.equal(await ask('b'), 'two "migrated from 1"')
   t.match(await host.rollBack(id), { version: '1.0.0', state: 'enabled', dataVersion: 1 })
   t.equal(await ask('c'), 'one "a"', 'the old version does not read data of the new one')
@@ -62,11 +63,16 @@ t.test('an update that cannot take over is deleted, and the previous version con
     ],
     [saying('two'), { dataVersion: 2 }, /does not define migrate/],
   ] as const
-  for (const [main, manifest, message] of failing)
-    await t.rejects(host.install(pluginOf(main, { version: '2.0.0', ...manifest }), { userId: null }), { code: 'invalid_value', message })
+  for (const [index, [main, manifest, message]] of failing.entries()) {
+    const update = host
+      .install(pluginOf(main, { version: `2.0.${index}`, ...manifest }), { userId: null })
+      .then(({ sha256 }) => host.consent(id, { sha256 }))
+    await t.rejects(update, { code: 'invalid_value', message })
+  }
   t.same(
     (await host.versions(id)).map(({ version }) => version),
-    ['1.0.0'],
+    ['2.0.2', '1.0.0'],
+    'those that wait for consent stay',
   )
   t.equal(await ask('b'), 'one "a"')
   const away = saying(
@@ -74,7 +80,7 @@ t.test('an update that cannot take over is deleted, and the previous version con
     `async setup(ctx) { await ctx.http.json('https://api.example.org/') ; throw Object.assign(new Error('x'), { code: 'upstream' }) },`,
   )
   t.same(
-    (await host.install(pluginOf(away, { version: '2.0.0' }), { userId: null })).waitsFor,
+    (await host.install(pluginOf(away, { version: '2.1.0' }), { userId: null })).waitsFor,
     [],
     'an outage of a service does not reject a version',
   )

@@ -128,7 +128,13 @@ t.test('the life of a plugin that comes from a repository', async (t) => {
   }
   const greedy = pluginOf(saying('greedy'), { version: '1.2.0', permissions })
   await publish(id, [greedy])
-  t.match(await install(), { status: 201, json: { version: '1.2.0', waitsFor: ['connects to more.example.org'] } })
+  t.match(await install(), {
+    status: 201,
+    json: {
+      version: '1.2.0',
+      review: { differences: [{}, { path: '/manifest/permissions/network/more.example.org', kind: 'added' }, {}] },
+    },
+  })
   t.equal(await say(pluginId), 'two', 'what asks for more waits')
 
   await publish(id, [greedy], { revoked: [{ id: 'org.example.echo', range: '<=1.1.0', reason: 'It sends what people read' }] })

@@ -67,7 +67,17 @@ t.test('the life of a plugin over HTTP', async (t) => {
 
   const wider = { version: '2.0.0', permissions: { network: [{ host: 'more.example.org', reason: 'more' }] } }
   const second = await install(pluginOf(MAIN('two'), wider))
-  t.match(second, { status: 201, json: { waitsFor: ['connects to more.example.org'], plugin: { version: '1.0.0' } } })
+  const { sha256 } = second.json
+  const own = { version: '2.0.0', sha256, asksFor: { network: [{ host: 'more.example.org' }], storageKB: 0 } }
+  t.match(second, {
+    status: 201,
+    json: {
+      plugin: { ...own, runningVersion: '1.0.0', granted: { storageKB: 16 } },
+      review: { version: '2.0.0', sha256, record: { manifest: { permissions: { network: [{ host: 'more.example.org' }] } } } },
+    },
+  })
+  t.ok((second.json['waitsFor'] as string[]).includes('connects to more.example.org'))
+  t.match(await ask('GET', `/admin/plugins/${id}`), { json: { version: '1.0.0', sha256: first.json.sha256, runningVersion: '1.0.0' } })
   t.match(
     await ask('POST', `/plugins/${id}/execute`, search),
     { json: { result: { results: [{ title: 'one dune' }] } } },
@@ -81,8 +91,13 @@ t.test('the life of a plugin over HTTP', async (t) => {
       { version: '1.0.0', running: false },
     ],
   })
-  await ask('POST', `/admin/plugins/${id}/consent`, { sha256: first.json.sha256 })
+  t.match(await ask('POST', `/admin/plugins/${id}/consent`, { sha256: first.json.sha256 }), {
+    status: 409,
+    json: { message: /2\.0\.0 \([0-9a-f]{64}\) was stored after 1\.0\.0/ },
+  })
+  await ask('POST', `/admin/plugins/${id}/rollback`, { sha256: first.json.sha256 })
   t.match(await ask('POST', `/plugins/${id}/execute`, search), { json: { result: { results: [{ title: 'one dune' }] } } }, 'and back')
+  t.match(await ask('GET', `/admin/plugins/${id}/review`), { json: { version: '2.0.0', running: false, rolledBackAt: /^\d{4}/ } })
 
   const failing = { action: { metadata: { action: 'get', contentType: 'series', params: { externalId: '1' } } } }
   t.match(

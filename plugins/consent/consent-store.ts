@@ -1,0 +1,32 @@
+import type { Knex } from 'knex'
+import { type ConsentRecord, recordHash } from '#plugins/consent/record.ts'
+
+/** What an administrator has agreed to. */
+export interface Consent {
+  record: ConsentRecord
+  recordHash: string
+  /** Of the package that was shown. */
+  sha256: string
+  /** Null for a command on the server's machine, and for a user who was deleted. */
+  userId: string | null
+  /** Null for a plugin that ran before there were records. */
+  consentedAt: Date | null
+}
+
+export async function findConsent(database: Knex, pluginId: string): Promise<Consent | null> {
+  const columns = ['record', 'record_hash AS recordHash', 'sha256', 'user_id AS userId', 'consented_at AS consentedAt']
+  return (await database('plugin_consents').where('plugin_id', pluginId).first(columns)) ?? null
+}
+
+/** Replaces the consent of a plugin. Call it in the transaction that makes the version run. */
+export async function recordConsent(
+  trx: Knex,
+  pluginId: string,
+  { record, sha256, userId }: { record: ConsentRecord; sha256: string; userId: string | null },
+): Promise<void> {
+  const row = { sha256, record: JSON.stringify(record), record_hash: recordHash(record), user_id: userId, consented_at: trx.fn.now() }
+  await trx('plugin_consents')
+    .insert({ plugin_id: pluginId, ...row })
+    .onConflict('plugin_id')
+    .merge(row)
+}

@@ -1,5 +1,5 @@
+import { briefText } from '#core/foundation/stranger-text.ts'
 import type { Difference } from '#plugins/consent/differences.ts'
-import { shown } from '#plugins/packages/plain-json.ts'
 
 /** Phrases of one answer; whoever wants all differences reads them as data. */
 const PHRASES_MAX = 20
@@ -12,9 +12,9 @@ export function phrasesOf(differences: readonly Difference[]): string[] {
 }
 
 function phraseOf({ path, kind, before, after }: Difference): string {
-  const name = shown(path.replace(/^\/manifest\//, '').replace(/^\//, ''))
+  const name = briefText(path.replace(/^\/manifest\//, '').replace(/^\//, ''))
   const [host = '', ...deeper] = path.startsWith(NETWORK) ? path.slice(NETWORK.length).split('/') : []
   if (kind === 'added' && host !== '') return deeper.length === 0 ? `connects to ${host}` : `sends ${deeper.at(-1)} to ${host}`
-  if (kind === 'changed') return `changes ${name} from ${shown(JSON.stringify(before))} to ${shown(JSON.stringify(after))}`
+  if (kind === 'changed') return `changes ${name} from ${briefText(JSON.stringify(before))} to ${briefText(JSON.stringify(after))}`
   return kind === 'added' ? `adds ${name}` : `no longer has ${name}`
 }

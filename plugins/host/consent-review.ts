@@ -89,7 +89,7 @@ export async function getNewest(
 }
 
 /** Why a version would have to wait although everything in it was agreed to. */
-function configurationProblem(manifest: Manifest, config: Record<string, unknown>): string[] {
+export function configurationProblem(manifest: Manifest, config: Record<string, unknown>): string[] {
   try {
     readConfig(manifest.config, config)
     return []

@@ -14,9 +14,7 @@ import { migrateAll } from '#plugins/host/data-migration.ts'
 
 import { recordConsent } from '#plugins/consent/consent-store.ts'
 import { checkRecordSize } from '#plugins/consent/record.ts'
-import { findAgreed, getNewest, type Review, recordOfPackage, reviewOf } from '#plugins/host/consent-review.ts'
-
-
+import { configurationProblem, findAgreed, getNewest, type Review, recordOfPackage, reviewOf } from '#plugins/host/consent-review.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'

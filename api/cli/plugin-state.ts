@@ -8,13 +8,10 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { listPlugins, listVersions, type VersionRow } from '#plugins/host/plugin-store.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 
-/** Versions without consent that are newer than the running one, newest first. */
-function waitingOf(plugin: InstalledPlugin, versions: readonly VersionRow[]): VersionRow[] {
-  const running = versions.find(({ id }) => id === plugin.runningVersionId)
-  return versions.filter(
-    ({ id, installedAt }) =>
-      id !== plugin.runningVersionId && id !== plugin.previousVersionId && (!running || installedAt > running.installedAt),
-  )
+/** Versions that were installed after the running one, newest first. */
+function waitingOf(plugin: InstalledPlugin, versions: readonly VersionRow[]): readonly VersionRow[] {
+  const running = versions.findIndex(({ id }) => id === plugin.runningVersionId)
+  return running === -1 ? versions : versions.slice(0, running)
 }
 
 const list: Command = {
@@ -33,7 +30,8 @@ const list: Command = {
         const { key, version, state, stateReason, manifest } = plugin
         out.line(`${key} ${version}  ${state}${stateReason ? ` (${escapedText(stateReason)})` : ''}  ${escapedText(manifest.summary)}`)
         const [waiting] = waitingOf(plugin, await listVersions(opened.database, plugin.id))
-        if (waiting) out.line(`  ${waiting.version} waits for consent: ${typed(`plugin consent ${key}`)}`)
+        const why = waiting?.rolledBackAt ? 'was rolled back; to run it again' : 'waits for consent'
+        if (waiting) out.line(`  ${waiting.version} ${why}: ${typed(`plugin consent ${key}`)}`)
       }
       if (plugins.length === 0) out.line(`There is no plugin yet. Install one: ${typed('plugin install FILE')}`)
       return 0

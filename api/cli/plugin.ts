@@ -47,11 +47,10 @@ export async function choosePlugin(host: PluginHost, word: string): Promise<Inst
   const plugins = await host.list()
   const called = (fits: (plugin: InstalledPlugin) => boolean) => plugins.filter(fits)
   const found = called(({ key, id }) => key === word || id === word)
-  const short = found.length > 0 ? found : called(({ key }) => key === `carrel.${word}`)
-  const last = short.length > 0 ? short : called(({ key }) => key.endsWith(`.${word}`))
-  if (last.length === 1) return last[0]!
+  // Nobody else may have an id that begins with this word, so the short name is exact.
+  const [chosen] = found.length > 0 ? found : called(({ key }) => key === `carrel.${word}`)
+  if (chosen) return chosen
   const names = plugins.map(({ key }) => key)
-  if (last.length > 1) throw new CommandProblem(`More than one plugin has the name "${word}": ${last.map(({ key }) => key).join(', ')}.`)
   const near =
     didYouMean(word, names) ||
     didYouMean(

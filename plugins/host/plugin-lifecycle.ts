@@ -134,7 +134,7 @@ class Lifecycle implements PluginLifecycle {
     const repository = origin.repository ?? null
     checkRecordSize(recordOfPackage({ ...read, repository }))
     await this.#options.calls().smokeTest(read)
-    const { pluginId, versionId, before, identified } = await this.#keep(read, userId, { ...origin, repository })
+    const { pluginId, versionId, before, identified } = await keep(this.#options.database, read, userId, { ...origin, repository })
     const stored =
       (await this.#findVersion(pluginId, ({ id }) => id === versionId)) ?? refuse('conflict', `${manifest.id} was changed meanwhile.`)
     const review = reviewOf(stored, await findAgreed(this.#options.database, before), before?.config)
@@ -276,37 +276,6 @@ class Lifecycle implements PluginLifecycle {
     if (reason !== null) refuse('conflict', `${key} ${version} is revoked and must not run: ${reason}`)
   }
 
-  #keep(
-    read: PluginPackage,
-    userId: string | null,
-    origin: PackageOrigin,
-  ): Promise<{ pluginId: string; versionId: string; before: InstalledPlugin | null; identified: Awaited<ReturnType<typeof identify>> }> {
-    const { manifest, code, sourceMap, readme, sha256 } = read
-    return this.#options.database.transaction(async (trx) => {
-      const known = await lockPlugin(trx, manifest.id)
-      const before = known ? await findPlugin<InstalledPlugin>(trx, known.id) : null
-      if (known && before) checkUpgrade({ before, versions: await listVersions(trx, before.id), manifest })
-      const identified = await identify(trx, read, origin)
-      const { signedBy } = identified
-      const ids = await addVersion(trx, {
-        ...{
-          key: manifest.id,
-          version: manifest.version,
-          sha256,
-          manifest,
-          code,
-          sourceMap,
-          readme,
-          signedBy,
-          repository: origin.repository,
-          userId,
-        },
-        codeSha256: createHash('sha256').update(code).digest('hex'),
-      })
-      return { ...ids, before, identified }
-    })
-  }
-
   /** Runs a version that needs no consent. */
   async #takeOver(before: InstalledPlugin, versionId: string, identity: PluginIdentity | null): Promise<void> {
     const version = await this.#findVersion(before.id, ({ id }) => id === versionId)
@@ -388,12 +357,47 @@ class Lifecycle implements PluginLifecycle {
   }
 }
 
+<<<<<<< HEAD
 /** What a version requests beyond the grants of now: a rollback brings no rights back that were given up. */
 const growthOf = ({ granted }: InstalledPlugin, { manifest }: VersionRow): string[] =>
   granted ? permissionGrowth(granted, permissionsOf(manifest as Manifest)) : []
 
 const asksForMore = (growth: readonly string[]): string =>
   `requests more permissions than are granted now (${growth.join(', ')}). Grant them instead: consent to its SHA-256.`
+=======
+/** Stores a version, and who may sign the next one. */
+function keep(
+  database: Knex,
+  read: PluginPackage,
+  userId: string | null,
+  origin: PackageOrigin,
+): Promise<{ pluginId: string; versionId: string; before: InstalledPlugin | null; identified: Awaited<ReturnType<typeof identify>> }> {
+  const { manifest, code, sourceMap, readme, sha256 } = read
+  return database.transaction(async (trx) => {
+    const known = await lockPlugin(trx, manifest.id)
+    const before = known ? await findPlugin<InstalledPlugin>(trx, known.id) : null
+    if (known && before) checkUpgrade({ before, versions: await listVersions(trx, before.id), manifest })
+    const identified = await identify(trx, read, origin)
+    const { signedBy } = identified
+    const ids = await addVersion(trx, {
+      ...{
+        key: manifest.id,
+        version: manifest.version,
+        sha256,
+        manifest,
+        code,
+        sourceMap,
+        readme,
+        signedBy,
+        repository: origin.repository,
+        userId,
+      },
+      codeSha256: createHash('sha256').update(code).digest('hex'),
+    })
+    return { ...ids, before, identified }
+  })
+}
+>>>>>>> 815d5230 (Names of plugins on the command line are exact; a version that was rolled back is listed as that)
 
 /** The plugin with another version. */
 function withVersion(plugin: InstalledPlugin, version: VersionRow): InstalledPlugin {

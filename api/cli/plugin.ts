@@ -51,13 +51,9 @@ export async function choosePlugin(host: PluginHost, word: string): Promise<Inst
   const [chosen] = found.length > 0 ? found : called(({ key }) => key === `carrel.${word}`)
   if (chosen) return chosen
   const names = plugins.map(({ key }) => key)
-  const near =
-    didYouMean(word, names) ||
-    didYouMean(
-      word,
-      names.map((name) => name.slice(name.lastIndexOf('.') + 1)),
-    )
-  throw new CommandProblem(`There is no plugin "${escapedText(word)}".${near} List all: ${typed('plugin list')}`)
+  const ends = names.map((name) => name.slice(name.lastIndexOf('.') + 1))
+  const near = names.find((name) => name.endsWith(`.${word}`)) ?? word
+  throw new CommandProblem(`There is no plugin "${escapedText(word)}".${didYouMean(near, names) || didYouMean(word, ends)} List all: ${typed('plugin list')}`)
 }
 
 function describeDestination({ host, hostFromConfig, into }: NonNullable<Permissions['auth']>, asked: Permissions): string {

@@ -7,14 +7,10 @@ import { Register } from '#core/foundation/register.ts'
 import { quotedText } from '#core/foundation/stranger-text.ts'
 import { cutText } from '#core/foundation/text.ts'
 import { listIdNames, prefixNewNames } from '#core/metadata/id-name-query.ts'
-
-
-import { migrateAll } from '#plugins/host/data-migration.ts'
-
-
 import { recordConsent } from '#plugins/consent/consent-store.ts'
 import { checkRecordSize } from '#plugins/consent/record.ts'
 import { configurationProblem, findAgreed, getNewest, type Review, recordOfPackage, reviewOf } from '#plugins/host/consent-review.ts'
+import { migrateAll } from '#plugins/host/data-migration.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'

@@ -39,11 +39,11 @@ t.test('plugins are agreed to, gone back, stopped and taken away, and a running 
   t.match(await run('plugin', 'list'), {
     output: /waiting[\s\S]*1\.0\.0 waits for consent: npm run carrel -- plugin consent org\.example\.echo/,
   })
-  t.match(await run('plugin', 'consent', 'echo'), {
+  t.match(await run('plugin', 'consent', 'org.example.echo'), {
     code: 0,
     output: /have consented[\s\S]*connects to api\.example\.org[\s\S]*It is enabled/,
   })
-  t.match(await run('plugin', 'consent', 'echo'), { code: 1, output: /No version .* waits/ })
+  t.match(await run('plugin', 'consent', 'org.example.echo'), { code: 1, output: /No version .* waits/ })
   const plugins = await fetch(`${server.url}/api/v1/admin/plugins`, { headers: { 'x-api-key': key } })
   const { id } = ((await plugins.json()) as { plugins: { id: string }[] }).plugins[0] as { id: string }
   t.match(await ask(id), /first/)
@@ -55,19 +55,19 @@ t.test('plugins are agreed to, gone back, stopped and taken away, and a running 
   }
   t.match(await run('plugin', 'install', file('two.plugin', pluginOf(saying('second'), more))), { code: 0, output: /waits for consent/ })
   t.match(await run('plugin', 'list'), { output: /1\.0\.0 {2}enabled[\s\S]* {2}1\.1\.0 waits for consent/ })
-  t.match(await run('plugin', 'consent', 'echo', '1.2.0'), { code: 1, output: /no version "1\.2\.0".*The versions are 1\.1\.0, 1\.0\.0/ })
-  t.match(await run('plugin', 'consent', 'echo', '1.1.0'), { code: 0, output: /stores up to 64 KB/ })
+  t.match(await run('plugin', 'consent', 'org.example.echo', '1.2.0'), { code: 1, output: /no version "1\.2\.0".*The versions are 1\.1\.0, 1\.0\.0/ })
+  t.match(await run('plugin', 'consent', 'org.example.echo', '1.1.0'), { code: 0, output: /stores up to 64 KB/ })
   t.match(await ask(id), /second/)
   t.match(await run('plugin', 'rollback', 'org.example.echo'), { code: 0, output: /1\.0\.0 is enabled/ })
   t.match(await ask(id), /first/)
-  t.match(await run('plugin', 'disable', 'echo'), { code: 0, output: /is disabled/ })
+  t.match(await run('plugin', 'disable', 'org.example.echo'), { code: 0, output: /is disabled/ })
   t.notMatch(await ask(id), /first/)
-  t.match(await run('plugin', 'enable', 'echo'), { code: 0, output: /is enabled/ })
+  t.match(await run('plugin', 'enable', 'org.example.echo'), { code: 0, output: /is enabled/ })
 
   t.match(await run('plugin', 'install', 'echo', '--yes'), { code: 0 })
   t.match(await run('plugin', 'uninstall', 'echo'), { code: 0, output: /^Uninstalled carrel\.echo/ }, 'the one that install calls so')
   t.match(await run('plugin', 'uninstall', 'ecko'), { code: 1, output: /Did you mean/ })
-  t.match(await run('plugin', 'uninstall', 'echo'), { code: 0, output: /^Uninstalled org\.example\.echo/ })
+  t.match(await run('plugin', 'uninstall', 'org.example.echo'), { code: 0, output: /^Uninstalled org\.example\.echo/ })
   t.notMatch(await ask(id), /first/)
   t.match(await run('plugin', 'list'), { output: /no plugin yet/ })
 })

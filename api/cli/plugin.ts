@@ -53,7 +53,9 @@ export async function choosePlugin(host: PluginHost, word: string): Promise<Inst
   const names = plugins.map(({ key }) => key)
   const ends = names.map((name) => name.slice(name.lastIndexOf('.') + 1))
   const near = names.find((name) => name.endsWith(`.${word}`)) ?? word
-  throw new CommandProblem(`There is no plugin "${escapedText(word)}".${didYouMean(near, names) || didYouMean(word, ends)} List all: ${typed('plugin list')}`)
+  throw new CommandProblem(
+    `There is no plugin "${escapedText(word)}".${didYouMean(near, names) || didYouMean(word, ends)} List all: ${typed('plugin list')}`,
+  )
 }
 
 function describeDestination({ host, hostFromConfig, into }: NonNullable<Permissions['auth']>, asked: Permissions): string {

@@ -353,14 +353,13 @@ class Lifecycle implements PluginLifecycle {
   }
 }
 
-<<<<<<< HEAD
 /** What a version requests beyond the grants of now: a rollback brings no rights back that were given up. */
 const growthOf = ({ granted }: InstalledPlugin, { manifest }: VersionRow): string[] =>
   granted ? permissionGrowth(granted, permissionsOf(manifest as Manifest)) : []
 
 const asksForMore = (growth: readonly string[]): string =>
   `requests more permissions than are granted now (${growth.join(', ')}). Grant them instead: consent to its SHA-256.`
-=======
+
 /** Stores a version, and who may sign the next one. */
 function keep(
   database: Knex,
@@ -376,24 +375,13 @@ function keep(
     const identified = await identify(trx, read, origin)
     const { signedBy } = identified
     const ids = await addVersion(trx, {
-      ...{
-        key: manifest.id,
-        version: manifest.version,
-        sha256,
-        manifest,
-        code,
-        sourceMap,
-        readme,
-        signedBy,
-        repository: origin.repository,
-        userId,
-      },
+      ...{ key: manifest.id, version: manifest.version, sha256, manifest, code, sourceMap, readme, signedBy, userId },
+      repository: origin.repository,
       codeSha256: createHash('sha256').update(code).digest('hex'),
     })
     return { ...ids, before, identified }
   })
 }
->>>>>>> 815d5230 (Names of plugins on the command line are exact; a version that was rolled back is listed as that)
 
 /** The plugin with another version. */
 function withVersion(plugin: InstalledPlugin, version: VersionRow): InstalledPlugin {

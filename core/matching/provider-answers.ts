@@ -21,6 +21,8 @@ const text = (maxLength: number) => Type.String({ maxLength })
 const Optional = <const Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Id = Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\u0000-\\u001f]+$' })
 const Web = Type.String({ maxLength: 2_000, pattern: WEB_PATTERN })
+/** Readers receive an address of this server instead; see plugins/host/plugin-pictures.ts. */
+const Picture = Type.String({ maxLength: 2_000, pattern: WEB_PATTERN, 'x-address': 'picture' })
 const Words = Type.Array(text(200), { maxItems: LIST_MAX })
 const Whole = Type.Integer({ minimum: 0, maximum: 2_147_483_647 })
 const Fraction = Type.Number({ minimum: 0, maximum: 1 })
@@ -33,7 +35,7 @@ export const SearchResult = Type.Object({
   title: text(TITLE_LENGTH_MAX),
   alternateTitles: Type.Optional(Type.Array(text(200), { maxItems: ALTERNATE_TITLES_MAX })),
   year: Optional(Type.Integer({ minimum: -9_999, maximum: 9_999 })),
-  coverUrl: Optional(Web),
+  coverUrl: Optional(Picture),
   relevance: Type.Optional(Fraction),
   preview: Type.Optional(
     Type.Object({
@@ -73,7 +75,7 @@ const described = {
   ),
   genres: Type.Optional(Words),
   tags: Type.Optional(Words),
-  coverUrl: Optional(Web),
+  coverUrl: Optional(Picture),
   rating: Optional(Type.Object({ score: Percent, voteCount: Optional(Whole) })),
   externalLinks: Type.Optional(Type.Array(Type.Object({ label: text(100), url: Web }), { maxItems: 100 })),
   externalIds: Type.Optional(Ids),
@@ -115,7 +117,7 @@ export const Recommendation = Type.Object({
   externalId: Id,
   title: text(TITLE_LENGTH_MAX),
   externalUrl: Optional(Web),
-  coverUrl: Optional(Web),
+  coverUrl: Optional(Picture),
   summary: Optional(text(TEXT_LENGTH_MAX)),
   genres: Type.Optional(Words),
   tags: Type.Optional(

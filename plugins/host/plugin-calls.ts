@@ -6,6 +6,7 @@ import type { Log } from '#core/foundation/log.ts'
 import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { authOf } from '#plugins/credentials/plugin-auth.ts'
+import { withinGrants } from '#plugins/host/answer-addresses.ts'
 import { type CallFailures, type NamedCall, openCallFailures, type ReportedFailure } from '#plugins/host/call-failures.ts'
 import { type AnswerHostCalls, openHostCalls } from '#plugins/host/host-calls.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
@@ -264,7 +265,15 @@ class Calls implements PluginCalls {
         record.log('warn', escapedText(what))
         this.#options.log.warn({ plugin: plugin.key, callId }, `${plugin.key}: ${escapedText(what)}`)
       }
-      return { answer, result: await this.#reader.readResult(method, answer.text, onLeftOut) }
+      const read = await this.#reader.readResult(method, answer.text, onLeftOut)
+      const result = withinGrants(plugin, this.#options.egress.local, {
+        ...{ method, answer: read },
+        onLeftOut: (host, what) => {
+          record.fetch(host, 'permission', 0, false)
+          onLeftOut(what)
+        },
+      })
+      return { answer, result }
     })
   }
 

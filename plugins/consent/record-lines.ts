@@ -75,7 +75,7 @@ function identityEntries({ manifest, signedBy, repository }: ConsentRecord): Ent
   if (sources) said.push(['its sources are at', sources])
   const remarks = [
     ...remarksOnLetters(name).map((remark) => `the name ${remark}.`),
-    ...remarksOnLetters(author?.name ?? '').map((remark) => `the name of the author ${remark}.`),
+    ...remarksOnLetters(author?.name ?? '').map((remark) => `the author's name ${remark}.`),
   ]
   return [
     { text: `is ${id}`, said, remarks },

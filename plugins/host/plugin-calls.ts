@@ -3,7 +3,7 @@ import type { Knex } from 'knex'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
-import { escapedText } from '#core/foundation/stranger-text.ts'
+import { escapedText, quotedText } from '#core/foundation/stranger-text.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { authOf } from '#plugins/credentials/plugin-auth.ts'
 import { withinGrants } from '#plugins/host/answer-addresses.ts'
@@ -160,7 +160,7 @@ class Calls implements PluginCalls {
       if (problem !== null) refuse('invalid_value', problem)
     } catch (error) {
       const reported = await this.#failures.located(sourceMap, error)
-      if (reported instanceof GuestError) refuse('invalid_value', `main.js does not start: ${reported.message}`)
+      if (reported instanceof GuestError) refuse('invalid_value', `main.js does not start: ${quotedText(reported.message)}`)
       throw reported
     } finally {
       guest.close()

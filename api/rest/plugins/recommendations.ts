@@ -3,6 +3,7 @@ import { type Call, endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
 import { pictureAddress } from '#api/views/plugin-pictures.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { quotedText } from '#core/foundation/stranger-text.ts'
 import { SERIES_STATUSES } from '#core/metadata/series-metadata.ts'
 import type { RecommendationView } from '#core/recommendations/item-view.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
@@ -129,7 +130,7 @@ export const recommendationRoutes = [
     reply: Type.Object({ taskId: Uuid, message: Type.String() }),
     run: async (call, { query }) => {
       const { taskId, provider } = await call.services.recommendations.refresh(call.caller, query.pluginId ?? null)
-      return { taskId, message: `${provider.name} is refreshing your recommendations.` }
+      return { taskId, message: `${quotedText(provider.name)} is refreshing your recommendations.` }
     },
   }),
   endpoint({

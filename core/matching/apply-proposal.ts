@@ -208,7 +208,9 @@ class ProviderProposals implements Proposals {
     }
     const count = fields.filter(({ status }) => status === 'will_apply').length
     const message =
-      count === 0 ? 'Nothing had to be changed.' : `${count} ${count === 1 ? 'field was' : 'fields were'} taken from ${provider.name}.`
+      count === 0
+        ? 'Nothing had to be changed.'
+        : `${count} ${count === 1 ? 'field was' : 'fields were'} taken from ${quotedText(provider.name)}.`
     return { success: true, message, fields, applicationId, externalUrl, failure: null }
   }
 }

@@ -205,6 +205,6 @@ function privateOriginsOf(plugin: InstalledPlugin, isGranted: boolean | undefine
 
 function refuseWithoutHost({ manifest }: InstalledPlugin): never {
   const keys = hostKeysOf(manifest)
-  if (keys.length === 0) refuse('invalid_value', `${manifest.name} uses no hosts from its configuration.`)
+  if (keys.length === 0) refuse('invalid_value', `${quotedText(manifest.name)} uses no hosts from its configuration.`)
   refuse('invalid_value', `privateHosts grants the hosts that are entered, and there is none. Enter it as ${keys.join(' or ')} in config.`)
 }

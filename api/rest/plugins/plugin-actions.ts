@@ -5,6 +5,7 @@ import { withPictureAddresses } from '#api/views/plugin-pictures.ts'
 import { capabilitiesView, failureMembers, PluginCapabilities, scopesOf } from '#api/views/plugin-view.ts'
 import { searchAnswerView } from '#api/views/search-results.ts'
 import { FreeObject, Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
+import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { hasFailed } from '#plugins/host/plugin-calls.ts'
 import { failureOf } from '#plugins/host/plugin-failure.ts'
@@ -57,7 +58,7 @@ export const pluginActionRoutes = [
         pluginName: key,
         pluginDisplayName: manifest.name,
         actionType: 'metadata_search',
-        label: `Search ${manifest.name}`,
+        label: `Search ${escapedText(manifest.name)}`,
         capabilities: capabilitiesView(manifest),
         description: manifest.summary,
         libraryIds: matching.libraryIds ?? [],

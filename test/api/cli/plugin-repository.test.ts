@@ -66,7 +66,7 @@ t.test('repositories from the command line', async (t) => {
   })
   t.match(await run(`install ${REPOSITORY_URL} org.example.echo`, { yes: 'true' }), {
     code: 0,
-    output: /Echo 1\.1\.0[\s\S]*You have consented; it runs/,
+    output: /echo 1\.1\.0[\s\S]*You have consented; it runs/,
   })
   await t.rejects(run(`install ${REPOSITORY_URL} org.example.none`), refused(/has no plugin org\.example\.none/))
 
@@ -114,7 +114,7 @@ t.test('a repository on this machine is taken where its place is named, and nowh
     code: 0,
     output: /Added http[^ ]*: 1 plugin\.\n {2}> it names itself: "Plugins of example\.org"/,
   })
-  t.match(await run(`install ${folder} org.example.echo`, local, { yes: 'true' }), { code: 0, output: /Echo 1\.1\.0[\s\S]*it runs/ })
+  t.match(await run(`install ${folder} org.example.echo`, local, { yes: 'true' }), { code: 0, output: /echo 1\.1\.0[\s\S]*it runs/ })
   await t.rejects(run(`refresh ${folder}`, []), { message: /another host|not public|no host/ }, 'once the setting is gone, so is the way')
   // What it names elsewhere on this machine is nobody's to fetch.
   const elsewhere = JSON.parse(JSON.stringify(plugins).replaceAll('packages/', `http://localhost:${port + 1}/`)) as []

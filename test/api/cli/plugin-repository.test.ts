@@ -74,7 +74,7 @@ t.test('repositories from the command line', async (t) => {
   const index = files[INDEX] as Buffer
   files[INDEX] = Buffer.from('{}')
   await t.rejects(run(`refresh ${REPOSITORY_URL}`), refused(/not signed by the key/))
-  t.match(await run('list'), { output: /The last attempt failed: .*not signed by the key/ })
+  t.match(await run('list'), { output: /the last attempt failed: "[^\n]*not signed by the key/ })
   files[INDEX] = index
   t.match(await run(`remove ${REPOSITORY_URL}`), { code: 0, output: /^Removed / })
   await t.rejects(run(`remove ${REPOSITORY_URL}`), refused(/There is no plugin repository/))

@@ -207,7 +207,8 @@ class Calls implements PluginCalls {
     await this.#checks.ready()
     const { withdrawals } = this.#checks
     const { plugin, own } = await getRunnable(this.#options, pluginId, userId)
-    if (!methodsOf(plugin.manifest).includes(method)) refuse('invalid_value', `${plugin.manifest.name} does not offer ${method}.`)
+    if (!methodsOf(plugin.manifest).includes(method))
+      refuse('invalid_value', `${quotedText(plugin.manifest.name)} does not offer ${method}.`)
     const text = JSON.stringify(call.input ?? null)
     if (text.length > INPUT_LENGTH_MAX) refuse('payload_too_large', 'The input exceeds the limit for plugins.')
     health.check(plugin, method, userId)

@@ -195,7 +195,10 @@ class Lifecycle implements PluginLifecycle {
     for (const plugin of await listPlugins<InstalledPlugin>(this.#options.database)) {
       const reason = await this.#options.revocationOf(plugin)
       if (reason === null || plugin.state === 'revoked') continue
-      await updatePlugin(this.#options.database, plugin.id, { state: 'revoked', stateReason: `${plugin.version} was revoked. Its repository says: ${quotedText(reason)}` })
+      await updatePlugin(this.#options.database, plugin.id, {
+        state: 'revoked',
+        stateReason: `${plugin.version} was revoked. Its repository says: ${quotedText(reason)}`,
+      })
       this.#options.log.warn({ plugin: plugin.key, version: plugin.version, reason }, 'A plugin was revoked and no longer runs')
       revoked.push(plugin.id)
     }

@@ -144,7 +144,10 @@ class PluginsOfUsers implements UserPlugins {
     } catch (error) {
       await updateUserPlugin(database, { userId, pluginId }, { enabled: false })
       if (!(error instanceof GuestError)) throw error
-      refuse('unavailable', `${plugin.manifest.name} could not convert the data that it has of you, and stays disabled: ${error.message}`)
+      refuse(
+        'unavailable',
+        `${quotedText(plugin.manifest.name)} could not convert the data that it has of you, and stays disabled: ${error.message}`,
+      )
     }
   }
 

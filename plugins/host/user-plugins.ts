@@ -146,7 +146,7 @@ class PluginsOfUsers implements UserPlugins {
       if (!(error instanceof GuestError)) throw error
       refuse(
         'unavailable',
-        `${quotedText(plugin.manifest.name)} could not convert the data that it has of you, and stays disabled: ${error.message}`,
+        `${quotedText(plugin.manifest.name)} could not convert the data that it has of you, and stays disabled: ${quotedText(error.message)}`,
       )
     }
   }

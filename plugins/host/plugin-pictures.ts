@@ -110,7 +110,7 @@ class Pictures implements PluginPictures {
     const picture = this.#tokens.read(token, { pluginId, userId }) ?? refuse('not_found', UNKNOWN)
     const plugin = await this.#findUsable(pluginId)
     if (picture.isOwn && !(await findUserPlugin(database, { pluginId, userId }))?.enabled)
-      refuse('conflict', `You have disabled ${plugin.manifest.name}, so its pictures are not loaded.`)
+      refuse('conflict', `You have disabled ${quotedText(plugin.manifest.name)}, so its pictures are not loaded.`)
     const key = JSON.stringify([pluginId, picture.url])
     const { url } = picture
     const checked = checkedAddress(url, requestRules(plugin, this.#options.egress.local))
@@ -139,7 +139,7 @@ class Pictures implements PluginPictures {
     const plugin = (await findPlugin<InstalledPlugin>(database, pluginId)) ?? refuse('not_found', `There is no plugin ${pluginId}.`)
     if (!enabled) refuse('conflict', 'Plugins are disabled: the server runs in safe mode (plugins.enabled is false).')
     if (plugin.state !== 'enabled' || plugin.granted === null)
-      refuse('conflict', `${plugin.manifest.name} is ${plugin.state === 'enabled' ? 'waiting for consent' : plugin.state}.`)
+      refuse('conflict', `${quotedText(plugin.manifest.name)} is ${plugin.state === 'enabled' ? 'waiting for consent' : plugin.state}.`)
     return plugin
   }
 

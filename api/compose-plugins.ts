@@ -10,14 +10,15 @@ import { openProposals } from '#core/matching/apply-proposal.ts'
 import { openLibraryJobs } from '#core/matching/library-jobs.ts'
 import { openMatchTasks } from '#core/matching/match-tasks.ts'
 import { openMatching } from '#core/matching/matching.ts'
+import type { ResizeImage } from '#core/metadata/analysis.ts'
 import type { DrawCover } from '#core/metadata/cover.ts'
 import { openRecommendations } from '#core/recommendations/recommendations.ts'
 import type { Settings } from '#core/settings/settings.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
+import { openPluginPictures } from '#plugins/host/plugin-pictures.ts'
 import { openProviderClient } from '#plugins/host/provider-client.ts'
 import { openUserPlugins } from '#plugins/host/user-plugins.ts'
-import { openCoverDownload } from '#plugins/network/cover-download.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { openDownload } from '#plugins/repositories/download.ts'
 import { openRepositories } from '#plugins/repositories/repositories.ts'
@@ -31,6 +32,7 @@ interface PluginDependencies {
   database: Knex
   tasks: TaskQueue
   drawCover: DrawCover
+  resizeImage: ResizeImage
   /** Runs untrusted code; the caller closes it. */
   supervisor: Supervisor
   rules: Rules
@@ -43,7 +45,15 @@ interface PluginDependencies {
 interface PluginComposition {
   services: Pick<
     Services,
-    'plugins' | 'templates' | 'matching' | 'matchTasks' | 'libraryJobs' | 'repositories' | 'userPlugins' | 'recommendations'
+    | 'plugins'
+    | 'pluginPictures'
+    | 'templates'
+    | 'matching'
+    | 'matchTasks'
+    | 'libraryJobs'
+    | 'repositories'
+    | 'userPlugins'
+    | 'recommendations'
   >
   /** Starts background work. */
   start(): void
@@ -52,13 +62,16 @@ interface PluginComposition {
 
 /** Opens all components that run plugins. Starts no process until something is called or rendered. */
 export async function openPlugins(dependencies: PluginDependencies): Promise<PluginComposition> {
-  const { settings, log, database, jobs = new RegularJobs(log), tasks, drawCover, supervisor, rules } = dependencies
+  const { settings, log, database, jobs = new RegularJobs(log), tasks, drawCover, resizeImage, supervisor, rules } = dependencies
   const { egress = openEgress(undefined, new Set(settings.plugins.allowLocal)) } = dependencies
   const { enabled } = settings.plugins
   const templates = openTemplates(supervisor)
-  const plugins = openPluginHost({ database, supervisor, egress, log, secrets: await credentialKeys(settings), enabled })
+  const secrets = await credentialKeys(settings)
+  const plugins = openPluginHost({ database, supervisor, egress, log, secrets, enabled })
+  const { logs } = plugins
+  const pluginPictures = openPluginPictures({ database, egress, logs, resizeImage, secrets, enabled })
   const providers = openProviderClient({ database, plugins })
-  const proposals = openProposals({ database, providers, downloadCover: openCoverDownload(egress), drawCover, settings, log })
+  const proposals = openProposals({ database, providers, downloadCover: pluginPictures.download, drawCover, settings, log })
   const matching = openMatching({ database, providers, proposals, rules, settings, render: templates.renderMany })
   const matchTasks = openMatchTasks({ database, tasks, matching })
   const libraryJobs = openLibraryJobs({ database, tasks, providers, matching, matchTasks, log, jobs })
@@ -72,7 +85,7 @@ export async function openPlugins(dependencies: PluginDependencies): Promise<Plu
   let renewing: Promise<void> = Promise.resolve()
 
   return {
-    services: { plugins, templates, matching, matchTasks, libraryJobs, repositories, userPlugins, recommendations },
+    services: { plugins, pluginPictures, templates, matching, matchTasks, libraryJobs, repositories, userPlugins, recommendations },
     start() {
       // Also in safe mode: the maintenance runs no plugin.
       renewing = renewCredentials(plugins, log)

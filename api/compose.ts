@@ -182,7 +182,8 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
   const accounts = openAccounts({ ...dependencies, jobs, reserved, tokenKey: Buffer.from(key) })
   const loopWatch = openLoopWatch({ log })
   const events = openEvents({ database, log, audience: openEventAudience(database), onAccessChange: () => accounts.callers.forget() })
-  const plugins = await openPlugins({ ...dependencies, jobs, tasks, supervisor, rules, drawCover: pool.drawCover })
+  const { drawCover, resizeImage } = pool
+  const plugins = await openPlugins({ ...dependencies, jobs, tasks, supervisor, rules, drawCover, resizeImage })
   try {
     const reading = await openReading(dependencies, pool)
     openPageCacheUpkeep({ tasks, cache: reading.services.pageReader.cache })
@@ -200,7 +201,7 @@ export async function openComposition(dependencies: CompositionDependencies): Pr
         rules,
         ...reading.services,
         seriesDownloads: openSeriesDownloads({ database }),
-        drawCover: pool.drawCover,
+        drawCover,
         readReadingList: pool.readReadingList,
         ...plugins.services,
         databaseState: openDatabaseProbe(reserved, { deadlineMs: HEALTH_DEADLINE_MS }),

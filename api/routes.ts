@@ -52,6 +52,7 @@ import { libraryJobRoutes } from '#api/rest/plugins/library-jobs.ts'
 import { matchingRoutes } from '#api/rest/plugins/matching.ts'
 import { pluginActionRoutes } from '#api/rest/plugins/plugin-actions.ts'
 import { pluginDiagnosticsRoutes } from '#api/rest/plugins/plugin-diagnostics.ts'
+import { pluginPictureRoutes } from '#api/rest/plugins/plugin-pictures.ts'
 import { pluginRepositoryRoutes } from '#api/rest/plugins/plugin-repositories.ts'
 import { pluginStorageRoutes } from '#api/rest/plugins/plugin-storage.ts'
 import { pluginRoutes } from '#api/rest/plugins/plugins.ts'
@@ -111,6 +112,7 @@ export const routes: readonly Route<Services>[] = [
   ...pluginRoutes,
   ...bundledPluginRoutes,
   ...pluginActionRoutes,
+  ...pluginPictureRoutes,
   ...pluginDiagnosticsRoutes,
   ...pluginStorageRoutes,
   ...pluginRepositoryRoutes,

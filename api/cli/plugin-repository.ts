@@ -1,13 +1,14 @@
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { count } from '#api/cli/library-report.ts'
 import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
-import { describePermissions, describeSignature, ORIGIN_FLAGS, readOrigin } from '#api/cli/plugin.ts'
+import { describeSignature, ORIGIN_FLAGS, printRecord, readOrigin } from '#api/cli/plugin.ts'
+import type { Terminal } from '#api/cli/terminal.ts'
 import { typed } from '#api/cli/typed.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
-import { escapedText } from '#core/foundation/stranger-text.ts'
+import { escapedText, remarksOnLetters, strangerLines } from '#core/foundation/stranger-text.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
 import type { EgressNetwork } from '#plugins/network/egress.ts'
@@ -75,16 +76,20 @@ async function withRepositories(
   })
 }
 
-/** Finds a repository by address, name or id. @throws CommandProblem if there is none, or more than one */
+/** Finds a repository by address or id; its name is what somebody else has chosen, and may be the address of another. @throws CommandProblem if there is none */
 async function chooseRepository(repositories: Repositories<unknown>, word: string): Promise<Repository> {
   const all = await repositories.list()
-  const found = all.filter(({ id, url, name }) => id === word || url === word || url === `${word}/` || name === word)
-  if (found.length === 1) return found[0]!
-  if (found.length > 1) throw new CommandProblem(`More than one repository has the name "${word}". Give its address.`)
+  const found = all.find(({ id, url }) => id === word || url === word || url === `${word}/`)
+  if (found) return found
   const names = all.map(({ url }) => url)
   throw new CommandProblem(
     `There is no plugin repository "${word}".${didYouMean(word, names)} List all: ${typed('plugin repository list')}`,
   )
+}
+
+function printName(out: Terminal, { name }: { name: string }): void {
+  for (const line of strangerLines('it names itself', name)) out.line(line)
+  for (const remark of remarksOnLetters(name)) out.line(`  Note: the name ${remark}.`)
 }
 
 const day = (date: Date | null) => date?.toISOString().slice(0, 10) ?? 'never'
@@ -95,12 +100,14 @@ async function addRepository(input: CommandInput, { repositories }: Opened): Pro
   const publicKey = flag('key')
   if (publicKey !== undefined) {
     const added = await repositories.add({ url, publicKey })
-    out.line(`Added ${escapedText(added.name)} (${added.url}): ${count(added.plugins, 'plugin')}.`)
+    out.line(`Added ${added.url}: ${count(added.plugins, 'plugin')}.`)
+    printName(out, added)
     return 0
   }
   const offer = await repositories.preview(url)
-  out.line(`${escapedText(offer.name)} (${offer.url}): ${count(offer.plugins, 'plugin')}. Fingerprint of the key that signs it:`)
+  out.line(`${offer.url}: ${count(offer.plugins, 'plugin')}. Fingerprint of the key that signs it:`)
   out.line(`  ${offer.fingerprint}`)
+  printName(out, offer)
   out.line(
     `If its publisher states the same fingerprint elsewhere: ${typed(`plugin repository add ${offer.url} --key ${offer.publicKey}`)}`,
   )
@@ -123,8 +130,9 @@ async function listRepositories(input: CommandInput, { repositories }: Opened): 
   const all = await repositories.list()
   for (const { url, name, plugins, fetchedAt, expiresAt, enabled, error } of all) {
     const state = enabled ? `fetched ${day(fetchedAt)}, expires ${day(expiresAt)}` : 'disabled'
-    input.out.line(`${url}  ${escapedText(name)}  ${count(plugins, 'plugin')}  ${state}`)
-    if (error !== null) input.out.line(`  The last attempt failed: ${escapedText(error)}`)
+    input.out.line(`${url}  ${count(plugins, 'plugin')}  ${state}`)
+    printName(input.out, { name })
+    if (error !== null) for (const line of strangerLines('the last attempt failed', error)) input.out.line(line)
   }
   if (all.length === 0) input.out.line(`There is no plugin repository yet. Add one: ${typed('plugin repository add ADDRESS')}`)
   return 0
@@ -143,9 +151,9 @@ const listCommand = (way: EgressNetwork | undefined): Command => ({
 
 async function refreshRepository(input: CommandInput, { repositories }: Opened): Promise<number> {
   const { id } = await chooseRepository(repositories, input.words[0] as string)
-  const { name, plugins, error } = await repositories.refresh(id)
+  const { url, plugins, error } = await repositories.refresh(id)
   if (error !== null) throw new CommandProblem(`Could not refresh it: ${escapedText(error)}`)
-  input.out.line(`${escapedText(name)}: ${count(plugins, 'plugin')}.`)
+  input.out.line(`${url}: ${count(plugins, 'plugin')}.`)
   return 0
 }
 
@@ -161,9 +169,9 @@ const refreshCommand = (way: EgressNetwork | undefined): Command => ({
 })
 
 async function removeRepository(input: CommandInput, { repositories }: Opened): Promise<number> {
-  const { id, name } = await chooseRepository(repositories, input.words[0] as string)
+  const { id, url } = await chooseRepository(repositories, input.words[0] as string)
   await repositories.remove(id)
-  input.out.line(`Removed ${escapedText(name)}.`)
+  input.out.line(`Removed ${url}.`)
   return 0
 }
 
@@ -180,14 +188,13 @@ const removeCommand = (way: EgressNetwork | undefined): Command => ({
 
 async function installPlugin(input: CommandInput, { host, repositories }: Opened): Promise<number> {
   const { words, flag, out } = input
-  const { id } = await chooseRepository(repositories, words[0] as string)
-  const { permissionsOf } = await import('#plugins/packages/permissions.ts')
+  const { id, url } = await chooseRepository(repositories, words[0] as string)
   const request = { repositoryId: id, pluginId: words[1] as string, version: words[2], userId: null, ...readOrigin(flag) }
   const { plugin, version, sha256, waitsFor, signature } = await repositories.install(request)
   const kept = (await host.versions(plugin.id)).find((one) => one.sha256 === sha256)
-  out.line(`${escapedText(plugin.manifest.name)} ${version} (${plugin.key}) is installed. It`)
+  out.line(`${plugin.key} ${version} is installed.`)
   const manifest = (kept?.manifest ?? plugin.manifest) as typeof plugin.manifest
-  for (const line of describePermissions(permissionsOf(manifest))) out.line(`  ${escapedText(line)}`)
+  await printRecord(out, { manifest, signedBy: kept?.signedBy ?? plugin.signedBy, repository: url })
   for (const line of describeSignature(signature)) out.line(`  ${line}`)
   if (waitsFor.length > 0 && flag('yes') === 'true') {
     await host.consent(plugin.id, { sha256 })

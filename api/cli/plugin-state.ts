@@ -1,9 +1,9 @@
 import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { withDatabase } from '#api/cli/open-database.ts'
-import { choosePlugin, describePermissions, withPlugins } from '#api/cli/plugin.ts'
+import { choosePlugin, printRecord, withPlugins } from '#api/cli/plugin.ts'
 import { typed } from '#api/cli/typed.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
-import { escapedText } from '#core/foundation/stranger-text.ts'
+import { escapedText, strangerLines } from '#core/foundation/stranger-text.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { listPlugins, listVersions, type VersionRow } from '#plugins/host/plugin-store.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
@@ -28,7 +28,9 @@ const list: Command = {
       const plugins = await listPlugins<InstalledPlugin>(opened.database)
       for (const plugin of plugins) {
         const { key, version, state, stateReason, manifest } = plugin
-        out.line(`${key} ${version}  ${state}${stateReason ? ` (${escapedText(stateReason)})` : ''}  ${escapedText(manifest.summary)}`)
+        out.line(`${key} ${version}  ${state}`)
+        if (stateReason) for (const line of strangerLines('the reason', stateReason)) out.line(line)
+        for (const line of strangerLines('the author says', manifest.summary)) out.line(line)
         const [waiting] = waitingOf(plugin, await listVersions(opened.database, plugin.id))
         const why = waiting?.rolledBackAt ? 'was rolled back; to run it again' : 'waits for consent'
         if (waiting) out.line(`  ${waiting.version} ${why}: ${typed(`plugin consent ${key}`)}`)
@@ -81,10 +83,9 @@ const consent: Command = {
       const versions = await host.versions(plugin.id)
       const chosen = input.words[1] === undefined ? waitingOf(plugin, versions)[0] : chooseVersion(versions, input.words[1])
       if (!chosen) throw new CommandProblem(`No version of ${plugin.key} waits for consent; ${plugin.version} is ${plugin.state}.`)
-      const { permissionsOf } = await import('#plugins/packages/permissions.ts')
       const after = await host.consent(plugin.id, { sha256: chosen.sha256 })
-      input.out.line(`You have consented that ${plugin.key} ${chosen.version}`)
-      for (const line of describePermissions(permissionsOf(chosen.manifest as Manifest))) input.out.line(`  ${escapedText(line)}`)
+      input.out.line('You have consented to this:')
+      await printRecord(input.out, { manifest: chosen.manifest as Manifest, signedBy: chosen.signedBy, repository: null })
       input.out.line(`It is ${after.state}.`)
       return 0
     }),

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
+import type { Terminal } from '#api/cli/terminal.ts'
 import { quoted, typed } from '#api/cli/typed.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
 import { AppError } from '#core/foundation/errors.ts'
@@ -10,7 +11,7 @@ import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
-import { describeConfiguredHost, type Permissions } from '#plugins/packages/permissions.ts'
+import type { Manifest } from '#plugins/packages/manifest.ts'
 
 /** Opens what the commands need; a running server applies every change at the next call of the plugin. */
 export async function withPlugins(input: CommandInput, use: DatabaseUse, work: (host: PluginHost) => Promise<number>): Promise<number> {
@@ -58,25 +59,14 @@ export async function choosePlugin(host: PluginHost, word: string): Promise<Inst
   )
 }
 
-function describeDestination({ host, hostFromConfig, into }: NonNullable<Permissions['auth']>, asked: Permissions): string {
-  const place = into === undefined ? '' : `, in its requests as ${into}`
-  if (host !== null) return `, only for ${host}${place}`
-  return hostFromConfig === undefined ? '' : `, only for ${describeConfiguredHost(hostFromConfig, asked)}${place}`
-}
-
-/** The permissions of a plugin, one line each, for the person who consents. */
-export function describePermissions(permissions: Permissions): string[] {
-  return [
-    ...permissions.network.map(({ host, methods, reason }) => `connects to ${host} (${methods.join(', ')}): ${reason}`),
-    ...permissions.networkFromConfig.map((key) => `connects to ${describeConfiguredHost(key, permissions)}`),
-    ...(permissions.library.length > 0 ? [`reads each user's library: ${permissions.library.join(', ')}`] : []),
-    ...(permissions.auth ? [`uses credentials of the ${permissions.auth.scope}${describeDestination(permissions.auth, permissions)}`] : []),
-    ...(permissions.auth?.loginHost
-      ? [`lets users sign in at ${permissions.auth.loginHost}, and gets tokens from ${permissions.auth.tokenHost}`]
-      : []),
-    ...(permissions.storageKB > 0 ? [`stores up to ${permissions.storageKB} KB`] : []),
-    `uses up to ${permissions.heapMB} MB of memory, ${permissions.cpuMs} ms of CPU time and ${permissions.wallMs / 1000} s per call`,
-  ]
+/** Prints what a package causes, for the person who consents. */
+export async function printRecord(out: Terminal, given: { manifest: Manifest; signedBy: readonly string[]; repository: string | null }) {
+  const [{ describeRecord }, { recordOf }] = await Promise.all([
+    import('#plugins/consent/record-lines.ts'),
+    import('#plugins/consent/record.ts'),
+  ])
+  out.line(`${given.manifest.id} ${given.manifest.version}. Lines that begin with > are words of its author. It`)
+  for (const line of describeRecord(recordOf(given))) out.line(line)
 }
 
 /** Reads the given package: a file, or the name of a bundled plugin. */
@@ -128,10 +118,7 @@ export const pluginInstall: Command = {
   async run(input) {
     const { words, flag, cwd, out } = input
     const bytes = await readGiven(words[0] as string, cwd)
-    const [{ readPackage }, { permissionsOf }] = await Promise.all([
-      import('#plugins/packages/plugin-package.ts'),
-      import('#plugins/packages/permissions.ts'),
-    ])
+    const { readPackage } = await import('#plugins/packages/plugin-package.ts')
     const { manifest, sha256, signedBy } = readPackage(bytes)
     return await withPlugins(input, 'make', async (host) => {
       const known = (await host.list()).find(({ key }) => key === manifest.id)
@@ -140,8 +127,7 @@ export const pluginInstall: Command = {
       const { plugin, waitsFor, signature } = kept
         ? { ...waits, signature: null }
         : await host.install(bytes, { userId: null, ...readOrigin(flag) })
-      out.line(`${escapedText(manifest.name)} ${manifest.version} (${manifest.id}), ${signedBy.length > 0 ? 'signed' : 'not signed'}. It`)
-      for (const line of describePermissions(permissionsOf(manifest))) out.line(`  ${escapedText(line)}`)
+      await printRecord(out, { manifest, signedBy, repository: null })
       for (const line of signature === null ? [] : describeSignature(signature)) out.line(`  ${line}`)
       if (waitsFor.length === 0) {
         out.line('It needs no new permissions, and runs.')
@@ -149,7 +135,7 @@ export const pluginInstall: Command = {
       }
       if (flag('yes') !== 'true') {
         out.line(
-          `It waits for consent, because it ${waitsFor.join(', ')}. To consent: ${typed(`plugin install ${quoted(words[0] as string)} --yes`)}`,
+          `It waits for consent, because it ${escapedText(waitsFor.join(', '))}. To consent: ${typed(`plugin install ${quoted(words[0] as string)} --yes`)}`,
         )
         return 0
       }

@@ -23,6 +23,7 @@ import type { TaskQueue } from '#core/tasks/task.ts'
 import type { TaskMetrics } from '#core/tasks/task-metrics.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
+import type { PluginPictures } from '#plugins/host/plugin-pictures.ts'
 import type { UserPlugins } from '#plugins/host/user-plugins.ts'
 import type { Repositories } from '#plugins/repositories/repositories.ts'
 import type { Templates } from '#plugins/templates/templates.ts'
@@ -57,6 +58,8 @@ export interface Services {
   readReadingList: ReadReadingList
   /** Installs plugins and calls them. */
   plugins: PluginHost
+  /** The pictures that plugins name in their answers. */
+  pluginPictures: PluginPictures
   /** Plugin repositories. */
   repositories: Repositories<Installation>
   /** Finds series and books at metadata providers and applies their metadata. */

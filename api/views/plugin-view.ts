@@ -4,6 +4,7 @@ import { withConfigFields } from '#api/views/config-fields.ts'
 import { GivenCondition } from '#core/conditions/condition-schema.ts'
 import { TitleRules } from '#core/conditions/title-rules.ts'
 import { Noun, Nullable, OneOf, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
+import { escapedLines } from '#core/foundation/stranger-text.ts'
 import { destinationOf } from '#plugins/credentials/plugin-auth.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { listPluginStatuses, type PluginStatus } from '#plugins/host/plugin-store.ts'
@@ -187,7 +188,12 @@ export const Plugin = Type.Object(
     userCount: Count,
     ...MATCHING,
     manifest: ManifestView,
-    readme: Text,
+    readme: Nullable(
+      Type.String({
+        description:
+          'README.md of its author, a stranger: show it as text or through a sanitizer, never as HTML of your page. Controls, direction marks and other characters that show nothing are escaped, such as \\u202e.',
+      }),
+    ),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
@@ -312,7 +318,7 @@ function viewOf(
     useExistingExternalId: matching.useExistingExternalId ?? true,
     priority: matching.priority ?? 100,
     manifest: manifestView(manifest),
-    readme: plugin.readme,
+    readme: plugin.readme === null ? null : escapedLines(plugin.readme),
     createdAt: plugin.createdAt.toISOString(),
     updatedAt: plugin.updatedAt.toISOString(),
   }

@@ -1,6 +1,6 @@
 import type { SearchResult } from '#core/matching/provider-answers.ts'
 
-/** A result of a plugin with every member that clients read: `relevanceScore` is the plugin's `relevance`. */
+/** A result of a plugin, with the address of its picture for the client, and every member that clients read: `relevanceScore` is the plugin's `relevance`. */
 export function searchResultView(result: SearchResult) {
   return {
     externalId: result.externalId,

@@ -77,7 +77,7 @@ export function strangerLines(label: string, text: string): string[] {
   let columns = line.length
   for (const word of quotedText(text).split(/(?<= )/)) {
     const width = [...word].reduce((sum, character) => sum + columnsOf(character), 0)
-    if (columns + width >= COLUMNS && columns > CONTINUED.length) {
+    if (columns + width >= COLUMNS && width < COLUMNS - CONTINUED.length) {
       lines.push(line.trimEnd())
       line = CONTINUED
       columns = CONTINUED.length

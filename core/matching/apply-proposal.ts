@@ -142,13 +142,24 @@ class ProviderProposals implements Proposals {
   }
 
   /** Fetches the proposed cover; if that fails, the other changes stay. */
-  async #fetchCover(target: Target, provider: Provider, url: string, applicationId: string, signal: AbortSignal): Promise<string | null> {
+  async #fetchCover(
+    target: Target,
+    provider: Provider,
+    url: string,
+    applicationId: string,
+    { userId, signal }: ApplyOptions,
+  ): Promise<string | null> {
     const failed = (code: string, message: string): string => {
       this.#dependencies.log.warn({ plugin: provider.key, code, target }, `Could not fetch a cover: ${message}`)
       return message
     }
     try {
-      const picture = await this.#dependencies.downloadCover({ url, caller: provider.key, signal })
+      const picture = await this.#dependencies.downloadCover({
+        url,
+        pluginId: provider.id,
+        userId,
+        signal: signal ?? new AbortController().signal,
+      })
       if ('failure' in picture) return failed(picture.failure.code, picture.failure.message)
       const { id } = await keepCover(this.#dependencies, {
         owner: target,
@@ -191,13 +202,15 @@ class ProviderProposals implements Proposals {
     let applicationId = id
     const cover = fields.find(({ field, status }) => field === 'cover' && status === 'will_apply')
     if (cover && applicationId !== null && proposal.coverUrl !== null) {
-      const problem = await this.#fetchCover(target, provider, proposal.coverUrl, applicationId, how.signal ?? new AbortController().signal)
+      const problem = await this.#fetchCover(target, provider, proposal.coverUrl, applicationId, how)
       if (problem !== null) Object.assign(cover, { status: 'not_provided', reason: problem })
       if (problem !== null && (await forgetIfEmpty(this.#dependencies.database, applicationId))) applicationId = null
     }
     const count = fields.filter(({ status }) => status === 'will_apply').length
     const message =
-      count === 0 ? 'Nothing had to be changed.' : `${count} ${count === 1 ? 'field was' : 'fields were'} taken from ${provider.name}.`
+      count === 0
+        ? 'Nothing had to be changed.'
+        : `${count} ${count === 1 ? 'field was' : 'fields were'} taken from ${quotedText(provider.name)}.`
     return { success: true, message, fields, applicationId, externalUrl, failure: null }
   }
 }

@@ -4,6 +4,7 @@ import { isRestricted } from '#core/account/user-store.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { RegularJobs } from '#core/foundation/regular-jobs.ts'
+import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { TaskStatus } from '#core/foundation/task-status.ts'
 import { fieldsOf, type JobConfig, type LibraryJob, nextRun } from '#core/matching/library-job.ts'
 import {
@@ -161,9 +162,11 @@ class ScheduledLibraryJobs implements LibraryJobs {
   async #providerOf({ provider: wanted, scope = 'series_only' }: JobConfig): Promise<Provider | { failure: string }> {
     const provider = (await this.#dependencies.providers.list()).find(({ id, key }) => key === wanted || id === wanted)
     if (provider === undefined) return { failure: `There is no plugin "${wanted}".` }
-    if (provider.state !== 'enabled') return { failure: `${provider.name} is ${provider.state}.` }
+    if (provider.state !== 'enabled') return { failure: `${quotedText(provider.name)} is ${provider.state}.` }
     const missing = kindsOf(scope).find((kind) => !provider.methods.includes(`metadata.${kind}.get`))
-    return missing === undefined ? provider : { failure: `${provider.name} has no metadata of ${missing === 'book' ? 'books' : 'series'}.` }
+    return missing === undefined
+      ? provider
+      : { failure: `${quotedText(provider.name)} has no metadata of ${missing === 'book' ? 'books' : 'series'}.` }
   }
 
   #enqueue({ id, libraryId }: LibraryJob) {

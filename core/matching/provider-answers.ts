@@ -17,36 +17,43 @@ const IDS_MAX = 100
 
 /** Addresses of other schemes are left out of an answer; see docs/plugin-security.md. */
 export const WEB_PATTERN = '^https?://'
-const text = (maxLength: number) => Type.String({ maxLength })
+/** One line for people: without markup. */
+const text = (maxLength: number) => Type.String({ maxLength, 'x-text': 'line' })
+/** Text with paragraphs. */
+const lines = (maxLength: number) => Type.String({ maxLength, 'x-text': 'lines' })
+/** Not for people, and returned to the service as it is. */
+const code = (maxLength: number) => Type.String({ maxLength })
 const Optional = <const Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Id = Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\u0000-\\u001f]+$' })
 const Web = Type.String({ maxLength: 2_000, pattern: WEB_PATTERN })
+/** Readers receive an address of this server instead; see plugins/host/plugin-pictures.ts. */
+const Picture = Type.String({ maxLength: 2_000, pattern: WEB_PATTERN, 'x-address': 'picture' })
 const Words = Type.Array(text(200), { maxItems: LIST_MAX })
 const Whole = Type.Integer({ minimum: 0, maximum: 2_147_483_647 })
 const Fraction = Type.Number({ minimum: 0, maximum: 1 })
 const Percent = Type.Number({ minimum: 0, maximum: 100 })
 const Status = Type.Enum([...SERIES_STATUSES], { type: 'string' })
-const Ids = Type.Record(Type.String({ pattern: '^[^\\u0000-\\u001f]{1,100}$' }), text(200), { maxProperties: IDS_MAX })
+const Ids = Type.Record(Type.String({ pattern: '^[^\\u0000-\\u001f]{1,100}$' }), code(200), { maxProperties: IDS_MAX })
 
 export const SearchResult = Type.Object({
   externalId: Id,
   title: text(TITLE_LENGTH_MAX),
   alternateTitles: Type.Optional(Type.Array(text(200), { maxItems: ALTERNATE_TITLES_MAX })),
   year: Optional(Type.Integer({ minimum: -9_999, maximum: 9_999 })),
-  coverUrl: Optional(Web),
+  coverUrl: Optional(Picture),
   relevance: Type.Optional(Fraction),
   preview: Type.Optional(
     Type.Object({
       status: Optional(text(100)),
       genres: Type.Optional(Words),
       rating: Optional(Percent),
-      description: Optional(text(TEXT_LENGTH_MAX)),
+      description: Optional(lines(TEXT_LENGTH_MAX)),
       bookCount: Optional(Whole),
     }),
   ),
 })
 
-export const SearchAnswer = Type.Object({ results: Type.Array(SearchResult, { maxItems: 100 }), nextCursor: Optional(text(1_000)) })
+export const SearchAnswer = Type.Object({ results: Type.Array(SearchResult, { maxItems: 100 }), nextCursor: Optional(code(1_000)) })
 export const MatchAnswer = Type.Object({
   match: Type.Union([SearchResult, Type.Null()]),
   confidence: Fraction,
@@ -58,13 +65,13 @@ const described = {
   externalUrl: Optional(Web),
   title: Optional(text(TITLE_LENGTH_MAX)),
   titleSort: Optional(text(TITLE_LENGTH_MAX)),
-  summary: Optional(text(TEXT_LENGTH_MAX)),
+  summary: Optional(lines(TEXT_LENGTH_MAX)),
   publisher: Optional(text(TITLE_LENGTH_MAX)),
   year: Optional(Type.Integer({ minimum: -9_999, maximum: 9_999 })),
   authors: Type.Optional(
     Type.Array(
       Type.Object({
-        name: Type.String({ minLength: 1, maxLength: 500 }),
+        name: text(500),
         role: Type.Optional(Type.Enum([...AUTHOR_ROLES], { type: 'string' })),
         sortName: Optional(text(500)),
       }),
@@ -73,7 +80,7 @@ const described = {
   ),
   genres: Type.Optional(Words),
   tags: Type.Optional(Words),
-  coverUrl: Optional(Web),
+  coverUrl: Optional(Picture),
   rating: Optional(Type.Object({ score: Percent, voteCount: Optional(Whole) })),
   externalLinks: Type.Optional(Type.Array(Type.Object({ label: text(100), url: Web }), { maxItems: 100 })),
   externalIds: Type.Optional(Ids),
@@ -115,14 +122,14 @@ export const Recommendation = Type.Object({
   externalId: Id,
   title: text(TITLE_LENGTH_MAX),
   externalUrl: Optional(Web),
-  coverUrl: Optional(Web),
-  summary: Optional(text(TEXT_LENGTH_MAX)),
+  coverUrl: Optional(Picture),
+  summary: Optional(lines(TEXT_LENGTH_MAX)),
   genres: Type.Optional(Words),
   tags: Type.Optional(
     Type.Array(Type.Object({ name: text(200), category: Optional(text(100)), rank: Optional(AnyNumber()) }), { maxItems: LIST_MAX }),
   ),
   score: Fraction,
-  reason: text(2_000),
+  reason: lines(2_000),
   basedOn: Type.Optional(Words),
   inLibrary: Type.Optional(Type.Boolean()),
   status: Optional(Status),

@@ -100,7 +100,9 @@ export interface ProviderClient {
 /** Fetches a picture from the address of a provider; the failure text is for people. */
 export type DownloadCover = (cover: {
   url: string
-  /** Key of the provider. */
-  caller: string
+  /** Id of the provider: only its own hosts are contacted. */
+  pluginId: string
+  /** For whom; null if a task applies it. */
+  userId: string | null
   signal: AbortSignal
 }) => Promise<{ bytes: Buffer } | { failure: { code: string; message: string } }>

@@ -1,5 +1,6 @@
 import type { Caller } from '#core/account/caller.ts'
 import { refuse } from '#core/foundation/errors.ts'
+import { quotedText } from '#core/foundation/stranger-text.ts'
 import { cutText } from '#core/foundation/text.ts'
 import type { PluginUser, Provider, Recommender } from '#core/matching/provider-client.ts'
 import { OWN_SOURCE } from '#core/metadata/source-key.ts'
@@ -172,7 +173,7 @@ class StoredRecommendationLists implements Recommendations {
     if (started !== null) return { taskId: started.taskId, provider }
     const live = await findLiveRefresh(this.#dependencies.database, user)
     const details = live === null ? {} : { details: { taskId: live.taskId } }
-    return refuse('conflict', `${provider.name} is making a new list already.`, details)
+    return refuse('conflict', `${quotedText(provider.name)} is making a new list already.`, details)
   }
 
   async dismiss({ userId }: User, pluginId: string | null, dismissal: Dismissal): Promise<void> {
@@ -182,7 +183,7 @@ class StoredRecommendationLists implements Recommendations {
     if (!(await this.#isKnown(user, chosen, dismissal.externalId)))
       refuse(
         'not_found',
-        `${provider.name} does not recommend anything with the externalId ${cutText(dismissal.externalId, QUOTED_LENGTH_MAX)} to you now; GET /api/v1/user/recommendations?pluginId=${provider.id} returns its list.`,
+        `${quotedText(provider.name)} does not recommend anything with the externalId ${cutText(dismissal.externalId, QUOTED_LENGTH_MAX)} to you now; GET /api/v1/user/recommendations?pluginId=${provider.id} returns its list.`,
       )
     await addDismissal(this.#dependencies.database, user, dismissal)
     if (this.#closing.signal.aborted) return

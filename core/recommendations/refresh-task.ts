@@ -3,6 +3,7 @@ import type { Knex } from 'knex'
 import { AppError } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
 import { Semaphore } from '#core/foundation/semaphore.ts'
+import { briefText } from '#core/foundation/stranger-text.ts'
 import type { Answered, PluginUser, ProviderClient, ProviderFailure } from '#core/matching/provider-client.ts'
 import { type Dismissal, listDismissed, listUnreported, recordReported } from '#core/recommendations/dismissal-store.ts'
 import { listKnownSeries } from '#core/recommendations/external-series-query.ts'
@@ -99,7 +100,7 @@ class RefreshTask {
       return await this.#fail(user, error)
     }
     // The queue would retry after two, four and eight seconds: no service recovers that fast.
-    throw new FinalFailure(lineOf(answered.failure.message, ERROR_LENGTH_MAX))
+    throw new FinalFailure(briefText(answered.failure.message, ERROR_LENGTH_MAX))
   }
 
   /** Calls the provider; waits and calls again when the service limits the rate. */
@@ -107,7 +108,7 @@ class RefreshTask {
     const dismissed = await listDismissed(this.#dependencies.database, user)
     const query = { limit: Math.min(KEPT_MAX + dismissed.length, 500), exclude: dismissed.slice(0, EXCLUDED_MAX) }
     const onProgress = (fraction: number, text: string | null) =>
-      run.progress(fraction * 100, 100, text === null ? undefined : lineOf(text))
+      run.progress(fraction * 100, 100, text === null ? undefined : briefText(text, PROGRESS_LENGTH_MAX))
     for (let waits = 0; ; waits++) {
       const answered = await this.#calls.run(
         () => this.#dependencies.providers.recommend(user, query, { onProgress, signal: run.signal }),
@@ -140,7 +141,7 @@ class RefreshTask {
     await recordFailedRefresh(
       this.#dependencies.database,
       user,
-      { code: failure.code, message: lineOf(failure.message, ERROR_LENGTH_MAX) },
+      { code: failure.code, message: briefText(failure.message, ERROR_LENGTH_MAX) },
       how,
     )
   }
@@ -152,15 +153,8 @@ class RefreshTask {
       throw error
     }
     await this.#recordFailure(user, { code: error.code, message: error.message, retryAfterSeconds: error.retryAfterSeconds ?? null })
-    throw new FinalFailure(lineOf(error.message, ERROR_LENGTH_MAX), { cause: error })
+    throw new FinalFailure(briefText(error.message, ERROR_LENGTH_MAX), { cause: error })
   }
 }
-
-/** Text of a plugin, cleaned and cut to be shown and stored. */
-const lineOf = (text: string, length = PROGRESS_LENGTH_MAX): string =>
-  text
-    .replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, ' ')
-    .slice(0, length)
-    .toWellFormed()
 
 const isRateLimited = ({ code }: Pick<ProviderFailure, 'code'>): boolean => code === 'rate_limited' || code === 'busy'

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
 import { refuse } from '#core/foundation/errors.ts'
+import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { PluginUser } from '#core/matching/provider-client.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { addSignIn, takeSignIn } from '#plugins/credentials/sign-in-store.ts'
@@ -132,7 +133,7 @@ class OAuthSignIns implements SignIns {
       })
       await this.#connect(user, plugin, tokens)
     } catch (failure) {
-      if (failure instanceof TokenError) throw new SignInError(`${plugin.manifest.name} was not connected: ${failure.message}`)
+      if (failure instanceof TokenError) throw new SignInError(`${quotedText(plugin.manifest.name)} was not connected: ${failure.message}`)
       throw failure
     }
     return { ...user, plugin }
@@ -202,7 +203,7 @@ const unknownSignIn = () =>
   new SignInError('This sign-in is unknown: it was started in another browser, was completed before, or took too long. Start again.')
 
 const disabled = ({ manifest: { name } }: Pick<SignInPlugin, 'manifest'>) =>
-  new SignInError(`${name} was disabled or changed meanwhile. Nothing was connected.`)
+  new SignInError(`${quotedText(name)} was disabled or changed meanwhile. Nothing was connected.`)
 
 const belongsTo = (stateHash: string, { pluginId, userId }: PluginUser) => ['sign-in', stateHash, pluginId, userId]
 

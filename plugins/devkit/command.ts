@@ -47,11 +47,17 @@ interface Stream extends NodeJS.WritableStream {
   hasColors?(): boolean
 }
 
-/** Colors only on a terminal that supports them, and without NO_COLOR. */
+/** The codes of colors, which `paint` writes. */
+const COLORS = /(\u001b\[[0-9;]{1,20}m)/
+
+/** Colors only on a terminal that supports them, and without NO_COLOR. Whatever else a line contains is escaped. */
 export function openOut(stream: Stream): Out {
   const hasColors = stream.isTTY === true && stream.hasColors?.() === true
   return {
-    line: (text = '') => void stream.write(`${text}\n`),
+    line: (text = '') => {
+      const parts = hasColors ? text.split(COLORS) : [text]
+      stream.write(`${parts.map((part, at) => (at % 2 === 1 ? part : escapedLines(part))).join('')}\n`)
+    },
     paint: (style, text) => (hasColors ? styleText(style, text, { validateStream: false }) : text),
   }
 }

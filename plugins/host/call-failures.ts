@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import { BoundedCache } from '#core/foundation/bounded.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
-import { escapedText } from '#core/foundation/stranger-text.ts'
+import { escapedText, quotedText } from '#core/foundation/stranger-text.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { JsonReader } from '#plugins/host/json-reader.ts'
 import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
@@ -90,10 +90,10 @@ class Failures implements CallFailures {
     const outcome = await this.#options.health.failed(plugin, { ...reported, method, callId, userId })
     if (outcome !== 'counted') await this.#options.onTripped(plugin, `${code}: ${wordsFor(message, userId, null)}`)
     const details = { pluginId: plugin.id, code, callId }
-    if (code === 'not_found') refuse('not_found', `${plugin.manifest.name}: ${message}`, { details })
+    if (code === 'not_found') refuse('not_found', `${quotedText(plugin.manifest.name)} found nothing: ${quotedText(message)}`, { details })
     const { retryAfterSeconds } = error
     const wait = code === 'rate_limited' && retryAfterSeconds !== null ? { retryAfterSeconds: Math.ceil(retryAfterSeconds) } : {}
-    return refuse('unavailable', `${plugin.manifest.name} failed (${code}): ${message}`, { details, ...wait })
+    return refuse('unavailable', `${quotedText(plugin.manifest.name)} failed (${code}): ${quotedText(message)}`, { details, ...wait })
   }
 
   async keepUncaught(call: NamedCall, error: GuestError): Promise<ReportedFailure> {

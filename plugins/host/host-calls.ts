@@ -6,13 +6,12 @@ import { plainIdentifiers } from '#core/metadata/identifier-form.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import type { PluginAuth } from '#plugins/credentials/plugin-auth.ts'
 import { ENTRIES_PAGE, type LibraryEntry, listLibraryEntries } from '#plugins/host/library-entry-query.ts'
+import { requestRules } from '#plugins/host/plugin-rules.ts'
 import { deleteStored, listStored, readStored, type StorageOwner, writeStored } from '#plugins/host/plugin-storage-store.ts'
 import type { CallRecord } from '#plugins/logs/plugin-logs.ts'
 import type { Egress } from '#plugins/network/egress.ts'
-import type { EgressRule } from '#plugins/network/request.ts'
-import { ruleOfAddress } from '#plugins/network/rules.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
-import { configuredAddress, type Permissions } from '#plugins/packages/permissions.ts'
+import type { Permissions } from '#plugins/packages/permissions.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 import { JsonText } from '#plugins/runtime/guest-text.ts'
 
@@ -123,21 +122,27 @@ async function fetchFor(
   caller: HostCaller,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const { granted, key, version, record } = caller
+  const { key, version, record } = caller
   const credential = await credentials.bound(signedInAs(caller), caller.auth)
+  let contacts = 0
+  const policy = {
+    ...{ caller: key, credential, cacheScope: caller.cacheScope },
+    rules: requestRules(caller, egress.local),
+    userAgent: `Carrel (plugin ${key} ${version})`,
+    rates: caller.http?.rateLimit,
+    cacheSeconds: caller.http?.cacheTtl?.[caller.method as keyof CacheTtl],
+    onContact: (host: string, outcome: number | string, bytes: number) => {
+      contacts += 1
+      record?.fetch(host, outcome, bytes, false)
+    },
+  }
   try {
-    const policy = {
-      ...{ caller: key, credential, cacheScope: caller.cacheScope },
-      rules: [...granted.network, ...configuredRules(caller, egress.local)],
-      userAgent: `Carrel (plugin ${key} ${version})`,
-      rates: caller.http?.rateLimit,
-      cacheSeconds: caller.http?.cacheTtl?.[caller.method as keyof CacheTtl],
-    }
     const { cached, ...response } = await egress.fetch(payload, policy, signal)
-    record?.fetch(hostOf(response.url), response.status, response.body.length, cached === true)
+    if (cached === true) record?.fetch(hostOf(response.url), response.status, response.body.length, true)
     return response
   } catch (error) {
-    record?.fetch(hostOf(payload['url']), error instanceof GuestError ? (error.own ?? error.code) : 'server', 0, false)
+    // Refused before anybody was contacted.
+    if (contacts === 0) record?.fetch(hostOf(payload['url']), error instanceof GuestError ? (error.own ?? error.code) : 'server', 0, false)
     throw error
   }
 }
@@ -191,14 +196,6 @@ function ttlOf({ ttlSeconds }: Payload): number | null {
 }
 
 type CacheTtl = NonNullable<NonNullable<Manifest['http']>['cacheTtl']>
-
-/** Rules for the hosts that an administrator has entered or confirmed; invalid ones were refused when they were saved. */
-function configuredRules({ granted, config, privateOrigins }: HostCaller, local: Egress['local']): EgressRule[] {
-  return granted.networkFromConfig.flatMap((key) => {
-    const ruled = ruleOfAddress(configuredAddress(key, { config, granted }), { privateOrigins, local })
-    return 'rule' in ruled ? [ruled.rule] : []
-  })
-}
 
 const hostOf = (url: unknown): string => (typeof url === 'string' && URL.canParse(url) ? new URL(url).hostname : '')
 

@@ -3,9 +3,10 @@ import type { Knex } from 'knex'
 import { duringWork, noteWork } from '#core/foundation/current-work.ts'
 import { AppError, refuse } from '#core/foundation/errors.ts'
 import type { Log } from '#core/foundation/log.ts'
-import { escapedText } from '#core/foundation/stranger-text.ts'
+import { escapedText, quotedText } from '#core/foundation/stranger-text.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { authOf } from '#plugins/credentials/plugin-auth.ts'
+import { withinGrants } from '#plugins/host/answer-addresses.ts'
 import { type CallFailures, type NamedCall, openCallFailures, type ReportedFailure } from '#plugins/host/call-failures.ts'
 import { type AnswerHostCalls, openHostCalls } from '#plugins/host/host-calls.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
@@ -15,13 +16,13 @@ import { type JsonReader, openJsonReader } from '#plugins/host/json-reader.ts'
 import { type CallSetting, type LiveIsolate, LiveIsolates } from '#plugins/host/live-isolates.ts'
 import { pluginFailureCode } from '#plugins/host/plugin-failure.ts'
 import type { PluginHealth } from '#plugins/host/plugin-health.ts'
-import { budgetOf, REFRESH, SETUP } from '#plugins/host/plugin-program.ts'
 import { cacheScopeOf, findOwn, getRunnable, type SecretSettings, settingOf } from '#plugins/host/runnable.ts'
 import type { UserPlugin } from '#plugins/host/user-plugin-store.ts'
 import type { CallRecord, PluginLogs } from '#plugins/logs/plugin-logs.ts'
 import { mayRead } from '#plugins/logs/private-words.ts'
 import { hideSecrets, redact } from '#plugins/logs/text.ts'
 import type { CachingEgress } from '#plugins/network/egress.ts'
+import { budgetOf, REFRESH, SETUP } from '#plugins/packages/budgets.ts'
 import { type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
 import type { Permissions } from '#plugins/packages/permissions.ts'
 import type { Guest } from '#plugins/runtime/guest.ts'
@@ -159,7 +160,7 @@ class Calls implements PluginCalls {
       if (problem !== null) refuse('invalid_value', problem)
     } catch (error) {
       const reported = await this.#failures.located(sourceMap, error)
-      if (reported instanceof GuestError) refuse('invalid_value', `main.js does not start: ${reported.message}`)
+      if (reported instanceof GuestError) refuse('invalid_value', `main.js does not start: ${quotedText(reported.message)}`)
       throw reported
     } finally {
       guest.close()
@@ -206,7 +207,8 @@ class Calls implements PluginCalls {
     await this.#checks.ready()
     const { withdrawals } = this.#checks
     const { plugin, own } = await getRunnable(this.#options, pluginId, userId)
-    if (!methodsOf(plugin.manifest).includes(method)) refuse('invalid_value', `${plugin.manifest.name} does not offer ${method}.`)
+    if (!methodsOf(plugin.manifest).includes(method))
+      refuse('invalid_value', `${quotedText(plugin.manifest.name)} does not offer ${method}.`)
     const text = JSON.stringify(call.input ?? null)
     if (text.length > INPUT_LENGTH_MAX) refuse('payload_too_large', 'The input exceeds the limit for plugins.')
     health.check(plugin, method, userId)
@@ -264,7 +266,15 @@ class Calls implements PluginCalls {
         record.log('warn', escapedText(what))
         this.#options.log.warn({ plugin: plugin.key, callId }, `${plugin.key}: ${escapedText(what)}`)
       }
-      return { answer, result: await this.#reader.readResult(method, answer.text, onLeftOut) }
+      const read = await this.#reader.readResult(method, answer.text, onLeftOut)
+      const result = withinGrants(plugin, this.#options.egress.local, {
+        ...{ method, answer: read },
+        onLeftOut: (host, what) => {
+          record.fetch(host, 'permission', 0, false)
+          onLeftOut(what)
+        },
+      })
+      return { answer, result }
     })
   }
 

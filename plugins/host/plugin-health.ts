@@ -70,7 +70,7 @@ class Health implements PluginHealth {
   check(plugin: InstalledPlugin, method: string, userId: string | null): void {
     const waitMs = admitCall(this.#breakersOf(plugin), { method, userId }, Date.now())
     if (waitMs > 0)
-      refuse('unavailable', `${plugin.manifest.name} failed too often. Its calls pause for a while.`, {
+      refuse('unavailable', `${quotedText(plugin.manifest.name)} failed too often. Its calls pause for a while.`, {
         retryAfterSeconds: Math.ceil(waitMs / 1000),
       })
   }

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { refuse } from '#core/foundation/errors.ts'
+import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { type AuthStatus, authOf, confirmDestination, type PluginAuth } from '#plugins/credentials/plugin-auth.ts'
@@ -160,13 +161,13 @@ class Administration implements PluginAdministration {
     if (plugin.granted === null) return { ...refusal, message: 'An administrator must first grant its permissions.' }
     try {
       await this.#options.calls.runApart(plugin, 'setup', { userId: null, input: null })
-      return { success: true, latencyMs: latencyMs(), message: `${plugin.manifest.name} ${plugin.version} starts.`, code: null }
+      return { success: true, latencyMs: latencyMs(), message: `${quotedText(plugin.manifest.name)} ${plugin.version} starts.`, code: null }
     } catch (error) {
       if (!(error instanceof GuestError)) throw error
       return {
         success: false,
         latencyMs: latencyMs(),
-        message: `${plugin.manifest.name} ${plugin.version} does not start: ${error.message}`,
+        message: `${quotedText(plugin.manifest.name)} ${plugin.version} does not start: ${quotedText(error.message)}`,
         code: failureCode(error),
       }
     }
@@ -223,6 +224,6 @@ function privateOriginsOf(plugin: InstalledPlugin, isGranted: boolean | undefine
 
 function refuseWithoutHost({ manifest }: InstalledPlugin): never {
   const keys = hostKeysOf(manifest)
-  if (keys.length === 0) refuse('invalid_value', `${manifest.name} uses no hosts from its configuration.`)
+  if (keys.length === 0) refuse('invalid_value', `${quotedText(manifest.name)} uses no hosts from its configuration.`)
   refuse('invalid_value', `privateHosts grants the hosts that are entered, and there is none. Enter it as ${keys.join(' or ')} in config.`)
 }

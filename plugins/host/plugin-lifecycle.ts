@@ -220,7 +220,10 @@ class Lifecycle implements PluginLifecycle {
     for (const plugin of await listPlugins<InstalledPlugin>(this.#options.database)) {
       const reason = await this.#options.revocationOf(plugin)
       if (reason === null || plugin.state === 'revoked') continue
-      await updatePlugin(this.#options.database, plugin.id, { state: 'revoked', stateReason: `${plugin.version} was revoked: ${reason}` })
+      await updatePlugin(this.#options.database, plugin.id, {
+        state: 'revoked',
+        stateReason: `${plugin.version} was revoked. Its repository says: ${quotedText(reason)}`,
+      })
       this.#options.log.warn({ plugin: plugin.key, version: plugin.version, reason }, 'A plugin was revoked and no longer runs')
       revoked.push(plugin.id)
     }
@@ -269,7 +272,7 @@ class Lifecycle implements PluginLifecycle {
 
   async #refuseRevoked(key: string, { version, sha256 }: { version: string; sha256: string }): Promise<void> {
     const reason = await this.#options.revocationOf({ key, version, sha256 })
-    if (reason !== null) refuse('conflict', `${key} ${version} is revoked and must not run: ${reason}`)
+    if (reason !== null) refuse('conflict', `${key} ${version} is revoked and must not run. Its repository says: ${quotedText(reason)}`)
   }
 
   /** Runs a version that needs no consent. */
@@ -297,7 +300,7 @@ class Lifecycle implements PluginLifecycle {
       if (!(error instanceof GuestError)) throw error
       // An outage of a service says nothing about the version.
       if (after.dataVersion > before.dataVersion || countsAgainstPlugin(failureCode(error)))
-        refuse('invalid_value', `${after.key} ${after.version} cannot take over from ${before.version}: ${error.message}`)
+        refuse('invalid_value', `${after.key} ${after.version} cannot take over from ${before.version}: ${quotedText(error.message)}`)
     }
     return migrated
   }

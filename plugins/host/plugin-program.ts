@@ -1,20 +1,10 @@
+import { LOAD } from '#plugins/packages/budgets.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { type Permissions, permissionsOf } from '#plugins/packages/permissions.ts'
-import type { Budget, Program } from '#plugins/runtime/program.ts'
+import type { Program } from '#plugins/runtime/program.ts'
 
 /** Functions that every plugin may define besides those of its manifest. */
 export const LIFECYCLE: readonly string[] = ['setup', 'migrate']
-
-/** A bundle of 2 MB compiles in 50 ms; the rest is for its initialization. */
-export const LOAD: Budget = { cpuMs: 500, wallMs: 5_000 }
-/** The setup may send a request to its service. */
-export const SETUP: Budget = { cpuMs: 500, wallMs: 10_000 }
-/** Background work over the whole library of a user; also for migrations of stored data. */
-export const REFRESH: Budget = { cpuMs: 5_000, wallMs: 120_000 }
-
-/** The granted budget for a call of this method. */
-export const budgetOf = ({ cpuMs, wallMs }: Permissions, method: string): Budget =>
-  method.endsWith('.refresh') ? REFRESH : { cpuMs, wallMs }
 
 /** A hundred complete results take half of it. */
 const RESULT_LENGTH_MAX = 1024 * 1024

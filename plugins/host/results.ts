@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
 import { boundMarks, cutText } from '#core/foundation/text.ts'
+import { plainText } from '#core/matching/plain-text.ts'
 import {
   BookAnswer,
   MatchAnswer,
@@ -98,14 +99,14 @@ interface Shape {
   maxProperties?: number
   patternProperties?: Record<string, Shape>
   pattern?: string
+  'x-text'?: 'line' | 'lines'
 }
 
 /** Cuts and clamps values that are too long or too large: a short summary is better than none. */
 function fit(shape: Shape, value: unknown): unknown {
   if (isUnusableAddress(shape, value)) return null
   if (shape.anyOf) return value === null ? null : fit(shape.anyOf.find(({ type }) => type !== 'null') ?? {}, value)
-  // A cut URL or identifier would be a different one.
-  if (typeof value === 'string') return shape.maxLength !== undefined && shape.pattern === undefined ? cut(value, shape.maxLength) : value
+  if (typeof value === 'string') return fitText(shape, value)
   if (typeof value === 'number') return fitNumber(shape, value)
   if (Array.isArray(value)) return fitList(shape, value)
   if (value !== null && typeof value === 'object' && shape.properties) {
@@ -113,6 +114,15 @@ function fit(shape: Shape, value: unknown): unknown {
   }
   if (value !== null && typeof value === 'object' && shape.patternProperties) return fitMap(shape, value)
   return value
+}
+
+function fitText({ pattern, maxLength, 'x-text': form }: Shape, value: string): string {
+  // As browsers write it: quotation marks and spaces are percent-encoded, and line ends are gone.
+  if (pattern === WEB_PATTERN) return (URL.parse(value)?.href ?? value).replaceAll("'", '%27')
+  // A cut identifier would be a different one.
+  if (maxLength === undefined || pattern !== undefined) return value
+  const plain = form === undefined ? value : plainText(value)
+  return cut(form === 'line' ? plain.replace(/\s+/g, ' ') : plain, maxLength)
 }
 
 /** Drops entries whose address cannot be used: the rest of an entry without its address says nothing. */
@@ -124,10 +134,14 @@ function fitList({ items, maxItems }: Shape, list: readonly unknown[]): unknown[
   return kept.slice(0, maxItems).map((entry) => (items ? fit(items, entry) : entry))
 }
 
-/** Whether this is an address with another scheme than http or https, or too long, in a place for addresses. */
+/** Whether this is an address with another scheme than http or https, an invalid one or one that is too long, in a place for addresses. */
 function isUnusableAddress({ anyOf = [], pattern, maxLength }: Shape, value: unknown): boolean {
   const place = [{ pattern, maxLength }, ...anyOf].find((one) => one.pattern === WEB_PATTERN)
-  return place !== undefined && typeof value === 'string' && (!WEB.test(value) || value.length > (place.maxLength ?? Infinity))
+  return (
+    place !== undefined &&
+    typeof value === 'string' &&
+    (!WEB.test(value) || (URL.parse(value)?.href.length ?? Infinity) > (place.maxLength ?? Infinity))
+  )
 }
 
 /** The SDK has only numbers, no integers: where a whole number is required, rounds to the nearest. */

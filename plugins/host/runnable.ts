@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { refuse } from '#core/foundation/errors.ts'
+import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { CallSetting } from '#plugins/host/live-isolates.ts'
@@ -24,7 +25,7 @@ export async function getRunnable(
   const plugin = (await findPlugin<InstalledPlugin>(database, pluginId)) ?? refuse('not_found', `There is no plugin ${pluginId}.`)
   if (!enabled) refuse('conflict', 'Plugins are disabled: the server runs in safe mode (plugins.enabled is false).')
   if (plugin.state !== 'enabled' || plugin.granted === null)
-    refuse('conflict', `${plugin.manifest.name} is ${plugin.state === 'enabled' ? 'waiting for consent' : plugin.state}.`)
+    refuse('conflict', `${quotedText(plugin.manifest.name)} is ${plugin.state === 'enabled' ? 'waiting for consent' : plugin.state}.`)
   return { plugin, own: await findOwn(database, plugin, userId) }
 }
 

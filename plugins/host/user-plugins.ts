@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import { refuse } from '#core/foundation/errors.ts'
+import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { PluginUser } from '#core/matching/provider-client.ts'
 import { findLiveRefresh, forgetFailures } from '#core/recommendations/recommendation-store.ts'
 import type { TaskQueue } from '#core/tasks/task.ts'
@@ -123,12 +124,12 @@ class PluginsOfUsers implements UserPlugins {
   async enable(userId: string, pluginId: string, sha256?: string): Promise<OwnPlugin> {
     const plugin = await this.#options.plugins.get(pluginId)
     if (!isForUsers(plugin))
-      refuse('invalid_request', `${plugin.manifest.name} has no functions for single users; only administrators use it.`)
+      refuse('invalid_request', `${quotedText(plugin.manifest.name)} has no functions for single users; only administrators use it.`)
     if (!isOffered(plugin)) refuse('not_found', `There is no plugin ${pluginId} for you to enable.`)
     const before = await findUserPlugin(this.#options.database, { userId, pluginId })
     const consent = userConsentOf(plugin)
     if ((sha256 ?? before?.agreedSha256 ?? consent.sha256) !== consent.sha256) refuseOther(plugin)
-    if (before !== null && pauseOf(plugin, before) === null) refuse('conflict', `${plugin.manifest.name} is enabled already.`)
+    if (before !== null && pauseOf(plugin, before) === null) refuse('conflict', `${quotedText(plugin.manifest.name)} is enabled already.`)
     await enableUserPlugin(this.#options.database, { userId, pluginId }, { ...consent, dataVersion: plugin.dataVersion })
     if (before !== null && before.dataVersion < plugin.dataVersion) await this.#migrate(plugin, before)
     return await this.get(userId, pluginId)
@@ -143,7 +144,10 @@ class PluginsOfUsers implements UserPlugins {
     } catch (error) {
       await updateUserPlugin(database, { userId, pluginId }, { enabled: false })
       if (!(error instanceof GuestError)) throw error
-      refuse('unavailable', `${plugin.manifest.name} could not convert the data that it has of you, and stays disabled: ${error.message}`)
+      refuse(
+        'unavailable',
+        `${quotedText(plugin.manifest.name)} could not convert the data that it has of you, and stays disabled: ${quotedText(error.message)}`,
+      )
     }
   }
 

@@ -6,7 +6,7 @@ import { type Counted, type Metrics, type Numbers, openMetrics } from '#plugins/
 import { hideSecrets, redact } from '#plugins/logs/text.ts'
 
 /** The start of a call. */
-interface CallBegun {
+export interface CallBegun {
   callId: string
   pluginId: string
   /** The plugin's own identifier, such as org.example.anilist. */
@@ -101,11 +101,15 @@ export interface PluginLogs {
 }
 
 const CALLS_KEPT = 50
+/** The server's requests for pictures, which a page of a reader needs by the hundred, are counted apart: they must not displace calls. */
+export const PICTURE_METHOD = 'picture'
 /** Characters of an input or a result, as JSON. */
 const VALUE_LENGTH_MAX = 8_000
 const MESSAGE_LENGTH_MAX = 1_000
 /** The maximum of a call. */
 const FETCHES_KEPT = 40
+/** A further host is always kept: those of five redirects of each request, and of addresses that were left out of the answer. */
+const HOSTS_KEPT = 260
 /** Kinds of host calls shown for one call; the server has fewer. */
 const KINDS_MAX = 32
 /** Memory for a recorded call besides its texts. */
@@ -322,7 +326,8 @@ class RunningCall implements CallRecord {
   fetch(host: string, outcome: number | string, bytes: number, cached: boolean, waitedMs = 0): void {
     const request = { host: escapedText(host.slice(0, 255)), outcome: String(outcome).slice(0, 40), bytes, cached }
     this.#kept.metrics.fetched({ ...request, waitedMs })
-    if (this.#fetches.length < FETCHES_KEPT) this.#fetches.push(request)
+    const count = this.#fetches.length
+    if (count < FETCHES_KEPT || (count < HOSTS_KEPT && !this.#fetches.some((one) => one.host === request.host))) this.#fetches.push(request)
   }
 
   end(outcome: CallEnded): void {
@@ -333,7 +338,9 @@ class RunningCall implements CallRecord {
     kept[outcome.code === 'ok' ? 'lastSuccessAt' : 'lastFailureAt'] = new Date(this.#logs.now())
     const added = this.#toStored(outcome)
     kept.calls.push(added)
-    const oldest = kept.calls.length > CALLS_KEPT ? kept.calls.shift() : undefined
+    const isPicture = (call: KeptCall) => call.method === PICTURE_METHOD
+    const alike = kept.calls.filter((call) => isPicture(call) === isPicture(added))
+    const oldest = alike.length > CALLS_KEPT ? kept.calls.splice(kept.calls.indexOf(alike[0] as KeptCall), 1)[0] : undefined
     this.#logs.grow('callsLength', lengthOf(added) - (oldest ? lengthOf(oldest) : 0))
   }
 

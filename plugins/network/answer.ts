@@ -57,13 +57,15 @@ export async function readBody(
   const unpacker = Object.hasOwn(unpackers, encoding) ? unpackers[encoding]?.() : undefined
   if (unpacker === undefined && encoding !== 'identity')
     return refuse('upstream', `${host} uses the content encoding ${encoding.slice(0, 40)}, which is not supported.`)
+  const tooLarge = new GuestError('thrown', `The response of ${host} exceeds ${bytesMax} bytes.`, 'too_large')
+  // Nobody waits for what is announced as too large.
+  if (Number(response.headers['content-length']) > bytesMax) throw tooLarge
   const stream: Readable = unpacker ? response.pipe(unpacker) : response
   const stop = (error?: Error) => {
     stream.destroy(error)
     response.destroy()
   }
   const abort = () => stop(new Error('Aborted.'))
-  const tooLarge = new GuestError('thrown', `The response of ${host} exceeds ${bytesMax} bytes.`, 'too_large')
   signal.addEventListener('abort', abort, { once: true })
   if (unpacker) {
     let packed = 0

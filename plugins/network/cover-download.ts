@@ -1,16 +1,16 @@
-import type { DownloadCover } from '#core/matching/provider-client.ts'
-import type { Downloads } from '#plugins/network/egress.ts'
+import type { Downloads, OnContact } from '#plugins/network/egress.ts'
+import type { EgressRule } from '#plugins/network/request.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 /** An unreduced scan of a page; covers of services have a twentieth. */
 const COVER_BYTES_MAX = 10 * 1024 * 1024
-/** Longer than for a text of a plugin: a picture is larger, and nobody waits for it. */
-const DEADLINE_MS = 30_000
+/** A picture of ten megabytes arrives within it, and a hundred covers of one host at its five requests a second nearly do. */
+const DEADLINE_MS = 15_000
 const ACCEPT = 'image/avif, image/webp, image/png, image/jpeg, image/gif'
 
 /**
  * - `invalid_address`: not a valid URL
- * - `permission`: not https, has a port or an IP address, or leads, perhaps by redirects, to a host that is not public
+ * - `permission`: leads, perhaps by redirects, to an address that the plugin may not contact
  * - `not_found`: the service has no such picture
  * - `upstream`: the service is unreachable or sends an unexpected response
  * - `not_a_picture`: the response is not a JPEG, PNG, WebP, GIF or AVIF
@@ -48,20 +48,28 @@ const CODES: Record<string, CoverErrorCode> = {
   closed: 'closed',
 }
 
+interface WantedCover {
+  url: string
+  /** The plugin. */
+  caller: string
+  /** Of the plugin: no name is resolved for another host, not even after a redirect. */
+  rules: readonly EgressRule[]
+  onContact: OnContact
+  signal: AbortSignal
+}
+
 /**
- * Downloads the cover that a plugin has named in a result. Any public host is allowed, not only those of the plugin: services keep their pictures at
- * other hosts, whose names change. The plugin does not see the response, and can send no more than the URL, which it could also show to a user.
- * No credentials are sent.
- * @param caller the plugin
+ * Downloads a cover that a plugin has named in a result, from a host that the plugin may contact. The plugin does not see the response. No
+ * credentials are sent.
  * @throws CoverError
  */
 export async function downloadCover(
   downloads: Downloads,
-  { url, caller, signal }: { url: string; caller: string; signal: AbortSignal },
+  { url, caller, rules, onContact, signal }: WantedCover,
 ): Promise<{ bytes: Buffer; contentType: string }> {
   const userAgent = `Carrel (covers for the plugin ${caller})`
   const answer = await downloads
-    .download({ url, caller, userAgent, accept: ACCEPT, bytesMax: COVER_BYTES_MAX, deadlineMs: DEADLINE_MS }, signal)
+    .download({ url, caller, rules, onContact, userAgent, accept: ACCEPT, bytesMax: COVER_BYTES_MAX, deadlineMs: DEADLINE_MS }, signal)
     .catch((error: unknown) => {
       if (error instanceof GuestError) throw new CoverError(CODES[error.own ?? ''] ?? 'upstream', error.message)
       throw error
@@ -74,15 +82,6 @@ export async function downloadCover(
     throw new CoverError('not_a_picture', `The response of ${host} is not a supported picture (JPEG, PNG, WebP, GIF or AVIF).`)
   return { bytes: answer.bytes, contentType }
 }
-
-/** The same with failures as values. */
-export const openCoverDownload =
-  (downloads: Downloads): DownloadCover =>
-  (cover) =>
-    downloadCover(downloads, cover).catch((error: unknown) => {
-      if (error instanceof CoverError) return { failure: { code: error.code, message: error.message } }
-      throw error
-    })
 
 /** The type by the first bytes, regardless of headers; never SVG, which can contain scripts. */
 export function pictureTypeOf(bytes: Buffer): string | null {

@@ -27,7 +27,12 @@ export interface EgressPolicy {
   cacheSeconds?: number | undefined
   /** Who shares cached responses: the plugin, or one of its users when the user's credentials or settings matter. */
   cacheScope?: string | undefined
+  /** Receives each host that is contacted or refused on the way, redirects included. */
+  onContact?: OnContact | undefined
 }
+
+/** @param outcome the status of the response, or the error code */
+export type OnContact = (host: string, outcome: number | string, bytes: number) => void
 
 /** The connection to the network; replaced in tests. */
 export interface EgressNetwork {
@@ -53,22 +58,24 @@ export interface CachingEgress extends Egress {
   forget(of: { pluginId: string | null; userId: string | null }): void
 }
 
-/** A download by the server of a URL that a plugin named. */
-interface Download {
+/** A download by the server. */
+interface Download extends Pick<EgressPolicy, 'onContact'> {
   url: string
-  /** The plugin that named it. */
+  /** The plugin that named the URL, or the part of the server that needs it. */
   caller: string
   userAgent: string
   accept: string
   bytesMax: number
   deadlineMs: number
-  /** Whether a host in {@link Egress.local} is allowed; default false. */
+  /** Of the plugin that named the URL. Without them, any public host is allowed: the URL is of a person. */
+  rules?: readonly EgressRule[]
+  /** Whether a host in {@link Egress.local} is allowed, without rules; default false. */
   mayBeLocal?: boolean
 }
 
 export interface Downloads {
   /**
-   * Downloads a URL of any public host, under the same policy as plugins except for the list of hosts, and without credentials.
+   * Downloads bytes of any kind under the policy of plugins, without credentials.
    * @throws GuestError as `fetch` does
    */
   download(wanted: Download, signal: AbortSignal): Promise<{ status: number; url: string; bytes: Buffer }>
@@ -108,6 +115,7 @@ interface Journey {
   encodings: string
   bytesMax: number
   credential: Credential | undefined
+  onContact: OnContact
   deadline: number
   signal: AbortSignal
 }
@@ -133,6 +141,8 @@ interface Sending {
   signal: AbortSignal
 }
 
+const unnoted: OnContact = () => {}
+
 /** This machine, whatever name servers and the hosts file say. */
 const LOOPBACK = ['127.0.0.1', '::1']
 
@@ -155,7 +165,7 @@ class HttpsEgress implements CachingEgress, Downloads {
 
   async fetch(given: unknown, policy: EgressPolicy, outer: AbortSignal): Promise<EgressResponse> {
     const { hop, timeoutMs } = readRequest(given)
-    const { caller, rules, userAgent, rates, cacheSeconds = 0, cacheScope: scope } = policy
+    const { caller, rules, userAgent, rates, cacheSeconds = 0, cacheScope: scope, onContact = unnoted } = policy
     // Without credentials there is no masking: it would confirm a plugin's guesses of the credential.
     const credential = policy.credential && isFor(policy.credential, hop) ? policy.credential : undefined
     // A request that is refused anyway need not wait for the rate limit.
@@ -167,7 +177,7 @@ class HttpsEgress implements CachingEgress, Downloads {
     if (known) return known
     this.#limiter.state(caller, rates ?? {})
     const deadlineMs = Math.min(timeoutMs ?? DEADLINE_MS_MAX, DEADLINE_MS_MAX)
-    const how = { caller, rules, userAgent, credential, encodings: 'gzip, br', bytesMax: RESPONSE_BYTES_MAX, deadlineMs }
+    const how = { caller, rules, userAgent, credential, onContact, encodings: 'gzip, br', bytesMax: RESPONSE_BYTES_MAX, deadlineMs }
     const arrival = await this.#travel(hop, how, outer)
     const response = await responseOf(arrival, credential)
     // Of a call that was ended: what was to be forgotten must not return.
@@ -185,14 +195,14 @@ class HttpsEgress implements CachingEgress, Downloads {
   }
 
   async download(
-    { url: address, caller, userAgent, accept, bytesMax, deadlineMs, mayBeLocal = false }: Download,
+    { url: address, caller, userAgent, accept, bytesMax, deadlineMs, mayBeLocal = false, onContact = unnoted, ...given }: Download,
     outer: AbortSignal,
   ): Promise<{ status: number; url: string; bytes: Buffer }> {
     const { hop } = readRequest({ url: address, headers: { accept } })
-    const rules: EgressRules = mayBeLocal && isAllowedLocal(hop.url, this.local) ? [localRule(hop.url, ['GET'])] : 'public'
+    const rules: EgressRules = given.rules ?? (mayBeLocal && isAllowedLocal(hop.url, this.local) ? [localRule(hop.url, ['GET'])] : 'public')
     checkAddress(hop, rules)
     // Pictures are compressed already.
-    const how = { caller, rules, userAgent, credential: undefined, encodings: 'identity', bytesMax, deadlineMs } as const
+    const how = { caller, rules, userAgent, credential: undefined, onContact, encodings: 'identity', bytesMax, deadlineMs } as const
     const { status, url, bytes } = await this.#travel(hop, how, outer)
     return { status, url, bytes }
   }
@@ -270,28 +280,36 @@ class HttpsEgress implements CachingEgress, Downloads {
   }
 
   async #follow(first: Hop, journey: Journey): Promise<Arrival> {
-    const { credential, deadline, signal, bytesMax } = journey
+    const { credential, deadline, signal, bytesMax, onContact } = journey
     let hop = first
     let redirects = 0
     let cacheSeconds = Number.POSITIVE_INFINITY
     let hasWaited = false
     for (;;) {
       const at = hop
+      const { hostname } = at.url
       const step = await this.#request(
         at,
         journey,
-        async (response): Promise<{ next: Hop } | { waitMs: number } | { arrival: Arrival }> => {
+        async (response): Promise<({ status: number } & ({ next: Hop } | { waitMs: number })) | { arrival: Arrival }> => {
           const status = response.statusCode ?? 0
           cacheSeconds = Math.min(cacheSeconds, cacheableSeconds(response.headers))
           const next = redirectOf(status, response.headers.location, at)
-          if (next !== null) return { next }
+          if (next !== null) return { status, next }
           const waitMs = retryAfterMs(response)
-          if (waitMs !== null && !hasWaited && performance.now() + waitMs + RETRY_ROOM_MS < deadline) return { waitMs }
+          if (waitMs !== null && !hasWaited && performance.now() + waitMs + RETRY_ROOM_MS < deadline) return { status, waitMs }
           const bytes = await readBody(response, { method: at.method, host: at.url.host, bytesMax }, signal)
           return { arrival: { status, url: at.url.href, headers: headersOf(response), bytes, waitMs, cacheSeconds } }
         },
-      )
-      if ('arrival' in step) return step.arrival
+      ).catch((error: unknown) => {
+        onContact(hostname, error instanceof GuestError ? (error.own ?? error.code) : signal.aborted ? 'timeout' : 'upstream', 0)
+        throw error
+      })
+      if ('arrival' in step) {
+        onContact(hostname, step.arrival.status, step.arrival.bytes.length)
+        return step.arrival
+      }
+      onContact(hostname, step.status, 0)
       if ('next' in step) {
         checkRedirect(first, at, step.next, ++redirects, credential)
         hop = step.next

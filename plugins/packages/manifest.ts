@@ -129,7 +129,18 @@ export const Manifest = Type.Object({
     ),
     /** Links to a service on series pages: to its search by title, and to the record of an external id under the plugin's `idSource`. */
     webLinks: Type.Optional(
-      Type.Object({ search: Type.Optional(LinkTemplate), series: Type.Optional(LinkTemplate), book: Type.Optional(LinkTemplate) }),
+      Type.Object({
+        search: Type.Optional(LinkTemplate),
+        series: Type.Optional(LinkTemplate),
+        book: Type.Optional(LinkTemplate),
+        hosts: Type.Optional(
+          Type.Array(Host, {
+            ...{ maxItems: 20, uniqueItems: true },
+            description:
+              'Further hosts to which links in answers may lead, such as those of publishers. Links to others than these, the hosts above, and those of permissions are left out.',
+          }),
+        ),
+      }),
     ),
   }),
   permissions: Type.Optional(

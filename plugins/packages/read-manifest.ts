@@ -108,6 +108,8 @@ function checkRules(value: Manifest, wrong: Report): void {
     if (isTooWide(host)) wrong(place, `${host} covers domains of unrelated owners; list the hosts`)
     if (hosts.indexOf(host) < index) wrong(place, `${host} occurs twice; list all its methods in one entry`)
   }
+  for (const [index, host] of (value.capabilities.webLinks?.hosts ?? []).entries())
+    if (isTooWide(host)) wrong(`/capabilities/webLinks/hosts/${index}`, `${host} covers domains of unrelated owners; list the hosts`)
   checkCredentials(value, wrong)
   for (const name of ['config', 'userConfig'] as const) {
     const problem = value[name] === undefined ? null : configSchemaProblem(value[name])

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import compare from 'semver/functions/compare.js'
 import { refuse } from '#core/foundation/errors.ts'
+import { quotedText } from '#core/foundation/stranger-text.ts'
 import { type Manifest, PLUGIN_API } from '#plugins/packages/manifest.ts'
 import { permissionsOf } from '#plugins/packages/permissions.ts'
 import type { IndexPlugin, IndexVersion, PermissionSummary } from '#plugins/repositories/index-file.ts'
@@ -68,8 +69,8 @@ export function hindranceOf(
   { pluginApi, server = '*', yanked }: IndexVersion,
   { serverVersion, revoked }: { serverVersion: string; revoked: string | null },
 ): Hindrance | null {
-  if (revoked !== null) return { code: 'revoked', message: `It was revoked: ${revoked}` }
-  if (yanked !== undefined) return { code: 'yanked', message: `Its publisher withdrew it: ${yanked}` }
+  if (revoked !== null) return { code: 'revoked', message: `It was revoked. The repository says: ${quotedText(revoked)}` }
+  if (yanked !== undefined) return { code: 'yanked', message: `Its publisher withdrew it, and says: ${quotedText(yanked)}` }
   if (!fits(`${PLUGIN_API}.0`, pluginApi))
     return { code: 'plugin_api', message: `It needs the plugin interface ${pluginApi}; this server offers ${PLUGIN_API}.` }
   if (!fits(serverVersion, server)) return { code: 'server', message: `It needs a server of version ${server}; this is ${serverVersion}.` }

@@ -8,6 +8,7 @@ import { openHostOn, SECRETS } from '#test/support/plugin-hosts.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 import { testSettings } from '#test/support/server.ts'
 import { findRules, findSupervisor } from '#test/support/supervisor.ts'
+import { resizePicture } from '#workers/images/image.ts'
 
 t.setTimeout(240_000)
 
@@ -40,6 +41,7 @@ async function openKept(t: Test) {
     const opened = await openPlugins({
       ...{ settings, log, database, tasks, supervisor: findSupervisor('grouped'), rules: findRules() },
       drawCover: async () => ({ refused: 'kind' }),
+      resizeImage: resizePicture,
     })
     opened.start()
     await opened.close()

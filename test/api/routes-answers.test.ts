@@ -103,8 +103,8 @@ const REFUSED: Record<string, number> = {
   'GET /opds/v2/books/:bookId/resource/:resourcePath*': 422,
   ...Object.fromEntries(['epub', 'pdf'].map((kind) => [`GET /:prefix/api/v1/books/:bookId/manifest/${kind}`, 400])),
   'GET /:prefix/api/v1/books/:bookId/resource/:resourcePath*': 400,
-  // Accounts are not made by e-readers.
-  'POST /koreader/users/create': 403,
+  // Accounts are not made by e-readers, and no plugin has named a picture.
+  ...{ 'POST /koreader/users/create': 403, 'GET /api/v1/plugins/:pluginId/pictures/:token': 404 },
   // Nobody has begun to sign in anywhere: a page says so.
   'GET /api/v1/user/plugins/oauth/callback': 400,
   'GET /opds': 302,
@@ -332,7 +332,7 @@ test('every route answers what it has promised', { timeout: 240_000 }, async (t)
     source: 'mal',
     key: 'application.name',
     seriesTitle: 'Saga',
-    refreshToken: session.refreshToken,
+    ...{ refreshToken: session.refreshToken, token: 'of-no-picture' },
   }
   let token = session.accessToken
   for (const route of ordered(routes)) {

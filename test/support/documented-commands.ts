@@ -14,6 +14,7 @@ import { pluginOf } from '#test/support/plugins.ts'
 import { commandsOf, succeeds } from '#test/support/sdk-install.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { findRules, findSupervisor } from '#test/support/supervisor.ts'
+import { resizePicture } from '#workers/images/image.ts'
 
 /** An answer as JSON if it is valid JSON, else as text. */
 function read(text: string): unknown {
@@ -43,6 +44,7 @@ export async function openDocumentedServer(t: Test, page: string, files: Files =
     ...{ settings: services.settings, log: silentLog, database, tasks, egress: openEgress(way) },
     ...{ supervisor: findSupervisor(), rules: findRules() },
     drawCover: async () => ({ refused: 'kind' }),
+    resizeImage: resizePicture,
   })
   await tasks.start()
   t.teardown(async () => {

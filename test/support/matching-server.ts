@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http'
 import type { Test } from 'tap'
 import { openPlugins } from '#api/compose-plugins.ts'
 import { silentLog } from '#core/foundation/log.ts'
@@ -11,6 +12,7 @@ import { openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { findRules, findSupervisor } from '#test/support/supervisor.ts'
 import { until } from '#test/support/user-plugin-server.ts'
+import { resizePicture } from '#workers/images/image.ts'
 
 /** Has one work, as a series and as a book, and finds it by any title that begins with its title. Other titles trigger other behavior. */
 export const PROVIDER = `
@@ -35,21 +37,31 @@ export default { metadata: { series: functionsOf('series'), book: functionsOf('b
 const METADATA = { methods: ['search', 'get'], idSource: 'berserkdb' }
 export const PROVIDER_MANIFEST = {
   capabilities: { 'metadata.series': METADATA, 'metadata.book': METADATA },
+  permissions: {
+    network: [
+      { host: 'api.example.org', reason: 'The service' },
+      { host: 'covers.example.org', reason: 'Its covers' },
+    ],
+  },
   limits: { wallMs: 1_000 },
 }
 
 export const NOWHERE = '00000000-0000-4000-8000-000000000000'
 
-/** The server with plugins and tasks, an enabled provider, and a library. Every external address returns a picture. */
-export async function openMatchingServer(t: Test, options: { settings?: Partial<Settings> } = {}) {
+/** The server with plugins and tasks, an enabled provider, and a library. Every external address returns a picture, or what `answer` answers. */
+export async function openMatchingServer(
+  t: Test,
+  options: { settings?: Partial<Settings>; answer?: RequestListener; addresses?: Record<string, string[]> } = {},
+) {
   const folder = t.testdir()
   const server = await openTestServer(t, { settings: { dataFolder: folder, ...options.settings } })
   const { database, services, adminToken } = server
   const picture = await makePicture({ width: 60, height: 90 })
-  const way = await openLoopback(t, (_request, response) => {
+  const showPicture: RequestListener = (_request, response) => {
     response.setHeader('content-type', 'image/jpeg')
     response.end(picture)
-  })
+  }
+  const way = await openLoopback(t, options.answer ?? showPicture, options.addresses)
   const tasks = await openTaskQueue({ database, log: silentLog, nodeId: 'test' })
   const plugins = await openPlugins({
     ...{ settings: services.settings, log: silentLog, database, tasks, egress: openEgress(way) },
@@ -58,6 +70,7 @@ export async function openMatchingServer(t: Test, options: { settings?: Partial<
       const drawn = { jpeg: Buffer.from(bytes), width: 60, height: 90 }
       return { large: drawn, small: drawn }
     },
+    resizeImage: resizePicture,
   })
   t.teardown(async () => {
     await tasks.stop()
@@ -87,5 +100,5 @@ export async function openMatchingServer(t: Test, options: { settings?: Partial<
       const { json } = await ask<TaskRecord>('GET', `tasks/${taskId}`, undefined, adminToken)
       return json.status !== 'pending' && json.status !== 'processing' && json
     }, 'a task to end')
-  return { ...server, tasks, pluginId, install, libraryId, add, maintainer, ask, ended }
+  return { ...server, way, tasks, pluginId, install, libraryId, add, maintainer, ask, ended }
 }

@@ -5,12 +5,14 @@ import { openPluginHost, type PluginHostOptions } from '#api/compose-plugin-host
 import { silentLog } from '#core/foundation/log.ts'
 import type { PluginUser } from '#core/matching/provider-client.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
+import { openPluginPictures } from '#plugins/host/plugin-pictures.ts'
 import { userConsentOf } from '#plugins/host/user-consent.ts'
 import { enableUserPlugin, updateUserPlugin } from '#plugins/host/user-plugin-store.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { type Loopback, openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
+import { resizePicture } from '#workers/images/image.ts'
 
 export const SECRETS = ['a-key-of-tests-that-is-at-least-thirty-two-bytes']
 
@@ -58,3 +60,7 @@ export async function agree(host: PluginHost, database: Knex, user: PluginUser, 
   await enableUserPlugin(database, user, { ...userConsentOf(plugin), dataVersion: plugin.dataVersion })
   await updateUserPlugin(database, user, { config })
 }
+
+/** The pictures that plugins of this host name. */
+export const openPictures = (database: Knex, host: PluginHost, egress: ReturnType<typeof openEgress>) =>
+  openPluginPictures({ database, egress, logs: host.logs, resizeImage: resizePicture, secrets: SECRETS, enabled: true })

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 export const unknownIds = () => ({
   repositoryId: randomUUID(),
   callId: randomUUID(),
+  token: 'of-no-picture',
   exportId: randomUUID(),
   keyId: randomUUID(),
   apiKeyId: randomUUID(),

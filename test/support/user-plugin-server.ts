@@ -8,7 +8,7 @@ import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { openProviderClient } from '#plugins/host/provider-client.ts'
 import { openUserPlugins } from '#plugins/host/user-plugins.ts'
 import { openEgress } from '#plugins/network/egress.ts'
-import { openHostOn } from '#test/support/plugin-hosts.ts'
+import { openHostOn, openPictures } from '#test/support/plugin-hosts.ts'
 import { pluginOf } from '#test/support/plugins.ts'
 import { type Ask, openTestServer } from '#test/support/server.ts'
 
@@ -67,7 +67,7 @@ export async function openUserPluginServer(
     return { services: { tasks, userPlugins, recommendations, plugins: host }, close }
   }
   const node = await openNode()
-  Object.assign(server.services, node.services)
+  Object.assign(server.services, node.services, { pluginPictures: openPictures(database, host, openEgress(way)) })
   await node.services.tasks.start()
 
   /** Installs a plugin and grants its permissions; returns its id. */

@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
+import { pictureAddress, withPictures } from '#api/views/plugin-pictures.ts'
 import { failureMembers } from '#api/views/plugin-view.ts'
 import { searchResultView } from '#api/views/search-results.ts'
 import type { Caller } from '#core/account/caller.ts'
@@ -16,7 +17,7 @@ import { listVisibleSeriesIds } from '#core/metadata/series-metadata-query.ts'
 import { type InstalledPlugin, isTestTool } from '#plugins/host/installed-plugin.ts'
 import { methodsOf } from '#plugins/packages/manifest.ts'
 
-type Services = Needs<'database' | 'matchTasks' | 'matching' | 'plugins'>
+type Services = Needs<'database' | 'matchTasks' | 'matching' | 'pluginPictures' | 'plugins'>
 const endpoint = endpointOf<Services>()
 
 const Count = Type.Integer({ minimum: 0 })
@@ -214,11 +215,11 @@ const previewRoutes = (kind: Target['kind']) => {
       reply: Preview,
       run: async (call, { params, body }) => {
         const target = await checkTarget(call, kind, idOf(params))
-        const { provider, externalUrl, fields, failure } = await call.services.matching.preview(target, body)
+        const { provider, externalUrl, failure, fields } = await call.services.matching.preview(target, body)
         const count = (status: FieldPreview['status']) => fields.filter((field) => field.status === status).length
         return {
-          ...{ pluginId: provider.id, pluginName: provider.name, externalId: body.externalId, externalUrl, fields },
-          ...{ error: failure?.message ?? null, ...failureView(failure) },
+          ...{ pluginId: provider.id, pluginName: provider.name, externalId: body.externalId, externalUrl },
+          ...{ error: failure?.message ?? null, ...failureView(failure), fields: await withPictures(call, provider.id, fields) },
           summary: {
             willApply: count('will_apply'),
             locked: count('locked'),
@@ -269,7 +270,7 @@ const applyRoutes = (kind: Target['kind']) => {
         const { pluginId, externalId, fields = null, dryRun = false } = body
         const from = { pluginId, externalId, fields, dryRun, userId: call.caller.userId }
         const applied = await call.services.matching.apply(await checkTarget(call, kind, idOf(params)), from)
-        return appliedView(applied, dryRun)
+        return appliedView({ ...applied, fields: await withPictures(call, pluginId, applied.fields) }, dryRun)
       },
     }),
     endpoint({
@@ -285,15 +286,15 @@ const applyRoutes = (kind: Target['kind']) => {
       }),
       reply: AutoMatchReply,
       run: async (call, { params, body }) => {
-        const { id: pluginId } = await call.services.plugins.get(body.pluginId)
-        const how = { pluginId, query: body.query ?? null, userId: call.caller.userId }
+        const plugin = await call.services.plugins.get(body.pluginId)
+        const how = { pluginId: plugin.id, query: body.query ?? null, userId: call.caller.userId }
         const matched = await call.services.matching.autoMatch(await checkTarget(call, kind, idOf(params)), how)
-        const { success, message, applicationId, externalUrl, confidence, skipped, failure } = matched
+        const { success, message, applicationId, externalUrl, confidence, skipped, failure, match } = matched
         return {
           ...{ success, message, applicationId, externalUrl, confidence, skippedReason: skipped },
           ...failureView(failure),
           ...appliedOf(matched.fields),
-          matchedResult: matched.match ? searchResultView(matched.match) : null,
+          matchedResult: match && searchResultView({ ...match, coverUrl: pictureAddress(call, plugin, match.coverUrl) }),
         }
       },
     }),

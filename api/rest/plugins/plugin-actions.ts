@@ -1,14 +1,16 @@
 import Type from 'typebox'
 import { endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
+import { withPictureAddresses } from '#api/views/plugin-pictures.ts'
 import { capabilitiesView, failureMembers, PluginCapabilities, scopesOf } from '#api/views/plugin-view.ts'
 import { searchAnswerView } from '#api/views/search-results.ts'
 import { FreeObject, Nullable, OneOf, Uuid } from '#core/foundation/schema.ts'
+import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { hasFailed } from '#plugins/host/plugin-calls.ts'
 import { failureOf } from '#plugins/host/plugin-failure.ts'
 
-type Services = Needs<'plugins'>
+type Services = Needs<'plugins' | 'pluginPictures'>
 const endpoint = endpointOf<Services>()
 
 const tag = 'plugins'
@@ -56,7 +58,7 @@ export const pluginActionRoutes = [
         pluginName: key,
         pluginDisplayName: manifest.name,
         actionType: 'metadata_search',
-        label: `Search ${manifest.name}`,
+        label: `Search ${escapedText(manifest.name)}`,
         capabilities: capabilitiesView(manifest),
         description: manifest.summary,
         libraryIds: matching.libraryIds ?? [],
@@ -91,28 +93,29 @@ export const pluginActionRoutes = [
       ...failureMembers,
       error: Nullable(Type.String()),
     }),
-    run: async ({ services }, { params, body }) => {
+    run: async (call, { params, body }) => {
+      const { services } = call
       if (body.action === 'ping') {
         const { success, latencyMs, message, code } = await services.plugins.test(params.pluginId)
         return { success, latencyMs, callId: null, code, error: success ? null : message }
       }
       const { action, contentType, params: input = {} } = body.action.metadata
       const method = `metadata.${contentType}.${action}`
-      if (action === 'search' && typeof input['limit'] !== 'number') {
-        const { matching } = await services.plugins.get(params.pluginId)
-        input['limit'] = matching.searchResultsLimit ?? SEARCH_LIMIT
-      }
+      const plugin = await services.plugins.get(params.pluginId)
+      if (action === 'search' && typeof input['limit'] !== 'number') input['limit'] = plugin.matching.searchResultsLimit ?? SEARCH_LIMIT
       const begun = performance.now()
       const attempt = await services.plugins.attempt({ pluginId: params.pluginId, method, input, userId: null })
-      if (!hasFailed(attempt))
+      if (!hasFailed(attempt)) {
+        const result = withPictureAddresses(call, plugin, method, attempt.result)
         return {
           success: true,
           latencyMs: Math.round(attempt.wallMs),
-          result: action === 'search' ? searchAnswerView(attempt.result) : attempt.result,
+          result: action === 'search' ? searchAnswerView(result) : result,
           callId: attempt.callId,
           code: null,
           error: null,
         }
+      }
       return {
         success: false,
         latencyMs: Math.round(performance.now() - begun),

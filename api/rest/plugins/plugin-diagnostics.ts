@@ -297,7 +297,7 @@ export const pluginDiagnosticsRoutes = [
   endpoint({
     method: 'GET',
     path: '/api/v1/admin/plugins/:pluginId/calls',
-    summary: 'List the last 50 calls of a plugin, newest first',
+    summary: 'List the last 50 calls of a plugin and the last 50 pictures fetched for it, newest first',
     tag,
     allow,
     params: PluginId,

@@ -4,6 +4,7 @@ import type { Needs } from '#api/http/services.ts'
 import { newReviewView, PluginReview } from '#api/views/plugin-review-view.ts'
 import { CONFIRMED_ORIGIN, Fingerprint, PluginSignature } from '#api/views/plugin-signature-view.ts'
 import { Noun, Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { quotedText } from '#core/foundation/stranger-text.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { AVAILABLE_MAX, type AvailablePlugin as Offered } from '#plugins/repositories/available.ts'
 import { type IndexVersion, PermissionSummary } from '#plugins/repositories/index-file.ts'
@@ -151,7 +152,7 @@ export const pluginRepositoryRoutes = [
     run: async ({ services }, { body }) => {
       if (body.publicKey === undefined) {
         const offer = await services.repositories.preview(body.url)
-        const message = `Compare the fingerprint with the one that the publisher of ${offer.name} states elsewhere. If they are equal, send the publicKey too.`
+        const message = `Compare the fingerprint with the one that the publisher of ${quotedText(offer.name)} states elsewhere. If they are equal, send the publicKey too.`
         return { repository: null, ...offer, message }
       }
       const repository = repositoryView(await services.repositories.add({ url: body.url, publicKey: body.publicKey }))

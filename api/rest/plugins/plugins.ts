@@ -7,6 +7,7 @@ import { CONFIRMED_ORIGIN, PluginSignature } from '#api/views/plugin-signature-v
 import { Granted, INTERNAL_CONFIG, MATCHING, Plugin, pluginView, pluginViews } from '#api/views/plugin-view.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { AnyInteger, FreeJson, FreeObject, Noun, Nullable, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import { BOOK_LOCKS } from '#core/metadata/book-metadata.ts'
 import { SETS } from '#core/metadata/metadata-set.ts'
@@ -149,7 +150,9 @@ export const pluginRoutes = [
       const { name } = offered.manifest
       call.created(`/api/v1/admin/plugins/${plugin.id}`)
       const message =
-        waitsFor.length === 0 ? `${name} ${version} runs.` : `${name} ${version} waits for consent, because it ${waitsFor.join(', ')}.`
+        waitsFor.length === 0
+          ? `${quotedText(name)} ${version} runs.`
+          : `${quotedText(name)} ${version} waits for consent, because it ${waitsFor.join(', ')}.`
       const view = await pluginView(services, offered, plugin)
       return {
         ...(await status(services, plugin, message)),
@@ -270,7 +273,12 @@ export const pluginRoutes = [
     reply: Status,
     run: async ({ services, caller }, { params, body }) => {
       const plugin = await services.plugins.consent(params.pluginId, { ...body, userId: caller.userId })
-      return await status(services, plugin, `${plugin.manifest.name} ${plugin.version} runs.`, await services.plugins.test(plugin.id))
+      return await status(
+        services,
+        plugin,
+        `${quotedText(plugin.manifest.name)} ${plugin.version} runs.`,
+        await services.plugins.test(plugin.id),
+      )
     },
   }),
   ...(['enable', 'disable'] as const).map((verb) =>
@@ -285,7 +293,7 @@ export const pluginRoutes = [
       run: async ({ services }, { params }) => {
         const plugin = await services.plugins.setEnabled(params.pluginId, verb === 'enable')
         const tried = verb === 'enable' ? await services.plugins.test(plugin.id) : undefined
-        return await status(services, plugin, `${plugin.manifest.name} is ${plugin.state}.`, tried)
+        return await status(services, plugin, `${quotedText(plugin.manifest.name)} is ${plugin.state}.`, tried)
       },
     }),
   ),
@@ -299,7 +307,7 @@ export const pluginRoutes = [
     reply: Status,
     run: async ({ services }, { params }) => {
       const plugin = await services.plugins.reset(params.pluginId)
-      return await status(services, plugin, `Reset the failures of ${plugin.manifest.name}; it is ${plugin.state}.`)
+      return await status(services, plugin, `Reset the failures of ${quotedText(plugin.manifest.name)}; it is ${plugin.state}.`)
     },
   }),
   endpoint({
@@ -322,7 +330,7 @@ export const pluginRoutes = [
     reply: Status,
     run: async ({ services }, { params, body: { sha256 } }) => {
       const plugin = await services.plugins.rollBack(params.pluginId, sha256 === undefined ? {} : { sha256 })
-      return await status(services, plugin, `${plugin.manifest.name} ${plugin.version} runs again.`)
+      return await status(services, plugin, `${quotedText(plugin.manifest.name)} ${plugin.version} runs again.`)
     },
   }),
   endpoint({

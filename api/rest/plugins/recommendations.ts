@@ -1,11 +1,14 @@
 import Type from 'typebox'
-import { endpointOf } from '#api/http/endpoint.ts'
+import { type Call, endpointOf } from '#api/http/endpoint.ts'
 import type { Needs } from '#api/http/services.ts'
+import { pictureAddress } from '#api/views/plugin-pictures.ts'
 import { Nullable, OneOf, Timestamp, Uuid } from '#core/foundation/schema.ts'
+import { quotedText } from '#core/foundation/stranger-text.ts'
 import { SERIES_STATUSES } from '#core/metadata/series-metadata.ts'
 import type { RecommendationView } from '#core/recommendations/item-view.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 
-type Services = Needs<'recommendations' | 'settings'>
+type Services = Needs<'pluginPictures' | 'plugins' | 'recommendations' | 'settings'>
 const endpoint = endpointOf<Services>()
 
 const tag = 'recommendations'
@@ -31,7 +34,7 @@ const Recommendation = Type.Object(
     externalId: Type.String(),
     title: Type.String(),
     externalUrl: Text,
-    coverUrl: Text,
+    coverUrl: Type.Optional(Type.String({ description: 'Path of the picture on this server, valid for a day for this user.' })),
     summary: Text,
     genres: Type.Array(Type.String()),
     tags: Type.Array(
@@ -60,11 +63,15 @@ const Recommendation = Type.Object(
   { title: 'Recommendation' },
 )
 
-/** Adds the names that older clients know, if the settings enable them. */
-const recommendationView = (item: RecommendationView, withLegacyNames: boolean) =>
-  withLegacyNames
-    ? { ...item, inCodex: item.inService, ...(item.serviceSeriesId !== undefined && { codexSeriesId: item.serviceSeriesId }) }
-    : item
+/** With the addresses that the plugin may still give, and the names that older clients know, if the settings enable them. */
+function recommendationView(call: Call<Services>, plugin: InstalledPlugin, { coverUrl, externalUrl, ...rest }: RecommendationView) {
+  const { pluginPictures, settings } = call.services
+  const picture = pictureAddress(call, plugin, coverUrl, { isOwn: true })
+  const link = pluginPictures.linkOf(externalUrl, plugin)
+  const item = { ...rest, ...(link !== null && { externalUrl: link }), ...(picture !== null && { coverUrl: picture }) }
+  if (!settings.compatibility.legacyNames) return item
+  return { ...item, inCodex: item.inService, ...(item.serviceSeriesId !== undefined && { codexSeriesId: item.serviceSeriesId }) }
+}
 
 export const recommendationRoutes = [
   endpoint({
@@ -100,8 +107,9 @@ export const recommendationRoutes = [
       const { services } = call
       const list = await services.recommendations.get(call.caller, query.pluginId ?? null)
       const { provider, items, generatedAt, task, lastError } = list
+      const plugin = await services.plugins.get(provider.id)
       return {
-        recommendations: items.map((item) => recommendationView(item, services.settings.compatibility.legacyNames)),
+        recommendations: items.map((item) => recommendationView(call, plugin, item)),
         pluginId: provider.id,
         pluginName: provider.name,
         cached: generatedAt !== null,
@@ -122,7 +130,7 @@ export const recommendationRoutes = [
     reply: Type.Object({ taskId: Uuid, message: Type.String() }),
     run: async (call, { query }) => {
       const { taskId, provider } = await call.services.recommendations.refresh(call.caller, query.pluginId ?? null)
-      return { taskId, message: `${provider.name} is refreshing your recommendations.` }
+      return { taskId, message: `${quotedText(provider.name)} is refreshing your recommendations.` }
     },
   }),
   endpoint({

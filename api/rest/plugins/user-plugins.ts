@@ -5,6 +5,7 @@ import { signInPage } from '#api/views/sign-in-page.ts'
 import { AvailablePlugin, offeredPluginView, UserPlugin, userPluginView } from '#api/views/user-plugin-view.ts'
 import { refuse } from '#core/foundation/errors.ts'
 import { FreeObject, Noun, Nullable, Secret, Timestamp, UNTRIMMED, Uuid } from '#core/foundation/schema.ts'
+import { quotedText } from '#core/foundation/stranger-text.ts'
 import { findLastRefresh } from '#core/recommendations/recommendation-store.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { SignInError, signInCookieName } from '#plugins/credentials/sign-in.ts'
@@ -213,7 +214,7 @@ export const userPluginRoutes = [
     reply: Type.Object({ taskId: Uuid, message: Type.String() }),
     run: async (call, { params }) => {
       const { plugin } = await call.services.userPlugins.get(call.caller.userId, params.pluginId)
-      return refuse('conflict', `${plugin.manifest.name} does not sync reading progress; no plugin of this server does.`)
+      return refuse('conflict', `${quotedText(plugin.manifest.name)} does not sync reading progress; no plugin of this server does.`)
     },
   }),
   endpoint({
@@ -227,7 +228,7 @@ export const userPluginRoutes = [
     reply: SyncStatus,
     run: async (call, { params }) => {
       const { plugin } = await call.services.userPlugins.get(call.caller.userId, params.pluginId)
-      return refuse('not_found', `${plugin.manifest.name} does not sync reading progress, so it has no sync status.`)
+      return refuse('not_found', `${quotedText(plugin.manifest.name)} does not sync reading progress, so it has no sync status.`)
     },
   }),
   endpoint({
@@ -253,7 +254,7 @@ export const userPluginRoutes = [
       const { plugin } = await call.services.userPlugins.get(userId, params.pluginId)
       const isMatch = query.type === undefined || query.type === 'refresh_recommendations'
       const taskId = isMatch ? await findLastRefresh(call.services.database, { userId, pluginId: plugin.id }) : null
-      if (taskId === null) return refuse('not_found', `There is no recorded task of ${plugin.manifest.name} for you.`)
+      if (taskId === null) return refuse('not_found', `There is no recorded task of ${quotedText(plugin.manifest.name)} for you.`)
       const { id, taskType, status, createdAt, startedAt, completedAt, lastError, result } = await getTask(call.services.database, taskId)
       return { taskId: id, taskType, status, createdAt, startedAt, completedAt, error: lastError, result }
     },

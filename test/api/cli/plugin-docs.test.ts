@@ -57,7 +57,7 @@ t.test('every command of the page for administrators does what the page says', a
 
   const [uploaded] = (await type('A package file', {}, [
     { waitsFor: ['runs for the first time'], plugin: { state: 'waiting', name: 'org.example.catalog' } },
-    /Catalog 1\.0\.0[\s\S]*connects to api\.example\.org[\s\S]*enters as baseUrl[\s\S]*waits for consent/,
+    /catalog 1\.0\.0[\s\S]*connects to api\.example\.org[\s\S]*enters as baseUrl[\s\S]*waits for consent/,
   ])) as [{ plugin: { id: string }; sha256: string }]
   const ID = uploaded.plugin.id
   await type('Consent', { ID, SHA: uploaded.sha256 }, [{ plugin: { state: 'enabled' }, healthCheckPassed: true }])

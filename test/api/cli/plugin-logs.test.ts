@@ -210,5 +210,5 @@ t.test('events come in whatever pieces', async (t) => {
     { message: /did not send log lines/ },
   )
   const hostile = { id: 1, at: '2026', level: 'info', message: '\u001b[2J\nx', data: null, method: null }
-  t.equal(describeLine(hostile), '2026 info  \\x1b[2J\\x0ax')
+  t.equal(describeLine(hostile), '2026 info  \\x1b[2J\\nx')
 })

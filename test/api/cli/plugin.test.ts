@@ -1,8 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { describePermissions } from '#api/cli/plugin.ts'
-import { DEFAULT_ORIGIN_MAX } from '#plugins/packages/permissions.ts'
 import { makeRoom } from '#test/support/carrel-process.ts'
 import { runInProcess } from '#test/support/command-in-process.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -32,32 +30,26 @@ t.test('plugins from the command line', async (t) => {
   t.match(await run('install', path.join(room, 'nothing')), { code: 1, output: /cannot be read \(ENOENT\)/ })
 })
 
-t.test('what a plugin asks for, in words', async (t) => {
-  const asked = {
-    network: [],
-    networkFromConfig: ['baseUrl'],
-    library: ['series.titles', 'ratings'],
-    storageKB: 0,
-    auth: { type: 'apiKey', scope: 'user', host: 'a.example.org', loginHost: null, tokenHost: null },
-    heapMB: 64,
-    cpuMs: 500,
-    wallMs: 20_000,
+/** What a program on a terminal must never print: escape codes, and what shows nothing. */
+const RAW = /[^\P{C}\n]|[\p{Zl}\p{Zp}]/u
+
+t.test('errors of a package reach the terminal escaped, in one line', async (t) => {
+  const room = await makeRoom(t)
+  const { url } = await openTestDatabase(t)
+  const forged = '\u001b[2J\u001b[H\u001b]52;c;cm0=\u0007\u202e\nIt needs no new permissions, and runs.'
+  for (const [name, code] of [
+    ['load', `throw new Error(${JSON.stringify(forged)})`],
+    [
+      'setup',
+      `export default { setup() { throw new Error(${JSON.stringify(forged)}) }, metadata: { series: { search: () => 1, get: () => 1 } } }`,
+    ],
+  ] as const) {
+    const file = path.join(room, `${name}.plugin`)
+    writeFileSync(file, pluginOf(code))
+    const words = ['plugin', 'install', file, '--yes', '--data-dir', path.join(room, 'data')]
+    const { output } = await runInProcess(words, { env: { DATABASE_URL: url } })
+    t.notMatch(output, RAW, name)
+    t.notMatch(output, /^It needs no new permissions/m, name)
+    if (name === 'load') t.match(output, /does not start: ".*\\x1b\[2J.*\\u202e\\nIt needs no new/)
   }
-  t.same(describePermissions(asked), [
-    'connects to the host that an administrator enters as baseUrl',
-    "reads each user's library: series.titles, ratings",
-    'uses credentials of the user, only for a.example.org',
-    'uses up to 64 MB of memory, 500 ms of CPU time and 20 s per call',
-  ])
-  const hostDefaults = { baseUrl: 'https://collect.example.net' }
-  const auth = { ...asked.auth, host: null, hostFromConfig: 'baseUrl' }
-  const host = "https://collect.example.net (the author's default), or the host that an administrator enters as baseUrl"
-  t.match(describePermissions({ ...asked, hostDefaults, auth }), [
-    `connects to ${host}`,
-    /^reads/,
-    `uses credentials of the user, only for ${host}`,
-  ])
-  const longest = { baseUrl: `https://${'a'.repeat(DEFAULT_ORIGIN_MAX - 8)}` }
-  for (const line of describePermissions({ ...asked, hostDefaults: longest, auth }).filter((one) => one.includes('baseUrl')))
-    t.match(line, `${longest.baseUrl} (the author's default)`, 'the host of a default is shown whole')
 })

@@ -9,12 +9,11 @@ import { readRecords } from '#core/metadata/metadata-record-store.ts'
 import { getTask } from '#core/tasks/task-query.ts'
 import { openTaskQueue } from '#core/tasks/task-queue.ts'
 import { openProviderClient } from '#plugins/host/provider-client.ts'
-import { openCoverDownload } from '#plugins/network/cover-download.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { openTemplates } from '#plugins/templates/templates.ts'
 import { onlyFull } from '#test/support/lane-size.ts'
 import { addCaller, addLibrary, addSeries, shareSeries } from '#test/support/library-rows.ts'
-import { fine, openTestHost } from '#test/support/plugin-hosts.ts'
+import { fine, openPictures, openTestHost } from '#test/support/plugin-hosts.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { findRules, findSupervisor } from '#test/support/supervisor.ts'
 
@@ -41,7 +40,7 @@ async function openJobs(t: Test) {
   const providers = openProviderClient({ database, plugins: host })
   const proposals = openProposals({
     ...{ database, providers, log: silentLog, settings: { dataFolder: t.testdir() } },
-    downloadCover: openCoverDownload(downloads),
+    downloadCover: openPictures(database, host, downloads).download,
     drawCover: async () => ({ refused: 'kind' }),
   })
   const matching = openMatching({

@@ -13,12 +13,11 @@ import { readRecords } from '#core/metadata/metadata-record-store.ts'
 import { SETS, type SetEntries, type SetName, valueOfSet } from '#core/metadata/metadata-set.ts'
 import { readSets } from '#core/metadata/metadata-set-store.ts'
 import { openProviderClient } from '#plugins/host/provider-client.ts'
-import { openCoverDownload } from '#plugins/network/cover-download.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { openTemplates } from '#plugins/templates/templates.ts'
 import { addBook, addCaller, addLibrary, addSeries, listOrphanedPeople } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
-import { fine, openTestHost } from '#test/support/plugin-hosts.ts'
+import { fine, openPictures, openTestHost } from '#test/support/plugin-hosts.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { findRules, findSupervisor } from '#test/support/supervisor.ts'
 
@@ -47,7 +46,10 @@ export default { metadata: { series: {
     ${change}
     return work
   } } } }`
-const MANIFEST = { capabilities: { 'metadata.series': { methods: ['search', 'get'], idSource: 'berserkdb' } }, limits: { wallMs: 1_000 } }
+const MANIFEST = {
+  capabilities: { 'metadata.series': { methods: ['search', 'get'], idSource: 'berserkdb' } },
+  ...{ permissions: { network: [{ host: '*.example.org', reason: 'The service' }] }, limits: { wallMs: 1_000 } },
+}
 
 /** The sets of a series in the form of a preview, and whether a cover is selected. */
 async function readFacts(database: Knex, id: string): Promise<{ facts: Record<SetName, unknown>; hasChosenCover: boolean }> {
@@ -75,7 +77,7 @@ async function openMatcher(t: Test, manifest: Record<string, unknown> = {}, answ
   const providers = openProviderClient({ database, plugins: host })
   const proposals = openProposals({
     ...{ database, providers, log: silentLog, settings: { dataFolder: folder } },
-    downloadCover: openCoverDownload(openEgress(covers)),
+    downloadCover: openPictures(database, host, openEgress(covers)).download,
     drawCover: async (bytes) => {
       const drawn = { jpeg: Buffer.from(bytes), width: 60, height: 90 }
       return { large: drawn, small: drawn }

@@ -1,57 +1,7 @@
 import t from 'tap'
-import { plainText, proposalOf } from '#core/matching/proposal-of.ts'
-import { threadCpuMs } from '#test/support/cpu-time.ts'
+import { proposalOf } from '#core/matching/proposal-of.ts'
 
 const PROVIDER = { idKey: 'plugin:anilist', pluginKey: 'org.example.anilist', idNames: new Set(['anilist', 'goodreads']) }
-
-t.test('plain text without markup', async (t) => {
-  const cases: [given: string, plain: string][] = [
-    ['a <b>bold</b> &amp; brave<br>new', 'a bold & brave\nnew'],
-    ['<p>one</p><p>two</p>', 'one\ntwo'],
-    ['<script>alert(1)</script>text<style>x{}</style>', 'text'],
-    ['1 < 2 and 3 > 2', '1 < 2 and 3 > 2'],
-    ['&lt;b&gt;not bold&lt;/b&gt;', '<b>not bold</b>'],
-    ['&#x41;&#66;&#0;&#xd800;&bogus;', 'AB&bogus;'],
-    ['a\u202eb\u0000c\u001b[31md', 'abc[31md'],
-    ['<!-- hidden -->shown', 'shown'],
-    ['a\n\n\n\n\nb', 'a\n\nb'],
-  ]
-  cases.push(
-    ['<SCRIPT type="x">1 < 2</Script >a<style>', 'a'],
-    ['a<script>b', 'ab'],
-    ['a<!-- b', 'a<!-- b'],
-    ['one  \ntwo\t\nthree', 'one\ntwo\nthree'],
-    ['a<br/>b<BR />c</li>d', 'a\nb\nc\nd'],
-    ['<strong>a</strong><brave>b', 'ab'],
-  )
-  for (const [given, plain] of cases) t.equal(plainText(given), plain, JSON.stringify(given))
-})
-
-t.test('converting a text takes linear time', async (t) => {
-  for (const unit of [
-    ' ',
-    ' \t',
-    '\n ',
-    '<script>',
-    '<script',
-    '<style>',
-    '<!--',
-    '</script ',
-    '<br ',
-    '&',
-    '&#',
-    '<a ',
-    '<br>\n',
-    '<!-->',
-  ]) {
-    for (const length of [40_000, 400_000]) {
-      const begun = threadCpuMs()
-      plainText(`a${unit.repeat(length / unit.length)}b`)
-      const took = threadCpuMs() - begun
-      t.ok(took < 2_000, `${length} of ${JSON.stringify(unit)}: ${took.toFixed(0)} ms`)
-    }
-  }
-})
 
 t.test('invalid members are left out, all others are proposed', async (t) => {
   const { values, sets } = proposalOf(
@@ -59,14 +9,14 @@ t.test('invalid members are left out, all others are proposed', async (t) => {
     {
       ...{
         externalId: '1',
-        title: '<i>Nana</i>\n',
+        title: ' Nana\n',
         language: 'no language!',
         year: 2000,
         ageRating: 18,
         totalVolumeCount: 21,
         summary: '',
       },
-      authors: [{ name: ' Ai Yazawa ' }, { name: '<b></b>' }],
+      authors: [{ name: ' Ai Yazawa ' }, { name: ' ' }],
       genres: ['Drama', 'Drama', ''],
       externalIds: { mal: '28', goodreads: '5', anilist: 'no', 'plugin:other': 'x', 'plugin:': 'x', Bad: 'y', __proto__x: 'z' },
       alternateTitles: [{ title: 'ナナ', language: 'ja' }],

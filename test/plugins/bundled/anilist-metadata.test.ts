@@ -60,9 +60,10 @@ const BERRIES = {
   isAdult: false,
   siteUrl: 'https://anilist.co/manga/30901',
   externalLinks: [
-    { url: 'https://hedge.example.org/bramble', site: 'Official Site' },
+    { url: 'https://www.viz.com/bramble', site: 'Official Site' },
+    { url: 'https://hedge.example.org/bramble', site: 'A site that the manifest does not name' },
     { url: 'javascript:alert(1)', site: 'No' },
-    { url: 'https://example.org/x', site: null },
+    { url: 'https://tapas.io/x', site: null },
   ],
 }
 /** The novel that it adapts: the same titles, in a minimal record. */
@@ -154,8 +155,8 @@ t.test('a series has all data of AniList except spoilers', async (t) => {
     coverUrl: 'https://s4.anilist.co/file/cover/large/bx30901.jpg',
     rating: { score: 84 },
     externalLinks: [
-      { label: 'Official Site', url: 'https://hedge.example.org/bramble' },
-      { label: 'Link', url: 'https://example.org/x' },
+      { label: 'Official Site', url: 'https://www.viz.com/bramble' },
+      { label: 'Link', url: 'https://tapas.io/x' },
     ],
     externalIds: { myanimelist: '901' },
     readingDirection: 'rtl',

@@ -89,7 +89,7 @@ t.test('it exceeds its time limit when configured to', async (t) => {
   const { id, call } = await install(
     packPlugin(
       new Map([
-        ['manifest.json', Buffer.from(JSON.stringify({ ...manifest, limits: { wallMs: 1_000 } }))],
+        ['manifest.json', Buffer.from(JSON.stringify({ ...manifest, id: 'org.example.slow-echo', limits: { wallMs: 1_000 } }))],
         ['main.js', await readFile(new URL('main.js', folder))],
       ]),
     ),

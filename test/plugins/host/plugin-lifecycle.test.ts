@@ -54,7 +54,7 @@ t.test('an update that cannot take over is deleted, and the previous version con
   const ask = asker(host, id)
   await ask('a')
   const failing = [
-    [saying('two', `setup() { throw new Error('never ready') },`), {}, /cannot take over from 1.0.0: never ready/],
+    [saying('two', `setup() { throw new Error('never ready') },`), {}, /cannot take over from 1.0.0: "never ready/],
     [saying('two', 'setup() { for (;;); },'), {}, /cannot take over/],
     [
       saying('two', `async migrate(ctx) { await ctx.storage.set('last', 'half done'); throw new Error('lost') },`),
@@ -177,7 +177,7 @@ t.test('a revoked version is not run, not installed and not a rollback target', 
   t.match(await ask('a'), /^two/)
   await revoke('>=2.0.0')
   t.same(await host.applyRevocations(), [id])
-  t.match(await host.get(id), { state: 'revoked', stateReason: /2.0.0 was revoked: It steals/ })
+  t.match(await host.get(id), { state: 'revoked', stateReason: /2.0.0 was revoked. Its repository says: "It steals/ })
   await t.rejects(ask('a'), { code: 'conflict', message: /revoked/ })
   await t.rejects(host.setEnabled(id, true), { code: 'conflict', message: /It steals/ })
   await t.rejects(host.consent(id, { sha256: (await host.get(id)).sha256 }), { code: 'conflict', message: /It steals/ })

@@ -8,6 +8,11 @@ import { openLoopback } from '#test/support/plugins.ts'
 
 t.setTimeout(240_000)
 
+/** The hosts of these tests. */
+const RULES = ['*.example.com', '*.example.net', ...Array.from({ length: 60 }, (_, n) => `*.example${n}.com`)].map((host) => ({
+  host,
+  methods: ['GET'],
+}))
 const latin = (text: string) => Buffer.from(text, 'latin1')
 const box = (type: string, ...brands: string[]) => {
   const body = latin(`${type}${brands[0] ?? ''}\0\0\0\0${brands.slice(1).join('')}`)
@@ -48,7 +53,8 @@ const NONE: Record<string, Buffer> = {
 async function openCovers(t: Test, answer: RequestListener, change: Record<string, unknown> = {}) {
   const way = { ...(await openLoopback(t, answer)), ...change }
   const egress = openEgress(way)
-  const get = (url: string, signal = forever(), through = egress) => downloadCover(through, { url, caller: 'org.example.one', signal })
+  const get = (url: string, signal = forever(), through = egress) =>
+    downloadCover(through, { url, caller: 'org.example.one', rules: RULES, onContact: () => {}, signal })
   const refused = async (work: Promise<unknown>): Promise<{ code: CoverErrorCode; message: string }> => {
     const error = await work.then(
       () => new Error('It was taken.'),
@@ -71,7 +77,7 @@ t.test('pictures are detected by their first bytes', (t) => {
   t.end()
 })
 
-t.test('a cover is downloaded unchanged from any public host, and requests name only the plugin', async (t) => {
+t.test('a cover is downloaded unchanged from the hosts of the plugin, and requests name only the plugin', async (t) => {
   const jpeg = Buffer.concat([PICTURES['image/jpeg'] as Buffer, Buffer.from(Array.from({ length: 256 }, (_, n) => n))])
   const { way, get } = await openCovers(t, (request, response) => {
     if (request.url === '/moved') response.writeHead(302, { location: 'https://img.other.example.net/cover', 'set-cookie': 'a=b' }).end()
@@ -136,6 +142,66 @@ t.test('cover URLs cannot reach internal hosts', async (t) => {
     t.equal((await refused(get(url))).code, 'invalid_address', url.slice(0, 40))
   t.equal((await refused(get('https://gone.example.com/'))).code, 'upstream')
   t.match(await refused(get('https://loop.example.com/loop')), { code: 'upstream', message: /redirects more than 5 times/ })
+})
+
+t.test('no name of another host is resolved, whatever its URL looks like, and each contact is told', async (t) => {
+  const resolved: string[] = []
+  const { way, refused } = await openCovers(
+    t,
+    (request, response) => response.writeHead(302, { location: decodeURIComponent((request.url ?? '').slice(2)) }).end(),
+    {
+      resolve: async (host: string) => {
+        resolved.push(host)
+        return ['127.0.0.1']
+      },
+    },
+  )
+  const rules = [
+    { host: 'covers.example.org', methods: ['GET'] },
+    { host: 'api.example.org', methods: ['POST'] },
+    { host: '*.wide.example.org', methods: ['GET'] },
+  ]
+  const title = Buffer.from('The title that somebody reads').toString('hex').slice(0, 60)
+  const strange = [
+    ...[
+      `https://${title}.collector.example/c.jpg`,
+      'https://collector.example/?d=4',
+      'https://sub.covers.example.org/',
+      'https://example.org/',
+    ],
+    ...['https://covers.example.org.collector.example/', 'https://covers.example.org:8443/', 'https://a@covers.example.org/'],
+    ...[
+      'https://covers.example.org@collector.example/',
+      'https://wide.example.org/',
+      'https://api.example.org/',
+      'http://covers.example.org/',
+    ],
+    ...[
+      'https://xn--cvers-example-org.example/',
+      'https://c\u043evers.example.org/',
+      'https://[2001:db8::1]/',
+      'https://covers.example.org./',
+    ],
+    ...['https:\\\\collector.example\\@covers.example.org/', 'https://8.8.8.8/', 'https://0x8080808/'],
+  ]
+  const told: [string, number | string][] = []
+  const get = (url: string) =>
+    downloadCover(openEgress(way), {
+      ...{ url, rules, caller: 'org.example.one', signal: forever() },
+      onContact: (host, outcome) => void told.push([host, outcome]),
+    })
+  for (const url of strange) t.equal((await refused(get(url))).code, 'permission', url)
+  t.same(resolved, [])
+  // A header of Node cannot hold other characters.
+  const redirects = [...strange.map((url) => url.replace('\u043e', 'o%CC%82')), '//collector.example/x']
+  for (const url of redirects)
+    t.equal((await refused(get(`https://covers.example.org/?${encodeURIComponent(url)}`))).code, 'permission', `redirected to ${url}`)
+  t.same([...new Set(resolved)], ['covers.example.org'])
+  t.equal(told.filter(([host, outcome]) => host === 'covers.example.org' && outcome === 302).length, redirects.length)
+  t.match(told.slice(0, 2), [
+    ['covers.example.org', 302],
+    [`${title}.collector.example`, 'permission'],
+  ])
 })
 
 t.test('responses that are not covers', async (t) => {

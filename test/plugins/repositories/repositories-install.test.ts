@@ -42,16 +42,19 @@ t.test('available plugins, and why some cannot be installed', async (t) => {
       ['1.2.0', null, undefined],
       ['1.0.0', null, undefined],
       ['2.0.0', 'plugin_api', 'It needs the plugin interface ^2.0; this server offers 1.0.'],
-      ['1.5.0', 'yanked', 'Its publisher withdrew it: It forgets what it found'],
-      ['1.4.0', 'revoked', 'It was revoked: It sends what people read'],
+      ['1.5.0', 'yanked', 'Its publisher withdrew it, and says: "It forgets what it found"'],
+      ['1.4.0', 'revoked', 'It was revoked. The repository says: "It sends what people read"'],
       ['1.3.0', 'server', 'It needs a server of version >=3; this is 1.2.3.'],
-      ['0.9.0', 'revoked', 'It was revoked: Old and leaky'],
+      ['0.9.0', 'revoked', 'It was revoked. The repository says: "Old and leaky"'],
     ],
   )
   t.match(available[2], { repository: { id, name: 'Plugins of example.org' }, installedVersion: null, capabilities: ['metadata.series'] })
   const install = (pluginId: string, version?: string) => repositories.install({ repositoryId: id, pluginId, version, userId: null })
   t.match(await refusal(install('org.example.echo', '2.0.0')), conflict(/2\.0\.0 cannot be installed\. It needs the plugin interface/))
-  t.match(await refusal(install('org.example.echo', '1.4.0')), conflict(/It was revoked: It sends what people read/))
+  t.match(
+    await refusal(install('org.example.echo', '1.4.0')),
+    conflict(/It was revoked\. The repository says: "It sends what people read"/),
+  )
   t.match(await refusal(install('org.example.echo', '1.5.0')), conflict(/Its publisher withdrew it/))
   t.match(
     await refusal(install('org.example.all-gone')),

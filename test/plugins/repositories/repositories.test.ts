@@ -89,7 +89,7 @@ t.test('revocations', async (t) => {
     { reason: 'Old' },
     'pre-releases too',
   )
-  t.match(await refusal(repositories.install({ ...echo, version: '1.0.0' })), conflict(/It was revoked: Old/))
+  t.match(await refusal(repositories.install({ ...echo, version: '1.0.0' })), conflict(/It was revoked\. The repository says: "Old/))
 
   await repositories.remove(id)
   t.match(await findRevocation(database, names.one), { reason: 'Old' }, 'all revocations stay after the repository is deleted')

@@ -29,6 +29,7 @@ const METADATA = { methods: ['search', 'get'], idSource: 'byhand' }
 const MANIFEST = {
   id: 'org.example.byhand',
   capabilities: { 'metadata.series': METADATA, 'metadata.book': METADATA },
+  permissions: { network: [{ host: '*.example.org', reason: 'The service, and links to others' }] },
 }
 
 for (const kind of ['books', 'series'] as const) {

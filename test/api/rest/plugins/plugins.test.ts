@@ -102,7 +102,7 @@ t.test('the life of a plugin over HTTP', async (t) => {
   const failing = { action: { metadata: { action: 'get', contentType: 'series', params: { externalId: '1' } } } }
   t.match(
     await ask('POST', `/plugins/${id}/execute`, failing),
-    { status: 200, json: { success: false, error: /failed \(thrown\): no/, code: 'thrown', callId: /^[0-9a-f-]{36}$/ } },
+    { status: 200, json: { success: false, error: /failed \(thrown\): "no/, code: 'thrown', callId: /^[0-9a-f-]{36}$/ } },
     'what a plugin does wrong is no error of the request',
   )
   t.match(await ask('POST', `/plugins/${id}/execute`, { action: 'ping' }), {

@@ -1,0 +1,29 @@
+import Type from 'typebox'
+import { streamOf } from '#api/http/endpoint.ts'
+import type { Needs } from '#api/http/services.ts'
+import { Uuid } from '#core/foundation/schema.ts'
+import { TOKEN_LENGTH_MAX } from '#plugins/host/picture-token.ts'
+
+const stream = streamOf<Needs<'pluginPictures'>>()
+
+/** The picture of an address does not change; the address is valid for a day. */
+const CACHE_CONTROL = 'private, max-age=86400'
+
+export const pluginPictureRoutes = [
+  stream({
+    path: '/api/v1/plugins/:pluginId/pictures/:token',
+    summary: 'Get a picture that a plugin named in an answer to me within the last day, at most 480 pixels wide and high',
+    tag: 'plugins',
+    // The token is only for the user who received it.
+    allow: { who: 'user', cookie: true },
+    params: Type.Object({
+      pluginId: Uuid,
+      token: Type.String({ pattern: '^[A-Za-z0-9_-]+$', maxLength: TOKEN_LENGTH_MAX, description: 'From the address in an answer.' }),
+    }),
+    mediaTypes: ['image/webp'],
+    run: async ({ services, caller, signal }, { params: { pluginId, token } }) => {
+      const { webp, etag } = await services.pluginPictures.get({ pluginId: pluginId.toLowerCase(), userId: caller.userId }, token, signal)
+      return { kind: 'bytes', bytes: webp, mediaType: 'image/webp', etag, cacheControl: CACHE_CONTROL }
+    },
+  }),
+]

@@ -1,0 +1,309 @@
+import { remarksOnLetters, strangerLines } from '#core/foundation/stranger-text.ts'
+import { hostText, isShortened, remarksOnHost } from '#plugins/consent/host-words.ts'
+import type { ConsentRecord } from '#plugins/consent/record.ts'
+import { budgetOf, type CallBudget, LOAD, REFRESH, SETUP } from '#plugins/packages/budgets.ts'
+import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
+import { DEFAULT_LIMITS, type Manifest, methodsOf } from '#plugins/packages/manifest.ts'
+import { describeConfiguredHost, permissionsOf } from '#plugins/packages/permissions.ts'
+
+/**
+ * A record in words, for the person who consents to it. Lines of the program begin with two spaces and a verb, or with a sign; what the author wrote
+ * stands below in lines of its own. Every member of a record has its words: one that is unknown here is shown as JSON.
+ */
+
+type RecordManifest = ConsentRecord['manifest']
+/** What a stranger says: by what name, and the words. */
+type Said = readonly [label: string, text: string]
+
+/** One thing that a package can cause. */
+interface Entry {
+  /** Ours; of the author only names without spaces. Null when there are only words of the author. */
+  text: string | null
+  said?: readonly Said[]
+  remarks?: readonly string[]
+}
+
+const COLUMNS = 80
+const CONTINUED = '    '
+
+/** A line of ours, wrapped here so that its continuation is indented. */
+function wrapped(line: string): string[] {
+  const lines: string[] = []
+  let current = ''
+  // A word that is longer than a line goes on in the next.
+  for (const word of line.match(/ *\S{1,74}/g) ?? []) {
+    if (current.length + word.length < COLUMNS) current += word
+    else {
+      lines.push(current)
+      current = `${CONTINUED}${word.trimStart()}`
+    }
+  }
+  return [...lines, current]
+}
+
+const linesOf = ({ text, said = [], remarks = [] }: Entry, sign: string): string[] => [
+  ...(text === null ? [] : wrapped(`${sign} ${text}`)),
+  ...said.flatMap(([label, words]) => strangerLines(label, words)),
+  ...remarks.flatMap((remark) => wrapped(`  Note: ${remark}`)),
+]
+
+/** Names, hosts and scopes of this length stand in a line of ours; longer ones below it. */
+const NAME_LENGTH_MAX = 40
+const isLong = (name: string): boolean => name.length > NAME_LENGTH_MAX
+
+const listed = (names: readonly string[]): string => names.join(', ')
+const json = (value: unknown): string => JSON.stringify(value)
+const hasMembers = (value: object): boolean => Object.values(value).some((member) => member !== undefined)
+
+/** Members of a newer interface, and any that have no words here. */
+const rest = (place: string, value: object): Entry[] =>
+  hasMembers(value) ? [{ text: `has further ${place}`, said: [['as JSON', json(value)]] }] : []
+
+const hostNotes = (...hosts: string[]): Pick<Entry, 'said' | 'remarks'> => ({
+  said: hosts.filter(isShortened).map((host): Said => ['the whole host is', host]),
+  remarks: hosts.flatMap(remarksOnHost),
+})
+
+function identityEntries({ manifest, signedBy, repository }: ConsentRecord): Entry[] {
+  const { id, name, author, description, license, homepage, repository: sources } = manifest
+  const said: Said[] = [['the author names it', name]]
+  if (author) said.push(['the author is', author.name])
+  if (author?.url) said.push(["the author's address is", author.url])
+  if (description) said.push(['the author says', description])
+  if (license) said.push(['its license is', license])
+  if (homepage) said.push(['its page is', homepage])
+  if (sources) said.push(['its sources are at', sources])
+  const remarks = [
+    ...remarksOnLetters(name).map((remark) => `the name ${remark}.`),
+    ...remarksOnLetters(author?.name ?? '').map((remark) => `the author's name ${remark}.`),
+  ]
+  return [
+    { text: `is ${id}`, said, remarks },
+    ...(signedBy.length === 0 ? [{ text: 'is not signed' }] : signedBy.map((key) => ({ text: `is signed with ${fingerprintOf(key)}` }))),
+    repository === null ? { text: 'comes from a file' } : { text: 'comes from a repository', said: [['its address is', repository]] },
+  ]
+}
+
+const FINDS = { 'metadata.series': 'metadata of series', 'metadata.book': 'metadata of books' } as const
+const LINKS = { search: 'to a search for the title of a series', series: 'to records of series', book: 'to records of books' } as const
+
+function capabilityEntries({ id, capabilities }: RecordManifest): Entry[] {
+  const { 'metadata.series': series, 'metadata.book': book, recommendations, webLinks = {}, ...more } = capabilities
+  const entries: Entry[] = []
+  for (const [capability, given] of [
+    ['metadata.series', series],
+    ['metadata.book', book],
+  ] as const) {
+    if (!given) continue
+    const { methods, idSource = id, languages = [], ...others } = given
+    entries.push(
+      { text: `finds ${FINDS[capability]} (${listed(methods)})` },
+      { text: `gives ${FINDS[capability]} the identifiers of ${idSource}` },
+    )
+    if (languages.length > 0) entries.push({ text: `says that it knows ${FINDS[capability]} in ${listed(languages)}` })
+    entries.push(...rest(capability, others))
+  }
+  if (recommendations) {
+    const { methods, idSource = id, scope, ...others } = recommendations
+    const runs = scope === undefined ? '' : ` for each ${scope} who enables it`
+    entries.push(
+      { text: `recommends series${runs} (${listed(methods)}), with the identifiers of ${idSource}` },
+      ...rest('recommendations', others),
+    )
+  }
+  const { search, series: ofSeries, book: ofBook, ...others } = webLinks
+  for (const [kind, address] of Object.entries({ search, series: ofSeries, book: ofBook })) {
+    if (address === undefined) continue
+    const host = new URL(address.replaceAll(/[{}]/g, '')).host
+    const { said = [], remarks } = hostNotes(host)
+    const to = `${hostText(host)}, ${LINKS[kind as keyof typeof LINKS]}`
+    entries.push({ text: `offers links to ${to}`, said: [...said, ['the address is', address]], remarks })
+  }
+  return [...entries, ...rest('links', others), ...rest('capabilities', more)]
+}
+
+type Rates = NonNullable<NonNullable<Manifest['http']>['rateLimit']>
+
+function describeRate(rate: Rates[string] | undefined): string {
+  if (rate === undefined) return ''
+  const { perMinute, burst, maxParallel } = rate
+  const parts = [`at most ${perMinute} a minute`]
+  if (burst !== undefined) parts.push(`${burst} at once`)
+  if (maxParallel !== undefined) parts.push(`${maxParallel} in parallel`)
+  return `, ${parts.join(', ')}`
+}
+
+function networkEntries({ permissions = {}, http = {}, ...manifest }: RecordManifest): Entry[] {
+  const { network = [], networkFromConfig = [], storage, library = [], ...others } = permissions
+  const { rateLimit = {}, cacheTtl = {}, ...moreHttp } = http
+  const asked = permissionsOf({ permissions, config: manifest.config } as Manifest)
+  return [
+    ...network.map(({ host, methods = ['GET'], reason, ...more }): Entry => {
+      const { said = [], remarks } = hostNotes(host)
+      const extra: Said[] = hasMembers(more) ? [['further members', json(more)]] : []
+      const text = `connects to ${hostText(host)} (${listed(methods)})${describeRate(rateLimit[host])}`
+      return { text, said: [...said, ['the author says', reason], ...extra], remarks }
+    }),
+    ...Object.entries(rateLimit)
+      .filter(([host]) => !network.some((one) => one.host === host))
+      .map(([host, rate]): Entry => ({ text: `limits its requests to ${hostText(host)}${describeRate(rate)}`, ...hostNotes(host) })),
+    ...networkFromConfig.map((key): Entry => ({ text: `connects to ${describeConfiguredHost(key, asked)} (GET, POST)` })),
+    ...Object.entries(cacheTtl).map(
+      ([method, seconds]): Entry => ({ text: `uses answers of services to ${method} again for ${seconds} s` }),
+    ),
+    ...rest('http', moreHttp),
+    ...library.map((scope): Entry => ({ text: `reads of the library of each user: ${LIBRARY[scope] ?? scope}` })),
+    ...(storage ? [{ text: `stores up to ${storage.quotaKB} KB for the server, and as much for each user` }] : []),
+    ...rest('permissions', others),
+  ]
+}
+
+const LIBRARY: Readonly<Record<string, string>> = {
+  'series.titles': 'titles of series',
+  'series.metadata': 'metadata of series',
+  'series.externalIds': 'identifiers of series at services',
+  'reading.progress': 'what was read, and how far',
+  ratings: 'ratings',
+}
+const CREDENTIALS = { apiKey: 'the key', basic: 'the user name and password', oauth2: 'tokens (OAuth 2)' } as const
+
+function authEntries({ auth, ...manifest }: RecordManifest): Entry[] {
+  if (auth === undefined) return []
+  const { type, scope, bind = {}, oauth2, ...others } = auth
+  if (type === 'none')
+    return [
+      { text: `uses no credentials of the ${scope}` },
+      ...rest('auth', { bind: hasMembers(bind) ? bind : undefined, oauth2, ...others }),
+    ]
+  const { host, hostFrom, header, query, body, usernameField, format, ...more } = bind
+  const place = Object.entries({ header, query, body, usernameField }).flatMap(([kind, name]) =>
+    name === undefined ? [] : [`${kind === 'usernameField' ? 'the user name as' : `the ${kind}`} ${name}`],
+  )
+  const asked = permissionsOf(manifest as Manifest)
+  const to = host === undefined ? describeConfiguredHost(hostFrom ?? '', asked) : hostText(host)
+  const { said = [], remarks } = host === undefined ? {} : hostNotes(host)
+  const whose = scope === 'user' ? 'of each user' : 'of the server'
+  return [
+    {
+      text: `sends ${CREDENTIALS[type]} ${whose} to ${to}, in ${listed(place)}`,
+      said: format === undefined ? said : [...said, ['it is written as', format]],
+      remarks,
+    },
+    ...(oauth2 ? signInEntries(oauth2) : []),
+    ...rest('bind', more),
+    ...rest('auth', others),
+  ]
+}
+
+function signInEntries(oauth2: NonNullable<NonNullable<Manifest['auth']>['oauth2']>): Entry[] {
+  const { authorizeUrl, tokenUrl, scopes = [], pkce = true, ...others } = oauth2
+  const [login, token] = [new URL(authorizeUrl).host, new URL(tokenUrl).host]
+  const asks =
+    scopes.length === 0 ? 'asks for no scopes' : `asks there for ${scopes.length === 1 ? 'the scope' : `${scopes.length} scopes`}`
+  const [ofLogin, ofToken] = [hostNotes(login), hostNotes(token)]
+  return [
+    {
+      text: `lets people sign in at ${hostText(login)}`,
+      said: [...(ofLogin.said ?? []), ['the address is', authorizeUrl]],
+      remarks: ofLogin.remarks,
+    },
+    {
+      text: `gets tokens from ${hostText(token)}`,
+      said: [...(ofToken.said ?? []), ['the address is', tokenUrl]],
+      remarks: ofToken.remarks,
+    },
+    { text: asks, said: scopes.map((scope): Said => ['scope', scope]) },
+    { text: pkce ? 'protects the code of the sign-in by PKCE' : 'does not protect the code of the sign-in by PKCE' },
+    ...rest('oauth2', others),
+  ]
+}
+
+function settingEntries(who: string, schema: Readonly<Record<string, unknown>> | undefined): Entry[] {
+  if (schema === undefined || !hasMembers(schema)) return []
+  const { properties = {}, type: _type, additionalProperties: _none, ...others } = schema
+  return [
+    ...Object.entries(properties as Record<string, Record<string, unknown>>).flatMap(([key, member]): Entry[] => {
+      const { title, description, default: value, type, ...form } = member
+      const said: Said[] = []
+      if (title !== undefined) said.push(['it is called', String(title)])
+      if (description !== undefined) said.push(['the author says', String(description)])
+      if (value !== undefined) said.push(['it is at first', typeof value === 'string' ? value : json(value)])
+      if (hasMembers(form)) said.push(['further rules', json(form)])
+      const secret = form['format'] === 'password' ? ', and receives the password' : ''
+      return [
+        {
+          text: `asks ${who} for ${isLong(key) ? 'a setting' : key} (${String(type)})${secret}`,
+          said: isLong(key) ? [['its name is', key], ...said] : said,
+        },
+      ]
+    }),
+    ...rest(`rules for settings of ${who}`, others),
+  ]
+}
+
+const budget = ({ cpuMs, wallMs }: CallBudget): string => `${cpuMs} ms of CPU time and ${wallMs / 1000} s`
+
+function limitEntries(manifest: RecordManifest): Entry[] {
+  const { heapMB, cpuMs, wallMs, ...others } = { ...DEFAULT_LIMITS, ...manifest.limits }
+  const methods = methodsOf(manifest as Manifest)
+  const calls = methods.filter((method) => budgetOf({ cpuMs, wallMs }, method) !== REFRESH)
+  return [
+    { text: `uses up to ${heapMB} MB of memory` },
+    { text: `uses up to ${budget({ cpuMs, wallMs })} for each call` },
+    ...(calls.length < methods.length ? [{ text: `uses up to ${budget(REFRESH)} for each refresh of the recommendations of a user` }] : []),
+    {
+      text: `uses up to ${budget(LOAD)} to start, ${budget(SETUP)} to prepare, and ${budget(REFRESH)} to change stored data after an update`,
+    },
+    ...rest('limits', others),
+  ]
+}
+
+/** The members of a manifest that have words above; the first two have only one value. */
+const KNOWN: readonly string[] = [
+  ...[
+    'manifestVersion',
+    'main',
+    'id',
+    'name',
+    'author',
+    'description',
+    'license',
+    'homepage',
+    'repository',
+    'capabilities',
+    'permissions',
+    'http',
+  ],
+  ...['auth', 'limits', 'config', 'userConfig', 'dataVersion', 'engine'],
+]
+
+function entriesOf(record: ConsentRecord): Entry[] {
+  const { manifest, signedBy: _signedBy, repository: _repository, format: _format, ...outside } = record
+  const { config, userConfig, dataVersion, engine } = manifest
+  return [
+    ...identityEntries(record),
+    ...capabilityEntries(manifest),
+    ...networkEntries(manifest),
+    ...authEntries(manifest),
+    ...settingEntries('administrators', config),
+    ...settingEntries('each user', userConfig),
+    ...limitEntries(manifest),
+    ...(dataVersion === undefined ? [] : [{ text: `has version ${dataVersion} of its stored data` }]),
+    { text: `needs version ${engine.pluginApi} of the plugin interface` },
+    ...rest('members', Object.fromEntries(Object.entries(manifest).filter(([name]) => !KNOWN.includes(name)))),
+    ...rest('members of the record', outside),
+  ]
+}
+
+/** Everything that a package can cause, as lines. */
+export const describeRecord = (record: ConsentRecord): string[] => entriesOf(record).flatMap((entry) => linesOf(entry, ' '))
+
+/** What the second record has and the first has not, after `+`, and the other way round, after `-`; none exactly when no words differ. */
+export function describeDifference(before: ConsentRecord, after: ConsentRecord): string[] {
+  const [from, to] = [before, after].map((record) => entriesOf(record).map((entry) => [linesOf(entry, ' ').join('\n'), entry] as const))
+  const [had, has] = [new Set(from?.map(([key]) => key)), new Set(to?.map(([key]) => key))]
+  return [
+    ...(from ?? []).filter(([key]) => !has.has(key)).flatMap(([, entry]) => linesOf(entry, '-')),
+    ...(to ?? []).filter(([key]) => !had.has(key)).flatMap(([, entry]) => linesOf(entry, '+')),
+  ]
+}

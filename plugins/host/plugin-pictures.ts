@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto'
+import type { Knex } from 'knex'
+import { openSingleFlight } from '#core/database/single-flight.ts'
+import { BoundedCache } from '#core/foundation/bounded.ts'
+import { type ErrorCode, refuse } from '#core/foundation/errors.ts'
+import type { DownloadCover } from '#core/matching/provider-client.ts'
+import type { ResizeImage } from '#core/metadata/analysis.ts'
+import { mapAddresses } from '#plugins/host/answer-addresses.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { openPictureTokens, type PictureTokens } from '#plugins/host/picture-token.ts'
+import { checkedAddress, linkRules, requestRules } from '#plugins/host/plugin-rules.ts'
+import { findPlugin } from '#plugins/host/plugin-store.ts'
+import { findUserPlugin } from '#plugins/host/user-plugin-store.ts'
+import { PICTURE_METHOD, type PluginLogs } from '#plugins/logs/plugin-logs.ts'
+import { CoverError, type CoverErrorCode, downloadCover } from '#plugins/network/cover-download.ts'
+import type { Downloads, Egress } from '#plugins/network/egress.ts'
+import { recordContacts } from '#plugins/network/recorded-contacts.ts'
+
+/** Longer side of a picture for readers: a cover in a list, sharp on a telephone. */
+const LONGEST_SIDE = 480
+/** Some 500 pictures. */
+const CACHE_BYTES_MAX = 16 * 1024 * 1024
+/** As long as a token is valid. */
+const CACHE_MS = 24 * 3_600_000
+
+/** The plugin that gave an answer, and the user who receives it. */
+interface Shown {
+  plugin: InstalledPlugin
+  userId: string
+  /** Whether the plugin worked for this user, and not for the server. */
+  isOwn: boolean
+}
+
+interface DrawnPicture {
+  webp: Uint8Array
+  etag: string
+}
+
+/**
+ * The pictures that plugins name in their answers. Readers receive tokens for them, so that the server contacts the hosts, and only those that
+ * the plugin may contact.
+ */
+export interface PluginPictures {
+  /** A token for a picture of an answer; null when there is no picture, or the plugin may not contact its host. */
+  tokenOf(url: string | null | undefined, shown: Shown): string | null
+  /** A link of an answer; null when its host is not one of the plugin any more. */
+  linkOf(url: string | null | undefined, plugin: InstalledPlugin): string | null
+  /** The answer of a method with `addressOf` of the tokens of its pictures. */
+  show<Answer>(method: string, answer: Answer, shown: Shown, addressOf: (token: string) => string): Answer
+  /** @throws not_found, conflict, invalid_value, service_failed, unavailable */
+  get(user: { pluginId: string; userId: string }, token: string, signal: AbortSignal): Promise<DrawnPicture>
+  /** The picture unchanged, for the server. */
+  download: DownloadCover
+}
+
+interface PicturesOptions {
+  database: Knex
+  egress: Egress & Downloads
+  logs: PluginLogs
+  resizeImage: ResizeImage
+  /** See openCredentialBox. */
+  secrets: readonly string[]
+  /** False in safe mode. */
+  enabled: boolean
+}
+
+export function openPluginPictures(options: PicturesOptions): PluginPictures {
+  return new Pictures(options)
+}
+
+const REFUSALS: Readonly<Record<CoverErrorCode, ErrorCode>> = {
+  ...{ invalid_address: 'not_found', not_found: 'not_found', permission: 'conflict' },
+  ...{ not_a_picture: 'invalid_value', too_large: 'invalid_value' },
+  ...{ upstream: 'service_failed', timeout: 'service_failed', rate_limited: 'unavailable', closed: 'unavailable' },
+}
+const UNKNOWN =
+  'There is no such picture for you: addresses of pictures are valid for a day, for the user who received them. Get the list again.'
+
+class Pictures implements PluginPictures {
+  readonly #options: PicturesOptions
+  readonly #tokens: PictureTokens
+  readonly #cache = new BoundedCache<DrawnPicture>({ bytesMax: CACHE_BYTES_MAX, ttl: CACHE_MS })
+  readonly #underWay = openSingleFlight()
+
+  constructor(options: PicturesOptions) {
+    this.#options = options
+    this.#tokens = openPictureTokens(options.secrets)
+  }
+
+  tokenOf(url: string | null | undefined, { plugin, userId, isOwn }: Shown): string | null {
+    const checked = url ? checkedAddress(url, requestRules(plugin, this.#options.egress.local)) : null
+    return checked && 'href' in checked ? this.#tokens.make({ pluginId: plugin.id, userId, url: checked.href, isOwn }) : null
+  }
+
+  linkOf(url: string | null | undefined, plugin: InstalledPlugin): string | null {
+    const checked = url ? checkedAddress(url, linkRules(plugin, this.#options.egress.local)) : null
+    return checked && 'href' in checked ? checked.href : null
+  }
+
+  show<Answer>(method: string, answer: Answer, shown: Shown, addressOf: (token: string) => string): Answer {
+    return mapAddresses(method, answer, (address, kind) => {
+      if (kind === 'link') return this.linkOf(address, shown.plugin)
+      const token = this.tokenOf(address, shown)
+      return token && addressOf(token)
+    })
+  }
+
+  async get({ pluginId, userId }: { pluginId: string; userId: string }, token: string, signal: AbortSignal): Promise<DrawnPicture> {
+    const { database } = this.#options
+    const picture = this.#tokens.read(token, { pluginId, userId }) ?? refuse('not_found', UNKNOWN)
+    const plugin = await this.#findUsable(pluginId)
+    if (picture.isOwn && !(await findUserPlugin(database, { pluginId, userId }))?.enabled)
+      refuse('conflict', `You have disabled ${quotedText(plugin.manifest.name)}, so its pictures are not loaded.`)
+    const key = JSON.stringify([pluginId, picture.url])
+    const { url } = picture
+    const checked = checkedAddress(url, requestRules(plugin, this.#options.egress.local))
+    if ('problem' in checked) refuse('conflict', checked.problem)
+    const known = this.#cache.get(key)
+    if (known !== undefined) return known
+    return await this.#underWay.join(key, signal, async (signal) => {
+      const drawn = await this.#draw(plugin, { url, userId, signal })
+      this.#cache.set(key, drawn)
+      return drawn
+    })
+  }
+
+  readonly download: DownloadCover = async ({ url, pluginId, userId, signal }) => {
+    try {
+      return await this.#fetch(await this.#findUsable(pluginId), { url, userId, signal })
+    } catch (error) {
+      if (error instanceof CoverError) return { failure: { code: error.code, message: error.message } }
+      throw error
+    }
+  }
+
+  /** @throws not_found, conflict */
+  async #findUsable(pluginId: string): Promise<InstalledPlugin> {
+    const { database, enabled } = this.#options
+    const plugin = (await findPlugin<InstalledPlugin>(database, pluginId)) ?? refuse('not_found', `There is no plugin ${pluginId}.`)
+    if (!enabled) refuse('conflict', 'Plugins are disabled: the server runs in safe mode (plugins.enabled is false).')
+    if (plugin.state !== 'enabled' || plugin.granted === null)
+      refuse('conflict', `${quotedText(plugin.manifest.name)} is ${plugin.state === 'enabled' ? 'waiting for consent' : plugin.state}.`)
+    return plugin
+  }
+
+  /** @throws CoverError */
+  #fetch(plugin: InstalledPlugin, { url, userId, signal }: { url: string; userId: string | null; signal: AbortSignal }) {
+    const { egress, logs } = this.#options
+    const { id: pluginId, key, version } = plugin
+    const codeOf = (error: unknown) => (error instanceof CoverError ? error.code : 'server')
+    const rules = requestRules(plugin, egress.local)
+    return recordContacts(logs, { pluginId, key, version, method: PICTURE_METHOD, userId, codeOf }, async (onContact) => {
+      const checked = checkedAddress(url, rules)
+      if ('problem' in checked) onContact(checked.host, 'permission', 0)
+      return await downloadCover(egress, { url, caller: key, rules, onContact, signal })
+    })
+  }
+
+  async #draw(plugin: InstalledPlugin, wanted: { url: string; userId: string; signal: AbortSignal }): Promise<DrawnPicture> {
+    const { bytes } = await this.#fetch(plugin, wanted).catch((error: unknown) => {
+      if (error instanceof CoverError) return refuse(REFUSALS[error.code], error.message)
+      throw error
+    })
+    const drawn = await this.#options.resizeImage({ bytes, width: LONGEST_SIDE, height: LONGEST_SIDE, format: 'webp' })
+    if ('problem' in drawn)
+      return refuse('invalid_value', `The picture at ${new URL(wanted.url).host} is damaged or too large to be decoded.`)
+    const webp = new Uint8Array(drawn.bytes)
+    return { webp, etag: createHash('sha256').update(webp).digest('base64url').slice(0, 22) }
+  }
+}

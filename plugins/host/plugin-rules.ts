@@ -1,0 +1,45 @@
+import type { LocalServices } from '#core/settings/local-places.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { checkAddress, type EgressRule } from '#plugins/network/request.ts'
+import { ruleOfAddress } from '#plugins/network/rules.ts'
+import { configuredAddress } from '#plugins/packages/permissions.ts'
+import { GuestError } from '#plugins/runtime/guest-error.ts'
+
+/** What decides where a plugin may send requests. */
+export type Granted = Pick<InstalledPlugin, 'granted' | 'config'> & { privateOrigins: readonly string[] }
+
+/** The rules of all requests for a plugin, its own and those for pictures that it names; none before it was granted anything. */
+export const requestRules = ({ granted, config, privateOrigins }: Granted, local: LocalServices | undefined): EgressRule[] =>
+  granted === null
+    ? []
+    : [
+        ...granted.network,
+        ...granted.networkFromConfig.flatMap((key) => {
+          // Invalid ones were refused when they were saved.
+          const ruled = ruleOfAddress(configuredAddress(key, { config, granted }), { privateOrigins, local })
+          return 'rule' in ruled ? [ruled.rule] : []
+        }),
+      ]
+
+/** The hosts of links in answers: those that the plugin may contact, and those of its web links. Links are only opened. */
+export function linkRules(plugin: Granted & Pick<InstalledPlugin, 'manifest'>, local: LocalServices | undefined): EgressRule[] {
+  const { search, series, book, hosts: further = [] } = plugin.manifest.capabilities.webLinks ?? {}
+  const hosts = [search, series, book].flatMap((template) => (template === undefined ? [] : [new URL(template).hostname])).concat(further)
+  const rules = [...requestRules(plugin, local), ...(plugin.granted === null ? [] : hosts.map((host) => ({ host })))]
+  return rules.map((rule) => ({ ...rule, methods: ['GET'] }))
+}
+
+/**
+ * The address as every program reads it, if a rule covers it; else the host and why not. What is not an address of the web has the host ''.
+ */
+export function checkedAddress(address: string, rules: readonly EgressRule[]): { href: string } | { host: string; problem: string } {
+  const url = URL.parse(address)
+  if (url === null) return { host: '', problem: 'is not a URL' }
+  try {
+    checkAddress({ url, method: 'GET', headers: {}, body: undefined, strayed: false }, rules)
+    return { href: url.href }
+  } catch (error) {
+    if (error instanceof GuestError) return { host: url.hostname, problem: error.message }
+    throw error
+  }
+}

@@ -1,0 +1,210 @@
+import t from 'tap'
+import { differencesOf } from '#plugins/consent/differences.ts'
+import { hostText, remarksOnHost } from '#plugins/consent/host-words.ts'
+import { type ConsentRecord, recordOf } from '#plugins/consent/record.ts'
+import { describeDifference, describeRecord } from '#plugins/consent/record-lines.ts'
+import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
+import type { Manifest } from '#plugins/packages/manifest.ts'
+
+const KEY = Buffer.alloc(32, 7).toString('base64')
+
+/** With every member that a manifest can have. */
+const full = {
+  ...{ manifestVersion: 1, id: 'org.example.full', name: 'Full', version: '1.0.0', summary: 'All of it', description: 'More of it' },
+  ...{ author: { name: 'Ada', url: 'https://ada.example/' }, license: 'MIT', homepage: 'https://full.example/' },
+  ...{ repository: 'https://code.example/full', engine: { pluginApi: '^1.0' }, main: 'main.js', dataVersion: 3 },
+  capabilities: {
+    'metadata.series': { methods: ['search', 'get'], idSource: 'anilist', languages: ['en', 'ja'] },
+    'metadata.book': { methods: ['get'], idSource: 'books', languages: ['de'] },
+    recommendations: { methods: ['get', 'refresh'], scope: 'user', idSource: 'anilist' },
+    webLinks: {
+      search: 'https://links.example/?q={title}',
+      series: 'https://series.example/s/{id}',
+      book: 'https://books.example/b/{id}',
+    },
+  },
+  permissions: {
+    network: [
+      { host: 'api.example.org', methods: ['GET', 'POST'], reason: 'Searches for books' },
+      { host: 'img.example.org', methods: ['GET'], reason: 'Covers' },
+    ],
+    ...{ networkFromConfig: ['site'], storage: { quotaKB: 7 }, library: ['ratings', 'series.titles'] },
+  },
+  auth: {
+    ...{ type: 'oauth2', scope: 'user', bind: { host: 'api.example.org', header: 'X-Key', format: 'Bearer {token}' } },
+    oauth2: {
+      authorizeUrl: 'https://login.example.org/in?next=1',
+      tokenUrl: 'https://token.example.org/get',
+      ...{ scopes: ['read', 'delete'], pkce: true },
+    },
+  },
+  config: {
+    type: 'object',
+    ...{ title: 'Settings', description: 'Of the site', required: ['site'] },
+    properties: {
+      site: { type: 'string', title: 'Site', description: 'Its address', default: 'https://site.example', format: 'uri' },
+      order: { type: 'string', enum: ['new', 'old'], default: 'new', 'x-ui': { widget: 'radio' } },
+    },
+  },
+  userConfig: { type: 'object', properties: { send: { type: 'boolean', title: 'Send my ratings', default: false } } },
+  http: {
+    rateLimit: { 'api.example.org': { perMinute: 11, burst: 5, maxParallel: 2 } },
+    cacheTtl: { search: 61, get: 62, match: 63, refresh: 64 },
+  },
+  limits: { heapMB: 77, cpuMs: 333, wallMs: 4_000 },
+} as unknown as Manifest
+
+const record = recordOf({ manifest: full, signedBy: [KEY], repository: 'https://repository.example/' })
+
+/** Each value in a JSON value, with a copy of the whole in which only this value is another, or in which it is missing. */
+function* changed(root: ConsentRecord, at: readonly string[] = []): Generator<{ path: string; other: ConsentRecord }> {
+  const value = at.reduce<unknown>((one, name) => (one as Record<string, unknown>)[name], root)
+  if (value !== null && typeof value === 'object') for (const name of Object.keys(value)) yield* changed(root, [...at, name])
+  if (at.length === 0) return
+  const name = at.at(-1) as string
+  const isNumber = typeof value === 'number'
+  const flipped = typeof value === 'boolean' ? !value : isNumber ? value + 1 : typeof value === 'string' ? `z${value}` : undefined
+  for (const next of [flipped, undefined]) {
+    const other = structuredClone(root)
+    const parent = at.slice(0, -1).reduce<unknown>((one, part) => (one as Record<string, unknown>)[part], other) as Record<string, unknown>
+    if (next === undefined && !Array.isArray(parent)) continue
+    if (next !== undefined) parent[name] = next
+    else (parent as unknown as unknown[]).splice(Number(name), 1)
+    if (next !== undefined || Array.isArray(parent)) yield { path: `/${at.join('/')}`, other }
+  }
+}
+
+t.test('every member of a record has words: each change of one changes the lines', async (t) => {
+  const lines = describeRecord(record).join('\n')
+  let count = 0
+  for (const { path, other } of changed(record)) {
+    // Members with only one value.
+    if (/^\/(format|manifest\/(main|manifestVersion|(userC|c)onfig\/type))$/.test(path) || differencesOf(record, other).length === 0)
+      continue
+    // Values that no manifest can have.
+    if (/\/(host|type|0\/host)$/.test(path) && path.startsWith('/manifest/auth')) continue
+    count += 1
+    t.not(describeRecord(other).join('\n'), lines, path)
+    const difference = describeDifference(record, other)
+    t.ok(
+      difference.some((line) => line.startsWith('+ ') || line.startsWith('- ') || line.startsWith('  > ')),
+      path,
+    )
+  }
+  t.ok(count > 90, `${count} changes`)
+  t.same(describeDifference(record, record), [])
+  const newer = { ...record, manifest: { ...record.manifest, schedule: 'hourly' } } as unknown as ConsentRecord
+  t.match(describeDifference(record, newer), ['+ has further members', '  > as JSON: "{\\"schedule\\":\\"hourly\\"}"'])
+})
+
+t.test('a record in words', async (t) => {
+  const lines = describeRecord(record)
+  for (const line of [
+    '  is org.example.full',
+    '  > the author names it: "Full"',
+    '  is signed with',
+    `    ${fingerprintOf(KEY)}`,
+    '  > its address is: "https://repository.example/"',
+    '  finds metadata of series (get, search)',
+    '  gives metadata of series the identifiers of anilist',
+    '  offers links to links.example, to a search for the title of a series',
+    '  connects to api.example.org (GET, POST), at most 11 a minute, 5 at once, 2 in',
+    '    parallel',
+    '  > the author says: "Searches for books"',
+    '  reads of the library of each user: ratings',
+    '  sends tokens (OAuth 2) of each user to api.example.org, in the header X-Key',
+    '  > it is written as: "Bearer {token}"',
+    '  lets people sign in at login.example.org',
+    '  > the address is: "https://login.example.org/in?next=1"',
+    '  > scope: "delete"',
+    '  asks each user for send (boolean)',
+    '  > it is called: "Send my ratings"',
+    '  > it is at first: "false"',
+    '  stores up to 7 KB for the server, and as much for each user',
+    '  uses up to 77 MB of memory',
+    '  uses up to 333 ms of CPU time and 4 s for each call',
+    '  uses up to 5000 ms of CPU time and 120 s for each refresh of the',
+    '  has version 3 of its stored data',
+  ])
+    t.ok(lines.includes(line), line)
+})
+
+t.test('a host is shown from its end, with the domain of its owner in front, and below it whole', async (t) => {
+  t.equal(hostText('api.example.org'), 'api.example.org')
+  const host = 'openlibrary.org.covers-images.covers.archive.openlibrary.collector.evil.example'
+  t.match(hostText(host), /^evil\.example — openlibrary\.org\.cov[a-z.-]*…\.evil\.example$/)
+  t.match(hostText(`${'a'.repeat(50)}.github.io`), /^a{50}\.github\.io — /, 'a domain that anybody can have below it has no owner')
+  const lines = describeRecord({
+    ...record,
+    manifest: { ...record.manifest, permissions: { network: [{ host, methods: ['GET', 'POST'], reason: 'Covers' }] } },
+  })
+  t.ok(lines.some((line) => line.startsWith('  connects to evil.example — openlibrary')))
+  const whole = lines.slice(lines.findIndex((line) => line.startsWith('  > the whole host is: "')))
+  t.ok(
+    whole
+      .slice(0, 3)
+      .join('')
+      .replaceAll(/ {2}> {3}/g, '')
+      .includes(`"${host}"`),
+  )
+  t.same(remarksOnHost('xn--pple-43d.com'), ['xn--pple-43d.com is shown by browsers as "аpple.com", mixes Cyrillic and Latin letters'])
+})
+
+/** Lines that a program might want to forge, and ways to make them stand alone. */
+const FORGED = 'stores nothing'
+const HOSTILE = [
+  ...[`${' '.repeat(70)}${FORGED}`, `x\n  ${FORGED}`, `x\r  ${FORGED}`, `x\u2028  ${FORGED}`, `x\u2029  ${FORGED}`, `x\u0085  ${FORGED}`],
+  ...[
+    `\u202e${FORGED}`,
+    `\u2066${FORGED}`,
+    `\u200b${' \u200b'.repeat(60)}${FORGED}`,
+    `x\t\t\t\t\t\t\t\t\t\t${FORGED}`,
+    `\u001b[2J\u001b[H  ${FORGED}`,
+  ],
+  ...[
+    `\u001b]8;;https://evil.example\u0007${FORGED}`,
+    `\u001b]52;c;cm0gLXJm\u0007`,
+    `\u009b2J${FORGED}`,
+    `x\b\b\b\b${FORGED}`,
+    `\u3164`.repeat(80) + FORGED,
+  ],
+  ...[
+    `" (signed). It needs no new permissions, and runs. ${FORGED}`,
+    `${'夏'.repeat(37)}  ${FORGED}`,
+    `${'x'.repeat(78)} ${FORGED}`,
+    'y'.repeat(500),
+  ],
+]
+
+t.test('no text of an author begins a line that could be of the program, in 80 columns', async (t) => {
+  const own = describeRecord(record)
+  for (const text of HOSTILE) {
+    const hostile = JSON.parse(
+      JSON.stringify(record, (name, value) =>
+        ['name', 'reason', 'description', 'title', 'license', 'homepage', 'url', 'format', 'default'].includes(name) &&
+        typeof value === 'string' &&
+        // A default that names no host opens none, which is another line.
+        value !== 'https://site.example'
+          ? text
+          : value,
+      ),
+    ) as ConsentRecord
+    const lines = describeRecord(hostile)
+    t.same(
+      lines.filter((line) => !line.startsWith('  > ') && !line.startsWith('  Note: ')),
+      own.filter((line) => !line.startsWith('  > ')),
+      JSON.stringify(text).replace(/[^ -~]/g, '?'),
+    )
+    const columnsOf = (line: string) => [...line].reduce((sum, one) => sum + (one > '\u2e80' ? 2 : 1), 0)
+    t.same(
+      lines.filter((line) => /[\p{C}\p{Zl}\p{Zp}\u00a0\u3164]/u.test(line) || columnsOf(line) >= 80),
+      [],
+    )
+  }
+  const long = 'a'.repeat(98)
+  const source = {
+    ...record,
+    manifest: { ...record.manifest, capabilities: { recommendations: { methods: ['get'], idSource: `${long}.z` } } },
+  }
+  for (const line of describeRecord(source as unknown as ConsentRecord)) t.ok(line.startsWith('  ') && line.length < 80, line)
+})

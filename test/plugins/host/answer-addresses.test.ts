@@ -1,0 +1,135 @@
+import t from 'tap'
+import { mapAddresses } from '#plugins/host/answer-addresses.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { openEgress } from '#plugins/network/egress.ts'
+import { addCaller } from '#test/support/library-rows.ts'
+import { makePicture } from '#test/support/pictures.ts'
+import { openPictures, openTestHost, SECRETS } from '#test/support/plugin-hosts.ts'
+import { openLoopback } from '#test/support/plugins.ts'
+import { findSupervisor } from '#test/support/supervisor.ts'
+
+t.setTimeout(540_000)
+
+const TITLE = Buffer.from('A title that a reader has read').toString('hex')
+/** How an address can lead to another host than it seems; `own` is the granted host, `to` one that is not. */
+const FORMS: ((own: string, to: string) => string)[] = [
+  (own) => `https://${own}/c.jpg`,
+  (own) => `HTTPS://${own.toUpperCase()}:443/c.jpg`,
+  (_own, to) => `https://${to}/c.jpg?d=ratings`,
+  (_own, to) => `https://${TITLE}.${to}/c.jpg`,
+  (own) => `https://${TITLE}.${own}/c.jpg`,
+  (own, to) => `https://${own}.${to}/c.jpg`,
+  (own) => `https://${own}:8443/c.jpg`,
+  (own, to) => `https://${own}@${to}/c.jpg`,
+  (own) => `https://reader:rating@${own}/c.jpg`,
+  (_own, to) => `//${to}/c.jpg`,
+  (own, to) => `https:\\\\${to}\\@${own}/c.jpg`,
+  (own, to) => `https://${own}/to?${encodeURIComponent(`https://${to}/c.jpg`)}`,
+  (own) => `https://${own}/to?${encodeURIComponent('http://127.0.0.1/c.jpg')}`,
+  (own) => `http://${own}/c.jpg`,
+  () => 'https://[2001:db8::1]/c.jpg',
+  () => 'https://93.184.216.34/c.jpg',
+  () => 'https://1572395042/c.jpg',
+  (own) => `https://${own.replace('o', '\u043e')}/c.jpg`,
+  (own) => `https://${own}./c.jpg`,
+  (_own, to) => `https:///${to}/c.jpg`,
+]
+const PLACES = ['answers', 'requests', 'both'] as const
+
+/** Plugin `number` names one address in every place that it has. */
+function pluginOf(number: number) {
+  const own = `n${number}.own.example.org`
+  const form = FORMS[number % FORMS.length] as (typeof FORMS)[number]
+  const address = form(own, `n${number}.collector.example`)
+  const place = PLACES[Math.floor(number / FORMS.length) % PLACES.length]
+  const main = `
+const url = ${JSON.stringify(address)}
+const named = ${place !== 'requests'}
+const item = { externalId: '1', title: 'One', ...(named && { coverUrl: url, externalUrl: url }) }
+const all = { ...item, ...(named && { externalLinks: [{ label: 'Here', url }] }) }
+const ask = async (ctx) => { if (${place !== 'answers'}) await ctx.fetch(url).catch(() => {}) }
+const series = {
+  search: async (_, ctx) => { await ask(ctx); return { results: [item] } },
+  get: async (_, ctx) => { await ask(ctx); return all },
+  match: async (_, ctx) => { await ask(ctx); return { match: item, confidence: 1, alternatives: [item] } },
+}
+export default {
+  setup: (ctx) => ask(ctx),
+  metadata: { series, book: series },
+  recommendations: { get: async (_, ctx) => { await ask(ctx); return { recommendations: [{ ...item, score: 1, reason: 'So.' }] } } },
+}`
+  const manifest = {
+    ...{ id: `org.example.n${number}`, name: `Plugin ${number}` },
+    capabilities: {
+      'metadata.series': { methods: ['search', 'get', 'match'] },
+      'metadata.book': { methods: ['search', 'get', 'match'] },
+      recommendations: { methods: ['get'] },
+    },
+    permissions: { network: [{ host: own, reason: 'The service' }] },
+  }
+  return { own, address, main, manifest }
+}
+
+const KINDS = ['metadata.series', 'metadata.book'].flatMap((kind) => ['search', 'get', 'match'].map((name) => `${kind}.${name}`))
+
+t.test('of 60 plugins, none makes anybody contact a host that is not granted', async (t) => {
+  const picture = await makePicture({ width: 20, height: 30 })
+  const resolved: string[] = []
+  const way = await openLoopback(t, (request, response) => {
+    const { pathname, search } = new URL(request.url ?? '', 'https://any.example.org')
+    if (pathname === '/to') response.setHeader('location', decodeURIComponent(search.slice(1))).writeHead(302)
+    response.end(picture)
+  })
+  const { resolve } = way
+  way.resolve = (host, signal) => {
+    resolved.push(host)
+    return resolve(host, signal)
+  }
+  const egress = openEgress(way)
+  const { database, host, run } = await openTestHost(t, undefined, { supervisor: findSupervisor('grouped'), egress, secrets: SECRETS })
+  const pictures = openPictures(database, host, egress)
+  const { userId } = await addCaller(database, { role: 'reader' })
+  let shown = 0
+  for (let number = 0; number < 60; number += 1) {
+    const { own, address, main, manifest } = pluginOf(number)
+    const { id } = await run(main, manifest)
+    const plugin: InstalledPlugin = await host.get(id)
+    resolved.length = 0
+    way.asked.length = 0
+    const contacted = () =>
+      [...new Set([...resolved, ...way.asked.map(({ host }) => host.replace(/:\d+$/, ''))])].filter((one) => one !== own)
+    const tokens = new Set<string>()
+    for (const method of [...KINDS, 'recommendations.get']) {
+      const isOwn = method.startsWith('rec')
+      const input = { query: 'One', title: 'One', externalId: '1', limit: 5 }
+      const { result } = await host.call({ pluginId: id, method, input, userId: isOwn ? userId : null })
+      mapAddresses(method, result, (given) => {
+        const { protocol, hostname, port, username } = new URL(given)
+        t.same([protocol, hostname, port, username], ['https:', own, '', ''], `${method} of ${address}`)
+        return given
+      })
+      pictures.show(method, result, { plugin, userId, isOwn: false }, (token) => {
+        tokens.add(token)
+        return token
+      })
+    }
+    for (const token of tokens) {
+      shown += 1
+      await pictures.get({ pluginId: id, userId }, token, new AbortController().signal).catch(() => {})
+    }
+    t.same(contacted(), [], address)
+    const listed = host.logs.calls(id).flatMap(({ fetches }) => fetches)
+    if (way.asked.length > 0)
+      t.ok(
+        listed.some((fetch) => fetch.host === own && fetch.outcome !== 'permission'),
+        `${address} is on record`,
+      )
+    // What is not an address of the web by its first letters is dropped earlier.
+    else if (/^https?:\/\//.test(address) && URL.canParse(address))
+      t.ok(
+        listed.some(({ outcome }) => outcome === 'permission'),
+        `${address} was refused, on record`,
+      )
+  }
+  t.ok(shown >= 6, `${shown} pictures were shown`)
+})

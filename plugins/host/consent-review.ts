@@ -66,10 +66,11 @@ export function reviewOf(offered: ReviewedPackage, agreed: Consent | null, confi
  * The version with this hash, which a consent may be for.
  * @param versions the newest first
  * @param revocationOf why a version is revoked; null when it is not
- * @throws conflict when it is not stored, is revoked, or is older than another version that may run: that one is to be reviewed
+ * @throws conflict when it is not stored, is revoked, or is older than another version that may run, which is to be reviewed then; the previous version, to
+ * which a person may go back with its rights, is excepted
  */
 export async function getNewest(
-  { key }: Pick<InstalledPlugin, 'key'>,
+  { key, previousVersionId }: Pick<InstalledPlugin, 'key' | 'previousVersionId'>,
   versions: readonly VersionRow[],
   sha256: string,
   revocationOf: (version: { key: string; version: string; sha256: string }) => Promise<string | null>,
@@ -79,6 +80,7 @@ export async function getNewest(
     return refuse('conflict', `${sha256} is not a stored package of ${key}. Review the plugin again, and consent to what that shows.`)
   const reason = await revocationOf({ key, ...version })
   if (reason !== null) refuse('conflict', `${key} ${version.version} is revoked and must not run: ${reason}`)
+  if (version.id === previousVersionId) return version
   for (const newer of versions.slice(0, versions.indexOf(version)))
     if ((await revocationOf({ key, ...newer })) === null)
       refuse(

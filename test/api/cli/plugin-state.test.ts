@@ -55,7 +55,10 @@ t.test('plugins are agreed to, gone back, stopped and taken away, and a running 
   }
   t.match(await run('plugin', 'install', file('two.plugin', pluginOf(saying('second'), more))), { code: 0, output: /waits for consent/ })
   t.match(await run('plugin', 'list'), { output: /1\.0\.0 {2}enabled[\s\S]* {2}1\.1\.0 waits for consent/ })
-  t.match(await run('plugin', 'consent', 'org.example.echo', '1.2.0'), { code: 1, output: /no version "1\.2\.0".*The versions are 1\.1\.0, 1\.0\.0/ })
+  t.match(await run('plugin', 'consent', 'org.example.echo', '1.2.0'), {
+    code: 1,
+    output: /no version "1\.2\.0".*The versions are 1\.1\.0, 1\.0\.0/,
+  })
   t.match(await run('plugin', 'consent', 'org.example.echo', '1.1.0'), { code: 0, output: /stores up to 64 KB/ })
   t.match(await ask(id), /second/)
   t.match(await run('plugin', 'rollback', 'org.example.echo'), { code: 0, output: /1\.0\.0 is enabled/ })

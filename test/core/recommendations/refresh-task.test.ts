@@ -174,8 +174,8 @@ t.test('text of a plugin that no column can store does no harm', async (t) => {
   await rita('POST', `plugins/${id}/enable`)
   const query = `?pluginId=${id}`
   t.match(await renew([], query), { recommendations: [], cached: false })
-  t.match((await rita('GET', `plugins/${id}/tasks`)).json, { status: 'failed', error: /Odd failed/ })
-  t.match(await database('recommendations').where('plugin_id', id).first(), { failures: 1, last_error: /Odd failed/ })
+  t.match((await rita('GET', `plugins/${id}/tasks`)).json, { status: 'failed', error: /"Odd" failed/ })
+  t.match(await database('recommendations').where('plugin_id', id).first(), { failures: 1, last_error: /"Odd" failed/ })
   const { recommendations } = await renew([], query)
   t.match(recommendations, [{ externalId: '1' }, { externalId: '2' }])
   t.equal(recommendations.length, 2)

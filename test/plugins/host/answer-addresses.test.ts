@@ -4,7 +4,7 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { addCaller } from '#test/support/library-rows.ts'
 import { makePicture } from '#test/support/pictures.ts'
-import { openPictures, openTestHost, SECRETS } from '#test/support/plugin-hosts.ts'
+import { agree, openPictures, openTestHost, SECRETS } from '#test/support/plugin-hosts.ts'
 import { openLoopback } from '#test/support/plugins.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
 
@@ -93,6 +93,7 @@ t.test('of 60 plugins, none makes anybody contact a host that is not granted', a
   for (let number = 0; number < 60; number += 1) {
     const { own, address, main, manifest } = pluginOf(number)
     const { id } = await run(main, manifest)
+    await agree(host, database, { pluginId: id, userId })
     const plugin: InstalledPlugin = await host.get(id)
     resolved.length = 0
     way.asked.length = 0

@@ -173,7 +173,7 @@ t.test('the address of a picture is of no use once the plugin has lost its right
   const other = await coverOf('https://api.example.org/2.jpg')
   t.match(await get(path), { status: 200 })
   await request('POST', `/api/v1/admin/plugins/${id}/disable`, { token: adminToken })
-  t.match(await get(path), { status: 409, json: { message: 'Naming is disabled.' } }, 'although it was loaded before')
+  t.match(await get(path), { status: 409, json: { message: '"Naming" is disabled.' } }, 'although it was loaded before')
   await request('POST', `/api/v1/admin/plugins/${id}/enable`, { token: adminToken })
   t.match(await get(path), { status: 200 })
 
@@ -185,14 +185,14 @@ t.test('the address of a picture is of no use once the plugin has lost its right
   t.match(await get(path), { status: 409, json: { message: /covers\.example\.org is not a host that this plugin may contact/ } })
   t.match(await get(other), { status: 200 }, 'another host')
   await database('plugins').where({ id }).update({ state: 'revoked' })
-  t.match(await get(other), { status: 409, json: { message: 'Naming is revoked.' } })
+  t.match(await get(other), { status: 409, json: { message: '"Naming" is revoked.' } })
   await database('plugins').where({ id }).update({ state: 'enabled' })
 
   const shown = { plugin: await services.plugins.get(id), userId: maintainer.id, isOwn: true }
   const own = `/api/v1/plugins/${id}/pictures/${services.pluginPictures.tokenOf('https://api.example.org/own.jpg', shown)}`
   t.match(
     await get(own),
-    { status: 409, json: { message: /You have disabled Naming/ } },
+    { status: 409, json: { message: /You have disabled "Naming"/ } },
     'a recommendation of a plugin that the user does not use',
   )
   await services.userPlugins.enable(maintainer.id, id)

@@ -75,7 +75,12 @@ interface AdministrationOptions {
   credentials: Credentials
   calls: Pick<PluginCalls, 'runApart' | 'end'>
   /** Why a version is revoked; null when it is not. */
-  revocationOf: (version: { key: string; version: string; sha256: string }) => Promise<string | null>
+  revocationOf: (version: {
+    key: string
+    version: string
+    sha256: string
+    repository?: string | null | undefined
+  }) => Promise<string | null>
 }
 
 export function openPluginAdministration(options: AdministrationOptions): PluginAdministration {

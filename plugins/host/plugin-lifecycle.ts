@@ -93,7 +93,12 @@ interface LifecycleOptions {
   logs: Pick<PluginLogs, 'forget'>
   calls: () => PluginCalls
   /** Why a version is revoked; null when it is not. */
-  revocationOf: (version: { key: string; version: string; sha256: string }) => Promise<string | null>
+  revocationOf: (version: {
+    key: string
+    version: string
+    sha256: string
+    repository?: string | null | undefined
+  }) => Promise<string | null>
 }
 
 export function openPluginLifecycle(options: LifecycleOptions): PluginLifecycle {
@@ -115,7 +120,7 @@ class Lifecycle implements PluginLifecycle {
     if (expected && (expected.id !== manifest.id || expected.version !== manifest.version || expected.sha256 !== sha256))
       refuse('invalid_value', `The package is ${manifest.id} ${manifest.version} (${sha256}), which differs from the repository's entry.`)
     await checkReservedId(manifest.id, sha256)
-    await this.#refuseRevoked(manifest.id, { version: manifest.version, sha256 })
+    await this.#refuseRevoked(manifest.id, { version: manifest.version, sha256, repository: origin.repository })
     await this.#options.calls().smokeTest(read)
     const { pluginId, versionId, before, identified } = await this.#keep(read, userId, { ...origin, repository: origin.repository ?? null })
     const waitsFor = before?.granted
@@ -245,8 +250,11 @@ class Lifecycle implements PluginLifecycle {
     return (await findPlugin<InstalledPlugin>(this.#options.database, id)) ?? refuse('not_found', `There is no plugin ${id}.`)
   }
 
-  async #refuseRevoked(key: string, { version, sha256 }: { version: string; sha256: string }): Promise<void> {
-    const reason = await this.#options.revocationOf({ key, version, sha256 })
+  async #refuseRevoked(
+    key: string,
+    { version, sha256, repository }: { version: string; sha256: string; repository?: string | null | undefined },
+  ): Promise<void> {
+    const reason = await this.#options.revocationOf({ key, version, sha256, repository })
     if (reason !== null) refuse('conflict', `${key} ${version} is revoked and must not run. Its repository says: ${quotedText(reason)}`)
   }
 

@@ -180,8 +180,15 @@ function parse(bytes: Uint8Array): RepositoryIndex {
   )
 }
 
+/** A name with a scheme, or of one word that is a host. */
+const ADDRESS = /:\/\/|^\s*[^\s.]+\.[^\s]*[^\s.]\s*$/
+
 /** Checks the rules that a schema cannot express. */
-function checkIndex({ issuedAt, expires, plugins, revoked, url }: RepositoryIndex, now: Date): void {
+function checkIndex({ name, issuedAt, expires, plugins, revoked, url }: RepositoryIndex, now: Date): void {
+  if (ADDRESS.test(name.normalize('NFKC')))
+    wrong(
+      `${INDEX_NAME} at /name: "${briefText(name)}" looks like an address. Write a name, so that nobody takes it for another repository.`,
+    )
   const [issued, ends] = [readInstant(issuedAt), readInstant(expires)]
   if (ends <= issued || ends - issued > EXPIRES_DAYS_MAX * 86_400_000)
     wrong(`${INDEX_NAME} must expire after it was issued, within ${EXPIRES_DAYS_MAX} days.`)

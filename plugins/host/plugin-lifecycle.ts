@@ -12,7 +12,7 @@ import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
 import { recordIdentity } from '#plugins/host/plugin-identity-store.ts'
-import { identify, type PluginSignature } from '#plugins/host/plugin-signature.ts'
+import { checkReservedId, identify, type PluginSignature } from '#plugins/host/plugin-signature.ts'
 import { dropStorage } from '#plugins/host/plugin-storage-store.ts'
 import {
   addVersion,
@@ -31,7 +31,6 @@ import {
 } from '#plugins/host/plugin-store.ts'
 import { recordDataVersions } from '#plugins/host/user-plugin-store.ts'
 import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
-import { checkReservedId } from '#plugins/packages/bundled-plugins.ts'
 import type { PackageOrigin, PluginIdentity } from '#plugins/packages/identity.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { permissionGrowth, permissionsOf } from '#plugins/packages/permissions.ts'

@@ -180,12 +180,15 @@ function parse(bytes: Uint8Array): RepositoryIndex {
   )
 }
 
-/** A name with a scheme, or of one word that is a host. */
-const ADDRESS = /:\/\/|^\s*[^\s.]+\.[^\s]*[^\s.]\s*$/
+/** A name with a scheme, or of one word with a dot in it. */
+function looksLikeAddress(name: string): boolean {
+  const plain = name.normalize('NFKC').trim()
+  return plain.includes('://') || (!/\s/.test(plain) && plain.slice(0, -1).includes('.'))
+}
 
 /** Checks the rules that a schema cannot express. */
 function checkIndex({ name, issuedAt, expires, plugins, revoked, url }: RepositoryIndex, now: Date): void {
-  if (ADDRESS.test(name.normalize('NFKC')))
+  if (looksLikeAddress(name))
     wrong(
       `${INDEX_NAME} at /name: "${briefText(name)}" looks like an address. Write a name, so that nobody takes it for another repository.`,
     )

@@ -105,19 +105,20 @@ export const PLUGINS = `
     created_at timestamptz NOT NULL DEFAULT now()
   );
 
-  -- The newest index of each deleted repository: it may be added again, and an older index is refused then.
+  -- The key and the newest index of each deleted repository: it may be added again, and another key or an older index is refused then.
   CREATE TABLE plugin_repository_sequences (
-    url text NOT NULL,
+    url text PRIMARY KEY,
     public_key text NOT NULL,
     sequence bigint NOT NULL,
-    index jsonb,
-    PRIMARY KEY (url, public_key)
+    index jsonb
   );
 
   -- Packages and plugins that must not run any more; they stay when their repository is deleted.
   CREATE TABLE plugin_revocations (
     id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     repository_id uuid REFERENCES plugin_repositories ON DELETE SET NULL,
+    -- Its address, which stays. It revokes only plugins that belong to it, or to no repository.
+    repository text NOT NULL,
     sha256 text,
     plugin_key text,
     -- Semantic versions; null for all.
@@ -126,7 +127,7 @@ export const PLUGINS = `
     created_at timestamptz NOT NULL DEFAULT now(),
     CHECK ((sha256 IS NULL) <> (plugin_key IS NULL))
   );
-  CREATE UNIQUE INDEX plugin_revocations_what ON plugin_revocations (coalesce(sha256, ''), coalesce(plugin_key, ''), coalesce(version_range, ''));
+  CREATE UNIQUE INDEX plugin_revocations_what ON plugin_revocations (coalesce(sha256, ''), coalesce(plugin_key, ''), coalesce(version_range, ''), repository);
   CREATE INDEX plugin_revocations_repository ON plugin_revocations (repository_id);
 
   -- Encrypted with AES-256-GCM. Plugin, user and field are authenticated with each, so that rows cannot be exchanged.

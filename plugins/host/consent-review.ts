@@ -18,6 +18,17 @@ interface ReviewedPackage {
   repository: string | null
 }
 
+export interface JudgedVersion {
+  key: string
+  version: string
+  sha256: string
+  /** Where it came from. */
+  repository?: string | null | undefined
+}
+
+/** Why a version is revoked; null when it is not. */
+export type RevocationOf = (version: JudgedVersion) => Promise<string | null>
+
 /** All that a person needs to consent to exactly one package. */
 export interface Review {
   version: string
@@ -65,7 +76,6 @@ export function reviewOf(offered: ReviewedPackage, agreed: Consent | null, confi
 /**
  * The version with this hash, which a consent may be for.
  * @param versions the newest first
- * @param revocationOf why a version is revoked; null when it is not
  * @throws conflict when it is not stored, is revoked, or is older than another version that may run, which is to be reviewed then; the previous version, to
  * which a person may go back with its rights, is excepted
  */
@@ -73,7 +83,7 @@ export async function getNewest(
   { key, previousVersionId }: Pick<InstalledPlugin, 'key' | 'previousVersionId'>,
   versions: readonly VersionRow[],
   sha256: string,
-  revocationOf: (version: { key: string; version: string; sha256: string }) => Promise<string | null>,
+  revocationOf: RevocationOf,
 ): Promise<VersionRow> {
   const version = versions.find((one) => one.sha256 === sha256)
   if (version === undefined)

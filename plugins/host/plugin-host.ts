@@ -4,7 +4,7 @@ import { quotedText } from '#core/foundation/stranger-text.ts'
 import type { MatchingSettings } from '#core/matching/matching-settings.ts'
 import type { Credentials } from '#plugins/credentials/credentials.ts'
 import { type AuthStatus, authOf, confirmDestination, type PluginAuth } from '#plugins/credentials/plugin-auth.ts'
-import { findAgreed, type Review, reviewOf } from '#plugins/host/consent-review.ts'
+import { findAgreed, type Review, type RevocationOf, reviewOf } from '#plugins/host/consent-review.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
@@ -81,8 +81,7 @@ interface AdministrationOptions {
   health: PluginHealth
   credentials: Credentials
   calls: Pick<PluginCalls, 'runApart' | 'end'>
-  /** Why a version is revoked; null when it is not. */
-  revocationOf: (version: { key: string; version: string; sha256: string }) => Promise<string | null>
+  revocationOf: RevocationOf
 }
 
 export function openPluginAdministration(options: AdministrationOptions): PluginAdministration {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import compare from 'semver/functions/compare.js'
 import { AppError, refuse } from '#core/foundation/errors.ts'
@@ -9,16 +8,25 @@ import { cutText } from '#core/foundation/text.ts'
 import { listIdNames, prefixNewNames } from '#core/metadata/id-name-query.ts'
 import { recordConsent } from '#plugins/consent/consent-store.ts'
 import { checkRecordSize } from '#plugins/consent/record.ts'
-import { configurationProblem, findAgreed, getNewest, type Review, recordOfPackage, reviewOf } from '#plugins/host/consent-review.ts'
+import {
+  configurationProblem,
+  findAgreed,
+  getNewest,
+  type JudgedVersion,
+  type Review,
+  type RevocationOf,
+  recordOfPackage,
+  reviewOf,
+} from '#plugins/host/consent-review.ts'
 import { migrateAll } from '#plugins/host/data-migration.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { keepVersion } from '#plugins/host/keep-version.ts'
 import type { PluginCalls } from '#plugins/host/plugin-calls.ts'
 import { countsAgainstPlugin, failureCode, type PluginHealth } from '#plugins/host/plugin-health.ts'
 import { recordIdentity } from '#plugins/host/plugin-identity-store.ts'
-import { identify, type PluginSignature } from '#plugins/host/plugin-signature.ts'
+import { checkReservedId, type PluginSignature } from '#plugins/host/plugin-signature.ts'
 import { dropStorage } from '#plugins/host/plugin-storage-store.ts'
 import {
-  addVersion,
   deleteFailures,
   deletePlugin,
   deleteUnusedVersion,
@@ -35,13 +43,10 @@ import {
 } from '#plugins/host/plugin-store.ts'
 import { recordDataVersions } from '#plugins/host/user-plugin-store.ts'
 import type { PluginLogs } from '#plugins/logs/plugin-logs.ts'
-import { checkReservedId } from '#plugins/packages/bundled-plugins.ts'
 import type { PackageOrigin, PluginIdentity } from '#plugins/packages/identity.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
 import { permissionGrowth, permissionsOf } from '#plugins/packages/permissions.ts'
-import type { PluginPackage } from '#plugins/packages/plugin-package.ts'
 import { readPackageBeside } from '#plugins/packages/plugin-package.ts'
-import { checkUpgrade } from '#plugins/packages/upgrade.ts'
 import { GuestError } from '#plugins/runtime/guest-error.ts'
 
 export interface Installation {
@@ -103,8 +108,7 @@ interface LifecycleOptions {
   health: PluginHealth
   logs: Pick<PluginLogs, 'forget'>
   calls: () => PluginCalls
-  /** Why a version is revoked; null when it is not. */
-  revocationOf: (version: { key: string; version: string; sha256: string }) => Promise<string | null>
+  revocationOf: RevocationOf
 }
 
 export function openPluginLifecycle(options: LifecycleOptions): PluginLifecycle {
@@ -126,11 +130,11 @@ class Lifecycle implements PluginLifecycle {
     if (expected && (expected.id !== manifest.id || expected.version !== manifest.version || expected.sha256 !== sha256))
       refuse('invalid_value', `The package is ${manifest.id} ${manifest.version} (${sha256}), which differs from the repository's entry.`)
     await checkReservedId(manifest.id, sha256)
-    await this.#refuseRevoked(manifest.id, { version: manifest.version, sha256 })
     const repository = origin.repository ?? null
+    await this.#refuseRevoked(manifest.id, { version: manifest.version, sha256, repository })
     checkRecordSize(recordOfPackage({ ...read, repository }))
     await this.#options.calls().smokeTest(read)
-    const { pluginId, versionId, before, identified } = await keep(this.#options.database, read, userId, { ...origin, repository })
+    const { pluginId, versionId, before, identified } = await keepVersion(this.#options.database, read, userId, { ...origin, repository })
     const stored =
       (await this.#findVersion(pluginId, ({ id }) => id === versionId)) ?? refuse('conflict', `${manifest.id} was changed meanwhile.`)
     const review = reviewOf(stored, await findAgreed(this.#options.database, before), before?.config)
@@ -270,8 +274,8 @@ class Lifecycle implements PluginLifecycle {
     return (await findPlugin<InstalledPlugin>(this.#options.database, id)) ?? refuse('not_found', `There is no plugin ${id}.`)
   }
 
-  async #refuseRevoked(key: string, { version, sha256 }: { version: string; sha256: string }): Promise<void> {
-    const reason = await this.#options.revocationOf({ key, version, sha256 })
+  async #refuseRevoked(key: string, { version, sha256, repository }: Omit<JudgedVersion, 'key'>): Promise<void> {
+    const reason = await this.#options.revocationOf({ key, version, sha256, repository })
     if (reason !== null) refuse('conflict', `${key} ${version} is revoked and must not run. Its repository says: ${quotedText(reason)}`)
   }
 
@@ -362,29 +366,6 @@ const growthOf = ({ granted }: InstalledPlugin, { manifest }: VersionRow): strin
 
 const asksForMore = (growth: readonly string[]): string =>
   `requests more permissions than are granted now (${growth.join(', ')}). Grant them instead: consent to its SHA-256.`
-
-/** Stores a version, and who may sign the next one. */
-function keep(
-  database: Knex,
-  read: PluginPackage,
-  userId: string | null,
-  origin: PackageOrigin,
-): Promise<{ pluginId: string; versionId: string; before: InstalledPlugin | null; identified: Awaited<ReturnType<typeof identify>> }> {
-  const { manifest, code, sourceMap, readme, sha256 } = read
-  return database.transaction(async (trx) => {
-    const known = await lockPlugin(trx, manifest.id)
-    const before = known ? await findPlugin<InstalledPlugin>(trx, known.id) : null
-    if (known && before) checkUpgrade({ before, versions: await listVersions(trx, before.id), manifest })
-    const identified = await identify(trx, read, origin)
-    const { signedBy } = identified
-    const ids = await addVersion(trx, {
-      ...{ key: manifest.id, version: manifest.version, sha256, manifest, code, sourceMap, readme, signedBy, userId },
-      repository: origin.repository,
-      codeSha256: createHash('sha256').update(code).digest('hex'),
-    })
-    return { ...ids, before, identified }
-  })
-}
 
 /** The plugin with another version. */
 function withVersion(plugin: InstalledPlugin, version: VersionRow): InstalledPlugin {

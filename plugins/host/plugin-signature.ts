@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
+import { refuse } from '#core/foundation/errors.ts'
 import { findIdentity, listIdentities, recordIdentity } from '#plugins/host/plugin-identity-store.ts'
 import { bundledPlugins } from '#plugins/packages/bundled-plugins.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
@@ -45,6 +47,19 @@ export async function identify(trx: Knex, read: PluginPackage, origin: PackageOr
       remarks: [...signatureRemarks(read, signedBy, others), ...nameRemarks(id, [...others.map(({ key }) => key), ...(await ownIds())])],
     },
   }
+}
+
+/** @throws conflict when the package has an id of the server's own plugins, or one that looks like it, and is not what the server brings */
+export async function checkReservedId(id: string, sha256: string): Promise<void> {
+  if (!isReservedId(id)) return
+  const own = (await bundledPlugins()).find(({ key }) => key === id)
+  if (own !== undefined && createHash('sha256').update(own.bytes).digest('hex') === sha256) return
+  refuse(
+    'conflict',
+    own === undefined
+      ? `${id} looks like an id below carrel., which only plugins have that come with the server. Its author must give it another id.`
+      : `${id} comes with this server, and this package is another one (SHA-256 ${sha256}). Install the server's own: it changes only with the server.`,
+  )
 }
 
 const ownIds = async () => (await bundledPlugins()).map(({ key }) => key)

@@ -58,9 +58,15 @@ export async function listAvailable(
     offers.flatMap(({ plugin }) => namesOf(plugin)),
   )
   const plugins: AvailablePlugin[] = []
-  for (const { repository, plugin: given } of offers) {
+  for (const {
+    repository: { url: offeredBy, ...repository },
+    plugin: given,
+  } of offers) {
     const { versions: listed, ...plugin } = given
-    const versions = newestFirst(listed).map((version) => ({ ...version, hindrance: judge(plugin.id, version, here, revocationOf) }))
+    const versions = newestFirst(listed).map((version) => ({
+      ...version,
+      hindrance: judge(plugin.id, version, { ...here, url: offeredBy }, revocationOf),
+    }))
     const fit = versions.filter(({ hindrance }) => hindrance === null)
     plugins.push({
       ...plugin,
@@ -79,9 +85,14 @@ const namesOf = ({ id, versions }: IndexPlugin) => versions.map(({ sha256 }) => 
 
 type RevocationOf = Awaited<ReturnType<typeof openRevocations>>
 
-function judge(key: string, version: IndexVersion, { serverVersion }: Here, revocationOf: RevocationOf): Hindrance | null {
-  const revoked = revocationOf({ key, version: version.version, sha256: version.sha256 })?.reason ?? null
-  return hindranceOf(version, { serverVersion, revoked })
+function judge(
+  key: string,
+  version: IndexVersion,
+  { serverVersion, url }: Here & { url: string },
+  revocationOf: RevocationOf,
+): Hindrance | null {
+  const revoked = revocationOf({ key, version: version.version, sha256: version.sha256, repository: url })
+  return hindranceOf(version, { serverVersion, revoked: revoked?.reason ?? null })
 }
 
 /** Without a given version, prefers a release to a pre-release. @param versions the newest first */
@@ -104,7 +115,7 @@ export async function chooseVersion(
   const revocationOf = await openRevocations(database, namesOf(plugin))
   const judged = newestFirst(plugin.versions).map((version) => ({
     version,
-    hindrance: judge(pluginId, version, { serverVersion, now }, revocationOf),
+    hindrance: judge(pluginId, version, { serverVersion, now, url }, revocationOf),
   }))
   if (wanted === undefined) {
     const fit = judged.filter(({ hindrance }) => hindrance === null).map(({ version }) => version)

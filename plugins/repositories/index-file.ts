@@ -180,8 +180,18 @@ function parse(bytes: Uint8Array): RepositoryIndex {
   )
 }
 
+/** A name with a scheme, or of one word with a dot in it. */
+function looksLikeAddress(name: string): boolean {
+  const plain = name.normalize('NFKC').trim()
+  return plain.includes('://') || (!/\s/.test(plain) && plain.slice(0, -1).includes('.'))
+}
+
 /** Checks the rules that a schema cannot express. */
-function checkIndex({ issuedAt, expires, plugins, revoked, url }: RepositoryIndex, now: Date): void {
+function checkIndex({ name, issuedAt, expires, plugins, revoked, url }: RepositoryIndex, now: Date): void {
+  if (looksLikeAddress(name))
+    wrong(
+      `${INDEX_NAME} at /name: "${briefText(name)}" looks like an address. Write a name, so that nobody takes it for another repository.`,
+    )
   const [issued, ends] = [readInstant(issuedAt), readInstant(expires)]
   if (ends <= issued || ends - issued > EXPIRES_DAYS_MAX * 86_400_000)
     wrong(`${INDEX_NAME} must expire after it was issued, within ${EXPIRES_DAYS_MAX} days.`)

@@ -53,7 +53,7 @@ export async function findOffering<Plugin>(database: Knex, id: string, pluginKey
 
 /** A plugin of an index, with its repository. */
 interface Offer<Plugin> {
-  repository: { id: string; name: string }
+  repository: { id: string; name: string; url: string }
   plugin: Plugin
 }
 
@@ -69,7 +69,7 @@ export async function listOffers<Plugin>(
     WHERE r.enabled AND r.expires_at > :now
       AND position(lower(:word COLLATE "und-x-icu") IN lower(concat_ws(E'\n', one->>'id', one->>'name', one->>'summary') COLLATE "und-x-icu")) > 0`
   const { rows } = await database.raw(
-    `SELECT json_build_object('id', r.id, 'name', r.name) AS repository, one AS plugin ${from}
+    `SELECT json_build_object('id', r.id, 'name', r.name, 'url', r.url) AS repository, one AS plugin ${from}
      ORDER BY one->>'name' COLLATE "C", r.created_at, r.id, place LIMIT :limit OFFSET :offset`,
     { now, word, offset, limit },
   )
@@ -139,7 +139,7 @@ export async function deleteRepository(database: Knex, id: string): Promise<bool
     `WITH deleted AS (DELETE FROM plugin_repositories WHERE id = ? RETURNING id, url, public_key, sequence, index),
      kept AS (
        INSERT INTO plugin_repository_sequences (url, public_key, sequence, index) SELECT url, public_key, sequence, index FROM deleted
-       ON CONFLICT (url, public_key) DO UPDATE SET sequence = excluded.sequence, index = excluded.index
+       ON CONFLICT (url) DO UPDATE SET sequence = excluded.sequence, index = excluded.index
          WHERE plugin_repository_sequences.sequence <= excluded.sequence
      ) SELECT id FROM deleted`,
     [id],
@@ -147,16 +147,17 @@ export async function deleteRepository(database: Knex, id: string): Promise<bool
   return rows.length > 0
 }
 
-/** The newest index of a repository with this key that was deleted; null if there was none. `isSame` as in {@link lockIndexed}. */
+/** The key and the newest index of a repository that was deleted; null if there was none. `isSame` as in {@link lockIndexed}. */
 export async function findDeletedIndex(
-  trx: Knex,
-  { url, publicKey, text }: { url: string; publicKey: string; text: string },
-): Promise<{ sequence: number; isSame: boolean } | null> {
-  const { rows } = await trx.raw(
-    `SELECT sequence, index IS NULL OR index = CAST(? AS jsonb) AS "isSame" FROM plugin_repository_sequences WHERE url = ? AND public_key = ?`,
-    [text, url, publicKey],
+  database: Knex,
+  { url, text }: { url: string; text: string },
+): Promise<{ publicKey: string; sequence: number; isSame: boolean } | null> {
+  const { rows } = await database.raw(
+    `SELECT public_key AS "publicKey", sequence, index IS NULL OR index = CAST(? AS jsonb) AS "isSame"
+     FROM plugin_repository_sequences WHERE url = ?`,
+    [text, url],
   )
-  return rows[0] ? { sequence: Number(rows[0].sequence), isSame: rows[0].isSame } : null
+  return rows[0] ? { ...rows[0], sequence: Number(rows[0].sequence) } : null
 }
 
 /** One package by its hash, or the versions of a plugin in a range (null: all). */
@@ -165,6 +166,11 @@ export interface Revocation {
   pluginKey: string | null
   versionRange: string | null
   reason: string
+}
+
+/** With the address of the repository that says so. */
+export interface StoredRevocation extends Revocation {
+  repository: string
 }
 
 /** The number of revocations from this repository. */
@@ -184,26 +190,52 @@ export async function findOftenRevoked(database: Knex, repositoryId: string, max
   return row?.key ?? null
 }
 
+/** Those revocations of a repository that concern what its stored index offers, or what belongs to it. */
+export async function listOffered(trx: Knex, repositoryId: string, revocations: readonly Revocation[]): Promise<Revocation[]> {
+  const { rows } = await trx.raw(
+    `WITH mine AS (SELECT url, index FROM plugin_repositories WHERE id = :repositoryId),
+       offers AS (SELECT one FROM mine CROSS JOIN jsonb_array_elements(mine.index->'plugins') AS e (one)),
+       owned AS (SELECT i.key FROM plugin_identities i JOIN mine ON mine.url = i.repository),
+       keys AS (SELECT one->>'id' AS key FROM offers UNION SELECT key FROM owned),
+       hashes AS (
+         SELECT version->>'sha256' AS sha256 FROM offers CROSS JOIN jsonb_array_elements(one->'versions') AS e (version)
+         UNION SELECT v.sha256 FROM plugin_versions v JOIN plugins p ON p.id = v.plugin_id JOIN owned ON owned.key = p.key)
+     SELECT given FROM jsonb_array_elements(CAST(:revocations AS jsonb)) AS e (given)
+     WHERE given->>'pluginKey' IN (SELECT key FROM keys) OR given->>'sha256' IN (SELECT sha256 FROM hashes)`,
+    { repositoryId, revocations: JSON.stringify(revocations) },
+  )
+  return rows.map(({ given }: { given: Revocation }) => given)
+}
+
 /** Inserts new revocations; returns their number. */
 export async function addRevocations(trx: Knex, repositoryId: string, revocations: readonly Revocation[]): Promise<number> {
   // One statement for any number: as rows of JSON they are one parameter.
   const { rows } = await trx.raw(
-    `INSERT INTO plugin_revocations (repository_id, sha256, plugin_key, version_range, reason)
-     SELECT ?, one->>'sha256', one->>'pluginKey', one->>'versionRange', one->>'reason' FROM jsonb_array_elements(?::jsonb) one
+    `INSERT INTO plugin_revocations (repository_id, repository, sha256, plugin_key, version_range, reason)
+     SELECT r.id, r.url, one->>'sha256', one->>'pluginKey', one->>'versionRange', one->>'reason'
+     FROM plugin_repositories r CROSS JOIN jsonb_array_elements(?::jsonb) one WHERE r.id = ?
      ON CONFLICT DO NOTHING RETURNING id`,
-    [repositoryId, JSON.stringify(revocations)],
+    [JSON.stringify(revocations), repositoryId],
   )
   return rows.length
 }
 
 /** Revocations of a plugin, or of this package in any plugin; written to match the index over both columns. */
-export async function listRevocationsOf(database: Knex, { key, sha256 }: { key: string; sha256: string }): Promise<Revocation[]> {
+export async function listRevocationsOf(database: Knex, { key, sha256 }: { key: string; sha256: string }): Promise<StoredRevocation[]> {
   const { rows } = await database.raw(
-    `SELECT sha256, plugin_key AS "pluginKey", version_range AS "versionRange", reason FROM plugin_revocations
+    `SELECT sha256, plugin_key AS "pluginKey", version_range AS "versionRange", reason, repository FROM plugin_revocations
      WHERE coalesce(sha256, '') = :sha256 OR (coalesce(sha256, '') = '' AND coalesce(plugin_key, '') = :key) ORDER BY created_at, id`,
     { key, sha256 },
   )
   return rows
+}
+
+/** The addresses of the repositories that plugins belong to, by plugin; without those that belong to none. */
+export async function listOwners(database: Knex, keys: readonly string[]): Promise<Map<string, string>> {
+  const rows = await database('plugin_identities')
+    .whereRaw('key = ANY(CAST(? AS text[])) AND repository IS NOT NULL', [[...keys]])
+    .select('key', 'repository')
+  return new Map(rows.map(({ key, repository }) => [key, repository]))
 }
 
 export interface InstalledVersion {
@@ -215,10 +247,10 @@ export interface InstalledVersion {
 }
 
 /** Every stored version that a revocation may apply to: by its hash, or by its plugin, when the range is still to be checked. */
-export async function listRevocable(database: Knex): Promise<(InstalledVersion & { revocation: Revocation })[]> {
+export async function listRevocable(database: Knex): Promise<(InstalledVersion & { revocation: StoredRevocation })[]> {
   const { rows } = await database.raw(
     `SELECT p.key, v.version, v.sha256, p.version_id IS NOT DISTINCT FROM v.id AS running,
-       json_build_object('sha256', r.sha256, 'pluginKey', r.plugin_key, 'versionRange', r.version_range, 'reason', r.reason) AS revocation
+       json_build_object('sha256', r.sha256, 'pluginKey', r.plugin_key, 'versionRange', r.version_range, 'reason', r.reason, 'repository', r.repository) AS revocation
      FROM plugins p JOIN plugin_versions v ON v.plugin_id = p.id JOIN plugin_revocations r ON r.sha256 = v.sha256 OR r.plugin_key = p.key
      ORDER BY p.key, v.installed_at DESC, r.created_at, r.id`,
   )
@@ -229,11 +261,11 @@ export async function listRevocable(database: Knex): Promise<(InstalledVersion &
 export async function listRevocationsOfMany(
   database: Knex,
   { keys, packages }: { keys: readonly string[]; packages: readonly string[] },
-): Promise<Revocation[]> {
+): Promise<StoredRevocation[]> {
   return await database('plugin_revocations')
     .whereRaw('plugin_key = ANY(CAST(? AS text[])) OR sha256 = ANY(CAST(? AS text[]))', [[...keys], [...packages]])
     .orderBy(['created_at', 'id'])
-    .select('sha256', 'plugin_key AS pluginKey', 'version_range AS versionRange', 'reason')
+    .select('sha256', 'plugin_key AS pluginKey', 'version_range AS versionRange', 'reason', 'repository')
 }
 
 /** By plugin: the running version, or the newest waiting one. */

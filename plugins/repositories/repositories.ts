@@ -29,6 +29,7 @@ import {
   findOffering,
   findOftenRevoked,
   findRepository,
+  listOffered,
   listRepositories,
   lockIndexed,
   type RepositoryRow,
@@ -143,7 +144,9 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
 
   async preview(url: string): Promise<RepositoryOffer> {
     const folder = folderOf(url, this.#options.local)
-    const { name, publicKey, plugins } = await this.#fetchIndex(folder, null)
+    const index = await this.#fetchIndex(folder, null)
+    await checkKnown(this.#options.database, folder, index)
+    const { name, publicKey, plugins } = index
     return { url: folder, name, publicKey, fingerprint: fingerprintOf(publicKey), plugins }
   }
 
@@ -154,8 +157,7 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
       const added = await addRepository(trx, { url: folder, name: index.name, publicKey, repositoriesMax: REPOSITORIES_MAX })
       if (added === null)
         return refuse('conflict', `The repository ${folder} exists already, or the limit of ${REPOSITORIES_MAX} repositories is reached.`)
-      const known = await findDeletedIndex(trx, { url: folder, publicKey, text: index.text })
-      if (known !== null) checkSequence({ url: folder, ...known }, index)
+      await checkKnown(trx, folder, index)
       return { id: added, hasNewRevocations: await this.#keep(trx, added, index) }
     })
     if (hasNewRevocations) await this.#reportRevoked()
@@ -226,8 +228,11 @@ class SignedRepositories<Installed> implements Repositories<Installed> {
   /** Stores an index in the transaction that locks its repository. Returns whether it has new revocations. */
   async #keep(trx: Knex, id: string, index: ReadIndex): Promise<boolean> {
     const { name, sequence, expires, text } = index
+    // What it offers now, or offered until now.
+    const revoked = index.revoked.map(revocationOf)
+    const offered = await listOffered(trx, id, revoked)
     await recordIndex(trx, id, { name, sequence, expiresAt: new Date(expires), text })
-    const added = await addRevocations(trx, id, index.revoked.map(revocationOf))
+    const added = await addRevocations(trx, id, [...offered, ...(await listOffered(trx, id, revoked))])
     if (added > 0 && (await countRevocations(trx, id)) > REVOCATIONS_MAX)
       refuse('invalid_value', `This repository has revoked more than ${REVOCATIONS_MAX} versions.`)
     const often = added > 0 ? await findOftenRevoked(trx, id, REVOKED_RANGES_MAX) : null
@@ -307,10 +312,26 @@ function checkPlace(index: ReadIndex, folder: string): void {
   if (index.url !== folder) refuse('invalid_value', `${folder} contains the index of another repository, ${index.url}.`)
 }
 
+/** @throws conflict when a repository that was removed comes back with another key or an older index */
+async function checkKnown(database: Knex, url: string, index: ReadIndex): Promise<void> {
+  const known = await findDeletedIndex(database, { url, text: index.text })
+  if (known === null) return
+  if (known.publicKey !== index.publicKey)
+    refuse(
+      'conflict',
+      `${url} is signed with ${fingerprintOf(index.publicKey)}, but was signed with ${fingerprintOf(known.publicKey)} when it was removed here. ` +
+        'Ask its publisher: a repository that changes its key must move to another address.',
+    )
+  checkSequence({ url, ...known }, index)
+}
+
 /** @throws conflict for an index that is older than the stored one, or a different one with the same number */
 function checkSequence({ url, sequence, isSame }: { url: string; sequence: number; isSame: boolean }, index: ReadIndex): void {
   if (index.sequence < sequence)
-    refuse('conflict', `${url} has index ${index.sequence}, but index ${sequence} was seen before. An older index is not accepted.`)
+    refuse(
+      'conflict',
+      `${url} has index ${index.sequence}, but index ${sequence} was seen before. An older index is not accepted: its publisher must issue a newer one.`,
+    )
   if (index.sequence === sequence && !isSame)
     refuse('conflict', `${url} has a different index ${sequence} than before. A changed index must have a higher sequence.`)
 }

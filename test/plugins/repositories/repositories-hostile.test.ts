@@ -175,7 +175,7 @@ t.test('the number of revoked ranges of a plugin is limited', async (t) => {
   const ranges = (from: number, count: number) =>
     Array.from({ length: count }, (_, index) => ({ id: 'org.example.echo', range: `1.${from + index}.0`, reason: 'bad' }))
   const publish = (sequence: number, revoked: ReturnType<typeof ranges>) =>
-    Object.assign(files, filesOf(indexOf({ sequence, revoked }), key))
+    Object.assign(files, filesOf(indexOf({ sequence, plugins: both.plugins, revoked }), key))
   t.throws(() => publish(1, ranges(0, REVOKED_RANGES_MAX + 1)), {
     code: 'invalid_value',
     message: /more than 500 ranges of org\.example\.echo/,

@@ -5,7 +5,7 @@ import { publicKeyText } from '#plugins/packages/plugin-package.ts'
 import { addRepository } from '#plugins/repositories/plugin-repository-store.ts'
 import { findRevocation } from '#plugins/repositories/revocations.ts'
 import { add, both, conflict, INDEX, key, one, openTestRepositories, publicKey, refusal, two } from '#test/support/plugin-repositories.ts'
-import { type Files, filesOf, newKey, REPOSITORY_URL, sha256Of } from '#test/support/plugin-repository.ts'
+import { entryOf, type Files, filesOf, newKey, REPOSITORY_URL, sha256Of } from '#test/support/plugin-repository.ts'
 
 t.test('a repository is previewed, added, refreshed, disabled and deleted', async (t) => {
   const { repositories, publish, asked } = await openTestRepositories(t)
@@ -144,20 +144,31 @@ t.test('limits of repositories and revocations', async (t) => {
   const { repositories, publish, database } = await openTestRepositories(t)
   const { id } = await add(repositories)
   await database.raw(
-    `INSERT INTO plugin_revocations (repository_id, sha256, reason) SELECT ?, lpad(to_hex(n), 64, '0'), 'x' FROM generate_series(1, 49999) n`,
-    [id],
+    `INSERT INTO plugin_revocations (repository_id, repository, sha256, reason) SELECT ?, ?, lpad(to_hex(n), 64, '0'), 'x' FROM generate_series(1, 49999) n`,
+    [id, REPOSITORY_URL],
   )
   const revoked = ['a', 'b'].map((letter) => ({ sha256: letter.repeat(64), reason: 'New' }))
-  publish({ ...both, sequence: 2, revoked: revoked.slice(0, 1) })
+  const entry = entryOf([two])
+  const plugins = [
+    {
+      ...entry,
+      versions: revoked.map(({ sha256 }, at) => ({
+        ...(entry.versions[0] as (typeof entry.versions)[number]),
+        version: `1.${at}.0`,
+        sha256,
+      })),
+    },
+  ]
+  publish({ ...both, plugins, sequence: 2, revoked: revoked.slice(0, 1) })
   t.match(await repositories.refresh(id), { sequence: 2, error: null })
-  publish({ ...both, sequence: 3, revoked })
+  publish({ ...both, plugins, sequence: 3, revoked })
   t.match(await repositories.refresh(id), { sequence: 2, error: /has revoked more than 50000 versions/ })
   t.equal(
     await findRevocation(database, { key: 'org.example.echo', version: '1.0.0', sha256: 'b'.repeat(64) }),
     null,
     'the whole transaction is rolled back',
   )
-  publish({ ...both, sequence: 4, revoked: revoked.slice(0, 1) })
+  publish({ ...both, plugins, sequence: 4, revoked: revoked.slice(0, 1) })
   t.match(await repositories.refresh(id), { sequence: 4, error: null }, 'known revocations do not count again')
 
   for (let number = 1; number < 20; number++)
@@ -186,4 +197,68 @@ t.test('a repository that is added again refuses an older index', async (t) => {
   await repositories.remove(again.id)
   publish({ ...both, sequence: 6 })
   t.match(await add(repositories), { sequence: 6 })
+})
+
+t.test('a repository that comes back with another key is refused', async (t) => {
+  const { repositories, publish } = await openTestRepositories(t)
+  const { id } = await add(repositories)
+  publish({ ...both, sequence: 1_000 })
+  t.match(await repositories.refresh(id), { sequence: 1_000, error: null })
+  await repositories.remove(id)
+  const other = newKey()
+  publish({ ...both, sequence: 1_001 }, other)
+  const again = repositories.add({ url: REPOSITORY_URL, publicKey: publicKeyText(other) })
+  t.match(await refusal(again), conflict(/is signed with SHA256:\S+, but was signed with SHA256:\S+ when .* must move to another address/))
+  t.match(await refusal(repositories.preview(REPOSITORY_URL)), conflict(/was signed with SHA256:/), 'when a person looks at it')
+  publish({ ...both, sequence: 1_001 })
+  t.match(await add(repositories), { sequence: 1_001 })
+})
+
+t.test('the name of a repository is not an address', async (t) => {
+  const { repositories, publish } = await openTestRepositories(t)
+  const { id } = await add(repositories)
+  for (const name of [
+    'https://other.example.org/',
+    'other.example.org',
+    'other.example.org/plugins/',
+    'see http://a',
+    'https\uff1a//a',
+    'a\uff0eexample',
+  ])
+    t.throws(() => publish({ ...both, sequence: 2, name }), { code: 'invalid_value', message: /looks like an address/ }, name)
+  publish({ ...both, sequence: 2, name: 'Plugins of example.org. Free.' })
+  t.match(await repositories.refresh(id), { error: null })
+})
+
+t.test('a repository revokes only what it offers, and not what belongs to another', async (t) => {
+  const { repositories, publish, database, revoked } = await openTestRepositories(t)
+  const { id } = await add(repositories)
+  const own = { key: 'carrel.echo', version: '1.0.0', sha256: 'c'.repeat(64) }
+  const elsewhere = { key: 'org.example.elsewhere', version: '1.0.0', sha256: 'd'.repeat(64) }
+  const entry = entryOf([two])
+  const version = (sha256: string) => [{ ...(entry.versions[0] as (typeof entry.versions)[number]), sha256 }]
+  const all = [own, elsewhere].flatMap(({ key, sha256 }) => [
+    { id: key, reason: 'Ours is better' },
+    { sha256, reason: 'Ours is better' },
+  ])
+  publish({ ...both, sequence: 2, revoked: all })
+  t.match(await repositories.refresh(id), { sequence: 2, error: null })
+  for (const name of [own, elsewhere]) t.equal(await findRevocation(database, name), null, `${name.key} is not offered`)
+
+  const named = [own, elsewhere].map(({ key, sha256 }) => ({ ...entry, id: key, versions: version(sha256) }))
+  publish({ ...both, sequence: 3, plugins: named, revoked: all })
+  t.match(await repositories.refresh(id), { sequence: 3, error: null })
+  t.equal(await findRevocation(database, own), null, 'the server brings it')
+  t.match(await findRevocation(database, elsewhere), { repository: REPOSITORY_URL, reason: 'Ours is better' }, 'it belongs to nobody yet')
+  const from = { ...elsewhere, repository: 'https://other.example.org/' }
+  t.equal(await findRevocation(database, from), null, 'it comes from another repository')
+  await database('plugin_identities').insert({
+    key: elsewhere.key,
+    signers: [],
+    named: true,
+    version: '1.0.0',
+    repository: from.repository,
+  })
+  t.equal(await findRevocation(database, elsewhere), null, 'it belongs to another repository')
+  t.same(revoked, [])
 })

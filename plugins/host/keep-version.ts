@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto'
+import type { Knex } from 'knex'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import { identify } from '#plugins/host/plugin-signature.ts'
+import { addVersion, findPlugin, listVersions, lockPlugin } from '#plugins/host/plugin-store.ts'
+import type { PackageOrigin } from '#plugins/packages/identity.ts'
+import type { PluginPackage } from '#plugins/packages/plugin-package.ts'
+import { checkUpgrade } from '#plugins/packages/upgrade.ts'
+
+/** Stores a version, and who may sign the next one. */
+export function keepVersion(
+  database: Knex,
+  read: PluginPackage,
+  userId: string | null,
+  origin: PackageOrigin,
+): Promise<{ pluginId: string; versionId: string; before: InstalledPlugin | null; identified: Awaited<ReturnType<typeof identify>> }> {
+  const { manifest, code, sourceMap, readme, sha256 } = read
+  return database.transaction(async (trx) => {
+    const known = await lockPlugin(trx, manifest.id)
+    const before = known ? await findPlugin<InstalledPlugin>(trx, known.id) : null
+    if (known && before) checkUpgrade({ before, versions: await listVersions(trx, before.id), manifest })
+    const identified = await identify(trx, read, origin)
+    const { signedBy } = identified
+    const ids = await addVersion(trx, {
+      ...{ key: manifest.id, version: manifest.version, sha256, manifest, code, sourceMap, readme, signedBy, userId },
+      repository: origin.repository,
+      codeSha256: createHash('sha256').update(code).digest('hex'),
+    })
+    return { ...ids, before, identified }
+  })
+}

@@ -61,7 +61,12 @@ t.test('plugins are agreed to, gone back, stopped and taken away, and a running 
   })
   t.match(await run('plugin', 'consent', 'org.example.echo', '1.1.0'), { code: 0, output: /stores up to 64 KB/ })
   t.match(await ask(id), /second/)
-  t.match(await run('plugin', 'rollback', 'org.example.echo'), { code: 0, output: /1\.0\.0 is enabled/ })
+  // It sends POST where the one that runs may only GET.
+  t.match(await run('plugin', 'rollback', 'org.example.echo'), {
+    code: 1,
+    output: /sends POST to api\.example\.org[\s\S]*consent to its SHA-256/,
+  })
+  t.match(await run('plugin', 'consent', 'org.example.echo', '1.0.0'), { code: 0, output: /It is enabled/ })
   t.match(await ask(id), /first/)
   t.match(await run('plugin', 'disable', 'org.example.echo'), { code: 0, output: /is disabled/ })
   t.notMatch(await ask(id), /first/)

@@ -190,7 +190,8 @@ t.test('a large map is parsed in a thread, and its names are escaped', async (t)
     { ...project, manifestBytes: Buffer.from(JSON.stringify(manifestOf({ version: '2.0.0' }))) },
     { ...bundle, map: JSON.stringify(map) },
   )
-  await host.install(odd, { userId: null })
+  const second = await host.install(odd, { userId: null })
+  await host.consent(plugin.id, second)
   await host.attempt({ pluginId: plugin.id, method: 'metadata.series.search', input: { query: 'throw', limit: 1 }, userId: null })
   const { source } = await database('plugin_failures').orderBy('occurred_at', 'desc').first()
   t.match(source, /red.*main\.ts:\d+/)

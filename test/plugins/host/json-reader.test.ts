@@ -12,7 +12,7 @@ const SEARCH = 'metadata.series.search'
 const answerOf = (count: number) => ({
   results: Array.from({ length: count }, (_, n) => ({
     externalId: `${n}`,
-    title: 'Title '.repeat(100),
+    title: 'Title '.repeat(100).trim(),
     alternateTitles: ['x'.repeat(200)],
   })),
 })

@@ -4,7 +4,7 @@ import { bundledPlugins } from '#plugins/packages/bundled-plugins.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { packPlugin, publicKeyText } from '#plugins/packages/plugin-package.ts'
 import { openTestHost } from '#test/support/plugin-hosts.ts'
-import { manifestOf, pluginOf } from '#test/support/plugins.ts'
+import { manifestOf } from '#test/support/plugins.ts'
 import { asFormat1, keyOf, resigned, unpacked } from '#test/support/signed-packages.ts'
 
 t.setTimeout(240_000)
@@ -127,12 +127,15 @@ t.test('an unsigned plugin is updated only from where it came', async (t) => {
 t.test('a version that could not take over decides nothing about later ones', async (t) => {
   const { install, run, conflict } = await open(t)
   await run(version('1.0.0', [AUTHOR]), { repository: A })
-  const failing = pluginOf(
-    `export default { setup() { throw new Error('never') }, ${main('x').slice('export default {'.length)}`,
-    { version: '1.1.0' },
-    [STRANGER],
+  const failing = packPlugin(
+    new Map([
+      ['manifest.json', Buffer.from(JSON.stringify(manifestOf({ version: '1.1.0' })))],
+      ['main.js', Buffer.from(`export default { setup() { throw new Error('never') }, ${main('x').slice('export default {'.length)}`)],
+    ]),
+    [AUTHOR],
+    [publicKeyText(STRANGER)],
   )
-  await t.rejects(install(failing, { repository: B, moveFrom: A, trustKey: printOf(STRANGER) }), { code: 'invalid_value' })
+  await t.rejects(install(failing, { repository: A }), { code: 'invalid_value' })
   await conflict(version('1.2.0', [STRANGER]), /must be signed with/, { repository: A })
   t.match(await install(version('1.2.0', [AUTHOR]), { repository: A }), { version: '1.2.0' })
 })

@@ -31,7 +31,7 @@ function wrapped(line: string): string[] {
   const lines: string[] = []
   let current = ''
   // A word that is longer than a line goes on in the next.
-  for (const word of line.match(/ *\S{1,74}/g) ?? []) {
+  for (const word of line.split(/(?= )/).flatMap((each) => each.match(/.{1,74}/gsu) ?? [])) {
     if (current.length + word.length < COLUMNS) current += word
     else {
       lines.push(current)

@@ -10,7 +10,7 @@ import { openEgress } from '#plugins/network/egress.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { publicKeyText } from '#plugins/packages/plugin-package.ts'
 import { openRepositories } from '#plugins/repositories/repositories.ts'
-import { SECRETS } from '#test/support/plugin-hosts.ts'
+import { openPictures, SECRETS } from '#test/support/plugin-hosts.ts'
 import { key, publicKey, saying } from '#test/support/plugin-repositories.ts'
 import { entryOf, type Files, filesOf, indexOf, newKey, openRepositoryServer, REPOSITORY_URL } from '#test/support/plugin-repository.ts'
 import { pluginOf } from '#test/support/plugins.ts'
@@ -29,7 +29,8 @@ async function openAdmin(t: Test, packages: readonly Buffer[]) {
   const server = await openTestServer(t, {
     routes: [...pluginRoutes, ...pluginActionRoutes, ...pluginRepositoryRoutes] as unknown as Route<Services>[],
     services: ({ database }) => {
-      const plugins = openPluginHost({ database, supervisor, egress: openEgress(repository.way), log: silentLog, secrets: SECRETS })
+      const egress = openEgress(repository.way)
+      const plugins = openPluginHost({ database, supervisor, egress, log: silentLog, secrets: SECRETS })
       const repositories = openRepositories({
         ...{
           database,
@@ -44,7 +45,7 @@ async function openAdmin(t: Test, packages: readonly Buffer[]) {
         await repositories.close()
         plugins.close()
       })
-      return { plugins, repositories }
+      return { plugins, pluginPictures: openPictures(database, plugins, egress), repositories }
     },
   })
   const ask = <T = Record<string, never>>(method: string, path: string, body?: unknown, token = server.adminToken) =>

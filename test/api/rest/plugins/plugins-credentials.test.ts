@@ -102,6 +102,9 @@ t.test('a reader sees it too, and nothing that is shown of a call holds what was
   const asked = way.asked.length
   await move('https://second.example.net')
   t.match((await rita<Shown>('GET', `plugins/${id}`)).json, { connected: false, credentialsHost: 'https://second.example.net' })
+  await t.rejects(call(), { code: 'conflict', message: /waits until the user enables it again/ })
+  const { sha256 } = (await rita<{ consent: { sha256: string } }>('GET', `plugins/${id}`)).json.consent
+  t.match(await rita('POST', `plugins/${id}/enable`, { sha256 }), { status: 200 })
   await t.rejects(call(), { message: /given for another address than https:\/\/second\.example\.net/, details: { code: 'auth' } })
   t.equal(way.asked.length, asked, 'nobody is asked')
   await give()

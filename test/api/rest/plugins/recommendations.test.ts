@@ -227,7 +227,7 @@ t.test('what is not in the list of a reader cannot be dismissed', async (t) => {
       status: 404,
       json: {
         error: 'not_found',
-        message: /Taste does not recommend anything with the externalId 3 .*GET \/api\/v1\/user\/recommendations/,
+        message: /"Taste" does not recommend anything with the externalId 3 .*GET \/api\/v1\/user\/recommendations/,
       },
     },
     'no such item',

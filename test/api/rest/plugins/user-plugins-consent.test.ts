@@ -187,7 +187,7 @@ t.test('data of a user who has disabled a plugin is migrated only when the user 
   await titleFor(13)
   await ann('POST', `plugins/${id}/disable`)
   await update(7)
-  t.match(await ann('POST', `plugins/${id}/enable`), { status: 503, json: { message: /could not convert the data .* broken data/ } })
+  t.match(await ann('POST', `plugins/${id}/enable`), { status: 503, json: { message: /could not convert the data .*broken data/ } })
   t.match((await ann<Own>('GET', `plugins/${id}`)).json, { enabled: false, pause: 'disabled' })
   await database('plugin_storage').where({ plugin_id: id, key: 'broken' }).delete()
   t.equal((await ann('POST', `plugins/${id}/enable`)).status, 200)

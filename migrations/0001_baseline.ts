@@ -29,7 +29,7 @@ export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     DROP SCHEMA IF EXISTS graphile_worker CASCADE;
     DROP TABLE IF EXISTS series_reading_due, series_reading, series_numbers_due, series_numbers, kept_number_changes, kept_numbers, health_probe, export_series, series_exports, dismissed_recommendations, recommendations, library_jobs, metadata_applications,
-      plugin_failures, plugin_storage, plugin_sign_ins, user_plugins, plugin_credentials, plugin_revocations, plugin_repository_sequences, plugin_identities, plugin_repositories, plugin_versions,
+      plugin_failures, plugin_storage, plugin_sign_ins, user_plugins, plugin_credentials, plugin_revocations, plugin_repository_sequences, plugin_consents, plugin_identities, plugin_repositories, plugin_versions,
       plugins, setting_history, chosen_settings, task_metrics, task_workers, tasks, read_list_books, read_lists, collection_series, collections,
       series_user_ratings, want_to_read, read_progress_removals, read_progress, series_search, book_search, cover_orphans, covers, series_people, book_people, people,
       series_external_ratings, book_external_links, series_external_links, book_external_ids, series_external_ids, series_alternate_titles,
@@ -42,7 +42,7 @@ export async function down(knex: Knex): Promise<void> {
       carrel_people, carrel_search_query, carrel_document, carrel_words, carrel_pattern, carrel_fold, carrel_add_cover_orphans,
       carrel_book_released, carrel_page_type, carrel_book_is_back, carrel_progress_recorded, carrel_progress_begun, carrel_progress_removed,
       carrel_catalog_changed, carrel_averages_changed, carrel_user_changed, carrel_books_counted_added, carrel_books_counted_changed, carrel_books_counted_removed, carrel_series_due, carrel_reading_due,
-      carrel_series_counted_added, carrel_series_counted_changed, carrel_series_counted_removed;
+      carrel_series_counted_added, carrel_series_counted_changed, carrel_series_counted_removed, carrel_plugin_withdrawn;
     DROP COLLATION IF EXISTS carrel_natural;
   `)
 }

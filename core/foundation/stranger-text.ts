@@ -1,4 +1,4 @@
-import { cutText } from '#core/foundation/text.ts'
+import { cutText, normalizeText } from '#core/foundation/text.ts'
 
 /**
  * The one printer of strangers' words: of everything that authors of plugins, repositories and services wrote and that stands beside words of this
@@ -113,6 +113,9 @@ const KNOWN_LATIN = /[ơưƠƯșțȘȚəƏ]/g
 const listed = (names: readonly string[]): string =>
   names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 
+/** No name of a manifest or index is longer. */
+const NAME_LENGTH_MAX = 1_000
+
 /** What a person should know about the letters of a name that could pass for another name. */
 export function remarksOnLetters(name: string): string[] {
   if (PLAIN.test(name)) return []
@@ -121,7 +124,10 @@ export function remarksOnLetters(name: string): string[] {
   const unusual = [...found].filter((script) => script !== 'Latin' && !EAST_ASIAN.has(script))
   const remarks: string[] = []
   if (unusual.length > 0) remarks.push(`${found.size > 1 ? 'mixes' : 'is written in'} ${listed([...found])} letters`)
-  if (name.normalize('NFKC') !== name.normalize('NFC') || RARE_LATIN.test(name.replace(KNOWN_LATIN, '')))
+  if (
+    normalizeText(name, NAME_LENGTH_MAX, 'NFKC') !== normalizeText(name, NAME_LENGTH_MAX) ||
+    RARE_LATIN.test(name.replace(KNOWN_LATIN, ''))
+  )
     remarks.push('has letters of rare forms, which look like others')
   return remarks
 }

@@ -215,7 +215,7 @@ export const PLUGINS = `
 
   -- Who withdraws a right, over HTTP, by a command, on another server or in SQL, ends the calls that run with it on every server: they listen, and
   -- check whether their isolates may stay (plugins/host/withdrawal-store.ts).
-  CREATE FUNCTION plugin_withdrawn() RETURNS trigger LANGUAGE plpgsql AS $$
+  CREATE FUNCTION carrel_plugin_withdrawn() RETURNS trigger LANGUAGE plpgsql AS $$
   DECLARE
     gone jsonb := to_jsonb(OLD);
   BEGIN
@@ -225,11 +225,11 @@ export const PLUGINS = `
     RETURN NULL;
   END $$;
   CREATE TRIGGER plugins_withdrawn AFTER UPDATE OF state, version_id, granted, config, private_origins ON plugins FOR EACH ROW
-    EXECUTE FUNCTION plugin_withdrawn();
-  CREATE TRIGGER plugins_gone AFTER DELETE ON plugins FOR EACH ROW EXECUTE FUNCTION plugin_withdrawn();
-  CREATE TRIGGER user_plugins_withdrawn AFTER UPDATE OF enabled, config, agreed_sha256 ON user_plugins FOR EACH ROW EXECUTE FUNCTION plugin_withdrawn();
-  CREATE TRIGGER user_plugins_gone AFTER DELETE ON user_plugins FOR EACH ROW EXECUTE FUNCTION plugin_withdrawn();
+    EXECUTE FUNCTION carrel_plugin_withdrawn();
+  CREATE TRIGGER plugins_gone AFTER DELETE ON plugins FOR EACH ROW EXECUTE FUNCTION carrel_plugin_withdrawn();
+  CREATE TRIGGER user_plugins_withdrawn AFTER UPDATE OF enabled, config, agreed_sha256 ON user_plugins FOR EACH ROW EXECUTE FUNCTION carrel_plugin_withdrawn();
+  CREATE TRIGGER user_plugins_gone AFTER DELETE ON user_plugins FOR EACH ROW EXECUTE FUNCTION carrel_plugin_withdrawn();
   -- A deleted user's plugins are deleted too.
   CREATE TRIGGER users_withdrawn AFTER UPDATE OF is_active ON users FOR EACH ROW WHEN (OLD.is_active AND NOT NEW.is_active)
-    EXECUTE FUNCTION plugin_withdrawn();
+    EXECUTE FUNCTION carrel_plugin_withdrawn();
 `

@@ -4,6 +4,7 @@ import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { refuse } from '#core/foundation/errors.ts'
 import { briefText, readableLinePattern, readablePattern } from '#core/foundation/stranger-text.ts'
+import { normalizeText } from '#core/foundation/text.ts'
 import { isLocalHost } from '#core/settings/local-places.ts'
 import { fingerprintOf } from '#plugins/packages/fingerprint.ts'
 import { Manifest } from '#plugins/packages/manifest.ts'
@@ -180,9 +181,12 @@ function parse(bytes: Uint8Array): RepositoryIndex {
   )
 }
 
+/** More than a name may have. */
+const NAME_LENGTH_MAX = 200
+
 /** A name with a scheme, or of one word with a dot in it. */
 function looksLikeAddress(name: string): boolean {
-  const plain = name.normalize('NFKC').trim()
+  const plain = normalizeText(name, NAME_LENGTH_MAX, 'NFKC').trim()
   return plain.includes('://') || (!/\s/.test(plain) && plain.slice(0, -1).includes('.'))
 }
 

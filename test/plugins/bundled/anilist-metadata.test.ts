@@ -137,7 +137,7 @@ t.test('a series has all data of AniList except spoilers', async (t) => {
       { title: 'Bramble', language: null, label: 'Synonym' },
       { title: 'Война ежевики', language: null, label: 'Synonym' },
     ],
-    summary: 'In a hedge, two armies — of thrushes & wasps.\n\nNobody <remembers> why. See the map.',
+    summary: 'In a hedge, two armies — of thrushes & wasps.\n\nNobody  why. See the map.',
     status: 'hiatus',
     year: 2003,
     authors: [

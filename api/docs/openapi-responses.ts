@@ -65,6 +65,7 @@ const REFUSALS: Readonly<Record<number, string>> = {
   422: 'the body is well-formed, but a value breaks a rule',
   429: 'the caller sends too many requests; Retry-After says how many seconds to wait',
   500: 'internal error; search the log for the requestId',
+  502: 'another service that this needs did not answer as expected',
   503: 'the server is shutting down, or something that it depends on is unavailable',
 }
 const REFUSED = `Errors: ${Object.entries(REFUSALS)

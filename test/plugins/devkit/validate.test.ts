@@ -52,7 +52,7 @@ t.test('every static problem is found', async (t) => {
         ),
         warning('manifest', /^manifest\.json at \/http: unknown member "rateLimits", which servers ignore\. Did you mean rateLimit\?$/),
         warning('manifest', /at \/http\/rateLimit\/api\.example\.org: .*"perMinutes", which servers ignore\. Did you mean perMinute\?$/),
-        warning('manifest', /"per\?second"/),
+        warning('manifest', /"per\\(x07|a)second"/),
         warning('manifest', /^manifest\.json: unknown member "rateLimit", which servers ignore\..* There is one at \/http\/rateLimit\.$/),
         warning('manifest', /"heapMB", which servers ignore\..* There is one at \/limits\/heapMB\.$/),
       ],

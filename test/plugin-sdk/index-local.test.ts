@@ -2,7 +2,6 @@ import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { openPluginHost } from '#api/compose-plugin-host.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { readSettings } from '#core/settings/read-settings.ts'
 import { runCommandLine } from '#plugins/devkit/command-line.ts'
@@ -10,7 +9,7 @@ import { openEgress } from '#plugins/network/egress.ts'
 import { openSupervisor } from '#plugins/runtime/supervisor.ts'
 import { spawnCarrel } from '#test/support/carrel-process.ts'
 import { freePort } from '#test/support/free-port.ts'
-import { SECRETS } from '#test/support/plugin-hosts.ts'
+import { openServedPlugins } from '#test/support/plugin-hosts.ts'
 import { commandsOf, filesOf, placeSdk, succeeds, writeFiles } from '#test/support/sdk-install.ts'
 import { openTestServer } from '#test/support/server.ts'
 
@@ -42,7 +41,7 @@ t.test('the tutorial works with a local service and reloads every change', async
   t.teardown(() => supervisor.close())
   const egress = openEgress(undefined, new Set(plugins.allowLocal))
   const server = await openTestServer(t, {
-    services: ({ database }) => ({ plugins: openPluginHost({ database, supervisor, egress, log: silentLog, secrets: SECRETS }) }),
+    services: ({ database }) => openServedPlugins(t, database, supervisor, egress),
   })
   const { json: made } = await server.request<{ key: string }>('POST', '/api/v1/api-keys', {
     token: server.adminToken,

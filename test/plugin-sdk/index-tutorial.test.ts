@@ -1,11 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
-import { openPluginHost } from '#api/compose-plugin-host.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { openSupervisor } from '#plugins/runtime/supervisor.ts'
-import { SECRETS } from '#test/support/plugin-hosts.ts'
+import { openServedPlugins } from '#test/support/plugin-hosts.ts'
 import { runTool } from '#test/support/plugin-projects.ts'
 import { openLoopback } from '#test/support/plugins.ts'
 import { commandsOf, filesOf, installPrograms, placeSdk, succeeds, writeFiles } from '#test/support/sdk-install.ts'
@@ -39,9 +38,7 @@ t.test(
       response.end(bodyOf(found?.response ?? {}))
     })
     const server = await openTestServer(t, {
-      services: ({ database }) => ({
-        plugins: openPluginHost({ database, supervisor, egress: openEgress(way), log: silentLog, secrets: SECRETS }),
-      }),
+      services: ({ database }) => openServedPlugins(t, database, supervisor, openEgress(way)),
     })
     const { json: made } = await server.request<{ key: string }>('POST', '/api/v1/api-keys', {
       token: server.adminToken,

@@ -64,3 +64,15 @@ export async function agree(host: PluginHost, database: Knex, user: PluginUser, 
 /** The pictures that plugins of this host name. */
 export const openPictures = (database: Knex, host: PluginHost, egress: ReturnType<typeof openEgress>) =>
   openPluginPictures({ database, egress, logs: host.logs, resizeImage: resizePicture, secrets: SECRETS, enabled: true })
+
+/** What a server needs that offers plugins; it closes with the test. */
+export function openServedPlugins(
+  t: Test,
+  database: Knex,
+  supervisor: PluginHostOptions['supervisor'],
+  egress: ReturnType<typeof openEgress>,
+) {
+  const plugins = openPluginHost({ database, supervisor, egress, log: silentLog, secrets: SECRETS })
+  t.teardown(() => plugins.close())
+  return { plugins, pluginPictures: openPictures(database, plugins, egress) }
+}

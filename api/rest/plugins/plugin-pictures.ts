@@ -15,7 +15,7 @@ export const pluginPictureRoutes = [
     summary: 'Get a picture that a plugin named in an answer to me within the last day, at most 480 pixels wide and high',
     tag: 'plugins',
     // The token is only for the user who received it.
-    allow: { who: 'user', cookie: true },
+    allow: { who: 'series-read', cookie: true },
     params: Type.Object({
       pluginId: Uuid,
       token: Type.String({ pattern: '^[A-Za-z0-9_-]+$', maxLength: TOKEN_LENGTH_MAX, description: 'From the address in an answer.' }),

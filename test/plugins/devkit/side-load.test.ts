@@ -3,13 +3,12 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import compare from 'semver/functions/compare.js'
 import t from 'tap'
-import { openPluginHost } from '#api/compose-plugin-host.ts'
 import { silentLog } from '#core/foundation/log.ts'
 import { runCommandLine } from '#plugins/devkit/command-line.ts'
 import { sideLoad, tryVersion } from '#plugins/devkit/side-load.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { openSupervisor } from '#plugins/runtime/supervisor.ts'
-import { SECRETS } from '#test/support/plugin-hosts.ts'
+import { openServedPlugins } from '#test/support/plugin-hosts.ts'
 import { openPluginFolder } from '#test/support/plugin-projects.ts'
 import { openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
@@ -34,9 +33,7 @@ t.test('every successful build is installed on a running server', async (t) => {
   const supervisor = openSupervisor({ log: silentLog })
   const way = await openLoopback(t, (_, response) => response.end('{"titles":["Echo"]}'))
   const server = await openTestServer(t, {
-    services: ({ database }) => ({
-      plugins: openPluginHost({ database, supervisor, egress: openEgress(way), log: silentLog, secrets: SECRETS }),
-    }),
+    services: ({ database }) => openServedPlugins(t, database, supervisor, openEgress(way)),
   })
   t.teardown(() => supervisor.close())
   const made = await server.request<{ key: string }>('POST', '/api/v1/api-keys', { token: server.adminToken, body: { name: 'dev' } })

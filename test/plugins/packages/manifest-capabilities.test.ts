@@ -28,7 +28,7 @@ t.test('unknown capabilities and permissions, and names of Object.prototype', as
   ])
     t.throws(
       () => read({ capabilities: { [name]: given, 'metadata.series': given } }),
-      { code: 'invalid_value', message: /^[ -~]{1,300}does not know that capability[ -~]*$/ },
+      { code: 'invalid_value', message: /^[ -~…]{1,300}does not know that capability[ -~]*$/ },
       label(name.slice(0, 20)),
     )
   for (const name of ['sync', 'releases', 'notifications'])

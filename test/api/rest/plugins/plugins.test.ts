@@ -1,9 +1,7 @@
 import t, { type Test } from 'tap'
-import { openPluginHost } from '#api/compose-plugin-host.ts'
-import { silentLog } from '#core/foundation/log.ts'
 import { openEgress } from '#plugins/network/egress.ts'
 import { openTemplates } from '#plugins/templates/templates.ts'
-import { openPictures, SECRETS } from '#test/support/plugin-hosts.ts'
+import { openServedPlugins } from '#test/support/plugin-hosts.ts'
 import { manifestOf, openLoopback, pluginOf } from '#test/support/plugins.ts'
 import { openTestServer } from '#test/support/server.ts'
 import { findSupervisor } from '#test/support/supervisor.ts'
@@ -14,12 +12,10 @@ async function openAdmin(t: Test) {
   const supervisor = findSupervisor()
   const way = await openLoopback(t, (_, response) => response.end('{}'))
   const server = await openTestServer(t, {
-    services: ({ database }) => {
-      const egress = openEgress(way)
-      const plugins = openPluginHost({ database, supervisor, egress, log: silentLog, secrets: SECRETS })
-      t.teardown(() => plugins.close())
-      return { plugins, pluginPictures: openPictures(database, plugins, egress), templates: openTemplates(supervisor) }
-    },
+    services: ({ database }) => ({
+      ...openServedPlugins(t, database, supervisor, openEgress(way)),
+      templates: openTemplates(supervisor),
+    }),
   })
   const ask = <T = Record<string, never>>(method: string, path: string, body?: unknown, token = server.adminToken) =>
     server.request<T>(method, `/api/v1${path}`, { token, ...(body !== undefined && { body }) })

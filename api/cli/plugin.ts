@@ -89,7 +89,7 @@ export const ORIGIN_FLAGS = [
 export const readOrigin = (flag: CommandInput['flag']) => ({ trustKey: flag('trust-key'), moveFrom: flag('move-from') })
 
 /** Who signed a package, one line each. */
-export function describeSignature({ signedBy, signedBefore, mayFollow, remarks }: Installation['signature']): string[] {
+function describeSignature({ signedBy, signedBefore, mayFollow, remarks }: Installation['signature']): string[] {
   return [
     `signed by      ${signedBy.join(', ') || 'nobody'}`,
     ...(signedBefore.length > 0 ? [`signed before  ${signedBefore.join(', ')}`] : []),

@@ -75,7 +75,12 @@ t.test('on a terminal only the word yes consents', async (t) => {
     const written: string[] = []
     const after = await consentToShown(
       { flag: () => undefined, out: openTerminal({ write: (text) => written.push(text) }), stop: new AbortController().signal },
-      { consent: async (_id, { sha256 }) => (agreed.push(sha256), { state: 'enabled' } as InstalledPlugin) },
+      {
+        async consent(_id, { sha256 }) {
+          agreed.push(sha256)
+          return { state: 'enabled' } as InstalledPlugin
+        },
+      },
       { id: '1', key: 'org.example.notes' },
       { sha256: 'a'.repeat(64) },
       stdin,
@@ -86,7 +91,10 @@ t.test('on a terminal only the word yes consents', async (t) => {
 })
 
 t.test('the page for administrators shows a consent, an update and a withdrawal as they are printed', async (t) => {
-  const versions = { 'notes.plugin': NOTES, 'notes-1.1.plugin': { ...NOTES, version: '1.1.0', permissions: { network, storage: { quotaKB: 64 } } } }
+  const versions = {
+    'notes.plugin': NOTES,
+    'notes-1.1.plugin': { ...NOTES, version: '1.1.0', permissions: { network, storage: { quotaKB: 64 } } },
+  }
   const run = await openRoom(t, versions)
   const page = await readFile(path.join(root, 'docs/plugins.md'), 'utf8')
   const shown = [...page.matchAll(/^```text\n\$ npm run carrel -- plugin (.+)\n([\s\S]*?)^```$/gm)]

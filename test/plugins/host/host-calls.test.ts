@@ -37,7 +37,9 @@ t.test('a default host receives requests and credentials only after consent to i
 
   const moved = pluginOf(CODE, manifestOf(at('https://elsewhere.example.net'), { version: '1.1.0' }))
   const update = await host.install(moved, { userId: null })
-  t.match(update.waitsFor, { 2: /^asks administrators for site .*it is at first: "https:\/\/elsewhere\.example\.net", before: "https:\/\/collect/ })
+  t.match(update.waitsFor, {
+    2: /^asks administrators for site .*it is at first: "https:\/\/elsewhere\.example\.net", before: "https:\/\/collect/,
+  })
   t.equal((await host.get(id)).version, '1.0.0', 'the running version continues')
   await search('configured')
   t.same(hosts(), ['collect.example.net k1'])

@@ -6,6 +6,7 @@ import { libraryAdd, libraryEdit, libraryList, libraryRemove } from '#api/cli/li
 import { pluginInstall } from '#api/cli/plugin.ts'
 import { pluginLogs } from '#api/cli/plugin-logs.ts'
 import { pluginRepositoryCommands } from '#api/cli/plugin-repository.ts'
+import { pluginReview } from '#api/cli/plugin-review.ts'
 import { pluginStateCommands } from '#api/cli/plugin-state.ts'
 import { scan } from '#api/cli/scan.ts'
 import { serve } from '#api/cli/serve.ts'
@@ -26,6 +27,7 @@ export const commands: readonly Command[] = [
   libraryList,
   libraryEdit,
   libraryRemove,
+  pluginReview,
   pluginInstall,
   ...pluginStateCommands,
   pluginLogs,

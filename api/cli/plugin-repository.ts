@@ -1,7 +1,8 @@
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { count } from '#api/cli/library-report.ts'
 import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
-import { describeSignature, ORIGIN_FLAGS, printRecord, readOrigin } from '#api/cli/plugin.ts'
+import { consentToInstalled, ORIGIN_FLAGS, readOrigin, UNUSED_KEY } from '#api/cli/plugin.ts'
+import { CONSENT_FLAGS } from '#api/cli/plugin-consent.ts'
 import type { Terminal } from '#api/cli/terminal.ts'
 import { typed } from '#api/cli/typed.ts'
 import { NAME, VERSION } from '#api/http/version.ts'
@@ -13,9 +14,6 @@ import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
 import type { EgressNetwork } from '#plugins/network/egress.ts'
 import type { Repositories, Repository } from '#plugins/repositories/repositories.ts'
-
-/** A command that only reads decrypts nothing and creates no key. */
-const UNUSED_KEY = 'nothing is encrypted with this key'
 
 interface Opened {
   host: PluginHost
@@ -188,20 +186,11 @@ const removeCommand = (way: EgressNetwork | undefined): Command => ({
 
 async function installPlugin(input: CommandInput, { host, repositories }: Opened): Promise<number> {
   const { words, flag, out } = input
-  const { id, url } = await chooseRepository(repositories, words[0] as string)
+  const { id } = await chooseRepository(repositories, words[0] as string)
   const request = { repositoryId: id, pluginId: words[1] as string, version: words[2], userId: null, ...readOrigin(flag) }
-  const { plugin, version, sha256, waitsFor, signature } = await repositories.install(request)
-  const kept = (await host.versions(plugin.id)).find((one) => one.sha256 === sha256)
+  const { plugin, version, sha256, signature } = await repositories.install(request)
   out.line(`${plugin.key} ${version} is installed.`)
-  const manifest = (kept?.manifest ?? plugin.manifest) as typeof plugin.manifest
-  await printRecord(out, { manifest, signedBy: kept?.signedBy ?? plugin.signedBy, repository: url })
-  for (const line of describeSignature(signature)) out.line(`  ${line}`)
-  if (waitsFor.length > 0 && flag('yes') === 'true') {
-    await host.consent(plugin.id, { sha256 })
-    out.line('You have consented; it runs.')
-  } else if (waitsFor.length > 0)
-    out.line(`It waits for consent, because it ${escapedText(waitsFor.join(', '))}. To consent: ${typed(`plugin consent ${plugin.key}`)}`)
-  else out.line('It needs no new permissions, and runs.')
+  await consentToInstalled(input, host, { id: plugin.id, sha256, signature })
   return 0
 }
 
@@ -210,8 +199,8 @@ const installCommand = (way: EgressNetwork | undefined): Command => ({
   usage: '<address> <plugin> [version]',
   summary: 'installs or updates a plugin from a repository',
   about:
-    'Fetches a package from a repository, checks it, starts it once in its sandbox, and stores it: the newest version that can be installed, unless you give another. It runs after consent to what it asks for.',
-  flags: [{ name: 'yes', isSwitch: true, repeatable: false, about: 'Consents to what the package asks for.' }, ...ORIGIN_FLAGS],
+    'Fetches a package from a repository, checks it, starts it once in its sandbox, and stores it: the newest version that can be installed, unless you give another. Then it prints what the package asks for, and its SHA-256. It runs after consent to that: on a terminal the command asks.',
+  flags: [...CONSENT_FLAGS, ...ORIGIN_FLAGS],
   wordsMin: 2,
   wordsMax: 3,
   run: (input) => withRepositories(input, way, 'change', (opened) => installPlugin(input, opened)),

@@ -1,12 +1,12 @@
 import { type Command, CommandProblem } from '#api/cli/command.ts'
 import { withDatabase } from '#api/cli/open-database.ts'
-import { choosePlugin, printRecord, withPlugins } from '#api/cli/plugin.ts'
+import { choosePlugin, withPlugins } from '#api/cli/plugin.ts'
+import { CONSENT_FLAGS, consentToShown, printReview, WOULD_ASK } from '#api/cli/plugin-consent.ts'
 import { typed } from '#api/cli/typed.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
 import { escapedText, strangerLines } from '#core/foundation/stranger-text.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import { listPlugins, listVersions, type VersionRow } from '#plugins/host/plugin-store.ts'
-import type { Manifest } from '#plugins/packages/manifest.ts'
 
 /** Versions that were installed after the running one, newest first. */
 function waitingOf(plugin: InstalledPlugin, versions: readonly VersionRow[]): readonly VersionRow[] {
@@ -72,21 +72,23 @@ function chooseVersion(versions: readonly VersionRow[], word: string): VersionRo
 const consent: Command = {
   name: 'plugin consent',
   usage: '<name> [version]',
-  summary: 'consents to what a plugin asks for, and runs it',
-  about: 'Shows what the waiting version asks for, consents to it, and runs it. Without a version: the newest one.',
-  flags: [],
+  summary: 'shows what a plugin asks for, asks you, and runs it',
+  about: `Prints what a version asks for, what differs from what was agreed to, and its SHA-256. On a terminal it asks then. Otherwise it consents only with one of the flags, and exits with ${WOULD_ASK} without them. Without a version: the newest one.`,
+  flags: CONSENT_FLAGS,
   wordsMin: 1,
   wordsMax: 2,
   run: (input) =>
     withPlugins(input, 'change', async (host) => {
-      const plugin = await choosePlugin(host, input.words[0] as string)
-      const versions = await host.versions(plugin.id)
-      const chosen = input.words[1] === undefined ? waitingOf(plugin, versions)[0] : chooseVersion(versions, input.words[1])
-      if (!chosen) throw new CommandProblem(`No version of ${plugin.key} waits for consent; ${plugin.version} is ${plugin.state}.`)
-      const after = await host.consent(plugin.id, { sha256: chosen.sha256 })
-      input.out.line('You have consented to this:')
-      await printRecord(input.out, { manifest: chosen.manifest as Manifest, signedBy: chosen.signedBy, repository: null })
-      input.out.line(`It is ${after.state}.`)
+      const { id } = await choosePlugin(host, input.words[0] as string)
+      const word = input.words[1]
+      const sha256 = word === undefined ? undefined : chooseVersion(await host.versions(id), word).sha256
+      const { plugin, version, review } = await host.review(id, sha256)
+      const isAgreed = review.waitsFor.length === 0 && review.agreed?.consentedAt && plugin.runningVersionId === version.id
+      if (isAgreed) throw new CommandProblem(`No version of ${plugin.key} waits for consent; ${plugin.version} is ${plugin.state}.`)
+      await printReview(input.out, review)
+      const after = await consentToShown(input, host, plugin, review)
+      if (after === null) return WOULD_ASK
+      input.out.line(`You have consented to this. It is ${after.state}.`)
       return 0
     }),
 }

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { type Command, type CommandInput, CommandProblem } from '#api/cli/command.ts'
 import { type DatabaseUse, withDatabase } from '#api/cli/open-database.ts'
-import type { Terminal } from '#api/cli/terminal.ts'
-import { quoted, typed } from '#api/cli/typed.ts'
+import { CONSENT_FLAGS, checkGiven, consentToShown, printReview } from '#api/cli/plugin-consent.ts'
+import { typed } from '#api/cli/typed.ts'
 import { credentialKeys } from '#core/database/data-folder.ts'
 import { AppError } from '#core/foundation/errors.ts'
 import { didYouMean } from '#core/foundation/nearest-name.ts'
@@ -11,7 +11,9 @@ import { escapedText } from '#core/foundation/stranger-text.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { PluginHost } from '#plugins/host/plugin-host.ts'
 import type { Installation } from '#plugins/host/plugin-lifecycle.ts'
-import type { Manifest } from '#plugins/packages/manifest.ts'
+
+/** A command that only reads decrypts nothing and creates no key. */
+export const UNUSED_KEY = 'nothing is encrypted with this key'
 
 /** Opens what the commands need; a running server applies every change at the next call of the plugin. */
 export async function withPlugins(input: CommandInput, use: DatabaseUse, work: (host: PluginHost) => Promise<number>): Promise<number> {
@@ -28,7 +30,7 @@ export async function withPlugins(input: CommandInput, use: DatabaseUse, work: (
       supervisor,
       egress: openEgress(undefined, new Set(settings.plugins.allowLocal)),
       log,
-      secrets: await credentialKeys(settings),
+      secrets: use === 'look' ? [UNUSED_KEY] : await credentialKeys(settings),
     })
     try {
       return await work(host)
@@ -59,18 +61,8 @@ export async function choosePlugin(host: PluginHost, word: string): Promise<Inst
   )
 }
 
-/** Prints what a package causes, for the person who consents. */
-export async function printRecord(out: Terminal, given: { manifest: Manifest; signedBy: readonly string[]; repository: string | null }) {
-  const [{ describeRecord }, { recordOf }] = await Promise.all([
-    import('#plugins/consent/record-lines.ts'),
-    import('#plugins/consent/record.ts'),
-  ])
-  out.line(`${given.manifest.id} ${given.manifest.version}. Lines that begin with > are words of its author. It`)
-  for (const line of describeRecord(recordOf(given))) out.line(line)
-}
-
 /** Reads the given package: a file, or the name of a bundled plugin. */
-async function readGiven(word: string, cwd: string): Promise<Buffer> {
+export async function readGiven(word: string, cwd: string): Promise<Buffer> {
   const bundled = /[/\\]|\.plugin$/.test(word) ? [] : await (await import('#plugins/packages/bundled-plugins.ts')).bundledPlugins()
   const found = bundled.find(({ id, key }) => id === word || key === word)
   if (found) return found.bytes
@@ -97,7 +89,7 @@ export const ORIGIN_FLAGS = [
 export const readOrigin = (flag: CommandInput['flag']) => ({ trustKey: flag('trust-key'), moveFrom: flag('move-from') })
 
 /** Who signed a package, one line each. */
-export function describeSignature({ signedBy, signedBefore, mayFollow, remarks }: Installation['signature']): string[] {
+function describeSignature({ signedBy, signedBefore, mayFollow, remarks }: Installation['signature']): string[] {
   return [
     `signed by      ${signedBy.join(', ') || 'nobody'}`,
     ...(signedBefore.length > 0 ? [`signed before  ${signedBefore.join(', ')}`] : []),
@@ -111,37 +103,42 @@ export const pluginInstall: Command = {
   usage: '<file or name>',
   summary: 'installs a .plugin package or a bundled plugin',
   about:
-    'Checks a .plugin package (a file, or the name of a bundled plugin, such as open-library), starts it once in its sandbox, and stores it. It runs after consent to what it asks for: with --yes at once, otherwise by plugin consent or over HTTP.',
-  flags: [{ name: 'yes', isSwitch: true, repeatable: false, about: 'Consents to what the package asks for.' }, ...ORIGIN_FLAGS],
+    'Checks a .plugin package (a file, or the name of a bundled plugin, such as open-library), starts it once in its sandbox, and stores it. Then it prints what the package asks for, and its SHA-256. It runs after consent to that: on a terminal the command asks.',
+  flags: [...CONSENT_FLAGS, ...ORIGIN_FLAGS],
   wordsMin: 1,
   wordsMax: 1,
   async run(input) {
-    const { words, flag, cwd, out } = input
+    const { words, flag, cwd } = input
     const bytes = await readGiven(words[0] as string, cwd)
     const { readPackage } = await import('#plugins/packages/plugin-package.ts')
-    const { manifest, sha256, signedBy } = readPackage(bytes)
+    const { manifest, sha256 } = readPackage(bytes)
+    // Before it is stored: it may run without asking.
+    checkGiven(flag, sha256)
     return await withPlugins(input, 'make', async (host) => {
       const known = (await host.list()).find(({ key }) => key === manifest.id)
-      const kept = known && (await host.versions(known.id)).find((version) => version.sha256 === sha256)
-      const waits = { plugin: known as InstalledPlugin, waitsFor: known?.runningVersionId === kept?.id ? [] : ['has no consent yet'] }
-      const { plugin, waitsFor, signature } = kept
-        ? { ...waits, signature: null }
-        : await host.install(bytes, { userId: null, ...readOrigin(flag) })
-      await printRecord(out, { manifest, signedBy, repository: null })
-      for (const line of signature === null ? [] : describeSignature(signature)) out.line(`  ${line}`)
-      if (waitsFor.length === 0) {
-        out.line('It needs no new permissions, and runs.')
-        return 0
-      }
-      if (flag('yes') !== 'true') {
-        out.line(
-          `It waits for consent, because it ${escapedText(waitsFor.join(', '))}. To consent: ${typed(`plugin install ${quoted(words[0] as string)} --yes`)}`,
-        )
-        return 0
-      }
-      await host.consent(plugin.id, { sha256 })
-      out.line('You have consented; it runs.')
+      const isKept = known !== undefined && (await host.versions(known.id)).some((version) => version.sha256 === sha256)
+      const installed = isKept ? null : await host.install(bytes, { userId: null, ...readOrigin(flag) })
+      const id = (installed?.plugin ?? (known as InstalledPlugin)).id
+      await consentToInstalled(input, host, { id, sha256, signature: installed?.signature ?? null })
       return 0
     })
   },
+}
+
+/** Prints a stored package, and lets it run if it needs no consent or a person consents. */
+export async function consentToInstalled(
+  input: CommandInput,
+  host: PluginHost,
+  { id, sha256, signature }: { id: string; sha256: string; signature: Installation['signature'] | null },
+): Promise<void> {
+  const { out } = input
+  const { plugin, version, review } = await host.review(id, sha256)
+  await printReview(out, review, signature === null ? [] : describeSignature(signature))
+  checkGiven(input.flag, sha256)
+  if (review.waitsFor.length === 0 && plugin.runningVersionId === version.id) {
+    out.line('It needs no new permissions, and runs.')
+    return
+  }
+  out.line(`It waits for consent, because it ${escapedText(review.waitsFor.join(', ')) || 'does not run now'}.`)
+  if ((await consentToShown(input, host, plugin, review)) !== null) out.line('You have consented; it runs.')
 }

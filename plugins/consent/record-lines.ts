@@ -1,4 +1,4 @@
-import { remarksOnLetters, strangerLines } from '#core/foundation/stranger-text.ts'
+import { briefText, quotedText, remarksOnLetters, strangerLines } from '#core/foundation/stranger-text.ts'
 import { hostText, isShortened, remarksOnHost } from '#plugins/consent/host-words.ts'
 import type { ConsentRecord } from '#plugins/consent/record.ts'
 import { budgetOf, type CallBudget, LOAD, REFRESH, SETUP } from '#plugins/packages/budgets.ts'
@@ -17,8 +17,8 @@ type Said = readonly [label: string, text: string]
 
 /** One thing that a package can cause. */
 interface Entry {
-  /** Ours; of the author only names without spaces. Null when there are only words of the author. */
-  text: string | null
+  /** Ours; of the author only names without spaces. */
+  text: string
   said?: readonly Said[]
   remarks?: readonly string[]
 }
@@ -42,7 +42,7 @@ function wrapped(line: string): string[] {
 }
 
 const linesOf = ({ text, said = [], remarks = [] }: Entry, sign: string): string[] => [
-  ...(text === null ? [] : wrapped(`${sign} ${text}`)),
+  ...wrapped(`${sign} ${text}`),
   ...said.flatMap(([label, words]) => strangerLines(label, words)),
   ...remarks.flatMap((remark) => wrapped(`  Note: ${remark}`)),
 ]
@@ -111,7 +111,7 @@ function capabilityEntries({ id, capabilities }: RecordManifest): Entry[] {
       ...rest('recommendations', others),
     )
   }
-  const { search, series: ofSeries, book: ofBook, ...others } = webLinks
+  const { search, series: ofSeries, book: ofBook, hosts = [], ...others } = webLinks
   for (const [kind, address] of Object.entries({ search, series: ofSeries, book: ofBook })) {
     if (address === undefined) continue
     const host = new URL(address.replaceAll(/[{}]/g, '')).host
@@ -119,6 +119,7 @@ function capabilityEntries({ id, capabilities }: RecordManifest): Entry[] {
     const to = `${hostText(host)}, ${LINKS[kind as keyof typeof LINKS]}`
     entries.push({ text: `offers links to ${to}`, said: [...said, ['the address is', address]], remarks })
   }
+  for (const host of hosts) entries.push({ text: `may give links to ${hostText(host)} in its answers`, ...hostNotes(host) })
   return [...entries, ...rest('links', others), ...rest('capabilities', more)]
 }
 
@@ -298,12 +299,50 @@ function entriesOf(record: ConsentRecord): Entry[] {
 /** Everything that a package can cause, as lines. */
 export const describeRecord = (record: ConsentRecord): string[] => entriesOf(record).flatMap((entry) => linesOf(entry, ' '))
 
+/** Entries of the first record that the second has not, and the other way round. */
+function differing(before: ConsentRecord, after: ConsentRecord): { gone: Entry[]; come: Entry[] } {
+  const keyed = (record: ConsentRecord) => new Map(entriesOf(record).map((entry) => [linesOf(entry, ' ').join('\n'), entry]))
+  const [had, has] = [keyed(before), keyed(after)]
+  const without = (all: typeof had, others: typeof had) => [...all].filter(([key]) => !others.has(key)).map(([, entry]) => entry)
+  return { gone: without(had, has), come: without(has, had) }
+}
+
 /** What the second record has and the first has not, after `+`, and the other way round, after `-`; none exactly when no words differ. */
 export function describeDifference(before: ConsentRecord, after: ConsentRecord): string[] {
-  const [from, to] = [before, after].map((record) => entriesOf(record).map((entry) => [linesOf(entry, ' ').join('\n'), entry] as const))
-  const [had, has] = [new Set(from?.map(([key]) => key)), new Set(to?.map(([key]) => key))]
+  const { gone, come } = differing(before, after)
+  return [...gone.flatMap((entry) => linesOf(entry, '-')), ...come.flatMap((entry) => linesOf(entry, '+'))]
+}
+
+/** Phrases of one answer; whoever wants all differences reads them as data, or as lines. */
+const PHRASES_MAX = 20
+/** The longest text of ours has about half of it. */
+const PHRASE_LENGTH_MAX = 300
+
+/** The same in short, as phrases that follow "waits for consent, because it". */
+export function phrasesOf(before: ConsentRecord, after: ConsentRecord): string[] {
+  const { gone, come } = differing(before, after)
+  const phrases = [
+    ...come.map((entry) => {
+      const earlier = gone.find(({ text }) => text === entry.text)
+      return earlier === undefined ? entry.text : `${entry.text} (${saidAnew(earlier, entry)})`
+    }),
+    ...gone.filter(({ text }) => !come.some((entry) => entry.text === text)).map(({ text }) => `no longer ${text}`),
+  ].map((phrase) => briefText(phrase, PHRASE_LENGTH_MAX))
+  const more = phrases.length - PHRASES_MAX
+  return [...phrases.slice(0, PHRASES_MAX), ...(more > 0 ? [`has ${more} more differences`] : [])]
+}
+
+/** What the author says of the same thing, where it differs: now, and before. */
+function saidAnew({ said: before = [] }: Entry, { said: after = [] }: Entry): string {
+  const without = (all: readonly Said[], others: readonly Said[]) =>
+    all.filter(([label, words]) => !others.some((other) => other[0] === label && other[1] === words))
+  const quoted = (words: string) => quotedText(briefText(words))
+  const [had, has] = [without(before, after), without(after, before)]
   return [
-    ...(from ?? []).filter(([key]) => !has.has(key)).flatMap(([, entry]) => linesOf(entry, '-')),
-    ...(to ?? []).filter(([key]) => !had.has(key)).flatMap(([, entry]) => linesOf(entry, '+')),
-  ]
+    ...has.map(([label, words]) => {
+      const earlier = had.find((one) => one[0] === label)
+      return `${label}: ${quoted(words)}${earlier ? `, before: ${quoted(earlier[1])}` : ''}`
+    }),
+    ...had.filter(([label]) => !has.some((one) => one[0] === label)).map(([label, words]) => `no longer ${label}: ${quoted(words)}`),
+  ].join('; ')
 }

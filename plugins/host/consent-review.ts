@@ -1,9 +1,10 @@
 import type { Knex } from 'knex'
 import { refuse } from '#core/foundation/errors.ts'
+import { briefText } from '#core/foundation/stranger-text.ts'
 import { type Consent, findConsent } from '#plugins/consent/consent-store.ts'
 import { type Difference, differencesOf } from '#plugins/consent/differences.ts'
 import { type ConsentRecord, recordHash, recordOf } from '#plugins/consent/record.ts'
-import { phrasesOf } from '#plugins/consent/words.ts'
+import { phrasesOf } from '#plugins/consent/record-lines.ts'
 import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
 import type { VersionRow } from '#plugins/host/plugin-store.ts'
 import type { Manifest } from '#plugins/packages/manifest.ts'
@@ -69,8 +70,15 @@ export function reviewOf(offered: ReviewedPackage, agreed: Consent | null, confi
   const problem = configurationProblem(offered.manifest as Manifest, config)
   return {
     ...{ version: offered.version, sha256: offered.sha256, record, recordHash: recordHash(record), agreed, differences },
-    waitsFor: agreed === null ? ['runs for the first time'] : [...phrasesOf(differences), ...problem],
+    waitsFor: agreed === null ? ['runs for the first time'] : [...inWords(agreed.record, record, differences), ...problem],
   }
+}
+
+/** The differences in words. Whatever no words show, such as another order, waits all the same. */
+function inWords(before: ConsentRecord, after: ConsentRecord, differences: readonly Difference[]): string[] {
+  if (differences.length === 0) return []
+  const phrases = phrasesOf(before, after)
+  return phrases.length > 0 ? phrases : [`differs in ${briefText(differences.map(({ path }) => path).join(', '))}`]
 }
 
 /**

@@ -37,7 +37,7 @@ t.test('every command of the page for administrators does what the page says', a
   await mkdir(path.join(folder, 'backup'))
 
   await type('A bundled plugin', {}, [
-    /waits for consent[\s\S]*--yes/,
+    /waits for consent[\s\S]*--sha256/,
     /You have consented; it runs/,
     {
       plugins: [

@@ -39,9 +39,9 @@ t.test('plugins are agreed to, gone back, stopped and taken away, and a running 
   t.match(await run('plugin', 'list'), {
     output: /waiting[\s\S]*1\.0\.0 waits for consent: npm run carrel -- plugin consent org\.example\.echo/,
   })
-  t.match(await run('plugin', 'consent', 'org.example.echo'), {
+  t.match(await run('plugin', 'consent', 'org.example.echo', '--yes'), {
     code: 0,
-    output: /have consented[\s\S]*connects to api\.example\.org[\s\S]*It is enabled/,
+    output: /connects to api\.example\.org[\s\S]*have consented[\s\S]*It is enabled/,
   })
   t.match(await run('plugin', 'consent', 'org.example.echo'), { code: 1, output: /No version .* waits/ })
   const plugins = await fetch(`${server.url}/api/v1/admin/plugins`, { headers: { 'x-api-key': key } })
@@ -59,14 +59,14 @@ t.test('plugins are agreed to, gone back, stopped and taken away, and a running 
     code: 1,
     output: /no version "1\.2\.0".*The versions are 1\.1\.0, 1\.0\.0/,
   })
-  t.match(await run('plugin', 'consent', 'org.example.echo', '1.1.0'), { code: 0, output: /stores up to 64 KB/ })
+  t.match(await run('plugin', 'consent', 'org.example.echo', '1.1.0', '--yes'), { code: 0, output: /\+ stores up to 64 KB/ })
   t.match(await ask(id), /second/)
   // It sends POST where the one that runs may only GET.
   t.match(await run('plugin', 'rollback', 'org.example.echo'), {
     code: 1,
     output: /sends POST to api\.example\.org[\s\S]*consent to its SHA-256/,
   })
-  t.match(await run('plugin', 'consent', 'org.example.echo', '1.0.0'), { code: 0, output: /It is enabled/ })
+  t.match(await run('plugin', 'consent', 'org.example.echo', '1.0.0', '--yes'), { code: 0, output: /It is enabled/ })
   t.match(await ask(id), /first/)
   t.match(await run('plugin', 'disable', 'org.example.echo'), { code: 0, output: /is disabled/ })
   t.notMatch(await ask(id), /first/)

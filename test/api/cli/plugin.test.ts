@@ -21,7 +21,7 @@ t.test('plugins from the command line', async (t) => {
   const run = async (...words: string[]) => await runInProcess(typed(words), { env: { DATABASE_URL: url } })
   t.match(await runInProcess(typed(['list'])), { code: 1, output: /data does not exist/ })
   const one = file('one.plugin', pluginOf(main))
-  t.match(await run('install', one), { code: 0, output: /connects to api\.example\.org[\s\S]*waits for consent[\s\S]*--yes/ })
+  t.match(await run('install', one), { code: 0, output: /connects to api\.example\.org[\s\S]*waits for consent[\s\S]*--sha256/ })
   t.match(await run('list'), { output: /org\.example\.echo 1\.0\.0 {2}waiting/ })
   t.match(await run('install', one, '--yes'), { code: 0, output: /You have consented; it runs/ })
   t.match(await run('disable', 'org.example.echo'), { code: 0, output: /is disabled/ })

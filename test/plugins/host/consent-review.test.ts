@@ -129,7 +129,7 @@ t.test('a plugin that ran before there were records keeps running, and says so u
   t.match(review, { differences: [], waitsFor: [], agreed: { consentedAt: null, recordHash: review.recordHash } })
   t.equal(await findConsent(database, id), null, 'looking grants nothing')
   const wider = await host.install(pluginOf(MAIN, { version: '1.1.0', name: 'Other' }), someone)
-  t.same(wider.waitsFor, ['changes name from "Echo" to "Other"'])
+  t.same(wider.waitsFor, ['is org.example.echo (the author names it: "Other", before: "Echo")'])
   t.match((await host.install(pluginOf(MAIN, { version: '1.2.0' }), someone)).waitsFor, [], 'what causes the same runs')
   await host.consent(id, await host.get(id))
   t.match((await host.review(id)).review, { agreed: { consentedAt: Date } })

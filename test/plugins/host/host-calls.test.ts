@@ -37,7 +37,9 @@ t.test('a default host receives requests and credentials only after consent to i
 
   const moved = pluginOf(CODE, manifestOf(at('https://elsewhere.example.net'), { version: '1.1.0' }))
   const update = await host.install(moved, { userId: null })
-  t.match(update.waitsFor, [/from "https:\/\/collect\.example\.net\/v1" to "https:\/\/elsewhere\.example\.net"/])
+  t.match(update.waitsFor, {
+    2: /^asks administrators for site .*it is at first: "https:\/\/elsewhere\.example\.net", before: "https:\/\/collect/,
+  })
   t.equal((await host.get(id)).version, '1.0.0', 'the running version continues')
   await search('configured')
   t.same(hosts(), ['collect.example.net k1'])
@@ -59,11 +61,11 @@ t.test('an entered host replaces the default, and an update cannot replace it', 
   await search('configured')
   await t.rejects(search('https://default.example.net/'), { message: /not a host that this plugin may contact/ })
   const without = await host.install(pluginOf(CODE, manifestOf({}, { version: '1.1.0' })), { userId: null })
-  t.match(without.waitsFor, [/no longer has config\/properties\/site\/default/])
+  t.match(without.waitsFor, { 2: /no longer it is at first: "https:\/\/default\.example\.net/ })
   await host.consent(id, without)
   await search('configured')
   const again = await host.install(pluginOf(CODE, manifestOf(at('https://default.example.net'), { version: '1.2.0' })), { userId: null })
-  t.equal(again.waitsFor.length, 1, 'and asks when it returns')
+  t.ok(again.waitsFor.length > 0, 'and asks when it returns')
   await host.edit(id, { config: {}, credentials: {} })
   t.equal(host.authOf(await host.get(id))?.origin, undefined, 'the running version has no default')
   t.same(

@@ -90,10 +90,10 @@ t.test('updates: at once when they cause the same, else after consent, never to 
   }
   const { waitsFor } = await host.install(pluginOf(main('three'), wider, [keys]), { userId: null })
   t.same(waitsFor, [
-    'no longer has permissions/network/api.example.org/methods/POST',
-    'changes permissions/network/api.example.org/reason from "The service" to "x"',
-    'connects to evil.example.com',
-    'no longer has permissions/storage',
+    'connects to api.example.org (GET)',
+    'connects to evil.example.com (GET)',
+    'no longer connects to api.example.org (GET, POST)',
+    'no longer stores up to 16 KB for the server, and as much for each user',
   ])
   t.equal(await title(), 'two', 'the old version still runs')
   await t.rejects(host.install(pluginOf(main('x'), { version: '1.1.0' }, [keys]), { userId: null }), {

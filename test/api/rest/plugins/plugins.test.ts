@@ -80,7 +80,7 @@ t.test('the life of a plugin over HTTP', async (t) => {
       },
     },
   })
-  t.ok((second.json['waitsFor'] as string[]).includes('connects to more.example.org'))
+  t.ok((second.json['waitsFor'] as string[]).includes('connects to more.example.org (GET)'))
   t.match(await ask('GET', `/admin/plugins/${id}`), { json: { version: '1.0.0', sha256: first.json.sha256, runningVersion: '1.0.0' } })
   t.match(
     await ask('POST', `/plugins/${id}/execute`, search),

@@ -1,0 +1,83 @@
+import { createInterface } from 'node:readline/promises'
+import { type CommandInput, CommandProblem } from '#api/cli/command.ts'
+import type { Terminal } from '#api/cli/terminal.ts'
+import { typed } from '#api/cli/typed.ts'
+import { escapedText } from '#core/foundation/stranger-text.ts'
+import type { Review } from '#plugins/host/consent-review.ts'
+import type { InstalledPlugin } from '#plugins/host/installed-plugin.ts'
+import type { PluginHost } from '#plugins/host/plugin-host.ts'
+
+/** Exit code when a person has to consent first; 1 is an error, and 2 is what shells use. */
+export const WOULD_ASK = 3
+
+export const CONSENT_FLAGS = [
+  { name: 'yes', isSwitch: true, repeatable: false, about: 'Consents to what this call prints, unread.' },
+  {
+    ...{ name: 'sha256', value: 'hash', isSwitch: false, repeatable: false },
+    about: 'Consents to the package with this SHA-256, which you have reviewed, and to no other.',
+  },
+] as const
+
+/** Prints exactly one package for the person who consents: its record, what differs from what was agreed to, and its hash. */
+export async function printReview(out: Terminal, review: Review, signature: readonly string[] = []): Promise<void> {
+  const { describeDifference, describeRecord } = await import('#plugins/consent/record-lines.ts')
+  const { version, sha256, record, agreed, differences } = review
+  out.line(`${record.manifest.id} ${version}. Lines that begin with > are words of its author. It`)
+  for (const line of [...describeRecord(record), ...signature.map((each) => `  ${each}`)]) out.line(line)
+  if (agreed !== null) {
+    out.line(
+      differences.length === 0
+        ? 'Nothing differs from what was agreed to.'
+        : 'This differs from what was agreed to: + is new, and - is no longer so.',
+    )
+    for (const line of describeDifference(agreed.record, record)) out.line(line)
+    if (agreed.consentedAt === null) out.line('It ran before consents were stored. Nobody has consented to this record yet.')
+  }
+  out.line(`SHA-256 ${sha256}`)
+}
+
+/** @throws CommandProblem when `--sha256` names another package */
+export function checkGiven(flag: CommandInput['flag'], sha256: string): void {
+  const given = flag('sha256')
+  if (given !== undefined && given.toLowerCase() !== sha256)
+    throw new CommandProblem(
+      `The package has the SHA-256 ${sha256}, not ${escapedText(given)}. You have not consented to it. Review it, and give its SHA-256.`,
+    )
+}
+
+/**
+ * Consents to a package that was printed, if the person says so: by a flag, or on the terminal. Null if not; then it says how.
+ * @throws CommandProblem when `--sha256` names another package
+ */
+export async function consentToShown(
+  input: Pick<CommandInput, 'flag' | 'out' | 'stop'>,
+  host: Pick<PluginHost, 'consent'>,
+  { id, key }: Pick<InstalledPlugin, 'id' | 'key'>,
+  { sha256 }: Pick<Review, 'sha256'>,
+  stdin: NodeJS.ReadableStream & { isTTY?: boolean } = process.stdin,
+): Promise<InstalledPlugin | null> {
+  const { flag, out, stop } = input
+  checkGiven(flag, sha256)
+  const says = flag('sha256') !== undefined || flag('yes') === 'true' || (stdin.isTTY === true && (await asksYes(stdin, stop)))
+  if (says) return await host.consent(id, { sha256 })
+  out.line(`You have not consented. To consent to exactly this package: ${typed(`plugin consent ${key} --sha256 ${sha256}`)}`)
+  return null
+}
+
+/** Only the whole word counts. The end of the input and Ctrl-C are a no. */
+async function asksYes(stdin: NodeJS.ReadableStream, stop: AbortSignal): Promise<boolean> {
+  const lines = createInterface({ input: stdin, output: process.stderr })
+  const ended = new AbortController()
+  lines.once('SIGINT', () => ended.abort())
+  lines.once('close', () => ended.abort())
+  try {
+    const answer = await lines.question('Do you consent to all of this? Type yes or no: ', {
+      signal: AbortSignal.any([stop, ended.signal]),
+    })
+    return answer.trim().toLowerCase() === 'yes'
+  } catch {
+    return false
+  } finally {
+    lines.close()
+  }
+}

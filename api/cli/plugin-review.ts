@@ -1,0 +1,44 @@
+import type { Command } from '#api/cli/command.ts'
+import { choosePlugin, readGiven, withPlugins } from '#api/cli/plugin.ts'
+import { printReview, WOULD_ASK } from '#api/cli/plugin-consent.ts'
+import { escapedText, strangerLines } from '#core/foundation/stranger-text.ts'
+import type { Review } from '#plugins/host/consent-review.ts'
+import type { PluginHost } from '#plugins/host/plugin-host.ts'
+
+/** Reviews a package that need not be stored, against what its plugin may do now. */
+async function reviewFile(host: PluginHost, bytes: Buffer): Promise<Review> {
+  const [{ readPackage }, { reviewOf }] = await Promise.all([
+    import('#plugins/packages/plugin-package.ts'),
+    import('#plugins/host/consent-review.ts'),
+  ])
+  const { manifest, sha256, signedBy } = readPackage(bytes)
+  const known = (await host.list()).find(({ key }) => key === manifest.id)
+  const agreed = known === undefined ? null : (await host.review(known.id)).review.agreed
+  return reviewOf({ version: manifest.version, sha256, manifest, signedBy, repository: null }, agreed, known?.config)
+}
+
+export const pluginReview: Command = {
+  name: 'plugin review',
+  usage: '<file or name>',
+  summary: 'shows what a package or a plugin asks for, and stores nothing',
+  about: `Prints everything that a package can cause, what differs from what was agreed to, and its SHA-256: of a .plugin package, of the newest version of an installed plugin, or of a bundled plugin. Exits with ${WOULD_ASK} if it would ask for consent, and with 0 if not.`,
+  flags: [],
+  wordsMin: 1,
+  wordsMax: 1,
+  run: (input) =>
+    withPlugins(input, 'look', async (host) => {
+      const { out, cwd } = input
+      const word = input.words[0] as string
+      const isInstalled = (await host.list()).some(({ key, id }) => word === key || word === id || `carrel.${word}` === key)
+      const stored = isInstalled ? await host.review((await choosePlugin(host, word)).id) : null
+      const review = stored?.review ?? (await reviewFile(host, await readGiven(word, cwd)))
+      await printReview(out, review)
+      if (stored?.version.revoked) for (const line of strangerLines('it is revoked, because', stored.version.revoked)) out.line(line)
+      if (review.waitsFor.length === 0) {
+        out.line('It needs no consent.')
+        return 0
+      }
+      out.line(`It needs consent, because it ${escapedText(review.waitsFor.join(', '))}.`)
+      return WOULD_ASK
+    }),
+}

@@ -147,13 +147,13 @@ class Pictures implements PluginPictures {
   /** @throws CoverError */
   #fetch(plugin: InstalledPlugin, { url, userId, signal }: { url: string; userId: string | null; signal: AbortSignal }) {
     const { egress, logs } = this.#options
-    const { id: pluginId, key, version } = plugin
+    const { id: pluginId, key, version, manifest } = plugin
     const codeOf = (error: unknown) => (error instanceof CoverError ? error.code : 'server')
     const rules = requestRules(plugin, egress.local)
     return recordContacts(logs, { pluginId, key, version, method: PICTURE_METHOD, userId, codeOf }, async (onContact) => {
       const checked = checkedAddress(url, rules)
       if ('problem' in checked) onContact(checked.host, 'permission', 0)
-      return await downloadCover(egress, { url, caller: key, rules, onContact, signal })
+      return await downloadCover(egress, { url, caller: key, rules, rates: manifest.http?.rateLimit, onContact, signal })
     })
   }
 
